@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# The only entry point. `make help` lists the targets; V=1 shows the commands.
+#
+# mk/library.mk builds liblull and its tests, mk/tools.mk the Rust half, mk/module.mk the
+# kernel module, mk/install.mk installs. Everything built lies in build/ and target/.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -ec
+
+ROOT := $(CURDIR)
+export CARGO_TARGET_DIR := $(ROOT)/target
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+V ?= 0
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n'
+endif
+
+include mk/library.mk mk/tools.mk mk/module.mk mk/install.mk
+
+.PHONY: help all demo test check bench tidy format deps deps-test fuzz sched-long clean FORCE
+
+help: ## list the targets
+	@printf 'make TARGET [V=1]\n\n'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+all: library examples tools ## build the libraries, the command and the examples
+
+demo: ## install what is missing, build, record two programs, print their reports
+	$(Q)$(MAKE) deps
+	$(Q)$(MAKE) all
+	$(Q)mk/demo
+
+test: ## install what tests need, build, run every test
+	$(Q)$(MAKE) deps-test
+	$(Q)$(MAKE) all test-programs kernel-module
+	$(Q)TEST_PROGRAMS='$(TEST_PROGRAMS)' mk/suites all
+
+check: ## the fast part of the tests: under a minute once built
+	$(Q)$(MAKE) all test-programs
+	$(Q)TEST_PROGRAMS='$(TEST_PROGRAMS)' mk/suites fast
+
+bench: ## measure against published figures and peers; writes bench/runs
+	$(Q)$(MAKE) deps-bench
+	$(Q)$(MAKE) all
+	$(Q)bench/run
+
+tidy: ## check the rules that STYLE.md marks [checked]
+	$(Q)$(CARGO) run --quiet --release --manifest-path tools/Cargo.toml -p tidy -- $(ROOT)
+	$(Q)mk/format --check
+
+format: ## rewrite C and Rust files in the project's format
+	$(Q)mk/format
+
+deps: ## install what building and the demonstration need, if it is missing
+	$(Q)mk/deps build
+
+deps-test: ## install what the tests need, if it is missing
+	$(Q)mk/deps build test
+
+.PHONY: deps-bench
+deps-bench: ## install what the benchmarks need, peers included, if it is missing
+	$(Q)mk/deps build test bench
+
+fuzz: ## run the reader's fuzz target for FUZZ_SECONDS (600)
+	$(Q)$(MAKE) tools
+	$(Q)mk/fuzz $${FUZZ_SECONDS:-600}
+
+sched-long: ## explore the ring's interleavings with larger bounds; minutes
+	$(Q)port/sched/run --long
+
+clean: ## remove everything that was built
+	$(Q)rm -rf build target

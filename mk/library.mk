@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+# liblull, from core, port/user and user; the examples; the C test programs; the headers.
+#
+# One set of position-independent objects makes the shared and the static library. Objects
+# depend on what they include (-MMD) and on the compiler and its flags (build/obj/flags).
+
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+CXX := g++
+endif
+CLANG ?= clang
+AR ?= ar
+SONAME := liblull.so.0
+comma := ,
+
+INCLUDES := -Iport/user -Icore/include -Icore -Icore/ring -Icore/clock -Icore/site -Iuser
+WARNINGS := -Wall -Wextra -Werror
+CFLAGS ?= -O2 -g
+LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	-fno-semantic-interposition $(WARNINGS) $(INCLUDES)
+LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs
+
+CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+USER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard port/user/*.c user/*.c)))
+ASSEMBLY_SOURCES := $(sort $(wildcard port/user/*_$(ARCH).S user/*_$(ARCH).S))
+INTERPOSE_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/*.c)))
+MALLOC_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/malloc/*.c)))
+TEST_SOURCES := $(shell find core user port/user -name '*_test.c' ! -name '*_sched_test.c' | sort)
+EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c examples/*.cc examples/*.cpp))
+VERSIONS := $(wildcard user/interpose/symbols_$(ARCH).map)
+
+# What programs include, in C and C++; and what tools, tests and the kernel include, in C.
+# The other headers in core/include/lull are parts of trace.h.
+PROGRAM_HEADERS := core/include/lull/trace.h
+C_HEADERS := core/include/lull/clock.h $(sort $(wildcard core/include/lull/abi/*.h))
+
+objects = $(patsubst %.c,build/obj/%.o,$(1))
+CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(USER_SOURCES)) \
+	$(patsubst %.S,build/obj/%.o,$(ASSEMBLY_SOURCES))
+INTERPOSE_OBJECTS := $(call objects,$(INTERPOSE_SOURCES))
+MALLOC_OBJECTS := $(call objects,$(MALLOC_SOURCES))
+TEST_PROGRAMS := $(patsubst %.c,build/test/%,$(TEST_SOURCES))
+EXAMPLES := $(addprefix build/,$(basename $(EXAMPLE_SOURCES)))
+LIBRARIES := build/lib/liblull.so build/lib/liblull.a
+ifneq ($(MALLOC_SOURCES),)
+LIBRARIES += build/lib/liblull-malloc.so
+endif
+
+.SECONDARY:
+.PHONY: library examples test-programs headers
+library: $(LIBRARIES) ## build liblull.so, liblull-malloc.so and liblull.a
+examples: $(EXAMPLES)
+test-programs: $(TEST_PROGRAMS)
+
+# Rewritten only when it changes, so that other flags or another compiler rebuild everything.
+build/obj/flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(CC) $(LULL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(LULL_CFLAGS)' > $@
+
+build/obj/%.o: %.c build/obj/flags
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/obj/%.o: %.S build/obj/flags
+	$(say) AS $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/lib/$(SONAME): $(CORE_OBJECTS) $(INTERPOSE_OBJECTS) $(VERSIONS)
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LULL_CFLAGS) $(LULL_LDFLAGS) $(addprefix -Wl$(comma)--version-script=,$(VERSIONS)) \
+		-o $@ $(filter %.o,$^)
+
+build/lib/liblull.so: build/lib/$(SONAME)
+	$(Q)ln -sf $(SONAME) $@
+
+# One relocatable object: a program that refers to anything of it gets all of it, and
+# constructors are never left out. No interposers: a static program has nothing to interpose.
+build/lib/liblull.a: $(CORE_OBJECTS)
+	$(say) AR $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LD) -r -o build/obj/liblull.o $^
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ build/obj/liblull.o
+
+build/lib/liblull-malloc.so: $(MALLOC_OBJECTS) build/lib/liblull.so
+	$(say) LINK $@
+	$(Q)$(CC) $(LULL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,now -o $@ $(MALLOC_OBJECTS) \
+		-Lbuild/lib -llull
+
+build/examples/%: examples/%.c build/obj/flags
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -Icore/include -pthread -MMD -MP -o $@ $<
+
+build/examples/%: examples/%.cc build/obj/flags
+	$(say) CXX $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 $(CFLAGS) $(WARNINGS) -Icore/include -pthread -MMD -MP -o $@ $<
+
+# A test program holds its *_test.c and those of the library's objects that it refers to,
+# hidden symbols included.
+build/obj/objects.a: $(CORE_OBJECTS)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+build/test/%: build/obj/%.o build/obj/objects.a
+	$(say) LINK $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LULL_CFLAGS) -pthread -o $@ $^
+
+headers: ## check that each public header compiles alone, as C and C++, with gcc and clang
+	$(Q)mk/headers "$(CC)" "$(CLANG)" "$(CXX)" "$(CLANG)++" "$(PROGRAM_HEADERS)" "$(C_HEADERS)"
+
+-include $(shell find build/obj build/examples -name '*.d' 2>/dev/null)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# The Rust half: one cargo workspace, one binary. Cargo decides what is out of date.
+
+CARGO ?= cargo
+
+.PHONY: tools
+tools: build/bin/lull ## build the lull command
+
+# The recorder's ring reader is core's C, which its build script compiles (docs/adr/0007).
+build/bin/lull: FORCE
+	$(say) CARGO lull
+	$(Q)$(CARGO) build --quiet --release --manifest-path tools/Cargo.toml --bin lull
+	$(Q)mkdir -p $(@D)
+	$(Q)cmp -s target/release/lull $@ || install -m 755 target/release/lull $@
+
+FORCE:
