@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Site bytes: what an instrumented object (executable or shared library) carries.
+ *
+ * Every use of lull_event() leaves, through inline assembly only, so that it works in C,
+ * C++, inline functions and templates:
+ *
+ *  - one no-op in the text, to be patched into a jump;
+ *  - an ELF note of type LULL_NOTE_SITE that locates the no-op and its jump target;
+ *  - in the cold path, a struct lull_probe_record in the data, and an ELF note of type
+ *    LULL_NOTE_PROBE that locates it.
+ *
+ * Both notes end with the same description text; the text is the event's identity, so a
+ * site that the compiler duplicated needs nothing more. Notes are passive: an instrumented
+ * object refers to no symbol of Lull's and runs unchanged without it. Note offsets are
+ * relative to the address of the offset itself.
+ *
+ * Paper: T 8.1 (markers), 8.3 (immediate values, static jumps); docs/design/20-site.md.
+ */
+#ifndef LULL_ABI_SITE_H
+#define LULL_ABI_SITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "session.h"
+
+#define LULL_NOTE_NAME "Lull" /* with its NUL: 5 bytes, padded to 8 */
+#define LULL_NOTE_SITE 1u
+#define LULL_NOTE_PROBE 2u
+
+/* Descriptor of LULL_NOTE_SITE; the NUL-terminated description follows. */
+struct lull_note_site {
+	int32_t code_offset_bytes; /* the no-op */
+	int32_t target_offset_bytes; /* where the jump goes */
+};
+
+/* Descriptor of LULL_NOTE_PROBE; the NUL-terminated description follows. */
+struct lull_note_probe {
+	int32_t record_offset_bytes; /* the struct lull_probe_record */
+};
+
+/*
+ * The description is one line per item, fields in order:
+ *
+ *	NAME \n LEVEL \n FILE : LINE \n FIELD-TYPE SPACE FIELD-NAME [SPACE ARGUMENT] \n ...
+ *
+ * LEVEL is a decimal enum lull_level. FIELD-TYPE is one of u8 u16 u32 u64 i8 i16 i32 i64
+ * x8 x16 x32 x64 f32 f64 bool ptr str strn bytes, enum (ARGUMENT: "NAME=VALUE,..."; stored as
+ * i32), and a8..a64-like arrays: au8 ai8 au16 ai16 au32 ai32 au64 ai64. In the payload, all
+ * fields are packed without padding, native byte order; str and strn are NUL-terminated;
+ * bytes and arrays are a u32 element count, then the elements; the payload ends padded with
+ * zero bytes to LULL_SLOT_ALIGN (CTF's event alignment).
+ */
+
+/* A slot being filled. The probe writes to payload; the rest belongs to liblull. */
+struct lull_slot {
+	unsigned char *payload;
+	uint64_t private_words[6];
+};
+
+struct lull_session;
+
+/*
+ * What liblull offers to probes, one per process. The layout only grows: a program built
+ * against an older header finds every member where it was.
+ */
+struct lull_probe_interface {
+	uint32_t version;
+	uint32_t session_mask_valid; /* bit i: session[i] is attached */
+	/*
+	 * Reserve payload_bytes for event id in session index. Returns 0 when the event is
+	 * lost (and counted) or the session is stopped, 1 when slot->payload is to be filled
+	 * and commit called.
+	 * Context: any, async-signal-safe. Progress: wait-free with rseq, else lock-free.
+	 */
+	int (*reserve)(struct lull_slot *slot, uint32_t session, uint32_t id,
+		       uint32_t payload_bytes);
+	/* Make a reserved slot readable. Context: any, async-signal-safe. Progress: wait-free. */
+	void (*commit)(struct lull_slot *slot);
+};
+
+/* Writable state of one probe: set once, before its sites are patched. */
+struct lull_probe_record {
+	const struct lull_probe_interface *interface;
+	uint32_t enabled_mask; /* bit i: record in session i */
+	uint32_t reserved;
+	uint16_t id[LULL_SESSIONS_MAX]; /* event identifier in each session */
+};
+
+enum lull_level {
+	LULL_LEVEL_EMERGENCY,
+	LULL_LEVEL_ALERT,
+	LULL_LEVEL_CRITICAL,
+	LULL_LEVEL_ERROR,
+	LULL_LEVEL_WARNING,
+	LULL_LEVEL_NOTICE,
+	LULL_LEVEL_INFO,
+	LULL_LEVEL_DEBUG
+};
+
+#endif

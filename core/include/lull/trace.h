@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Lull's one line: the header that instrumented programs include.
+ *
+ *	#include <lull/trace.h>
+ *	lull_event("http:request", lull_u64(id, r->id), lull_str(url, r->url));
+ *
+ * An event is a statement: a name, group:name, then 0 to 16 fields (fields.h). C11 and C++17,
+ * gcc 9 and clang 11 or later. It may stand in executables, libraries, plugins, templates,
+ * lambdas and signal handlers; in constexpr functions it may not.
+ *
+ * Nothing is needed to build or run the program. While no session wants the event, it costs a
+ * no-op (site.h). Otherwise the probe below runs, in place: it asks the interface in its
+ * record for a slot in each session that wants the event, copies the fields and commits.
+ *
+ * Paper: T 8.1 (markers: one line), 8.2 (tracepoints: type checks), 8.3 (static jumps).
+ */
+#ifndef LULL_TRACE_H
+#define LULL_TRACE_H
+
+#pragma GCC system_header
+
+#include "abi/site.h"
+#include "each.h"
+#include "fields.h"
+#include "site.h"
+
+/**
+ * lull_event() - Record an event of level info.
+ * @...: the name, a string literal "group:name"; then 0 to 16 fields.
+ *
+ * Context: any, async-signal-safe. Values are evaluated once, in order, and only while a
+ * session has the event enabled.
+ * Progress: that of the interface: wait-free with rseq, else lock-free.
+ */
+#define lull_event(...) LULL_EVENT(LULL_LEVEL_INFO, __VA_ARGS__)
+
+/**
+ * lull_event_level() - Record an event.
+ * @level: enum lull_level, a constant: LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG.
+ * @...: the name, then 0 to 16 fields, as for lull_event().
+ */
+#define lull_event_level(level, ...) LULL_EVENT(level, __VA_ARGS__)
+
+#define LULL_NAME(name, ...) name
+#define LULL_EVENT(level, ...)                                                         \
+	do {                                                                           \
+		LULL_SITE_LABEL                                                        \
+		LULL_ASSERT((level) >= 0 && (level) <= LULL_LEVEL_DEBUG, LULL_LEVEL_NEEDS); \
+		LULL_ASSERT_FILE(LULL_FILE);                                           \
+		LULL_ASSERT_NAME(LULL_NAME(__VA_ARGS__, ));                            \
+		LULL_EACH(LULL_FIELD_CHECK, __VA_ARGS__)                               \
+		LULL_SITE_ENTER(level,                                                 \
+				LULL_SITE_TEXT(LULL_NAME(__VA_ARGS__, ),               \
+					       LULL_EACH(LULL_FIELD_LINE, __VA_ARGS__))); \
+		LULL_PROBE(__VA_ARGS__)                                                \
+	} while (0)
+#define LULL_LEVEL_NEEDS "lull_event_level: the level is LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG"
+
+/*
+ * The acquire pairs with the release by which liblull sets a bit of the mask: the interface
+ * and the identifier are there before the bit. With no bit set, nothing is evaluated: the
+ * site may be patched already, or still.
+ */
+#define LULL_PROBE(...)                                                                \
+	uint32_t lull_mask_ = __atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_ACQUIRE); \
+	if (lull_mask_) {                                                              \
+		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                               \
+		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
+		do {                                                                   \
+			struct lull_slot lull_slot_;                                   \
+			if (lull_slot_reserve(&lull_slot_, lull_record_, lull_mask_, lull_bytes_)) { \
+				unsigned char *lull_at_ = lull_slot_.payload;          \
+				lull_padding_store(lull_at_, lull_bytes_);             \
+				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)               \
+				(void)lull_at_;                                        \
+				lull_record_->interface->commit(&lull_slot_);          \
+			}                                                              \
+		} while ((lull_mask_ &= lull_mask_ - 1));                              \
+	}
+
+static inline __attribute__((__always_inline__)) int
+lull_slot_reserve(struct lull_slot *slot, const struct lull_probe_record *record, uint32_t mask,
+		  uint32_t payload_bytes)
+{
+	uint32_t session = (uint32_t)__builtin_ctz(mask);
+
+	return record->interface->reserve(slot, session, record->id[session],
+					  (payload_bytes + 3u) & ~3u);
+}
+
+/*
+ * A shared object asks to be looked at before its other constructors run, so that their
+ * events are not missed when dlopen() brings it in. Executables need not: liblull is
+ * initialised before them. The reference is weak: without liblull, nothing happens.
+ */
+#if defined(__PIC__) && !defined(__PIE__)
+#ifdef __cplusplus
+extern "C"
+#endif
+	__attribute__((__weak__, __visibility__("default"))) void
+	lull_object_loaded(void);
+
+static __attribute__((__constructor__(101))) void lull_object_announce(void)
+{
+	if (lull_object_loaded)
+		lull_object_loaded();
+}
+#endif
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The reader's side of the ring: poll, get, put; take and peek for what writers left open.
+ *
+ * Papers: B 4.3.2 (algorithms 5-7), 4.4. States, barrier pairs and invariants: ring.c.
+ * The reader believes nothing it reads from shared memory: an index is checked before use, a
+ * size is bounded by the geometry, and a loop by a number of rounds.
+ *
+ * Beyond the papers, and why the reader never waits for a writer: a sub-buffer that stays
+ * incomplete is taken by exchanging its reference, like any other in flight-recorder mode,
+ * although its writing flag is set. Commit counters belong to physical sub-buffers, so a late
+ * writer completes the one it started in, which nobody uses any more (docs/adr/0003).
+ */
+#include "ring_words.h"
+
+/* Rounds of a loop that each need a writer to have moved in between. */
+#define READER_ROUNDS 8
+
+static int reference_read(const struct lull_ring *ring, uint64_t read, uint64_t *reference)
+{
+	*reference = lull_load_acquire(&ring->reference[count_index(ring, read)]);
+	return reference_physical(*reference) < ring->geometry.physical_count ? 0 : -EAGAIN;
+}
+
+/* Make @physical look fully committed in the lap of @read, before it is handed in. */
+static void commit_fill(const struct lull_ring *ring, uint64_t read, uint32_t physical)
+{
+	uint64_t full = count_commit_empty(ring, read) + subbuf_bytes(ring);
+
+	lull_store(&ring->commit[physical].count, full);
+	lull_store(&ring->commit[physical].seq, full);
+}
+
+/*
+ * Flight recorder: a writer that died between opening a sub-buffer and pushing the reader left
+ * it on one that is being overwritten; do it for that writer. Return: 1 when it was so.
+ */
+static int read_count_behind(const struct lull_ring *ring, uint64_t read, uint64_t write)
+{
+	if (ring->geometry.mode != LULL_MODE_FLIGHT_RECORDER || LULL_MUTANT(PUSH_NOT_HELPED) ||
+	    (int64_t)(write - read - buffer_bytes(ring)) <= 0)
+		return 0;
+	lull_ring_push_reader(ring, count_begin(ring, write - 1));
+	return 1;
+}
+
+enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring)
+{
+	uint64_t read = lull_load(&ring->shared->read_count);
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+
+	if (equation_subbuf_written(ring, write, read))
+		return LULL_RING_EMPTY;
+	/* The writer is in the last sub-buffer it has, or has filled it. */
+	if (equation_buffer_full(ring, count_begin(ring, write - 1) + subbuf_bytes(ring), read))
+		return LULL_RING_URGENT;
+	return LULL_RING_READABLE;
+}
+
+/* The commit word that says a sub-buffer is full; helps a writer that died before saying so. */
+static int subbuf_ready(const struct lull_ring *ring, uint64_t read, uint32_t physical)
+{
+	uint64_t count;
+
+	/*
+	 * [ring.get:A] acquire. Pairs with [ring.deliver:A], [ring.commit:B].
+	 * Orders: commit.seq before the sub-buffer's bytes.
+	 * Else: the reader sees bytes of the lap before. Mutant: GET_RELAXED.
+	 */
+	if (equation_subbuf_ready(ring, lull_load_acquire(&ring->commit[physical].seq), read))
+		return 1;
+	count = lull_load_acquire(&ring->commit[physical].count);
+	if (!equation_subbuf_ready(ring, count, read))
+		return 0;
+	lull_ring_deliver(ring, read, physical, count);
+	return 1;
+}
+
+int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subbuf *subbuf)
+{
+	for (int round = 0; round < READER_ROUNDS; round++) {
+		uint64_t read = lull_load(&ring->shared->read_count);
+		uint64_t write = lull_load_acquire(&ring->shared->write_count);
+		uint64_t free_state = reference_state(ring, read), reference;
+		uint32_t physical;
+
+		if (read_count_behind(ring, read, write))
+			continue;
+		if (equation_subbuf_written(ring, write, read))
+			return -EAGAIN;
+		if (reference_read(ring, read, &reference))
+			return -EAGAIN;
+		physical = reference_physical(reference);
+		if (!subbuf_ready(ring, read, physical))
+			return -EAGAIN;
+		if (ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER) {
+			if (LULL_MUTANT(EXCHANGE_WRITING)) {
+				free_state = reference_tag(reference);
+			} else if (reference_tag(reference) ==
+				   (free_state | LULL_REFERENCE_WRITING)) {
+				/* complete, but its last writer died before it freed the reference */
+				lull_ring_deliver(ring, read, physical,
+						  count_commit_empty(ring, read) +
+							  subbuf_bytes(ring));
+				continue;
+			}
+			commit_fill(ring, read, *spare);
+			reference = free_state | physical;
+			if (lull_cas(&ring->reference[count_index(ring, read)], reference,
+				     free_state | *spare) != reference)
+				continue; /* the writer came round and pushed us */
+			*spare = physical;
+		}
+		*subbuf = (struct lull_ring_subbuf){
+			.data = physical_data(ring, physical),
+			.position = read,
+			.content_bytes = subbuf_bytes(ring),
+			.committed_bytes = subbuf_bytes(ring),
+			.physical = physical,
+			.complete = 1,
+		};
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subbuf *subbuf)
+{
+	uint64_t read = lull_load(&ring->shared->read_count);
+	/*
+	 * [ring.take:A] acquire, heavy barrier. Pairs with [ring.publish:A].
+	 * Orders: write_count before the marks of the slots it covers.
+	 * Else: the reader's walk misses a hole. Mutant: TAKE_NO_BARRIER.
+	 */
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t free_state = reference_state(ring, read);
+	uint64_t reference, count;
+	uint32_t physical;
+
+	if (!LULL_MUTANT(TAKE_NO_BARRIER))
+		lull_barrier_heavy();
+	if (read_count_behind(ring, read, write) || equation_subbuf_written(ring, write, read))
+		return -EAGAIN;
+	if (reference_read(ring, read, &reference))
+		return -EAGAIN;
+	if (reference_tag(reference) != (free_state | LULL_REFERENCE_WRITING) &&
+	    reference_tag(reference) != reference_state(ring, read - buffer_bytes(ring)) &&
+	    !LULL_MUTANT(TAKE_ANY_LAP))
+		return -EAGAIN; /* completed or lapped meanwhile */
+	physical = reference_physical(reference);
+	if (subbuf_ready(ring, read, physical))
+		return -EAGAIN;
+	commit_fill(ring, read, spare);
+	if (lull_cas(&ring->reference[count_index(ring, read)], reference,
+		     free_state | spare) != reference)
+		return -EAGAIN; /* completed, opened or lapped meanwhile */
+	count = lull_load_acquire(&ring->commit[physical].count);
+	*subbuf = (struct lull_ring_subbuf){
+		.data = physical_data(ring, physical),
+		.position = read,
+		.content_bytes = subbuf_bytes(ring),
+		.committed_bytes = commit_bytes(ring, count, read),
+		.physical = physical,
+	};
+	return 0;
+}
+
+int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
+{
+	uint64_t count = lull_load_acquire(&ring->commit[subbuf->physical].count);
+
+	return equation_subbuf_ready(ring, count, subbuf->position);
+}
+
+void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
+{
+	uint64_t next = subbuf->position + subbuf_bytes(ring);
+
+	if (ring->geometry.plain && subbuf->complete &&
+	    ring->geometry.mode == LULL_MODE_DISCARD) {
+		/* So that a slot whose writer died before its mark reads as empty (PORT.md). */
+		lull_zero(physical_data(ring, subbuf->physical), subbuf_bytes(ring));
+	}
+	/*
+	 * [ring.put:A] compare-and-swap, full order. Pairs with [ring.open:A].
+	 * Orders: all reads of the sub-buffer before it may be written again.
+	 * Else: the reader reads the next lap's bytes. Mutant: PUT_EARLY.
+	 */
+	lull_cas(&ring->shared->read_count, subbuf->position, next);
+}
+
+int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
+{
+	uint64_t read = lull_load(&ring->shared->read_count);
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t offset = count_offset(ring, write);
+	uint64_t reference, committed, last, run = 0;
+	uint32_t physical;
+
+	if (!equation_subbuf_written(ring, write, read) || offset == 0)
+		return -EAGAIN;
+	if (reference_read(ring, read, &reference))
+		return -EAGAIN;
+	physical = reference_physical(reference);
+	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
+		return -EAGAIN;
+	committed = commit_bytes(ring, lull_load_acquire(&ring->commit[physical].count), read);
+	last = lull_load_acquire(&ring->shared->last_cycles);
+	/*
+	 * [ring.peek:A] heavy barrier, then write_count again. Pairs with [ring.publish:A].
+	 * Orders: the counters above before the second look at write_count. Were the write
+	 * count the same but the commit count already of later slots, an uncommitted slot
+	 * would be taken for committed. Mutant: PEEK_ONCE. And last_cycles before run: a
+	 * reservation under way writes both before write_count, and run tells that it did.
+	 * Mutant: PEEK_RUN_EARLY.
+	 */
+	if (LULL_MUTANT(PEEK_RUN_EARLY))
+		run = lull_load_acquire(&ring->shared->run);
+	lull_barrier_heavy();
+	if (!LULL_MUTANT(PEEK_RUN_EARLY))
+		run = lull_load_acquire(&ring->shared->run);
+	if (!LULL_MUTANT(PEEK_ONCE) && lull_load_acquire(&ring->shared->write_count) != write)
+		return -EAGAIN;
+	*subbuf = (struct lull_ring_subbuf){
+		.data = physical_data(ring, physical),
+		.position = read,
+		.content_bytes = offset,
+		.committed_bytes = committed,
+		.physical = physical,
+		.complete = committed == offset,
+		.last_cycles = run && (uint32_t)run == (uint32_t)write ? last : 0,
+	};
+	return 0;
+}
+
+int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
+{
+	uint64_t reference;
+
+	lull_barrier_heavy();
+	if (reference_read(ring, subbuf->position, &reference))
+		return 0;
+	return reference_tag(reference) ==
+		       (reference_state(ring, subbuf->position) | LULL_REFERENCE_WRITING) &&
+	       reference_physical(reference) == subbuf->physical;
+}
+
+uint64_t lull_ring_lost(const struct lull_ring *ring, enum lull_lost_cause cause)
+{
+	return lull_load(&ring->shared->lost[cause]);
+}
+
+void lull_ring_count_lost(struct lull_ring *ring, enum lull_lost_cause cause, uint64_t events)
+{
+	lull_add(&ring->shared->lost[cause], events);
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The writer's side of the ring: reserve, commit, switch. reader.c is the other side.
+ *
+ * Papers: B 3.2, 4.1-4.4 (algorithms 1-4), T 8.5. Design: docs/design/10-ring.md.
+ *
+ * States of a sub-buffer k (reference[k], see ring_words.h):
+ *
+ *	 free, lap L-1 --open (reserve)--> writing, lap L --last commit--> free, lap L
+ *	       ^                                |                             |
+ *	       |                             reader takes (writer died)    reader exchanges
+ *	       +--------------------------------+-------- lap L becomes L-1 --+
+ *
+ * Who writes and who reads:
+ *	write_count	writers, by lull_publish only; read by all
+ *	run, last_cycles	writers, by lull_publish only; valid where run's low half is write_count's
+ *	read_count	reader; in flight-recorder mode also the writer that pushes it
+ *	reference[k]	writers (open, deliver), reader (exchange, take); compare-and-swap only
+ *	commit[p].count	writers of p, by add; reader before it hands p in
+ *	commit[p].seq	the writer that fills p, or who helps it
+ *	slot bytes	its writer from reserve to commit; the reader of p after that
+ *
+ * Barrier pairs (label: what it orders; partner):
+ *	[ring.commit:A]	payload before the header word		[ring.walk:A] in the recorder's walk
+ *	[ring.commit:B]	slot before commit.count		[ring.get:A], [ring.open:B]
+ *	[ring.deliver:A]	commit.count before commit.seq	[ring.get:A]
+ *	[ring.open:A]	read_count before reuse of memory	[ring.put:A]
+ *	[ring.publish:A]	mark before write_count		[ring.peek:A], [ring.take:A]
+ *
+ * Invariants:
+ *	I1 a count names its sub-buffer and lap; commit[p].count names how much of it is committed
+ *	I2 a slot is written only while its reference is writing in its lap, or quarantined
+ *	I3 time stamps do not decrease from slot to slot of a ring
+ *	I4 run is valid only for one value of write_count, so what an interrupted lull_publish()
+ *	   left in run, last_cycles or beyond write_count is never believed
+ *	I5 the bytes from a sub-buffer's start to write_count are a chain of slots and holes
+ *
+ * Progress: reserve is wait-free on a per-CPU ring and lock-free on a plain one; commit is
+ * wait-free. Nothing here waits, allocates or calls the system.
+ *
+ * Rejected: locked compare-and-swap on write_count (3.6 ns of 9.3, and holes of unknown size
+ * when a writer dies); an owner per sub-buffer (wastes space and waits); opening a sub-buffer
+ * and reserving in it in one step (the first slot's mark would go to memory that the reader
+ * may exchange).
+ */
+#include "ring_fast.h"
+
+/* The thread record that opens a run: extended header, then struct lull_thread_record. */
+#define THREAD_SLOT_BYTES (LULL_EXTENDED_HEADER_BYTES + (uint32_t)sizeof(struct lull_thread_record))
+
+/* How a slot is laid out, given what the reader will know when it gets there. */
+struct layout {
+	uint32_t thread_bytes; /* 0 or THREAD_SLOT_BYTES */
+	uint32_t header_bytes; /* of the event itself */
+	uint64_t slot_bytes;
+};
+
+static void lose(struct lull_ring *ring, enum lull_lost_cause cause)
+{
+	lull_add(&ring->shared->lost[cause], 1);
+}
+
+void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t physical,
+		       uint64_t count)
+{
+	struct lull_commit *commit = &ring->commit[physical];
+	uint64_t state = reference_state(ring, position) | physical;
+	uint64_t seq = lull_load(&commit->seq);
+
+	/*
+	 * [ring.deliver:A] compare-and-swap, full order. Pairs with [ring.get:A].
+	 * Orders: every commit of this lap before commit.seq.
+	 * Else: the reader takes a sub-buffer that is still being written. Mutant: SEQ_EARLY.
+	 * Bound: seq moves forward once a lap.
+	 */
+	while ((int64_t)(count - seq) > 0) {
+		uint64_t found = lull_cas(&commit->seq, seq, count);
+
+		if (found == seq)
+			break;
+		seq = found;
+	}
+	lull_cas(&ring->reference[count_index(ring, position)], state | LULL_REFERENCE_WRITING,
+		 state);
+}
+
+static void commit_add(const struct lull_ring *ring, uint64_t position, uint32_t physical,
+		       uint64_t bytes)
+{
+	/*
+	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B].
+	 * Orders: header and payload of the slot before its bytes count as committed.
+	 * Else: the reader reads bytes never written. Mutant: COMMIT_EARLY.
+	 */
+	uint64_t count = lull_add(&ring->commit[physical].count, bytes);
+
+	if (count_offset(ring, count) == 0)
+		lull_ring_deliver(ring, position, physical, count);
+}
+
+/*
+ * The reference of the open sub-buffer that @count lies in, set to writing if its opener has
+ * not come to it yet. Return: the reference; 0 state bits differ when @count is out of date.
+ */
+static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t *physical)
+{
+	uint64_t *word = &ring->reference[count_index(ring, count)];
+	uint64_t writing = reference_state(ring, count) | LULL_REFERENCE_WRITING;
+	uint64_t before = reference_state(ring, count - buffer_bytes(ring));
+
+	/* Bound: the reader exchanges a free reference at most once while the lap lasts. */
+	for (;;) {
+		uint64_t reference = lull_load_acquire(word);
+
+		*physical = reference_physical(reference);
+		if (reference_tag(reference) == writing)
+			return 1;
+		if (reference_tag(reference) != before || LULL_MUTANT(REFERENCE_NOT_SET))
+			return LULL_MUTANT(REFERENCE_NOT_SET);
+		if (lull_cas(word, reference, writing | *physical) == reference)
+			return 1;
+		lull_port_stuck();
+	}
+}
+
+/* The first fields of a packet header: by whoever opens the sub-buffer. */
+static void header_begin(const struct lull_ring *ring, unsigned char *data, uint64_t cycles)
+{
+	struct lull_packet_header *to = (struct lull_packet_header *)data;
+	struct lull_packet_header header = {
+		.magic = LULL_PACKET_MAGIC,
+		.stream_id = ring->geometry.stream_id,
+		.timestamp_begin_cycles = cycles,
+		.cpu_id = ring->geometry.cpu_id,
+	};
+
+	__builtin_memcpy(header.uuid, ring->geometry.uuid, sizeof(header.uuid));
+	lull_copy(to, &header, offsetof(struct lull_packet_header, timestamp_end_cycles));
+	lull_copy(&to->cpu_id, &header.cpu_id, 2 * sizeof(header.cpu_id));
+}
+
+/* The last fields of a packet header: by whoever closes the sub-buffer at @content_bytes. */
+static void header_end(const struct lull_ring *ring, unsigned char *data, uint64_t position,
+		       uint64_t content_bytes, uint64_t cycles)
+{
+	struct lull_packet_header *to = (struct lull_packet_header *)data;
+	struct lull_packet_header header = {
+		.timestamp_end_cycles = cycles,
+		.content_size_bits = content_bytes * 8,
+		.packet_size_bits = subbuf_bytes(ring) * 8,
+		.packet_seq_num = position >> ring->subbuf_bits,
+	};
+
+	for (int cause = 0; cause < LULL_LOST_CAUSES; cause++) {
+		header.lost[cause] = lull_load(&ring->shared->lost[cause]);
+		header.events_discarded += header.lost[cause];
+	}
+	lull_copy(&to->timestamp_end_cycles, &header.timestamp_end_cycles,
+		  offsetof(struct lull_packet_header, cpu_id) -
+			  offsetof(struct lull_packet_header, timestamp_end_cycles));
+}
+
+static int publish(const struct lull_ring *ring, const struct lull_reservation *reservation)
+{
+	return ring->geometry.plain ? lull_publish_plain(reservation) : lull_publish(reservation);
+}
+
+void lull_ring_push_reader(const struct lull_ring *ring, uint64_t begin)
+{
+	uint64_t target = begin + subbuf_bytes(ring) - buffer_bytes(ring);
+	uint64_t read = lull_load(&ring->shared->read_count);
+
+	/* Bound: the number of sub-buffers; reader and writers move it the same way (T 8.6.3). */
+	while ((int64_t)(target - read) > 0) {
+		uint64_t found = lull_cas(&ring->shared->read_count, read, target);
+
+		if (found == read)
+			break;
+		read = found;
+	}
+}
+
+/* B 4.3.1 SwitchOldSubBuf: close the sub-buffer of @count there, padding the rest. */
+static void switch_old(const struct lull_ring *ring, uint64_t count, uint32_t physical,
+		       uint64_t cycles)
+{
+	uint64_t offset = count_offset(ring, count);
+
+	header_end(ring, physical_data(ring, physical), count, offset, cycles);
+	lull_barrier_light(); /* the header is ordered like a slot: [ring.commit:B] */
+	commit_add(ring, count, physical, subbuf_bytes(ring) - offset);
+}
+
+/* B 4.3.1 SwitchNewSubBuf: write the header of the sub-buffer opened at @begin. */
+static void switch_new(const struct lull_ring *ring, uint64_t begin, uint64_t cycles)
+{
+	uint32_t physical;
+
+	if (!reference_open(ring, begin, &physical))
+		return; /* closed and taken by the reader meanwhile: it made the header */
+	header_begin(ring, physical_data(ring, physical), cycles);
+	lull_barrier_light();
+	commit_add(ring, begin, physical, LULL_HEADER_BYTES);
+}
+
+/*
+ * May the sub-buffer at @begin be opened? B algorithm 1, lines 5-16.
+ * Return: 1 yes; 0 look again; -1 no, and @cause says why.
+ */
+static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost_cause *cause)
+{
+	uint64_t reference = lull_load_acquire(&ring->reference[count_index(ring, begin)]);
+	uint64_t before = reference_state(ring, begin - buffer_bytes(ring));
+	uint32_t physical = reference_physical(reference);
+	uint64_t count, read;
+
+	if (physical >= ring->geometry.physical_count) {
+		*cause = LULL_LOST_OVERFLOW; /* someone scribbled over the ring */
+		return -1;
+	}
+	/*
+	 * [ring.open:B] acquire. Pairs with [ring.commit:B].
+	 * Orders: the last lap's writes to this memory before ours.
+	 */
+	count = lull_load_acquire(&ring->commit[physical].count);
+	if (reference_tag(reference) == (before | LULL_REFERENCE_WRITING) &&
+	    equation_fully_committed(ring, count, begin)) {
+		lull_ring_deliver(ring, begin - buffer_bytes(ring), physical, count);
+		return 0;
+	}
+	if (reference_tag(reference) != before &&
+	    reference_tag(reference) != (before | LULL_REFERENCE_WRITING))
+		return 0; /* opened by another writer: the write count read is out of date */
+	if (!equation_fully_committed(ring, count, begin)) {
+		*cause = LULL_LOST_OVERFLOW;
+		return -1;
+	}
+	/*
+	 * [ring.open:A] acquire. Pairs with [ring.put:A].
+	 * Orders: the reader's last look at this memory before our writes to it.
+	 * Else: the reader reads the next lap. Mutant: OPEN_UNREAD.
+	 */
+	read = lull_load_acquire(&ring->shared->read_count);
+	if (ring->geometry.mode == LULL_MODE_DISCARD && equation_buffer_full(ring, begin, read)) {
+		*cause = LULL_LOST_FULL;
+		return -1;
+	}
+	return 1;
+}
+
+/*
+ * Leave the sub-buffer of @count for the next one. @open: also open that one, else only close.
+ * Return: 0 when done or when the write count moved; -ENOBUFS when the next one is not free.
+ */
+static int switch_subbuf(struct lull_ring *ring, uint64_t count, uint64_t cycles, int open)
+{
+	uint64_t offset = count_offset(ring, count);
+	uint64_t begin = offset ? count_begin(ring, count) + subbuf_bytes(ring) : count;
+	uint32_t physical = 0, scratch;
+	enum lull_lost_cause cause;
+	struct lull_reservation reservation = {
+		.shared = ring->shared,
+		.expect = count,
+		.until = open ? begin + LULL_HEADER_BYTES : begin,
+		.cycles = cycles,
+		.slot_low = &scratch,
+		.slot_high = &scratch,
+		.mark_low = LULL_TAG_END,
+		.cpu = ring->geometry.cpu_id,
+	};
+
+	if (open) {
+		int may = may_open(ring, begin, &cause);
+
+		if (may < 0) {
+			lose(ring, cause);
+			return -ENOBUFS;
+		}
+		if (!may)
+			return 0;
+	}
+	if (offset) {
+		if (!reference_open(ring, count, &physical))
+			return 0;
+		reservation.slot_low = physical_data(ring, physical) + offset;
+	}
+	if (!publish(ring, &reservation))
+		return 0;
+	if (open && ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER)
+		lull_ring_push_reader(ring, begin);
+	if (offset)
+		switch_old(ring, count, physical, cycles);
+	if (open)
+		switch_new(ring, begin, cycles);
+	return 0;
+}
+
+static struct layout slot_layout(const struct lull_ring *ring, const struct lull_ring_writer *writer,
+				 uint64_t count, uint64_t elapsed, uint32_t id,
+				 uint32_t payload_bytes)
+{
+	int same_run = lull_load(&ring->shared->run) == run_word(writer, count);
+	struct layout layout = { .header_bytes = LULL_COMPACT_HEADER_BYTES };
+
+	if (!same_run)
+		layout.thread_bytes = THREAD_SLOT_BYTES;
+	if (id > LULL_TAG_COMPACT_MAX || (same_run && elapsed >> LULL_COMPACT_TIMESTAMP_BITS))
+		layout.header_bytes = LULL_EXTENDED_HEADER_BYTES;
+	layout.slot_bytes = (uint64_t)layout.thread_bytes + layout.header_bytes + payload_bytes;
+	layout.slot_bytes = (layout.slot_bytes + LULL_SLOT_ALIGN - 1) &
+			    ~(uint64_t)(LULL_SLOT_ALIGN - 1);
+	return layout;
+}
+
+static uint32_t extended_header(unsigned char *at, uint32_t id, uint64_t cycles)
+{
+	lull_copy(at + 4, &id, sizeof(id));
+	lull_copy(at + 8, &cycles, sizeof(cycles));
+	return LULL_TAG_EXTENDED;
+}
+
+/* Write all of a reserved slot but its first word, which lull_ring_commit() writes. */
+static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_writer *writer,
+		       const struct layout *layout, uint32_t id, uint64_t cycles)
+{
+	unsigned char *event = slot->start + layout->thread_bytes;
+	uint32_t header = compact_header(id, cycles);
+
+	if (layout->header_bytes == LULL_EXTENDED_HEADER_BYTES)
+		header = extended_header(event, id, cycles);
+	slot->header = header;
+	slot->payload = event + layout->header_bytes;
+	if (layout->thread_bytes) {
+		struct lull_thread_record record = { .pid = writer->pid, .tid = writer->tid };
+
+		__builtin_memcpy(record.name, writer->name, sizeof(record.name));
+		lull_copy(event, &header, sizeof(header));
+		lull_copy(slot->start + LULL_EXTENDED_HEADER_BYTES, &record, sizeof(record));
+		slot->header = extended_header(slot->start, LULL_EVENT_THREAD, cycles);
+	}
+}
+
+/* Every reservation that is not the common one: a run begins, a sub-buffer ends, time jumped. */
+int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
+			   uint32_t payload_bytes, struct lull_ring_slot *slot)
+{
+	uint64_t count, cycles, last, until;
+	struct layout layout;
+	uint32_t scratch;
+	int refused = 0;
+
+	/* Bound: each round follows a success of another writer, or an interruption of ours. */
+	for (;; lull_port_stuck()) {
+		struct lull_reservation reservation;
+
+		if (refused > LULL_REFUSED_MAX)
+			return -EBUSY;
+		if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
+			return -EAGAIN;
+		count = lull_load_acquire(&ring->shared->write_count);
+		cycles = ring->geometry.plain ? lull_clock_cycles_ordered() : lull_clock_cycles();
+		last = lull_load(&ring->shared->last_cycles);
+		if ((int64_t)(cycles - last) < 0)
+			cycles = last; /* I3, should the clock step back between CPUs */
+		layout = slot_layout(ring, writer, count, cycles - last, id, payload_bytes);
+		if (layout.slot_bytes > subbuf_bytes(ring) - LULL_HEADER_BYTES ||
+		    layout.slot_bytes > LULL_SLOT_BYTES_MAX) {
+			lose(ring, LULL_LOST_TOO_BIG);
+			return -ENOBUFS;
+		}
+		if (count_offset(ring, count) == 0 ||
+		    count_offset(ring, count) + layout.slot_bytes > subbuf_bytes(ring)) {
+			if (switch_subbuf(ring, count, cycles, 1))
+				return -ENOBUFS;
+			continue;
+		}
+		if (!reference_open(ring, count, &slot->physical))
+			continue;
+		slot->start = physical_data(ring, slot->physical) + count_offset(ring, count);
+		until = count + layout.slot_bytes;
+		reservation = (struct lull_reservation){
+			.shared = ring->shared,
+			.expect = count,
+			.until = until,
+			.run = ring->geometry.plain ? 0 : run_word(writer, until),
+			.cycles = cycles,
+			.slot_low = slot->start,
+			.slot_high = &scratch,
+			.mark_low = (uint32_t)LULL_HOLE(layout.slot_bytes, 0),
+			.mark_high = writer->tid,
+			.cpu = ring->geometry.cpu_id,
+		};
+		if (layout.slot_bytes >= 2 * sizeof(uint32_t))
+			reservation.slot_high = slot->start + sizeof(uint32_t);
+		else
+			reservation.mark_low = compact_header(id, cycles);
+		if (publish(ring, &reservation))
+			break;
+		if (!ring->geometry.plain && lull_load(&ring->shared->write_count) == count)
+			refused++;
+	}
+	slot->ring = ring;
+	slot->position = count;
+	slot->slot_bytes = (uint32_t)layout.slot_bytes;
+	if (count_offset(ring, until) == 0) /* B 4.3.1 EndSwitchCurrent: it fits exactly */
+		header_end(ring, physical_data(ring, slot->physical), count, subbuf_bytes(ring),
+			   cycles);
+	slot_begin(slot, writer, &layout, id, cycles);
+	return 0;
+}
+
+int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
+		      uint32_t payload_bytes, struct lull_ring_slot *slot)
+{
+	if (reserve_fast(ring, writer, id, payload_bytes, slot))
+		return 0;
+	return lull_ring_reserve_slow(ring, writer, id, payload_bytes, slot);
+}
+
+void lull_ring_commit(struct lull_ring_slot *slot)
+{
+	/*
+	 * [ring.commit:A] light barrier, then the header word. Pairs with [ring.walk:A].
+	 * Orders: payload before the word that turns the hole into an event.
+	 * Else: a reader that walks an incomplete sub-buffer believes a half-written event.
+	 * Mutant: HEADER_EARLY.
+	 */
+	lull_barrier_light();
+	lull_store32((uint32_t *)slot->start, slot->header);
+	lull_barrier_light();
+	commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
+}
+
+int lull_ring_force_switch(struct lull_ring *ring)
+{
+	uint64_t count = lull_load_acquire(&ring->shared->write_count);
+	uint64_t cycles = lull_clock_cycles_ordered();
+	uint64_t last = lull_load(&ring->shared->last_cycles);
+
+	if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
+		return -EAGAIN;
+	if (count_offset(ring, count) <= LULL_HEADER_BYTES)
+		return 0;
+	if ((int64_t)(cycles - last) < 0)
+		cycles = last;
+	switch_subbuf(ring, count, cycles, 0);
+	return lull_load(&ring->shared->write_count) != count;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The ring buffer: one per CPU, many writers in many contexts, one reader at a time.
+ *
+ * ring.c holds the writer's side, reader.c the reader's; ring_words.h the equations. A
+ * struct lull_ring is one process's private view of a ring in shared memory: its geometry is
+ * checked once and never read again from memory that others can write.
+ *
+ * Paper: B 3.2, 4.1-4.5; docs/design/10-ring.md maps each algorithm and equation.
+ */
+#ifndef LULL_RING_H
+#define LULL_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "lull/abi/packet.h"
+#include "lull/abi/session.h"
+
+/* What a ring looks like: plain numbers, checked by lull_ring_check(). */
+struct lull_ring_geometry {
+	uint64_t subbuf_size_bytes;
+	uint32_t subbuf_count;
+	uint32_t physical_count;
+	uint32_t mode; /* enum lull_mode */
+	uint32_t plain; /* 0: reservations from one CPU only; 1: from any */
+	uint32_t cpu_id;
+	uint32_t stream_id;
+	uint8_t uuid[16];
+};
+
+/*
+ * Where sub-buffers live (B 4.5). A back end gives the address of each physical sub-buffer;
+ * contiguous memory needs a base only, discontiguous memory a table of addresses.
+ */
+struct lull_ring_memory {
+	unsigned char *base; /* contiguous: physical p is at base + p * subbuf_size_bytes */
+	unsigned char *const *pages; /* or, where not NULL: physical p is at pages[p] */
+};
+
+struct lull_ring {
+	struct lull_ring_shared *shared;
+	uint64_t *reference; /* [subbuf_count] */
+	struct lull_commit *commit; /* [physical_count] */
+	struct lull_ring_memory memory;
+	struct lull_ring_geometry geometry;
+	uint64_t subbuf_mask; /* subbuf_size_bytes - 1 */
+	uint32_t subbuf_bits; /* lg2 of subbuf_size_bytes */
+	uint32_t buffer_bits; /* lg2 of subbuf_size_bytes * subbuf_count */
+} __attribute__((aligned(128))); /* indexed by CPU: a power of two, and no line shared */
+
+/* Who writes: one per thread, in thread-local memory of the writer's side. */
+struct lull_ring_writer {
+	uint32_t pid;
+	uint32_t tid;
+	char name[16];
+};
+
+/* Interruptions of one reservation, none by another writer, before it gives up. */
+#define LULL_REFUSED_MAX 64
+
+/* A reserved slot, between reserve and commit. Private to the writer. */
+struct lull_ring_slot {
+	unsigned char *payload; /* where the event's payload goes */
+	unsigned char *start; /* first byte of the slot */
+	const struct lull_ring *ring;
+	uint64_t position; /* write count at the slot */
+	uint32_t physical;
+	uint32_t slot_bytes;
+	uint32_t header; /* first word of the slot once committed */
+};
+
+/* A sub-buffer in the reader's hands. */
+struct lull_ring_subbuf {
+	const unsigned char *data;
+	uint64_t position; /* read count it was taken at: identifies it for put */
+	uint64_t content_bytes; /* bytes from the start of data that may hold slots */
+	uint64_t committed_bytes; /* of subbuf_size; less only after lull_ring_take() */
+	uint32_t physical;
+	uint32_t complete; /* 1: every slot up to content_bytes is committed */
+	uint64_t last_cycles; /* lull_ring_peek(): time stamp of the last slot, 0 if unknown */
+};
+
+enum lull_ring_readiness { LULL_RING_EMPTY, LULL_RING_READABLE, LULL_RING_URGENT };
+
+/*
+ * lull_ring_check() - is this geometry one that a ring can have?
+ * Return: NULL if it is, else a sentence that says what is wrong, for people.
+ * Context: any. Paper: B 4.1 (why sizes are powers of two).
+ */
+const char *lull_ring_check(const struct lull_ring_geometry *geometry);
+
+/*
+ * lull_ring_control_bytes() - size of a ring's shared words: struct lull_ring_shared, the
+ * references and the commit counters.
+ */
+size_t lull_ring_control_bytes(const struct lull_ring_geometry *geometry);
+
+/*
+ * lull_ring_attach() - make a view of a ring that exists.
+ * @control: its shared words, on a cache line
+ * Context: any; no side effect on the ring. The caller checked the geometry.
+ */
+void lull_ring_attach(struct lull_ring *ring, const struct lull_ring_geometry *geometry,
+		      void *control, struct lull_ring_memory memory);
+
+/*
+ * lull_ring_reset() - give a ring its first state, counting from @start_bytes.
+ * @start_bytes: multiple of the buffer's size; not 0 only to test counter overflow
+ * Context: before any writer or reader.
+ */
+void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes);
+
+/*
+ * lull_ring_reserve() - reserve room for one event and give it its time stamp.
+ * @id: event identifier; @payload_bytes: size of the payload
+ * Context: any, NMI-safe, async-signal-safe. On a per-CPU ring the caller may migrate at any
+ * time; it asks again for the ring of its CPU when this returns -EAGAIN.
+ * Progress: wait-free on a per-CPU ring (T 8.5: delayed only by what preempts this very
+ * thread); lock-free on a plain ring.
+ * Return: 0; -EAGAIN when the caller is not on the ring's CPU any more; -EBUSY when the step
+ * was interrupted LULL_REFUSED_MAX times without a cause, as a single-stepping debugger does:
+ * the caller uses a plain ring; -ENOBUFS when the event is lost and counted.
+ * Paper: B 4.3.1, algorithms 1 and 2.
+ */
+int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
+		      uint32_t payload_bytes, struct lull_ring_slot *slot);
+
+/*
+ * lull_ring_commit() - make a reserved slot readable.
+ * Context: any, on any CPU. Progress: wait-free (one compare-and-swap loop once a
+ * sub-buffer, bounded by the ring's laps). Paper: B 4.3.1, algorithm 3.
+ */
+void lull_ring_commit(struct lull_ring_slot *slot);
+
+/*
+ * lull_ring_force_switch() - close the open sub-buffer if it holds events.
+ * Context: on a per-CPU ring, on that CPU; on a plain ring, anywhere.
+ * Return: 1 when a sub-buffer was closed, 0 when there was nothing to close, -EAGAIN when not
+ * on the ring's CPU. Paper: B 4.3.1, algorithm 4.
+ */
+int lull_ring_force_switch(struct lull_ring *ring);
+
+/* lull_ring_poll() - what there is to read, and how urgently. Paper: B algorithm 5. */
+enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring);
+
+/*
+ * lull_ring_get() - take the oldest full sub-buffer for reading.
+ * @spare: the physical sub-buffer that the reader owns; in flight-recorder mode it is
+ * exchanged against the one returned
+ * Return: 0; -EAGAIN when none is ready. Exclusion: one reader at a time.
+ * Paper: B 4.3.2, algorithm 6.
+ */
+int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subbuf *subbuf);
+
+/*
+ * lull_ring_take() - take the oldest closed sub-buffer although not all of it is committed.
+ * @spare: a physical sub-buffer the reader owns; it replaces the one taken
+ * The one taken is quarantined: its late writers, if they live, finish in it and disturb no
+ * one. It may be used again once lull_ring_settled() says so, or all its writers are dead.
+ * Return: 0; -EAGAIN when the oldest sub-buffer is still open or is complete (use get).
+ */
+int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subbuf *subbuf);
+
+/* lull_ring_settled() - have all writers of a sub-buffer once taken committed? */
+int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
+
+/*
+ * lull_ring_put() - give back what lull_ring_get() or lull_ring_take() took.
+ * Always succeeds, also after a writer pushed the reader. Paper: B algorithm 7.
+ */
+void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
+
+/*
+ * lull_ring_peek() - look at the sub-buffer being written, without closing it.
+ * Return: 0 with content_bytes and complete = 1 when all reserved slots are committed, with
+ * complete = 0 when some are not; -EAGAIN when the open sub-buffer is not the oldest unread
+ * one or it changed under the look. Content stays in place while the read count stays, in
+ * discard mode; in flight-recorder mode check with lull_ring_unchanged() after copying.
+ */
+int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf);
+
+/* lull_ring_unchanged() - is a sub-buffer once peeked at still the same lap's? */
+int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
+
+/* lull_ring_lost() - events lost so far for one cause. */
+uint64_t lull_ring_lost(const struct lull_ring *ring, enum lull_lost_cause cause);
+
+/* lull_ring_count_lost() - add to the count of one cause: the reader's IN_FLIGHT. */
+void lull_ring_count_lost(struct lull_ring *ring, enum lull_lost_cause cause, uint64_t events);
+
+#endif

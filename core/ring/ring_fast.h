@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The fast path of reserve, inlined into the probe; ring.c holds everything else.
+ *
+ * Paper: B 4.3.1, algorithms 1 and 2; the invariants I1..I5 are ring.c's.
+ */
+#ifndef LULL_RING_FAST_H
+#define LULL_RING_FAST_H
+
+#include "ring_words.h"
+
+/* ring.c: every other reservation. Return: as lull_ring_reserve(). */
+int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
+			   uint32_t payload_bytes, struct lull_ring_slot *slot);
+
+static inline uint64_t run_word(const struct lull_ring_writer *writer, uint64_t count)
+{
+	return (uint64_t)writer->tid << 32 | (uint32_t)count;
+}
+
+static inline uint32_t compact_header(uint32_t id, uint64_t cycles)
+{
+	return id | (uint32_t)(cycles << 8);
+}
+
+/*
+ * The common reservation, and only that: the thread's run goes on, the slot fits into the open
+ * sub-buffer with room to spare, and 24 bits of time are enough. All else, and any doubt,
+ * goes to reserve_slow(). A run that is valid says more than who wrote last: nobody switched
+ * since (I4), so the sub-buffer is open and its reference is writing - unless the run's last slot
+ * ended where its sub-buffer did, and the next one is not open yet.
+ */
+static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_writer *writer,
+			       uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
+{
+	struct lull_ring_shared *shared = ring->shared;
+	uint64_t count = lull_load_acquire(&shared->write_count);
+	uint64_t cycles = lull_clock_cycles();
+	uint64_t offset = count & ring->subbuf_mask;
+	uint64_t slot_bytes = ((uint64_t)payload_bytes + LULL_COMPACT_HEADER_BYTES +
+			       LULL_SLOT_ALIGN - 1) &
+			      ~(uint64_t)(LULL_SLOT_ALIGN - 1);
+	uint64_t until = count + slot_bytes;
+	struct lull_reservation reservation;
+	uint32_t physical;
+
+	if (__builtin_expect(lull_load(&shared->run) != run_word(writer, count), 0) ||
+	    __builtin_expect(!offset || offset + slot_bytes > ring->subbuf_mask, 0) ||
+	    __builtin_expect((cycles - lull_load(&shared->last_cycles)) >>
+				     LULL_COMPACT_TIMESTAMP_BITS, 0) ||
+	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))
+		return 0;
+	physical = reference_physical(lull_load(&ring->reference[count_index(ring, count)]));
+	slot->start = physical_data(ring, physical) + offset;
+	slot->payload = slot->start + LULL_COMPACT_HEADER_BYTES;
+	slot->ring = ring;
+	slot->position = count;
+	slot->physical = physical;
+	slot->slot_bytes = (uint32_t)slot_bytes;
+	slot->header = compact_header(id, cycles);
+	reservation = (struct lull_reservation){
+		.shared = shared,
+		.expect = count,
+		.until = until,
+		.run = run_word(writer, until),
+		.cycles = cycles,
+		.slot_low = slot->start,
+		.slot_high = slot->payload,
+		.mark_low = (uint32_t)LULL_HOLE(slot_bytes, 0),
+		.mark_high = writer->tid,
+		.cpu = ring->geometry.cpu_id,
+	};
+	return lull_publish(&reservation);
+}
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * The ring's writers and reader through every interleaving, within bounds.
+ *
+ * Two sub-buffers of 256 bytes hold two to four events each, so that a handful of events
+ * wraps the buffer. Time is a function of the write count, so a slot has exactly one right
+ * time stamp and the clock adds no states. port/sched/sched.h says how the search works.
+ * Paper: T 8.6.1 (two sub-buffers, race flags, nested contexts, counter overflow).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "ring_sched_test.h"
+
+struct lull_ring ring;
+struct books *books;
+const long *parameter;
+
+uint64_t clock_at(uint64_t count)
+{
+	return CLOCK_BASE + ((count - (uint64_t)parameter[START]) << parameter[CLOCK_SHIFT]);
+}
+
+static uint64_t clock_now(void)
+{
+	return clock_at(sched_newest(&ring.shared->write_count));
+}
+
+uint32_t subbuf_number(uint64_t position)
+{
+	return (uint32_t)((position - (uint64_t)parameter[START]) / SUBBUF_BYTES);
+}
+
+static void names(void)
+{
+	static const char *const data[] = { "data[0]", "data[1]", "data[2]",
+					    "data[3]", "data[4]", "data[5]" };
+	static const char *const count[] = { "commit[0].count", "commit[1].count",
+					     "commit[2].count", "commit[3].count",
+					     "commit[4].count", "commit[5].count" };
+	static const char *const seq[] = { "commit[0].seq", "commit[1].seq", "commit[2].seq",
+					   "commit[3].seq", "commit[4].seq", "commit[5].seq" };
+	uint32_t p;
+
+	sched_name(&ring.shared->write_count, 8, "write_count");
+	sched_name(&ring.shared->run, 8, "run");
+	sched_name(&ring.shared->last_cycles, 8, "last_cycles");
+	sched_name(&ring.shared->read_count, 8, "read_count");
+	sched_name(ring.shared->lost, sizeof(ring.shared->lost), "lost");
+	sched_name(&ring.reference[0], 8, "reference[0]");
+	sched_name(&ring.reference[1], 8, "reference[1]");
+	for (p = 0; p < ring.geometry.physical_count; p++) {
+		sched_name(&ring.commit[p].count, 8, count[p]);
+		sched_name(&ring.commit[p].seq, 8, seq[p]);
+		sched_name(ring.memory.base + p * SUBBUF_BYTES, SUBBUF_BYTES, data[p]);
+	}
+}
+
+static void ring_make(const struct sched_scenario *scenario)
+{
+	struct lull_ring_geometry geometry = {
+		.subbuf_size_bytes = SUBBUF_BYTES,
+		.subbuf_count = SUBBUF_COUNT,
+		.physical_count = SUBBUF_COUNT + 3,
+		.mode = (uint32_t)scenario->parameter[MODE],
+		.plain = (uint32_t)scenario->parameter[PLAIN],
+		.stream_id = 3,
+	};
+	struct lull_ring_memory memory = { NULL, NULL };
+	void *control = sched_alloc(lull_ring_control_bytes(&geometry), 64);
+
+	memory.base = sched_alloc(geometry.physical_count * SUBBUF_BYTES, 64);
+	lull_ring_attach(&ring, &geometry, control, memory);
+	lull_ring_reset(&ring, (uint64_t)scenario->parameter[START]);
+}
+
+static void setup(const struct sched_scenario *scenario)
+{
+	int writer, reader, host;
+
+	parameter = scenario->parameter;
+	ring_make(scenario);
+	names();
+	books = sched_ghost(sizeof(*books));
+	books->spare = SUBBUF_COUNT;
+	write_events(2, 0, (uint32_t)parameter[PREFILL]);
+	writer = sched_thread("writer A", 0, writer_thread, 0);
+	sched_may_die(writer);
+	sched_may_migrate(writer);
+	if (parameter[EVENTS_B])
+		sched_may_die(sched_thread("writer B", (uint32_t)parameter[CPU_B], writer_thread, 1));
+	reader = sched_thread("reader", !parameter[READER_ON_CPU_0], reader_thread,
+			      parameter[READER]);
+	host = parameter[NESTED_IN_READER] ? reader : writer;
+	if (parameter[NESTED])
+		sched_handler("nested", host, (uint32_t)parameter[NESTED], nested_thread, 2);
+}
+
+#define SCENARIO(scenario_name, switches, ...)                                               \
+	{                                                                                    \
+		.name = scenario_name, .setup = setup, .finish = audit_end, .clock = clock_now, \
+		.weak = 1, .preemptions = SCHED_UNBOUNDED, .slices = switches, __VA_ARGS__   \
+	}
+#define DISCARD [MODE] = LULL_MODE_DISCARD
+#define FLIGHT [MODE] = LULL_MODE_FLIGHT_RECORDER
+#define EXACT 28 /* bytes of payload with which two first events of a run fill a sub-buffer */
+#define SMALL 8 /* two first events of a run fit, or a run of more */
+#define LARGE 92 /* one event fits */
+#define BEFORE_32 ((1l << 32) - 512)
+#define BEFORE_64 (-512l)
+
+static const struct sched_scenario scenarios[] = {
+	/* discard mode */
+	SCENARIO("one_writer_fills_the_ring_and_counts_the_rest_lost", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [LOSSES] = 1 + 3 }),
+	SCENARIO("small_events_fill_the_ring_and_the_rest_is_lost", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = 60, [EVENTS_A] = 5, [LOSSES] = 1 + 3 }),
+	SCENARIO("reader_frees_room_for_a_writer", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111 }),
+	SCENARIO("events_that_fill_a_subbuf_exactly_reach_the_reader", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 7, [READER] = 111 }),
+	SCENARIO("counts_overflow_32_bits", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111,
+				[START] = BEFORE_32 }),
+	SCENARIO("counts_overflow_64_bits", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111,
+				[START] = BEFORE_64 }),
+	SCENARIO("time_that_jumps_is_written_in_full", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 5, [READER] = 11,
+				[CLOCK_SHIFT] = 21 }),
+	SCENARIO("two_writers_of_one_cpu_and_reader", 3,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 1 }),
+	SCENARIO("two_writers_of_one_cpu_race_for_the_last_subbuf", 3,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[PREFILL] = 1, [READER] = 1 }),
+	SCENARIO("reservation_is_interrupted_at_every_store", 2, .refusals = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
+				[READER] = 1 }),
+	SCENARIO("nested_writer_at_every_step", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [NESTED] = 2,
+				[READER] = 1 }),
+	SCENARIO("nested_writer_at_every_step_of_a_wrap", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [NESTED] = 2,
+				[READER] = 111 }),
+	SCENARIO("nested_writer_at_every_step_of_the_reader", 2,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [NESTED] = 3,
+				[NESTED_IN_READER] = 1, [READER_ON_CPU_0] = 1, [READER] = 1411 }),
+	SCENARIO("writer_commits_from_another_cpu", 1, .migrations = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 11 }),
+	SCENARIO("dead_writer_is_taken_from_at_every_step", 0, .crashes = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [READER] = 22 }),
+	SCENARIO("dead_writer_costs_others_nothing", 1, .crashes = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 3,
+				[READER] = 22 }),
+	SCENARIO("live_writer_is_taken_from_at_every_step", 1,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 22 }),
+	SCENARIO("reader_peeks_at_the_open_subbuf", 2,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
+				[READER] = 313 }),
+	SCENARIO("forced_switch_between_writers", 3,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 3, [READER_ON_CPU_0] = 1,
+				[READER] = 141 }),
+
+	/* flight-recorder mode; what was prefilled lets the reader start in the middle */
+	SCENARIO("writer_laps_the_reader", 0,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
+				[LOSSES] = 1 }),
+	SCENARIO("two_writers_of_one_cpu_lap_the_reader", 2,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+				[EVENTS_B] = 1, [READER] = 1 }),
+	SCENARIO("nested_writer_laps_at_every_step", 0,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+				[NESTED] = 2, [READER] = 1 }),
+	SCENARIO("flight_recorder_counts_overflow_64_bits", 0,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
+				[START] = BEFORE_64 }),
+	SCENARIO("dead_writer_in_flight_recorder", 1, .crashes = 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [EVENTS_B] = 3,
+				[READER] = 22 }),
+	SCENARIO("flight_recorder_is_peeked_at", 0,
+		 .parameter = { FLIGHT, [PAYLOAD] = SMALL, [EVENTS_A] = 6, [READER] = 33 }),
+
+	/* plain rings: writers on several CPUs */
+	SCENARIO("plain_ring_with_writers_on_two_cpus", SCHED_UNBOUNDED,
+		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = EXACT, [EVENTS_A] = 2,
+				[EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
+	SCENARIO("plain_ring_is_lapped", SCHED_UNBOUNDED,
+		 .parameter = { FLIGHT, [PLAIN] = 1, [PAYLOAD] = LARGE, [PREFILL] = 2,
+				[EVENTS_A] = 1, [EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
+	SCENARIO("plain_ring_whose_writer_dies", SCHED_UNBOUNDED, .crashes = 1,
+		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 3,
+				[READER] = 22 }),
+};
+
+/* Run until a scenario fails. Return: 1 when none does. */
+static int hunt(enum sched_mutant mutant, const char *name)
+{
+	struct sched_result result;
+	uint64_t states = 0;
+	size_t i;
+
+	sched_mutant = mutant;
+	for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		sched_explore(&scenarios[i], &result, NULL);
+		states += result.states;
+		if (result.outcome != SCHED_FAILED)
+			continue;
+		printf("ok   mutant %s is caught by %s after %llu states, %u steps: %s\n", name,
+		       scenarios[i].name, (unsigned long long)states, result.depth,
+		       result.message);
+		return 0;
+	}
+	printf("FAIL mutant %s is not caught in %llu states\n", name, (unsigned long long)states);
+	return 1;
+}
+
+static int hunt_all(const char *only)
+{
+#define MUTANT_NAME(name, text) #name,
+	static const char *const names[] = { SCHED_MUTANTS_RING(MUTANT_NAME) };
+	int count = (int)(sizeof(names) / sizeof(names[0])), wrong = 0, ran = 0, i;
+
+	for (i = 0; i < count; i++) {
+		if (*only && strcmp(only, names[i]))
+			continue;
+		wrong += hunt((enum sched_mutant)(SCHED_MUTANT_NONE + 1 + i), names[i]);
+		ran++;
+	}
+	printf("%d passed, %d failed\n", ran - wrong, wrong);
+	return wrong != 0 || !ran;
+}
+
+int main(int count, char **argument)
+{
+	int scenario_count = (int)(sizeof(scenarios) / sizeof(scenarios[0])), wrong = 0, ran = 0, i;
+
+	if (count > 1 && !strcmp(argument[1], "mutants"))
+		return hunt_all(count > 2 ? argument[2] : "");
+	for (i = 0; i < scenario_count; i++) {
+		if (count > 1 && strcmp(argument[1], scenarios[i].name))
+			continue;
+		wrong += sched_run(&scenarios[i], 1);
+		ran++;
+	}
+	printf("%d passed, %d failed\n", ran - wrong, wrong);
+	return wrong != 0 || !ran;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The port to user space: what core asks of its surroundings, for liblull and the recorder.
+ *
+ * Rings are shared by processes and a thread may migrate between reserve and commit, so
+ * commits are atomic against every CPU; reservations are restartable sequences. PORT.md
+ * lists each name's promise. Paper: B 4.1 (local atomics), 4.4 (barrier promotion).
+ */
+#ifndef LULL_PORT_H
+#define LULL_PORT_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/rseq.h>
+#include "clock_user.h"
+#include "reservation.h"
+
+#define LULL_MUTANT(name) 0 /* only the sched port builds mutants */
+
+static inline uint64_t lull_load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t lull_load_acquire(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_store(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+static inline void lull_store_release(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t lull_load32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline void lull_store32(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t lull_cas(uint64_t *p, uint64_t expect, uint64_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return expect;
+}
+
+static inline uint64_t lull_add(uint64_t *p, uint64_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELEASE);
+}
+
+static inline void lull_copy(void *to, const void *from, size_t bytes)
+{
+	__builtin_memcpy(to, from, bytes);
+}
+
+static inline void lull_zero(void *to, size_t bytes)
+{
+	__builtin_memset(to, 0, bytes);
+}
+
+static inline void lull_barrier_light(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void lull_barrier_heavy(void); /* barrier_user.c: membarrier, where the machine needs it */
+
+static inline void lull_port_stuck(void)
+{
+}
+
+/* The calling thread's restartable-sequence area; NULL where the C library registers none. */
+extern __thread struct rseq *lull_rseq_area;
+
+#if defined(__x86_64__)
+#include "arch/publish_x86_64.h"
+#elif defined(__aarch64__)
+#include "arch/publish_aarch64.h"
+#else
+static inline int lull_publish_rseq(struct rseq *area, const struct lull_reservation *r)
+{
+	(void)area;
+	(void)r;
+	return 0; /* rings of this architecture are all plain */
+}
+#endif
+
+/* The CPU the caller runs on; any value where there is no restartable sequence. */
+static inline uint32_t lull_cpu(void)
+{
+	return __atomic_load_n(&lull_rseq_area->cpu_id, __ATOMIC_RELAXED);
+}
+
+static inline int lull_publish(const struct lull_reservation *r)
+{
+	return lull_publish_rseq(lull_rseq_area, r);
+}
+
+static inline int lull_publish_plain(const struct lull_reservation *r)
+{
+	if (lull_cas(&r->shared->write_count, r->expect, r->until) != r->expect)
+		return 0;
+	__atomic_store_n((uint32_t *)r->slot_low, r->mark_low, __ATOMIC_RELAXED);
+	__atomic_store_n((uint32_t *)r->slot_high, r->mark_high, __ATOMIC_RELAXED);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * System calls without the C library.
+ *
+ * liblull interposes the C library's functions and runs in signal handlers, vfork children and
+ * before the library is initialised, so it calls none of them and never touches errno.
+ */
+#ifndef LULL_PORT_SYSCALL_H
+#define LULL_PORT_SYSCALL_H
+
+#include <asm/unistd.h>
+
+/*
+ * lull_syscall() - one system call.
+ * @number: __NR_name
+ * Context: any, async-signal-safe. Return: what the kernel returns: -errno on failure.
+ */
+#if defined(__x86_64__)
+static inline long lull_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#elif defined(__aarch64__)
+static inline long lull_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "port/user/syscall.h: this architecture has no system call sequence yet"
+#endif
+
+#endif
