@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Notes: finding the sites and probes of a loaded object. Bytes: abi/site.h.
+ *
+ * The flow of a caller (liblull, when an object is loaded): for each PT_NOTE segment,
+ * lull_note_walk(); for each probe note whose name the patterns match, fill in the record;
+ * then walk again, and lull_patch_site() for each site note with a name that matches.
+ * Paper: T 8.1 (markers are found through a section of their own).
+ */
+#ifndef LULL_SITE_NOTE_H
+#define LULL_SITE_NOTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "lull/abi/site.h"
+
+#define LULL_DESCRIPTION_BYTES_MAX 65536u /* with its NUL */
+#define LULL_FIELDS_MAX 16u
+
+/* One site or probe, as its note tells it. Addresses are computed, not yet believed. */
+struct lull_note {
+	uint32_t type; /* LULL_NOTE_SITE or LULL_NOTE_PROBE */
+	uint32_t level; /* enum lull_level */
+	uintptr_t code; /* of a site: the no-op, or 0 where the site tests its record */
+	uintptr_t target; /* of a site: where the jump goes, or 0 */
+	uintptr_t record; /* of a probe: its struct lull_probe_record */
+	const char *name; /* inside description, not NUL-terminated */
+	size_t name_bytes;
+	const char *description; /* NUL-terminated */
+	size_t description_bytes; /* without the NUL */
+};
+
+/* A part of the address space, from a loaded object's program headers. */
+struct lull_segment {
+	uintptr_t begin;
+	uintptr_t until;
+	int is_executable;
+	int is_writable;
+};
+
+/**
+ * lull_note_walk() - visit the sites and probes of a note segment.
+ * @notes: the segment, at the address where it is loaded (offsets are relative to it).
+ * @bytes: its size.
+ * @visit: called for each note of Lull's, in order; a value other than 0 ends the walk.
+ * @context: passed on to visit.
+ *
+ * Notes of other owners, and types that this version does not know, are skipped. Nothing
+ * outside the segment is read, whatever the segment holds.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
+ * Return: 0; what visit returned; or -EINVAL where a note is cut short, or one of Lull's has a
+ * description that abi/site.h does not allow. Notes before it have been visited.
+ */
+int lull_note_walk(const void *notes, size_t bytes,
+		   int (*visit)(const struct lull_note *note, void *context), void *context);
+
+/**
+ * lull_note_check() - do a note's addresses lie where they have to?
+ * @note: from lull_note_walk().
+ * @segments: the loaded object's segments.
+ * @count: how many.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free.
+ * Return: 0; -EFAULT where the no-op or its target is not in an executable segment, or the
+ * record is not in a writable one or not on a boundary of 8 bytes.
+ */
+int lull_note_check(const struct lull_note *note, const struct lull_segment *segments,
+		    size_t count);
+
+/**
+ * lull_description_check() - is this text a description as abi/site.h lays it down?
+ * @text: not necessarily NUL-terminated.
+ * @bytes: its length, without a NUL.
+ * @note: where not NULL, its name, name_bytes, level and description are set.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
+ * Return: 0 or -EINVAL.
+ */
+int lull_description_check(const char *text, size_t bytes, struct lull_note *note);
+
+#endif

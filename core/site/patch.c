@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Changing sites under running threads. Paper: T 8.3, O 4.1; docs/design/20-site.md.
+ *
+ *	            lull_patch_site(.., 1)
+ *	  no-op  ------------------------>  jump
+ *	         <------------------------
+ *	            lull_patch_site(.., 0)
+ *
+ * One store changes a site: 2 bytes of an aligned word of 8 on x86-64, 4 on aarch64. A thread
+ * that fetches the site meanwhile gets one form or the other, and both are right: the probe
+ * looks at its record's mask before anything else. There is no state between the two, so
+ * nothing to bypass, no signal handler to install, and nobody waits.
+ *
+ * Invariants:
+ *  I1 The words that a site is made of, except those LULL_CHANGE_BYTES, never change. A thread
+ *     that stands inside the site (x86-64: between the short jump and the long one) goes on
+ *     to the target, whatever happens to the first bytes.
+ *  I2 Nothing is written where the bytes are not a site with this target.
+ *  I3 Text that is executable stays so at every moment.
+ *
+ * Rejected: the temporary breakpoint of the paper. In user space a breakpoint is a signal, and
+ * the kernel kills a thread that meets one while it blocks SIGTRAP, as threads do that block
+ * all signals; the handler would also be taken from the program for that time.
+ */
+#include <errno.h>
+#include "site.h"
+#if defined(__x86_64__)
+#include "code_x86_64.h"
+#elif defined(__aarch64__)
+#include "code_aarch64.h"
+#else
+#error "core/site/patch.c: this architecture's sites test their records; leave this file out"
+#endif
+
+void lull_patch_begin(struct lull_patch *patch)
+{
+	__builtin_memset(patch, 0, sizeof(*patch));
+}
+
+int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, int enable)
+{
+	unsigned char bytes[LULL_CHANGE_BYTES];
+	int result, form;
+
+	result = lull_text_open(&patch->pages, code, LULL_CODE_BYTES);
+	if (result)
+		return result;
+	form = lull_code_read(code, target);
+	if (form < 0)
+		return -EINVAL;
+	if (form == !!enable)
+		return 0;
+	if (lull_code_write(bytes, !!enable, code, target))
+		return -EINVAL;
+	result = lull_text_store(&patch->pages, code, bytes, LULL_CHANGE_BYTES);
+	if (!result)
+		patch->changed_count++;
+	return result;
+}
+
+void lull_patch_end(struct lull_patch *patch)
+{
+	lull_text_close(&patch->pages);
+	if (patch->changed_count)
+		lull_text_sync(); /* without it, threads see the change when their caches do */
+	patch->changed_count = 0;
+}
+
+static int site_set(uintptr_t code, uintptr_t target, int enable)
+{
+	struct lull_patch patch;
+	int result;
+
+	lull_patch_begin(&patch);
+	result = lull_patch_site(&patch, code, target, enable);
+	lull_patch_end(&patch);
+	return result;
+}
+
+int lull_site_enable(uintptr_t code, uintptr_t target)
+{
+	return site_set(code, target, 1);
+}
+
+int lull_site_disable(uintptr_t code, uintptr_t target)
+{
+	return site_set(code, target, 0);
+}

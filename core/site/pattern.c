@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Matching event names against a session's patterns. The grammar is in pattern.h. No
+ * recursion: a '*' remembers where it stood, and only the last one is ever gone back to,
+ * because whatever an earlier one could try, the later one can try as well.
+ */
+#include "pattern.h"
+#include "lull/abi/site.h"
+
+#define LEVEL_ANY LULL_LEVEL_DEBUG
+
+/* One line, taken apart. */
+struct rule {
+	const char *glob;
+	const char *glob_until;
+	uint32_t level; /* the least severe that it matches */
+	int excludes;
+};
+
+static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
+					   "warning",	"notice", "info",     "debug" };
+
+static const char *line_end(const char *line)
+{
+	while (*line && *line != '\n')
+		line++;
+	return line;
+}
+
+/* Return: enum lull_level, or -1. */
+static int level_read(const char *text, size_t bytes)
+{
+	if (bytes == 1 && *text >= '0' && *text <= '0' + LULL_LEVEL_DEBUG)
+		return *text - '0';
+	for (int i = 0; i <= LULL_LEVEL_DEBUG; i++)
+		if (__builtin_strlen(level_names[i]) == bytes &&
+		    !__builtin_memcmp(level_names[i], text, bytes))
+			return i;
+	return -1;
+}
+
+/* The end of the set that begins at the '[' at, past its ']'; NULL when it has none. */
+static const char *set_end(const char *at, const char *until)
+{
+	at++;
+	if (at < until && *at == '!')
+		at++;
+	if (at < until && *at == ']') /* first, it stands for itself */
+		at++;
+	while (at < until && *at != ']')
+		at++;
+	return at < until ? at + 1 : NULL;
+}
+
+/* Take a line apart. Return: NULL, or what is wrong with it. */
+static const char *rule_read(const char *line, const char *until, struct rule *rule)
+{
+	const char *at;
+	int level;
+
+	rule->excludes = line < until && *line == '!';
+	rule->glob = line + rule->excludes;
+	rule->glob_until = until;
+	rule->level = LEVEL_ANY;
+	for (at = rule->glob; at < until && *at != '@'; at++)
+		;
+	if (at < until) {
+		rule->glob_until = at;
+		level = level_read(at + 1, (size_t)(until - at - 1));
+		if (level < 0)
+			return "the level after '@' is none of emergency, alert, critical, "
+			       "error, warning, notice, info, debug, or 0 to 7";
+		rule->level = (uint32_t)level;
+	}
+	if (rule->glob == rule->glob_until)
+		return "there is no name to match; write * for all";
+	for (at = rule->glob; at < rule->glob_until;) {
+		if (*at == '[') {
+			at = set_end(at, rule->glob_until);
+			if (!at)
+				return "the set that begins with '[' has no ']'";
+		} else if ((unsigned char)*at <= ' ') {
+			return "names hold no spaces";
+		} else {
+			at++;
+		}
+	}
+	return NULL;
+}
+
+/* Is c in the set between '[' and ']'? end is past the ']'. */
+static int set_has(const char *at, const char *end, char c)
+{
+	int excludes, found = 0;
+
+	at++;
+	excludes = *at == '!';
+	at += excludes;
+	do {
+		char first = *at, last = *at;
+
+		if (at + 3 < end && at[1] == '-') {
+			last = at[2];
+			at += 2;
+		}
+		at++;
+		found |= (unsigned char)c >= (unsigned char)first &&
+			 (unsigned char)c <= (unsigned char)last;
+	} while (at + 1 < end);
+	return found != excludes;
+}
+
+/* Match one character, and step over what matched it. */
+static int one_matches(const char **glob, const char *until, char c)
+{
+	const char *at = *glob;
+	const char *end;
+
+	if (at == until || *at == '*')
+		return 0;
+	end = *at == '[' ? set_end(at, until) : at + 1;
+	if (*at == '[' ? !set_has(at, end, c) : *at != '?' && *at != c)
+		return 0;
+	*glob = end;
+	return 1;
+}
+
+static int glob_matches(const struct rule *rule, const char *name, size_t name_bytes)
+{
+	const char *name_until = name + name_bytes;
+	const char *glob = rule->glob;
+	const char *star = NULL; /* after the last '*' */
+	const char *star_name = NULL; /* what it has swallowed ends here */
+
+	/* Bound: each round consumes a character of the name, or of the glob, or moves star. */
+	while (name < name_until) {
+		if (glob < rule->glob_until && *glob == '*') {
+			star = ++glob;
+			star_name = name;
+		} else if (one_matches(&glob, rule->glob_until, *name)) {
+			name++;
+		} else if (star) {
+			glob = star;
+			name = ++star_name;
+		} else {
+			return 0;
+		}
+	}
+	while (glob < rule->glob_until && *glob == '*')
+		glob++;
+	return glob == rule->glob_until;
+}
+
+int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes, uint32_t level)
+{
+	int wanted = 0;
+
+	for (const char *line = patterns; *line;) {
+		const char *until = line_end(line);
+		struct rule rule;
+
+		if (until > line && !rule_read(line, until, &rule) && level <= rule.level &&
+		    glob_matches(&rule, name, name_bytes))
+			wanted = !rule.excludes;
+		line = *until ? until + 1 : until;
+	}
+	return wanted;
+}
+
+size_t lull_pattern_check(const char *patterns, const char **reason)
+{
+	size_t number = 1;
+
+	for (const char *line = patterns; *line; number++) {
+		const char *until = line_end(line);
+		struct rule rule;
+		const char *wrong = until > line ? rule_read(line, until, &rule) : NULL;
+
+		if (wrong) {
+			if (reason)
+				*reason = wrong;
+			return number;
+		}
+		line = *until ? until + 1 : until;
+	}
+	return 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process: executing another program, in this process or a new one.
+ *
+ * The many forms come down to four real functions. Everything runs on the stack, for a vfork
+ * child and a signal handler may be here. The event is recorded before the call, for after a
+ * success nobody is left to do so; a path or argument list that the kernel could not read is
+ * therefore asked about first.
+ */
+#include "interpose.h"
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "environment.h"
+
+#define ARGUMENTS_TEXT_BYTES 1024
+#define ARGUMENTS_LIST_MAX 512 /* of execl; longer ones fail with E2BIG */
+
+#if defined(__x86_64__)
+#define SPAWN_VERSION "GLIBC_2.15" /* the older one runs scripts without "#!" by a shell */
+#else
+#define SPAWN_VERSION NULL
+#endif
+
+REAL_FUNCTION(execve);
+REAL_FUNCTION(execvpe);
+REAL_FUNCTION(fexecve);
+REAL_FUNCTION(execveat);
+REAL_VERSIONED(posix_spawn, SPAWN_VERSION);
+REAL_VERSIONED(posix_spawnp, SPAWN_VERSION);
+
+typedef char *const *text_list;
+
+/* Can the kernel read a path here? */
+static int readable(const char *path)
+{
+	int saved = errno;
+	int refused = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) < 0 && errno == EFAULT;
+
+	errno = saved;
+	return !refused;
+}
+
+/* The arguments as one line, cut to fit. */
+static const char *joined(char line[ARGUMENTS_TEXT_BYTES], text_list arguments)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; arguments && arguments[i]; i++) {
+		if (i && used < ARGUMENTS_TEXT_BYTES - 1)
+			line[used++] = ' ';
+		for (const char *from = arguments[i]; *from && used < ARGUMENTS_TEXT_BYTES - 1;)
+			line[used++] = *from++;
+	}
+	line[used] = '\0';
+	return line;
+}
+
+static __attribute__((noinline)) void record_exec(const struct exec_target *target,
+						  text_list arguments)
+{
+	char line[ARGUMENTS_TEXT_BYTES];
+
+	EVENT("process:exec_entry", DIRECTORY_FIELD(target->directory_fd),
+	      lull_str(path, readable(target->path) ? target->path : NULL),
+	      lull_str(arguments, joined(line, arguments)));
+}
+
+/* An exec that returns has failed. */
+static int record_failure(int result)
+{
+	EVENT("process:exec_exit", lull_i64(result, result), ERROR_FIELD(result));
+	return result;
+}
+
+static int call_execve(const struct exec_target *target, text_list arguments, text_list environment)
+{
+	if (target->search)
+		return REAL(execvpe)(target->path, arguments, environment);
+	return REAL(execve)(target->path, arguments, environment);
+}
+
+/* The path where the environment has to be completed, apart for its use of stack. */
+static __attribute__((noinline)) int exec_completed(const struct exec_target *target,
+						    text_list arguments, text_list environment)
+{
+	struct traced_environment traced;
+
+	return call_execve(target, arguments, lull_environment_complete(&traced, environment));
+}
+
+static int exec_traced(const char *path, int search, text_list arguments, text_list environment)
+{
+	struct exec_target target = { AT_FDCWD, path, search };
+
+	record_exec(&target, arguments);
+	if (readable(path) && lull_environment_lacks(environment, &target))
+		return record_failure(exec_completed(&target, arguments, environment));
+	return record_failure(call_execve(&target, arguments, environment));
+}
+
+INTERPOSED int execve(const char *path, text_list arguments, text_list environment)
+{
+	return exec_traced(path, 0, arguments, environment);
+}
+
+INTERPOSED int execv(const char *path, text_list arguments)
+{
+	return exec_traced(path, 0, arguments, environ);
+}
+
+INTERPOSED int execvpe(const char *name, text_list arguments, text_list environment)
+{
+	return exec_traced(name, 1, arguments, environment);
+}
+
+INTERPOSED int execvp(const char *name, text_list arguments)
+{
+	return exec_traced(name, 1, arguments, environ);
+}
+
+/* Gather the arguments up to the NULL. Return: 0 when there are too many. */
+static int gather(char *arguments[ARGUMENTS_LIST_MAX], const char *first, va_list *list)
+{
+	arguments[0] = (char *)first;
+	for (size_t i = 0; arguments[i]; i++) {
+		if (i == ARGUMENTS_LIST_MAX - 1) {
+			errno = E2BIG;
+			return 0;
+		}
+		arguments[i + 1] = va_arg(*list, char *);
+	}
+	return 1;
+}
+
+#define EXEC_LIST(function, search, environment)                                           \
+	INTERPOSED int function(const char *path, const char *first, ...)                  \
+	{                                                                                  \
+		char *arguments[ARGUMENTS_LIST_MAX];                                       \
+		va_list list;                                                              \
+		int result;                                                                \
+                                                                                           \
+		va_start(list, first);                                                     \
+		result = gather(arguments, first, &list) ?                                 \
+				 exec_traced(path, search, arguments, environment) :       \
+				 -1;                                                       \
+		va_end(list);                                                              \
+		return result;                                                             \
+	}
+
+EXEC_LIST(execl, 0, environ)
+EXEC_LIST(execlp, 1, environ)
+EXEC_LIST(execle, 0, va_arg(list, text_list))
+
+static __attribute__((noinline)) int fexecve_completed(int fd, text_list arguments,
+						       text_list environment)
+{
+	struct traced_environment traced;
+
+	return REAL(fexecve)(fd, arguments, lull_environment_complete(&traced, environment));
+}
+
+INTERPOSED int fexecve(int fd, text_list arguments, text_list environment)
+{
+	struct exec_target target = { fd, "", 0 };
+
+	record_exec(&target, arguments);
+	if (lull_environment_lacks(environment, &target))
+		return record_failure(fexecve_completed(fd, arguments, environment));
+	return record_failure(REAL(fexecve)(fd, arguments, environment));
+}
+
+static __attribute__((noinline)) int execveat_completed(const struct exec_target *target,
+							text_list arguments,
+							text_list environment, int flags)
+{
+	struct traced_environment traced;
+
+	return REAL(execveat)(target->directory_fd, target->path, arguments,
+			      lull_environment_complete(&traced, environment), flags);
+}
+
+INTERPOSED int execveat(int directory_fd, const char *path, text_list arguments,
+			text_list environment, int flags)
+{
+	struct exec_target target = { directory_fd, path, 0 };
+
+	record_exec(&target, arguments);
+	if (readable(path) && lull_environment_lacks(environment, &target))
+		return record_failure(execveat_completed(&target, arguments, environment, flags));
+	return record_failure(REAL(execveat)(directory_fd, path, arguments, environment, flags));
+}
+
+static __attribute__((noinline)) void record_spawn(const char *path, text_list arguments)
+{
+	char line[ARGUMENTS_TEXT_BYTES];
+
+	EVENT("process:spawn_entry", lull_str(path, readable(path) ? path : NULL),
+	      lull_str(arguments, joined(line, arguments)));
+}
+
+static int record_spawned(const pid_t *child, int result)
+{
+	EVENT("process:spawn_exit", lull_i32(child_pid, stored_after(child, -result)),
+	      lull_i32(result, result));
+	return result;
+}
+
+struct spawn {
+	pid_t *child;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
+};
+
+static int call_spawn(const struct spawn *spawn, const struct exec_target *target,
+		      text_list arguments, text_list environment)
+{
+	if (target->search)
+		return REAL(posix_spawnp)(spawn->child, target->path, spawn->actions,
+					  spawn->attributes, arguments, environment);
+	return REAL(posix_spawn)(spawn->child, target->path, spawn->actions, spawn->attributes,
+				 arguments, environment);
+}
+
+static __attribute__((noinline)) int spawn_completed(const struct spawn *spawn,
+						     const struct exec_target *target,
+						     text_list arguments, text_list environment)
+{
+	struct traced_environment traced;
+
+	return call_spawn(spawn, target, arguments,
+			  lull_environment_complete(&traced, environment));
+}
+
+/* The child has the parent's memory until its exec, but not the parent's thread: the C
+ * library starts it, and it calls none of ours. */
+static int spawn_traced(const struct spawn *spawn, const struct exec_target *target,
+			text_list arguments, text_list environment)
+{
+	int result;
+
+	record_spawn(target->path, arguments);
+	if (readable(target->path) && lull_environment_lacks(environment, target))
+		result = spawn_completed(spawn, target, arguments, environment);
+	else
+		result = call_spawn(spawn, target, arguments, environment);
+	return record_spawned(spawn->child, result);
+}
+
+#define SPAWN(function, search)                                                            \
+	INTERPOSED int function(pid_t *child, const char *path,                            \
+				const posix_spawn_file_actions_t *actions,                 \
+				const posix_spawnattr_t *attributes, text_list arguments,  \
+				text_list environment)                                     \
+	{                                                                                  \
+		struct spawn spawn = { child, actions, attributes };                       \
+		struct exec_target target = { AT_FDCWD, path, search };                    \
+                                                                                           \
+		return spawn_traced(&spawn, &target, arguments, environment);              \
+	}
+
+SPAWN(posix_spawn, 0)
+SPAWN(posix_spawnp, 1)

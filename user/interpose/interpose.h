@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interposers: how one function of the C library is wrapped, and the shapes they come in.
+ *
+ * Flow: the program calls read(); the dynamic linker bound it to ours; ours records an event,
+ * calls the real one through a pointer that resolve.c filled in, and records another. With no
+ * event enabled that is a patched no-op, a load, a test and an indirect call.
+ *
+ * Rules that every interposer keeps (docs/design/50-interposers.md says why):
+ *  - results and errno are the real function's; probes change neither;
+ *  - memory that the kernel is to read or write is looked at only after the kernel did;
+ *  - nothing is held between entry and exit, so that cancellation, exceptions and longjmp
+ *    may leave the wrapper at any point.
+ */
+#ifndef LULL_INTERPOSE_H
+#define LULL_INTERPOSE_H
+
+/* Fortified headers would define inline functions of the names defined here. */
+#undef _FORTIFY_SOURCE
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+/*
+ * A caller may pass NULL where the headers promise that nobody does, and then the kernel
+ * answers EFAULT: the compiler must not drop our tests for it.
+ */
+#include <sys/cdefs.h>
+#undef __nonnull
+#define __nonnull(parameters)
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lull/trace.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+#define EVENT(...) lull_event(__VA_ARGS__)
+#define CHATTY_EVENT(...) lull_event_level(LULL_LEVEL_DEBUG, __VA_ARGS__)
+
+/* One function to resolve. All of them stand in one section of the library. */
+struct interposed {
+	const char *function;
+	const char *version; /* NULL: the default one */
+	void **real;
+	void *early; /* what to call while resolving, or NULL */
+};
+
+/*
+ * resolve.c: fill in every pointer, and return this one's.
+ * Context: any at load time; the constructor has normally done it before.
+ */
+void *lull_interpose_resolve(void **real);
+
+/* Declare the pointer to the real @function. */
+#define REAL_DECLARE(function, version, early)                                             \
+	static __typeof__(function) *real_##function;                                      \
+	static struct interposed interposed_##function                                     \
+		__attribute__((section("lull_interposed"), used)) = {                      \
+			#function, version, (void **)&real_##function, (void *)(early)     \
+		}
+#define REAL_FUNCTION(function) REAL_DECLARE(function, NULL, NULL)
+#define REAL_VERSIONED(function, version) REAL_DECLARE(function, version, NULL)
+#define REAL_EARLY(function, early) REAL_DECLARE(function, NULL, early)
+
+/* The real @function, to be called. */
+#define REAL(function)                                                                     \
+	({                                                                                 \
+		__typeof__(function) *real = __atomic_load_n(&real_##function,             \
+							     __ATOMIC_RELAXED);            \
+		__builtin_expect(!real, 0) ?                                               \
+			(__typeof__(real))lull_interpose_resolve((void **)&real_##function) : \
+			real;                                                              \
+	})
+
+/* Begin the definition of an interposer. */
+#define INTERPOSE(function, type, parameters)                                              \
+	REAL_FUNCTION(function);                                                           \
+	INTERPOSED type function parameters
+
+/* The error field of an event after a call that returned @result and set errno if negative. */
+#define ERROR_FIELD(result) lull_i32(error, (result) < 0 ? errno : 0)
+
+/* What a path is relative to. */
+#define DIRECTORY_FIELD(fd) lull_enum(directory_fd, fd, "AT_FDCWD=-100")
+
+/*
+ * Shape: a call that may block gives EVENT_entry with the given fields, and EVENT_exit with
+ * result and error.
+ */
+#define BLOCKING(event, function, type, parameters, arguments, ...)                        \
+	INTERPOSE(function, type, parameters)                                              \
+	{                                                                                  \
+		type result;                                                               \
+                                                                                           \
+		EVENT(event "_entry", __VA_ARGS__);                                        \
+		result = REAL(function) arguments;                                         \
+		EVENT(event "_exit", lull_i64(result, result), ERROR_FIELD(result));       \
+		return result;                                                             \
+	}
+
+/* Shape: a call that does not block gives one event, after it, with fields, result, error. */
+#define IMMEDIATE_LEVEL(record, event, function, type, parameters, arguments, ...)         \
+	INTERPOSE(function, type, parameters)                                              \
+	{                                                                                  \
+		type result = REAL(function) arguments;                                    \
+                                                                                           \
+		record(event, __VA_ARGS__, lull_i64(result, result), ERROR_FIELD(result)); \
+		return result;                                                             \
+	}
+#define IMMEDIATE(event, ...) IMMEDIATE_LEVEL(EVENT, event, __VA_ARGS__)
+#define CHATTY(event, ...) IMMEDIATE_LEVEL(CHATTY_EVENT, event, __VA_ARGS__)
+
+/* Where off_t is 64 bits wide, functions named with 64 are the same functions. */
+#define ALIAS(name, function)                                                              \
+	extern __typeof__(function) name INTERPOSED __attribute__((alias(#function)))
+
+/*
+ * Shape: the fortified variant of @function, called when the compiler knows how large the
+ * buffer is. Too large a request is the real one's to report; it does not return.
+ */
+#define FORTIFIED(checked, type, parameters, arguments, fits, forwarded)                   \
+	extern type checked parameters;                                                    \
+	INTERPOSE(checked, type, parameters)                                               \
+	{                                                                                  \
+		if (!(fits))                                                               \
+			return REAL(checked) arguments;                                    \
+		return forwarded;                                                          \
+	}
+
+/* A path that the kernel has looked at, or NULL if it could not. */
+static inline const char *path_after(const char *path, long result)
+{
+	return result < 0 && errno == EFAULT ? NULL : path;
+}
+
+/* What a call stored at @stored, if it succeeded. */
+static inline int stored_after(const int *stored, long result)
+{
+	return result < 0 || !stored ? -1 : *stored;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mutex, rwlock: contention.
+ *
+ * The lock is tried first; only who has to wait records, at entry and exit. The attempt is
+ * the same atomic operation as an uncontended lock's, so nothing is done twice on that path.
+ * A robust mutex whose owner died is acquired by the attempt that says so. Every other
+ * failure is the blocking call's to judge: it may be a deadlock that it detects, say.
+ */
+#include "interpose.h"
+#include <pthread.h>
+#include <time.h>
+
+REAL_FUNCTION(pthread_mutex_trylock);
+REAL_FUNCTION(pthread_rwlock_tryrdlock);
+REAL_FUNCTION(pthread_rwlock_trywrlock);
+
+enum rwlock_kind { RWLOCK_READ, RWLOCK_WRITE };
+
+static inline __attribute__((always_inline)) int mutex_acquired(int result)
+{
+	return __builtin_expect(result == 0, 1) || result == EOWNERDEAD;
+}
+
+static inline __attribute__((always_inline)) void mutex_entry(const pthread_mutex_t *mutex)
+{
+	EVENT("mutex:wait_entry", lull_ptr(mutex, mutex));
+}
+
+static inline __attribute__((always_inline)) int mutex_exit(const pthread_mutex_t *mutex,
+							    int result)
+{
+	EVENT("mutex:wait_exit", lull_ptr(mutex, mutex), lull_i32(result, result));
+	return result;
+}
+
+#define MUTEX(function, parameters, arguments)                                             \
+	INTERPOSE(function, int, parameters)                                               \
+	{                                                                                  \
+		int result = REAL(pthread_mutex_trylock)(mutex);                           \
+                                                                                           \
+		if (mutex_acquired(result))                                                \
+			return result;                                                     \
+		mutex_entry(mutex);                                                        \
+		result = REAL(function) arguments;                                         \
+		return mutex_exit(mutex, result);                                          \
+	}
+
+MUTEX(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
+MUTEX(pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until),
+      (mutex, until))
+MUTEX(pthread_mutex_clocklock,
+      (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
+      (mutex, clock, until))
+
+INTERPOSE(pthread_mutex_unlock, int, (pthread_mutex_t * mutex))
+{
+	/* Before the call: afterwards another thread may have freed the mutex. */
+	CHATTY_EVENT("mutex:unlock", lull_ptr(mutex, mutex));
+	return REAL(pthread_mutex_unlock)(mutex);
+}
+
+static inline __attribute__((always_inline)) void rwlock_entry(const pthread_rwlock_t *rwlock,
+							       enum rwlock_kind kind)
+{
+	EVENT("rwlock:wait_entry", lull_ptr(rwlock, rwlock),
+	      lull_enum(kind, (int)kind, "READ=0,WRITE=1"));
+}
+
+static inline __attribute__((always_inline)) int rwlock_exit(const pthread_rwlock_t *rwlock,
+							     int result)
+{
+	EVENT("rwlock:wait_exit", lull_ptr(rwlock, rwlock), lull_i32(result, result));
+	return result;
+}
+
+#define RWLOCK(function, attempt, kind, parameters, arguments)                             \
+	INTERPOSE(function, int, parameters)                                               \
+	{                                                                                  \
+		int result = REAL(attempt)(rwlock);                                        \
+                                                                                           \
+		if (__builtin_expect(result == 0, 1))                                      \
+			return 0;                                                          \
+		rwlock_entry(rwlock, kind);                                                \
+		result = REAL(function) arguments;                                         \
+		return rwlock_exit(rwlock, result);                                        \
+	}
+
+RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, RWLOCK_READ, (pthread_rwlock_t * rwlock),
+       (rwlock))
+RWLOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, RWLOCK_READ,
+       (pthread_rwlock_t * rwlock, const struct timespec *until), (rwlock, until))
+RWLOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, RWLOCK_READ,
+       (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
+       (rwlock, clock, until))
+RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE, (pthread_rwlock_t * rwlock),
+       (rwlock))
+RWLOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE,
+       (pthread_rwlock_t * rwlock, const struct timespec *until), (rwlock, until))
+RWLOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE,
+       (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
+       (rwlock, clock, until))
+
+INTERPOSE(pthread_rwlock_unlock, int, (pthread_rwlock_t * rwlock))
+{
+	CHATTY_EVENT("rwlock:unlock", lull_ptr(rwlock, rwlock));
+	return REAL(pthread_rwlock_unlock)(rwlock);
+}

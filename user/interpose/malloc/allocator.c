@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc: the C library's allocator, or whichever the program brings.
+ *
+ * All chatty, and in a library of its own that is preloaded only when these events are asked
+ * for: a program allocates more often than it does anything else. Memory that is given back
+ * is recorded before the call, memory obtained after it, so that a block's events are in
+ * order even when threads pass it on. (reallocarray, strdup and the like call these.)
+ */
+#include "../interpose.h"
+#include <malloc.h>
+#include <stdlib.h>
+#include "bootstrap.h"
+
+REAL_EARLY(malloc, lull_bootstrap_malloc);
+REAL_EARLY(calloc, lull_bootstrap_calloc);
+REAL_EARLY(realloc, lull_bootstrap_realloc);
+REAL_EARLY(free, lull_bootstrap_free);
+
+INTERPOSED void *malloc(size_t bytes)
+{
+	void *result = REAL(malloc)(bytes);
+
+	CHATTY_EVENT("malloc:malloc", lull_u64(bytes, bytes), lull_ptr(result, result));
+	return result;
+}
+
+INTERPOSED void *calloc(size_t count, size_t size_bytes)
+{
+	void *result = REAL(calloc)(count, size_bytes);
+
+	CHATTY_EVENT("malloc:calloc", lull_u64(count, count), lull_u64(size_bytes, size_bytes),
+		     lull_ptr(result, result));
+	return result;
+}
+
+/* A block of the bootstrap area grows by moving out of it. */
+static void *move_out(void *pointer, size_t bytes)
+{
+	size_t held = lull_bootstrap_bytes(pointer);
+	void *result = REAL(malloc)(bytes);
+
+	if (result)
+		__builtin_memcpy(result, pointer, held < bytes ? held : bytes);
+	return result;
+}
+
+INTERPOSED void *realloc(void *pointer, size_t bytes)
+{
+	void *result;
+
+	CHATTY_EVENT("malloc:realloc_entry", lull_ptr(pointer, pointer), lull_u64(bytes, bytes));
+	if (__builtin_expect(lull_bootstrap_owns(pointer), 0))
+		result = move_out(pointer, bytes);
+	else
+		result = REAL(realloc)(pointer, bytes);
+	CHATTY_EVENT("malloc:realloc_exit", lull_ptr(result, result));
+	return result;
+}
+
+INTERPOSED void free(void *pointer)
+{
+	if (__builtin_expect(lull_bootstrap_owns(pointer), 0))
+		return;
+	CHATTY_EVENT("malloc:free", lull_ptr(pointer, pointer));
+	REAL(free)(pointer);
+}
+
+INTERPOSE(malloc_usable_size, size_t, (void *pointer))
+{
+	if (lull_bootstrap_owns(pointer))
+		return lull_bootstrap_bytes(pointer);
+	return REAL(malloc_usable_size)(pointer);
+}
+
+static inline __attribute__((always_inline)) void *record_aligned(size_t alignment_bytes,
+								  size_t bytes, void *result)
+{
+	CHATTY_EVENT("malloc:aligned", lull_u64(alignment_bytes, alignment_bytes),
+		     lull_u64(bytes, bytes), lull_ptr(result, result));
+	return result;
+}
+
+INTERPOSE(aligned_alloc, void *, (size_t alignment_bytes, size_t bytes))
+{
+	return record_aligned(alignment_bytes, bytes, REAL(aligned_alloc)(alignment_bytes, bytes));
+}
+
+INTERPOSE(memalign, void *, (size_t alignment_bytes, size_t bytes))
+{
+	return record_aligned(alignment_bytes, bytes, REAL(memalign)(alignment_bytes, bytes));
+}
+
+INTERPOSE(posix_memalign, int, (void **pointer, size_t alignment_bytes, size_t bytes))
+{
+	int result = REAL(posix_memalign)(pointer, alignment_bytes, bytes);
+
+	record_aligned(alignment_bytes, bytes, result ? NULL : *pointer);
+	return result;
+}
+
+INTERPOSE(valloc, void *, (size_t bytes))
+{
+	return record_aligned(0, bytes, REAL(valloc)(bytes));
+}
+
+INTERPOSE(pvalloc, void *, (size_t bytes))
+{
+	return record_aligned(0, bytes, REAL(pvalloc)(bytes));
+}

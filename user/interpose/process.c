@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process: forking, ending, waiting for children, running commands.
+ *
+ * A process's start and its exit through exit() are recorded by user/process.c; here is what
+ * reaches the kernel without passing there. vfork is in user/vfork_*.S: a C function cannot
+ * return twice.
+ */
+#include "interpose.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "thread_start.h"
+
+static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid_t result)
+{
+	if (result == 0) {
+		lull_thread_starts_forget();
+		EVENT("process:forked", lull_i32(parent_pid, parent));
+		return 0;
+	}
+	EVENT("process:fork", lull_i32(child_pid, result), ERROR_FIELD(result));
+	return result;
+}
+
+INTERPOSE(fork, pid_t, (void))
+{
+	pid_t parent = getpid();
+
+	return record_fork(parent, REAL(fork)());
+}
+
+INTERPOSE(_Fork, pid_t, (void))
+{
+	pid_t parent = getpid();
+
+	return record_fork(parent, REAL(_Fork)());
+}
+
+static inline __attribute__((always_inline)) void record_exit(int status)
+{
+	EVENT("process:quick_exit", lull_i32(status, status));
+}
+
+INTERPOSE(_exit, void, (int status))
+{
+	record_exit(status);
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+ALIAS(_Exit, _exit);
+
+/* Shape: wait for a child. The status is read only when a child was found. */
+#define WAIT(function, wanted, parameters, arguments)                                      \
+	INTERPOSE(function, pid_t, parameters)                                             \
+	{                                                                                  \
+		pid_t result;                                                              \
+                                                                                           \
+		wait_entry(wanted);                                                        \
+		result = REAL(function) arguments;                                         \
+		return wait_exit(result, status);                                          \
+	}
+
+static inline __attribute__((always_inline)) void wait_entry(pid_t wanted)
+{
+	EVENT("process:wait_entry", lull_i32(wanted_pid, wanted));
+}
+
+static inline __attribute__((always_inline)) pid_t wait_exit(pid_t result, const int *status)
+{
+	EVENT("process:wait_exit", lull_i32(child_pid, result),
+	      lull_x32(status, result > 0 && status ? (unsigned int)*status : 0),
+	      ERROR_FIELD(result));
+	return result;
+}
+
+WAIT(wait, -1, (int *status), (status))
+WAIT(waitpid, wanted, (pid_t wanted, int *status, int options), (wanted, status, options))
+WAIT(wait3, -1, (int *status, int options, struct rusage *usage), (status, options, usage))
+WAIT(wait4, wanted, (pid_t wanted, int *status, int options, struct rusage *usage),
+     (wanted, status, options, usage))
+
+BLOCKING("process:waitid", waitid, int,
+	 (idtype_t kind, id_t wanted, siginfo_t *info, int options),
+	 (kind, wanted, info, options), lull_i32(kind, (int)kind), lull_u32(wanted, wanted),
+	 lull_x32(options, (unsigned int)options))
+
+INTERPOSE(system, int, (const char *command))
+{
+	int result;
+
+	EVENT("process:system_entry", lull_str(command, command));
+	result = REAL(system)(command);
+	EVENT("process:system_exit", lull_i64(result, result), ERROR_FIELD(result));
+	return result;
+}
+
+INTERPOSE(popen, FILE *, (const char *command, const char *mode))
+{
+	FILE *file = REAL(popen)(command, mode);
+
+	EVENT("process:popen", lull_str(command, command), lull_str(mode, mode),
+	      lull_ptr(file, file), lull_i32(error, file ? 0 : errno));
+	return file;
+}
+
+BLOCKING("process:pclose", pclose, int, (FILE * file), (file), lull_ptr(file, file))
+
+IMMEDIATE("process:kill", kill, int, (pid_t pid, int signal), (pid, signal), lull_i32(pid, pid),
+	  lull_i32(signal, signal))

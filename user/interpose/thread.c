@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread: creation, start, exit, joining, names, sleeping.
+ *
+ * A new thread starts in a function of ours, which records and goes on to the program's. What
+ * that function has to know waits in a static pool rather than in allocated memory: a thread
+ * that frees is given an arena by malloc, and the program's memory would look different. When
+ * the pool is exhausted the thread starts in the program's function directly, unrecorded.
+ */
+#include "interpose.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+#include "liblull.h"
+#include "thread_start.h"
+
+#define STARTS_MAX 256 /* threads created and not yet running, at any one time */
+
+struct start {
+	union {
+		void *(*posix)(void *);
+		int (*c11)(void *);
+	} routine;
+	void *argument;
+	uint32_t creator_tid;
+	uint32_t claimed;
+};
+
+static struct start starts[STARTS_MAX];
+
+static struct start *start_claim(void *argument)
+{
+	for (unsigned int i = 0; i < STARTS_MAX; i++) {
+		if (__atomic_load_n(&starts[i].claimed, __ATOMIC_RELAXED) ||
+		    __atomic_exchange_n(&starts[i].claimed, 1, __ATOMIC_ACQUIRE))
+			continue;
+		starts[i].argument = argument;
+		starts[i].creator_tid = (uint32_t)gettid();
+		return &starts[i];
+	}
+	return NULL;
+}
+
+static void start_release(struct start *start)
+{
+	__atomic_store_n(&start->claimed, 0, __ATOMIC_RELEASE);
+}
+
+void lull_thread_starts_forget(void)
+{
+	for (unsigned int i = 0; i < STARTS_MAX; i++)
+		start_release(&starts[i]);
+}
+
+static inline __attribute__((always_inline)) void record_exit(void)
+{
+	EVENT("thread:exit", lull_x64(handle, pthread_self()));
+}
+
+/* Runs when the routine returns, and when pthread_exit or cancellation unwinds it. */
+static void exit_cleanup(const struct start *start)
+{
+	(void)start;
+	record_exit();
+}
+
+static inline __attribute__((always_inline)) struct start start_enter(void *claimed)
+{
+	struct start start = *(struct start *)claimed;
+
+	start_release(claimed);
+	EVENT("thread:start", lull_x64(routine, (uintptr_t)start.routine.posix),
+	      lull_x64(argument, (uintptr_t)start.argument), lull_x64(handle, pthread_self()),
+	      lull_u32(creator_tid, start.creator_tid));
+	return start;
+}
+
+static void *start_posix(void *claimed)
+{
+	__attribute__((cleanup(exit_cleanup))) struct start start = start_enter(claimed);
+
+	return start.routine.posix(start.argument);
+}
+
+static int start_c11(void *claimed)
+{
+	__attribute__((cleanup(exit_cleanup))) struct start start = start_enter(claimed);
+
+	return start.routine.c11(start.argument);
+}
+
+static inline __attribute__((always_inline)) int record_create(uintptr_t routine, void *argument,
+							       int result)
+{
+	EVENT("thread:create", lull_x64(routine, routine),
+	      lull_x64(argument, (uintptr_t)argument), lull_i32(result, result));
+	return result;
+}
+
+/* Where the new handle is stored may be gone by the time the call returns: it is not read. */
+INTERPOSE(pthread_create, int,
+	  (pthread_t * handle, const pthread_attr_t *attributes, void *(*routine)(void *),
+	   void *argument))
+{
+	struct start *start = start_claim(argument);
+	int result;
+
+	if (!start) {
+		result = REAL(pthread_create)(handle, attributes, routine, argument);
+		return record_create((uintptr_t)routine, argument, result);
+	}
+	start->routine.posix = routine;
+	result = REAL(pthread_create)(handle, attributes, start_posix, start);
+	if (result)
+		start_release(start);
+	return record_create((uintptr_t)routine, argument, result);
+}
+
+INTERPOSE(thrd_create, int, (thrd_t * handle, thrd_start_t routine, void *argument))
+{
+	struct start *start = start_claim(argument);
+	int result;
+
+	if (!start) {
+		result = REAL(thrd_create)(handle, routine, argument);
+		return record_create((uintptr_t)routine, argument, result);
+	}
+	start->routine.c11 = routine;
+	result = REAL(thrd_create)(handle, start_c11, start);
+	if (result != thrd_success)
+		start_release(start);
+	return record_create((uintptr_t)routine, argument, result);
+}
+
+/* The first thread has no start of ours to come back to. */
+INTERPOSE(pthread_exit, void, (void *result))
+{
+	if (gettid() == getpid())
+		record_exit();
+	REAL(pthread_exit)(result);
+	__builtin_unreachable();
+}
+
+/* Shape: wait for another thread to end. */
+#define JOIN(function, parameters, arguments)                                              \
+	INTERPOSE(function, int, parameters)                                               \
+	{                                                                                  \
+		int result;                                                                \
+                                                                                           \
+		join_entry(handle);                                                        \
+		result = REAL(function) arguments;                                         \
+		return join_exit(handle, result);                                          \
+	}
+
+static inline __attribute__((always_inline)) void join_entry(pthread_t handle)
+{
+	EVENT("thread:join_entry", lull_x64(handle, handle));
+}
+
+static inline __attribute__((always_inline)) int join_exit(pthread_t handle, int result)
+{
+	EVENT("thread:join_exit", lull_x64(handle, handle), lull_i32(result, result));
+	return result;
+}
+
+JOIN(pthread_join, (pthread_t handle, void **value), (handle, value))
+JOIN(pthread_timedjoin_np, (pthread_t handle, void **value, const struct timespec *until),
+     (handle, value, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t handle, void **value, clockid_t clock, const struct timespec *until),
+     (handle, value, clock, until))
+JOIN(thrd_join, (thrd_t handle, int *value), (handle, value))
+
+INTERPOSE(pthread_detach, int, (pthread_t handle))
+{
+	int result = REAL(pthread_detach)(handle);
+
+	EVENT("thread:detach", lull_x64(handle, handle), lull_i32(result, result));
+	return result;
+}
+
+static inline __attribute__((always_inline)) void record_name(pthread_t handle, const char *name)
+{
+	EVENT("thread:name", lull_x64(handle, handle), lull_str(name, name));
+}
+
+INTERPOSE(pthread_setname_np, int, (pthread_t handle, const char *name))
+{
+	int result = REAL(pthread_setname_np)(handle, name);
+
+	if (result)
+		return result;
+	if (pthread_equal(handle, pthread_self()))
+		lull_thread_renamed();
+	record_name(handle, name);
+	return 0;
+}
+
+INTERPOSE(prctl, int, (int option, ...))
+{
+	unsigned long arguments[4];
+	va_list list;
+	int result;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	result = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	if (option == PR_SET_NAME && result == 0) {
+		lull_thread_renamed();
+		record_name(pthread_self(), (const char *)arguments[0]);
+	}
+	return result;
+}
+
+/* Shape: sleep. How long was asked for stands in the caller's memory in four formats; how long
+ * it took is what the two events tell. */
+#define SLEEP(function, type, parameters, arguments)                                       \
+	INTERPOSE(function, type, parameters)                                              \
+	{                                                                                  \
+		type result;                                                               \
+                                                                                           \
+		sleep_entry();                                                             \
+		result = REAL(function) arguments;                                         \
+		sleep_exit(result);                                                        \
+		return result;                                                             \
+	}
+
+static inline __attribute__((always_inline)) void sleep_entry(void)
+{
+	EVENT("thread:sleep_entry");
+}
+
+static inline __attribute__((always_inline)) void sleep_exit(int64_t result)
+{
+	EVENT("thread:sleep_exit", lull_i64(result, result));
+}
+
+SLEEP(sleep, unsigned int, (unsigned int seconds), (seconds))
+SLEEP(usleep, int, (useconds_t wanted_us), (wanted_us))
+SLEEP(nanosleep, int, (const struct timespec *wanted, struct timespec *left), (wanted, left))
+SLEEP(clock_nanosleep, int,
+      (clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left),
+      (clock, flags, wanted, left))

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of liblull share: the process's sessions, its threads, and the entry points
+ * between files. Nothing here is public; programs know only <lull/trace.h>.
+ *
+ * Flow: attach.c maps the sessions -> objects.c finds sites and probes -> events.c gives
+ * their events identifiers -> probe.c records. thread.c knows who is writing.
+ */
+#ifndef LIBLULL_H
+#define LIBLULL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "lull/abi/session.h"
+#include "lull/abi/site.h"
+#include "ring/ring.h"
+
+/* One attached session. Set once by attach.c, then only read. */
+struct session {
+	struct lull_session_control *control;
+	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
+	const char *patterns;
+	struct lull_event_entry *events;
+	char *arena;
+	uint32_t cpu_count;
+	uint32_t plain_count;
+	uint32_t event_capacity;
+	uint32_t arena_bytes;
+} __attribute__((aligned(64)));
+
+struct process {
+	struct lull_probe_interface interface;
+	struct session sessions[LULL_SESSIONS_MAX];
+	uint32_t session_count;
+	uint32_t pid;
+	uint32_t generation; /* 1, then one more for each fork between exec and here */
+	/*
+	 * What struct thread's state is compared with: the generation, in a page that the
+	 * kernel zeroes in a forked child.
+	 */
+	uint64_t *state;
+};
+
+extern struct process lull_process;
+
+/* One thread's identity as a writer. Zero until its first event. */
+struct thread {
+	struct lull_ring_writer writer;
+	/*
+	 * Low half: the process's generation when writer was filled in. High half: not 0 when
+	 * the thread has to use plain rings: NO_RSEQ, and twice the number of vfork children that
+	 * run on this memory. So one comparison tells the common case.
+	 */
+	uint64_t state;
+};
+#define THREAD_NO_RSEQ (1ull << 32)
+#define THREAD_IN_VFORK (~0ull << 33)
+
+extern __thread struct thread lull_thread;
+
+/* attach.c: map every session that LULL_SESSION names. Return: how many. */
+uint32_t lull_attach(const char *sessions);
+
+/*
+ * thread.c: make lull_thread true for the calling thread.
+ * Context: async-signal-safe; the first event of a thread, and the first after a fork.
+ */
+void lull_thread_refresh(void);
+
+/* thread.c: the thread's name changed. */
+void lull_thread_renamed(void);
+
+/* thread.c: prepare fork detection; once, at attach. */
+void lull_fork_watch(void);
+
+/* thread.c: identity of a vfork child, which runs on its parent's thread-local memory. */
+void lull_vfork_writer(struct lull_ring_writer *writer);
+
+/*
+ * events.c: the identifier of an event in a session.
+ * Return: 0 when the event table or the arena is full.
+ * Context: any. Progress: lock-free.
+ */
+uint32_t lull_event_register(struct session *session, const char *description, size_t bytes);
+
+/*
+ * objects.c: enable the sites of objects not seen before, and forget unloaded ones.
+ * Context: load time, dlopen and dlclose; serialised by the dynamic linker's own lock.
+ */
+void lull_objects_scan(void);
+
+/* objects.c: record each loaded object with its build identifier. */
+void lull_objects_dump(void);
+
+/* probe.c: fill in lull_process.interface. */
+void lull_probe_interface_set(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loaded objects: find their notes, give their events identifiers, enable their sites.
+ *
+ * All probes of an object are set up before the first of its sites is patched, so that no
+ * thread arrives at a probe without an identifier. An object is looked at once; the list of
+ * those seen is forgotten when something was unloaded, and looking twice is harmless.
+ * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
+ */
+#define _GNU_SOURCE
+#include <link.h>
+#include "liblull.h"
+#include "lull/trace.h"
+#include "site/note.h"
+#include "site/pattern.h"
+#include "site/site.h"
+
+#define OBJECTS_SEEN_MAX 1024
+#define SEGMENTS_MAX 32
+#define BUILD_ID_BYTES_MAX 64
+#define NOTE_TYPE_BUILD_ID 3u
+
+_Static_assert(sizeof(struct lull_probe_record) == 32 || sizeof(void *) == 4,
+	       "the assembly of sites makes records of 32 bytes");
+
+/* Written under the dynamic linker's lock only. */
+static struct {
+	unsigned long long unloads;
+	unsigned int count;
+	const void *headers[OBJECTS_SEEN_MAX];
+} seen;
+
+static int session_wants(const struct session *session, const struct lull_note *note)
+{
+	return lull_pattern_match(session->patterns, note->name, note->name_bytes, note->level);
+}
+
+/* Give the event an identifier in each session that wants it. Return: those sessions. */
+static uint32_t event_enable(struct lull_probe_record *record, const struct lull_note *note)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+		struct session *session = &lull_process.sessions[i];
+		uint32_t id;
+
+		if (!session_wants(session, note))
+			continue;
+		id = lull_event_register(session, note->description, note->description_bytes);
+		if (!id) {
+			__atomic_add_fetch(&session->control->unregistered_count, 1,
+					   __ATOMIC_RELAXED);
+			continue;
+		}
+		record->id[i] = (uint16_t)id;
+		mask |= 1u << i;
+	}
+	return mask;
+}
+
+/* One object while it is looked at. */
+struct scan {
+	struct lull_patch patch;
+	struct lull_segment segments[SEGMENTS_MAX];
+	size_t segment_count;
+};
+
+/* Set up one probe: everything before the mask, for the mask is what probes look at. */
+static int probe_found(const struct lull_note *note, void *context)
+{
+	const struct scan *scan = context;
+	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
+	uint32_t mask;
+
+	if (note->type != LULL_NOTE_PROBE ||
+	    lull_note_check(note, scan->segments, scan->segment_count) || record->enabled_mask)
+		return 0;
+	mask = event_enable(record, note);
+	record->interface = &lull_process.interface;
+	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Patch one site if a session wants its event, and count it in each session. */
+static int site_found(const struct lull_note *note, void *context)
+{
+	struct scan *scan = context;
+	int wanted = 0, failed = 0;
+
+	if (note->type != LULL_NOTE_SITE ||
+	    lull_note_check(note, scan->segments, scan->segment_count))
+		return 0;
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		wanted |= session_wants(&lull_process.sessions[i], note) << i;
+	if (wanted && note->code)
+		failed = lull_patch_site(&scan->patch, note->code, note->target, 1) != 0;
+	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+		struct lull_session_control *control = lull_process.sessions[i].control;
+
+		__atomic_add_fetch(&control->site_count, 1, __ATOMIC_RELAXED);
+		if (wanted & 1 << i)
+			__atomic_add_fetch(failed ? &control->unpatched_count :
+						    &control->enabled_count,
+					   1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+static void segments_find(struct scan *scan, const struct dl_phdr_info *object)
+{
+	scan->segment_count = 0;
+	for (int i = 0; i < object->dlpi_phnum && scan->segment_count < SEGMENTS_MAX; i++) {
+		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+		uintptr_t begin = object->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD)
+			scan->segments[scan->segment_count++] = (struct lull_segment){
+				.begin = begin,
+				.until = begin + header->p_memsz,
+				.is_executable = (header->p_flags & PF_X) != 0,
+				.is_writable = (header->p_flags & PF_W) != 0,
+			};
+	}
+}
+
+static void notes_walk(const struct dl_phdr_info *object,
+		       int (*visit)(const struct lull_note *note, void *context),
+		       struct scan *scan)
+{
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+
+		if (header->p_type == PT_NOTE)
+			lull_note_walk((const void *)(object->dlpi_addr + header->p_vaddr),
+				       header->p_memsz, visit, scan);
+	}
+}
+
+static int object_scan(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+	struct scan scan;
+
+	(void)unused;
+	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(object->dlpi_subs) &&
+	    object->dlpi_subs != seen.unloads) {
+		seen.unloads = object->dlpi_subs;
+		seen.count = 0;
+	}
+	for (unsigned int i = 0; i < seen.count; i++)
+		if (seen.headers[i] == object->dlpi_phdr)
+			return 0;
+	if (seen.count < OBJECTS_SEEN_MAX)
+		seen.headers[seen.count++] = object->dlpi_phdr;
+	segments_find(&scan, object);
+	notes_walk(object, probe_found, &scan);
+	lull_patch_begin(&scan.patch);
+	notes_walk(object, site_found, &scan);
+	lull_patch_end(&scan.patch);
+	return 0;
+}
+
+void lull_objects_scan(void)
+{
+	dl_iterate_phdr(object_scan, NULL);
+}
+
+struct build_id {
+	const unsigned char *bytes;
+	uint32_t count;
+};
+
+/* The build identifier among one segment's notes: an ELF note "GNU" of type 3. */
+static struct build_id build_id_find(const unsigned char *notes, size_t bytes)
+{
+	size_t at = 0;
+
+	while (at + 12 <= bytes) {
+		uint32_t words[3];
+		size_t name, descriptor;
+
+		__builtin_memcpy(words, notes + at, sizeof(words));
+		name = at + 12;
+		descriptor = name + (((size_t)words[0] + 3) & ~(size_t)3);
+		at = descriptor + (((size_t)words[1] + 3) & ~(size_t)3);
+		if (at > bytes)
+			break;
+		if (words[2] == NOTE_TYPE_BUILD_ID && words[0] == 4 &&
+		    !__builtin_memcmp(notes + name, "GNU", 4) && words[1] <= BUILD_ID_BYTES_MAX)
+			return (struct build_id){ notes + descriptor, words[1] };
+	}
+	return (struct build_id){ NULL, 0 };
+}
+
+static int object_dump(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+	struct build_id id = { NULL, 0 };
+	uint64_t end = 0;
+
+	(void)bytes;
+	(void)unused;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+
+		if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
+			end = header->p_vaddr + header->p_memsz;
+		if (header->p_type == PT_NOTE && !id.count)
+			id = build_id_find((const unsigned char *)(object->dlpi_addr +
+								   header->p_vaddr),
+					   header->p_memsz);
+	}
+	lull_event("process:object", lull_x64(base, object->dlpi_addr), lull_u64(bytes, end),
+		   lull_str(path, object->dlpi_name), lull_bytes(build_id, id.bytes, id.count));
+	return 0;
+}
+
+void lull_objects_dump(void)
+{
+	dl_iterate_phdr(object_dump, NULL);
+}

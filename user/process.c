@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process's life as a traced program: start before everything else, exit, descendants.
+ *
+ * The constructor runs first of all (the library is linked with -z initfirst), so that the
+ * constructors of the program and its libraries can be traced. It starts no thread, keeps no
+ * descriptor and waits for nobody.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include "liblull.h"
+#include "lull/trace.h"
+#include "syscall.h"
+
+#define ARGUMENT_BYTES 2048
+#define PATH_BYTES 512
+
+_Static_assert(offsetof(struct thread, state) == 24, "vfork_*.S knows its high half");
+
+/* The arguments as one line, cut at @bytes. */
+static void arguments_join(char *line, size_t bytes, int count, char *const *arguments)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < count && arguments[i]; i++) {
+		const char *from = arguments[i];
+
+		if (i && used + 1 < bytes)
+			line[used++] = ' ';
+		while (*from && used + 1 < bytes)
+			line[used++] = *from++;
+	}
+	line[used] = '\0';
+}
+
+static void record_start(int count, char *const *arguments)
+{
+	char line[ARGUMENT_BYTES], path[PATH_BYTES];
+	long length = lull_syscall(__NR_readlinkat, -100, (long)"/proc/self/exe", (long)path,
+				   sizeof(path) - 1, 0, 0);
+
+	path[length > 0 ? length : 0] = '\0';
+	arguments_join(line, sizeof(line), count, arguments);
+	lull_event("process:start", lull_u32(pid, lull_process.pid),
+		   lull_u32(parent_pid,
+			    (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),
+		   lull_str(path, path), lull_str(arguments, line));
+}
+
+static void record_exit(int status, void *unused)
+{
+	(void)unused;
+	lull_event("process:exit", lull_i32(status, status));
+}
+
+static const char *environment_find(char *const *environment, const char *name)
+{
+	size_t bytes = __builtin_strlen(name);
+
+	for (; environment && *environment; environment++)
+		if (!__builtin_strncmp(*environment, name, bytes) && (*environment)[bytes] == '=')
+			return *environment + bytes + 1;
+	return NULL;
+}
+
+/* Called by shared objects that carry sites, before their own constructors. */
+__attribute__((visibility("default"))) void lull_object_loaded(void)
+{
+	if (lull_process.session_count)
+		lull_objects_scan();
+}
+
+__attribute__((constructor(101))) static void start(int count, char **arguments,
+						    char **environment)
+{
+	const char *sessions = environment_find(environment, LULL_SESSION_VARIABLE);
+
+	if (!sessions || getauxval(AT_SECURE) || lull_process.session_count)
+		return;
+	lull_fork_watch();
+	if (!lull_attach(sessions))
+		return;
+	lull_probe_interface_set();
+	lull_objects_scan();
+	record_start(count, arguments);
+	lull_objects_dump();
+	on_exit(record_exit, NULL);
+}
