@@ -2,14 +2,16 @@
 # liblull, from core, port/user and user; the examples; the C test programs; the headers.
 #
 # One set of position-independent objects makes the shared and the static library. Objects
-# depend on what they include (-MMD) and on the compiler and its flags (build/obj/flags).
+# depend on what they include (-MMD) and on the compiler and its flags ($(BUILD)/obj/flags).
 
-CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
+endif
+ifeq ($(origin CXX),default)
 CXX := g++
 endif
 CLANG ?= clang
+BUILD ?= build
 AR ?= ar
 SONAME := liblull.so.0
 comma := ,
@@ -28,7 +30,7 @@ ASSEMBLY_SOURCES := $(sort $(wildcard port/user/*_$(ARCH).S user/*_$(ARCH).S))
 INTERPOSE_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/*.c)))
 MALLOC_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/malloc/*.c)))
 TEST_SOURCES := $(shell find core user port/user -name '*_test.c' ! -name '*_sched_test.c' | sort)
-EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c examples/*.cc examples/*.cpp))
+EXAMPLE_SOURCES := $(sort $(wildcard examples/*.c examples/*.cpp))
 VERSIONS := $(wildcard user/interpose/symbols_$(ARCH).map)
 
 # What programs include, in C and C++; and what tools, tests and the kernel include, in C.
@@ -36,79 +38,79 @@ VERSIONS := $(wildcard user/interpose/symbols_$(ARCH).map)
 PROGRAM_HEADERS := core/include/lull/trace.h
 C_HEADERS := core/include/lull/clock.h $(sort $(wildcard core/include/lull/abi/*.h))
 
-objects = $(patsubst %.c,build/obj/%.o,$(1))
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(USER_SOURCES)) \
-	$(patsubst %.S,build/obj/%.o,$(ASSEMBLY_SOURCES))
+	$(patsubst %.S,$(BUILD)/obj/%.o,$(ASSEMBLY_SOURCES))
 INTERPOSE_OBJECTS := $(call objects,$(INTERPOSE_SOURCES))
 MALLOC_OBJECTS := $(call objects,$(MALLOC_SOURCES))
-TEST_PROGRAMS := $(patsubst %.c,build/test/%,$(TEST_SOURCES))
-EXAMPLES := $(addprefix build/,$(basename $(EXAMPLE_SOURCES)))
-LIBRARIES := build/lib/liblull.so build/lib/liblull.a
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
+EXAMPLES := $(addprefix $(BUILD)/,$(basename $(EXAMPLE_SOURCES)))
+LIBRARIES := $(BUILD)/lib/liblull.so $(BUILD)/lib/liblull.a
 ifneq ($(MALLOC_SOURCES),)
-LIBRARIES += build/lib/liblull-malloc.so
+LIBRARIES += $(BUILD)/lib/liblull-malloc.so
 endif
 
 .SECONDARY:
-.PHONY: library examples test-programs headers
+.PHONY: library examples test-programs headers clang
 library: $(LIBRARIES) ## build liblull.so, liblull-malloc.so and liblull.a
 examples: $(EXAMPLES)
 test-programs: $(TEST_PROGRAMS)
 
 # Rewritten only when it changes, so that other flags or another compiler rebuild everything.
-build/obj/flags: FORCE
+$(BUILD)/obj/flags: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(CC) $(LULL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(LULL_CFLAGS)' > $@
 
-build/obj/%.o: %.c build/obj/flags
+$(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
 
-build/obj/%.o: %.S build/obj/flags
+$(BUILD)/obj/%.o: %.S $(BUILD)/obj/flags
 	$(say) AS $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
 
-build/lib/$(SONAME): $(CORE_OBJECTS) $(INTERPOSE_OBJECTS) $(VERSIONS)
+$(BUILD)/lib/$(SONAME): $(CORE_OBJECTS) $(INTERPOSE_OBJECTS) $(VERSIONS)
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(LULL_CFLAGS) $(LULL_LDFLAGS) $(addprefix -Wl$(comma)--version-script=,$(VERSIONS)) \
-		-o $@ $(filter %.o,$^)
+	$(Q)$(CC) $(LULL_CFLAGS) $(LULL_LDFLAGS) -o $@ $(filter %.o,$^) \
+		$(addprefix -Wl$(comma)--version-script=,$(VERSIONS))
 
-build/lib/liblull.so: build/lib/$(SONAME)
+$(BUILD)/lib/liblull.so: $(BUILD)/lib/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
 # One relocatable object: a program that refers to anything of it gets all of it, and
 # constructors are never left out. No interposers: a static program has nothing to interpose.
-build/lib/liblull.a: $(CORE_OBJECTS)
+$(BUILD)/lib/liblull.a: $(CORE_OBJECTS)
 	$(say) AR $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LD) -r -o build/obj/liblull.o $^
+	$(Q)$(LD) -r -o $(BUILD)/obj/liblull.o $^
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ build/obj/liblull.o
+	$(Q)$(AR) rcs $@ $(BUILD)/obj/liblull.o
 
-build/lib/liblull-malloc.so: $(MALLOC_OBJECTS) build/lib/liblull.so
+$(BUILD)/lib/liblull-malloc.so: $(MALLOC_OBJECTS) $(BUILD)/lib/liblull.so
 	$(say) LINK $@
 	$(Q)$(CC) $(LULL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,now -o $@ $(MALLOC_OBJECTS) \
-		-Lbuild/lib -llull
+		-L$(BUILD)/lib -llull
 
-build/examples/%: examples/%.c build/obj/flags
+$(BUILD)/examples/%: examples/%.c $(BUILD)/obj/flags
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARNINGS) -Icore/include -pthread -MMD -MP -o $@ $<
 
-build/examples/%: examples/%.cc build/obj/flags
+$(BUILD)/examples/%: examples/%.cpp $(BUILD)/obj/flags
 	$(say) CXX $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 $(CFLAGS) $(WARNINGS) -Icore/include -pthread -MMD -MP -o $@ $<
 
 # A test program holds its *_test.c and those of the library's objects that it refers to,
 # hidden symbols included.
-build/obj/objects.a: $(CORE_OBJECTS)
+$(BUILD)/obj/objects.a: $(CORE_OBJECTS)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-build/test/%: build/obj/%.o build/obj/objects.a
+$(BUILD)/test/%: $(BUILD)/obj/%.o $(BUILD)/obj/objects.a
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LULL_CFLAGS) -pthread -o $@ $^
@@ -116,4 +118,7 @@ build/test/%: build/obj/%.o build/obj/objects.a
 headers: ## check that each public header compiles alone, as C and C++, with gcc and clang
 	$(Q)mk/headers "$(CC)" "$(CLANG)" "$(CXX)" "$(CLANG)++" "$(PROGRAM_HEADERS)" "$(C_HEADERS)"
 
--include $(shell find build/obj build/examples -name '*.d' 2>/dev/null)
+clang: ## build the C code with clang too, beside the other build
+	$(Q)$(MAKE) CC=$(CLANG) CXX=$(CLANG)++ BUILD=$(BUILD)/clang library examples test-programs
+
+-include $(shell find $(BUILD)/obj $(BUILD)/examples -name '*.d' 2>/dev/null)

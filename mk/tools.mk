@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: tools
+.PHONY: tools clippy
 tools: build/bin/lull ## build the lull command
 
 # The recorder's ring reader is core's C, which its build script compiles (docs/adr/0007).
@@ -12,5 +12,9 @@ build/bin/lull: FORCE
 	$(Q)$(CARGO) build --quiet --release --manifest-path tools/Cargo.toml --bin lull
 	$(Q)mkdir -p $(@D)
 	$(Q)cmp -s target/release/lull $@ || install -m 755 target/release/lull $@
+
+clippy: ## check the Rust code with clippy, warnings as errors
+	$(Q)$(CARGO) clippy --quiet --manifest-path tools/Cargo.toml --workspace --all-targets -- \
+		-D warnings
 
 FORCE:

@@ -33,7 +33,7 @@ struct process {
 	struct session sessions[LULL_SESSIONS_MAX];
 	uint32_t session_count;
 	uint32_t pid;
-	uint32_t generation; /* 1, then one more for each fork between exec and here */
+	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
 	/*
 	 * What struct thread's state is compared with: the generation, in a page that the
 	 * kernel zeroes in a forked child.
@@ -43,7 +43,7 @@ struct process {
 
 extern struct process lull_process;
 
-/* One thread's identity as a writer. Zero until its first event. */
+/* One thread's identity as a writer. Not filled in until its first event. */
 struct thread {
 	struct lull_ring_writer writer;
 	/*

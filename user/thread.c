@@ -14,14 +14,18 @@
 #include "syscall.h"
 
 struct process lull_process;
-__thread struct thread lull_thread;
+/* Neither a generation, nor what a forked child finds in the page of the process's state. */
+#define STATE_NEW 1u
+#define GENERATION_FIRST 2u
+
+__thread struct thread lull_thread = { .state = STATE_NEW };
 __thread struct rseq *lull_rseq_area;
 
 /* Absent from C libraries before 2.35, which register no area. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static uint64_t state_fallback = 1;
+static uint64_t state_fallback = GENERATION_FIRST;
 
 static int rseq_find(void)
 {
@@ -69,7 +73,7 @@ void lull_fork_watch(void)
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
-	lull_process.generation = 1;
+	lull_process.generation = GENERATION_FIRST;
 	lull_process.state = &state_fallback;
 	if (page < 0 && page > -4096)
 		return;

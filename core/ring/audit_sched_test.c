@@ -99,7 +99,8 @@ static void audit_hole(struct walk *walk, uint32_t first_word)
 {
 	uint32_t bytes = first_word >> 8;
 
-	sched_check(bytes >= 4 && walk->offset + bytes <= SUBBUF_BYTES, "a hole of %u bytes", bytes);
+	sched_check(bytes >= 4 && walk->offset + bytes <= SUBBUF_BYTES, "a hole of %u bytes",
+		    bytes);
 	books->holes++;
 	walk->offset += bytes;
 }
@@ -223,6 +224,7 @@ static int unreadable(uint32_t number, uint32_t read_number)
 struct sums {
 	uint64_t lost; /* for a cause, by their writers' account */
 	uint64_t missing; /* committed, but neither read nor overwritten */
+	uint32_t missing_subbuf; /* the last of those was there */
 	uint64_t in_flight; /* reserved by a writer that died */
 };
 
@@ -240,15 +242,30 @@ static void audit_writer(uint32_t writer, uint32_t read_number, struct sums *sum
 			    "event %u of writer %u is read", number, writer);
 		sched_check(status != EVENT_LOST || !books->read[writer][number],
 			    "event %u of writer %u is lost and read", number, writer);
-		if (status == EVENT_COMMITTED && !books->read[writer][number])
-			sums->missing += !unreadable(books->subbuf[writer][number], read_number);
+		if (status != EVENT_COMMITTED || books->read[writer][number] ||
+		    unreadable(books->subbuf[writer][number], read_number))
+			continue;
+		sums->missing++;
+		sums->missing_subbuf = books->subbuf[writer][number];
 	}
+}
+
+/* Number of the oldest sub-buffer that the reader may still ask for. */
+static uint32_t oldest_number(void)
+{
+	uint64_t written = lull_load(&ring.shared->write_count) - (uint64_t)parameter[START];
+	uint32_t read = subbuf_number(lull_load(&ring.shared->read_count));
+	uint32_t begun = (uint32_t)((written + SUBBUF_BYTES - 1) / SUBBUF_BYTES);
+
+	if (parameter[MODE] != LULL_MODE_FLIGHT_RECORDER || begun < read + SUBBUF_COUNT)
+		return read;
+	return begun - SUBBUF_COUNT; /* a writer that died may not have pushed the reader */
 }
 
 void audit_end(void)
 {
-	uint32_t read_number = subbuf_number(lull_load(&ring.shared->read_count));
-	struct sums sums = { 0, 0, 0 };
+	uint32_t read_number = oldest_number();
+	struct sums sums = { 0, 0, 0, 0 };
 	uint64_t counted = 0, dead = 0;
 	uint32_t writer;
 	int cause, thread;
@@ -265,9 +282,9 @@ void audit_end(void)
 	sched_check(!parameter[LOSSES] || (long)sums.lost == parameter[LOSSES] - 1, "%llu lost",
 		    (unsigned long long)sums.lost);
 	sched_check(sums.missing <= books->holes,
-		    "%llu committed events are neither read, overwritten nor counted in flight",
-		    (unsigned long long)sums.missing);
-	sched_check(books->holes <= sums.missing + sums.in_flight + dead,
+		    "%llu committed events are neither read nor lost, one in packet %u",
+		    (unsigned long long)sums.missing, sums.missing_subbuf);
+	sched_check(books->broken || books->holes <= sums.missing + sums.in_flight + dead,
 		    "%u holes for %llu events in flight", books->holes,
 		    (unsigned long long)(sums.missing + sums.in_flight));
 }

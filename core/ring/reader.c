@@ -65,7 +65,8 @@ static int subbuf_ready(const struct lull_ring *ring, uint64_t read, uint32_t ph
 	/*
 	 * [ring.get:A] acquire. Pairs with [ring.deliver:A], [ring.commit:B].
 	 * Orders: commit.seq before the sub-buffer's bytes.
-	 * Else: the reader sees bytes of the lap before. Mutant: GET_RELAXED.
+	 * Else: the reader sees bytes of the lap before. The sched port, with
+	 * its loads in program order, cannot show it.
 	 */
 	if (equation_subbuf_ready(ring, lull_load_acquire(&ring->commit[physical].seq), read))
 		return 1;
@@ -96,19 +97,23 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 		if (ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER) {
 			if (LULL_MUTANT(EXCHANGE_WRITING)) {
 				free_state = reference_tag(reference);
-			} else if (reference_tag(reference) ==
-				   (free_state | LULL_REFERENCE_WRITING)) {
+			} else if (!LULL_MUTANT(DELIVER_NOT_HELPED) &&
+				   reference_tag(reference) ==
+					   (free_state | LULL_REFERENCE_WRITING)) {
 				/* complete, but its last writer died before it freed the reference */
 				lull_ring_deliver(ring, read, physical,
 						  count_commit_empty(ring, read) +
 							  subbuf_bytes(ring));
 				continue;
 			}
-			commit_fill(ring, read, *spare);
+			if (!LULL_MUTANT(FILL_LATE))
+				commit_fill(ring, read, *spare);
 			reference = free_state | physical;
 			if (lull_cas(&ring->reference[count_index(ring, read)], reference,
 				     free_state | *spare) != reference)
 				continue; /* the writer came round and pushed us */
+			if (LULL_MUTANT(FILL_LATE))
+				commit_fill(ring, read, *spare);
 			*spare = physical;
 		}
 		*subbuf = (struct lull_ring_subbuf){

@@ -2,11 +2,10 @@
 /*
  * The reader of the ring's scenarios: get, take, peek and force a switch, as a consumer does.
  *
- * It owns what get returns until put (race flags). What take and peek return may be written
+ * It owns what get returns until put (race flags). What take returns may be written
  * meanwhile, so it copies twice with a heavy barrier in between: a slot counts as committed
- * if its first word was committed in the first copy, and is believed as of the second.
- * [ring.walk:A] heavy barrier between the copies. Pairs with [ring.commit:A].
- * Orders: a slot's first word before its payload.
+ * if its first word was committed in the first copy, and is believed as of the second. The
+ * recorder's walk (tools/consumer) does the same.
  * Paper: B 4.3.2, 4.4.
  */
 #include "ring_sched_test.h"

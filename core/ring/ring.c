@@ -94,7 +94,7 @@ static void commit_add(const struct lull_ring *ring, uint64_t position, uint32_t
 	 */
 	uint64_t count = lull_add(&ring->commit[physical].count, bytes);
 
-	if (count_offset(ring, count) == 0)
+	if (count_offset(ring, count) == 0 || LULL_MUTANT(SEQ_EARLY))
 		lull_ring_deliver(ring, position, physical, count);
 }
 
@@ -241,7 +241,8 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 	 * Else: the reader reads the next lap. Mutant: OPEN_UNREAD.
 	 */
 	read = lull_load_acquire(&ring->shared->read_count);
-	if (ring->geometry.mode == LULL_MODE_DISCARD && equation_buffer_full(ring, begin, read)) {
+	if (ring->geometry.mode == LULL_MODE_DISCARD && !LULL_MUTANT(OPEN_UNREAD) &&
+	    equation_buffer_full(ring, begin, read)) {
 		*cause = LULL_LOST_FULL;
 		return -1;
 	}
@@ -344,7 +345,7 @@ static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_write
 int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
 			   uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
-	uint64_t count, cycles, last, until;
+	uint64_t count, cycles = 0, last, until;
 	struct layout layout;
 	uint32_t scratch;
 	int refused = 0;
@@ -358,7 +359,9 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
 			return -EAGAIN;
 		count = lull_load_acquire(&ring->shared->write_count);
-		cycles = ring->geometry.plain ? lull_clock_cycles_ordered() : lull_clock_cycles();
+		if (!LULL_MUTANT(TIME_ONCE) || !cycles)
+			cycles = ring->geometry.plain ? lull_clock_cycles_ordered() :
+							lull_clock_cycles();
 		last = lull_load(&ring->shared->last_cycles);
 		if ((int64_t)(cycles - last) < 0)
 			cycles = last; /* I3, should the clock step back between CPUs */
@@ -425,10 +428,14 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 	 * Else: a reader that walks an incomplete sub-buffer believes a half-written event.
 	 * Mutant: HEADER_EARLY.
 	 */
-	lull_barrier_light();
+	if (LULL_MUTANT(COMMIT_EARLY))
+		commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
+	if (!LULL_MUTANT(HEADER_EARLY))
+		lull_barrier_light();
 	lull_store32((uint32_t *)slot->start, slot->header);
 	lull_barrier_light();
-	commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
+	if (!LULL_MUTANT(COMMIT_EARLY))
+		commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
 }
 
 int lull_ring_force_switch(struct lull_ring *ring)

@@ -60,7 +60,7 @@ static void ring_make(const struct sched_scenario *scenario)
 	struct lull_ring_geometry geometry = {
 		.subbuf_size_bytes = SUBBUF_BYTES,
 		.subbuf_count = SUBBUF_COUNT,
-		.physical_count = SUBBUF_COUNT + 3,
+		.physical_count = SUBBUF_COUNT + 1u + (uint32_t)scenario->parameter[SPARES],
 		.mode = (uint32_t)scenario->parameter[MODE],
 		.plain = (uint32_t)scenario->parameter[PLAIN],
 		.stream_id = 3,
@@ -87,7 +87,8 @@ static void setup(const struct sched_scenario *scenario)
 	sched_may_die(writer);
 	sched_may_migrate(writer);
 	if (parameter[EVENTS_B])
-		sched_may_die(sched_thread("writer B", (uint32_t)parameter[CPU_B], writer_thread, 1));
+		sched_may_die(
+			sched_thread("writer B", (uint32_t)parameter[CPU_B], writer_thread, 1));
 	reader = sched_thread("reader", !parameter[READER_ON_CPU_0], reader_thread,
 			      parameter[READER]);
 	host = parameter[NESTED_IN_READER] ? reader : writer;
@@ -95,155 +96,212 @@ static void setup(const struct sched_scenario *scenario)
 		sched_handler("nested", host, (uint32_t)parameter[NESTED], nested_thread, 2);
 }
 
-#define SCENARIO(scenario_name, switches, ...)                                               \
+#define SCENARIO(scenario_name, slices_, ...)                                               \
 	{                                                                                    \
-		.name = scenario_name, .setup = setup, .finish = audit_end, .clock = clock_now, \
-		.weak = 1, .preemptions = SCHED_UNBOUNDED, .slices = switches, __VA_ARGS__   \
+		.name = scenario_name, .setup = setup, .finish = audit_end,                  \
+		.clock = clock_now, .weak = 1, .preemptions = SCHED_UNBOUNDED, .slices = slices_, __VA_ARGS__   \
 	}
 #define DISCARD [MODE] = LULL_MODE_DISCARD
 #define FLIGHT [MODE] = LULL_MODE_FLIGHT_RECORDER
 #define EXACT 28 /* bytes of payload with which two first events of a run fill a sub-buffer */
 #define SMALL 8 /* two first events of a run fit, or a run of more */
 #define LARGE 92 /* one event fits */
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 #define BEFORE_32 ((1l << 32) - 512)
 #define BEFORE_64 (-512l)
 
 static const struct sched_scenario scenarios[] = {
 	/* discard mode */
-	SCENARIO("one_writer_fills_the_ring_and_counts_the_rest_lost", 0,
+	SCENARIO("one_writer_fills_the_ring_and_counts_the_rest_lost", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [LOSSES] = 1 + 3 }),
-	SCENARIO("small_events_fill_the_ring_and_the_rest_is_lost", 0,
+	SCENARIO("small_events_fill_the_ring_and_the_rest_is_lost", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = 60, [EVENTS_A] = 5, [LOSSES] = 1 + 3 }),
-	SCENARIO("reader_frees_room_for_a_writer", 0,
+	SCENARIO("reader_frees_room_for_a_writer", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111 }),
-	SCENARIO("events_that_fill_a_subbuf_exactly_reach_the_reader", 0,
+	SCENARIO("events_that_fill_a_subbuf_exactly_reach_the_reader", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 7, [READER] = 111 }),
-	SCENARIO("counts_overflow_32_bits", 0,
+	SCENARIO("counts_overflow_32_bits", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111,
 				[START] = BEFORE_32 }),
-	SCENARIO("counts_overflow_64_bits", 0,
+	SCENARIO("counts_overflow_64_bits", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111,
 				[START] = BEFORE_64 }),
-	SCENARIO("time_that_jumps_is_written_in_full", 0,
+	SCENARIO("time_that_jumps_is_written_in_full", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 5, [READER] = 11,
 				[CLOCK_SHIFT] = 21 }),
-	SCENARIO("two_writers_of_one_cpu_and_reader", 3,
+	SCENARIO("two_writers_of_one_cpu_and_reader", 4,
 		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
 				[READER] = 1 }),
-	SCENARIO("two_writers_of_one_cpu_race_for_the_last_subbuf", 3,
+	SCENARIO("two_writers_of_one_cpu_race_for_the_last_subbuf", 4,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [EVENTS_B] = 2,
 				[PREFILL] = 1, [READER] = 1 }),
-	SCENARIO("reservation_is_interrupted_at_every_store", 2, .refusals = 1,
+	SCENARIO("reservation_is_interrupted_at_every_store", 3, .refusals = 1,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
 				[READER] = 1 }),
-	SCENARIO("nested_writer_at_every_step", 0,
+	SCENARIO("nested_writer_at_every_step", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [NESTED] = 2,
 				[READER] = 1 }),
-	SCENARIO("nested_writer_at_every_step_of_a_wrap", 0,
+	SCENARIO("nested_writer_at_every_step_of_a_wrap", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [NESTED] = 2,
 				[READER] = 111 }),
-	SCENARIO("nested_writer_at_every_step_of_the_reader", 2,
+	SCENARIO("nested_writer_at_every_step_of_the_reader", 3,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [NESTED] = 3,
 				[NESTED_IN_READER] = 1, [READER_ON_CPU_0] = 1, [READER] = 1411 }),
-	SCENARIO("writer_commits_from_another_cpu", 1, .migrations = 1,
+	SCENARIO("writer_commits_from_another_cpu", 2, .migrations = 1,
 		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
 				[READER] = 11 }),
-	SCENARIO("dead_writer_is_taken_from_at_every_step", 0, .crashes = 1,
-		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [READER] = 22 }),
-	SCENARIO("dead_writer_costs_others_nothing", 1, .crashes = 1,
+	SCENARIO("dead_writer_is_taken_from_at_every_step", 1, .crashes = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [READER] = 22,
+				[SPARES] = 3 }),
+	SCENARIO("dead_writer_costs_others_nothing", 2, .crashes = 1,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 3,
-				[READER] = 22 }),
-	SCENARIO("live_writer_is_taken_from_at_every_step", 1,
-		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
-				[READER] = 22 }),
-	SCENARIO("reader_peeks_at_the_open_subbuf", 2,
+				[READER] = 22, [SPARES] = 3 }),
+	SCENARIO("live_writer_is_taken_from_at_every_step", 2,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [PREFILL] = 1, [EVENTS_A] = 1,
+				[EVENTS_B] = 1, [READER] = 22, [SPARES] = 3 }),
+	SCENARIO("opener_is_taken_from_before_it_writes_the_header", 2,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 1, [EVENTS_B] = 2,
+				[READER] = 2, [SPARES] = 2 }),
+	SCENARIO("reader_peeks_at_the_open_subbuf", 3,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
 				[READER] = 313 }),
-	SCENARIO("forced_switch_between_writers", 3,
+	SCENARIO("forced_switch_between_writers", 4,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 3, [READER_ON_CPU_0] = 1,
 				[READER] = 141 }),
 
 	/* flight-recorder mode; what was prefilled lets the reader start in the middle */
-	SCENARIO("writer_laps_the_reader", 0,
+	SCENARIO("writer_laps_the_reader", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
 				[LOSSES] = 1 }),
-	SCENARIO("two_writers_of_one_cpu_lap_the_reader", 2,
+	SCENARIO("writer_laps_the_reader_as_it_takes", 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [READER] = 2,
+				[SPARES] = 1 }),
+	SCENARIO("two_writers_of_one_cpu_lap_the_reader", 3,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
 				[EVENTS_B] = 1, [READER] = 1 }),
-	SCENARIO("nested_writer_laps_at_every_step", 0,
-		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+	SCENARIO("nested_writer_laps_at_every_step", 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 1,
 				[NESTED] = 2, [READER] = 1 }),
-	SCENARIO("flight_recorder_counts_overflow_64_bits", 0,
+	SCENARIO("flight_recorder_counts_overflow_64_bits", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
 				[START] = BEFORE_64 }),
-	SCENARIO("dead_writer_in_flight_recorder", 1, .crashes = 1,
-		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [EVENTS_B] = 3,
-				[READER] = 22 }),
-	SCENARIO("flight_recorder_is_peeked_at", 0,
+	SCENARIO("dead_writer_in_flight_recorder", 2, .crashes = 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 1,
+				[EVENTS_B] = 1, [READER] = 2, [SPARES] = 3 }),
+	SCENARIO("flight_recorder_is_peeked_at", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = SMALL, [EVENTS_A] = 6, [READER] = 33 }),
 
 	/* plain rings: writers on several CPUs */
-	SCENARIO("plain_ring_with_writers_on_two_cpus", SCHED_UNBOUNDED,
+	SCENARIO("plain_ring_with_writers_on_two_cpus", 0,
 		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = EXACT, [EVENTS_A] = 2,
 				[EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
-	SCENARIO("plain_ring_is_lapped", SCHED_UNBOUNDED,
+	SCENARIO("plain_ring_is_lapped", 0,
 		 .parameter = { FLIGHT, [PLAIN] = 1, [PAYLOAD] = LARGE, [PREFILL] = 2,
 				[EVENTS_A] = 1, [EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
-	SCENARIO("plain_ring_whose_writer_dies", SCHED_UNBOUNDED, .crashes = 1,
+	SCENARIO("plain_ring_whose_writer_dies", 0, .crashes = 1,
 		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 3,
-				[READER] = 22 }),
+				[READER] = 22, [SPARES] = 3 }),
+	SCENARIO("plain_ring_goes_on_after_a_death", 0, .crashes = 1,
+		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 1,
+				[EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1, [SPARES] = 3 }),
 };
 
-/* Run until a scenario fails. Return: 1 when none does. */
-static int hunt(enum sched_mutant mutant, const char *name)
-{
-	struct sched_result result;
-	uint64_t states = 0;
-	size_t i;
+/* The long form: the same with larger bounds; minutes, and up to 4 GiB. */
+static const struct sched_scenario scenarios_long[] = {
+	SCENARIO("two_writers_of_one_cpu_in_any_slices", 0,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 1 }),
+	SCENARIO("nested_writer_between_two_of_one_cpu", 3,
+		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 1, [EVENTS_B] = 1,
+				[PREFILL] = 1, [NESTED] = 2, [READER] = 11 }),
+	SCENARIO("live_writers_are_taken_from_at_every_step", 2,
+		 .parameter = { DISCARD, [PAYLOAD] = EXACT, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 22, [SPARES] = 3 }),
+	SCENARIO("dead_writer_and_a_lap", 2, .crashes = 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 2, [EVENTS_B] = 3,
+				[READER] = 2, [SPARES] = 3 }),
+	SCENARIO("two_dead_writers", 3, .crashes = 2,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 2,
+				[READER] = 22, [SPARES] = 6 }),
+	SCENARIO("two_writers_lap_in_more_slices", 4,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+				[EVENTS_B] = 1, [READER] = 1 }),
+	SCENARIO("nested_writer_laps_twice", 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+				[NESTED] = 2, [READER] = 1 }),
+	SCENARIO("plain_ring_with_more_events", 0,
+		 .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = EXACT, [EVENTS_A] = 2,
+				[EVENTS_B] = 2, [CPU_B] = 2, [READER] = 1 }),
+};
 
-	sched_mutant = mutant;
-	for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-		sched_explore(&scenarios[i], &result, NULL);
-		states += result.states;
-		if (result.outcome != SCHED_FAILED)
-			continue;
-		printf("ok   mutant %s is caught by %s after %llu states, %u steps: %s\n", name,
-		       scenarios[i].name, (unsigned long long)states, result.depth,
-		       result.message);
-		return 0;
-	}
-	printf("FAIL mutant %s is not caught in %llu states\n", name, (unsigned long long)states);
-	return 1;
-}
-
-static int hunt_all(const char *only)
+static int run_table(const struct sched_scenario *table, int count, const char *only, int *ran)
 {
-#define MUTANT_NAME(name, text) #name,
-	static const char *const names[] = { SCHED_MUTANTS_RING(MUTANT_NAME) };
-	int count = (int)(sizeof(names) / sizeof(names[0])), wrong = 0, ran = 0, i;
+	int wrong = 0, i;
 
 	for (i = 0; i < count; i++) {
-		if (*only && strcmp(only, names[i]))
+		if (only && strcmp(only, table[i].name))
 			continue;
-		wrong += hunt((enum sched_mutant)(SCHED_MUTANT_NONE + 1 + i), names[i]);
-		ran++;
+		wrong += sched_run(&table[i], 1);
+		(*ran)++;
 	}
-	printf("%d passed, %d failed\n", ran - wrong, wrong);
-	return wrong != 0 || !ran;
+	return wrong;
 }
 
+/* One seeded fault in its scenario. Return: 1 when it is not caught. */
+static int mutant_run(const char *name, const char *text, const char *scenario)
+{
+	struct sched_result result;
+	size_t i;
+
+	for (i = 0; i < LENGTH(scenarios); i++)
+		if (!strcmp(scenarios[i].name, scenario))
+			break;
+	if (i == LENGTH(scenarios)) {
+		printf("FAIL %s: no scenario %s\n", name, scenario);
+		return 1;
+	}
+	sched_explore(&scenarios[i], &result, NULL);
+	if (result.outcome != SCHED_FAILED) {
+		printf("FAIL %s (%s) is not caught by %s in %llu states\n", name, text, scenario,
+		       (unsigned long long)result.states);
+		return 1;
+	}
+	printf("ok   %s is caught by %s: %llu states, %u steps, %.2f s: %s\n", name, scenario,
+	       (unsigned long long)result.states, result.depth, result.seconds, result.message);
+	fflush(stdout);
+	return 0;
+}
+
+static int run_mutants(const char *only, int *ran)
+{
+#define MUTANT_ROW(name, text, scenario) { #name, text, scenario },
+	static const char *const row[][3] = { SCHED_MUTANTS_RING(MUTANT_ROW) };
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < LENGTH(row); i++) {
+		if (only && strcmp(only, row[i][0]))
+			continue;
+		sched_mutant = (enum sched_mutant)(SCHED_MUTANT_NONE + 1 + i);
+		wrong += mutant_run(row[i][0], row[i][1], row[i][2]);
+		(*ran)++;
+	}
+	sched_mutant = SCHED_MUTANT_NONE;
+	return wrong;
+}
+
+/* ring_sched_test [scenarios | mutants | long [NAME]]; all of the first two without a word. */
 int main(int count, char **argument)
 {
-	int scenario_count = (int)(sizeof(scenarios) / sizeof(scenarios[0])), wrong = 0, ran = 0, i;
+	const char *what = count > 1 ? argument[1] : "all", *only = count > 2 ? argument[2] : NULL;
+	int wrong = 0, ran = 0, all = !strcmp(what, "all");
 
-	if (count > 1 && !strcmp(argument[1], "mutants"))
-		return hunt_all(count > 2 ? argument[2] : "");
-	for (i = 0; i < scenario_count; i++) {
-		if (count > 1 && strcmp(argument[1], scenarios[i].name))
-			continue;
-		wrong += sched_run(&scenarios[i], 1);
-		ran++;
-	}
+	if (all || !strcmp(what, "scenarios"))
+		wrong += run_table(scenarios, (int)LENGTH(scenarios), only, &ran);
+	if (all || !strcmp(what, "mutants"))
+		wrong += run_mutants(only, &ran);
+	if (!strcmp(what, "long"))
+		wrong += run_table(scenarios_long, (int)LENGTH(scenarios_long), only, &ran);
 	printf("%d passed, %d failed\n", ran - wrong, wrong);
 	return wrong != 0 || !ran;
 }

@@ -37,6 +37,7 @@ enum {
 	NESTED_IN_READER, /* 1: it interrupts the reader, not writer 0 */
 	READER_ON_CPU_0, /* 1: with writer 0, else on CPU 1 */
 	READER, /* one decimal digit a call: 1 get, 2 get or take, 3 peek, 4 force a switch */
+	SPARES, /* physical sub-buffers that can replace one taken; 3 for one death */
 	LOSSES /* 1 + how many events must be lost in every schedule, 0: any number */
 };
 

@@ -223,8 +223,7 @@ static int is_within(const struct lull_segment *segment, uintptr_t address, size
 	       segment->until - address >= bytes;
 }
 
-int lull_note_check(const struct lull_note *note, const struct lull_segment *segments,
-		    size_t count)
+int lull_note_check(const struct lull_note *note, const struct lull_segment *segments, size_t count)
 {
 	int code = !note->code, target = !note->target, record = !note->record;
 

@@ -31,8 +31,7 @@
  * Progress: wait-free, at most line length times name length steps a line.
  * Return: 1 or 0.
  */
-int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes,
-		       uint32_t level);
+int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes, uint32_t level);
 
 /**
  * lull_pattern_check() - find the first line that cannot be understood.

@@ -58,8 +58,8 @@ static int line_read(struct line_reader *reader, char c)
 		else if (c == ' ')
 			reader->mapping.until = reader->number;
 		else
-			reader->number = reader->number << 4 | (uintptr_t)(c <= '9' ? c - '0' :
-									    c - 'a' + 10);
+			reader->number = reader->number << 4 |
+					 (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 		if (c == '-' || c == ' ') {
 			reader->number = 0;
 			reader->mapping.protection = 0;
@@ -125,8 +125,8 @@ static int is_single_threaded(void)
 {
 	struct statx status;
 
-	if (lull_syscall(__NR_statx, AT_CWD, (long)"/proc/self/task", 0, STATX_NLINK,
-			 (long)&status, 0))
+	if (lull_syscall(__NR_statx, AT_CWD, (long)"/proc/self/task", 0, STATX_NLINK, (long)&status,
+			 0))
 		return 0;
 	return status.stx_nlink == 3; /* ".", "..", and one thread */
 }
@@ -230,8 +230,8 @@ int lull_text_sync(void)
 	long result = lull_syscall(__NR_membarrier, sync, 0, 0, 0, 0, 0);
 
 	if (result == -EPERM) {
-		lull_syscall(__NR_membarrier,
-			     MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
+		lull_syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE,
+			     0, 0, 0, 0, 0);
 		result = lull_syscall(__NR_membarrier, sync, 0, 0, 0, 0, 0);
 	}
 	return result ? -ENOSYS : 0;

@@ -28,12 +28,12 @@ static inline __attribute__((always_inline)) int cond_exit(const pthread_cond_t 
 	return result;
 }
 
-#define COND_WAIT(function, parameters, arguments)                                         \
-	REAL_VERSIONED(function, COND_VERSION);                                            \
-	INTERPOSED int function parameters                                                 \
-	{                                                                                  \
-		cond_entry(cond, mutex);                                                   \
-		return cond_exit(cond, REAL(function) arguments);                          \
+#define COND_WAIT(function, parameters, arguments)                \
+	REAL_VERSIONED(function, COND_VERSION);                   \
+	INTERPOSED int function parameters                        \
+	{                                                         \
+		cond_entry(cond, mutex);                          \
+		return cond_exit(cond, REAL(function) arguments); \
 	}
 
 COND_WAIT(pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex))
@@ -49,12 +49,12 @@ INTERPOSE(pthread_cond_clockwait, int,
 }
 
 /* Before the call: afterwards a woken thread may have freed the variable. */
-#define COND_WAKE(event, function)                                                         \
-	REAL_VERSIONED(function, COND_VERSION);                                            \
-	INTERPOSED int function(pthread_cond_t *cond)                                      \
-	{                                                                                  \
-		EVENT(event, lull_ptr(cond, cond));                                        \
-		return REAL(function)(cond);                                               \
+#define COND_WAKE(event, function)                    \
+	REAL_VERSIONED(function, COND_VERSION);       \
+	INTERPOSED int function(pthread_cond_t *cond) \
+	{                                             \
+		EVENT(event, lull_ptr(cond, cond));   \
+		return REAL(function)(cond);          \
 	}
 
 COND_WAKE("cond:signal", pthread_cond_signal)
@@ -92,13 +92,13 @@ static inline __attribute__((always_inline)) int sem_exit(const sem_t *sem, int 
 	return result;
 }
 
-#define SEM_WAIT(function, parameters, arguments)                                          \
-	INTERPOSE(function, int, parameters)                                               \
-	{                                                                                  \
-		if (!sem_empty(sem))                                                       \
-			return REAL(function) arguments;                                   \
-		sem_entry(sem);                                                            \
-		return sem_exit(sem, REAL(function) arguments);                            \
+#define SEM_WAIT(function, parameters, arguments)               \
+	INTERPOSE(function, int, parameters)                    \
+	{                                                       \
+		if (!sem_empty(sem))                            \
+			return REAL(function) arguments;        \
+		sem_entry(sem);                                 \
+		return sem_exit(sem, REAL(function) arguments); \
 	}
 
 SEM_WAIT(sem_wait, (sem_t * sem), (sem))

@@ -135,19 +135,19 @@ static int gather(char *arguments[ARGUMENTS_LIST_MAX], const char *first, va_lis
 	return 1;
 }
 
-#define EXEC_LIST(function, search, environment)                                           \
-	INTERPOSED int function(const char *path, const char *first, ...)                  \
-	{                                                                                  \
-		char *arguments[ARGUMENTS_LIST_MAX];                                       \
-		va_list list;                                                              \
-		int result;                                                                \
-                                                                                           \
-		va_start(list, first);                                                     \
-		result = gather(arguments, first, &list) ?                                 \
-				 exec_traced(path, search, arguments, environment) :       \
-				 -1;                                                       \
-		va_end(list);                                                              \
-		return result;                                                             \
+#define EXEC_LIST(function, search, environment)                                     \
+	INTERPOSED int function(const char *path, const char *first, ...)            \
+	{                                                                            \
+		char *arguments[ARGUMENTS_LIST_MAX];                                 \
+		va_list list;                                                        \
+		int result;                                                          \
+                                                                                     \
+		va_start(list, first);                                               \
+		result = gather(arguments, first, &list) ?                           \
+				 exec_traced(path, search, arguments, environment) : \
+				 -1;                                                 \
+		va_end(list);                                                        \
+		return result;                                                       \
 	}
 
 EXEC_LIST(execl, 0, environ)
@@ -173,8 +173,8 @@ INTERPOSED int fexecve(int fd, text_list arguments, text_list environment)
 }
 
 static __attribute__((noinline)) int execveat_completed(const struct exec_target *target,
-							text_list arguments,
-							text_list environment, int flags)
+							text_list arguments, text_list environment,
+							int flags)
 {
 	struct traced_environment traced;
 
@@ -249,16 +249,15 @@ static int spawn_traced(const struct spawn *spawn, const struct exec_target *tar
 	return record_spawned(spawn->child, result);
 }
 
-#define SPAWN(function, search)                                                            \
-	INTERPOSED int function(pid_t *child, const char *path,                            \
-				const posix_spawn_file_actions_t *actions,                 \
-				const posix_spawnattr_t *attributes, text_list arguments,  \
-				text_list environment)                                     \
-	{                                                                                  \
-		struct spawn spawn = { child, actions, attributes };                       \
-		struct exec_target target = { AT_FDCWD, path, search };                    \
-                                                                                           \
-		return spawn_traced(&spawn, &target, arguments, environment);              \
+#define SPAWN(function, search)                                                                  \
+	INTERPOSED int function(                                                                 \
+		pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,       \
+		const posix_spawnattr_t *attributes, text_list arguments, text_list environment) \
+	{                                                                                        \
+		struct spawn spawn = { child, actions, attributes };                             \
+		struct exec_target target = { AT_FDCWD, path, search };                          \
+                                                                                                 \
+		return spawn_traced(&spawn, &target, arguments, environment);                    \
 	}
 
 SPAWN(posix_spawn, 0)

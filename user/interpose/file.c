@@ -36,18 +36,18 @@ static int mode_given(int flags)
 }
 
 /* The mode argument of a variadic open, where the flags say that there is one. */
-#define OPEN_MODE(flags)                                                                   \
-	({                                                                                 \
-		mode_t mode = 0;                                                           \
-                                                                                           \
-		if (mode_given(flags)) {                                                   \
-			va_list list;                                                      \
-                                                                                           \
-			va_start(list, flags);                                             \
-			mode = va_arg(list, mode_t);                                       \
-			va_end(list);                                                      \
-		}                                                                          \
-		mode;                                                                      \
+#define OPEN_MODE(flags)                             \
+	({                                           \
+		mode_t mode = 0;                     \
+                                                     \
+		if (mode_given(flags)) {             \
+			va_list list;                \
+                                                     \
+			va_start(list, flags);       \
+			mode = va_arg(list, mode_t); \
+			va_end(list);                \
+		}                                    \
+		mode;                                \
 	})
 
 INTERPOSE(open, int, (const char *path, int flags, ...))
@@ -101,13 +101,13 @@ BLOCKING("io:writev", writev, ssize_t, (int fd, const struct iovec *vector, int 
 	 (fd, vector, vector_count), lull_i32(fd, fd), lull_i32(vector_count, vector_count))
 BLOCKING("io:preadv", preadv, ssize_t,
 	 (int fd, const struct iovec *vector, int vector_count, off_t offset),
-	 (fd, vector, vector_count, offset), lull_i32(fd, fd),
-	 lull_i32(vector_count, vector_count), lull_i64(offset, offset))
+	 (fd, vector, vector_count, offset), lull_i32(fd, fd), lull_i32(vector_count, vector_count),
+	 lull_i64(offset, offset))
 ALIAS(preadv64, preadv);
 BLOCKING("io:pwritev", pwritev, ssize_t,
 	 (int fd, const struct iovec *vector, int vector_count, off_t offset),
-	 (fd, vector, vector_count, offset), lull_i32(fd, fd),
-	 lull_i32(vector_count, vector_count), lull_i64(offset, offset))
+	 (fd, vector, vector_count, offset), lull_i32(fd, fd), lull_i32(vector_count, vector_count),
+	 lull_i64(offset, offset))
 ALIAS(pwritev64, pwritev);
 BLOCKING("io:preadv2", preadv2, ssize_t,
 	 (int fd, const struct iovec *vector, int vector_count, off_t offset, int flags),
@@ -164,11 +164,12 @@ IMMEDIATE("io:dup2", dup2, int, (int fd, int wanted_fd), (fd, wanted_fd), lull_i
 	  lull_i32(wanted_fd, wanted_fd))
 IMMEDIATE("io:dup3", dup3, int, (int fd, int wanted_fd, int flags), (fd, wanted_fd, flags),
 	  lull_i32(fd, fd), lull_i32(wanted_fd, wanted_fd), lull_x32(flags, flags))
-IMMEDIATE("io:pipe", pipe, int, (int fds[2]), (fds), lull_i32(read_fd, stored_after(&fds[0], result)),
+IMMEDIATE("io:pipe", pipe, int, (int fds[2]), (fds),
+	  lull_i32(read_fd, stored_after(&fds[0], result)),
 	  lull_i32(write_fd, stored_after(&fds[1], result)))
 IMMEDIATE("io:pipe2", pipe2, int, (int fds[2], int flags), (fds, flags),
-	  lull_i32(read_fd, stored_after(&fds[0], result)), lull_i32(write_fd, stored_after(&fds[1], result)),
-	  lull_x32(flags, flags))
+	  lull_i32(read_fd, stored_after(&fds[0], result)),
+	  lull_i32(write_fd, stored_after(&fds[1], result)), lull_x32(flags, flags))
 
 CHATTY("io:lseek", lseek, off_t, (int fd, off_t offset, int whence), (fd, offset, whence),
        lull_i32(fd, fd), lull_i64(offset, offset), lull_i32(whence, whence))
@@ -178,15 +179,15 @@ CHATTY("io:ftruncate", ftruncate, int, (int fd, off_t bytes), (fd, bytes), lull_
 ALIAS(ftruncate64, ftruncate);
 
 /* The third argument of fcntl and ioctl, if any, is one word on every supported machine. */
-#define WORD_AFTER(last)                                                                   \
-	({                                                                                 \
-		va_list list;                                                              \
-		void *word;                                                                \
-                                                                                           \
-		va_start(list, last);                                                      \
-		word = va_arg(list, void *);                                               \
-		va_end(list);                                                              \
-		word;                                                                      \
+#define WORD_AFTER(last)                     \
+	({                                   \
+		va_list list;                \
+		void *word;                  \
+                                             \
+		va_start(list, last);        \
+		word = va_arg(list, void *); \
+		va_end(list);                \
+		word;                        \
 	})
 
 INTERPOSE(fcntl, int, (int fd, int command, ...))

@@ -52,29 +52,28 @@ struct interposed {
 void *lull_interpose_resolve(void **real);
 
 /* Declare the pointer to the real @function. */
-#define REAL_DECLARE(function, version, early)                                             \
-	static __typeof__(function) *real_##function;                                      \
-	static struct interposed interposed_##function                                     \
-		__attribute__((section("lull_interposed"), used)) = {                      \
-			#function, version, (void **)&real_##function, (void *)(early)     \
-		}
+#define REAL_DECLARE(function, version, early)                                                   \
+	static __typeof__(function) *real_##function;                                            \
+	static struct interposed interposed_##function                                           \
+		__attribute__((section("lull_interposed"), used)) = { #function, version,        \
+								      (void **)&real_##function, \
+								      (void *)(early) }
 #define REAL_FUNCTION(function) REAL_DECLARE(function, NULL, NULL)
 #define REAL_VERSIONED(function, version) REAL_DECLARE(function, version, NULL)
 #define REAL_EARLY(function, early) REAL_DECLARE(function, NULL, early)
 
 /* The real @function, to be called. */
-#define REAL(function)                                                                     \
-	({                                                                                 \
-		__typeof__(function) *real = __atomic_load_n(&real_##function,             \
-							     __ATOMIC_RELAXED);            \
-		__builtin_expect(!real, 0) ?                                               \
-			(__typeof__(real))lull_interpose_resolve((void **)&real_##function) : \
-			real;                                                              \
+#define REAL(function)                                                                            \
+	({                                                                                        \
+		__typeof__(function) *real = __atomic_load_n(&real_##function, __ATOMIC_RELAXED); \
+		__builtin_expect(!real, 0) ?                                                      \
+			(__typeof__(real))lull_interpose_resolve((void **)&real_##function) :     \
+			real;                                                                     \
 	})
 
 /* Begin the definition of an interposer. */
-#define INTERPOSE(function, type, parameters)                                              \
-	REAL_FUNCTION(function);                                                           \
+#define INTERPOSE(function, type, parameters) \
+	REAL_FUNCTION(function);              \
 	INTERPOSED type function parameters
 
 /* The error field of an event after a call that returned @result and set errno if negative. */
@@ -87,15 +86,15 @@ void *lull_interpose_resolve(void **real);
  * Shape: a call that may block gives EVENT_entry with the given fields, and EVENT_exit with
  * result and error.
  */
-#define BLOCKING(event, function, type, parameters, arguments, ...)                        \
-	INTERPOSE(function, type, parameters)                                              \
-	{                                                                                  \
-		type result;                                                               \
-                                                                                           \
-		EVENT(event "_entry", __VA_ARGS__);                                        \
-		result = REAL(function) arguments;                                         \
-		EVENT(event "_exit", lull_i64(result, result), ERROR_FIELD(result));       \
-		return result;                                                             \
+#define BLOCKING(event, function, type, parameters, arguments, ...)                  \
+	INTERPOSE(function, type, parameters)                                        \
+	{                                                                            \
+		type result;                                                         \
+                                                                                     \
+		EVENT(event "_entry", __VA_ARGS__);                                  \
+		result = REAL(function) arguments;                                   \
+		EVENT(event "_exit", lull_i64(result, result), ERROR_FIELD(result)); \
+		return result;                                                       \
 	}
 
 /* Shape: a call that does not block gives one event, after it, with fields, result, error. */
@@ -111,20 +110,20 @@ void *lull_interpose_resolve(void **real);
 #define CHATTY(event, ...) IMMEDIATE_LEVEL(CHATTY_EVENT, event, __VA_ARGS__)
 
 /* Where off_t is 64 bits wide, functions named with 64 are the same functions. */
-#define ALIAS(name, function)                                                              \
+#define ALIAS(name, function) \
 	extern __typeof__(function) name INTERPOSED __attribute__((alias(#function)))
 
 /*
  * Shape: the fortified variant of @function, called when the compiler knows how large the
  * buffer is. Too large a request is the real one's to report; it does not return.
  */
-#define FORTIFIED(checked, type, parameters, arguments, fits, forwarded)                   \
-	extern type checked parameters;                                                    \
-	INTERPOSE(checked, type, parameters)                                               \
-	{                                                                                  \
-		if (!(fits))                                                               \
-			return REAL(checked) arguments;                                    \
-		return forwarded;                                                          \
+#define FORTIFIED(checked, type, parameters, arguments, fits, forwarded) \
+	extern type checked parameters;                                  \
+	INTERPOSE(checked, type, parameters)                             \
+	{                                                                \
+		if (!(fits))                                             \
+			return REAL(checked) arguments;                  \
+		return forwarded;                                        \
 	}
 
 /* A path that the kernel has looked at, or NULL if it could not. */

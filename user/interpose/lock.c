@@ -4,8 +4,10 @@
  *
  * The lock is tried first; only who has to wait records, at entry and exit. The attempt is
  * the same atomic operation as an uncontended lock's, so nothing is done twice on that path.
- * A robust mutex whose owner died is acquired by the attempt that says so. Every other
- * failure is the blocking call's to judge: it may be a deadlock that it detects, say.
+ * Whatever makes it fail is the blocking call's to judge: it may detect a deadlock, say.
+ *
+ * Robust mutexes are looked at instead: in glibc the attempt on one that is beyond recovery
+ * leaves it locked, and the blocking call, which would have said so, then waits for ever.
  */
 #include "interpose.h"
 #include <pthread.h>
@@ -15,11 +17,18 @@ REAL_FUNCTION(pthread_mutex_trylock);
 REAL_FUNCTION(pthread_rwlock_tryrdlock);
 REAL_FUNCTION(pthread_rwlock_trywrlock);
 
+#define ROBUST_KIND 16 /* in the kind of a pthread_mutex_t: glibc, part of its ABI */
+
 enum rwlock_kind { RWLOCK_READ, RWLOCK_WRITE };
 
-static inline __attribute__((always_inline)) int mutex_acquired(int result)
+static inline __attribute__((always_inline)) int mutex_is_robust(const pthread_mutex_t *mutex)
 {
-	return __builtin_expect(result == 0, 1) || result == EOWNERDEAD;
+	return __builtin_expect(mutex->__data.__kind & ROBUST_KIND, 0);
+}
+
+static inline int mutex_is_free(const pthread_mutex_t *mutex)
+{
+	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
 }
 
 static inline __attribute__((always_inline)) void mutex_entry(const pthread_mutex_t *mutex)
@@ -34,16 +43,17 @@ static inline __attribute__((always_inline)) int mutex_exit(const pthread_mutex_
 	return result;
 }
 
-#define MUTEX(function, parameters, arguments)                                             \
-	INTERPOSE(function, int, parameters)                                               \
-	{                                                                                  \
-		int result = REAL(pthread_mutex_trylock)(mutex);                           \
-                                                                                           \
-		if (mutex_acquired(result))                                                \
-			return result;                                                     \
-		mutex_entry(mutex);                                                        \
-		result = REAL(function) arguments;                                         \
-		return mutex_exit(mutex, result);                                          \
+#define MUTEX(function, parameters, arguments)                        \
+	INTERPOSE(function, int, parameters)                          \
+	{                                                             \
+		if (mutex_is_robust(mutex)) {                         \
+			if (mutex_is_free(mutex))                     \
+				return REAL(function) arguments;      \
+		} else if (REAL(pthread_mutex_trylock)(mutex) == 0) { \
+			return 0;                                     \
+		}                                                     \
+		mutex_entry(mutex);                                   \
+		return mutex_exit(mutex, REAL(function) arguments);   \
 	}
 
 MUTEX(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
@@ -61,6 +71,8 @@ INTERPOSE(pthread_mutex_unlock, int, (pthread_mutex_t * mutex))
 }
 
 static inline __attribute__((always_inline)) void rwlock_entry(const pthread_rwlock_t *rwlock,
+#define ROBUST_KIND 16 /* in the kind of a pthread_mutex_t: glibc, part of its ABI */
+
 							       enum rwlock_kind kind)
 {
 	EVENT("rwlock:wait_entry", lull_ptr(rwlock, rwlock),
@@ -74,16 +86,16 @@ static inline __attribute__((always_inline)) int rwlock_exit(const pthread_rwloc
 	return result;
 }
 
-#define RWLOCK(function, attempt, kind, parameters, arguments)                             \
-	INTERPOSE(function, int, parameters)                                               \
-	{                                                                                  \
-		int result = REAL(attempt)(rwlock);                                        \
-                                                                                           \
-		if (__builtin_expect(result == 0, 1))                                      \
-			return 0;                                                          \
-		rwlock_entry(rwlock, kind);                                                \
-		result = REAL(function) arguments;                                         \
-		return rwlock_exit(rwlock, result);                                        \
+#define RWLOCK(function, attempt, kind, parameters, arguments) \
+	INTERPOSE(function, int, parameters)                   \
+	{                                                      \
+		int result = REAL(attempt)(rwlock);            \
+                                                               \
+		if (__builtin_expect(result == 0, 1))          \
+			return 0;                              \
+		rwlock_entry(rwlock, kind);                    \
+		result = REAL(function) arguments;             \
+		return rwlock_exit(rwlock, result);            \
 	}
 
 RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, RWLOCK_READ, (pthread_rwlock_t * rwlock),

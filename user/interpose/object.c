@@ -12,20 +12,31 @@
 #include <string.h>
 #include "liblull.h"
 
+/* gcc before 15 has no way to insist; with optimisation it makes the last call a jump. */
+#if defined(__has_attribute) && __has_attribute(musttail)
+#define TAIL_CALL __attribute__((musttail))
+#else
+#define TAIL_CALL
+#endif
+
 struct search {
 	uintptr_t address; /* in the calling object */
+	int by_name; /* not by a path */
 	int own_path;
 };
 
-static int has_path(const ElfW(Dyn) * entry, int is_caller)
+static int has_path(const ElfW(Dyn) * entry, int counts_runpath)
 {
 	for (; entry->d_tag != DT_NULL; entry++)
-		if (entry->d_tag == DT_RPATH || (is_caller && entry->d_tag == DT_RUNPATH))
+		if (entry->d_tag == DT_RPATH || (counts_runpath && entry->d_tag == DT_RUNPATH))
 			return 1;
 	return 0;
 }
 
-/* DT_RPATH counts for all that an object loads, DT_RUNPATH for the caller itself. */
+/*
+ * DT_RPATH counts for all that an object loads and for what that needs in turn, DT_RUNPATH
+ * for names that the object itself asks for.
+ */
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const ElfW(Dyn) *dynamic = NULL;
@@ -43,7 +54,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 			is_caller = 1;
 	}
 	if (dynamic)
-		search->own_path |= has_path(dynamic, is_caller);
+		search->own_path |= has_path(dynamic, is_caller && search->by_name);
 	return search->own_path;
 }
 
@@ -52,10 +63,11 @@ static int caller_matters(const char *path, const void *return_address)
 {
 	struct search search = { .address = (uintptr_t)return_address };
 
-	if (!path || (strchr(path, '/') && !strchr(path, '$')))
+	if (!path)
 		return 0;
-	if (strchr(path, '$'))
+	if (strchr(path, '$')) /* $ORIGIN is the caller's folder */
 		return 1;
+	search.by_name = !strchr(path, '/');
 	dl_iterate_phdr(look, &search);
 	return search.own_path;
 }
@@ -67,34 +79,37 @@ static __attribute__((noinline)) void record_forward(const char *path, int flags
 
 REAL_FUNCTION(dlopen);
 
+static void scan(void)
+{
+	if (lull_process.session_count)
+		lull_objects_scan();
+}
+
 static __attribute__((noinline)) void *open_recorded(const char *path, int flags)
 {
 	void *handle;
 
 	EVENT("dl:open_entry", lull_str(path, path), lull_x32(flags, (unsigned int)flags));
 	handle = REAL(dlopen)(path, flags);
-	lull_objects_scan();
+	scan();
 	EVENT("dl:open_exit", lull_ptr(handle, handle));
 	return handle;
 }
 
-/*
- * gcc and clang turn the call at the end into a jump: the real function finds the return
- * address of our caller. They promise it only with optimisation, and docs/design says so.
- */
+/* The real function is to find the return address of our caller: by a jump, not a call. */
 INTERPOSED void *dlopen(const char *path, int flags)
 {
 	if (!caller_matters(path, __builtin_return_address(0)))
 		return open_recorded(path, flags);
 	record_forward(path, flags);
-	return REAL(dlopen)(path, flags);
+	TAIL_CALL return REAL(dlopen)(path, flags);
 }
 
 INTERPOSE(dlclose, int, (void *handle))
 {
 	int result = REAL(dlclose)(handle);
 
-	lull_objects_scan();
+	scan();
 	EVENT("dl:close", lull_ptr(handle, handle), lull_i32(result, result));
 	return result;
 }

@@ -13,12 +13,10 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "thread_start.h"
 
 static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid_t result)
 {
 	if (result == 0) {
-		lull_thread_starts_forget();
 		EVENT("process:forked", lull_i32(parent_pid, parent));
 		return 0;
 	}
@@ -54,14 +52,14 @@ INTERPOSE(_exit, void, (int status))
 ALIAS(_Exit, _exit);
 
 /* Shape: wait for a child. The status is read only when a child was found. */
-#define WAIT(function, wanted, parameters, arguments)                                      \
-	INTERPOSE(function, pid_t, parameters)                                             \
-	{                                                                                  \
-		pid_t result;                                                              \
-                                                                                           \
-		wait_entry(wanted);                                                        \
-		result = REAL(function) arguments;                                         \
-		return wait_exit(result, status);                                          \
+#define WAIT(function, wanted, parameters, arguments) \
+	INTERPOSE(function, pid_t, parameters)        \
+	{                                             \
+		pid_t result;                         \
+                                                      \
+		wait_entry(wanted);                   \
+		result = REAL(function) arguments;    \
+		return wait_exit(result, status);     \
 	}
 
 static inline __attribute__((always_inline)) void wait_entry(pid_t wanted)
@@ -83,8 +81,7 @@ WAIT(wait3, -1, (int *status, int options, struct rusage *usage), (status, optio
 WAIT(wait4, wanted, (pid_t wanted, int *status, int options, struct rusage *usage),
      (wanted, status, options, usage))
 
-BLOCKING("process:waitid", waitid, int,
-	 (idtype_t kind, id_t wanted, siginfo_t *info, int options),
+BLOCKING("process:waitid", waitid, int, (idtype_t kind, id_t wanted, siginfo_t *info, int options),
 	 (kind, wanted, info, options), lull_i32(kind, (int)kind), lull_u32(wanted, wanted),
 	 lull_x32(options, (unsigned int)options))
 

@@ -20,8 +20,7 @@ BLOCKING("io:ppoll", ppoll, int,
 	  const sigset_t *signals),
 	 (fds, fd_count, timeout, signals), lull_u64(fd_count, fd_count),
 	 lull_bool(limited, timeout != NULL))
-FORTIFIED(__poll_chk, int,
-	  (struct pollfd * fds, nfds_t fd_count, int timeout_ms, size_t fds_bytes),
+FORTIFIED(__poll_chk, int, (struct pollfd * fds, nfds_t fd_count, int timeout_ms, size_t fds_bytes),
 	  (fds, fd_count, timeout_ms, fds_bytes), fd_count <= fds_bytes / sizeof(*fds),
 	  poll(fds, fd_count, timeout_ms))
 FORTIFIED(__ppoll_chk, int,

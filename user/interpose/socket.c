@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include "address.h"
 
-IMMEDIATE("io:socket", socket, int, (int family, int type, int protocol),
-	  (family, type, protocol), lull_i32(family, family), lull_x32(type, type),
-	  lull_i32(protocol, protocol))
+IMMEDIATE("io:socket", socket, int, (int family, int type, int protocol), (family, type, protocol),
+	  lull_i32(family, family), lull_x32(type, type), lull_i32(protocol, protocol))
 IMMEDIATE("io:socketpair", socketpair, int, (int family, int type, int protocol, int fds[2]),
 	  (family, type, protocol, fds), lull_i32(family, family), lull_x32(type, type),
-	  lull_i32(first_fd, stored_after(&fds[0], result)), lull_i32(second_fd, stored_after(&fds[1], result)))
+	  lull_i32(first_fd, stored_after(&fds[0], result)),
+	  lull_i32(second_fd, stored_after(&fds[1], result)))
 IMMEDIATE("io:listen", listen, int, (int fd, int backlog), (fd, backlog), lull_i32(fd, fd),
 	  lull_i32(backlog, backlog))
 IMMEDIATE("io:shutdown", shutdown, int, (int fd, int how), (fd, how), lull_i32(fd, fd),
@@ -102,8 +102,7 @@ BLOCKING("io:recvmmsg", recvmmsg, int,
 	 (fd, messages, message_count, flags, timeout), lull_i32(fd, fd),
 	 lull_u32(message_count, message_count), lull_x32(flags, flags))
 
-FORTIFIED(__recv_chk, ssize_t,
-	  (int fd, void *buffer, size_t count, size_t buffer_bytes, int flags),
+FORTIFIED(__recv_chk, ssize_t, (int fd, void *buffer, size_t count, size_t buffer_bytes, int flags),
 	  (fd, buffer, count, buffer_bytes, flags), count <= buffer_bytes,
 	  recv(fd, buffer, count, flags))
 FORTIFIED(__recvfrom_chk, ssize_t,

@@ -45,18 +45,18 @@ BLOCKING("io:fflush", fflush, int, (FILE * file), (file), lull_ptr(file, file))
 BLOCKING("io:fflush", fflush_unlocked, int, (FILE * file), (file), lull_ptr(file, file))
 
 /* Shape: items moved between a stream and memory; a short count is an error or the end. */
-#define ITEMS(event, function, constness)                                                  \
-	INTERPOSE(function, size_t,                                                        \
-		  (constness void *restrict items, size_t size_bytes, size_t count,        \
-		   FILE *restrict file))                                                   \
-	{                                                                                  \
-		size_t result;                                                             \
-                                                                                           \
-		CHATTY_EVENT(event "_entry", lull_ptr(file, file),                         \
-			     lull_u64(size_bytes, size_bytes), lull_u64(count, count));    \
-		result = REAL(function)(items, size_bytes, count, file);                   \
-		CHATTY_EVENT(event "_exit", lull_u64(result, result));                     \
-		return result;                                                             \
+#define ITEMS(event, function, constness)                                               \
+	INTERPOSE(function, size_t,                                                     \
+		  (constness void *restrict items, size_t size_bytes, size_t count,     \
+		   FILE *restrict file))                                                \
+	{                                                                               \
+		size_t result;                                                          \
+                                                                                        \
+		CHATTY_EVENT(event "_entry", lull_ptr(file, file),                      \
+			     lull_u64(size_bytes, size_bytes), lull_u64(count, count)); \
+		result = REAL(function)(items, size_bytes, count, file);                \
+		CHATTY_EVENT(event "_exit", lull_u64(result, result));                  \
+		return result;                                                          \
 	}
 
 ITEMS("io:fread", fread, )

@@ -6,6 +6,9 @@
  * that function has to know waits in a static pool rather than in allocated memory: a thread
  * that frees is given an arena by malloc, and the program's memory would look different. When
  * the pool is exhausted the thread starts in the program's function directly, unrecorded.
+ *
+ * A place in the pool is claimed for a process: to a forked child, where the threads that its
+ * parent was creating will never start, their places are free.
  */
 #include "interpose.h"
 #include <pthread.h>
@@ -15,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 #include "liblull.h"
-#include "thread_start.h"
 
 #define STARTS_MAX 256 /* threads created and not yet running, at any one time */
 
@@ -26,16 +28,21 @@ struct start {
 	} routine;
 	void *argument;
 	uint32_t creator_tid;
-	uint32_t claimed;
+	uint32_t claimed; /* process identifier, or 0 */
 };
 
 static struct start starts[STARTS_MAX];
 
 static struct start *start_claim(void *argument)
 {
+	uint32_t pid = (uint32_t)getpid();
+
 	for (unsigned int i = 0; i < STARTS_MAX; i++) {
-		if (__atomic_load_n(&starts[i].claimed, __ATOMIC_RELAXED) ||
-		    __atomic_exchange_n(&starts[i].claimed, 1, __ATOMIC_ACQUIRE))
+		uint32_t found = __atomic_load_n(&starts[i].claimed, __ATOMIC_RELAXED);
+
+		if (found == pid ||
+		    !__atomic_compare_exchange_n(&starts[i].claimed, &found, pid, 0,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		starts[i].argument = argument;
 		starts[i].creator_tid = (uint32_t)gettid();
@@ -49,21 +56,15 @@ static void start_release(struct start *start)
 	__atomic_store_n(&start->claimed, 0, __ATOMIC_RELEASE);
 }
 
-void lull_thread_starts_forget(void)
-{
-	for (unsigned int i = 0; i < STARTS_MAX; i++)
-		start_release(&starts[i]);
-}
-
 static inline __attribute__((always_inline)) void record_exit(void)
 {
 	EVENT("thread:exit", lull_x64(handle, pthread_self()));
 }
 
 /* Runs when the routine returns, and when pthread_exit or cancellation unwinds it. */
-static void exit_cleanup(const struct start *start)
+static void exit_cleanup(void *unused)
 {
-	(void)start;
+	(void)unused;
 	record_exit();
 }
 
@@ -80,23 +81,31 @@ static inline __attribute__((always_inline)) struct start start_enter(void *clai
 
 static void *start_posix(void *claimed)
 {
-	__attribute__((cleanup(exit_cleanup))) struct start start = start_enter(claimed);
+	struct start start = start_enter(claimed);
+	void *result;
 
-	return start.routine.posix(start.argument);
+	pthread_cleanup_push(exit_cleanup, NULL);
+	result = start.routine.posix(start.argument);
+	pthread_cleanup_pop(1);
+	return result;
 }
 
 static int start_c11(void *claimed)
 {
-	__attribute__((cleanup(exit_cleanup))) struct start start = start_enter(claimed);
+	struct start start = start_enter(claimed);
+	int result;
 
-	return start.routine.c11(start.argument);
+	pthread_cleanup_push(exit_cleanup, NULL);
+	result = start.routine.c11(start.argument);
+	pthread_cleanup_pop(1);
+	return result;
 }
 
 static inline __attribute__((always_inline)) int record_create(uintptr_t routine, void *argument,
 							       int result)
 {
-	EVENT("thread:create", lull_x64(routine, routine),
-	      lull_x64(argument, (uintptr_t)argument), lull_i32(result, result));
+	EVENT("thread:create", lull_x64(routine, routine), lull_x64(argument, (uintptr_t)argument),
+	      lull_i32(result, result));
 	return result;
 }
 
@@ -145,14 +154,14 @@ INTERPOSE(pthread_exit, void, (void *result))
 }
 
 /* Shape: wait for another thread to end. */
-#define JOIN(function, parameters, arguments)                                              \
-	INTERPOSE(function, int, parameters)                                               \
-	{                                                                                  \
-		int result;                                                                \
-                                                                                           \
-		join_entry(handle);                                                        \
-		result = REAL(function) arguments;                                         \
-		return join_exit(handle, result);                                          \
+#define JOIN(function, parameters, arguments)      \
+	INTERPOSE(function, int, parameters)       \
+	{                                          \
+		int result;                        \
+                                                   \
+		join_entry(handle);                \
+		result = REAL(function) arguments; \
+		return join_exit(handle, result);  \
 	}
 
 static inline __attribute__((always_inline)) void join_entry(pthread_t handle)
@@ -219,15 +228,15 @@ INTERPOSE(prctl, int, (int option, ...))
 
 /* Shape: sleep. How long was asked for stands in the caller's memory in four formats; how long
  * it took is what the two events tell. */
-#define SLEEP(function, type, parameters, arguments)                                       \
-	INTERPOSE(function, type, parameters)                                              \
-	{                                                                                  \
-		type result;                                                               \
-                                                                                           \
-		sleep_entry();                                                             \
-		result = REAL(function) arguments;                                         \
-		sleep_exit(result);                                                        \
-		return result;                                                             \
+#define SLEEP(function, type, parameters, arguments) \
+	INTERPOSE(function, type, parameters)        \
+	{                                            \
+		type result;                         \
+                                                     \
+		sleep_entry();                       \
+		result = REAL(function) arguments;   \
+		sleep_exit(result);                  \
+		return result;                       \
 	}
 
 static inline __attribute__((always_inline)) void sleep_entry(void)

@@ -11,46 +11,82 @@
 
 #pragma GCC system_header
 
+#include <stdint.h>
 #include "check_name.h"
 
 namespace lull_check
 {
-template <class T> struct plain { typedef T type; };
-template <class T> struct plain<T &> : plain<T> {};
-template <class T> struct plain<T &&> : plain<T> {};
-template <class T> struct plain<const T> : plain<T> {};
-template <class T> struct plain<volatile T> : plain<T> {};
-template <class T> struct plain<const volatile T> : plain<T> {};
+template <class T> struct plain {
+	typedef T type;
+};
+template <class T> struct plain<T &> : plain<T> {
+};
+template <class T> struct plain<T &&> : plain<T> {
+};
+template <class T> struct plain<const T> : plain<T> {
+};
+template <class T> struct plain<volatile T> : plain<T> {
+};
+template <class T> struct plain<const volatile T> : plain<T> {
+};
 
 template <class T> struct bits {
-	static constexpr int value = (T(-1) < T(0) ? -8 : 8) * int(sizeof(T));
+	static constexpr int value = (T(-1) < T(1) ? -8 : 8) * int(sizeof(T));
 };
-template <class T, bool is_enumeration> struct code { static constexpr int value = 0; };
-template <class T> struct code<T, true> : bits<__underlying_type(T)> {};
-template <> struct code<bool, false> { static constexpr int value = 1; };
-template <> struct code<char, false> : bits<char> {};
-template <> struct code<signed char, false> : bits<signed char> {};
-template <> struct code<unsigned char, false> : bits<unsigned char> {};
-template <> struct code<wchar_t, false> : bits<wchar_t> {};
-template <> struct code<char16_t, false> : bits<char16_t> {};
-template <> struct code<char32_t, false> : bits<char32_t> {};
-template <> struct code<short, false> : bits<short> {};
-template <> struct code<unsigned short, false> : bits<unsigned short> {};
-template <> struct code<int, false> : bits<int> {};
-template <> struct code<unsigned, false> : bits<unsigned> {};
-template <> struct code<long, false> : bits<long> {};
-template <> struct code<unsigned long, false> : bits<unsigned long> {};
-template <> struct code<long long, false> : bits<long long> {};
-template <> struct code<unsigned long long, false> : bits<unsigned long long> {};
+template <class T, bool is_enumeration> struct code {
+	static constexpr int value = 0;
+};
+template <class T> struct code<T, true> : bits<__underlying_type(T)> {
+};
+template <> struct code<bool, false> {
+	static constexpr int value = 1;
+};
+template <> struct code<char, false> : bits<char> {
+};
+template <> struct code<signed char, false> : bits<signed char> {
+};
+template <> struct code<unsigned char, false> : bits<unsigned char> {
+};
+template <> struct code<wchar_t, false> : bits<wchar_t> {
+};
+template <> struct code<char16_t, false> : bits<char16_t> {
+};
+template <> struct code<char32_t, false> : bits<char32_t> {
+};
+template <> struct code<short, false> : bits<short> {
+};
+template <> struct code<unsigned short, false> : bits<unsigned short> {
+};
+template <> struct code<int, false> : bits<int> {
+};
+template <> struct code<unsigned, false> : bits<unsigned> {
+};
+template <> struct code<long, false> : bits<long> {
+};
+template <> struct code<unsigned long, false> : bits<unsigned long> {
+};
+template <> struct code<long long, false> : bits<long long> {
+};
+template <> struct code<unsigned long long, false> : bits<unsigned long long> {
+};
 template <class T> constexpr int plain_code = code<T, __is_enum(T)>::value;
 template <class T> constexpr int type_code = plain_code<typename plain<T>::type>;
 
 /* What an array or a pointer, by reference or not, points to. */
-struct nothing {};
-template <class T> struct pointee { typedef nothing type; };
-template <class T> struct pointee<T *> { typedef T type; };
-template <class T, decltype(sizeof 0) n> struct pointee<T[n]> { typedef T type; };
-template <class T> struct pointee<T[]> { typedef T type; };
+struct nothing {
+};
+template <class T> struct pointee {
+	typedef nothing type;
+};
+template <class T> struct pointee<T *> {
+	typedef T type;
+};
+template <class T, decltype(sizeof 0) n> struct pointee<T[n]> {
+	typedef T type;
+};
+template <class T> struct pointee<T[]> {
+	typedef T type;
+};
 template <class T> using pointee_type = typename pointee<typename plain<T>::type>::type;
 template <class T> constexpr int pointee_code = type_code<pointee_type<T>>;
 
@@ -63,18 +99,21 @@ template <class T> constexpr bool is_volatile = false;
 template <class T> constexpr bool is_volatile<volatile T> = true;
 template <class T> constexpr bool is_volatile<const volatile T> = true;
 template <class T>
-constexpr bool is_text = is_same<typename plain<pointee_type<T>>::type, char> &&
-			 !is_volatile<pointee_type<T>>;
+constexpr bool is_text =
+	is_same<typename plain<pointee_type<T>>::type, char> && !is_volatile<pointee_type<T>>;
 template <class T>
-constexpr bool is_pointer = !is_same<pointee_type<T>, nothing> ||
-			    is_same<typename plain<T>::type, decltype(nullptr)>;
+constexpr bool is_pointer =
+	!is_same<pointee_type<T>, nothing> || is_same<typename plain<T>::type, decltype(nullptr)>;
 template <class R, class... A> constexpr bool is_pointer<R (&)(A...)> = true;
 template <class R, class... A> constexpr bool is_pointer<R (&)(A...) noexcept> = true;
 
-template <class T> constexpr bool within(const T &value, __int128 least, __int128 most)
+template <class T> constexpr bool within(const T &value, int64_t least, uint64_t most)
 {
+	if constexpr (type_code<T> < 0)
+		if ((int64_t)value < 0)
+			return (int64_t)value >= least;
 	if constexpr (type_code<T> != 0)
-		return (__int128)value >= least && (__int128)value <= most;
+		return (uint64_t)value <= most;
 	return false;
 }
 
@@ -106,7 +145,7 @@ constexpr bool has_group(const char *name)
 	}
 	return found;
 }
-}
+} // namespace lull_check
 
 #define LULL_ASSERT(condition, message) static_assert(condition, message)
 #define LULL_TYPE_CODE(v) (lull_check::type_code<decltype((v))>)
@@ -118,14 +157,15 @@ constexpr bool has_group(const char *name)
 #define LULL_IS_POINTER(v) (lull_check::is_pointer<decltype((v))>)
 #define LULL_IS_TEXT(v) (lull_check::is_text<decltype((v))>)
 
-#define LULL_ASSERT_NAME(name)                                                        \
-	static_assert(lull_check::is_made_of(name, LULL_NAME_SET), LULL_NAME_NEEDS);   \
+#define LULL_ASSERT_NAME(name)                                                       \
+	static_assert(lull_check::is_made_of(name, LULL_NAME_SET), LULL_NAME_NEEDS); \
 	static_assert(lull_check::has_group(name), LULL_NAME_NEEDS)
-#define LULL_ASSERT_ENUM(text)                                                        \
-	static_assert(lull_check::is_made_of(text, LULL_ENUM_SET) &&                   \
-		      lull_check::is_one_of('=', text), LULL_ENUM_NEEDS)
-#define LULL_ASSERT_FILE(file)                                                        \
-	static_assert(!lull_check::is_one_of('%', file) &&                             \
-		      !lull_check::is_one_of('{', file), LULL_FILE_NEEDS)
+#define LULL_ASSERT_ENUM(text)                                       \
+	static_assert(lull_check::is_made_of(text, LULL_ENUM_SET) && \
+			      lull_check::is_one_of('=', text),      \
+		      LULL_ENUM_NEEDS)
+#define LULL_ASSERT_FILE(file)                                                                \
+	static_assert(!lull_check::is_one_of('%', file) && !lull_check::is_one_of('{', file), \
+		      LULL_FILE_NEEDS)
 
 #endif

@@ -16,17 +16,16 @@
 #define LULL_NAME_SET LULL_LETTERS ":.-"
 #define LULL_ENUM_SET LULL_LETTERS "=,-"
 
-#define LULL_NAME_NEEDS \
-	"lull_event: the name is group:name, of letters, digits, '_', '.' and '-'"
+#define LULL_NAME_NEEDS "lull_event: the name is group:name, of letters, digits, '_', '.' and '-'"
 #define LULL_ENUM_NEEDS "lull_enum: the names are written \"IDLE=0,BUSY=1\", without spaces"
-#define LULL_FILE_NEEDS                                                      \
+#define LULL_FILE_NEEDS                                                       \
 	"lull_event: the path of this source file holds '%' or '{'; compile " \
 	"with -DLULL_FILE=__FILE_NAME__ or with -fmacro-prefix-map=OLD=NEW"
 
 #if !defined(__cplusplus) && defined(__clang__)
 
 #define LULL_HAS(text, c) __builtin_strchr(text, c)
-#define LULL_HAS_ANY_ALIKE(t)                                                         \
+#define LULL_HAS_ANY_ALIKE(t)                                                            \
 	(LULL_HAS(t, ' ') || LULL_HAS(t, '!') || LULL_HAS(t, '"') || LULL_HAS(t, '#') || \
 	 LULL_HAS(t, '$') || LULL_HAS(t, '%') || LULL_HAS(t, '&') || LULL_HAS(t, '(') || \
 	 LULL_HAS(t, ')') || LULL_HAS(t, '*') || LULL_HAS(t, '+') || LULL_HAS(t, '/') || \
@@ -39,15 +38,17 @@
 
 static inline void lull_check_name(const char *name)
 	LULL_REFUSE(LULL_HAS_ANY_ALIKE(name) || LULL_HAS(name, '=') || LULL_HAS(name, ',') ||
-		    !LULL_HAS(name, ':') || name[0] == ':' ||
-		    name[__builtin_strlen(name) - 1] == ':', LULL_NAME_NEEDS)
+			    !LULL_HAS(name, ':') || name[0] == ':' ||
+			    name[__builtin_strlen(name) - 1] == ':',
+		    LULL_NAME_NEEDS)
 {
 	(void)name;
 }
 
 static inline void lull_check_enum(const char *text)
 	LULL_REFUSE(LULL_HAS_ANY_ALIKE(text) || LULL_HAS(text, ':') || LULL_HAS(text, '.') ||
-		    !LULL_HAS(text, '='), LULL_ENUM_NEEDS)
+			    !LULL_HAS(text, '='),
+		    LULL_ENUM_NEEDS)
 {
 	(void)text;
 }
@@ -65,15 +66,16 @@ static inline void lull_check_file(const char *file)
 #elif !defined(__cplusplus)
 
 #define LULL_MADE_OF(text, set) (__builtin_strspn(text, set) == sizeof(text) - 1)
-#define LULL_ASSERT_NAME(name)                                                        \
+#define LULL_ASSERT_NAME(name)                                                             \
 	_Static_assert(LULL_MADE_OF(name, LULL_NAME_SET) && __builtin_strchr(name, ':') && \
-		       __builtin_strspn(name, ":") == 0 &&                                   \
-		       __builtin_strcmp((name) + sizeof(name) - 2, ":"), LULL_NAME_NEEDS)
-#define LULL_ASSERT_ENUM(text)                                                        \
+			       __builtin_strspn(name, ":") == 0 &&                         \
+			       __builtin_strcmp((name) + sizeof(name) - 2, ":"),           \
+		       LULL_NAME_NEEDS)
+#define LULL_ASSERT_ENUM(text)                                                           \
 	_Static_assert(LULL_MADE_OF(text, LULL_ENUM_SET) && __builtin_strchr(text, '='), \
 		       LULL_ENUM_NEEDS)
-#define LULL_ASSERT_FILE(file)                                                        \
-	_Static_assert(!__builtin_strchr(file, '%') && !__builtin_strchr(file, '{'),  \
+#define LULL_ASSERT_FILE(file)                                                       \
+	_Static_assert(!__builtin_strchr(file, '%') && !__builtin_strchr(file, '{'), \
 		       LULL_FILE_NEEDS)
 
 #endif

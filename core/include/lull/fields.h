@@ -5,7 +5,7 @@
  *	lull_u8 lull_u16 lull_u32 lull_u64 (field, value)	unsigned, shown in decimal
  *	lull_i8 lull_i16 lull_i32 lull_i64 (field, value)	signed
  *	lull_x8 lull_x16 lull_x32 lull_x64 (field, value)	bits, shown in hexadecimal
- *	lull_f32 lull_f64 (field, value)	lull_bool (field, value)	lull_ptr (field, pointer)
+ *	lull_f32 lull_f64 lull_bool (field, value)		lull_ptr (field, pointer)
  *	lull_enum (field, value, "IDLE=0,BUSY=1")
  *	lull_str (field, string)	lull_strn (field, string, max_bytes)
  *	lull_bytes (field, pointer, count)
@@ -19,7 +19,8 @@
  *
  * A field is a list (kind, line, variable, condition, message, ...), on which trace.h runs
  * the operations LULL_FIELD_*. The name is only ever pasted or quoted, so that a macro of the
- * same name does not matter.
+ * same name does not matter. It comes first in the variable's name, so that a number is no
+ * field, and two fields of one name are two variables of one name.
  */
 #ifndef LULL_FIELDS_H
 #define LULL_FIELDS_H
@@ -36,19 +37,19 @@
 #include "fields_copy.h"
 
 /* What fits, and how to say so. */
-#define LULL_UNSIGNED_MOST(bits) (((__extension__(__int128)1) << (bits)) - 1)
-#define LULL_SIGNED_MOST(bits) (((__extension__(__int128)1) << ((bits) - 1)) - 1)
-#define LULL_UNSIGNED_FITS(bits, v)                                                    \
-	((LULL_TYPE_CODE(v) > 0 && LULL_TYPE_CODE(v) <= (bits)) ||                     \
+#define LULL_UNSIGNED_MOST(bits) (UINT64_MAX >> (64 - (bits)))
+#define LULL_SIGNED_MOST(bits) (LULL_UNSIGNED_MOST(bits) >> 1)
+#define LULL_SIGNED_LEAST(bits) (-(int64_t)LULL_SIGNED_MOST(bits) - 1)
+#define LULL_UNSIGNED_FITS(bits, v)                                \
+	((LULL_TYPE_CODE(v) > 0 && LULL_TYPE_CODE(v) <= (bits)) || \
 	 LULL_CONSTANT_WITHIN(v, 0, LULL_UNSIGNED_MOST(bits)))
-#define LULL_SIGNED_FITS(bits, v)                                                      \
-	((LULL_TYPE_CODE(v) != 0 && LULL_TYPE_CODE(v) >= -(bits) &&                    \
-	  LULL_TYPE_CODE(v) < (bits)) ||                                               \
-	 LULL_CONSTANT_WITHIN(v, -LULL_SIGNED_MOST(bits) - 1, LULL_SIGNED_MOST(bits)))
-#define LULL_EITHER_FITS(bits, v)                                                      \
-	((LULL_TYPE_CODE(v) != 0 && LULL_TYPE_CODE(v) >= -(bits) &&                    \
-	  LULL_TYPE_CODE(v) <= (bits)) ||                                              \
-	 LULL_CONSTANT_WITHIN(v, -LULL_SIGNED_MOST(bits) - 1, LULL_UNSIGNED_MOST(bits)))
+#define LULL_SIGNED_FITS(bits, v)                                                                  \
+	((LULL_TYPE_CODE(v) != 0 && LULL_TYPE_CODE(v) >= -(bits) && LULL_TYPE_CODE(v) < (bits)) || \
+	 LULL_CONSTANT_WITHIN(v, LULL_SIGNED_LEAST(bits), LULL_SIGNED_MOST(bits)))
+#define LULL_EITHER_FITS(bits, v)                                   \
+	((LULL_TYPE_CODE(v) != 0 && LULL_TYPE_CODE(v) >= -(bits) && \
+	  LULL_TYPE_CODE(v) <= (bits)) ||                           \
+	 LULL_CONSTANT_WITHIN(v, LULL_SIGNED_LEAST(bits), LULL_UNSIGNED_MOST(bits)))
 #define LULL_UNSIGNED_NEEDS(bits) \
 	"needs an unsigned integer of at most " #bits " bits, or a constant that fits"
 #define LULL_SIGNED_NEEDS(bits)                                                        \
@@ -56,114 +57,112 @@
 	"or a constant that fits"
 #define LULL_EITHER_NEEDS(bits) \
 	"needs an integer of at most " #bits " bits, or a constant that fits"
-#define LULL_ARRAY_NEEDS(type) \
-	"needs a pointer to elements of type " type ", and an integer count"
+#define LULL_ARRAY_NEEDS(type) "needs a pointer to elements of type " type ", and an integer count"
 
-#define lull_u8(field, value)                                    \
-	(LULL_FIXED, "u8 " #field, lull_value_##field, LULL_UNSIGNED_FITS(8, value), \
+#define lull_u8(field, value)                                                   \
+	(LULL_FIXED, "u8 " #field, field##_lull_, LULL_UNSIGNED_FITS(8, value), \
 	 "lull_u8(" #field "): " LULL_UNSIGNED_NEEDS(8), uint8_t, (uint8_t)(value))
-#define lull_u16(field, value)                                    \
-	(LULL_FIXED, "u16 " #field, lull_value_##field, LULL_UNSIGNED_FITS(16, value), \
+#define lull_u16(field, value)                                                    \
+	(LULL_FIXED, "u16 " #field, field##_lull_, LULL_UNSIGNED_FITS(16, value), \
 	 "lull_u16(" #field "): " LULL_UNSIGNED_NEEDS(16), uint16_t, (uint16_t)(value))
-#define lull_u32(field, value)                                    \
-	(LULL_FIXED, "u32 " #field, lull_value_##field, LULL_UNSIGNED_FITS(32, value), \
+#define lull_u32(field, value)                                                    \
+	(LULL_FIXED, "u32 " #field, field##_lull_, LULL_UNSIGNED_FITS(32, value), \
 	 "lull_u32(" #field "): " LULL_UNSIGNED_NEEDS(32), uint32_t, (uint32_t)(value))
-#define lull_u64(field, value)                                    \
-	(LULL_FIXED, "u64 " #field, lull_value_##field, LULL_UNSIGNED_FITS(64, value), \
+#define lull_u64(field, value)                                                    \
+	(LULL_FIXED, "u64 " #field, field##_lull_, LULL_UNSIGNED_FITS(64, value), \
 	 "lull_u64(" #field "): " LULL_UNSIGNED_NEEDS(64), uint64_t, (uint64_t)(value))
-#define lull_i8(field, value)                                    \
-	(LULL_FIXED, "i8 " #field, lull_value_##field, LULL_SIGNED_FITS(8, value), \
+#define lull_i8(field, value)                                                 \
+	(LULL_FIXED, "i8 " #field, field##_lull_, LULL_SIGNED_FITS(8, value), \
 	 "lull_i8(" #field "): " LULL_SIGNED_NEEDS(8), int8_t, (int8_t)(value))
-#define lull_i16(field, value)                                    \
-	(LULL_FIXED, "i16 " #field, lull_value_##field, LULL_SIGNED_FITS(16, value), \
+#define lull_i16(field, value)                                                  \
+	(LULL_FIXED, "i16 " #field, field##_lull_, LULL_SIGNED_FITS(16, value), \
 	 "lull_i16(" #field "): " LULL_SIGNED_NEEDS(16), int16_t, (int16_t)(value))
-#define lull_i32(field, value)                                    \
-	(LULL_FIXED, "i32 " #field, lull_value_##field, LULL_SIGNED_FITS(32, value), \
+#define lull_i32(field, value)                                                  \
+	(LULL_FIXED, "i32 " #field, field##_lull_, LULL_SIGNED_FITS(32, value), \
 	 "lull_i32(" #field "): " LULL_SIGNED_NEEDS(32), int32_t, (int32_t)(value))
-#define lull_i64(field, value)                                    \
-	(LULL_FIXED, "i64 " #field, lull_value_##field, LULL_SIGNED_FITS(64, value), \
+#define lull_i64(field, value)                                                  \
+	(LULL_FIXED, "i64 " #field, field##_lull_, LULL_SIGNED_FITS(64, value), \
 	 "lull_i64(" #field "): " LULL_SIGNED_NEEDS(64), int64_t, (int64_t)(value))
-#define lull_x8(field, value)                                    \
-	(LULL_FIXED, "x8 " #field, lull_value_##field, LULL_EITHER_FITS(8, value), \
+#define lull_x8(field, value)                                                 \
+	(LULL_FIXED, "x8 " #field, field##_lull_, LULL_EITHER_FITS(8, value), \
 	 "lull_x8(" #field "): " LULL_EITHER_NEEDS(8), uint8_t, (uint8_t)(value))
-#define lull_x16(field, value)                                    \
-	(LULL_FIXED, "x16 " #field, lull_value_##field, LULL_EITHER_FITS(16, value), \
+#define lull_x16(field, value)                                                  \
+	(LULL_FIXED, "x16 " #field, field##_lull_, LULL_EITHER_FITS(16, value), \
 	 "lull_x16(" #field "): " LULL_EITHER_NEEDS(16), uint16_t, (uint16_t)(value))
-#define lull_x32(field, value)                                    \
-	(LULL_FIXED, "x32 " #field, lull_value_##field, LULL_EITHER_FITS(32, value), \
+#define lull_x32(field, value)                                                  \
+	(LULL_FIXED, "x32 " #field, field##_lull_, LULL_EITHER_FITS(32, value), \
 	 "lull_x32(" #field "): " LULL_EITHER_NEEDS(32), uint32_t, (uint32_t)(value))
-#define lull_x64(field, value)                                    \
-	(LULL_FIXED, "x64 " #field, lull_value_##field, LULL_EITHER_FITS(64, value), \
+#define lull_x64(field, value)                                                  \
+	(LULL_FIXED, "x64 " #field, field##_lull_, LULL_EITHER_FITS(64, value), \
 	 "lull_x64(" #field "): " LULL_EITHER_NEEDS(64), uint64_t, (uint64_t)(value))
 
-#define lull_f32(field, value)                                                         \
-	(LULL_FIXED, "f32 " #field, lull_value_##field, LULL_IS_FLOAT(value),          \
+#define lull_f32(field, value)                                           \
+	(LULL_FIXED, "f32 " #field, field##_lull_, LULL_IS_FLOAT(value), \
 	 "lull_f32(" #field "): needs a float", float, (value))
-#define lull_f64(field, value)                                                         \
-	(LULL_FIXED, "f64 " #field, lull_value_##field, LULL_IS_DOUBLE(value),         \
+#define lull_f64(field, value)                                            \
+	(LULL_FIXED, "f64 " #field, field##_lull_, LULL_IS_DOUBLE(value), \
 	 "lull_f64(" #field "): needs a float or a double", double, (double)(value))
-#define lull_bool(field, value)                                                        \
-	(LULL_FIXED, "bool " #field, lull_value_##field, LULL_TYPE_CODE(value) != 0,   \
+#define lull_bool(field, value)                                                 \
+	(LULL_FIXED, "bool " #field, field##_lull_, LULL_TYPE_CODE(value) != 0, \
 	 "lull_bool(" #field "): needs a truth value or an integer", uint8_t, (value) != 0)
-#define lull_ptr(field, pointer)                                                       \
-	(LULL_FIXED, "ptr " #field, lull_value_##field, LULL_IS_POINTER(pointer),      \
+#define lull_ptr(field, pointer)                                             \
+	(LULL_FIXED, "ptr " #field, field##_lull_, LULL_IS_POINTER(pointer), \
 	 "lull_ptr(" #field "): needs a pointer", uint64_t, (uint64_t)(uintptr_t)(pointer))
 
 /* names is "NAME=VALUE,...", a literal. A value without a name is shown as a number. */
-#define lull_enum(field, value, names)                                                 \
-	(LULL_NAMED, "enum " #field " " names, lull_value_##field,                     \
-	 LULL_EITHER_FITS(32, value), "lull_enum(" #field "): " LULL_EITHER_NEEDS(32), \
-	 int32_t, (int32_t)(value), names)
+#define lull_enum(field, value, names)                                                     \
+	(LULL_NAMED, "enum " #field " " names, field##_lull_, LULL_EITHER_FITS(32, value), \
+	 "lull_enum(" #field "): " LULL_EITHER_NEEDS(32), int32_t, (int32_t)(value), names)
 
 /*
  * Strings end at their NUL; NULL is recorded as "(null)". Should another thread change the
  * string meanwhile, the record holds some of both, with '#' for a NUL in its middle.
  */
-#define lull_str(field, string)                                                        \
-	(LULL_STRINGS, "str " #field, lull_value_##field, LULL_IS_TEXT(string),           \
+#define lull_str(field, string)                                            \
+	(LULL_STRINGS, "str " #field, field##_lull_, LULL_IS_TEXT(string), \
 	 "lull_str(" #field "): needs a pointer to char", string, LULL_ELEMENTS_MAX)
-#define lull_strn(field, string, max_bytes)                                            \
-	(LULL_STRINGS, "strn " #field, lull_value_##field,                                \
-	 LULL_IS_TEXT(string) && LULL_TYPE_CODE(max_bytes) != 0,                       \
-	 "lull_strn(" #field "): needs a pointer to char and an integer limit",        \
-	 string, LULL_ELEMENTS(max_bytes))
+#define lull_strn(field, string, max_bytes)                                             \
+	(LULL_STRINGS, "strn " #field, field##_lull_,                                   \
+	 LULL_IS_TEXT(string) && LULL_TYPE_CODE(max_bytes) != 0,                        \
+	 "lull_strn(" #field "): needs a pointer to char and an integer limit", string, \
+	 LULL_ELEMENTS(max_bytes))
 
 /* Counts are in elements; a negative one, or any with a null pointer, records none. */
-#define lull_bytes(field, pointer, count)                                              \
-	(LULL_ARRAY, "bytes " #field, lull_value_##field,                              \
-	 LULL_IS_POINTER(pointer) && LULL_TYPE_CODE(count) != 0,                       \
+#define lull_bytes(field, pointer, count)                        \
+	(LULL_ARRAY, "bytes " #field, field##_lull_,             \
+	 LULL_IS_POINTER(pointer) && LULL_TYPE_CODE(count) != 0, \
 	 "lull_bytes(" #field "): needs a pointer and an integer count", 1, pointer, count)
-#define lull_au8(field, pointer, count)                                    \
-	(LULL_ARRAY, "au8 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == 8 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_au8(field, pointer, count)                                 \
+	(LULL_ARRAY, "au8 " #field, field##_lull_,                      \
+	 LULL_POINTEE_CODE(pointer) == 8 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_au8(" #field "): " LULL_ARRAY_NEEDS("u8"), 1, pointer, count)
-#define lull_ai8(field, pointer, count)                                    \
-	(LULL_ARRAY, "ai8 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == -8 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_ai8(field, pointer, count)                                  \
+	(LULL_ARRAY, "ai8 " #field, field##_lull_,                       \
+	 LULL_POINTEE_CODE(pointer) == -8 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_ai8(" #field "): " LULL_ARRAY_NEEDS("i8"), 1, pointer, count)
-#define lull_au16(field, pointer, count)                                    \
-	(LULL_ARRAY, "au16 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == 16 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_au16(field, pointer, count)                                 \
+	(LULL_ARRAY, "au16 " #field, field##_lull_,                      \
+	 LULL_POINTEE_CODE(pointer) == 16 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_au16(" #field "): " LULL_ARRAY_NEEDS("u16"), 2, pointer, count)
-#define lull_ai16(field, pointer, count)                                    \
-	(LULL_ARRAY, "ai16 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == -16 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_ai16(field, pointer, count)                                  \
+	(LULL_ARRAY, "ai16 " #field, field##_lull_,                       \
+	 LULL_POINTEE_CODE(pointer) == -16 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_ai16(" #field "): " LULL_ARRAY_NEEDS("i16"), 2, pointer, count)
-#define lull_au32(field, pointer, count)                                    \
-	(LULL_ARRAY, "au32 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == 32 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_au32(field, pointer, count)                                 \
+	(LULL_ARRAY, "au32 " #field, field##_lull_,                      \
+	 LULL_POINTEE_CODE(pointer) == 32 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_au32(" #field "): " LULL_ARRAY_NEEDS("u32"), 4, pointer, count)
-#define lull_ai32(field, pointer, count)                                    \
-	(LULL_ARRAY, "ai32 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == -32 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_ai32(field, pointer, count)                                  \
+	(LULL_ARRAY, "ai32 " #field, field##_lull_,                       \
+	 LULL_POINTEE_CODE(pointer) == -32 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_ai32(" #field "): " LULL_ARRAY_NEEDS("i32"), 4, pointer, count)
-#define lull_au64(field, pointer, count)                                    \
-	(LULL_ARRAY, "au64 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == 64 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_au64(field, pointer, count)                                 \
+	(LULL_ARRAY, "au64 " #field, field##_lull_,                      \
+	 LULL_POINTEE_CODE(pointer) == 64 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_au64(" #field "): " LULL_ARRAY_NEEDS("u64"), 8, pointer, count)
-#define lull_ai64(field, pointer, count)                                    \
-	(LULL_ARRAY, "ai64 " #field, lull_value_##field,                              \
-	 LULL_POINTEE_CODE(pointer) == -64 && LULL_TYPE_CODE(count) != 0,           \
+#define lull_ai64(field, pointer, count)                                  \
+	(LULL_ARRAY, "ai64 " #field, field##_lull_,                       \
+	 LULL_POINTEE_CODE(pointer) == -64 && LULL_TYPE_CODE(count) != 0, \
 	 "lull_ai64(" #field "): " LULL_ARRAY_NEEDS("i64"), 8, pointer, count)
 
 /* The operations. */
@@ -172,8 +171,9 @@
 #define LULL_FIELD_LINE(kind, line, ...) "\t.ascii \"" line "\\n\"\n"
 #define LULL_FIELD_LINE_MANY
 
-#define LULL_FIELD_CHECK(kind, line, variable, condition, message, ...) \
-	LULL_ASSERT(condition, message);                                \
+#define LULL_FIELD_CHECK(kind, line, variable, condition, message, ...)                       \
+	LULL_ASSERT(sizeof(#variable) > sizeof("_lull_"), "lull_event: a field has no name"); \
+	LULL_ASSERT(condition, message);                                                      \
 	LULL_CHECK_##kind(__VA_ARGS__)
 #define LULL_FIELD_CHECK_MANY LULL_ASSERT(0, "lull_event: at most 16 fields");
 #define LULL_CHECK_LULL_FIXED(type, value)
@@ -197,7 +197,7 @@
 #define LULL_BYTES_LULL_FIXED(variable, ...) (uint32_t)sizeof(variable)
 #define LULL_BYTES_LULL_NAMED(variable, ...) (uint32_t)sizeof(variable)
 #define LULL_BYTES_LULL_STRINGS(variable, ...) variable.bytes + 1u
-#define LULL_BYTES_LULL_ARRAY(variable, size, ...) 4u + variable.count * size##u
+#define LULL_BYTES_LULL_ARRAY(variable, size, ...) 4u + variable.count *size##u
 
 #define LULL_FIELD_STORE(kind, line, variable, condition, message, ...) \
 	LULL_STORE_##kind(variable, __VA_ARGS__)

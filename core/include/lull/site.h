@@ -49,46 +49,43 @@
 #endif
 
 /* The assembler's string is the source's spelling of the path: quotes, escapes and all. */
-#define LULL_SITE_TEXT(name, fields)                                                   \
-	"\t.ascii \"" name "\\n%c[level]\\n\"\n"                                       \
-	"\t.ascii " LULL_STRING(LULL_FILE) "\n"                                        \
-	"\t.ascii \":" LULL_STRING(__LINE__) "\\n\"\n" fields
+#define LULL_SITE_TEXT(name, fields)             \
+	"\t.ascii \"" name "\\n%c[level]\\n\"\n" \
+	"\t.ascii " LULL_STRING(LULL_FILE) "\n\t.ascii \":" LULL_STRING(__LINE__) "\\n\"\n" fields
 
-#define LULL_SITE_NOTE(type, descriptor, text)                                         \
-	"\t.pushsection .note.lull, \"a?\", @note\n"                                   \
-	"\t.balign 4\n"                                                                \
-	"\t.long 5, 774f - 773f, " type "\n"                                           \
-	"\t.asciz \"Lull\"\n"                                                          \
-	"\t.balign 4\n"                                                                \
-	"773:\n" descriptor text "\t.byte 0\n"                                         \
-	"774:\t.balign 4\n"                                                            \
+#define LULL_SITE_NOTE(type, descriptor, text)       \
+	"\t.pushsection .note.lull, \"a?\", @note\n" \
+	"\t.balign 4\n"                              \
+	"\t.long 5, 774f - 773f, " type "\n"         \
+	"\t.asciz \"Lull\"\n"                        \
+	"\t.balign 4\n"                              \
+	"773:\n" descriptor text "\t.byte 0\n"       \
+	"774:\t.balign 4\n"                          \
 	"\t.popsection\n"
 
-#define LULL_SITE_RECORD(text)                                                         \
-	"\t.pushsection .data.lull, \"aw?\", @progbits\n"                              \
-	"\t.balign 32\n"                                                               \
-	"772:\t.zero 32\n"                                                             \
-	"\t.popsection\n" LULL_SITE_ADDRESS                                            \
-	LULL_SITE_NOTE("2", "\t.long 772b - .\n", text)
+#define LULL_SITE_RECORD(text)                            \
+	"\t.pushsection .data.lull, \"aw?\", @progbits\n" \
+	"\t.balign 32\n"                                  \
+	"772:\t.zero 32\n"                                \
+	"\t.popsection\n" LULL_SITE_ADDRESS LULL_SITE_NOTE("2", "\t.long 772b - .\n", text)
 
 #if defined(LULL_SITE_NONE)
 
-#define LULL_SITE_ENTER(level, text)                                                   \
-	struct lull_probe_record *lull_record_ = 0;                                    \
-	if (!lull_record_)                                                             \
-		break
+#define LULL_SITE_ENTER(level, text)                \
+	struct lull_probe_record *lull_record_ = 0; \
+	if (!lull_record_)                          \
+	break
 
 #elif defined(LULL_SITE_LOAD)
 
 /* Not volatile: a loop may keep the address in a register. */
-#define LULL_SITE_ENTER(level_value, text)                                             \
-	struct lull_probe_record *lull_record_;                                        \
-	LULL_ASM(LULL_SITE_RECORD(text) LULL_SITE_NOTE("1", "\t.long 0, 0\n", text)    \
-		 : [record] "=r"(lull_record_)                                         \
-		 : [level] "i"(level_value));                                          \
-	if (__builtin_expect(!__atomic_load_n(&lull_record_->enabled_mask,             \
-					      __ATOMIC_RELAXED), 1))                   \
-		break
+#define LULL_SITE_ENTER(level_value, text)                                                        \
+	struct lull_probe_record *lull_record_;                                                   \
+	LULL_ASM(LULL_SITE_RECORD(text) LULL_SITE_NOTE("1", "\t.long 0, 0\n", text)               \
+		 : [record] "=r"(lull_record_)                                                    \
+		 : [level] "i"(level_value));                                                     \
+	if (__builtin_expect(!__atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_RELAXED), 1)) \
+	break
 
 #else
 
@@ -99,19 +96,46 @@
 #endif
 
 /*
+ * clang before 17 takes every asm goto of a function for a jump to every other one's target,
+ * and finds it crossing initialisations. In C++ each therefore gets a function of its own. In C
+ * that cannot be had: a function with events on both sides of a variable-length array, or of a
+ * variable with a cleanup function, needs LULL_SITE_LOAD or a later clang.
+ */
+#if defined(__cplusplus) && defined(__clang__) && __clang_major__ < 17
+#define LULL_SITE_LABEL
+#define LULL_SITE_GOTO(level_value, text)              \
+	if (![]() __attribute__((__always_inline__)) { \
+		    LULL_SITE_ASM(level_value, text);  \
+		    return false;                      \
+    lull_on_:                                          \
+		    return true;                       \
+	    }())                                       \
+		break;
+#else
+#define LULL_SITE_LABEL __label__ lull_on_;
+#define LULL_SITE_GOTO(level_value, text) \
+	LULL_SITE_ASM(level_value, text); \
+	break;                            \
+lull_on_:                                 \
+	LULL_COLD;
+#endif
+
+/*
  * The record's assembly is volatile, or the compiler would move it out of a loop, and into
  * the path that is to hold one no-op.
  */
-#define LULL_SITE_ENTER(level_value, text)                                             \
-	LULL_ASM goto(LULL_SITE_CODE LULL_SITE_NOTE("1", LULL_SITE_OFFSETS, text)      \
-		      : : [level] "i"(level_value) : : lull_on_);                      \
-	break;                                                                         \
-lull_on_: LULL_COLD;                                                                   \
-	struct lull_probe_record *lull_record_;                                        \
-	LULL_ASM __volatile__(LULL_SITE_RECORD(text)                                   \
-			      : [record] "=r"(lull_record_)                            \
+#define LULL_SITE_ENTER(level_value, text)                  \
+	LULL_SITE_GOTO(level_value, text)                   \
+	struct lull_probe_record *lull_record_;             \
+	LULL_ASM __volatile__(LULL_SITE_RECORD(text)        \
+			      : [record] "=r"(lull_record_) \
 			      : [level] "i"(level_value))
-#define LULL_SITE_LABEL __label__ lull_on_;
+#define LULL_SITE_ASM(level_value, text)                                          \
+	LULL_ASM goto(LULL_SITE_CODE LULL_SITE_NOTE("1", LULL_SITE_OFFSETS, text) \
+		      :                                                           \
+		      : [level] "i"(level_value)                                  \
+		      :                                                           \
+		      : lull_on_)
 #define LULL_SITE_OFFSETS "\t.long 771b - .\n\t.long %l[lull_on_] - .\n"
 
 #endif

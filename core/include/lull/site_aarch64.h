@@ -9,8 +9,8 @@
 #pragma GCC system_header
 
 #define LULL_SITE_CODE "771:\tnop\n"
-#define LULL_SITE_ADDRESS                                                              \
-	"\tadrp %[record], 772b\n"                                                     \
+#define LULL_SITE_ADDRESS          \
+	"\tadrp %[record], 772b\n" \
 	"\tadd %[record], %[record], :lo12:772b\n"
 
 #endif

@@ -18,9 +18,9 @@
 
 #pragma GCC system_header
 
-#define LULL_SITE_CODE                                                                 \
-	"\t.p2align 3, 0x2e, 1\n"                                                      \
-	"771:\t.byte 0x0f, 0x1f, 0x84, 0xe9\n"                                         \
+#define LULL_SITE_CODE                         \
+	"\t.p2align 3, 0x2e, 1\n"              \
+	"771:\t.byte 0x0f, 0x1f, 0x84, 0xe9\n" \
 	"\t.long %l[lull_on_] - . - 4\n"
 #define LULL_SITE_ADDRESS "\t{leaq 772b(%%rip), %[record]|lea %[record], 772b[rip]}\n"
 

@@ -43,17 +43,16 @@
 #define lull_event_level(level, ...) LULL_EVENT(level, __VA_ARGS__)
 
 #define LULL_NAME(name, ...) name
-#define LULL_EVENT(level, ...)                                                         \
-	do {                                                                           \
-		LULL_SITE_LABEL                                                        \
-		LULL_ASSERT((level) >= 0 && (level) <= LULL_LEVEL_DEBUG, LULL_LEVEL_NEEDS); \
-		LULL_ASSERT_FILE(LULL_FILE);                                           \
-		LULL_ASSERT_NAME(LULL_NAME(__VA_ARGS__, ));                            \
-		LULL_EACH(LULL_FIELD_CHECK, __VA_ARGS__)                               \
-		LULL_SITE_ENTER(level,                                                 \
-				LULL_SITE_TEXT(LULL_NAME(__VA_ARGS__, ),               \
-					       LULL_EACH(LULL_FIELD_LINE, __VA_ARGS__))); \
-		LULL_PROBE(__VA_ARGS__)                                                \
+#define LULL_EVENT(level, ...)                                                                   \
+	do {                                                                                     \
+		LULL_SITE_LABEL                                                                  \
+		LULL_ASSERT((level) >= 0 && (level) <= LULL_LEVEL_DEBUG, LULL_LEVEL_NEEDS);      \
+		LULL_ASSERT_FILE(LULL_FILE);                                                     \
+		LULL_ASSERT_NAME("" LULL_NAME(__VA_ARGS__, ));                                   \
+		LULL_EACH(LULL_FIELD_CHECK, __VA_ARGS__)                                         \
+		LULL_SITE_ENTER(level, LULL_SITE_TEXT(LULL_NAME(__VA_ARGS__, ),                  \
+						      LULL_EACH(LULL_FIELD_LINE, __VA_ARGS__))); \
+		LULL_PROBE(__VA_ARGS__)                                                          \
 	} while (0)
 #define LULL_LEVEL_NEEDS "lull_event_level: the level is LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG"
 
@@ -62,31 +61,41 @@
  * and the identifier are there before the bit. With no bit set, nothing is evaluated: the
  * site may be patched already, or still.
  */
-#define LULL_PROBE(...)                                                                \
-	uint32_t lull_mask_ = __atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_ACQUIRE); \
-	if (lull_mask_) {                                                              \
-		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                               \
-		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
-		do {                                                                   \
-			struct lull_slot lull_slot_;                                   \
-			if (lull_slot_reserve(&lull_slot_, lull_record_, lull_mask_, lull_bytes_)) { \
-				unsigned char *lull_at_ = lull_slot_.payload;          \
-				lull_padding_store(lull_at_, lull_bytes_);             \
-				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)               \
-				(void)lull_at_;                                        \
-				lull_record_->interface->commit(&lull_slot_);          \
-			}                                                              \
-		} while ((lull_mask_ &= lull_mask_ - 1));                              \
+#define LULL_PROBE(...)                                                                    \
+	struct lull_probe lull_probe_;                                                     \
+	lull_probe_.record = lull_record_;                                                 \
+	lull_probe_.mask = __atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_ACQUIRE); \
+	if (lull_probe_.mask) {                                                            \
+		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                   \
+		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);  \
+		do {                                                                       \
+			if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {               \
+				unsigned char *lull_at_ = lull_probe_.slot.payload;        \
+				lull_padding_store(lull_at_, lull_bytes_);                 \
+				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)                   \
+				(void)lull_at_;                                            \
+				lull_probe_.record->interface->commit(&lull_probe_.slot);  \
+			}                                                                  \
+		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                      \
 	}
 
-static inline __attribute__((__always_inline__)) int
-lull_slot_reserve(struct lull_slot *slot, const struct lull_probe_record *record, uint32_t mask,
-		  uint32_t payload_bytes)
-{
-	uint32_t session = (uint32_t)__builtin_ctz(mask);
+/*
+ * A probe at work. All of it is in memory that reserve() could see, so that the compiler keeps
+ * none of it in registers that the surrounding function would have to save for its sake.
+ */
+struct lull_probe {
+	struct lull_slot slot;
+	const struct lull_probe_record *record;
+	uint32_t mask; /* sessions still to record in */
+};
 
-	return record->interface->reserve(slot, session, record->id[session],
-					  (payload_bytes + 3u) & ~3u);
+static inline __attribute__((__always_inline__)) int lull_probe_reserve(struct lull_probe *probe,
+									uint32_t payload_bytes)
+{
+	uint32_t session = (uint32_t)__builtin_ctz(probe->mask);
+
+	return probe->record->interface->reserve(&probe->slot, session, probe->record->id[session],
+						 (payload_bytes + 3u) & ~3u);
 }
 
 /*

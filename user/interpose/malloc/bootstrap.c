@@ -69,5 +69,6 @@ int lull_bootstrap_owns(const void *pointer)
 size_t lull_bootstrap_bytes(const void *pointer)
 {
 	return ((const struct block *)((const unsigned char *)pointer -
-				       offsetof(struct block, memory)))->bytes;
+				       offsetof(struct block, memory)))
+		->bytes;
 }

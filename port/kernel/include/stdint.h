@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What core expects of <stdint.h>: uintN_t, which the kernel defines in linux/types.h.
+ * Kbuild compiles without the compiler's own headers.
+ */
+#ifndef LULL_KERNEL_STDINT_H
+#define LULL_KERNEL_STDINT_H
+
+#include <linux/types.h>
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * What each access of the port does to the simulated machine.
+ *
+ * In a thread, a lull_ function notes the access and hands over (thread.c); the explorer
+ * gives it its effect here when it picks that thread. In setup and finish, the same
+ * functions act at once.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "world.h"
+
+#define DIRECT_CPU 0u
+#define PUBLISH_STORES 5u
+
+/* Race flags: nobody else touches what a thread owns. */
+static void owned_check(uint32_t thread, uint32_t offset, uint32_t bytes, const char *verb)
+{
+	uint32_t i;
+
+	for (i = 0; i < world.owned_count; i++) {
+		const struct owned *owned = &world.owned[i];
+
+		if (owned->thread == thread ||
+		    !overlap(offset, bytes, owned->offset, owned->bytes))
+			continue;
+		failure_set("race: %s %s bytes that %s owns",
+			    thread == NO_THREAD ? "the explorer" : fixture.thread[thread].name,
+			    verb, fixture.thread[owned->thread].name);
+	}
+}
+
+static uint32_t cpu_of(uint32_t thread)
+{
+	return thread == NO_THREAD ? DIRECT_CPU : world.thread[thread].cpu;
+}
+
+/* Memory that only its thread sees: a word of its own stack, or anything in setup and finish. */
+static int private(uint32_t thread, uintptr_t at)
+{
+	uintptr_t stacks = (uintptr_t)thread_stack_top(0) - STACK_BYTES;
+	uintptr_t arena = (uintptr_t)world.arena;
+
+	if (at >= arena && at < arena + SCHED_ARENA_BYTES)
+		return 0;
+	return thread == NO_THREAD ||
+	       (at >= stacks && at < stacks + SCHED_THREADS_MAX * STACK_BYTES);
+}
+
+/* One store of up to 8 bytes. */
+static void put(uint32_t thread, void *to, uint32_t bytes, uint64_t value, int first, int release)
+{
+	struct store store = { .bytes = (uint8_t)bytes,
+			       .thread = (uint8_t)thread,
+			       .first = (uint8_t)first,
+			       .release = (uint8_t)release };
+
+	if (private(thread, (uintptr_t)to)) {
+		memcpy(to, &value, bytes);
+		return;
+	}
+	store.offset = arena_offset(to, bytes);
+	memcpy(&store.value, &value, bytes);
+	if (failed)
+		return;
+	owned_check(thread, store.offset, bytes, "writes");
+	buffer_push(cpu_of(thread), &store);
+}
+
+/* Bytes of one copy or zeroing; 8-byte pieces that land together. */
+static void put_range(uint32_t thread, uint32_t offset, const uint8_t *from, uint32_t bytes)
+{
+	uint32_t done = 0;
+
+	while (done < bytes && !failed) {
+		uint32_t piece = 8 - (offset + done) % 8;
+		uint64_t value = 0;
+
+		if (piece > bytes - done)
+			piece = bytes - done;
+		if (from)
+			memcpy(&value, from + done, piece);
+		put(thread, world.arena + offset + done, piece, value, done == 0, 0);
+		done += piece;
+	}
+}
+
+static uint64_t read_modify_write(uint32_t thread, const struct op *op)
+{
+	uint32_t cpu = cpu_of(thread);
+	uint64_t found;
+
+	if (op->kind != OP_ADD || !LULL_MUTANT(ADD_RELAXED))
+		buffer_land_all(cpu);
+	found = memory_view(cpu, op->offset, 8);
+	if (op->kind == OP_ADD) {
+		owned_check(thread, op->offset, 8, "writes");
+		memory_write(op->offset, 8, found + op->value);
+		return found + op->value;
+	}
+	if (found == op->expect) {
+		owned_check(thread, op->offset, 8, "writes");
+		memory_write(op->offset, 8, op->value);
+	}
+	return found;
+}
+
+/* Refused after @stores stores when @stores is less than all: what an abort leaves behind. */
+static void publish_stores(uint32_t thread, const struct lull_reservation *r, uint32_t stores)
+{
+	if (stores > 0)
+		put(thread, &r->shared->run, 8, r->run, 1, 0);
+	if (stores > 1)
+		put(thread, &r->shared->last_cycles, 8, r->cycles, 1, 0);
+	if (stores > 2 && !LULL_MUTANT(NO_MARK))
+		put(thread, r->slot_low, 4, r->mark_low, 1, 0);
+	if (stores > 3 && !LULL_MUTANT(NO_MARK))
+		put(thread, r->slot_high, 4, r->mark_high, 1, 0);
+	buffer_order(cpu_of(thread)); /* one piece of assembly keeps its order: a light barrier */
+	if (stores > 4)
+		put(thread, &r->shared->write_count, 8, r->until, 1, 0);
+}
+
+static int publish_possible(uint32_t thread, const struct op *op)
+{
+	const struct lull_reservation *r = op->source;
+	uint32_t cpu = cpu_of(thread);
+
+	return (thread == NO_THREAD || r->cpu == cpu) &&
+	       memory_view(cpu, op->offset, 8) == r->expect;
+}
+
+static void read_range(uint32_t thread, const struct op *op)
+{
+	uint32_t i, cpu, piece;
+
+	if (op->kind == OP_READ)
+		owned_check(thread, op->offset, op->bytes, "reads");
+	for (cpu = 0; op->kind == OP_READ && cpu < fixture.cpu_count; cpu++)
+		for (i = 0; i < world.cpu[cpu].count; i++) {
+			const struct store *store = &world.cpu[cpu].store[i];
+
+			if (cpu != cpu_of(thread) &&
+			    overlap(op->offset, op->bytes, store->offset, store->bytes))
+				failure_set("%s reads bytes whose store by %s has not landed",
+					    fixture.thread[thread].name,
+					    fixture.thread[store->thread].name);
+		}
+	for (i = 0; i < op->bytes; i += piece) {
+		uint64_t value;
+
+		piece = op->bytes - i < 8 ? op->bytes - i : 8;
+		value = memory_view(cpu_of(thread), op->offset + i, piece);
+		memcpy((uint8_t *)op->destination + i, &value, piece);
+	}
+}
+
+uint32_t op_variants(uint32_t thread, const struct op *op)
+{
+	if (op->kind == OP_CHOOSE)
+		return op->count;
+	if (op->kind == OP_PUBLISH && world.thread[thread].refusals_left &&
+	    publish_possible(thread, op))
+		return 1 + PUBLISH_STORES;
+	return 1;
+}
+
+int op_writes(const struct op *op)
+{
+	switch (op->kind) {
+	case OP_STORE:
+	case OP_STORE_RELEASE:
+	case OP_CAS:
+	case OP_ADD:
+	case OP_COPY:
+	case OP_ZERO:
+	case OP_PUBLISH:
+		return 1;
+	}
+	return 0;
+}
+
+int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes)
+{
+	switch (op->kind) {
+	case OP_LOAD:
+	case OP_CAS:
+	case OP_ADD:
+	case OP_PUBLISH:
+	case OP_READ_RACING:
+		return overlap(op->offset, op->bytes, offset, bytes);
+	}
+	return 0;
+}
+
+uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
+{
+	struct store store = { .offset = op->offset,
+			       .bytes = (uint8_t)op->bytes,
+			       .thread = (uint8_t)thread,
+			       .first = 1,
+			       .release = op->kind == OP_STORE_RELEASE,
+			       .value = op->value };
+
+	if (thread != NO_THREAD && world.thread[thread].light) {
+		buffer_order(cpu_of(thread));
+		world.thread[thread].light = 0;
+	}
+	switch (op->kind) {
+	case OP_LOAD:
+		return memory_view(cpu_of(thread), op->offset, op->bytes);
+	case OP_STORE:
+	case OP_STORE_RELEASE:
+		owned_check(thread, op->offset, op->bytes, "writes");
+		buffer_push(cpu_of(thread), &store);
+		return op->value;
+	case OP_CAS:
+	case OP_ADD:
+		return read_modify_write(thread, op);
+	case OP_COPY:
+	case OP_ZERO:
+		put_range(thread, op->offset, op->source, op->bytes);
+		return 0;
+	case OP_HEAVY:
+		buffer_land_ordered(op->count);
+		if (thread != NO_THREAD && op->count == cpu_of(thread))
+			buffer_land_all(op->count);
+		return 0;
+	case OP_PUBLISH:
+		if (!publish_possible(thread, op))
+			return 0;
+		if (variant) {
+			world.thread[thread].refusals_left--;
+			publish_stores(thread, op->source, variant - 1);
+			return 0;
+		}
+		publish_stores(thread, op->source, PUBLISH_STORES);
+		return 1;
+	case OP_CLOCK:
+		return fixture.scenario->clock ? fixture.scenario->clock() : 0;
+	case OP_READ:
+	case OP_READ_RACING:
+		read_range(thread, op);
+		return 0;
+	case OP_CHOOSE:
+		return variant;
+	}
+	abort();
+}

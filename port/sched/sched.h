@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The explorer: runs a scenario through every interleaving within its bounds.
+ *
+ * A scenario's setup declares shared memory, threads and nested handlers. Each thread is a
+ * coroutine that hands over before every shared access; the explorer then goes depth first
+ * through all choices (who moves, who is interrupted, which buffered store lands, who dies,
+ * who migrates), restores snapshots instead of replaying, and cuts at states seen before.
+ *
+ * Stores wait in their CPU's buffer: to one address they land in order, to several addresses
+ * in any order (as on PSO machines); a CPU's own loads see them at once. Loads happen in
+ * program order. What that leaves out is listed in docs/design/11-sched.md.
+ * Paper: T 8.6.1 (race flags, nested contexts), B 4.4 (barrier promotion).
+ */
+#ifndef LULL_SCHED_H
+#define LULL_SCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "lull_port.h"
+
+#define SCHED_THREADS_MAX 6
+#define SCHED_CPUS_MAX 3
+#define SCHED_ARENA_BYTES 8192
+#define SCHED_GHOST_BYTES 512
+#define SCHED_PARAMETERS_MAX 16
+#define SCHED_UNBOUNDED 255u
+
+struct sched_scenario {
+	const char *name;
+	void (*setup)(const struct sched_scenario *scenario);
+	void (*invariant)(void); /* after every step; may be NULL */
+	void (*finish)(void); /* at the end of every schedule, all stores landed; may be NULL */
+	uint64_t (*clock)(void); /* lull_clock_cycles(); a function of shared memory; or NULL */
+	long parameter[SCHED_PARAMETERS_MAX]; /* the scenario's own */
+	uint64_t states_max; /* more states than this fail the scenario; 0: the default */
+	uint8_t weak; /* 0: sequentially consistent; 1: store buffers */
+	uint8_t crashes; /* how many threads may die */
+	uint8_t migrations; /* how often threads may change CPU, in all */
+	uint8_t refusals; /* how often each thread's lull_publish() may fail without cause */
+	uint8_t cycles_allowed; /* 1: threads may wait for each other; 0: that is a livelock */
+	uint8_t preemptions; /* most switches away from a thread that could go on */
+	uint8_t slices; /* 1 + most of those to a thread of the same CPU; 0: no such bound */
+	uint8_t expect_failure; /* 1: a fault is planted, the scenario must fail */
+};
+
+enum sched_outcome { SCHED_PASSED, SCHED_FAILED, SCHED_TOO_LARGE };
+
+struct sched_result {
+	enum sched_outcome outcome;
+	uint64_t states;
+	uint64_t transitions;
+	uint64_t ends; /* distinct final states checked */
+	double schedules; /* complete interleavings that these states stand for */
+	double seconds;
+	uint32_t depth; /* steps of the longest schedule, or of the failing one */
+	char message[200];
+};
+
+/*
+ * sched_explore() - run a scenario to the end or to its first failure.
+ * @report: where a failing schedule is printed, in its form with the fewest preemptions;
+ * NULL for silence. Not reentrant.
+ */
+void sched_explore(const struct sched_scenario *scenario, struct sched_result *result,
+		   FILE *report);
+
+/*
+ * sched_run() - explore a table of scenarios and print one line each.
+ * Return: how many went otherwise than expected.
+ */
+int sched_run(const struct sched_scenario *scenarios, size_t count);
+
+/* In setup: shared memory, zeroed; ghost memory, for the test's own books, no access steps. */
+void *sched_alloc(size_t bytes, size_t align);
+void *sched_ghost(size_t bytes);
+/* In setup: what a trace calls this memory. */
+void sched_name(const void *address, size_t bytes, const char *name);
+
+/* In setup: a thread on a CPU; a handler that interrupts @host up to @runs times. */
+int sched_thread(const char *name, uint32_t cpu, void (*body)(long argument), long argument);
+int sched_handler(const char *name, int host, uint32_t runs, void (*body)(long argument),
+		  long argument);
+/* In setup: this thread, with its handlers, may be killed before any of its writes. */
+void sched_may_die(int thread);
+/* In setup: this thread may move to another CPU before any of its writes. */
+void sched_may_migrate(int thread);
+
+/* In threads. */
+int sched_self(void);
+uint32_t sched_run_index(void); /* of a handler: 0 at its first run */
+uint32_t sched_choose(uint32_t count); /* every value below count, one schedule each */
+void sched_read(void *to, const void *from, size_t bytes); /* plain: must not race */
+void sched_read_racing(void *to, const void *from, size_t bytes); /* plain: may race */
+/* Race flags: between own and disown, another thread's access to these bytes is a failure. */
+void sched_own(const void *address, size_t bytes);
+void sched_disown(const void *address, size_t bytes);
+/* Retries (calls of lull_port_stuck()) since sched_attempts_reset(). */
+void sched_attempts_reset(void);
+uint32_t sched_attempts(void);
+
+/* In invariant and finish: whether a thread was killed; memory with all stores landed. */
+int sched_dead(int thread);
+uint64_t sched_newest(const uint64_t *address);
+
+#define sched_check(condition, ...)                                                        \
+	do {                                                                               \
+		if (!(condition))                                                          \
+			sched_fail(__FILE__, __LINE__, #condition, __VA_ARGS__);           \
+	} while (0)
+
+void sched_fail(const char *file, int line, const char *condition, const char *format, ...)
+	__attribute__((format(printf, 4, 5), noreturn));
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of an enumeration hold no spaces. */
+/* expect: lull_enum: the names are written */
+#include <lull/trace.h>
+
+void test(int i);
+
+void test(int i)
+{
+#ifdef CORRECT
+	lull_event("test:event", lull_enum(v, i, "A=0,B=1"));
+#else
+	lull_event("test:event", lull_enum(v, i, "A=0, B=1"));
+#endif
+}

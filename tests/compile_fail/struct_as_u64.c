@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A structure is no number. */
+/* expect-gcc-c: used struct type value where scalar is required */
+/* expect-clang-c: used type .struct pair. where arithmetic or pointer type is required */
+/* expect: lull_u64\(v\): needs an unsigned integer */
+#include <lull/trace.h>
+
+struct pair {
+	int a, b;
+};
+
+void test(struct pair p);
+
+void test(struct pair p)
+{
+#ifdef CORRECT
+	lull_event("test:event", lull_i32(v, p.a));
+#else
+	lull_event("test:event", lull_u64(v, p));
+#endif
+}
