@@ -89,8 +89,8 @@ uint32_t lull_event_register(struct session *session, const char *description, s
  */
 void lull_objects_scan(void);
 
-/* objects.c: record each loaded object with its build identifier. */
-void lull_objects_dump(void);
+/* objects.c: record each loaded object with its build identifier; @program is our own path. */
+void lull_objects_dump(const char *program);
 
 /* probe.c: fill in lull_process.interface. */
 void lull_probe_interface_set(void);

@@ -191,13 +191,14 @@ static struct build_id build_id_find(const unsigned char *notes, size_t bytes)
 	return (struct build_id){ NULL, 0 };
 }
 
-static int object_dump(struct dl_phdr_info *object, size_t bytes, void *unused)
+static int object_dump(struct dl_phdr_info *object, size_t bytes, void *program)
 {
+	/* The program itself has no name here. */
+	const char *path = object->dlpi_name[0] ? object->dlpi_name : (const char *)program;
 	struct build_id id = { NULL, 0 };
 	uint64_t end = 0;
 
 	(void)bytes;
-	(void)unused;
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
 
@@ -209,11 +210,11 @@ static int object_dump(struct dl_phdr_info *object, size_t bytes, void *unused)
 					   header->p_memsz);
 	}
 	lull_event("process:object", lull_x64(base, object->dlpi_addr), lull_u64(bytes, end),
-		   lull_str(path, object->dlpi_name), lull_bytes(build_id, id.bytes, id.count));
+		   lull_str(path, path), lull_bytes(build_id, id.bytes, id.count));
 	return 0;
 }
 
-void lull_objects_dump(void)
+void lull_objects_dump(const char *program)
 {
-	dl_iterate_phdr(object_dump, NULL);
+	dl_iterate_phdr(object_dump, (void *)program);
 }

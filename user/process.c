@@ -46,6 +46,7 @@ static void record_start(int count, char *const *arguments)
 		   lull_u32(parent_pid,
 			    (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),
 		   lull_str(path, path), lull_str(arguments, line));
+	lull_objects_dump(path);
 }
 
 static void record_exit(int status, void *unused)
@@ -84,6 +85,5 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 	lull_probe_interface_set();
 	lull_objects_scan();
 	record_start(count, arguments);
-	lull_objects_dump();
 	on_exit(record_exit, NULL);
 }

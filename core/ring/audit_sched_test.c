@@ -59,8 +59,8 @@ static void audit_event(struct walk *walk, uint32_t first_word, uint32_t slot, i
 	number = word_at(walk->late, walk->offset) & 0xff;
 	sched_check(writer < WRITERS_MAX && number < EVENTS_MAX, "event %u of writer %u", number,
 		    writer);
-	sched_check(walk->tid == writer + 1, "an event of thread %u among those of %u",
-		    writer + 1, walk->tid);
+	sched_check(walk->tid == writer + 1, "an event of thread %u among those of %u", writer + 1,
+		    walk->tid);
 	sched_check(word_at(walk->late, walk->offset) == (0xe0000000u | writer << 8 | number) &&
 			    word_at(walk->late, walk->offset + 4) ==
 				    ~word_at(walk->late, walk->offset),

@@ -100,7 +100,7 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 			} else if (!LULL_MUTANT(DELIVER_NOT_HELPED) &&
 				   reference_tag(reference) ==
 					   (free_state | LULL_REFERENCE_WRITING)) {
-				/* complete, but its last writer died before it freed the reference */
+				/* complete; its last writer died before it freed the reference */
 				lull_ring_deliver(ring, read, physical,
 						  count_commit_empty(ring, read) +
 							  subbuf_bytes(ring));

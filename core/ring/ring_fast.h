@@ -45,7 +45,8 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	uint32_t physical;
 
 	if (__builtin_expect(lull_load(&shared->run) != run_word(writer, count), 0) ||
-	    __builtin_expect((!offset && !LULL_MUTANT(RUN_AT_END)) || offset + slot_bytes > ring->subbuf_mask, 0) ||
+	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
+	    __builtin_expect(offset + slot_bytes > ring->subbuf_mask, 0) ||
 	    __builtin_expect((cycles - lull_load(&shared->last_cycles)) >>
 				     LULL_COMPACT_TIMESTAMP_BITS, 0) ||
 	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))

@@ -41,8 +41,14 @@ enum {
 	LOSSES /* 1 + how many events must be lost in every schedule, 0: any number */
 };
 
-enum event_status { EVENT_NONE, EVENT_STARTED, EVENT_RESERVED, EVENT_COMMITTING, EVENT_COMMITTED,
-		    EVENT_LOST };
+enum event_status {
+	EVENT_NONE,
+	EVENT_STARTED,
+	EVENT_RESERVED,
+	EVENT_COMMITTING,
+	EVENT_COMMITTED,
+	EVENT_LOST
+};
 
 /* Ghost memory: part of the state, but no access of the ring's. */
 struct books {
@@ -76,8 +82,7 @@ void drain(void);
 
 /* audit_sched_test.c */
 void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
-void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early,
-		 const uint8_t *late);
+void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late);
 void audit_peeked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_end(void);
 

@@ -149,9 +149,9 @@ static void mark_earlier(const struct cpu *buffer, uint8_t *mark)
 			for (j = 0; mark[i] && j < i; j++) {
 				const struct store *early = &buffer->store[j];
 
-				if (mark[j] || (!late->release &&
-						!overlap(early->offset, early->bytes, late->offset,
-							 late->bytes)))
+				if (mark[j] ||
+				    (!late->release && !overlap(early->offset, early->bytes,
+								late->offset, late->bytes)))
 					continue;
 				mark_group(buffer, mark, j);
 				again = 1;

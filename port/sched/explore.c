@@ -405,8 +405,8 @@ void sched_explore(const struct sched_scenario *scenario, struct sched_result *r
 	result->states = visited_count();
 	result->schedules = frames[0].paths;
 	result->outcome = failed ? SCHED_FAILED : SCHED_PASSED;
-	if (!failed && result->states >= (scenario->states_max ? scenario->states_max :
-								 STATES_DEFAULT))
+	if (!failed &&
+	    result->states >= (scenario->states_max ? scenario->states_max : STATES_DEFAULT))
 		result->outcome = SCHED_TOO_LARGE;
 	memcpy(result->message, failed ? failure : "", failed ? sizeof(failure) : 1);
 	if (failed)

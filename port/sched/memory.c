@@ -21,8 +21,7 @@ static void owned_check(uint32_t thread, uint32_t offset, uint32_t bytes, const 
 	for (i = 0; i < world.owned_count; i++) {
 		const struct owned *owned = &world.owned[i];
 
-		if (owned->thread == thread ||
-		    !overlap(offset, bytes, owned->offset, owned->bytes))
+		if (owned->thread == thread || !overlap(offset, bytes, owned->offset, owned->bytes))
 			continue;
 		failure_set("race: %s %s bytes that %s owns",
 			    thread == NO_THREAD ? "the explorer" : fixture.thread[thread].name,

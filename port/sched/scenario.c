@@ -103,8 +103,7 @@ static void print_line(const struct sched_scenario *scenario, const struct sched
 	       as_expected ? "ok  " : "FAIL", scenario->name, (unsigned long long)result->states,
 	       result->schedules, (unsigned long long)result->ends, result->depth, result->seconds,
 	       result->outcome == SCHED_PASSED ? "" : ", ",
-	       result->outcome == SCHED_TOO_LARGE ? "more states than its bound" :
-						    result->message);
+	       result->outcome == SCHED_TOO_LARGE ? "more states than its bound" : result->message);
 	fflush(stdout);
 }
 

@@ -104,10 +104,10 @@ uint32_t sched_attempts(void);
 int sched_dead(int thread);
 uint64_t sched_newest(const uint64_t *address);
 
-#define sched_check(condition, ...)                                                        \
-	do {                                                                               \
-		if (!(condition))                                                          \
-			sched_fail(__FILE__, __LINE__, #condition, __VA_ARGS__);           \
+#define sched_check(condition, ...)                                              \
+	do {                                                                     \
+		if (!(condition))                                                \
+			sched_fail(__FILE__, __LINE__, #condition, __VA_ARGS__); \
 	} while (0)
 
 void sched_fail(const char *file, int line, const char *condition, const char *format, ...)

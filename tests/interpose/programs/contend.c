@@ -4,15 +4,18 @@
  * lock nobody holds is taken a thousand times.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WAITERS 3
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, robust, alone;
+static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
@@ -24,12 +27,39 @@ static void arrive(void)
 	__atomic_add_fetch(&arrived, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Until all waiters are about to wait, and then some. */
+/* Is the thread asleep? Its state follows the name in parentheses. */
+static int asleep(const char *tid)
+{
+	char path[64], text[256] = "";
+	const char *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	state = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+	fclose(file);
+	return state && state[2] == 'S';
+}
+
+/* Until all waiters have arrived and sleep, which they do nowhere but in the lock. */
 static void let_them_wait(void)
 {
+	int sleeping = 0;
+
 	while (__atomic_load_n(&arrived, __ATOMIC_SEQ_CST) < WAITERS)
 		usleep(100);
-	usleep(50000);
+	while (sleeping < WAITERS) {
+		DIR *tasks = opendir("/proc/self/task");
+		struct dirent *task;
+
+		usleep(1000);
+		sleeping = 0;
+		while ((task = readdir(tasks)))
+			sleeping += asleep(task->d_name);
+		closedir(tasks);
+	}
 	arrived = 0;
 }
 
@@ -81,11 +111,11 @@ static int woken;
 
 static void *wait_cond(void *lock)
 {
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&cond_mutex);
 	arrive();
 	while (!woken)
-		pthread_cond_wait(lock, &mutex);
-	pthread_mutex_unlock(&mutex);
+		pthread_cond_wait(lock, &cond_mutex);
+	pthread_mutex_unlock(&cond_mutex);
 	return NULL;
 }
 
@@ -146,10 +176,10 @@ int main(void)
 	sem_post(&sem);
 	finish();
 	start(wait_cond, &cond);
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&cond_mutex);
 	woken = 1;
 	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&cond_mutex);
 	finish();
 	pthread_barrier_init(&barrier, NULL, WAITERS + 1);
 	start(wait_barrier, &barrier);

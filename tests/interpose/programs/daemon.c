@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,9 +25,10 @@ static void close_all(const char *how)
 int main(int count, char **arguments)
 {
 	char text[64];
-	int ready[2], first, second[2];
+	struct stat status = { 0 };
+	int first, second[2];
 
-	if (count < 3 || pipe(ready))
+	if (count < 3)
 		return 1;
 	if (fork() == 0) {
 		setsid();
@@ -42,11 +44,9 @@ int main(int count, char **arguments)
 		_exit(write(first, text, strlen(text)) < 0);
 	}
 	wait(NULL);
-	/* The pipe ends when the daemon has closed its copy and is gone, or only the former. */
-	close(ready[1]);
-	(void)!read(ready[0], text, 1);
-	for (int i = 0; i < 2000 && access(arguments[2], F_OK); i++)
+	for (int i = 0; i < 20000 && !status.st_size; i++) {
 		usleep(1000);
-	usleep(10000);
-	return 0;
+		stat(arguments[2], &status);
+	}
+	return status.st_size == 0;
 }

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# What `lull record` can be asked for: several sessions, flight recorder, limits, lists.
+
+storm_build() {
+	gcc -O2 -I"$root/core/include" -o storm "$root/tests/signals/storm.c" "$@"
+}
+
+two_sessions_record_the_same_program() {
+	storm_build
+	lull record -q -o outer -e 'test:*' -- \
+		lull record -q -o inner -e 'test:main' -e 'test:prof' -- ./storm 100 > counts
+	lull print --json outer > outer.json
+	python3 "$root/tests/signals/check.py" counts outer.json
+	lull print --json inner > inner.json
+	same "$(grep -c test:main inner.json)" "$(grep -c test:main outer.json)" "test:main in both"
+	same "$(grep -c test:alarm inner.json || true)" 0 "test:alarm where it was not asked for"
+}
+
+flight_recorder_keeps_the_newest_and_snapshots_on_request() {
+	local recorder
+	storm_build
+	lull record -q --flight-recorder --buffer-size 64K --buffers 4 -o box -e 'test:*' -- \
+		./storm 3000 > counts &
+	recorder=$!
+	sleep 1
+	kill -USR1 $recorder
+	sleep 1
+	lull snapshot $recorder > snapshot.path
+	wait $recorder
+	same "$(find box -mindepth 1 -maxdepth 1 -name 'snapshot-*' | wc -l)" 3 "snapshots in box"
+	for trace in box/snapshot-*; do
+		babeltrace_reads "$trace"
+		[ "$(lull print "$trace" | wc -l)" -gt 1000 ] || fail "$trace holds too little"
+	done
+	lull print --json box/snapshot-3 | grep -q "\"sequence\":$(cut -d' ' -f2 counts)[,}]" ||
+		fail "the last event is not in the last snapshot"
+}
+
+loss_is_an_exit_status_on_request() {
+	storm_build
+	status_is 124 lull record -q --fail-on-loss -o small -e 'test:*' --buffer-size 4K \
+		--buffers 2 -- ./storm 300
+	status_is 1 lull report small
+	babeltrace_reads small
+}
+
+size_limit_ends_the_trace_and_not_the_program() {
+	storm_build
+	lull record --max-size 1M -o limited -e 'test:*' -- ./storm 300 > counts 2> said
+	[ -s counts ] || fail "the program did not finish"
+	[ "$(du -sb limited | cut -f1)" -lt 1200000 ] || fail "$(du -sb limited)"
+	grep -qi 'size\|limit' said || fail "the limit is not mentioned: $(cat said)"
+	babeltrace_reads limited
+}
+
+events_of_a_program_are_listed_without_running_it() {
+	storm_build
+	lull list ./storm > list
+	for event in test:main test:prof test:alarm io:read_entry mutex:wait_entry; do
+		grep -q "$event" list || fail "$event is not in: $(cat list)"
+	done
+}
+
+static_program_with_liblull_is_recorded() {
+	storm_build -static "-L$root/build/lib" -Wl,--undefined=lull_object_loaded -llull
+	lull record -q -o trace -e 'test:*' -- ./storm 100 > counts
+	lull print --json trace > events
+	python3 "$root/tests/signals/check.py" counts events
+}
+
+thread_without_restartable_sequences_is_recorded() {
+	storm_build
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -q -o trace -e 'test:*' --buffer-size 8M \
+		--buffers 8 -- ./storm 100 > counts
+	lull print --json trace > events
+	python3 "$root/tests/signals/check.py" counts events
+	babeltrace_reads trace
+}
+
+single_stepped_probe_gets_through() {
+	command -v gdb > /dev/null || fail "gdb is not installed"
+	cat > stepped.c <<-'END'
+		#include <lull/trace.h>
+		__attribute__((noinline)) void step(int i) { lull_event("test:step", lull_i32(i, i)); }
+		int main(void) { for (int i = 0; i < 3; i++) step(i); return 0; }
+	END
+	gcc -O1 -I"$root/core/include" -o stepped stepped.c
+	lull record -q -o trace -e 'test:*' -- gdb -batch -nx -ex 'break step' -ex run -ex 'stepi 4000' \
+		-ex delete -ex continue --args ./stepped > gdb.log 2>&1 || fail "$(tail gdb.log)"
+	same "$(lull print trace | grep -c test:step)" 3 "events of the stepped program"
+}
