@@ -74,8 +74,7 @@ deps-bench: ## install what the benchmarks need, peers included, if it is missin
 	$(Q)mk/deps build test bench
 
 fuzz: ## run the reader's fuzz target for FUZZ_SECONDS (600)
-	$(Q)$(MAKE) tools
-	$(Q)mk/fuzz $${FUZZ_SECONDS:-600}
+	$(Q)tools/trace/fuzz/run $${FUZZ_SECONDS:-600}
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long

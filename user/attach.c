@@ -43,13 +43,13 @@ static int map_file(const char *directory, size_t length, const char *name, stru
 	__builtin_memcpy(path, directory, length);
 	path[length] = '/';
 	__builtin_memcpy(path + length + 1, name, name_bytes);
-	file = lull_syscall(__NR_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
-			    0, 0, 0);
+	file = lull_syscall(__NR_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0,
+			    0, 0);
 	if (file < 0)
 		return -1;
 	size = file_size((int)file);
-	base = size > 0 ? lull_syscall(__NR_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED,
-				       file, 0) :
+	base = size > 0 ? lull_syscall(__NR_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+				       0) :
 			  -1;
 	lull_syscall(__NR_close, file, 0, 0, 0, 0, 0);
 	if (base < 0 && base > -4096)
@@ -82,8 +82,9 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 		      control->event_capacity * sizeof(struct lull_event_entry), control_bytes) &&
 	       inside(control->arena_offset_bytes, control->arena_bytes, control_bytes) &&
 	       control->events_offset_bytes % 8 == 0 &&
-	       ((const char *)control)[control->patterns_offset_bytes + control->patterns_bytes -
-				       1] == '\0';
+	       ((const char *)
+			control)[control->patterns_offset_bytes + control->patterns_bytes - 1] ==
+		       '\0';
 }
 
 static int rings_attach(struct session *session, const struct lull_session_control *control,
@@ -104,7 +105,8 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	    stride < lull_ring_control_bytes(&geometry) ||
 	    !inside(0, stride * ring_count, rings->bytes) || data > rings->bytes ||
 	    data < geometry.subbuf_size_bytes * geometry.physical_count ||
-	    data > rings->bytes / ring_count || !inside(data_offset, data * ring_count, rings->bytes))
+	    data > rings->bytes / ring_count ||
+	    !inside(data_offset, data * ring_count, rings->bytes))
 		return -1;
 	views = lull_syscall(__NR_mmap, 0, (long)(ring_count * sizeof(struct lull_ring)),
 			     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -115,9 +117,9 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	for (uint32_t i = 0; i < ring_count; i++) {
 		geometry.plain = i >= control->cpu_count;
 		geometry.cpu_id = i;
-		lull_ring_attach(&session->rings[i], &geometry, rings->base + i * stride,
-				 (struct lull_ring_memory){ rings->base + data_offset + i * data,
-							    NULL });
+		lull_ring_attach(
+			&session->rings[i], &geometry, rings->base + i * stride,
+			(struct lull_ring_memory){ rings->base + data_offset + i * data, NULL });
 	}
 	return 0;
 }

@@ -124,8 +124,7 @@ static void segments_find(struct scan *scan, const struct dl_phdr_info *object)
 }
 
 static void notes_walk(const struct dl_phdr_info *object,
-		       int (*visit)(const struct lull_note *note, void *context),
-		       struct scan *scan)
+		       int (*visit)(const struct lull_note *note, void *context), struct scan *scan)
 {
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
@@ -205,9 +204,9 @@ static int object_dump(struct dl_phdr_info *object, size_t bytes, void *program)
 		if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
 			end = header->p_vaddr + header->p_memsz;
 		if (header->p_type == PT_NOTE && !id.count)
-			id = build_id_find((const unsigned char *)(object->dlpi_addr +
-								   header->p_vaddr),
-					   header->p_memsz);
+			id = build_id_find(
+				(const unsigned char *)(object->dlpi_addr + header->p_vaddr),
+				header->p_memsz);
 	}
 	lull_event("process:object", lull_x64(base, object->dlpi_addr), lull_u64(bytes, end),
 		   lull_str(path, path), lull_bytes(build_id, id.bytes, id.count));

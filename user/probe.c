@@ -54,8 +54,7 @@ static __attribute__((cold, noinline)) int reserve_again(struct lull_ring_slot *
 	return reserve_plain(slot, session, id, payload_bytes);
 }
 
-static int reserve(struct lull_slot *user_slot, uint32_t index, uint32_t id,
-		   uint32_t payload_bytes)
+static int reserve(struct lull_slot *user_slot, uint32_t index, uint32_t id, uint32_t payload_bytes)
 {
 	struct lull_ring_slot *slot = (struct lull_ring_slot *)user_slot;
 	struct session *session = &lull_process.sessions[index];

@@ -43,8 +43,7 @@ static void record_start(int count, char *const *arguments)
 	path[length > 0 ? length : 0] = '\0';
 	arguments_join(line, sizeof(line), count, arguments);
 	lull_event("process:start", lull_u32(pid, lull_process.pid),
-		   lull_u32(parent_pid,
-			    (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),
+		   lull_u32(parent_pid, (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),
 		   lull_str(path, path), lull_str(arguments, line));
 	lull_objects_dump(path);
 }
@@ -72,8 +71,7 @@ __attribute__((visibility("default"))) void lull_object_loaded(void)
 		lull_objects_scan();
 }
 
-__attribute__((constructor(101))) static void start(int count, char **arguments,
-						    char **environment)
+__attribute__((constructor(101))) static void start(int count, char **arguments, char **environment)
 {
 	const char *sessions = environment_find(environment, LULL_SESSION_VARIABLE);
 

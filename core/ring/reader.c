@@ -156,8 +156,8 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 	if (subbuf_ready(ring, read, physical))
 		return -EAGAIN;
 	commit_fill(ring, read, spare);
-	if (lull_cas(&ring->reference[count_index(ring, read)], reference,
-		     free_state | spare) != reference)
+	if (lull_cas(&ring->reference[count_index(ring, read)], reference, free_state | spare) !=
+	    reference)
 		return -EAGAIN; /* completed, opened or lapped meanwhile */
 	count = lull_load_acquire(&ring->commit[physical].count);
 	*subbuf = (struct lull_ring_subbuf){
@@ -181,8 +181,7 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 {
 	uint64_t next = subbuf->position + subbuf_bytes(ring);
 
-	if (ring->geometry.plain && subbuf->complete &&
-	    ring->geometry.mode == LULL_MODE_DISCARD) {
+	if (ring->geometry.plain && subbuf->complete && ring->geometry.mode == LULL_MODE_DISCARD) {
 		/* So that a slot whose writer died before its mark reads as empty (PORT.md). */
 		lull_zero(physical_data(ring, subbuf->physical), subbuf_bytes(ring));
 	}

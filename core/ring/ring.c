@@ -13,7 +13,8 @@
  *
  * Who writes and who reads:
  *	write_count	writers, by lull_publish only; read by all
- *	run, last_cycles	writers, by lull_publish only; valid where run's low half is write_count's
+ *	run, last_cycles	writers, by lull_publish only; valid while run's low half is
+ *			write_count's
  *	read_count	reader; in flight-recorder mode also the writer that pushes it
  *	reference[k]	writers (open, deliver), reader (exchange, take); compare-and-swap only
  *	commit[p].count	writers of p, by add; reader before it hands p in
@@ -162,6 +163,13 @@ static void header_end(const struct lull_ring *ring, unsigned char *data, uint64
 
 static int publish(const struct lull_ring *ring, const struct lull_reservation *reservation)
 {
+	/*
+	 * [ring.publish:A] release, inside the port's step. Pairs with [ring.peek:A],
+	 * [ring.take:A].
+	 * Orders: the slot's mark before write_count.
+	 * Else: the reader's walk meets old bytes where a slot was reserved. Mutant:
+	 * TAKE_NO_BARRIER.
+	 */
 	return ring->geometry.plain ? lull_publish_plain(reservation) : lull_publish(reservation);
 }
 
@@ -296,9 +304,9 @@ static int switch_subbuf(struct lull_ring *ring, uint64_t count, uint64_t cycles
 	return 0;
 }
 
-static struct layout slot_layout(const struct lull_ring *ring, const struct lull_ring_writer *writer,
-				 uint64_t count, uint64_t elapsed, uint32_t id,
-				 uint32_t payload_bytes)
+static struct layout slot_layout(const struct lull_ring *ring,
+				 const struct lull_ring_writer *writer, uint64_t count,
+				 uint64_t elapsed, uint32_t id, uint32_t payload_bytes)
 {
 	int same_run = lull_load(&ring->shared->run) == run_word(writer, count);
 	struct layout layout = { .header_bytes = LULL_COMPACT_HEADER_BYTES };
@@ -308,8 +316,8 @@ static struct layout slot_layout(const struct lull_ring *ring, const struct lull
 	if (id > LULL_TAG_COMPACT_MAX || (same_run && elapsed >> LULL_COMPACT_TIMESTAMP_BITS))
 		layout.header_bytes = LULL_EXTENDED_HEADER_BYTES;
 	layout.slot_bytes = (uint64_t)layout.thread_bytes + layout.header_bytes + payload_bytes;
-	layout.slot_bytes = (layout.slot_bytes + LULL_SLOT_ALIGN - 1) &
-			    ~(uint64_t)(LULL_SLOT_ALIGN - 1);
+	layout.slot_bytes =
+		(layout.slot_bytes + LULL_SLOT_ALIGN - 1) & ~(uint64_t)(LULL_SLOT_ALIGN - 1);
 	return layout;
 }
 
@@ -342,8 +350,8 @@ static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_write
 }
 
 /* Every reservation that is not the common one: a run begins, a sub-buffer ends, time jumped. */
-int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
-			   uint32_t payload_bytes, struct lull_ring_slot *slot)
+int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer,
+			   uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
 	uint64_t count, cycles = 0, last, until;
 	struct layout layout;

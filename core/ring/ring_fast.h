@@ -10,8 +10,8 @@
 #include "ring_words.h"
 
 /* ring.c: every other reservation. Return: as lull_ring_reserve(). */
-int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
-			   uint32_t payload_bytes, struct lull_ring_slot *slot);
+int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer,
+			   uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot);
 
 static inline uint64_t run_word(const struct lull_ring_writer *writer, uint64_t count)
 {
@@ -37,9 +37,9 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	uint64_t count = lull_load_acquire(&shared->write_count);
 	uint64_t cycles = lull_clock_cycles();
 	uint64_t offset = count & ring->subbuf_mask;
-	uint64_t slot_bytes = ((uint64_t)payload_bytes + LULL_COMPACT_HEADER_BYTES +
-			       LULL_SLOT_ALIGN - 1) &
-			      ~(uint64_t)(LULL_SLOT_ALIGN - 1);
+	uint64_t slot_bytes =
+		((uint64_t)payload_bytes + LULL_COMPACT_HEADER_BYTES + LULL_SLOT_ALIGN - 1) &
+		~(uint64_t)(LULL_SLOT_ALIGN - 1);
 	uint64_t until = count + slot_bytes;
 	struct lull_reservation reservation;
 	uint32_t physical;
@@ -47,8 +47,8 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	if (__builtin_expect(lull_load(&shared->run) != run_word(writer, count), 0) ||
 	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
 	    __builtin_expect(offset + slot_bytes > ring->subbuf_mask, 0) ||
-	    __builtin_expect((cycles - lull_load(&shared->last_cycles)) >>
-				     LULL_COMPACT_TIMESTAMP_BITS, 0) ||
+	    __builtin_expect(
+		    (cycles - lull_load(&shared->last_cycles)) >> LULL_COMPACT_TIMESTAMP_BITS, 0) ||
 	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))
 		return 0;
 	physical = reference_physical(lull_load(&ring->reference[count_index(ring, count)]));

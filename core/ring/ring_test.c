@@ -28,12 +28,12 @@ struct bench {
 
 static const struct lull_ring_writer writer = { .pid = 10, .tid = 11, .name = "writer" };
 
-#define CHECK(condition)                                                                  \
-	do {                                                                              \
-		if (!(condition)) {                                                       \
-			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition);          \
-			return 1;                                                         \
-		}                                                                         \
+#define CHECK(condition)                                                         \
+	do {                                                                     \
+		if (!(condition)) {                                              \
+			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			return 1;                                                \
+		}                                                                \
 	} while (0)
 
 static void bench_begin(struct bench *bench, uint32_t mode, uint32_t plain, uint64_t start)
@@ -144,7 +144,8 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK(lull_ring_check(&bad[i]) != NULL);
 		for (size_t k = 0; k < i; k++)
-			CHECK(k == 0 || i == 7 || lull_ring_check(&bad[i]) != lull_ring_check(&bad[k]));
+			CHECK(k == 0 || i == 7 ||
+			      lull_ring_check(&bad[i]) != lull_ring_check(&bad[k]));
 	}
 	return 0;
 }
@@ -377,11 +378,11 @@ static int scribbled_reference_stops_nobody_and_reads_nothing(void)
 	return 0;
 }
 
-#define RUN(test)                                                              \
-	do {                                                                   \
-		int bad = test();                                              \
-		printf("%s %s\n", bad ? "FAIL" : "ok  ", #test);               \
-		bad ? failed++ : passed++;                                     \
+#define RUN(test)                                                \
+	do {                                                     \
+		int bad = test();                                \
+		printf("%s %s\n", bad ? "FAIL" : "ok  ", #test); \
+		bad ? failed++ : passed++;                       \
 	} while (0)
 
 int main(void)

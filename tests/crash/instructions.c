@@ -53,8 +53,7 @@ static void breakpoint_set(uintptr_t address)
 static void child_run(uint32_t writer, uintptr_t address, volatile uint64_t *progress)
 {
 	for (uint64_t sequence = 1; sequence <= EVENTS_MAX; sequence++) {
-		lull_event("test:sequence", lull_u32(writer, writer),
-			   lull_u64(sequence, sequence));
+		lull_event("test:sequence", lull_u32(writer, writer), lull_u64(sequence, sequence));
 		*progress = sequence;
 		if (sequence == EVENTS_BEFORE)
 			breakpoint_set(address);

@@ -33,7 +33,8 @@ unwritable_output_is_refused_before_the_program_starts() {
 }
 
 session_directory_deleted_under_it_is_reported() {
-	says 'session' lull record -o trace -- sh -c 'rm -rf "${LULL_SESSION:?}"; true; ls / > /dev/null'
+	says 'session' lull record -o trace -- \
+		sh -c 'rm -rf "${LULL_SESSION:?}"; ls / > /dev/null'
 	same "$status" 0 "the traced program's status"
 	[ "$(lull print trace | wc -l)" -gt 0 ] || fail "nothing was recorded"
 	babeltrace_reads trace
@@ -60,7 +61,8 @@ one_flipped_byte_stops_no_reader() {
 			printf '\377' | dd of="$stream" bs=1 seek="$at" conv=notrunc status=none
 			status=0
 			timeout 10 lull print trace > /dev/null 2> errors || status=$?
-			[ "$status" -le 2 ] || fail "$stream, byte $at: status $status: $(tail -n 3 errors)"
+			[ "$status" -le 2 ] ||
+				fail "$stream, byte $at: status $status: $(tail -n 3 errors)"
 		done
 		cp original "$stream"
 	done

@@ -81,11 +81,15 @@ single_stepped_probe_gets_through() {
 	command -v gdb > /dev/null || fail "gdb is not installed"
 	cat > stepped.c <<-'END'
 		#include <lull/trace.h>
-		__attribute__((noinline)) void step(int i) { lull_event("test:step", lull_i32(i, i)); }
+		__attribute__((noinline)) void step(int i)
+		{
+			lull_event("test:step", lull_i32(i, i));
+		}
 		int main(void) { for (int i = 0; i < 3; i++) step(i); return 0; }
 	END
 	gcc -O1 -I"$root/core/include" -o stepped stepped.c
-	lull record -q -o trace -e 'test:*' -- gdb -batch -nx -ex 'break step' -ex run -ex 'stepi 4000' \
-		-ex delete -ex continue --args ./stepped > gdb.log 2>&1 || fail "$(tail gdb.log)"
+	lull record -q -o trace -e 'test:*' -- gdb -batch -nx -ex 'break main' -ex run \
+		-ex 'stepi 4000' -ex delete -ex continue --args ./stepped > gdb.log 2>&1 ||
+		fail "$(tail gdb.log)"
 	same "$(lull print trace | grep -c test:step)" 3 "events of the stepped program"
 }

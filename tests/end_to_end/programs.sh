@@ -16,7 +16,9 @@ unchanged() {
 }
 
 bash_is_unchanged() {
-	unchanged bash bash -c 'for i in 1 2 3; do (echo "$i" | tr 1-3 a-c; exit "$i"); echo $?; done; exit 9'
+	unchanged bash bash -c '
+		for i in 1 2 3; do (echo "$i" | tr 1-3 a-c; exit "$i"); echo $?; done
+		exit 9'
 }
 
 python_is_unchanged() {
@@ -31,7 +33,8 @@ def work():
             count += 1
 threads = [threading.Thread(target=work) for _ in range(4)]
 [t.start() for t in threads]; [t.join() for t in threads]
-print(count, subprocess.run(["sh", "-c", "exit 3"]).returncode, subprocess.check_output(["echo", "x"]))
+print(count, subprocess.run(["sh", "-c", "exit 3"]).returncode)
+print(subprocess.check_output(["echo", "x"]))
 pid = os.fork()
 if pid == 0:
     os._exit(5)
@@ -75,7 +78,8 @@ redis_server_serves_its_benchmark() {
 		redis-cli -p $port ping 2> /dev/null | grep -q PONG && break
 		sleep 0.1
 	done
-	redis-benchmark -q -p $port -n 20000 -c 10 -t set,get > benchmark || fail "$(cat server.log)"
+	redis-benchmark -q -p $port -n 20000 -c 10 -t set,get > benchmark ||
+		fail "$(cat server.log)"
 	redis-cli -p $port shutdown nosave || true
 	status_is 0 wait $server
 	readers_agree trace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every event that `storm` recorded is in the trace, each kind in its order: check.py COUNTS JSON."""
+"""Every event that `storm` recorded is in the trace, each kind in order: check.py COUNTS JSON."""
 import re
 import sys
 

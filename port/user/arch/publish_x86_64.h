@@ -35,7 +35,7 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 		"movq %[until], %c[write_count](%[shared])\n"
 		"2:\n\t"
 		".pushsection .text.unlikely, \"ax\"\n\t"
-		".byte 0x0f, 0xb9, 0x3d\n\t" /* the signature decodes as one undefined instruction */
+		".byte 0x0f, 0xb9, 0x3d\n\t" /* with the signature: an undefined instruction */
 		".long " LULL_RSEQ_SIGNATURE "\n"
 		"4:\n\t"
 		"jmp %l[refused]\n\t"
