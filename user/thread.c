@@ -52,6 +52,9 @@ void lull_thread_refresh(void)
 
 	if (!lull_load(lull_process.state)) {
 		lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
+		for (uint32_t i = 0; i < lull_process.session_count; i++)
+			__atomic_add_fetch(&lull_process.sessions[i].control->process_count, 1,
+					   __ATOMIC_RELAXED);
 		lull_store(lull_process.state, ++lull_process.generation);
 	}
 	thread->writer.pid = lull_process.pid;

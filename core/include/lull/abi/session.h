@@ -80,7 +80,7 @@ struct lull_session_control {
 	/* Written while tracing. */
 	uint32_t active; /* 0: probes record nothing (start and stop, B 3.4) */
 	uint32_t arena_used_bytes;
-	uint32_t process_count; /* processes that attached, an exec counting again */
+	uint32_t process_count; /* programs that attached, and forked children that record */
 	uint32_t site_count; /* sites seen */
 	uint32_t enabled_count; /* sites enabled */
 	uint32_t unpatched_count; /* sites that matched but whose text could not be written */
