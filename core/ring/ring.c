@@ -85,18 +85,18 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 		 state);
 }
 
-static void commit_add(const struct lull_ring *ring, uint64_t position, uint32_t physical,
-		       uint64_t bytes)
+static void commit_add(const struct lull_ring *ring, uint64_t position,
+		       struct lull_commit *commit, uint64_t bytes)
 {
 	/*
 	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B].
 	 * Orders: header and payload of the slot before its bytes count as committed.
 	 * Else: the reader reads bytes never written. Mutant: COMMIT_EARLY.
 	 */
-	uint64_t count = lull_add(&ring->commit[physical].count, bytes);
+	uint64_t count = lull_add(&commit->count, bytes);
 
 	if (count_offset(ring, count) == 0 || LULL_MUTANT(SEQ_EARLY))
-		lull_ring_deliver(ring, position, physical, count);
+		lull_ring_deliver(ring, position, (uint32_t)(commit - ring->commit), count);
 }
 
 /*
@@ -196,7 +196,7 @@ static void switch_old(const struct lull_ring *ring, uint64_t count, uint32_t ph
 
 	header_end(ring, physical_data(ring, physical), count, offset, cycles);
 	lull_barrier_light(); /* the header is ordered like a slot: [ring.commit:B] */
-	commit_add(ring, count, physical, subbuf_bytes(ring) - offset);
+	commit_add(ring, count, &ring->commit[physical], subbuf_bytes(ring) - offset);
 }
 
 /* B 4.3.1 SwitchNewSubBuf: write the header of the sub-buffer opened at @begin. */
@@ -208,7 +208,7 @@ static void switch_new(const struct lull_ring *ring, uint64_t begin, uint64_t cy
 		return; /* closed and taken by the reader meanwhile: it made the header */
 	header_begin(ring, physical_data(ring, physical), cycles);
 	lull_barrier_light();
-	commit_add(ring, begin, physical, LULL_HEADER_BYTES);
+	commit_add(ring, begin, &ring->commit[physical], LULL_HEADER_BYTES);
 }
 
 /*
@@ -355,7 +355,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 {
 	uint64_t count, cycles = 0, last, until;
 	struct layout layout;
-	uint32_t scratch;
+	uint32_t physical, scratch;
 	int refused = 0;
 
 	/* Bound: each round follows a success of another writer, or an interruption of ours. */
@@ -385,9 +385,9 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 				return -ENOBUFS;
 			continue;
 		}
-		if (!reference_open(ring, count, &slot->physical))
+		if (!reference_open(ring, count, &physical))
 			continue;
-		slot->start = physical_data(ring, slot->physical) + count_offset(ring, count);
+		slot->start = physical_data(ring, physical) + count_offset(ring, count);
 		until = count + layout.slot_bytes;
 		reservation = (struct lull_reservation){
 			.shared = ring->shared,
@@ -412,9 +412,10 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 	}
 	slot->ring = ring;
 	slot->position = count;
+	slot->commit = &ring->commit[physical];
 	slot->slot_bytes = (uint32_t)layout.slot_bytes;
 	if (count_offset(ring, until) == 0) /* B 4.3.1 EndSwitchCurrent: it fits exactly */
-		header_end(ring, physical_data(ring, slot->physical), count, subbuf_bytes(ring),
+		header_end(ring, physical_data(ring, physical), count, subbuf_bytes(ring),
 			   cycles);
 	slot_begin(slot, writer, &layout, id, cycles);
 	return 0;
@@ -437,13 +438,13 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 	 * Mutant: HEADER_EARLY.
 	 */
 	if (LULL_MUTANT(COMMIT_EARLY))
-		commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
+		commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
 	if (!LULL_MUTANT(HEADER_EARLY))
 		lull_barrier_light();
 	lull_store32((uint32_t *)slot->start, slot->header);
 	lull_barrier_light();
 	if (!LULL_MUTANT(COMMIT_EARLY))
-		commit_add(slot->ring, slot->position, slot->physical, slot->slot_bytes);
+		commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
 }
 
 int lull_ring_force_switch(struct lull_ring *ring)

@@ -64,7 +64,7 @@ struct lull_ring_slot {
 	unsigned char *start; /* first byte of the slot */
 	const struct lull_ring *ring;
 	uint64_t position; /* write count at the slot */
-	uint32_t physical;
+	struct lull_commit *commit; /* of its physical sub-buffer */
 	uint32_t slot_bytes;
 	uint32_t header; /* first word of the slot once committed */
 };

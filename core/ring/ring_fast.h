@@ -35,43 +35,46 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 {
 	struct lull_ring_shared *shared = ring->shared;
 	uint64_t count = lull_load_acquire(&shared->write_count);
-	uint64_t cycles = lull_clock_cycles();
 	uint64_t offset = count & ring->subbuf_mask;
 	uint64_t slot_bytes =
 		((uint64_t)payload_bytes + LULL_COMPACT_HEADER_BYTES + LULL_SLOT_ALIGN - 1) &
 		~(uint64_t)(LULL_SLOT_ALIGN - 1);
-	uint64_t until = count + slot_bytes;
-	struct lull_reservation reservation;
+	unsigned char *start;
 	uint32_t physical;
+	uint64_t cycles, run = lull_load(&shared->run);
 
-	if (__builtin_expect(lull_load(&shared->run) != run_word(writer, count), 0) ||
+	if (__builtin_expect(run != run_word(writer, count), 0) ||
 	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
 	    __builtin_expect(offset + slot_bytes > ring->subbuf_mask, 0) ||
-	    __builtin_expect(
-		    (cycles - lull_load(&shared->last_cycles)) >> LULL_COMPACT_TIMESTAMP_BITS, 0) ||
 	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))
 		return 0;
 	physical = reference_physical(lull_load(&ring->reference[count_index(ring, count)]));
-	slot->start = physical_data(ring, physical) + offset;
-	slot->payload = slot->start + LULL_COMPACT_HEADER_BYTES;
+	start = physical_data(ring, physical) + offset;
+	slot->start = start;
+	slot->payload = start + LULL_COMPACT_HEADER_BYTES;
 	slot->ring = ring;
 	slot->position = count;
-	slot->physical = physical;
+	slot->commit = &ring->commit[physical];
 	slot->slot_bytes = (uint32_t)slot_bytes;
+	/* Last, for it is the longest: the stores above are on their way meanwhile. */
+	cycles = lull_clock_cycles();
+	if (__builtin_expect((cycles - lull_load(&shared->last_cycles)) >>
+				     LULL_COMPACT_TIMESTAMP_BITS,
+			     0))
+		return 0;
 	slot->header = compact_header(id, cycles);
-	reservation = (struct lull_reservation){
+	return lull_publish(&(struct lull_reservation){
 		.shared = shared,
 		.expect = count,
-		.until = until,
-		.run = run_word(writer, until),
+		.until = count + slot_bytes,
+		.run = run - (uint32_t)count + (uint32_t)(count + slot_bytes),
 		.cycles = cycles,
-		.slot_low = slot->start,
-		.slot_high = slot->payload,
+		.slot_low = start,
+		.slot_high = start + sizeof(uint32_t),
 		.mark_low = (uint32_t)LULL_HOLE(slot_bytes, 0),
-		.mark_high = writer->tid,
+		.mark_high = (uint32_t)(run >> 32),
 		.cpu = ring->geometry.cpu_id,
-	};
-	return lull_publish(&reservation);
+	});
 }
 
 #endif
