@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//! Writes CTF 1.8 traces for tests: bit-exact, random, or damaged.
+//!
+//! Flow: a [`Spec`] describes a trace and gives its metadata text; a [`StreamWriter`] fills packets
+//! through a [`BitWriter`] and remembers what it wrote ([`Written`]); [`TraceFolder`] puts it on
+//! disk. Everything is drawn from a seeded [`Random`], so a failing test names its trace by a
+//! number.
+
+mod bit_writer;
+mod datum;
+mod folder;
+mod kind;
+mod random;
+mod spec;
+mod stream;
+
+pub use bit_writer::{BitWriter, Order};
+pub use datum::{encoded, Datum};
+pub use folder::TraceFolder;
+pub use kind::{random_struct, Int, Kind};
+pub use random::Random;
+pub use spec::{EventSpec, HeaderForm, Spec, HEADER_FORMS};
+pub use stream::{offset, random_stream, repeat_packet, Losses, StreamWriter, Written};

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//! Writes the fuzzer's first inputs: `corpus FOLDER`.
+//!
+//! Place in the flow: run by `fuzz/run` before libFuzzer.
+
+use std::path::PathBuf;
+
+const INPUTS: u64 = 60;
+
+fn main() -> std::io::Result<()> {
+    let folder = PathBuf::from(std::env::args().nth(1).unwrap_or("corpus".into()));
+    std::fs::create_dir_all(&folder)?;
+    for seed in 0..INPUTS {
+        let spec = testkit::Spec::random(seed);
+        let metadata = spec.metadata();
+        let Ok(length) = u16::try_from(metadata.len()) else { continue };
+        let (stream, _) = testkit::random_stream(&spec, 0, seed, 2);
+        let input = [&length.to_le_bytes()[..], metadata.as_bytes(), &stream].concat();
+        std::fs::write(folder.join(format!("seed-{seed}")), input)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+//! Event by event through one stream file.
+//!
+//! Place in the flow: the merge holds one cursor for each stream file and asks it for the next
+//! event. `step_fast` is the loop that matters: two loads, a table look-up, and the extents of an
+//! event are known without touching its fields. What it cannot handle goes to `step_slow`, which
+//! also decides about damage; `enter` is in `stream_file`.
+//!
+//! Invariants: `position <= limit_bits <= data.len() * 8` between steps; a step either moves
+//! `position` forward, leaves the packet, or ends the stream.
+
+use std::collections::VecDeque;
+
+use crate::bits::{align_up, whole_word, Bits};
+use crate::error::{Fault, Problem, ProblemKind};
+use crate::header::{HeaderShape, IdScan};
+use crate::loss::Loss;
+use crate::metadata::{EventEntry, Metadata, StreamClass};
+use crate::packet::{Packet, Signature};
+use crate::trace::StreamFile;
+use crate::visit::Visit;
+use crate::walk::{packet_budget, Slots, Walk};
+
+/// What a cursor came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Event,
+    /// A loss waits in [`Cursor::losses`].
+    Loss,
+    End,
+}
+
+/// A stream stops reporting after so many problems and only counts.
+const MAX_PROBLEMS: usize = 1000;
+
+pub(crate) struct Cursor<'t> {
+    // What each step uses.
+    /// From the packet's first byte to the end of the file.
+    pub(crate) data: &'t [u8],
+    pub(crate) position: u64,
+    pub(crate) limit_bits: u64,
+    pub(crate) cycles: u64,
+    shape: HeaderShape,
+    table: &'t [EventEntry],
+    pub(crate) event_begin: u64,
+    pub(crate) event_body: u64,
+    pub(crate) event_class: u32,
+
+    // What each packet uses.
+    pub(crate) file: &'t StreamFile,
+    pub(crate) metadata: &'t Metadata,
+    pub(crate) signature: &'t Signature,
+    pub(crate) class: &'t StreamClass,
+    pub(crate) slots: Box<Slots>,
+    pub(crate) budget: u64,
+    pub(crate) packet: Packet,
+    pub(crate) in_packet: bool,
+    pub(crate) next_packet: usize,
+    pub(crate) packets_seen: u64,
+    pub(crate) previous: Previous,
+    pub(crate) losses: VecDeque<Loss>,
+    /// The loss handed out last.
+    pub(crate) loss: Option<Loss>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems_suppressed: u64,
+}
+
+/// What is remembered of the packet before.
+#[derive(Debug, Default)]
+pub(crate) struct Previous {
+    pub sequence: Option<u64>,
+    pub discarded: Option<u64>,
+    pub losses: Vec<u64>,
+    pub end: Option<u64>,
+    pub reached_cycles: u64,
+}
+
+/// Stands in where a header has no shape: its range of ids is empty, so every event is slow.
+const NO_SHAPE: HeaderShape = HeaderShape {
+    align_mask: 7,
+    size_bits: 0,
+    id: crate::header::Lane { byte: 0, shift: 0, mask: 0, big: false },
+    timestamp: crate::header::Lane { byte: 0, shift: 0, mask: 0, big: false },
+    first_id: 1,
+    more_ids: 0,
+};
+
+impl<'t> Cursor<'t> {
+    pub fn new(
+        file: &'t StreamFile,
+        class: &'t StreamClass,
+        metadata: &'t Metadata,
+        signature: &'t Signature,
+    ) -> Self {
+        Self {
+            data: &[],
+            position: 0,
+            limit_bits: 0,
+            cycles: 0,
+            shape: class.header_shape.unwrap_or(NO_SHAPE),
+            table: &class.table.dense,
+            event_begin: 0,
+            event_body: 0,
+            event_class: 0,
+            file,
+            metadata,
+            signature,
+            class,
+            slots: crate::walk::new_slots(metadata.slot_count),
+            budget: 0,
+            packet: Packet::default(),
+            in_packet: false,
+            next_packet: 0,
+            packets_seen: 0,
+            previous: Previous::default(),
+            losses: VecDeque::new(),
+            loss: None,
+            problems: Vec::new(),
+            problems_suppressed: 0,
+        }
+    }
+
+    /// The next event or loss.
+    #[inline(always)]
+    pub fn step(&mut self) -> Stop {
+        if self.step_fast() {
+            return Stop::Event;
+        }
+        self.step_slow()
+    }
+
+    /// The event at `position`, if its header has the common shape and its end is in the packet.
+    #[inline(always)]
+    fn step_fast(&mut self) -> bool {
+        let shape = &self.shape;
+        let begin = (self.position + shape.align_mask) & !shape.align_mask;
+        let byte = (begin / 8) as usize;
+        let (Some(id_word), Some(time_word)) = (
+            whole_word(self.data, byte + shape.id.byte),
+            whole_word(self.data, byte + shape.timestamp.byte),
+        ) else {
+            return false;
+        };
+        let id = shape.id.extract(id_word);
+        if id.wrapping_sub(shape.first_id) > shape.more_ids {
+            return false;
+        }
+        let Some(entry) = self.table.get(id as usize) else { return false };
+        let body = begin + shape.size_bits;
+        let (body_bits, align_mask) = (entry.body_bits, u64::from(entry.align_mask));
+        let until = ((body + align_mask) & !align_mask).saturating_add(body_bits);
+        let low = shape.timestamp.extract(time_word);
+        let ahead = low.wrapping_sub(self.cycles) & shape.timestamp.mask;
+        let cycles = self.cycles.wrapping_add(ahead);
+        if until > self.limit_bits {
+            let class = entry.class;
+            return body_bits == EventEntry::DYNAMIC
+                && self.step_varying(begin, body, cycles, class);
+        }
+        self.cycles = cycles;
+        self.event_begin = begin;
+        self.event_body = body;
+        self.event_class = entry.class;
+        self.position = until;
+        true
+    }
+
+    /// The rest of a step to an event whose size depends on its content.
+    #[inline(never)]
+    fn step_varying(&mut self, begin: u64, body: u64, cycles: u64, class: u32) -> bool {
+        let Some(event) = self.class.events.get(class as usize) else { return false };
+        let bits = Bits::new(self.data, self.limit_bits);
+        let (slots, budget) = (&*self.slots, self.budget);
+        let mut walk = Walk { bits, position: body, slots, cycles, budget };
+        if walk.run_body(self.class, event).is_err() {
+            // Nothing has changed yet: `decode` finds the fault again and tells.
+            return false;
+        }
+        let (until, after, budget) = (walk.position, walk.cycles, walk.budget);
+        self.budget = budget;
+        self.cycles = after;
+        self.event_begin = begin;
+        self.event_body = body;
+        self.event_class = class;
+        self.position = until;
+        true
+    }
+
+    #[inline(never)]
+    fn step_slow(&mut self) -> Stop {
+        loop {
+            if let Some(loss) = self.losses.pop_front() {
+                self.loss = Some(loss);
+                return Stop::Loss;
+            }
+            if self.in_packet {
+                match self.decode() {
+                    Ok(true) => return Stop::Event,
+                    Ok(false) => self.leave(),
+                    Err(fault) => {
+                        self.problem(fault, self.packet.offset_bytes + self.position / 8);
+                        self.leave();
+                    }
+                }
+            } else if !self.enter() {
+                return Stop::End;
+            }
+        }
+    }
+
+    /// The general way to the next event; `false` at the end of the content.
+    fn decode(&mut self) -> Result<bool, Fault> {
+        let class = self.class;
+        let align_bits = class.event_header.as_ref().map_or(1, |h| h.extent.align_bits);
+        let begin = align_up(self.position, align_bits);
+        if begin >= self.limit_bits {
+            return Ok(false);
+        }
+        let bits = Bits::new(self.data, self.limit_bits);
+        let mut scan = IdScan::default();
+        let (mut position, mut cycles) = (begin, self.cycles);
+        if let Some(header) = &class.event_header {
+            let (slots, budget) = (&*self.slots, self.budget);
+            let mut visit = Visit { bits, position, slots, cycles, budget };
+            visit.scope(header, &mut scan)?;
+            (position, cycles, self.budget) = (visit.position, visit.cycles, visit.budget);
+        }
+        let entry = class.table.find(scan.id).ok_or(Fault::UnknownEvent(scan.id))?;
+        let event = class.events.get(entry.class as usize).ok_or(Fault::UnknownEvent(scan.id))?;
+        let (slots, budget) = (&*self.slots, self.budget);
+        let mut walk = Walk { bits, position, slots, cycles, budget };
+        walk.run_body(class, event)?;
+        if walk.position == self.position {
+            return Err(Fault::EmptyEvent);
+        }
+        let (until, budget, after) = (walk.position, walk.budget, walk.cycles);
+        self.budget = budget;
+        self.event_begin = begin;
+        self.event_body = position;
+        self.event_class = entry.class;
+        self.position = until;
+        self.cycles = after;
+        Ok(true)
+    }
+
+    /// Starts on the events of a packet whose bytes begin at `offset`.
+    pub(crate) fn start_packet(&mut self, offset: usize, limit_bits: u64, events_at_bits: u64) {
+        self.data = self.file.bytes().get(offset..).unwrap_or(&[]);
+        self.limit_bits = limit_bits.min(self.data.len() as u64 * 8);
+        self.position = events_at_bits.min(self.limit_bits);
+        self.budget = packet_budget(self.limit_bits);
+        self.in_packet = true;
+    }
+
+    fn leave(&mut self) {
+        self.in_packet = false;
+        self.position = 0;
+        self.limit_bits = 0;
+        self.previous.reached_cycles = self.cycles;
+        if let Some(end) = self.packet.end.map(|end| end.0).filter(|end| *end != 0) {
+            if self.cycles > end && self.class.clock.is_some() {
+                let fault = Fault::PastPacketEnd { end, found: self.cycles };
+                self.problem(fault, self.packet.offset_bytes);
+            }
+            self.previous.reached_cycles = self.cycles.max(end);
+        }
+    }
+
+    pub(crate) fn problem(&mut self, fault: Fault, offset_bytes: u64) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            self.problems_suppressed += 1;
+            return;
+        }
+        self.problems.push(Problem {
+            file: self.file.path().to_path_buf(),
+            packet: Some(self.packets_seen.saturating_sub(1)),
+            offset_bytes,
+            what: ProblemKind::Fault(fault),
+        });
+    }
+}

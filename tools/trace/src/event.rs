@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+//! One event, borrowed from the mapped packet.
+//!
+//! Place in the flow: what a [`crate::Merge`] hands out. Knowing an event costs nothing beyond its
+//! header; its fields are decoded when they are asked for.
+
+use crate::bits::Bits;
+use crate::clock::Clock;
+use crate::cursor::Cursor;
+use crate::error::Fault;
+use crate::metadata::{EventClass, StreamClass};
+use crate::packet::{self, Packet};
+use crate::types::{Struct, Type};
+use crate::units::{CpuId, Cycles, EventId, Ns};
+use crate::visit::{Name, Visit, Visitor};
+use crate::walk::{packet_budget, Walk};
+
+/// A single field value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    /// Any bytes, without the NUL.
+    Text(&'a [u8]),
+    Enumeration {
+        value: u64,
+        label: Option<&'a str>,
+    },
+    /// A struct, array, sequence or variant: visit the event for what is inside.
+    Compound,
+}
+
+impl Value<'_> {
+    /// The number in an integer or an enumeration.
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Value::Unsigned(value) | Value::Enumeration { value, .. } => Some(value),
+            Value::Signed(value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The number in an integer, signed.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::Signed(value) => Some(value),
+            Value::Unsigned(value) => i64::try_from(value).ok(),
+            Value::Enumeration { value, .. } => Some(value as i64),
+            _ => None,
+        }
+    }
+}
+
+/// An event, valid until the next one is asked for.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    cursor: &'a Cursor<'a>,
+    clock: Option<&'a Clock>,
+    stream_index: usize,
+    trace_index: usize,
+}
+
+impl<'a> Event<'a> {
+    #[inline(always)]
+    pub(crate) fn new(
+        cursor: &'a Cursor<'_>,
+        clock: Option<&'a Clock>,
+        stream_index: usize,
+        trace_index: usize,
+    ) -> Self {
+        Self { cursor, clock, stream_index, trace_index }
+    }
+
+    /// The stream's clock after this event's header.
+    #[inline]
+    pub fn cycles(&self) -> Cycles {
+        Cycles(self.cursor.cycles)
+    }
+
+    /// Nanoseconds from the clock's origin; 0 in a stream without a clock.
+    #[inline]
+    pub fn time_ns(&self) -> Ns {
+        self.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
+    }
+
+    pub fn clock(&self) -> Option<&'a Clock> {
+        self.clock
+    }
+
+    /// The class; it outlives the event.
+    #[inline]
+    pub fn class(&self) -> &'a EventClass {
+        // The cursor stops only at events of its stream's table.
+        &self.cursor.class.events[self.cursor.event_class as usize]
+    }
+
+    pub fn name(&self) -> &'a str {
+        &self.class().name
+    }
+
+    pub fn id(&self) -> EventId {
+        self.class().id
+    }
+
+    pub fn stream_class(&self) -> &'a StreamClass {
+        self.cursor.class
+    }
+
+    /// Position of the stream among all that are merged.
+    #[inline]
+    pub fn stream_index(&self) -> usize {
+        self.stream_index
+    }
+
+    /// Position of the trace among all that are merged.
+    #[inline]
+    pub fn trace_index(&self) -> usize {
+        self.trace_index
+    }
+
+    /// The processor of the event's packet.
+    #[inline]
+    pub fn cpu(&self) -> Option<CpuId> {
+        self.cursor.packet.cpu
+    }
+
+    pub fn packet(&self) -> &'a Packet {
+        &self.cursor.packet
+    }
+
+    /// Offset of the event within its file.
+    pub fn offset_bytes(&self) -> u64 {
+        self.cursor.packet.offset_bytes + self.cursor.event_begin / 8
+    }
+
+    /// Header and body, in bits.
+    pub fn size_bits(&self) -> u64 {
+        self.cursor.position - self.cursor.event_begin
+    }
+
+    fn visit(&self, position: u64) -> Visit<'a> {
+        Visit {
+            bits: Bits::new(self.cursor.data, self.cursor.limit_bits),
+            position,
+            slots: &self.cursor.slots,
+            cycles: self.cursor.cycles,
+            budget: packet_budget(self.cursor.limit_bits),
+        }
+    }
+
+    /// Position after the scopes before the payload (or before the event's own context).
+    fn skip_to(&self, past_event_context: bool) -> Result<u64, Fault> {
+        let class = self.class();
+        let stream_plan = &self.cursor.class.event_context_plan;
+        // The common case: the payload follows the header.
+        let nothing_between = stream_plan.steps.is_empty()
+            && (!past_event_context || class.context_plan.steps.is_empty());
+        if nothing_between {
+            return Ok(self.cursor.event_body);
+        }
+        let mut walk = Walk {
+            bits: Bits::new(self.cursor.data, self.cursor.limit_bits),
+            position: self.cursor.event_body,
+            slots: &self.cursor.slots,
+            cycles: self.cursor.cycles,
+            budget: packet_budget(self.cursor.limit_bits),
+        };
+        walk.run(stream_plan)?;
+        if past_event_context {
+            walk.run(&class.context_plan)?;
+        }
+        Ok(walk.position)
+    }
+
+    fn scope<V: Visitor>(&self, s: Option<&Struct>, at: u64, v: &mut V) -> Result<(), Fault> {
+        match s {
+            Some(s) => self.visit(at).scope(s, v),
+            None => Ok(()),
+        }
+    }
+
+    /// Visits the payload (`event.fields`).
+    #[inline]
+    pub fn fields<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        let at = self.skip_to(true)?;
+        self.scope(self.class().payload.as_ref(), at, visitor)
+    }
+
+    /// Visits the event's own context (`event.context`).
+    pub fn context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        if self.class().context.is_none() {
+            return Ok(());
+        }
+        let at = self.skip_to(false)?;
+        self.scope(self.class().context.as_ref(), at, visitor)
+    }
+
+    /// Visits the context that all events of the stream have (`stream.event.context`).
+    pub fn stream_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        self.scope(self.cursor.class.event_context.as_ref(), self.cursor.event_body, visitor)
+    }
+
+    /// Visits the header (`stream.event.header`).
+    pub fn header<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        self.scope(self.cursor.class.event_header.as_ref(), self.cursor.event_begin, visitor)
+    }
+
+    /// Visits the packet's context (`stream.packet.context`).
+    pub fn packet_context<V: Visitor + Default>(&self, visitor: &mut V) -> Result<(), Fault> {
+        let cursor = self.cursor;
+        packet::visit_scopes(
+            cursor.metadata.packet_header.as_ref(),
+            cursor.class.packet_context.as_ref(),
+            cursor.data,
+            &cursor.slots,
+            &mut V::default(),
+            Some(visitor),
+        )
+    }
+
+    /// One payload field by its position, from [`EventClass::field_index`]. Fields at fixed offsets
+    /// are read directly, others after what precedes them.
+    pub fn value(&self, index: usize) -> Option<Value<'a>> {
+        let class = self.class();
+        let payload = class.payload.as_ref()?;
+        let field = payload.fields.get(index)?;
+        let at = crate::bits::align_up(self.skip_to(true).ok()?, payload.extent.align_bits);
+        let mut visit = self.visit(at);
+        match class.payload_offsets.get(index) {
+            Some(offset) => visit.position = at + offset,
+            None => {
+                for before in &payload.fields[..index] {
+                    visit.value(Name::None, &before.ty, &mut Ignore).ok()?;
+                }
+            }
+        }
+        read_value(&mut visit, &field.ty)
+    }
+}
+
+struct Ignore;
+impl Visitor for Ignore {}
+
+#[derive(Default)]
+struct Number(u64);
+
+impl Visitor for Number {
+    fn unsigned(&mut self, _: Name<'_>, value: u64, _: &crate::types::Integer) {
+        self.0 = value;
+    }
+    fn signed(&mut self, _: Name<'_>, value: i64, _: &crate::types::Integer) {
+        self.0 = value as u64;
+    }
+    fn enumeration(&mut self, _: Name<'_>, value: u64, _: &crate::types::Enumeration) {
+        self.0 = value;
+    }
+}
+
+fn read_value<'a>(visit: &mut Visit<'a>, ty: &'a Type) -> Option<Value<'a>> {
+    let mut number = Number::default();
+    visit.position = crate::bits::align_up(visit.position, ty.extent().align_bits);
+    Some(match ty {
+        Type::Integer(integer) => {
+            visit.value(Name::None, ty, &mut number).ok()?;
+            match integer.signed {
+                true => Value::Signed(number.0 as i64),
+                false => Value::Unsigned(number.0),
+            }
+        }
+        Type::Enumeration(enumeration) => {
+            visit.value(Name::None, ty, &mut number).ok()?;
+            Value::Enumeration { value: number.0, label: enumeration.label(number.0) }
+        }
+        Type::Float(float) => Value::Float(visit.float(float).ok()?),
+        Type::Text => Value::Text(visit.bits.text(visit.position).ok()?),
+        Type::Array(a) if a.element.is_character() => Value::Text(visit.characters(a.count).ok()?),
+        Type::Sequence(s) if s.element.is_character() => {
+            let count = crate::walk::slot(visit.slots, s.length.slot);
+            Value::Text(visit.characters(count).ok()?)
+        }
+        _ => Value::Compound,
+    })
+}

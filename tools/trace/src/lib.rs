@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//! A reader of CTF 1.8 traces.
+//!
+//! ```no_run
+//! use trace::{Message, Trace};
+//!
+//! let trace = Trace::open("a/trace")?;
+//! let mut merge = trace.merge();
+//! while let Some(message) = merge.next() {
+//!     match message {
+//!         Message::Event(event) => println!("{} {}", event.time_ns(), event.name()),
+//!         Message::Loss(lost) => println!("{} lost", lost.loss.count),
+//!     }
+//! }
+//! for problem in merge.problems() {
+//!     eprintln!("{problem}");
+//! }
+//! # Ok::<(), trace::Error>(())
+//! ```
+//!
+//! Flow: `trace` opens and maps; `tsdl` turns the metadata into types (`types`) and decode plans
+//! (`plan`); `cursor` and `stream_file` step through a stream with `header`, `walk` and `packet`;
+//! `merge` orders the streams; `event` and `visit` give field values; `walker` does the same for
+//! bytes in memory.
+//!
+//! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
+//! allocation beyond a fixed multiple of the metadata.
+
+#![cfg_attr(not(test), forbid(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod bits;
+mod clock;
+mod cursor;
+mod error;
+mod event;
+mod header;
+mod loss;
+mod measure;
+mod merge;
+mod metadata;
+mod packet;
+mod plan;
+mod stream_file;
+mod trace;
+mod tsdl;
+mod types;
+mod units;
+mod visit;
+mod walk;
+mod walker;
+
+pub use clock::{extend, Clock};
+pub use error::{Error, Fault, MetadataError, Problem, ProblemKind};
+pub use event::{Event, Value};
+pub use loss::{Loss, LossKind};
+pub use merge::{LossMessage, Merge, Message};
+pub use metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
+pub use packet::Packet;
+pub use trace::{find_traces, StreamFile, Trace};
+pub use types::{
+    Array, Base, ByteOrder, Enumeration, Field, Float, Integer, Mapping, Sequence, Struct, Type,
+    Variant,
+};
+pub use units::{CpuId, Cycles, EventId, Ns, StreamId};
+pub use visit::{Group, Name, Visitor};
+pub use walker::{Slot, Walker};

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+//! A trace on disk: a folder with a `metadata` file and one file for each stream.
+//!
+//! Place in the flow: the entry of this crate. Opening maps the files and reads the first packet
+//! header of each; packets are read when a merge comes to them, so opening takes the same time
+//! whatever the size of the trace.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use crate::clock::Clock;
+use crate::cursor::Cursor;
+use crate::error::{Error, Problem, ProblemKind};
+use crate::merge::Merge;
+use crate::metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
+use crate::packet::{self, Signature};
+use crate::units::CpuId;
+
+const METADATA_NAME: &str = "metadata";
+/// Stream files that one trace may have.
+const MAX_STREAM_FILES: usize = 1 << 16;
+/// Folders that [`find_traces`] looks into, and how deep.
+const MAX_FOLDERS: usize = 1 << 14;
+const MAX_FOLDER_DEPTH: u32 = 16;
+
+/// The bytes of one stream file.
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+/// One stream file of a trace.
+#[derive(Debug)]
+pub struct StreamFile {
+    path: PathBuf,
+    bytes: Bytes,
+    /// Position of its class in the metadata.
+    class: usize,
+    cpu: Option<CpuId>,
+}
+
+impl StreamFile {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The processor named by the file's first packet.
+    pub fn cpu(&self) -> Option<CpuId> {
+        self.cpu
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// An open trace.
+#[derive(Debug)]
+pub struct Trace {
+    path: PathBuf,
+    metadata: Metadata,
+    signature: Signature,
+    files: Vec<StreamFile>,
+    problems: Vec<Problem>,
+}
+
+impl Trace {
+    /// Opens the trace in a folder. Damage is listed in [`Trace::problems`]; only metadata from
+    /// which no stream can be read is an error.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let metadata_path = path.join(METADATA_NAME);
+        let bytes = std::fs::read(&metadata_path).map_err(|reason| match reason.kind() {
+            std::io::ErrorKind::NotFound => Error::NotATrace { path: path.into() },
+            _ => Error::Io { path: metadata_path.clone(), reason },
+        })?;
+        let mut trace = Self::with_metadata(path, &bytes)?;
+        for file in stream_paths(path)? {
+            match map(&file) {
+                Ok(bytes) => trace.add_file(file, bytes),
+                Err(error) => trace.problems.push(Problem {
+                    file,
+                    packet: None,
+                    offset_bytes: 0,
+                    what: ProblemKind::Unreadable(error.to_string()),
+                }),
+            }
+        }
+        trace.sort_files();
+        Ok(trace)
+    }
+
+    /// A trace from bytes: the metadata, and the stream files with their names.
+    pub fn from_bytes(metadata: &[u8], streams: Vec<(PathBuf, Vec<u8>)>) -> Result<Self, Error> {
+        let mut trace = Self::with_metadata(Path::new(""), metadata)?;
+        for (path, bytes) in streams {
+            trace.add_file(path, Bytes::Owned(bytes));
+        }
+        trace.sort_files();
+        Ok(trace)
+    }
+
+    fn with_metadata(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let (metadata, mut errors) = Metadata::salvage(bytes);
+        let metadata_path = path.join(METADATA_NAME);
+        if metadata.streams.is_empty() && !errors.is_empty() {
+            return Err(Error::Metadata { path: metadata_path, reason: errors.swap_remove(0) });
+        }
+        let problems = errors.into_iter().map(|error| Problem {
+            file: metadata_path.clone(),
+            packet: None,
+            offset_bytes: 0,
+            what: ProblemKind::Metadata { line: error.line, what: error.what },
+        });
+        Ok(Self {
+            path: path.into(),
+            problems: problems.collect(),
+            signature: Signature::of(&metadata),
+            metadata,
+            files: Vec::new(),
+        })
+    }
+
+    /// Adds a stream file after a look at its first intact packet.
+    fn add_file(&mut self, path: PathBuf, bytes: Bytes) {
+        let mut file = StreamFile { path, bytes, class: 0, cpu: None };
+        if file.bytes().is_empty() {
+            return;
+        }
+        let slots = crate::walk::new_slots(self.metadata.slot_count);
+        let look = |at: usize| {
+            let data = file.bytes().get(at..)?;
+            let (scan, class) = packet::scan(&self.metadata, data, &slots, 0).ok()?;
+            let index = self.metadata.streams.iter().position(|s| s.id == class.id)?;
+            Some((index, scan.cpu))
+        };
+        let found = look(0).or_else(|| {
+            let next = self.signature.find(file.bytes(), 1)?;
+            look(next)
+        });
+        match found {
+            Some((class, cpu)) => {
+                file.class = class;
+                file.cpu = cpu.map(|cpu| CpuId(cpu as u32));
+                self.files.push(file);
+            }
+            None => self.problems.push(Problem {
+                file: file.path,
+                packet: None,
+                offset_bytes: 0,
+                what: ProblemKind::Unreadable("no packet of this trace is in the file".into()),
+            }),
+        }
+    }
+
+    /// Ties in time are broken by this order.
+    fn sort_files(&mut self) {
+        self.files.sort_by(|a, b| (a.cpu, &a.path).cmp(&(b.cpu, &b.path)));
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    pub fn environment(&self) -> &[(String, EnvironmentValue)] {
+        &self.metadata.environment
+    }
+
+    pub fn event_classes(&self) -> impl Iterator<Item = &EventClass> {
+        self.metadata.event_classes()
+    }
+
+    pub fn clocks(&self) -> &[Clock] {
+        &self.metadata.clocks
+    }
+
+    /// The stream files, in the order in which streams are numbered.
+    pub fn files(&self) -> &[StreamFile] {
+        &self.files
+    }
+
+    /// What was wrong when the trace was opened. A [`Merge`] finds the rest while it reads.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// All events in time order.
+    pub fn merge(&self) -> Merge<'_> {
+        Merge::over(std::slice::from_ref(self))
+    }
+
+    pub(crate) fn class_of(&self, file: &StreamFile) -> Option<&StreamClass> {
+        self.metadata.streams.get(file.class)
+    }
+
+    pub(crate) fn cursors(&self) -> impl Iterator<Item = Cursor<'_>> {
+        self.files.iter().filter_map(|file| {
+            let class = self.class_of(file)?;
+            Some(Cursor::new(file, class, &self.metadata, &self.signature))
+        })
+    }
+}
+
+/// The files of a trace folder that may hold streams.
+fn stream_paths(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let io = |reason| Error::Io { path: folder.into(), reason };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".");
+        let is_file = std::fs::metadata(entry.path()).is_ok_and(|m| m.is_file());
+        if is_file && !is_hidden && name != METADATA_NAME && paths.len() < MAX_STREAM_FILES {
+            paths.push(entry.path());
+        }
+    }
+    Ok(paths)
+}
+
+fn map(path: &Path) -> std::io::Result<Bytes> {
+    let file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(Bytes::Owned(Vec::new()));
+    }
+    // SAFETY: the map is read-only and private to this process. Stream files are only ever
+    // appended to by their writers; one that is cut while it is mapped ends the reader with a bus
+    // error, as any reader of mapped files.
+    let map = unsafe { Mmap::map(&file)? };
+    Ok(Bytes::Mapped(map))
+}
+
+/// The trace folders at or below `path`, sorted: a session may hold several.
+pub fn find_traces(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
+    let root = path.as_ref();
+    let mut found = Vec::new();
+    let mut folders = vec![(root.to_path_buf(), 0)];
+    let mut visited = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        visited += 1;
+        if visited > MAX_FOLDERS {
+            break;
+        }
+        if folder.join(METADATA_NAME).is_file() {
+            found.push(folder.clone());
+        }
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(reason) if depth == 0 => return Err(Error::Io { path: folder, reason }),
+            Err(_) => continue,
+        };
+        let below = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+        if depth < MAX_FOLDER_DEPTH {
+            folders.extend(below.map(|entry| (entry.path(), depth + 1)));
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::NotATrace { path: root.into() });
+    }
+    found.sort();
+    Ok(found)
+}

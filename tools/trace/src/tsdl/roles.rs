@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//! Which integers the reader itself uses: sizes, ids, counters, timestamps.
+//!
+//! Place in the flow: after references, before `measure`: a clock-mapped integer must be read even
+//! when nobody wants its value, so roles and clocks decide what can be skipped.
+
+use std::sync::Arc;
+
+use crate::types::{Integer, Role, Struct, Type};
+
+/// Prefix of packet-context counters that split the discarded events by cause.
+const CAUSE_PREFIX: &str = "lost_";
+const MAX_CAUSES: usize = 16;
+
+/// Calls `with` for every integer below a struct, with the name of its field.
+fn each_integer(s: &mut Struct, with: &mut dyn FnMut(&str, &mut Integer)) {
+    for field in &mut s.fields {
+        let name = Arc::clone(&field.original);
+        each_integer_of(&name, &mut field.ty, with);
+    }
+}
+
+fn each_integer_of(name: &str, ty: &mut Type, with: &mut dyn FnMut(&str, &mut Integer)) {
+    match ty {
+        Type::Integer(integer) => with(name, integer),
+        Type::Enumeration(enumeration) => with(name, &mut enumeration.container),
+        Type::Struct(s) => each_integer(s, with),
+        Type::Array(a) => each_integer_of(name, &mut a.element, with),
+        Type::Sequence(s) => each_integer_of(name, &mut s.element, with),
+        Type::Variant(v) => {
+            for option in &mut v.options {
+                let name = Arc::clone(&option.original);
+                each_integer_of(&name, &mut option.ty, with);
+            }
+        }
+        Type::Float(_) | Type::Text => {}
+    }
+}
+
+pub(super) fn packet_header(s: &mut Struct) {
+    for field in &mut s.fields {
+        match (&*field.original, &mut field.ty) {
+            ("magic", Type::Integer(i)) if i.size_bits == 32 => i.role = Role::Magic,
+            ("stream_id", Type::Integer(i)) => i.role = Role::StreamId,
+            ("uuid", Type::Array(a)) if a.count == 16 => {
+                if let Type::Integer(byte) = &mut *a.element {
+                    if byte.size_bits == 8 {
+                        byte.role = Role::UuidByte;
+                        byte.is_character = false;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the loss causes that the context counts.
+pub(super) fn packet_context(s: &mut Struct, only_clock: Option<u16>) -> Vec<Arc<str>> {
+    let mut causes = Vec::new();
+    for field in &mut s.fields {
+        let Some(integer) = field.ty.as_integer_mut() else { continue };
+        if integer.signed {
+            continue;
+        }
+        integer.role = match &*field.original {
+            "timestamp_begin" => Role::PacketBegin,
+            "timestamp_end" => Role::PacketEnd,
+            "packet_size" => Role::PacketSize,
+            "content_size" => Role::ContentSize,
+            "packet_seq_num" => Role::PacketSequence,
+            "events_discarded" => Role::EventsDiscarded,
+            "cpu_id" => Role::CpuId,
+            name => match name.strip_prefix(CAUSE_PREFIX) {
+                Some(cause) if causes.len() < MAX_CAUSES => {
+                    causes.push(cause.into());
+                    Role::LossCause(causes.len() as u8 - 1)
+                }
+                _ => Role::None,
+            },
+        };
+        match integer.role {
+            Role::PacketBegin | Role::PacketEnd => integer.clock = integer.clock.or(only_clock),
+            _ => {}
+        }
+    }
+    causes
+}
+
+pub(super) fn event_header(s: &mut Struct, only_clock: Option<u16>) {
+    each_integer(s, &mut |name, integer| match name {
+        "id" => integer.role = Role::EventId,
+        "timestamp" if !integer.signed => integer.clock = integer.clock.or(only_clock),
+        _ => {}
+    });
+}
+
+/// The first clock that a scope is mapped to.
+pub(super) fn first_clock(s: Option<&mut Struct>) -> Option<u16> {
+    let mut found = None;
+    each_integer(s?, &mut |_, integer| found = found.or(integer.clock));
+    found
+}
+
+/// Keeps the mapping only where reading the integer moves the stream's clock. The end of a packet
+/// is known from its beginning and must not; a signed integer holds no low bits.
+pub(super) fn keep_only_clock(s: &mut Struct, clock: Option<u16>) {
+    each_integer(s, &mut |_, integer| {
+        if integer.clock != clock || integer.signed || integer.role == Role::PacketEnd {
+            integer.clock = None;
+        }
+    });
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+//! Visiting field values, in order, without allocating.
+//!
+//! Place in the flow: printers and analyses implement [`Visitor`]; [`crate::Event`] and
+//! [`crate::Packet`] drive it over one scope. The compiler specialises the walk for each visitor,
+//! so a value that a visitor ignores costs no more than its read.
+
+use crate::bits::{align_up, mask, sign_extend, Bits};
+use crate::clock::extend;
+use crate::error::Fault;
+use crate::types::{Array, Enumeration, Float, Integer, Sequence, Struct, Type, Variant};
+use crate::walk::{choose, slot, store, Slots};
+
+/// What a value is called by what encloses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name<'a> {
+    /// A field of a struct.
+    Field(&'a str),
+    /// An element of an array or a sequence.
+    Index(u64),
+    /// The selected option of a variant, or a whole scope.
+    None,
+}
+
+/// What opens and closes around nested values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group<'a> {
+    Struct,
+    Array {
+        count: u64,
+    },
+    Sequence {
+        count: u64,
+    },
+    /// Encloses exactly one value.
+    Variant {
+        option: &'a str,
+    },
+}
+
+/// Receives values in the order in which they lie in the packet. Every method may be left out.
+pub trait Visitor {
+    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
+        let _ = (name, value, ty);
+    }
+    fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {
+        let _ = (name, value, ty);
+    }
+    /// A 32-bit float is widened exactly; `ty.size_bits` tells.
+    fn float(&mut self, name: Name<'_>, value: f64, ty: &Float) {
+        let _ = (name, value, ty);
+    }
+    /// `value` is sign-extended if the container is signed.
+    fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
+        let _ = (name, value, ty);
+    }
+    /// A string, or an array or sequence of characters up to its first NUL; any bytes.
+    fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
+        let _ = (name, bytes);
+    }
+    fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
+        let _ = (name, group);
+    }
+    fn end(&mut self, group: Group<'_>) {
+        let _ = group;
+    }
+}
+
+/// Walks values from `position` on.
+pub(crate) struct Visit<'a> {
+    pub bits: Bits<'a>,
+    pub position: u64,
+    pub slots: &'a Slots,
+    /// Clock state while scanning headers.
+    pub cycles: u64,
+    pub budget: u64,
+}
+
+impl<'a> Visit<'a> {
+    /// The fields of a scope, without a group around them.
+    pub fn scope<V: Visitor>(&mut self, s: &Struct, visitor: &mut V) -> Result<(), Fault> {
+        self.position = align_up(self.position, s.extent.align_bits);
+        for field in &s.fields {
+            let name = Name::Field(field.name());
+            // Nearly all fields are integers; they stay in this loop.
+            match &field.ty {
+                Type::Integer(integer) if !integer.signed => {
+                    let value = self.integer(integer)?;
+                    visitor.unsigned(name, value, integer);
+                }
+                Type::Integer(integer) => {
+                    let value = self.integer(integer)?;
+                    visitor.signed(name, value as i64, integer);
+                }
+                other => self.value(name, other, visitor)?,
+            }
+        }
+        if self.position > self.bits.limit_bits() {
+            return Err(Fault::Truncated);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn integer(&mut self, ty: &Integer) -> Result<u64, Fault> {
+        let at = align_up(self.position, ty.align_bits);
+        let raw = self.bits.read(at, ty.size_bits, ty.order)?;
+        self.position = at + u64::from(ty.size_bits);
+        if ty.clock.is_some() {
+            self.cycles = extend(self.cycles, raw, mask(ty.size_bits));
+        }
+        let value = if ty.signed { sign_extend(raw, ty.size_bits) as u64 } else { raw };
+        if let Some(slot) = ty.slot {
+            store(self.slots, slot, value);
+        }
+        Ok(value)
+    }
+
+    pub fn value<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        ty: &Type,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        match ty {
+            Type::Integer(integer) => {
+                let value = self.integer(integer)?;
+                if integer.signed {
+                    visitor.signed(name, value as i64, integer);
+                } else {
+                    visitor.unsigned(name, value, integer);
+                }
+            }
+            Type::Enumeration(enumeration) => {
+                let value = self.integer(&enumeration.container)?;
+                visitor.enumeration(name, value, enumeration);
+            }
+            Type::Float(float) => {
+                let value = self.float(float)?;
+                visitor.float(name, value, float);
+            }
+            Type::Text => {
+                let at = align_up(self.position, 8);
+                let text = self.bits.text(at)?;
+                self.position = at + (text.len() as u64 + 1) * 8;
+                visitor.text(name, text);
+            }
+            Type::Struct(s) => self.structure(name, s, visitor)?,
+            Type::Array(array) => self.array(name, array, visitor)?,
+            Type::Sequence(sequence) => self.sequence(name, sequence, visitor)?,
+            Type::Variant(variant) => self.variant(name, variant, visitor)?,
+        }
+        Ok(())
+    }
+
+    pub fn float(&mut self, float: &Float) -> Result<f64, Fault> {
+        let at = align_up(self.position, float.align_bits);
+        let raw = self.bits.read(at, float.size_bits, float.order)?;
+        self.position = at + u64::from(float.size_bits);
+        Ok(match float.size_bits {
+            32 => f64::from(f32::from_bits(raw as u32)),
+            _ => f64::from_bits(raw),
+        })
+    }
+
+    #[inline(never)]
+    fn structure<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        s: &Struct,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        self.position = align_up(self.position, s.extent.align_bits);
+        visitor.begin(name, Group::Struct);
+        for field in &s.fields {
+            self.value(Name::Field(field.name()), &field.ty, visitor)?;
+        }
+        visitor.end(Group::Struct);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn array<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        array: &Array,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        let group = Group::Array { count: array.count };
+        self.elements(name, &array.element, array.count, group, visitor)
+    }
+
+    #[inline(never)]
+    fn sequence<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        sequence: &Sequence,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        let count = slot(self.slots, sequence.length.slot);
+        let group = Group::Sequence { count };
+        self.elements(name, &sequence.element, count, group, visitor)
+    }
+
+    fn elements<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        element: &Type,
+        count: u64,
+        group: Group<'_>,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        self.position = align_up(self.position, element.extent().align_bits);
+        if element.is_character() {
+            let text = self.characters(count)?;
+            visitor.text(name, text);
+            return Ok(());
+        }
+        visitor.begin(name, group);
+        for index in 0..count {
+            let before = self.position;
+            self.value(Name::Index(index), element, visitor)?;
+            if self.position == before {
+                self.budget = self.budget.checked_sub(1).ok_or(Fault::SequenceTooLong(count))?;
+            }
+        }
+        visitor.end(group);
+        Ok(())
+    }
+
+    /// An array of characters as text, up to its first NUL.
+    pub fn characters(&mut self, count: u64) -> Result<&'a [u8], Fault> {
+        let bytes = self.bits.bytes(self.position, count).ok_or(Fault::SequenceTooLong(count))?;
+        self.position += count * 8;
+        let length = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+        Ok(&bytes[..length])
+    }
+
+    #[inline(never)]
+    fn variant<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        variant: &Variant,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        let tag = variant.tag.as_ref().map_or(0, |tag| slot(self.slots, tag.slot));
+        let option = choose(&variant.choices, tag, variant.tag_signed);
+        let Some(option) = option.and_then(|index| variant.options.get(index)) else {
+            return Err(Fault::UnknownTag(tag as i64));
+        };
+        let group = Group::Variant { option: option.name() };
+        visitor.begin(name, group);
+        self.value(Name::None, &option.ty, visitor)?;
+        visitor.end(group);
+        Ok(())
+    }
+}

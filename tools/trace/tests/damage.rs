@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+//! Damaged traces: every cut and every wrong byte, one at a time.
+//!
+//! Place in the flow: holds the reader to its promise that a wrong byte costs at most the packet it
+//! is in, and that a cut costs nothing before it.
+
+use std::path::PathBuf;
+
+use testkit::{offset, Datum, Kind, Order, Spec, StreamWriter, Written};
+use trace::{Fault, Metadata, Problem, ProblemKind, Trace};
+
+mod notation;
+
+const PACKETS: usize = 4;
+
+/// A stream with a few events of fixed and of varying size in each of its packets.
+fn sample(order: Order) -> (Spec, Vec<u8>, Vec<Written>, Vec<usize>) {
+    let list = Kind::Sequence {
+        element: Box::new(Kind::u(16, order)),
+        length: testkit::Int::bytes(8, order),
+    };
+    let events = vec![
+        (1, "fixed", Kind::structure(vec![("a", Kind::u(32, order)), ("b", Kind::u(8, order))])),
+        (9, "text", Kind::structure(vec![("s", Kind::Text), ("list", list)])),
+    ];
+    let spec = Spec::lull(order, events);
+    let mut writer = StreamWriter::new(&spec, 3);
+    let mut cycles = 5_000_000_000;
+    for packet in 0..PACKETS as u64 {
+        writer.begin_packet(cycles);
+        for i in 0..4 {
+            cycles += 1000 * (i + 1);
+            if i % 2 == 0 {
+                let fields = [Datum::Unsigned(packet * 10 + i), Datum::Unsigned(7)];
+                writer.event(1, cycles, Datum::List(fields.into()));
+            } else {
+                let text = Datum::Text(format!("packet {packet}").into_bytes());
+                let list = Datum::List(vec![Datum::Unsigned(i), Datum::Unsigned(99)]);
+                writer.event(9, cycles, Datum::List(vec![text, list]));
+            }
+        }
+        cycles += 10;
+        writer.end_packet(cycles, 24);
+    }
+    let packets = writer.packets.clone();
+    let (bytes, written) = writer.finish();
+    (spec, bytes, written, packets)
+}
+
+fn read(metadata: &str, bytes: Vec<u8>) -> (Vec<Written>, Vec<Problem>) {
+    let streams = vec![(PathBuf::from("stream"), bytes)];
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the metadata is intact");
+    notation::read(&trace)
+}
+
+fn faults(problems: &[Problem]) -> Vec<Fault> {
+    let fault = |problem: &Problem| match problem.what {
+        ProblemKind::Fault(fault) => Some(fault),
+        _ => None,
+    };
+    problems.iter().filter_map(fault).collect()
+}
+
+#[test]
+fn a_cut_anywhere_keeps_every_event_before_it_and_is_reported() {
+    for order in [Order::Little, Order::Big] {
+        let (spec, bytes, written, packets) = sample(order);
+        let metadata = spec.metadata();
+        let mut most = 0;
+        for length in 1..bytes.len() {
+            let (found, problems) = read(&metadata, bytes[..length].to_vec());
+            assert_eq!(found, written[..found.len()], "cut at {length}");
+            assert!(found.len() >= most, "a longer file has more events");
+            most = found.len();
+            let is_whole = packets.contains(&length);
+            assert_eq!(problems.is_empty(), is_whole, "cut at {length}: {problems:?}");
+            let whole_packets = packets.iter().filter(|start| **start <= length).count() - 1;
+            assert!(found.len() >= whole_packets * 4, "cut at {length}");
+        }
+        assert_eq!(most, written.len(), "the last cut is in padding");
+    }
+}
+
+#[test]
+fn a_wrong_byte_anywhere_costs_at_most_its_own_packet() {
+    for order in [Order::Little, Order::Big] {
+        let (spec, bytes, written, packets) = sample(order);
+        let metadata = spec.metadata();
+        for at in 0..bytes.len() {
+            let start = *packets.iter().rev().find(|start| **start <= at).unwrap();
+            let is_elsewhere = |event: &&Written| event.packet_bytes != start as u64;
+            let want: Vec<&Written> = written.iter().filter(is_elsewhere).collect();
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= flip;
+                let (found, problems) = read(&metadata, bytes);
+                let mut kept: Vec<&Written> = found.iter().filter(is_elsewhere).collect();
+                // A wrong time moves the packet's events, not the others' order.
+                kept.sort_by_key(|event| event.packet_bytes);
+                assert_eq!(kept, want, "byte {at} ^ {flip:#x}: {problems:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_packet_size_costs_nothing_and_is_reported() {
+    let (spec, bytes, written, packets) = sample(Order::Little);
+    for at in packets {
+        for byte in 0..8 {
+            let mut bytes = bytes.clone();
+            bytes[at + offset::PACKET_SIZE + byte] ^= 0x41;
+            let (found, problems) = read(&spec.metadata(), bytes);
+            assert_eq!(found, written, "packet at {at}, byte {byte}");
+            assert_eq!(problems.len(), 1, "{problems:?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_that_reaches_past_the_content_by_one_byte_is_not_read() {
+    for order in [Order::Little, Order::Big] {
+        let event = Kind::structure(vec![("a", Kind::u(32, order))]);
+        let spec = Spec::lull(order, vec![(1, "e", event)]);
+        let mut writer = StreamWriter::new(&spec, 0);
+        writer.begin_packet(0);
+        writer.event(1, 5, Datum::List(vec![Datum::Unsigned(1)]));
+        writer.event(1, 6, Datum::List(vec![Datum::Unsigned(2)]));
+        writer.end_packet(9, 64);
+        let (mut bytes, written) = writer.finish();
+        let content_bits = (offset::EVENTS as u64 + 15) * 8;
+        let size = testkit::encoded(content_bits, 64, order);
+        bytes[offset::CONTENT_SIZE..offset::CONTENT_SIZE + 8].copy_from_slice(&size);
+        let (found, problems) = read(&spec.metadata(), bytes);
+        assert_eq!(found, written[..1]);
+        assert_eq!(faults(&problems), [Fault::Truncated]);
+    }
+}
+
+#[test]
+fn each_kind_of_damage_is_named_and_located() {
+    let (spec, bytes, _, packets) = sample(Order::Little);
+    let at = packets[1];
+    let faults_with = |offset: usize, value: &[u8]| {
+        let mut bytes = bytes.clone();
+        bytes[at + offset..at + offset + value.len()].copy_from_slice(value);
+        let (_, problems) = read(&spec.metadata(), bytes);
+        let is_there = |p: &Problem| p.offset_bytes >= packets[0] as u64 && p.packet.is_some();
+        assert!(problems.iter().all(is_there), "{problems:?}");
+        faults(&problems)
+    };
+    let magic = faults_with(offset::MAGIC, &[0; 4]);
+    assert!(matches!(magic[0], Fault::Resynchronized { .. }), "{magic:?}");
+    assert_eq!(faults_with(offset::STREAM_ID, &[9]), [Fault::UnknownStream(9)]);
+    let content = faults_with(offset::CONTENT_SIZE, &8u64.to_le_bytes());
+    assert_eq!(content[0], Fault::ContentTooSmall { content_bits: 8, header_bits: 896 });
+    let event = faults_with(offset::EVENTS, &[77]);
+    assert_eq!(event, [Fault::UnknownEvent(77)]);
+    let begin = faults_with(offset::TIMESTAMP_BEGIN, &0u64.to_le_bytes());
+    assert!(matches!(begin[0], Fault::TimeBackwards { found: 0, .. }), "{begin:?}");
+    let end = faults_with(offset::TIMESTAMP_END, &1u64.to_le_bytes());
+    assert!(end.iter().any(|f| matches!(f, Fault::PastPacketEnd { end: 1, .. })), "{end:?}");
+    let sequence = faults_with(offset::SEQUENCE, &0u64.to_le_bytes());
+    assert_eq!(sequence, [Fault::CounterBackwards { previous: 0, found: 0 }]);
+    let lost = faults_with(offset::DISCARDED, &(1u64 << 63 | 1).to_le_bytes());
+    assert!(matches!(lost[0], Fault::CounterBackwards { .. }), "{lost:?}");
+}
+
+#[test]
+fn rubbish_between_packets_is_skipped_and_reported() {
+    let (spec, bytes, written, packets) = sample(Order::Big);
+    let mut damaged = bytes[..packets[2]].to_vec();
+    damaged.extend([0xee; 64]);
+    damaged.extend(&bytes[packets[2]..]);
+    let (found, problems) = read(&spec.metadata(), damaged);
+    let moved = |event: &Written| match event.packet_bytes as usize >= packets[2] {
+        true => Written { packet_bytes: event.packet_bytes + 64, ..event.clone() },
+        false => event.clone(),
+    };
+    assert_eq!(found, written.iter().map(moved).collect::<Vec<_>>());
+    assert_eq!(faults(&problems), [Fault::Resynchronized { skipped_bytes: 64 }]);
+}
+
+#[test]
+fn a_file_of_zeros_or_of_rubbish_is_reported_and_ends() {
+    let (spec, ..) = sample(Order::Little);
+    for byte in [0, 0xff, 0xc1] {
+        let (found, problems) = read(&spec.metadata(), vec![byte; 10_000]);
+        assert_eq!((found.len(), problems.len()), (0, 1), "{problems:?}");
+    }
+}
+
+#[test]
+fn metadata_cut_or_wrong_anywhere_never_panics() {
+    let (spec, bytes, ..) = sample(Order::Little);
+    let metadata = spec.metadata().into_bytes();
+    let try_reading = |metadata: &[u8]| {
+        let streams = vec![(PathBuf::from("stream"), bytes.clone())];
+        if let Ok(trace) = Trace::from_bytes(metadata, streams) {
+            notation::read(&trace);
+        }
+    };
+    for length in 0..metadata.len() {
+        try_reading(&metadata[..length]);
+        let text = String::from_utf8_lossy(&metadata[..length]);
+        let is_whole = text.trim_end().ends_with("};")
+            && text.matches('{').count() == text.matches('}').count();
+        if !is_whole && length > 60 && Metadata::parse(&text).is_ok() {
+            let rest = String::from_utf8_lossy(&metadata[length..]);
+            let is_blank =
+                rest.trim_start_matches([';', '\n', ' ']).starts_with(['/', 'e', 'c', 's', 't']);
+            assert!(is_blank || rest.trim_matches([';', '\n', ' ']).is_empty(), "cut at {length}");
+        }
+    }
+    for at in 0..metadata.len() {
+        for flip in [0x01, 0x04, 0x80] {
+            let mut metadata = metadata.clone();
+            metadata[at] ^= flip;
+            try_reading(&metadata);
+        }
+    }
+}
+
+#[test]
+fn cut_metadata_still_reads_the_events_described_before_the_cut() {
+    let (spec, bytes, written, _) = sample(Order::Little);
+    let metadata = spec.metadata();
+    let cut = metadata.rfind("event {").unwrap() + 20;
+    let streams = vec![(PathBuf::from("stream"), bytes)];
+    let trace = Trace::from_bytes(&metadata.as_bytes()[..cut], streams).unwrap();
+    assert!(matches!(trace.problems()[0].what, ProblemKind::Metadata { .. }));
+    let (found, problems) = notation::read(&trace);
+    assert_eq!(found.len(), PACKETS, "the first event of each packet precedes an unknown one");
+    assert!(found.iter().all(|event| written.contains(event)));
+    assert_eq!(faults(&problems), [Fault::UnknownEvent(9); PACKETS]);
+}
