@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//! Compiles the ring that liblull ships, reader and writer, into this crate: the reader that
+//! the model checks is the reader that runs, and tests write with the shipped writer.
+
+use std::path::Path;
+
+const SOURCES: [&str; 6] = [
+    "core/ring/layout.c",
+    "core/ring/ring.c",
+    "core/ring/reader.c",
+    "core/clock/clock.c",
+    "port/user/clock_user.c",
+    "port/user/barrier_user.c",
+];
+const INCLUDES: [&str; 4] = ["core/include", "core", "core/ring", "port/user"];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut build = cc::Build::new();
+    build.std("gnu11").warnings(true).extra_warnings(true).opt_level(2).pic(true);
+    for include in INCLUDES {
+        build.include(root.join(include));
+        println!("cargo:rerun-if-changed={}", root.join(include).display());
+    }
+    build.files(SOURCES.map(|source| root.join(source)));
+    build.file("src/ffi.c");
+    println!("cargo:rerun-if-changed=src/ffi.c");
+    build.compile("lull_ring");
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+//! All rings of a session, on a timer: what to read next, when to flush, when to stop.
+//!
+//! Place in the flow: `lull record` ticks it while the program runs and finishes it when the
+//! program has ended. The rings wake nobody: probes stay free of system calls, and the timer
+//! looks after a few milliseconds (B 4.3.2, ReadPoll). Urgent rings are read first.
+
+use crate::clock::now_cycles;
+use crate::drain::{Drain, OpenSlots, Tools};
+use crate::metadata::{Environment, Facts};
+use crate::output::{Older, Output, Trace};
+use crate::ring::{Readiness, Ring};
+use crate::stream::{Budget, Stream};
+use crate::verdict::{Lost, Sites, Verdict};
+use crate::walk::Walker;
+use session::clock::Calibration;
+use session::Session;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TICK_MIN: Duration = Duration::from_millis(1);
+const TICK: Duration = Duration::from_millis(10);
+/// How long the end of a recording waits for threads that have a slot open.
+const FINISH_PATIENCE: Duration = Duration::from_secs(1);
+/// The same for a snapshot: the recorder goes on, and what is missing comes with the next.
+const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(100);
+const FINISH_PAUSE: Duration = Duration::from_micros(500);
+/// Different problems that a verdict lists; a hostile program must not fill it.
+const PROBLEMS_MAX: usize = 20;
+
+pub struct Options {
+    pub facts: Facts,
+    pub flush_period: Duration,
+    /// None: as much as the disk takes.
+    pub limit_bytes: Option<u64>,
+}
+
+/// What has happened so far, for a progress line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Progress {
+    pub events: u64,
+    pub bytes: u64,
+    pub lost: u64,
+}
+
+struct Channel {
+    drain: Drain,
+    stream: Stream,
+}
+
+pub struct Consumer {
+    session: Arc<Session>,
+    channels: Vec<Channel>,
+    tools: Tools,
+    output: Option<Output>,
+    path: PathBuf,
+    options: Options,
+    start_cycles: u64,
+    started: Instant,
+    flushed: Instant,
+    tick: Duration,
+    snapshots: u64,
+    problems: Vec<String>,
+}
+
+impl Consumer {
+    /// Gives every ring its first state and writes the first metadata; before any writer.
+    pub fn start(
+        session: Arc<Session>,
+        output: Output,
+        options: Options,
+    ) -> Result<Self, crate::Error> {
+        let fixed = *session.fixed();
+        if !crate::clock::start(fixed.clock_kind) {
+            return Err(crate::Error::Clock { kind: fixed.clock_kind });
+        }
+        let start_cycles = now_cycles();
+        let path = output.path().to_path_buf();
+        let mut channels = Vec::new();
+        for index in 0..session.ring_count() {
+            let mut ring = Ring::attach(&session, index).map_err(crate::Error::Ring)?;
+            ring.reset(0);
+            let stream = stream(&session, &path, index, start_cycles);
+            channels.push(Channel { drain: Drain::new(ring), stream });
+        }
+        let walker = Walker::new(Arc::clone(&session));
+        let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
+        let budget = Budget { used_bytes: 0, limit_bytes };
+        let mut tools = Tools { walker, budget, limit_reached: false, trace: None };
+        let mut kept = Some(output);
+        if fixed.mode == session::abi::MODE_DISCARD {
+            let output = kept.take().expect("just set");
+            let facts = options.facts.clone();
+            tools.trace = Some(Trace::start(output, facts, &tools.walker.events)?);
+        }
+        let now = Instant::now();
+        Ok(Self {
+            session,
+            channels,
+            tools,
+            output: kept,
+            path,
+            options,
+            start_cycles,
+            started: now,
+            flushed: now,
+            tick: TICK,
+            snapshots: 0,
+            problems: Vec::new(),
+        })
+    }
+
+    fn is_flight_recorder(&self) -> bool {
+        self.output.is_some()
+    }
+
+    /// Reads what there is. Return: when to come back.
+    pub fn tick(&mut self) -> Duration {
+        if self.is_flight_recorder() {
+            return self.tick_flight_recorder();
+        }
+        if self.tools.limit_reached {
+            return Duration::from_secs(1);
+        }
+        let mut order: Vec<(Readiness, usize)> = self
+            .channels
+            .iter()
+            .enumerate()
+            .map(|(index, channel)| (channel.drain.ring.poll(), index))
+            .collect();
+        order.sort_unstable_by(|a, b| b.cmp(a));
+        let mut busiest = 0;
+        for (_, index) in order.into_iter().filter(|(readiness, _)| *readiness > Readiness::Empty) {
+            let count = self.drain_one(index);
+            let subbufs = self.channels[index].drain.ring.subbuf_count();
+            busiest = busiest.max(count * 4 / subbufs);
+        }
+        if self.flushed.elapsed() >= self.options.flush_period {
+            self.flushed = Instant::now();
+            for channel in &mut self.channels {
+                channel.drain.flush_open(&mut self.tools, &mut channel.stream, OpenSlots::Wait);
+            }
+        }
+        if self.tools.limit_reached {
+            self.session.set_active(false);
+        }
+        if self.channels.iter().any(|channel| channel.drain.is_stuck()) {
+            return TICK_MIN;
+        }
+        // A quarter of a buffer in one tick leaves room for three more: come sooner.
+        self.tick = match busiest {
+            0 => (self.tick * 2).min(TICK),
+            1 => self.tick,
+            _ => (self.tick / 2).max(TICK_MIN),
+        };
+        self.tick
+    }
+
+    /// Reads one ring as far as it is closed. Return: how many sub-buffers that were.
+    fn drain_one(&mut self, index: usize) -> u32 {
+        let Self { channels, tools, problems, .. } = self;
+        let Channel { drain, stream } = &mut channels[index];
+        let mut count = 0;
+        while count < drain.ring.subbuf_count() {
+            count += drain.drain_full(tools, stream);
+            match drain.rescue(tools, Some(&mut *stream), true) {
+                Ok(true) => count += 1,
+                Ok(false) => break,
+                Err(problem) => {
+                    note(problems, problem);
+                    break;
+                }
+            }
+        }
+        count
+    }
+
+    fn tick_flight_recorder(&mut self) -> Duration {
+        let Self { channels, tools, problems, .. } = self;
+        for channel in channels {
+            if let Err(problem) = channel.drain.clear_way(tools) {
+                note(problems, problem);
+            }
+        }
+        TICK
+    }
+
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress { bytes: self.tools.budget.used_bytes, ..Progress::default() };
+        for Channel { drain, .. } in &self.channels {
+            progress.events += drain.tally.events;
+            progress.lost += Lost::from_words(drain.ring.lost()).total();
+            progress.lost = progress.lost.saturating_add(drain.tally.unwritten_events);
+        }
+        progress
+    }
+
+    /// Adds a sentence to what the verdict says is missing.
+    pub fn give_up(&mut self, problem: String) {
+        note(&mut self.problems, problem);
+    }
+
+    pub fn limit_reached(&self) -> bool {
+        self.tools.limit_reached
+    }
+
+    /// Makes times of what is written from now on follow a later calibration.
+    pub fn calibrate(&mut self, calibration: &Calibration) {
+        let told: Environment = calibration
+            .environment()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value.into()))
+            .collect();
+        let trace = self.tools.trace.as_mut().map(|trace| &mut trace.facts);
+        for facts in std::iter::once(&mut self.options.facts).chain(trace) {
+            facts.clock = calibration.ctf();
+            facts.environment.retain(|(name, _)| !told.iter().any(|(other, _)| other == name));
+            facts.environment.extend(told.iter().cloned());
+        }
+    }
+
+    /// Flight recorder: writes what the rings hold now as a trace of its own.
+    pub fn snapshot(&mut self) -> Result<Verdict, crate::Error> {
+        self.write_snapshot(SNAPSHOT_PATIENCE, false, |_, _| {})
+    }
+
+    fn write_snapshot(
+        &mut self,
+        patience: Duration,
+        last: bool,
+        adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
+    ) -> Result<Verdict, crate::Error> {
+        self.snapshots += 1;
+        let path = self.path.join(format!("snapshot-{}", self.snapshots));
+        let output = Output::create(&path, Older::Refuse)?;
+        let path = output.path().to_path_buf();
+        let facts = self.options.facts.clone();
+        self.tools.budget.used_bytes = 0;
+        self.tools.limit_reached = false;
+        self.tools.trace = Some(Trace::start(output, facts, &self.tools.walker.events)?);
+        for channel in &mut self.channels {
+            channel.drain.tally = Default::default();
+            channel.stream =
+                stream(&self.session, &path, channel.drain.ring.index, self.start_cycles);
+        }
+        self.drain_all(patience, last);
+        let mut verdict = self.verdict(path);
+        adjust(&mut verdict, self.tools.walker.threads.pids());
+        verdict.conclude(self.tools.limit_reached);
+        self.write_verdict(&mut verdict);
+        self.tools.trace = None;
+        Ok(verdict)
+    }
+
+    /// Stops all probes, reads everything that is left, and completes the trace. `adjust` adds
+    /// what the caller knows before the verdict is written; it is told the processes met.
+    pub fn finish(
+        &mut self,
+        adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
+    ) -> Result<Verdict, crate::Error> {
+        self.session.set_active(false);
+        if let Some(output) = self.output.take() {
+            output.release();
+            return self.write_snapshot(FINISH_PATIENCE, true, adjust);
+        }
+        self.drain_all(FINISH_PATIENCE, true);
+        let mut verdict = self.verdict(self.path.clone());
+        adjust(&mut verdict, self.tools.walker.threads.pids());
+        verdict.conclude(self.tools.limit_reached);
+        self.write_verdict(&mut verdict);
+        Ok(verdict)
+    }
+
+    fn write_verdict(&mut self, verdict: &mut Verdict) {
+        let Some(trace) = &mut self.tools.trace else { return };
+        if let Err(error) = trace.finish(&self.tools.walker.events, verdict.environment()) {
+            verdict.missing.push(format!("the trace's metadata could not be completed: {error}"));
+            verdict.state = crate::verdict::State::Incomplete;
+        }
+    }
+
+    /// Reads every ring to its end, waiting at most `patience` for threads in the middle of an
+    /// event. `last`: after that, what they have not finished is lost.
+    fn drain_all(&mut self, patience: Duration, last: bool) {
+        let until = Instant::now() + patience;
+        let mut open: Vec<usize> = (0..self.channels.len()).collect();
+        loop {
+            let patient = Instant::now() < until;
+            let Self { channels, tools, problems, .. } = self;
+            open.retain(|index| {
+                let Channel { drain, stream } = &mut channels[*index];
+                !drain_to_end(drain, stream, tools, problems, patient, last)
+            });
+            if open.is_empty() || !patient {
+                break;
+            }
+            std::thread::sleep(FINISH_PAUSE);
+        }
+        for Channel { drain, stream } in &mut self.channels {
+            drain.write_lost(&mut self.tools, stream, now_cycles());
+        }
+    }
+
+    /// What was counted so far.
+    fn verdict(&self, path: PathBuf) -> Verdict {
+        let live = self.session.live();
+        let mut verdict = Verdict::new(path);
+        for Channel { drain, stream } in &self.channels {
+            let tally = &drain.tally;
+            let name = ring_name(&self.session, drain.ring.index);
+            verdict.events += tally.events;
+            verdict.packets += tally.packets;
+            verdict.bytes += stream.bytes();
+            let is_cpu = !self.session.ring_is_plain(drain.ring.index);
+            verdict.cpus += u64::from(tally.events > 0 && is_cpu);
+            verdict.unwritten_packets += tally.unwritten_packets;
+            verdict.unwritten_events += tally.unwritten_events;
+            verdict.damaged_packets += tally.damaged_packets;
+            if let Some(damage) = &tally.last_damage {
+                verdict.notes.push(format!("damaged packet of {name}: {damage}"));
+            }
+            if let Some(error) = &tally.last_error {
+                verdict.missing.push(format!(
+                    "{} with {} of {name} not written: {error}",
+                    crate::verdict::plural(tally.unwritten_packets, "packet"),
+                    crate::verdict::plural(tally.unwritten_events, "event")
+                ));
+            }
+            verdict.add_ring(name, Lost::from_words(drain.ring.lost()));
+        }
+        verdict.processes = u64::from(live.process_count.load(Ordering::Relaxed));
+        verdict.threads = self.tools.walker.threads.thread_count();
+        verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        verdict.refused_processes = live.refused_count.load(Ordering::Relaxed);
+        verdict.sites = Sites {
+            seen: live.site_count.load(Ordering::Relaxed),
+            enabled: live.enabled_count.load(Ordering::Relaxed),
+            unpatched: live.unpatched_count.load(Ordering::Relaxed),
+            unregistered: live.unregistered_count.load(Ordering::Relaxed),
+        };
+        verdict.missing.extend(self.problems.iter().cloned());
+        if let Some(error) = self.tools.trace.as_ref().and_then(|trace| trace.last_error.as_ref()) {
+            verdict.notes.push(format!("metadata could not be updated while recording: {error}"));
+        }
+        if !self.session.directory.reachable() {
+            verdict.missing.push(format!(
+                "the session directory {} was removed while recording: programs started after \
+                 that are not in the trace",
+                self.session.path().display()
+            ));
+        }
+        verdict
+    }
+}
+
+/// Reads one ring as far as it goes. Return: whether that is to its end.
+fn drain_to_end(
+    drain: &mut Drain,
+    stream: &mut Stream,
+    tools: &mut Tools,
+    problems: &mut Vec<String>,
+    patient: bool,
+    last: bool,
+) -> bool {
+    // Bound: a flight recorder's writers may go on; more than a buffer's worth is for later.
+    for _ in 0..2 * drain.ring.subbuf_count() {
+        let count = drain.drain_full(tools, stream);
+        let rescued = match drain.rescue(tools, Some(&mut *stream), patient) {
+            Ok(rescued) => rescued,
+            Err(problem) => {
+                note(problems, problem);
+                return !patient;
+            }
+        };
+        if count == 0 && !rescued {
+            break;
+        }
+    }
+    let closed = drain.ring.stuck().is_none();
+    let open_slots = match (last, patient) {
+        (false, _) => OpenSlots::Cut,
+        (true, true) => OpenSlots::Wait,
+        (true, false) => OpenSlots::Lose,
+    };
+    let flushed = drain.flush_open(tools, stream, open_slots);
+    tools.limit_reached || (closed && flushed)
+}
+
+fn note(problems: &mut Vec<String>, problem: String) {
+    if problems.len() < PROBLEMS_MAX && !problems.contains(&problem) {
+        problems.push(problem);
+    }
+}
+
+fn stream(session: &Session, directory: &std::path::Path, index: u32, start_cycles: u64) -> Stream {
+    let plain = session.ring_is_plain(index);
+    let (name, cpu_id) = match plain {
+        false => (format!("stream-cpu{index}"), index),
+        true => (format!("stream-any{}", index - session.fixed().cpu_count), u32::MAX),
+    };
+    Stream::new(directory.join(name), session.fixed().uuid, cpu_id, start_cycles)
+}
+
+fn ring_name(session: &Session, index: u32) -> String {
+    match session.ring_is_plain(index) {
+        false => format!("CPU {index}"),
+        true => format!("shared ring {}", index - session.fixed().cpu_count),
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+//! From one ring to one stream: full sub-buffers as they are, the open one part by part, and
+//! what dead writers left behind after repair.
+//!
+//! Place in the flow: `consumer` calls it from its timer; the walk, the repair and the stream
+//! are its tools. A sub-buffer is never closed for the reader's sake: the part of the open one
+//! that is new is written as a packet of its own, and what follows it later as another.
+//! Paper: B 4.3.2 (algorithms 5-7); docs/adr/0003 (dead writers).
+
+use crate::clock::now_cycles;
+use crate::output::Trace;
+use crate::repair::{find_holes, repair, Holes};
+use crate::ring::{barrier_heavy, Readiness, Ring, Subbuf};
+use crate::stream::{prelude, Budget, Packet, Refusal, Stream};
+use crate::view::View;
+use crate::walk::{closer, starts_with_thread_record, Stop, Thread, Walk, Walker};
+use session::abi::*;
+use std::time::{Duration, Instant};
+
+/// How long a living writer may leave a slot open in a closed sub-buffer, while there is room.
+const WRITER_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a writer may take to close one sub-buffer and open the next.
+const SWITCH_PATIENCE: Duration = Duration::from_millis(1);
+/// Time stamps may lie this far beyond the reader's clock, should CPUs' clocks differ.
+const HORIZON_CYCLES: u64 = 1 << 32;
+
+/// What happened to the events of a ring, counted for the verdict.
+#[derive(Debug, Default, Clone)]
+pub struct Tally {
+    pub events: u64,
+    pub packets: u64,
+    /// Packets and their events that did not reach the disk.
+    pub unwritten_packets: u64,
+    pub unwritten_events: u64,
+    /// Packets that were cut short because their bytes made no sense.
+    pub damaged_packets: u64,
+    pub last_damage: Option<String>,
+    pub last_error: Option<String>,
+}
+
+/// What a drain writes with: shared by all rings of one consumer.
+pub struct Tools {
+    pub walker: Walker,
+    pub budget: Budget,
+    /// The budget is used up: recording is over.
+    pub limit_reached: bool,
+    /// None: a flight recorder between snapshots.
+    pub trace: Option<Trace>,
+}
+
+/// The part of the oldest sub-buffer that is on disk already.
+#[derive(Clone, Copy)]
+struct Flushed {
+    position: u64,
+    until: usize,
+}
+
+/// A run of slots that is to become a packet.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    view: View<'a>,
+    from: usize,
+    limit: usize,
+    /// What the ring's own header says, where the writer that closed the sub-buffer wrote it.
+    closed: Option<PacketHeader>,
+    /// When the sub-buffer was opened, where that is known.
+    opened_cycles: Option<u64>,
+}
+
+/// A piece that was walked from end to end.
+struct Walked<'a> {
+    view: View<'a>,
+    begin_cycles: u64,
+    thread_before: Option<Thread>,
+    state: Walk,
+    /// Slots whose writers never finished.
+    lost_count: u64,
+}
+
+/// What becomes of slots in the open sub-buffer that living threads have not committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenSlots {
+    /// All is left for later.
+    Wait,
+    /// What is before the first of them is written; the rest is not in this snapshot.
+    Cut,
+    /// They are lost: recording is over.
+    Lose,
+}
+
+pub struct Drain {
+    pub ring: Ring,
+    pub tally: Tally,
+    flushed: Option<Flushed>,
+    thread: Option<Thread>,
+    stuck_since: Option<(u64, Instant)>,
+    /// Who closed the sub-buffer before the oldest one, and so opened this, if it is known.
+    closer: Option<u32>,
+}
+
+impl Drain {
+    pub fn new(ring: Ring) -> Self {
+        Self {
+            ring,
+            tally: Tally::default(),
+            flushed: None,
+            thread: None,
+            stuck_since: None,
+            closer: None,
+        }
+    }
+
+    /// Writes all full sub-buffers, at most as many as the ring has. Return: how many.
+    pub fn drain_full(&mut self, tools: &mut Tools, stream: &mut Stream) -> u32 {
+        let mut count = 0;
+        while count < self.ring.subbuf_count() && !tools.limit_reached {
+            let Some(subbuf) = self.ring.get() else { break };
+            let piece = self.closed_piece(&subbuf);
+            self.emit(tools, stream, &piece);
+            self.closer = closer(piece.view, piece.limit);
+            self.ring.put(&subbuf);
+            count += 1;
+        }
+        count
+    }
+
+    /// Writes what is new in the open sub-buffer. Return: false when it was left for later.
+    pub fn flush_open(
+        &mut self,
+        tools: &mut Tools,
+        stream: &mut Stream,
+        open_slots: OpenSlots,
+    ) -> bool {
+        if tools.limit_reached {
+            return true;
+        }
+        let Some(subbuf) = self.ring.peek() else { return self.ring.pending_bytes() == 0 };
+        let mut piece = self.open_piece(&subbuf);
+        if piece.limit <= piece.from {
+            return true;
+        }
+        if subbuf.complete() && !self.ring.is_flight_recorder() {
+            self.emit(tools, stream, &piece);
+        } else {
+            let mut holes = Holes::default();
+            if !subbuf.complete() {
+                holes = self.holes_of(tools, &piece);
+                match open_slots {
+                    OpenSlots::Wait if holes.holes.is_empty() || !self.all_dead(&holes) => {
+                        return false
+                    }
+                    OpenSlots::Cut => {
+                        piece.limit = holes.holes.first().map_or(piece.limit, |hole| hole.at);
+                    }
+                    OpenSlots::Wait | OpenSlots::Lose => {}
+                }
+            }
+            let copy = copy_with(&piece, &holes);
+            if self.ring.is_flight_recorder() && !self.ring.unchanged(&subbuf) {
+                return false;
+            }
+            self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
+        }
+        if !self.ring.is_flight_recorder() {
+            self.flushed = Some(Flushed { position: subbuf.position(), until: piece.limit });
+        }
+        true
+    }
+
+    /// Slots of a piece that are not committed.
+    fn holes_of(&self, tools: &mut Tools, piece: &Piece) -> Holes {
+        let plain = self.ring.is_plain();
+        find_holes(&mut tools.walker, piece.view, piece.limit, plain).since(piece.from)
+    }
+
+    fn all_dead(&self, holes: &Holes) -> bool {
+        holes.all_dead(self.ring.session_path())
+    }
+
+    /// Flight recorder: takes the oldest sub-buffer out of the writers' way if they are about
+    /// to overwrite it and a dead writer has left it open. Its content would be gone anyway.
+    pub fn clear_way(&mut self, tools: &mut Tools) -> Result<(), String> {
+        if self.ring.next_open_meets_oldest() && self.ring.stuck_incomplete() {
+            self.rescue(tools, None, true)?;
+        } else {
+            self.stuck_since = None;
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest sub-buffer if it is closed and its writers will not finish it.
+    /// `patient`: give living writers time. Return: whether one was taken.
+    pub fn rescue(
+        &mut self,
+        tools: &mut Tools,
+        stream: Option<&mut Stream>,
+        patient: bool,
+    ) -> Result<bool, String> {
+        let Some(stuck) = self.ring.stuck() else {
+            self.stuck_since = None;
+            return Ok(false);
+        };
+        let known = self.stuck_since.filter(|(position, _)| *position == stuck.position());
+        let (_, since) =
+            *self.stuck_since.insert(known.unwrap_or((stuck.position(), Instant::now())));
+        let (view, size) = (stuck.view(), stuck.content_bytes());
+        let holes = find_holes(&mut tools.walker, view, size, self.ring.is_plain());
+        let missing = (size as u64).saturating_sub(stuck.committed_bytes());
+        let debtors = holes.debtors(missing, self.closer);
+        let session = self.ring.session_path();
+        let nobody_left = debtors
+            .as_ref()
+            .is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(session)));
+        if patient && !nobody_left {
+            // Nobody known to be alive has a slot open: only words around the slots are missing,
+            // which the packet does without.
+            let in_time = since.elapsed() < WRITER_PATIENCE && self.ring.poll() < Readiness::Urgent;
+            if since.elapsed() < SWITCH_PATIENCE || (in_time && !self.all_dead(&holes)) {
+                return Ok(false);
+            }
+        }
+        let taken = match self.ring.take(debtors) {
+            Ok(Some(taken)) => taken,
+            // The end of the recording: nobody needs the sub-buffer any more, so it is read
+            // where it is when there is none to put in its place.
+            Ok(None) | Err(_) if !patient => stuck,
+            Ok(None) => return Ok(false),
+            Err(problem) => return Err(problem),
+        };
+        self.stuck_since = None;
+        self.closer = holes.closer;
+        if let Some(stream) = stream {
+            let piece = self.closed_piece(&taken);
+            let holes = self.holes_of(tools, &piece);
+            let copy = copy_with(&piece, &holes);
+            self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
+        }
+        self.ring.put(&taken);
+        Ok(true)
+    }
+
+    /// Whether the oldest sub-buffer waits for writers.
+    pub fn is_stuck(&self) -> bool {
+        self.stuck_since.is_some()
+    }
+
+    /// What is not on disk yet of a sub-buffer that is closed.
+    fn closed_piece<'a>(&self, subbuf: &'a Subbuf) -> Piece<'a> {
+        let size = subbuf.content_bytes();
+        let header = read_header(subbuf.view());
+        let lap_seq = subbuf.position() >> self.ring.subbuf_size_bytes().trailing_zeros();
+        let closed = header.filter(|header| header.packet_seq_num == lap_seq);
+        Piece {
+            view: subbuf.view(),
+            from: self.flushed_until(subbuf.position()),
+            limit: closed.and_then(|header| content_limit(&header, size)).unwrap_or(size),
+            closed,
+            opened_cycles: header.map(|header| header.timestamp_begin_cycles),
+        }
+    }
+
+    /// What is not on disk yet of the sub-buffer that is open.
+    fn open_piece<'a>(&self, subbuf: &'a Subbuf) -> Piece<'a> {
+        let header = read_header(subbuf.view());
+        Piece {
+            view: subbuf.view(),
+            from: self.flushed_until(subbuf.position()),
+            limit: subbuf.content_bytes(),
+            closed: None,
+            opened_cycles: header.map(|header| header.timestamp_begin_cycles),
+        }
+    }
+
+    /// Says in the stream what was lost after its last packet.
+    pub fn write_lost(&mut self, tools: &mut Tools, stream: &mut Stream, now_cycles: u64) {
+        let lost = self.ring.lost();
+        if lost == stream.lost || tools.limit_reached {
+            return;
+        }
+        let end_cycles = now_cycles.max(stream.end_cycles);
+        // SAFETY: no byte is ever read of an empty view.
+        let view = unsafe { View::new(std::ptr::dangling::<u32>().cast(), 0) };
+        let begin_cycles = stream.end_cycles;
+        let packet =
+            Packet { begin_cycles, end_cycles, lost, prelude: None, view, from: 0, until: 0 };
+        self.write(tools, stream, &packet, 0);
+    }
+
+    fn flushed_until(&self, position: u64) -> usize {
+        let flushed = self.flushed.filter(|flushed| flushed.position == position);
+        flushed.map_or(PACKET_HEADER_BYTES, |flushed| flushed.until)
+    }
+
+    /// Walks a piece, repairs it if need be, and writes it.
+    fn emit(&mut self, tools: &mut Tools, stream: &mut Stream, piece: &Piece) {
+        let horizon = now_cycles().saturating_add(HORIZON_CYCLES);
+        let opened = piece.opened_cycles.filter(|_| piece.from == PACKET_HEADER_BYTES);
+        let opened = opened.filter(|opened| (stream.end_cycles..=horizon).contains(opened));
+        let begin_cycles = opened.unwrap_or(stream.end_cycles);
+        let thread_before = self.thread;
+        let mut state = Walk::new(piece.from, begin_cycles, thread_before);
+        let stop = tools.walker.walk(piece.view, piece.limit, &mut state, horizon);
+        if matches!(stop, Stop::Limit | Stop::End { .. }) {
+            let view = piece.view;
+            let walked = Walked { view, begin_cycles, thread_before, state, lost_count: 0 };
+            self.finish(tools, stream, piece, &walked);
+            return;
+        }
+        let mut copy = piece.view.copy(piece.limit);
+        let plain = self.ring.is_plain();
+        let repaired =
+            repair(&mut tools.walker, &mut copy, piece.limit, &mut state, horizon, plain);
+        if let Some(reason) = repaired.damage {
+            self.tally.damaged_packets += 1;
+            self.tally.last_damage = Some(format!("{reason}, at byte {}", state.at));
+        }
+        let (view, lost_count) = (copy.view(), repaired.lost_count);
+        if lost_count > 0 {
+            self.ring.count_in_flight(lost_count);
+        }
+        let walked = Walked { view, begin_cycles, thread_before, state, lost_count };
+        self.finish(tools, stream, piece, &walked);
+    }
+
+    fn finish(&mut self, tools: &mut Tools, stream: &mut Stream, piece: &Piece, walked: &Walked) {
+        let state = &walked.state;
+        self.thread = state.thread;
+        let lost = self.lost_at(stream, piece, walked.lost_count);
+        let has_slots = state.content_until > piece.from;
+        if !has_slots && lost == stream.lost {
+            return;
+        }
+        let closed = piece.closed.map(|header| header.timestamp_end_cycles);
+        let end_cycles = closed
+            .filter(|closed| (state.cycles..=now_cycles()).contains(closed))
+            .unwrap_or(state.cycles);
+        let in_run = has_slots
+            && !self.ring.is_plain()
+            && !starts_with_thread_record(walked.view, piece.from);
+        let packet = Packet {
+            begin_cycles: walked.begin_cycles,
+            end_cycles,
+            lost,
+            prelude: walked
+                .thread_before
+                .filter(|_| in_run)
+                .map(|thread| prelude(&thread, walked.begin_cycles)),
+            view: walked.view,
+            from: piece.from,
+            until: state.content_until,
+        };
+        self.write(tools, stream, &packet, state.events);
+    }
+
+    /// What was lost until the end of a piece: what its closer wrote down, as far as that can
+    /// be true, else what is known now.
+    fn lost_at(&self, stream: &Stream, piece: &Piece, lost_count: u64) -> [u64; LOST_CAUSES] {
+        let now = self.ring.lost();
+        let Some(closed) = piece.closed else { return now };
+        std::array::from_fn(|cause| match cause {
+            LOST_IN_FLIGHT if lost_count > 0 => now[cause],
+            _ => closed.lost[cause].min(now[cause]).max(stream.lost[cause]),
+        })
+    }
+
+    fn write(&mut self, tools: &mut Tools, stream: &mut Stream, packet: &Packet, events: u64) {
+        if let Some(trace) = &mut tools.trace {
+            trace.describe(&tools.walker.events);
+        }
+        match stream.write(packet, &mut tools.budget) {
+            Ok(()) => {
+                self.tally.events += events;
+                self.tally.packets += 1;
+            }
+            Err(Refusal::Limit) => {
+                tools.limit_reached = true;
+                self.tally.unwritten_events += events;
+                self.tally.unwritten_packets += 1;
+            }
+            Err(Refusal::Io(error)) => {
+                self.tally.last_error = Some(error.to_string());
+                self.tally.unwritten_events += events;
+                self.tally.unwritten_packets += 1;
+            }
+        }
+    }
+}
+
+/// A private copy of a piece, with the holes that were found before the barrier.
+fn copy_with(piece: &Piece, holes: &Holes) -> crate::view::Copy {
+    barrier_heavy();
+    let mut copy = piece.view.copy(piece.limit);
+    holes.restore(&mut copy);
+    copy
+}
+
+/// The header that writers left in the sub-buffer, if it is one.
+fn read_header(view: View) -> Option<PacketHeader> {
+    let mut words = [0u32; PACKET_HEADER_BYTES / 4];
+    for (index, word) in words.iter_mut().enumerate() {
+        *word = view.word(index * 4)?;
+    }
+    let long = |at: usize| u64::from(words[at / 4]) | u64::from(words[at / 4 + 1]) << 32;
+    (words[0] == PACKET_MAGIC).then(|| PacketHeader {
+        magic: words[0],
+        timestamp_begin_cycles: long(24),
+        timestamp_end_cycles: long(32),
+        content_size_bits: long(40),
+        packet_size_bits: long(48),
+        packet_seq_num: long(56),
+        lost: std::array::from_fn(|cause| long(72 + 8 * cause)),
+        ..PacketHeader::default()
+    })
+}
+
+/// Where slots end according to the header, if that is possible.
+fn content_limit(header: &PacketHeader, subbuf_bytes: usize) -> Option<usize> {
+    let bytes = usize::try_from(header.content_size_bits / 8).ok()?;
+    let fits = (PACKET_HEADER_BYTES..=subbuf_bytes).contains(&bytes);
+    (fits && bytes % SLOT_ALIGN == 0).then_some(bytes)
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//! What the consumer knows of each event: its description, and from it where its slot ends.
+//!
+//! Place in the flow: `walk` asks for lengths; `metadata` writes the descriptions down. Events
+//! are learned from the session's table when they are first met in a ring, which is after a
+//! process published them there.
+
+use crate::view::View;
+use session::abi::{EVENT_FIRST, THREAD_NAME_BYTES};
+use session::description::{Description, FieldKind};
+use session::Session;
+
+/// A payload that `fixed` has no size for.
+const NOT_FIXED: u32 = u32::MAX;
+
+/// One step of measuring a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Skip(usize),
+    Text,
+    /// u32 count of elements of this size.
+    Sequence(usize),
+}
+
+/// An event of the trace.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub id: u32,
+    pub description: Description,
+    steps: Vec<Step>,
+    /// Counted for people: everything but Lull's own bookkeeping.
+    pub counts: bool,
+}
+
+/// All events met so far, by identifier.
+#[derive(Debug, Default)]
+pub struct Events {
+    known: Vec<Option<Event>>,
+    /// By identifier, the payload's size where it is the same for each occurrence.
+    fixed: Vec<u32>,
+    /// Grows when an event is added: the metadata is out of date.
+    pub generation: u64,
+}
+
+/// Why an event cannot be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmeasured {
+    /// Not known yet: ask the session's table.
+    Unknown,
+    /// It does not end before the limit.
+    TooLong,
+}
+
+fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
+    match kind {
+        FieldKind::Unsigned { bits, .. }
+        | FieldKind::Signed { bits }
+        | FieldKind::Float { bits } => Some(usize::from(*bits) / 8),
+        FieldKind::Bool => Some(1),
+        FieldKind::Pointer => Some(8),
+        FieldKind::Name => Some(THREAD_NAME_BYTES),
+        FieldKind::Enumeration(_) => Some(4),
+        FieldKind::Text | FieldKind::Bytes | FieldKind::Sequence { .. } => None,
+    }
+}
+
+impl Event {
+    fn new(id: u32, description: Description) -> Self {
+        let mut steps: Vec<Step> = Vec::new();
+        for field in &description.fields {
+            let step = match (&field.kind, fixed_bytes(&field.kind)) {
+                (_, Some(bytes)) => Step::Skip(bytes),
+                (FieldKind::Text, _) => Step::Text,
+                (FieldKind::Sequence { bits, .. }, _) => Step::Sequence(usize::from(*bits) / 8),
+                _ => Step::Sequence(1),
+            };
+            match (steps.last_mut(), step) {
+                (Some(Step::Skip(before)), Step::Skip(bytes)) => *before += bytes,
+                _ => steps.push(step),
+            }
+        }
+        Self { id, description, steps, counts: id >= EVENT_FIRST }
+    }
+
+    fn fixed_bytes(&self) -> Option<u32> {
+        match self.steps[..] {
+            [] => Some(0),
+            [Step::Skip(bytes)] => u32::try_from(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// Where the payload that begins at `at` ends; None when that is beyond `limit`.
+    fn payload_until(&self, view: View, at: usize, limit: usize) -> Option<usize> {
+        let mut at = at;
+        for step in &self.steps {
+            let bytes = match *step {
+                Step::Skip(bytes) => bytes,
+                Step::Text => view.text_bytes(at, limit)? + 1,
+                Step::Sequence(element) => {
+                    let count = u32::from_ne_bytes(view.bytes(at)?) as usize;
+                    count.checked_mul(element)?.checked_add(4)?
+                }
+            };
+            at = at.checked_add(bytes).filter(|at| *at <= limit)?;
+        }
+        Some(at)
+    }
+}
+
+impl Events {
+    /// Adds what a session says of an event. Return: false when it says nothing usable.
+    pub fn learn(&mut self, session: &Session, id: u32) -> bool {
+        let Some(text) = session.event_description(id) else { return false };
+        let Ok(description) = Description::parse(&text) else { return false };
+        self.add(id, description);
+        true
+    }
+
+    /// Adds every event in the session's table, met or not.
+    pub fn learn_all(&mut self, session: &Session) {
+        for id in 1..session.event_capacity() {
+            if self.get(id).is_none() {
+                let known = self.learn(session, id);
+                if !known && id >= EVENT_FIRST {
+                    break;
+                }
+            }
+        }
+    }
+
+    pub fn add(&mut self, id: u32, description: Description) {
+        let index = id as usize;
+        if self.known.len() <= index {
+            self.known.resize_with(index + 1, || None);
+            self.fixed.resize(index + 1, NOT_FIXED);
+        }
+        let event = Event::new(id, description);
+        self.fixed[index] = event.fixed_bytes().unwrap_or(NOT_FIXED);
+        self.known[index] = Some(event);
+        self.generation += 1;
+    }
+
+    pub fn get(&self, id: u32) -> Option<&Event> {
+        self.known.get(id as usize)?.as_ref()
+    }
+
+    /// In order of identifiers.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.known.iter().flatten()
+    }
+
+    /// Where the payload of event `id` at `at` ends, unpadded.
+    #[inline]
+    pub fn payload_until(
+        &self,
+        view: View,
+        id: u32,
+        at: usize,
+        limit: usize,
+    ) -> Result<usize, Unmeasured> {
+        match self.fixed.get(id as usize) {
+            Some(&bytes) if bytes != NOT_FIXED => {
+                let until = at + bytes as usize;
+                if until <= limit {
+                    Ok(until)
+                } else {
+                    Err(Unmeasured::TooLong)
+                }
+            }
+            _ => {
+                let event = self.get(id).ok_or(Unmeasured::Unknown)?;
+                event.payload_until(view, at, limit).ok_or(Unmeasured::TooLong)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(text: &str) -> Events {
+        let mut events = Events::default();
+        events.add(9, Description::parse(text.as_bytes()).unwrap());
+        events
+    }
+
+    fn until(events: &Events, bytes: &[u8], limit: usize) -> Result<usize, Unmeasured> {
+        let words: Vec<u32> = bytes
+            .chunks(4)
+            .map(|chunk| {
+                let mut word = [0; 4];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u32::from_ne_bytes(word)
+            })
+            .collect();
+        // SAFETY: the words outlive the view and cover its length.
+        let view = unsafe { View::new(words.as_ptr().cast(), bytes.len()) };
+        events.payload_until(view, 9, 0, limit)
+    }
+
+    #[test]
+    fn fixed_fields_add_up_without_padding_between_them() {
+        let text = "a:b\n6\nf:1\nu8 a\nf64 b\nbool c\nptr d\nenum e A=1\nname f\n";
+        assert_eq!(until(&events(text), &[0; 64], 64), Ok(1 + 8 + 1 + 8 + 4 + 16));
+    }
+
+    #[test]
+    fn texts_and_sequences_are_measured_where_they_lie() {
+        let events = events("a:b\n6\nf:1\nu8 a\nstr b\nau16 c\nbytes d\nu32 e\n");
+        let mut bytes = vec![7, b'h', b'i', 0];
+        bytes.extend(2u32.to_ne_bytes());
+        bytes.extend([1, 0, 2, 0]);
+        bytes.extend(1u32.to_ne_bytes());
+        bytes.push(9);
+        bytes.extend(5u32.to_ne_bytes());
+        assert_eq!(until(&events, &bytes, bytes.len()), Ok(bytes.len()));
+        for limit in 0..bytes.len() {
+            assert_eq!(until(&events, &bytes, limit), Err(Unmeasured::TooLong), "{limit}");
+        }
+    }
+
+    #[test]
+    fn count_that_overflows_is_too_long() {
+        let events = events("a:b\n6\nf:1\nau64 c\n");
+        assert_eq!(until(&events, &[0xff; 16], 16), Err(Unmeasured::TooLong));
+    }
+
+    #[test]
+    fn event_nobody_described_is_unknown() {
+        let events = events("a:b\n6\nf:1\n");
+        let words = [0u32];
+        // SAFETY: the array outlives the view.
+        let view = unsafe { View::new(words.as_ptr().cast(), 4) };
+        assert_eq!(events.payload_until(view, 8, 0, 4), Err(Unmeasured::Unknown));
+        assert_eq!(events.payload_until(view, 5000, 0, 4), Err(Unmeasured::Unknown));
+    }
+}

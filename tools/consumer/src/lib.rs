@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//! The consumer: moves packets from a session's rings to a trace directory.
+//!
+//! Place in the flow: liblull writes rings -> **consumer** -> CTF 1.8 files -> `trace` reads.
+//! `ring` is `core/ring/reader.c` with Rust's guarantees; `walk` checks every slot; `repair`
+//! mends what dead writers left; `stream`, `metadata` and `output` write; `drain` ties one ring
+//! to one stream, `consumer` ticks them all; `verdict` says what is missing.
+//! Rings are hostile input: nothing read from one is believed unchecked.
+//! Paper: B 4.3.2 (reading), 4.4 (barriers), 4.5 (sub-buffer exchange).
+
+pub mod clock;
+pub mod consumer;
+pub mod drain;
+pub mod events;
+#[doc(hidden)]
+pub mod ffi;
+pub mod metadata;
+pub mod output;
+pub mod process;
+pub mod repair;
+pub mod ring;
+pub mod stream;
+pub mod verdict;
+pub mod view;
+pub mod walk;
+
+pub use consumer::{Consumer, Options, Progress};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Output(#[from] output::Error),
+    #[error("a ring cannot be made: {0}")]
+    Ring(String),
+    #[error("this process cannot read the session's clock (kind {kind})")]
+    Clock { kind: u32 },
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+//! The trace's metadata: CTF 1.8 TSDL text that describes every byte of the stream files.
+//!
+//! Place in the flow: `output` writes it when recording starts, when new events appear and when
+//! recording ends. `trace` and other CTF readers read it. docs/formats/trace.md explains it.
+
+use crate::events::{Event, Events};
+use session::clock::CtfClock;
+use session::description::{Field, FieldKind};
+use session::machine::uuid_text;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// A value of the trace's environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Integer(i64),
+    Text(String),
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Text(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(value.to_string())
+    }
+}
+
+pub type Environment = Vec<(String, Value)>;
+
+/// Everything the metadata says beside the events.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub uuid: [u8; 16],
+    pub clock: CtfClock,
+    /// Readers relate traces whose clocks have one UUID: this boot's.
+    pub clock_uuid: Option<String>,
+    pub environment: Environment,
+}
+
+const HEAD: &str = r#"/* CTF 1.8 */
+
+typealias integer { size = 8; align = 8; signed = false; } := u8;
+typealias integer { size = 16; align = 8; signed = false; } := u16;
+typealias integer { size = 32; align = 8; signed = false; } := u32;
+typealias integer { size = 64; align = 8; signed = false; } := u64;
+typealias integer { size = 8; align = 8; signed = true; } := i8;
+typealias integer { size = 16; align = 8; signed = true; } := i16;
+typealias integer { size = 32; align = 8; signed = true; } := i32;
+typealias integer { size = 64; align = 8; signed = true; } := i64;
+typealias integer { size = 8; align = 8; signed = false; base = 16; } := x8;
+typealias integer { size = 16; align = 8; signed = false; base = 16; } := x16;
+typealias integer { size = 32; align = 8; signed = false; base = 16; } := x32;
+typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;
+typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := character;
+typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := f32;
+typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;
+typealias string { encoding = UTF8; } := text;
+"#;
+
+const STREAM: &str = r"
+typealias integer {
+	size = 24; align = 8; signed = false; map = clock.monotonic.value;
+} := cycles24;
+typealias integer {
+	size = 64; align = 8; signed = false; map = clock.monotonic.value;
+} := cycles64;
+
+stream {
+	id = 0;
+	packet.context := struct {
+		cycles64 timestamp_begin;
+		cycles64 timestamp_end;
+		u64 content_size;
+		u64 packet_size;
+		u64 packet_seq_num;
+		u64 events_discarded;
+		u64 lost_full;
+		u64 lost_overflow;
+		u64 lost_too_big;
+		u64 lost_in_flight;
+		u32 cpu_id;
+		u32 flags;
+	};
+	event.header := struct {
+		enum : u8 { compact = 1 ... 252, extended = 253 } id;
+		variant <id> {
+			struct {
+				cycles24 timestamp;
+			} compact;
+			struct {
+				integer { size = 32; align = 32; signed = false; } id;
+				cycles64 timestamp;
+			} extended;
+		} v;
+	} align(32);
+};
+";
+
+/// The whole text.
+pub fn metadata(facts: &Facts, events: &Events) -> String {
+    let mut text = String::from(HEAD);
+    trace(&mut text, facts);
+    environment(&mut text, &facts.environment);
+    clock(&mut text, facts);
+    text.push_str(STREAM);
+    let mut names = HashSet::new();
+    for item in events.iter() {
+        event(&mut text, item, &mut names);
+    }
+    text
+}
+
+fn trace(text: &mut String, facts: &Facts) {
+    let order = if cfg!(target_endian = "big") { "be" } else { "le" };
+    let uuid = uuid_text(&facts.uuid);
+    let _ = write!(
+        text,
+        "
+trace {{
+	major = 1;
+	minor = 8;
+	uuid = \"{uuid}\";
+	byte_order = {order};
+	packet.header := struct {{
+		u32 magic;
+		u8 uuid[16];
+		u32 stream_id;
+	}};
+}};
+"
+    );
+}
+
+fn environment(text: &mut String, environment: &Environment) {
+    text.push_str("\nenv {\n");
+    for (name, value) in environment {
+        let name = identifier(name);
+        let _ = match value {
+            Value::Integer(value) => writeln!(text, "\t{name} = {value};"),
+            Value::Text(value) => writeln!(text, "\t{name} = \"{}\";", escape(value)),
+        };
+    }
+    text.push_str("};\n");
+}
+
+fn clock(text: &mut String, facts: &Facts) {
+    text.push_str("\nclock {\n\tname = \"monotonic\";\n");
+    if let Some(uuid) = &facts.clock_uuid {
+        let _ = writeln!(text, "\tuuid = \"{}\";", escape(uuid));
+    }
+    let CtfClock { frequency_hz, precision_cycles, offset_s, offset_cycles } = facts.clock;
+    let _ = write!(
+        text,
+        "\tdescription = \"Trace clock, with its offset to UTC\";
+	freq = {frequency_hz};
+	precision = {precision_cycles};
+	offset_s = {offset_s};
+	offset = {offset_cycles};
+	absolute = true;
+}};
+"
+    );
+}
+
+fn event(text: &mut String, event: &Event, names: &mut HashSet<String>) {
+    let description = &event.description;
+    let mut name = escape(&description.name);
+    if !names.insert(name.clone()) {
+        // Two programs disagree on an event's fields: readers tell the two apart by source.
+        name = format!("{name}#{}", event.id);
+        names.insert(name.clone());
+    }
+    let _ = write!(
+        text,
+        "\nevent {{\n\tid = {};\n\tname = \"{name}\";\n\tstream_id = 0;\n\tloglevel = {};\n",
+        event.id,
+        loglevel(description.level)
+    );
+    if !description.source.is_empty() {
+        let _ = writeln!(text, "\tmodel.emf.uri = \"{}\";", escape(&description.source));
+    }
+    text.push_str("\tfields := struct {\n");
+    let mut members = HashSet::new();
+    for item in &description.fields {
+        field(text, item, &mut members);
+    }
+    text.push_str("\t};\n};\n");
+}
+
+/// Readers of CTF know the log levels of LTTng, where debugging has levels 7 to 14.
+fn loglevel(level: u8) -> u8 {
+    if level >= 7 {
+        14
+    } else {
+        level
+    }
+}
+
+fn field(text: &mut String, field: &Field, members: &mut HashSet<String>) {
+    let name = member(&field.name, members);
+    let _ = match &field.kind {
+        FieldKind::Bool => writeln!(text, "\t\tu8 {name};"),
+        FieldKind::Pointer => writeln!(text, "\t\tx64 {name};"),
+        FieldKind::Text => writeln!(text, "\t\ttext {name};"),
+        FieldKind::Name => writeln!(text, "\t\tcharacter {name}[16];"),
+        FieldKind::Bytes => sequence(text, &field.name, &name, "x8", members),
+        FieldKind::Sequence { bits, signed } => {
+            let element = format!("{}{bits}", if *signed { 'i' } else { 'u' });
+            sequence(text, &field.name, &name, &element, members)
+        }
+        FieldKind::Enumeration(values) => enumeration(text, &name, values),
+        kind => writeln!(text, "\t\t{} {name};", kind.name()),
+    };
+}
+
+fn sequence(
+    text: &mut String,
+    field: &str,
+    name: &str,
+    element: &str,
+    members: &mut HashSet<String>,
+) -> std::fmt::Result {
+    let length = member(&format!("_{field}_length"), members);
+    writeln!(text, "\t\tu32 {length};")?;
+    writeln!(text, "\t\t{element} {name}[{length}];")
+}
+
+fn enumeration(text: &mut String, name: &str, values: &[(String, i32)]) -> std::fmt::Result {
+    write!(text, "\t\tenum : i32 {{")?;
+    for (index, (label, value)) in values.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(text, "{comma} \"{}\" = {value}", escape(label))?;
+    }
+    writeln!(text, " }} {name};")
+}
+
+/// A field's name in TSDL: CTF's readers take one leading underscore off, so that a name may
+/// be a keyword.
+fn member(name: &str, members: &mut HashSet<String>) -> String {
+    let mut member = format!("_{}", identifier(name));
+    while !members.insert(member.clone()) {
+        member.push('_');
+    }
+    member
+}
+
+/// Letters, digits and underscores only; a description may hold anything.
+fn identifier(name: &str) -> String {
+    let valid = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    name.chars().map(valid).collect()
+}
+
+/// The inside of a TSDL string.
+fn escape(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            c if c.is_control() => text.push('?'),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use session::description::Description;
+
+    fn facts() -> Facts {
+        Facts {
+            uuid: [0xab; 16],
+            clock: CtfClock {
+                frequency_hz: 3_000_000_000,
+                precision_cycles: 30,
+                offset_s: 1_700_000_000,
+                offset_cycles: 5,
+            },
+            clock_uuid: None,
+            environment: vec![
+                ("tracer_name".into(), "lull".into()),
+                ("command".into(), "sh -c \"a\\b\"\n".into()),
+                ("lull_events".into(), Value::Integer(-4)),
+            ],
+        }
+    }
+
+    fn text_of(description: &str) -> String {
+        let mut events = Events::default();
+        events.add(9, Description::parse(description.as_bytes()).unwrap());
+        metadata(&facts(), &events)
+    }
+
+    #[test]
+    fn environment_and_clock_are_written_with_their_quotes_escaped() {
+        let text = text_of("a:b\n6\nf:1\n");
+        assert!(text.contains("command = \"sh -c \\\"a\\\\b\\\"\\n\";"), "{text}");
+        assert!(text.contains("lull_events = -4;"));
+        assert!(text.contains("freq = 3000000000;"));
+    }
+
+    #[test]
+    fn fields_are_prefixed_and_sequences_carry_their_length() {
+        let text = text_of("a:b\n7\nf.c:12\nu32 event\nbytes data\nai16 list\nptr p\nbool _x\n");
+        for line in [
+            "u32 _event;",
+            "u32 __data_length;",
+            "x8 _data[__data_length];",
+            "i16 _list[__list_length];",
+            "x64 _p;",
+            "u8 __x;",
+            "loglevel = 14;",
+            "model.emf.uri = \"f.c:12\";",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_names_cannot_leave_their_place() {
+        let text = text_of("a\"; };\n6\nf:1\nu8 x;y\nu8 x;y\nenum e A\"B=1\n");
+        assert!(text.contains("name = \"a\\\"; };\";"));
+        assert!(text.contains("u8 _x_y;"));
+        assert!(text.contains("u8 _x_y_;"));
+        assert!(text.contains("\"A\\\"B\" = 1"));
+    }
+
+    #[test]
+    fn two_events_of_one_name_are_told_apart() {
+        let mut events = Events::default();
+        events.add(9, Description::parse(b"a:b\n6\nf:1\nu8 x\n").unwrap());
+        events.add(10, Description::parse(b"a:b\n6\nf:1\nu16 x\n").unwrap());
+        let text = metadata(&facts(), &events);
+        assert!(text.contains("name = \"a:b\";") && text.contains("name = \"a:b#10\";"));
+    }
+}

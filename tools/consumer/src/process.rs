@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//! Whether a thread that owes a commit can still pay: what /proc says about it.
+
+use std::fs;
+use std::path::Path;
+
+/// Whose slot a hole is. A writer leaves its number in the slot's second word when it reserves
+/// it, and may have overwritten that with payload since; then the run it is in tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Thread(u32),
+    /// The thread whose run the hole stands in, unless `mark` is a thread that began a run.
+    Either {
+        run: u32,
+        mark: u32,
+    },
+    Unknown,
+}
+
+impl Owner {
+    /// True when no thread that this can be will commit. `session` is the session's directory.
+    pub fn is_dead(&self, session: &Path) -> bool {
+        match *self {
+            Self::Thread(tid) => thread_is_dead(tid),
+            Self::Either { run, mark } => {
+                thread_is_dead(run) && (thread_is_dead(mark) || !maps_session(mark, session))
+            }
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// Whether a thread's process has the session mapped. Unreadable counts as no: not our user's.
+pub fn maps_session(tid: u32, session: &Path) -> bool {
+    let Ok(maps) = fs::read(format!("/proc/{tid}/maps")) else { return false };
+    let name = session.as_os_str().as_encoded_bytes();
+    maps.windows(name.len()).any(|window| window == name)
+}
+
+/// True when no thread of this number runs any more. A number that was given out again counts
+/// as alive; then a time limit decides.
+pub fn thread_is_dead(tid: u32) -> bool {
+    if tid == 0 {
+        return false;
+    }
+    match fs::read_to_string(format!("/proc/{tid}/stat")) {
+        // The state follows the name, which is in parentheses and may hold any character.
+        Ok(stat) => {
+            let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next());
+            matches!(state, Some('Z' | 'X' | 'x'))
+        }
+        Err(error) => matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_owner_is_dead_when_the_run_is_and_the_mark_is_no_traced_thread() {
+        let (me, nobody) = (std::process::id(), 0x7fff_fff0);
+        let not_mapped = Path::new("/dev/shm/lull-0-nobody");
+        let mapped = std::env::current_exe().unwrap();
+        assert!(!Owner::Either { run: me, mark: nobody }.is_dead(&mapped));
+        assert!(Owner::Either { run: nobody, mark: nobody }.is_dead(&mapped));
+        assert!(Owner::Either { run: nobody, mark: me }.is_dead(not_mapped));
+        assert!(!Owner::Either { run: nobody, mark: me }.is_dead(&mapped));
+    }
+
+    #[test]
+    fn own_thread_is_alive_and_a_killed_child_is_dead_before_and_after_it_is_reaped() {
+        assert!(!thread_is_dead(std::process::id()));
+        let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        assert!(!thread_is_dead(child.id()));
+        child.kill().unwrap();
+        while !thread_is_dead(child.id()) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(thread_is_dead(child.id()));
+    }
+}

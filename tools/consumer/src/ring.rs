@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+//! One ring of a session, from the reader's side: `core/ring/reader.c` with Rust's guarantees.
+//!
+//! Place in the flow: `drain` asks it for sub-buffers and hands them back. It also keeps the
+//! physical sub-buffers that are in nobody's use: the reader's own, spares, and those in
+//! quarantine, whose late writers may still come. Paper: B 4.3.2, 4.5.
+
+use crate::ffi;
+use crate::process::Owner;
+use crate::view::View;
+use session::abi::*;
+use session::Session;
+use std::ffi::CStr;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A quarantined sub-buffer with a writer nobody can name is reused after this long, and only
+/// when spares run out.
+const QUARANTINE: Duration = Duration::from_secs(10);
+
+/// A sub-buffer in the reader's hands.
+#[derive(Clone, Copy)]
+pub struct Subbuf {
+    raw: ffi::Subbuf,
+    size_bytes: usize,
+}
+
+impl Subbuf {
+    /// All of its bytes. They may change under the reader's eyes if a writer misbehaves.
+    pub fn view(&self) -> View<'_> {
+        // SAFETY: reader.c checked the physical index, so data is a whole sub-buffer inside the
+        // session's mapping, which the ring keeps alive; View tolerates concurrent writes.
+        unsafe { View::new(self.raw.data, self.size_bytes) }
+    }
+
+    /// The read count it was taken at.
+    pub fn position(&self) -> u64 {
+        self.raw.position
+    }
+
+    /// Where slots end, as far as the write count tells.
+    pub fn content_bytes(&self) -> usize {
+        usize::try_from(self.raw.content_bytes).map_or(0, |bytes| bytes.min(self.size_bytes))
+    }
+
+    pub fn committed_bytes(&self) -> u64 {
+        self.raw.committed_bytes
+    }
+
+    pub fn complete(&self) -> bool {
+        self.raw.complete != 0
+    }
+}
+
+/// How urgently a ring wants to be read: B algorithm 5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Readiness {
+    Empty,
+    Readable,
+    Urgent,
+}
+
+struct Quarantined {
+    subbuf: ffi::Subbuf,
+    /// Who may still write to it; None when that may be someone nobody knows.
+    debtors: Option<Vec<Owner>>,
+    since: Instant,
+}
+
+pub struct Ring {
+    view: ffi::RingView,
+    session: Arc<Session>,
+    pub index: u32,
+    spare: u32,
+    /// Allocated, owned by the reader, and free.
+    pool: Vec<u32>,
+    /// The first spare that has not been given memory yet.
+    unallocated: u32,
+    quarantine: Vec<Quarantined>,
+}
+
+// SAFETY: the view's pointers lead into the session's mapping, which `session` keeps alive and
+// which any thread may use; one Ring is used by one thread at a time.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// A view of the session's ring `index`; the ring itself is not touched.
+    pub fn attach(session: &Arc<Session>, index: u32) -> Result<Self, String> {
+        let fixed = session.fixed();
+        let geometry = ffi::Geometry {
+            subbuf_size_bytes: fixed.subbuf_size_bytes,
+            subbuf_count: fixed.subbuf_count,
+            physical_count: fixed.physical_count,
+            mode: fixed.mode,
+            plain: u32::from(session.ring_is_plain(index)),
+            cpu_id: index,
+            stream_id: 0,
+            uuid: fixed.uuid,
+        };
+        let memory = ffi::Memory { base: session.ring_data(index), pages: std::ptr::null() };
+        let control = session.ring_control(index);
+        // SAFETY: geometry is valid for reads; the answer is NULL or a static string.
+        let refusal = unsafe { ffi::lull_ring_check(&geometry) };
+        if !refusal.is_null() {
+            // SAFETY: as above.
+            return Err(unsafe { CStr::from_ptr(refusal) }.to_string_lossy().into_owned());
+        }
+        // SAFETY: the geometry passed the check above.
+        let control_bytes = unsafe { ffi::lull_ring_control_bytes(&geometry) };
+        if control_bytes as u64 > fixed.ring_stride_bytes {
+            return Err("a ring's shared words are larger than the session's stride".into());
+        }
+        // SAFETY: attach fills in the whole view; layout() sized control and data for it.
+        let view = unsafe {
+            let mut view = std::mem::zeroed();
+            ffi::lull_ring_attach(&mut view, &geometry, control, memory);
+            view
+        };
+        Ok(Self {
+            view,
+            session: Arc::clone(session),
+            index,
+            spare: fixed.subbuf_count,
+            pool: Vec::new(),
+            unallocated: fixed.subbuf_count + 1,
+            quarantine: Vec::new(),
+        })
+    }
+
+    /// The directory of its session.
+    pub fn session_path(&self) -> &Path {
+        self.session.path()
+    }
+
+    /// Gives the ring its first state; before any writer.
+    pub fn reset(&mut self, start_bytes: u64) {
+        // SAFETY: the view is attached; the caller made this ring and no one writes yet.
+        unsafe { ffi::lull_ring_reset(&mut self.view, start_bytes) }
+    }
+
+    pub fn is_plain(&self) -> bool {
+        self.view.geometry.plain != 0
+    }
+
+    pub fn is_flight_recorder(&self) -> bool {
+        self.view.geometry.mode == MODE_FLIGHT_RECORDER
+    }
+
+    pub fn subbuf_size_bytes(&self) -> usize {
+        self.view.geometry.subbuf_size_bytes as usize
+    }
+
+    pub fn subbuf_count(&self) -> u32 {
+        self.view.geometry.subbuf_count
+    }
+
+    fn shared(&self) -> &RingShared {
+        // SAFETY: points into the session's mapping, 64-byte aligned; all members are atomic.
+        unsafe { &*self.view.shared }
+    }
+
+    pub fn poll(&self) -> Readiness {
+        // SAFETY: the view is attached.
+        match unsafe { ffi::lull_ring_poll(&self.view) } {
+            0 => Readiness::Empty,
+            1 => Readiness::Readable,
+            _ => Readiness::Urgent,
+        }
+    }
+
+    fn wrap(&self, raw: ffi::Subbuf) -> Subbuf {
+        Subbuf { raw, size_bytes: self.subbuf_size_bytes() }
+    }
+
+    /// Bytes from the oldest unread byte to the last reserved one.
+    pub fn pending_bytes(&self) -> u64 {
+        let shared = self.shared();
+        let read = shared.read_count.load(Ordering::Relaxed);
+        shared.write_count.load(Ordering::Acquire).wrapping_sub(read)
+    }
+
+    /// The oldest full sub-buffer.
+    pub fn get(&mut self) -> Option<Subbuf> {
+        let mut raw = empty_subbuf();
+        // SAFETY: the view is attached; spare is a physical sub-buffer this reader owns.
+        let rc = unsafe { ffi::lull_ring_get(&mut self.view, &mut self.spare, &mut raw) };
+        (rc == 0).then(|| self.wrap(raw))
+    }
+
+    /// What the open sub-buffer holds so far.
+    pub fn peek(&self) -> Option<Subbuf> {
+        let mut raw = empty_subbuf();
+        // SAFETY: the view is attached.
+        let rc = unsafe { ffi::lull_ring_peek(&self.view, &mut raw) };
+        (rc == 0).then(|| self.wrap(raw))
+    }
+
+    /// Whether what was peeked at is still in place.
+    pub fn unchanged(&self, subbuf: &Subbuf) -> bool {
+        // SAFETY: the view is attached, the sub-buffer came from it.
+        unsafe { ffi::lull_ring_unchanged(&self.view, &subbuf.raw) != 0 }
+    }
+
+    /// Gives back what `get` or `take` gave.
+    pub fn put(&mut self, subbuf: &Subbuf) {
+        // SAFETY: the view is attached, the sub-buffer came from it.
+        unsafe { ffi::lull_ring_put(&mut self.view, &subbuf.raw) }
+    }
+
+    /// The oldest sub-buffer when it is closed; `get` has refused it, so it is incomplete. Only
+    /// to look at: a writer may complete it at any time.
+    pub fn stuck(&self) -> Option<Subbuf> {
+        let shared = self.shared();
+        let read = shared.read_count.load(Ordering::Relaxed);
+        let write = shared.write_count.load(Ordering::Acquire);
+        let bits = self.view.subbuf_bits;
+        if read >> bits == write >> bits {
+            return None;
+        }
+        let index = (read >> bits) as u32 & (self.subbuf_count() - 1);
+        // SAFETY: the index is below subbuf_count, the length of the reference table.
+        let reference = unsafe { &*self.view.reference.add(index as usize) };
+        let physical = (reference.load(Ordering::Acquire) & 0xffff) as u32;
+        if physical >= self.view.geometry.physical_count {
+            return None;
+        }
+        // SAFETY: the physical index was just checked; commit has physical_count entries.
+        let (commit, data) = unsafe {
+            let offset = (physical as usize) << bits;
+            (&*self.view.commit.add(physical as usize), self.view.memory.base.add(offset))
+        };
+        let size = self.view.geometry.subbuf_size_bytes;
+        let committed = commit.count.load(Ordering::Acquire).wrapping_sub(self.commit_empty(read));
+        Some(self.wrap(ffi::Subbuf {
+            data,
+            position: read,
+            content_bytes: size,
+            committed_bytes: committed.min(size),
+            physical,
+            complete: 0,
+            last_cycles: 0,
+        }))
+    }
+
+    /// Whether the oldest sub-buffer is closed and a slot in it is not committed.
+    pub fn stuck_incomplete(&self) -> bool {
+        self.stuck().is_some_and(|stuck| stuck.committed_bytes() < stuck.size_bytes as u64)
+    }
+
+    /// Flight recorder: the next sub-buffer to be opened is the oldest one.
+    pub fn next_open_meets_oldest(&self) -> bool {
+        let shared = self.shared();
+        let bits = self.view.subbuf_bits;
+        let read = shared.read_count.load(Ordering::Relaxed) >> bits;
+        let write = shared.write_count.load(Ordering::Acquire) >> bits;
+        write.wrapping_sub(read) + 1 >= u64::from(self.subbuf_count())
+    }
+
+    /// The commit count of a sub-buffer at `count` that nothing is committed in: equation (2).
+    fn commit_empty(&self, count: u64) -> u64 {
+        (count >> self.view.buffer_bits) << self.view.subbuf_bits
+    }
+
+    /// Takes the oldest closed sub-buffer although writers have not finished it; `debtors` are
+    /// those who still may.
+    pub fn take(&mut self, debtors: Option<Vec<Owner>>) -> Result<Option<Subbuf>, String> {
+        let spare = self.spare_subbuf()?;
+        let mut raw = empty_subbuf();
+        // SAFETY: the view is attached; spare is a physical sub-buffer this reader owns.
+        if unsafe { ffi::lull_ring_take(&mut self.view, spare, &mut raw) } != 0 {
+            self.pool.push(spare);
+            return Ok(None);
+        }
+        let since = Instant::now();
+        self.quarantine.push(Quarantined { subbuf: raw, debtors, since });
+        Ok(Some(self.wrap(raw)))
+    }
+
+    /// A physical sub-buffer that can be handed in.
+    fn spare_subbuf(&mut self) -> Result<u32, String> {
+        self.release_settled();
+        if let Some(spare) = self.pool.pop() {
+            return Ok(spare);
+        }
+        if self.unallocated < self.view.geometry.physical_count {
+            self.session.allocate_subbuf(self.index, self.unallocated).map_err(|error| {
+                format!("no memory to replace a sub-buffer that a dead thread left open: {error}")
+            })?;
+            self.unallocated += 1;
+            return Ok(self.unallocated - 1);
+        }
+        let oldest = self.quarantine.iter().position(|q| q.since.elapsed() > QUARANTINE);
+        match oldest {
+            Some(oldest) => Ok(self.recycle(oldest)),
+            None => Err("all spare sub-buffers are waiting for threads to finish".into()),
+        }
+    }
+
+    fn release_settled(&mut self) {
+        let mut at = 0;
+        while at < self.quarantine.len() {
+            let entry = &self.quarantine[at];
+            // SAFETY: the view is attached, the sub-buffer came from it.
+            let settled = unsafe { ffi::lull_ring_settled(&self.view, &entry.subbuf) != 0 };
+            let session = self.session.path();
+            let debtors = entry.debtors.as_ref();
+            let dead =
+                || debtors.is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(session)));
+            if settled || dead() {
+                let physical = self.recycle(at);
+                self.pool.push(physical);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn recycle(&mut self, index: usize) -> u32 {
+        let physical = self.quarantine.swap_remove(index).subbuf.physical;
+        if self.is_plain() {
+            let size = self.subbuf_size_bytes();
+            // SAFETY: a physical sub-buffer of this ring that no writer uses any more; plain
+            // rings need zeros where a writer may die before its mark (port/PORT.md).
+            unsafe {
+                self.view.memory.base.add(physical as usize * size).write_bytes(0, size);
+            }
+        }
+        physical
+    }
+
+    /// Events lost so far, by cause.
+    pub fn lost(&self) -> [u64; LOST_CAUSES] {
+        // SAFETY: the view is attached; causes are below LULL_LOST_CAUSES.
+        std::array::from_fn(|cause| unsafe { ffi::lull_ring_lost(&self.view, cause as u32) })
+    }
+
+    pub fn count_in_flight(&mut self, events: u64) {
+        // SAFETY: the view is attached.
+        unsafe { ffi::lull_ring_count_lost(&mut self.view, LOST_IN_FLIGHT as u32, events) }
+    }
+}
+
+fn empty_subbuf() -> ffi::Subbuf {
+    ffi::Subbuf {
+        data: std::ptr::null(),
+        position: 0,
+        content_bytes: 0,
+        committed_bytes: 0,
+        physical: 0,
+        complete: 0,
+        last_cycles: 0,
+    }
+}
+
+/// Makes the light barriers of all writers hold for what is read from here on (B 4.4).
+pub fn barrier_heavy() {
+    // SAFETY: no preconditions.
+    unsafe { ffi::lull_barrier_heavy() }
+}

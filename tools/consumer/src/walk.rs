@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+//! From slot to slot through a sub-buffer: the chain that invariant I5 of `core/ring/ring.c`
+//! promises, checked at every step because a writer may have broken it.
+//!
+//! Place in the flow: `drain` walks every packet before it is written, to know where its last
+//! event ends (CTF's content size has no room for padding), its time, how many events it
+//! holds and which threads wrote them. Costs about three nanoseconds an event.
+
+use crate::events::{Events, Unmeasured};
+use crate::view::View;
+use session::abi::*;
+use session::Session;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Threads remembered in one recording; more are traced but not counted.
+const THREADS_MAX: usize = 1 << 20;
+
+/// Payload of `lull:thread`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thread {
+    pub pid: u32,
+    pub tid: u32,
+    pub name: [u8; THREAD_NAME_BYTES],
+}
+
+/// Who wrote events.
+#[derive(Debug, Default)]
+pub struct Threads {
+    seen: HashSet<(u32, u32)>,
+    last: Option<(u32, u32)>,
+}
+
+impl Threads {
+    fn meet(&mut self, thread: &Thread) {
+        let key = (thread.pid, thread.tid);
+        if self.last != Some(key) {
+            self.last = Some(key);
+            if self.seen.len() < THREADS_MAX {
+                self.seen.insert(key);
+            }
+        }
+    }
+
+    pub fn thread_count(&self) -> u64 {
+        self.seen.len() as u64
+    }
+
+    pub fn tids(&self) -> HashSet<u32> {
+        self.seen.iter().map(|(_, tid)| *tid).collect()
+    }
+
+    pub fn pids(&self) -> HashSet<u32> {
+        self.seen.iter().map(|(pid, _)| *pid).collect()
+    }
+}
+
+/// How far a walk has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// The next slot.
+    pub at: usize,
+    /// Where the last event ends, without its padding.
+    pub content_until: usize,
+    /// Time stamp of the last event.
+    pub cycles: u64,
+    /// Events for people: without Lull's own.
+    pub events: u64,
+    /// Whose events the next ones are.
+    pub thread: Option<Thread>,
+}
+
+impl Walk {
+    pub fn new(at: usize, cycles: u64, thread: Option<Thread>) -> Self {
+        Self { at, content_until: at, cycles, events: 0, thread }
+    }
+}
+
+/// Why a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// At the limit, exactly.
+    Limit,
+    /// At an end mark, left by this thread; 0 is nobody known.
+    End { closer: u32 },
+    /// A slot reserved and not committed.
+    Hole { bytes: usize, tid: u32 },
+    /// Zeros where a slot should be.
+    Empty,
+    /// An event of this identifier is not known.
+    Unknown { id: u32 },
+    /// An extended header whose time stamp is before the event before it.
+    Backward,
+    /// Not what a writer of ours leaves behind.
+    Damaged { reason: &'static str },
+}
+
+const OVERLONG: Stop = Stop::Damaged { reason: "an event does not end before its packet does" };
+const FUTURE: Stop = Stop::Damaged { reason: "a time stamp lies in the future" };
+
+/// The full time of 24 low bits, not before `last`.
+#[inline]
+fn extend(last: u64, low: u32) -> u64 {
+    const MASK: u64 = (1 << COMPACT_TIMESTAMP_BITS) - 1;
+    last.wrapping_add(u64::from(low).wrapping_sub(last) & MASK)
+}
+
+/// Goes on with `walk` until `limit` or until something needs a decision; `walk` then stands at
+/// that slot. No event may be later than `horizon_cycles`.
+pub fn walk(
+    view: View,
+    limit: usize,
+    walk: &mut Walk,
+    events: &Events,
+    threads: &mut Threads,
+    horizon_cycles: u64,
+) -> Stop {
+    let limit = limit.min(view.len());
+    // Bound: every round that goes on moves `at` forward by at least a header.
+    loop {
+        let at = walk.at;
+        if at >= limit {
+            return Stop::Limit;
+        }
+        let Some(word) = view.word(at) else { return OVERLONG };
+        let tag = word.to_le_bytes()[0];
+        let (id, cycles, payload) = match tag {
+            TAG_EMPTY if word == 0 => return Stop::Empty,
+            TAG_EMPTY => return Stop::Damaged { reason: "a slot has no identifier" },
+            1..=TAG_COMPACT_MAX => {
+                (u32::from(tag), extend(walk.cycles, word >> 8), at + COMPACT_HEADER_BYTES)
+            }
+            TAG_EXTENDED => {
+                let Some(cycles) = view.double_word(at + 8) else { return OVERLONG };
+                let Some(id) = view.word(at + 4) else { return OVERLONG };
+                if cycles < walk.cycles {
+                    return Stop::Backward;
+                }
+                (id, cycles, at + EXTENDED_HEADER_BYTES)
+            }
+            TAG_HOLE => return hole(view, at, limit, word),
+            _ => return Stop::End { closer: word >> 8 },
+        };
+        if cycles > horizon_cycles {
+            return FUTURE;
+        }
+        let until = match events.payload_until(view, id, payload, limit) {
+            Ok(until) => until,
+            Err(Unmeasured::Unknown) => return Stop::Unknown { id },
+            Err(Unmeasured::TooLong) => return OVERLONG,
+        };
+        if id == EVENT_THREAD {
+            let Some(thread) = thread_record(view, payload) else { return OVERLONG };
+            threads.meet(&thread);
+            walk.thread = Some(thread);
+        }
+        walk.events += u64::from(id >= EVENT_FIRST);
+        walk.cycles = cycles;
+        walk.content_until = until;
+        walk.at = until.next_multiple_of(SLOT_ALIGN);
+    }
+}
+
+fn hole(view: View, at: usize, limit: usize, word: u32) -> Stop {
+    let bytes = (word >> 8) as usize;
+    if bytes < 2 * SLOT_ALIGN || bytes % SLOT_ALIGN != 0 || bytes > limit - at {
+        return Stop::Damaged { reason: "a hole has a length that no slot has" };
+    }
+    Stop::Hole { bytes, tid: view.word(at + 4).unwrap_or(0) }
+}
+
+/// Who closed the sub-buffer at `at`, if there is an end mark that says so.
+pub fn closer(view: View, at: usize) -> Option<u32> {
+    let word = view.word(at).filter(|word| word.to_le_bytes()[0] == TAG_END)?;
+    Some(word >> 8).filter(|tid| *tid != 0)
+}
+
+/// Whether the slot at `at` is a thread record, as in every slot that starts a run.
+pub fn starts_with_thread_record(view: View, at: usize) -> bool {
+    let tag = view.word(at).map(|word| word.to_le_bytes()[0]);
+    match tag {
+        Some(TAG_EXTENDED) => view.word(at + 4) == Some(EVENT_THREAD),
+        Some(tag) => u32::from(tag) == EVENT_THREAD,
+        None => false,
+    }
+}
+
+pub fn thread_record(view: View, at: usize) -> Option<Thread> {
+    Some(Thread { pid: view.word(at)?, tid: view.word(at + 4)?, name: view.bytes(at + 8)? })
+}
+
+/// Walks with all that is known of a session, and learns what is not.
+pub struct Walker {
+    session: Option<Arc<Session>>,
+    pub events: Events,
+    pub threads: Threads,
+}
+
+impl Walker {
+    pub fn new(session: Arc<Session>) -> Self {
+        let mut events = Events::default();
+        events.learn_all(&session);
+        Self { session: Some(session), events, threads: Threads::default() }
+    }
+
+    #[cfg(test)]
+    pub fn without_session() -> Self {
+        Self { session: None, events: Events::default(), threads: Threads::default() }
+    }
+
+    /// As [`walk`]; an event that even the session's table does not describe is damage.
+    pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
+        // Bound: each round follows an event learned.
+        loop {
+            let stop = walk(view, limit, state, &self.events, &mut self.threads, horizon);
+            let Stop::Unknown { id } = stop else { return stop };
+            let session = self.session.as_ref();
+            if !session.is_some_and(|session| self.events.learn(session, id)) {
+                return Stop::Damaged { reason: "an event is not in the session's table" };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use session::description::Description;
+
+    const EVENT: u32 = 9;
+
+    fn events() -> Events {
+        let mut events = Events::default();
+        for (id, text) in session::description::SYSTEM_EVENTS {
+            events.add(id, Description::parse(text.as_bytes()).unwrap());
+        }
+        events.add(EVENT, Description::parse(b"a:b\n6\nf:1\nstr text\n").unwrap());
+        events
+    }
+
+    fn compact(cycles: u64) -> u32 {
+        EVENT | (cycles as u32) << 8
+    }
+
+    fn run(words: &[u32], limit: usize, start: u64) -> (Stop, Walk) {
+        let mut state = Walk::new(0, start, None);
+        // SAFETY: the words outlive the view.
+        let view = unsafe { View::new(words.as_ptr().cast(), words.len() * 4) };
+        let threads = &mut Threads::default();
+        let stop = walk(view, limit, &mut state, &events(), threads, 1 << 40);
+        (stop, state)
+    }
+
+    #[test]
+    fn content_ends_with_the_last_event_and_not_with_its_padding() {
+        let words = [compact(5), u32::from_ne_bytes(*b"ab\0\0"), compact(6), 0];
+        let (stop, state) = run(&words, 16, 0);
+        assert_eq!((stop, state.at, state.content_until), (Stop::Limit, 16, 13));
+        assert_eq!((state.events, state.cycles), (2, 6));
+    }
+
+    #[test]
+    fn compact_time_wraps_once_past_24_bits_and_extended_time_is_taken_as_it_is() {
+        let words = [compact(3), 0, 253, EVENT, 0, 1, 0, compact(7), 0];
+        let (stop, state) = run(&words, 36, 0xff_fff0);
+        assert_eq!((stop, state.cycles), (Stop::Limit, (1 << 32) + 7));
+        let (stop, state) = run(&words[..2], 8, 0xff_fff0);
+        assert_eq!((stop, state.cycles), (Stop::Limit, 0x100_0003));
+    }
+
+    #[test]
+    fn hole_stops_the_walk_with_its_length_and_owner() {
+        let words = [compact(1), 0, 254 | 8 << 8, 4711, compact(2), 0];
+        let (stop, state) = run(&words, 24, 0);
+        assert_eq!((stop, state.at), (Stop::Hole { bytes: 8, tid: 4711 }, 8));
+    }
+
+    #[test]
+    fn damage_is_named_and_never_followed() {
+        let damaged = |words: &[u32]| {
+            let (stop, _) = run(words, words.len() * 4, 100);
+            matches!(stop, Stop::Damaged { .. })
+        };
+        assert!(damaged(&[254 | 4 << 8, 0]), "a hole too short for its owner");
+        assert!(damaged(&[254 | 400 << 8, 0]), "a hole beyond the packet");
+        assert!(damaged(&[254 | 9 << 8, 0, 0, 0]), "a hole that ends between words");
+        assert!(damaged(&[compact(101), 0x6161_6161]), "a text without its end");
+        assert!(damaged(&[253, EVENT, 0]), "half an extended header");
+        assert!(damaged(&[253, EVENT, 0, 0x7fff_ffff, 0]), "a time in the future");
+        assert!(damaged(&[1, 0, 0]), "half a thread record");
+        assert!(damaged(&[7 << 8]), "a header without an identifier");
+        assert_eq!(run(&[253, EVENT, 99, 0, 0], 20, 100).0, Stop::Backward);
+        assert_eq!(run(&[200], 4, 0).0, Stop::Unknown { id: 200 });
+        assert_eq!(run(&[0], 4, 0).0, Stop::Empty);
+        assert_eq!(run(&[255 | 77 << 8], 4, 0).0, Stop::End { closer: 77 });
+    }
+
+    #[test]
+    fn walk_ends_on_any_bytes() {
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        for _ in 0..20_000 {
+            let words: Vec<u32> = (0..32)
+                .map(|_| {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    random ^= random << 17;
+                    if random & 3 == 0 {
+                        EVENT
+                    } else {
+                        random as u32
+                    }
+                })
+                .collect();
+            let (_, state) = run(&words, 128, random & 0xfff);
+            assert!(state.at <= 128 && state.content_until <= 128);
+        }
+    }
+
+    #[test]
+    fn thread_records_name_the_writer_and_are_no_events_for_people() {
+        let mut words = vec![253, 1, 50, 0, 11, 12];
+        words.extend([u32::from_ne_bytes(*b"main"), 0, 0, 0]);
+        words.extend([compact(60), 0]);
+        let (stop, state) = run(&words, words.len() * 4, 0);
+        let mut name = [0; 16];
+        name[..4].copy_from_slice(b"main");
+        assert_eq!(stop, Stop::Limit);
+        assert_eq!(state.thread, Some(Thread { pid: 11, tid: 12, name }));
+        assert_eq!(state.events, 1);
+    }
+}

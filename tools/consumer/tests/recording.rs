@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//! Rings to trace, end to end: what writers committed is what babeltrace2 reads.
+
+mod support;
+
+use session::abi::*;
+use std::time::{Duration, Instant};
+use support::*;
+
+fn finish(consumer: &mut consumer::Consumer) -> consumer::verdict::Verdict {
+    consumer.finish(|_, _| {}).unwrap()
+}
+
+#[test]
+fn every_event_of_one_thread_is_read_back_in_order() {
+    for kind in [Rings::PerCpu, Rings::Plain] {
+        let (session, mut consumer, path) = start("order", &Setup::default());
+        let mut writer = Writer::new(&session, kind);
+        for step in 0..20_000 {
+            assert!(writer.step(1, step, ["", "a", "abc", "abcdefgh"][step as usize % 4]));
+            if step % 1000 == 0 {
+                consumer.tick();
+            }
+        }
+        let verdict = finish(&mut consumer);
+        assert_eq!((verdict.events, verdict.has_loss()), (20_000, false), "{verdict:?}");
+        let found = steps(&babeltrace(&path, false));
+        assert_eq!(found, (0..20_000).map(|step| (1, step)).collect::<Vec<_>>());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn events_committed_are_on_disk_after_a_flush_though_no_sub_buffer_was_closed() {
+    let (session, mut consumer, path) = start("flush", &Setup::default());
+    let mut writer = Writer::new(&session, Rings::PerCpu);
+    for step in 0..100 {
+        writer.step(1, step, "x");
+        consumer.tick();
+        let found = steps(&babeltrace(&path, false));
+        assert_eq!(found.last(), Some(&(1, step)));
+        assert_eq!(found.len(), step as usize + 1, "nothing twice");
+    }
+    finish(&mut consumer);
+    assert_eq!(steps(&babeltrace(&path, false)).len(), 100);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn what_threads_wrote_and_what_was_lost_add_up() {
+    const THREADS: u32 = 4;
+    const STEPS: u32 = 30_000;
+    for kind in [Rings::PerCpu, Rings::Plain] {
+        let setup = Setup { subbuf_size_bytes: 4096, ..Setup::default() };
+        let (session, mut consumer, path) = start("threads", &setup);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|index| {
+                    let session = &session;
+                    scope.spawn(move || {
+                        let mut writer = Writer::new(session, kind);
+                        (0..STEPS).filter(|step| writer.step(index, *step, "text")).count() as u64
+                    })
+                })
+                .collect();
+            while threads.iter().any(|thread| !thread.is_finished()) {
+                consumer.tick();
+            }
+            let written: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+            let verdict = finish(&mut consumer);
+            assert_eq!(verdict.events, written, "{verdict:?}");
+            assert_eq!(verdict.lost.total() + written, u64::from(THREADS * STEPS));
+            assert_eq!(verdict.lost.in_flight, 0);
+            let found = steps(&babeltrace(&path, true));
+            assert_eq!(found.len() as u64, written);
+            for index in 0..THREADS {
+                let of_one: Vec<u32> =
+                    found.iter().filter(|(w, _)| *w == index).map(|(_, step)| *step).collect();
+                assert!(of_one.windows(2).all(|pair| pair[0] < pair[1]), "order of {index}");
+            }
+        });
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn losses_stand_in_the_packets_even_when_nothing_follows_them() {
+    let setup = Setup { subbuf_size_bytes: 4096, subbuf_count: 2, ..Setup::default() };
+    let (session, mut consumer, path) = start("lost", &setup);
+    let mut writer = Writer::new(&session, Rings::Plain);
+    let written = (0..2000).filter(|step| writer.step(1, *step, "x")).count() as u64;
+    let too_big = writer.write(STEP, &[b'x'; 5000]);
+    assert!(!too_big);
+    let verdict = finish(&mut consumer);
+    assert_eq!(verdict.events, written);
+    assert_eq!(verdict.lost.full, 2000 - written);
+    assert_eq!(verdict.lost.too_big, 1);
+    let stream = std::fs::read(path.join("stream-any0")).unwrap();
+    let mut at = 0;
+    let mut discarded = 0;
+    while at < stream.len() {
+        let word = |offset: usize| {
+            u64::from_ne_bytes(stream[at + offset..at + offset + 8].try_into().unwrap())
+        };
+        discarded = word(64);
+        at += word(48) as usize / 8;
+    }
+    assert_eq!(at, stream.len(), "packets fill the file");
+    assert_eq!(discarded, 2000 - written + 1);
+    babeltrace(&path, true);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn size_limit_stops_recording_at_a_packet_and_the_trace_reads() {
+    let setup = Setup { limit_bytes: Some(100_000), subbuf_size_bytes: 4096, ..Setup::default() };
+    let (session, mut consumer, path) = start("limit", &setup);
+    let mut writer = Writer::new(&session, Rings::PerCpu);
+    for step in 0..20_000 {
+        writer.step(1, step, "text");
+        if step % 100 == 0 {
+            consumer.tick();
+        }
+    }
+    assert!(consumer.limit_reached());
+    let active = session.live().active.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(active, 0, "probes are told to stop");
+    let verdict = finish(&mut consumer);
+    assert!(verdict.bytes <= 100_000 && verdict.bytes > 90_000, "{}", verdict.bytes);
+    assert_eq!(steps(&babeltrace(&path, true)).len() as u64, verdict.events);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn flight_recorder_keeps_the_newest_events_and_snapshots_are_traces_of_their_own() {
+    for kind in [Rings::PerCpu, Rings::Plain] {
+        let setup = Setup { flight_recorder: true, subbuf_size_bytes: 4096, ..Setup::default() };
+        let (session, mut consumer, path) = start("flight", &setup);
+        pin_to_this_cpu();
+        let mut writer = Writer::new(&session, kind);
+        for step in 0..10_000 {
+            assert!(writer.step(1, step, "text"), "a flight recorder is never full");
+        }
+        let first = consumer.snapshot().unwrap();
+        for step in 10_000..10_010 {
+            writer.step(1, step, "text");
+        }
+        let second = finish(&mut consumer);
+        let found = steps(&babeltrace(&first.trace, false));
+        let newest: Vec<_> = (10_000 - found.len() as u32..10_000).map(|step| (1, step)).collect();
+        assert_eq!(found, newest);
+        assert!(found.len() > 200, "{}", found.len());
+        let found = steps(&babeltrace(&second.trace, false));
+        assert_eq!(found.last(), Some(&(1, 10_009)));
+        assert_eq!(first.trace, std::fs::canonicalize(path.join("snapshot-1")).unwrap());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+fn pin_to_this_cpu() {
+    // SAFETY: plain system calls on a local set.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
+        libc::sched_setaffinity(0, std::mem::size_of_val(&set), &set);
+    }
+}
+
+#[test]
+fn all_kinds_of_fields_reach_babeltrace_as_they_were_written() {
+    let (session, mut consumer, path) = start("fields", &Setup::default());
+    let text = "test:all\n7\nfile.c:7\nu8 a\ni16 b\nx32 c\ni64 d\nf32 e\nf64 f\nbool g\nptr h\n\
+                str text\nbytes data\nai16 list\nenum state IDLE=0,BUSY=-1\nu8 event\nu8 _under\n";
+    assert!(session.publish_event(9, text));
+    assert!(session.publish_event(300, "test:none\n6\nfile.c:8\n"));
+    let mut payload = vec![200u8];
+    payload.extend((-2i16).to_ne_bytes());
+    payload.extend(0xabcdu32.to_ne_bytes());
+    payload.extend((-3i64).to_ne_bytes());
+    payload.extend(1.5f32.to_ne_bytes());
+    payload.extend((-2.25f64).to_ne_bytes());
+    payload.push(1);
+    payload.extend(0xdead_beefu64.to_ne_bytes());
+    payload.extend(b"a \"b\"\0");
+    payload.extend(2u32.to_ne_bytes());
+    payload.extend([1, 255]);
+    payload.extend(1u32.to_ne_bytes());
+    payload.extend((-7i16).to_ne_bytes());
+    payload.extend((-1i32).to_ne_bytes());
+    payload.extend([4, 5]);
+    let mut writer = Writer::new(&session, Rings::PerCpu);
+    assert!(writer.write(9, &payload));
+    assert!(writer.write(300, &[]), "an identifier that needs the extended header");
+    let verdict = finish(&mut consumer);
+    assert_eq!(verdict.events, 2);
+    let lines = babeltrace(&path, false);
+    let line = lines.iter().find(|line| line.contains("test:all")).unwrap();
+    let fields = "{ a = 200, b = -2, c = 0xABCD, d = -3, e = 1.5, f = -2.25, g = 1, \
+                  h = 0xDEADBEEF, text = \"a \\\"b\\\"\", _data_length = 2, \
+                  data = [ [0] = 0x1, [1] = 0xFF ], _list_length = 1, list = [ [0] = -7 ], \
+                  state = ( \"BUSY\" : container = -1 ), event = 4, _under = 5 }";
+    assert!(line.contains(fields), "{line}");
+    assert!(lines.iter().any(|line| line.contains("test:none")));
+    let thread = lines.iter().find(|line| line.contains("lull:thread")).unwrap();
+    assert!(thread.contains("name = \"writer\""), "{thread}");
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn empty_recording_is_a_trace_that_reads() {
+    let (_session, mut consumer, path) = start("empty", &Setup::default());
+    let verdict = finish(&mut consumer);
+    assert_eq!((verdict.events, verdict.has_loss()), (0, false));
+    assert!(babeltrace(&path, false).is_empty());
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn session_directory_removed_while_recording_is_in_the_verdict_and_events_are_kept() {
+    let (session, mut consumer, path) = start("removed", &Setup::default());
+    let mut writer = Writer::new(&session, Rings::PerCpu);
+    writer.step(1, 1, "before");
+    std::fs::remove_dir_all(session.path()).unwrap();
+    writer.step(1, 2, "after");
+    let verdict = finish(&mut consumer);
+    assert_eq!(verdict.events, 2);
+    assert!(verdict.missing.iter().any(|line| line.contains("was removed")), "{verdict:?}");
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn rings_scribbled_over_while_they_are_read_end_in_a_verdict_and_not_in_a_panic() {
+    let setup = Setup { subbuf_size_bytes: 4096, ..Setup::default() };
+    for seed in 1..=20u64 {
+        let (session, mut consumer, path) = start("scribble", &setup);
+        let mut writer = Writer::new(&session, Rings::PerCpu);
+        for step in 0..300 {
+            writer.step(1, step, "text");
+        }
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        let control_bytes = session.fixed().ring_stride_bytes as usize;
+        let data_bytes = session.fixed().subbuf_size_bytes as usize * 5;
+        for round in 0..30 {
+            for ring in 0..session.ring_count() {
+                // SAFETY: inside the session's mapping; that is the point of the test.
+                unsafe {
+                    let data = session.ring_data(ring).add(next() as usize % data_bytes);
+                    data.write_volatile(next() as u8);
+                    if round % 3 == 0 {
+                        let at = next() as usize % (control_bytes / 8);
+                        let word = session.ring_control(ring).cast::<u64>().add(at);
+                        word.write_volatile(if seed % 2 == 0 { next() } else { next() % 8192 });
+                    }
+                }
+            }
+            consumer.tick();
+        }
+        let before = Instant::now();
+        finish(&mut consumer);
+        assert!(before.elapsed() < Duration::from_secs(60), "it ended");
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn packet_with_senseless_bytes_is_kept_up_to_them_and_counted() {
+    let (session, mut consumer, path) = start("damage", &Setup::default());
+    let mut writer = Writer::new(&session, Rings::Plain);
+    for step in 0..10 {
+        writer.step(1, step, "text");
+    }
+    let ring = session.ring_count() - 1;
+    // The sixth slot: each is a thread record, a header and the payload.
+    let slot_bytes = 40 + 4 + 16;
+    // SAFETY: inside the session's mapping.
+    unsafe {
+        session.ring_data(ring).add(PACKET_HEADER_BYTES + 5 * slot_bytes).write_volatile(199)
+    };
+    let verdict = finish(&mut consumer);
+    assert_eq!((verdict.events, verdict.damaged_packets), (5, 1), "{verdict:?}");
+    assert!(verdict.has_loss());
+    assert_eq!(steps(&babeltrace(&path, true)).len(), 5);
+    std::fs::remove_dir_all(&path).unwrap();
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//! The bytes of `core/include/lull/abi/{packet,session}.h`, as Rust sees them.
+//!
+//! Place in the flow: the session is laid out with these, the consumer reads rings and packets
+//! through them. `consumer` compiles the C headers and tests that sizes and offsets agree.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
+pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
+pub const SESSION_VERSION: u32 = 1;
+pub const CONTROL_FILE: &str = "control";
+pub const RINGS_FILE: &str = "rings";
+pub const SESSION_VARIABLE: &str = "LULL_SESSION";
+pub const SESSIONS_MAX: usize = 8;
+
+pub const SUBBUF_BYTES_MIN: u64 = 4096;
+pub const SUBBUF_BYTES_MAX: u64 = 8 << 20;
+pub const SUBBUF_COUNT_MIN: u32 = 2;
+pub const SUBBUF_COUNT_MAX: u32 = 1024;
+pub const SUBBUF_SPARES: u32 = 64;
+pub const CPU_COUNT_MAX: u32 = 8192;
+
+pub const LOST_CAUSES: usize = 4;
+pub const LOST_FULL: usize = 0;
+pub const LOST_OVERFLOW: usize = 1;
+pub const LOST_TOO_BIG: usize = 2;
+pub const LOST_IN_FLIGHT: usize = 3;
+
+pub const MODE_DISCARD: u32 = 0;
+pub const MODE_FLIGHT_RECORDER: u32 = 1;
+
+pub const TAG_EMPTY: u8 = 0;
+pub const TAG_COMPACT_MAX: u8 = 252;
+pub const TAG_EXTENDED: u8 = 253;
+pub const TAG_HOLE: u8 = 254;
+pub const TAG_END: u8 = 255;
+
+pub const SLOT_ALIGN: usize = 4;
+pub const COMPACT_HEADER_BYTES: usize = 4;
+pub const EXTENDED_HEADER_BYTES: usize = 16;
+pub const COMPACT_TIMESTAMP_BITS: u32 = 24;
+
+pub const EVENT_THREAD: u32 = 1;
+pub const EVENT_LOST: u32 = 2;
+pub const EVENT_LOST_BYTES: u32 = 3;
+pub const EVENT_FIRST: u32 = 8;
+pub const THREAD_NAME_BYTES: usize = 16;
+pub const THREAD_RECORD_BYTES: usize = 8 + THREAD_NAME_BYTES;
+
+/// `struct lull_packet_header`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PacketHeader {
+    pub magic: u32,
+    pub uuid: [u8; 16],
+    pub stream_id: u32,
+    pub timestamp_begin_cycles: u64,
+    pub timestamp_end_cycles: u64,
+    pub content_size_bits: u64,
+    pub packet_size_bits: u64,
+    pub packet_seq_num: u64,
+    pub events_discarded: u64,
+    pub lost: [u64; LOST_CAUSES],
+    pub cpu_id: u32,
+    pub flags: u32,
+}
+
+pub const PACKET_HEADER_BYTES: usize = std::mem::size_of::<PacketHeader>();
+
+/// `struct lull_event_entry`.
+#[repr(C)]
+pub struct EventEntry {
+    pub hash: AtomicU64,
+    pub offset_bytes: AtomicU32,
+    pub length_bytes: AtomicU32,
+}
+
+/// The members of `struct lull_session_control` that are fixed before tracing starts.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ControlFixed {
+    pub magic: u64,
+    pub version: u32,
+    pub control_bytes: u32,
+    pub uuid: [u8; 16],
+    pub mode: u32,
+    pub clock_kind: u32,
+    pub cpu_count: u32,
+    pub plain_count: u32,
+    pub subbuf_size_bytes: u64,
+    pub subbuf_count: u32,
+    pub physical_count: u32,
+    pub ring_stride_bytes: u64,
+    pub data_offset_bytes: u64,
+    pub data_stride_bytes: u64,
+    pub rings_bytes: u64,
+    pub patterns_offset_bytes: u32,
+    pub patterns_bytes: u32,
+    pub events_offset_bytes: u32,
+    pub event_capacity: u32,
+    pub arena_offset_bytes: u32,
+    pub arena_bytes: u32,
+    pub reserved: [u8; 40],
+}
+
+/// The members of `struct lull_session_control` that are written while tracing.
+#[repr(C)]
+pub struct ControlLive {
+    pub active: AtomicU32,
+    pub arena_used_bytes: AtomicU32,
+    pub process_count: AtomicU32,
+    pub site_count: AtomicU32,
+    pub enabled_count: AtomicU32,
+    pub unpatched_count: AtomicU32,
+    pub unregistered_count: AtomicU32,
+    pub refused_count: AtomicU32,
+}
+
+/// `struct lull_session_control`.
+#[repr(C)]
+pub struct Control {
+    pub fixed: ControlFixed,
+    pub live: ControlLive,
+}
+
+/// `struct lull_ring_shared`.
+#[repr(C)]
+pub struct RingShared {
+    pub write_count: AtomicU64,
+    pub run: AtomicU64,
+    pub last_cycles: AtomicU64,
+    pub unused_1: [u64; 5],
+    pub read_count: AtomicU64,
+    pub unused_2: [u64; 7],
+    pub lost: [AtomicU64; LOST_CAUSES],
+    pub start_count: AtomicU64,
+    pub unused_3: [u64; 3],
+}
+
+/// `struct lull_commit`.
+#[repr(C)]
+pub struct Commit {
+    pub count: AtomicU64,
+    pub seq: AtomicU64,
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//! The rate of a counter as someone knows it, before a recording is long enough to tell.
+//!
+//! The architected counter has a register for it, some CPUs tell the TSC's; otherwise two
+//! milliseconds of measurement do. Against the kernel's clocks, which are slewed to follow the
+//! world's time, a nominal rate is off by some parts in a million: a recording of more than
+//! about a millisecond is fitted instead, and this rate then only tells whether to believe the
+//! fit.
+
+use std::time::Duration;
+
+use super::counter::{arch, ClockKind};
+use super::sample::{Bracket, Sample};
+
+/// Long enough to measure the rate to some 20 parts in a million.
+const MEASURED_MIN_NS: i64 = 2_000_000;
+
+/// No counter is faster; products of a rate and a time fit 128 bits.
+const HZ_MAX: f64 = 1e12;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rate {
+    pub hz: f64,
+    pub source: &'static str,
+    /// The unit is the nanosecond of CLOCK_MONOTONIC itself: nothing to fit.
+    pub exact: bool,
+}
+
+impl Rate {
+    /// The rate as CTF has it: an integer, and never 0.
+    pub fn whole_hz(&self) -> u64 {
+        (self.hz.round().min(HZ_MAX) as u64).max(1)
+    }
+}
+
+/// The rate, if it can be had without waiting.
+pub(super) fn known(kind: ClockKind) -> Option<Rate> {
+    let (hz, source) = match kind {
+        ClockKind::Monotonic => return Some(Rate { hz: 1e9, source: "unit", exact: true }),
+        ClockKind::Tsc | ClockKind::Cntvct => arch::known_hz()?,
+    };
+    Some(Rate { hz, source, exact: false })
+}
+
+/// The rate since `start`, waiting until that is long enough ago.
+pub(super) fn measured(kind: ClockKind, start: &Sample) -> Rate {
+    let mut now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
+    let elapsed_ns = now.ns.saturating_sub(start.boottime.ns);
+    if elapsed_ns < MEASURED_MIN_NS {
+        let missing_ns = MEASURED_MIN_NS - elapsed_ns.max(0);
+        std::thread::sleep(Duration::from_nanos(missing_ns.unsigned_abs()));
+        now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
+    }
+    let ns = now.ns.saturating_sub(start.boottime.ns).max(1);
+    let cycles = now.cycles.saturating_sub(start.boottime.cycles).max(1);
+    Rate { hz: cycles as f64 * 1e9 / ns as f64, source: "measured", exact: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_have_an_exact_rate() {
+        let rate = known(ClockKind::Monotonic).expect("needs no machine");
+        assert_eq!((rate.hz, rate.exact), (1e9, true));
+    }
+
+    #[test]
+    fn rates_are_whole_and_positive_for_ctf() {
+        let whole = |hz| Rate { hz, source: "measured", exact: false }.whole_hz();
+        assert_eq!(whole(2_596_123_456.7), 2_596_123_457);
+        assert_eq!(whole(0.2), 1);
+        assert_eq!(whole(f64::NAN), 1_000_000_000_000);
+        assert_eq!(whole(-5.0), 1);
+        assert_eq!(whole(f64::INFINITY), 1_000_000_000_000);
+    }
+
+    #[test]
+    fn known_and_measured_rates_agree_where_both_exist() {
+        let (kind, _) = ClockKind::choose(&super::super::ClockFacts::here());
+        let Some(known) = known(kind) else { return };
+        let measured = measured(kind, &Sample::take(kind));
+        let difference = (measured.hz / known.hz - 1.0).abs();
+        assert!(difference < 0.05, "{known:?} {measured:?}");
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//! Event descriptions: the text of `core/include/lull/abi/site.h` that every site carries.
+//!
+//! Place in the flow: `lull list` reads them from ELF notes, the consumer from the event table
+//! of a session, to know how long events are and to write the trace's metadata.
+//! A description comes from a traced process, so every line of it may be wrong.
+
+/// A description, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    pub name: String,
+    pub level: u8,
+    /// `FILE:LINE` of one site of the event; empty for events that have none.
+    pub source: String,
+    pub fields: Vec<Field>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    pub name: String,
+    pub kind: FieldKind,
+}
+
+/// How a field lies in the payload. All are packed, in native byte order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldKind {
+    Unsigned {
+        bits: u8,
+        hex: bool,
+    },
+    Signed {
+        bits: u8,
+    },
+    Float {
+        bits: u8,
+    },
+    Bool,
+    Pointer,
+    /// NUL-terminated.
+    Text,
+    /// Sixteen bytes of text, padded with NUL: a thread's name.
+    Name,
+    /// u32 count, then that many bytes.
+    Bytes,
+    /// u32 count, then that many integers.
+    Sequence {
+        bits: u8,
+        signed: bool,
+    },
+    /// Stored as i32.
+    Enumeration(Vec<(String, i32)>),
+}
+
+impl FieldKind {
+    /// The name of the type as descriptions spell it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Unsigned { bits, hex } => format!("{}{bits}", if *hex { 'x' } else { 'u' }),
+            Self::Signed { bits } => format!("i{bits}"),
+            Self::Float { bits } => format!("f{bits}"),
+            Self::Bool => "bool".into(),
+            Self::Pointer => "ptr".into(),
+            Self::Text => "str".into(),
+            Self::Name => "name".into(),
+            Self::Bytes => "bytes".into(),
+            Self::Sequence { bits, signed } => {
+                format!("a{}{bits}", if *signed { 'i' } else { 'u' })
+            }
+            Self::Enumeration(_) => "enum".into(),
+        }
+    }
+
+    fn parse(name: &str, argument: &str) -> Option<Self> {
+        Some(match name {
+            "bool" => Self::Bool,
+            "ptr" => Self::Pointer,
+            "str" | "strn" => Self::Text,
+            "name" => Self::Name,
+            "bytes" => Self::Bytes,
+            "enum" => enumeration(argument),
+            "f32" => Self::Float { bits: 32 },
+            "f64" => Self::Float { bits: 64 },
+            _ => {
+                if let Some(element) = name.strip_prefix('a') {
+                    let (signed, bits) = integer(element)?;
+                    return Some(Self::Sequence { bits, signed });
+                }
+                if let Some(bits) = name.strip_prefix('x') {
+                    return Some(Self::Unsigned { bits: width(bits)?, hex: true });
+                }
+                match integer(name)? {
+                    (true, bits) => Self::Signed { bits },
+                    (false, bits) => Self::Unsigned { bits, hex: false },
+                }
+            }
+        })
+    }
+}
+
+fn width(digits: &str) -> Option<u8> {
+    matches!(digits, "8" | "16" | "32" | "64").then(|| digits.parse().ok())?
+}
+
+fn integer(name: &str) -> Option<(bool, u8)> {
+    if let Some(bits) = name.strip_prefix('i') {
+        return Some((true, width(bits)?));
+    }
+    Some((false, width(name.strip_prefix('u')?)?))
+}
+
+/// `NAME=VALUE,...`; where a value is no number, the field stays what it is in memory, an i32.
+fn enumeration(argument: &str) -> FieldKind {
+    let list = argument.trim().trim_matches('"');
+    let mut names = Vec::new();
+    for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        match item.split_once('=').map(|(name, value)| (name.trim(), number(value.trim()))) {
+            Some((name, Some(value))) if !name.is_empty() => names.push((name.to_string(), value)),
+            _ => return FieldKind::Signed { bits: 32 },
+        }
+    }
+    if names.is_empty() {
+        return FieldKind::Signed { bits: 32 };
+    }
+    FieldKind::Enumeration(names)
+}
+
+fn number(text: &str) -> Option<i32> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hex) => i64::from_str_radix(hex, 16).ok()?,
+        None => digits.parse::<i64>().ok()?,
+    };
+    let value = if negative { -value } else { value };
+    // A value above i32::MAX is an unsigned enumerator, stored as the same 32 bits.
+    i32::try_from(value).ok().or_else(|| u32::try_from(value).ok().map(|bits| bits as i32))
+}
+
+impl Description {
+    /// Reads a description; the error says which part is wrong.
+    pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
+        let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text")?;
+        let mut lines = text.lines();
+        let name = lines.next().filter(|name| !name.is_empty()).ok_or("it has no name")?;
+        let level = lines.next().ok_or("it has no level")?;
+        let level = level.trim().parse().map_err(|_| "its level is not a number")?;
+        let source = lines.next().unwrap_or("").trim();
+        let mut fields = Vec::new();
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            let mut words = line.trim().splitn(3, ' ');
+            let kind = words.next().unwrap_or("");
+            let name = words.next().ok_or("a field has no name")?;
+            let kind = FieldKind::parse(kind, words.next().unwrap_or(""))
+                .ok_or("a field has a type that is not known")?;
+            fields.push(Field { name: name.to_string(), kind });
+        }
+        let source = if source == ":" { "" } else { source };
+        Ok(Self { name: name.to_string(), level, source: source.to_string(), fields })
+    }
+
+    /// The word for [`Description::level`].
+    pub fn level_name(&self) -> &'static str {
+        const NAMES: [&str; 8] =
+            ["emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"];
+        NAMES.get(usize::from(self.level)).copied().unwrap_or("unknown")
+    }
+}
+
+/// The events that every session has, as descriptions, with their identifiers.
+pub const SYSTEM_EVENTS: [(u32, &str); 3] = [
+    (crate::abi::EVENT_THREAD, "lull:thread\n6\n:\nu32 pid\nu32 tid\nname name\n"),
+    (crate::abi::EVENT_LOST, "lull:lost\n4\n:\n"),
+    (crate::abi::EVENT_LOST_BYTES, "lull:lost_bytes\n4\n:\nbytes content\n"),
+];
+
+/// FNV-1a, 64 bits, never 0: what the event table finds descriptions by.
+pub fn hash(text: &[u8]) -> u64 {
+    let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    hash.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn description_keeps_name_level_source_and_fields_in_order() {
+        let text = b"http:request\n6\nserver.c:42\nu64 id\nstr url\nai16 codes\nx32 mask\n";
+        let description = Description::parse(text).unwrap();
+        assert_eq!(description.name, "http:request");
+        assert_eq!(description.level_name(), "info");
+        assert_eq!(description.source, "server.c:42");
+        let kinds: Vec<String> = description.fields.iter().map(|f| f.kind.name()).collect();
+        assert_eq!(kinds, ["u64", "str", "ai16", "x32"]);
+        assert_eq!(description.fields[3].name, "mask");
+    }
+
+    #[test]
+    fn enumeration_keeps_negative_hexadecimal_and_unsigned_values() {
+        let text = b"a:b\n6\nf:1\nenum state IDLE=0, BUSY=0x10,GONE=-1,TOP=4294967295\n";
+        let description = Description::parse(text).unwrap();
+        let FieldKind::Enumeration(names) = &description.fields[0].kind else { panic!("no enum") };
+        let expected = [("IDLE", 0), ("BUSY", 16), ("GONE", -1), ("TOP", -1)];
+        assert_eq!(*names, expected.map(|(name, value)| (name.to_string(), value)));
+    }
+
+    #[test]
+    fn enumeration_that_cannot_be_read_is_the_integer_it_is_stored_as() {
+        let description = Description::parse(b"a:b\n6\nf:1\nenum state A=B+1\n").unwrap();
+        assert_eq!(description.fields[0].kind, FieldKind::Signed { bits: 32 });
+    }
+
+    #[test]
+    fn damaged_descriptions_are_refused_with_a_reason() {
+        for text in [
+            &b""[..],
+            b"\n",
+            b"a",
+            b"a\nx\n",
+            b"a\n6\nf:1\nu7 x\n",
+            b"a\n6\nf:1\nu8\n",
+            b"\xff\n6\n",
+        ] {
+            assert!(Description::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn system_events_are_descriptions_themselves() {
+        for (id, text) in SYSTEM_EVENTS {
+            let description = Description::parse(text.as_bytes()).unwrap();
+            assert!(description.name.starts_with("lull:"), "{id}");
+        }
+    }
+}

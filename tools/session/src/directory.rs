@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+//! Session directories: where they are made, how they are found again, when they are removed.
+//!
+//! Place in the flow: `memory` puts `control` and `rings` into one; `lull snapshot` finds the
+//! recorder behind one. A recorder holds a lock on its `recorder` file for as long as it lives,
+//! so a directory whose lock is free was left behind by a recorder that was killed.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const RECORDER_FILE: &str = "recorder";
+const SNAPSHOT_FILE: &str = "snapshot";
+/// A directory younger than this may belong to a recorder that has not come to lock it.
+const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
+const TMPFS_MAGIC: i64 = 0x0102_1994;
+/// What attaching processes can hold, less the longest file name.
+const PATH_BYTES_MAX: usize = 400;
+
+/// Who records into a session, for people and for `lull snapshot`.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Recorder {
+    pub pid: u32,
+    pub program: String,
+    pub program_pid: u32,
+    pub output: PathBuf,
+    pub flight_recorder: bool,
+}
+
+/// The last snapshot a recorder made, counted from 1, and where it is or why it is not.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub struct SnapshotDone {
+    pub count: u64,
+    pub path: PathBuf,
+    pub error: Option<String>,
+}
+
+/// A session directory of this process; removed when dropped.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    /// Whether its files live in memory only.
+    pub tmpfs: bool,
+    inode: u64,
+    lock: File,
+}
+
+/// A directory that session directories may be made in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    pub path: PathBuf,
+    pub tmpfs: bool,
+}
+
+/// Where session directories may be made, best first: memory before disk, large before small.
+pub fn bases() -> Vec<Base> {
+    let mut bases: Vec<Base> = Vec::new();
+    let variables = ["XDG_RUNTIME_DIR", "TMPDIR"].map(std::env::var_os);
+    let [runtime, temporary] = variables.map(|value| value.map(PathBuf::from));
+    let paths = [Some("/dev/shm".into()), runtime, temporary, Some("/tmp".into())];
+    for path in paths.into_iter().flatten().filter(|path| path.is_absolute()) {
+        // A colon would split the path in LULL_SESSION.
+        let fits =
+            path.as_os_str().len() < PATH_BYTES_MAX && !path.as_os_str().as_bytes().contains(&b':');
+        if fits && path.is_dir() {
+            let tmpfs = file_system(&path).is_ok_and(|system| system.0 == TMPFS_MAGIC);
+            if !bases.iter().any(|base| base.path == path) {
+                bases.push(Base { path, tmpfs });
+            }
+        }
+    }
+    bases.sort_by_key(|base| !base.tmpfs);
+    bases
+}
+
+/// Type and free bytes of the file system that `path` is on.
+pub fn file_system(path: &Path) -> io::Result<(i64, u64)> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: an all-zero statfs is valid; the path is NUL-terminated.
+    unsafe {
+        let mut status: libc::statfs = std::mem::zeroed();
+        if libc::statfs(path.as_ptr(), &mut status) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A tmpfs without a size limit says 0 blocks.
+        let free = if status.f_blocks == 0 { u64::MAX } else { status.f_bavail };
+        Ok((status.f_type, free.saturating_mul(status.f_bsize as u64)))
+    }
+}
+
+fn prefix() -> String {
+    // SAFETY: geteuid has no preconditions.
+    format!("lull-{}-", unsafe { libc::geteuid() })
+}
+
+impl Directory {
+    /// Makes a private directory in `base`.
+    pub fn create(base: &Base) -> Result<Self> {
+        let template = base.path.join(format!("{}XXXXXX", prefix()));
+        let mut bytes = template.clone().into_os_string().into_vec();
+        bytes.push(0);
+        // SAFETY: mkdtemp changes the template's last bytes in place; mode 0700 by contract.
+        if unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) }.is_null() {
+            return Err(Error::io("make", template)(io::Error::last_os_error()));
+        }
+        bytes.pop();
+        let path = PathBuf::from(std::ffi::OsString::from_vec(bytes));
+        let file = path.join(RECORDER_FILE);
+        let made = create_private(&file).and_then(|lock| {
+            lock_exclusive(&lock)?;
+            Ok((lock, fs::symlink_metadata(&path)?.ino()))
+        });
+        match made {
+            Ok((lock, inode)) => Ok(Self { path, tmpfs: base.tmpfs, inode, lock }),
+            Err(source) => {
+                let _ = fs::remove_dir_all(&path);
+                Err(Error::io("make", file)(source))
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says who records here.
+    pub fn introduce(&self, recorder: &Recorder) -> Result<()> {
+        let text = serde_json::to_vec(recorder).unwrap_or_default();
+        let write = || {
+            self.lock.set_len(0)?;
+            (&self.lock).write_all(&text)
+        };
+        write().map_err(Error::io("write", self.path.join(RECORDER_FILE)))
+    }
+
+    /// Says that a snapshot is done; `lull snapshot` waits for it.
+    pub fn announce(&self, snapshot: &SnapshotDone) -> Result<()> {
+        let path = self.path.join(SNAPSHOT_FILE);
+        let new = self.path.join(format!("{SNAPSHOT_FILE}.new"));
+        let text = serde_json::to_vec(snapshot).unwrap_or_default();
+        fs::write(&new, text)
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(Error::io("write", path))
+    }
+
+    /// Whether new processes can still find the session: nobody removed the directory.
+    pub fn reachable(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode)
+            && self.path.join(crate::abi::CONTROL_FILE).exists()
+            && self.path.join(crate::abi::RINGS_FILE).exists()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Creates a file that only this user can open.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+fn lock_exclusive(file: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the length of the call.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A session directory that a live recorder of this user holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub path: PathBuf,
+    pub recorder: Recorder,
+}
+
+impl Found {
+    /// The last snapshot the recorder made.
+    pub fn snapshot(&self) -> Option<SnapshotDone> {
+        serde_json::from_slice(&fs::read(self.path.join(SNAPSHOT_FILE)).ok()?).ok()
+    }
+}
+
+/// This user's sessions that are being recorded now.
+pub fn running() -> Vec<Found> {
+    let mut found: Vec<Found> = own_directories()
+        .filter_map(|path| {
+            let file = open_recorder(&path).ok()?;
+            if lock_exclusive(&file).is_ok() {
+                return None;
+            }
+            let recorder = serde_json::from_reader(io::BufReader::new(file)).ok()?;
+            Some(Found { path, recorder })
+        })
+        .collect();
+    found.sort_by_key(|found| found.recorder.pid);
+    found
+}
+
+/// Removes the directories that killed recorders left behind. Return: how many.
+pub fn remove_left_behind() -> usize {
+    let now = SystemTime::now();
+    let abandoned = |path: &PathBuf| {
+        let age = fs::symlink_metadata(path).and_then(|found| found.modified());
+        let old = age.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > LEFT_BEHIND_AGE);
+        // A free lock tells; an unlocked directory is only safe to judge once it is old.
+        old && open_recorder(path).map_or(true, |file| lock_exclusive(&file).is_ok())
+    };
+    own_directories().filter(abandoned).filter(|path| fs::remove_dir_all(path).is_ok()).count()
+}
+
+fn open_recorder(directory: &Path) -> io::Result<File> {
+    let path = directory.join(RECORDER_FILE);
+    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+/// Directories with a session's name that belong to this user and to nobody else's eyes.
+fn own_directories() -> impl Iterator<Item = PathBuf> {
+    let prefix = prefix();
+    // SAFETY: geteuid has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    bases()
+        .into_iter()
+        .filter_map(|base| fs::read_dir(base.path).ok())
+        .flatten()
+        .flatten()
+        .filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()))
+        .map(|entry| entry.path())
+        .filter(move |path| {
+            fs::symlink_metadata(path).is_ok_and(|found| {
+                found.is_dir() && found.uid() == user && found.mode() & 0o77 == 0
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base() -> Base {
+        Base { path: std::env::temp_dir(), tmpfs: false }
+    }
+
+    fn recorder() -> Recorder {
+        Recorder {
+            pid: std::process::id(),
+            program: "true".into(),
+            program_pid: 1,
+            output: "/tmp/out".into(),
+            flight_recorder: false,
+        }
+    }
+
+    #[test]
+    fn directory_is_private_is_found_while_it_lives_and_gone_afterwards() {
+        let directory = Directory::create(&base()).unwrap();
+        directory.introduce(&recorder()).unwrap();
+        let path = directory.path().to_path_buf();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        let found = running().into_iter().find(|found| found.path == path).unwrap();
+        assert_eq!(found.recorder, recorder());
+        assert_eq!(found.snapshot(), None);
+        let done = SnapshotDone { count: 1, path: "/tmp/s".into(), error: None };
+        directory.announce(&done).unwrap();
+        assert_eq!(found.snapshot(), Some(done));
+        drop(directory);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_fresh_directory_without_a_lock_is_not_removed() {
+        let path = base().path.join(format!("{}fresh{}", prefix(), std::process::id()));
+        fs::create_dir(&path).unwrap();
+        remove_left_behind();
+        assert!(path.exists());
+        fs::remove_dir(&path).unwrap();
+    }
+
+    #[test]
+    fn reachable_tells_when_someone_removed_or_replaced_the_directory() {
+        let directory = Directory::create(&base()).unwrap();
+        let path = directory.path().to_path_buf();
+        assert!(!directory.reachable(), "control and rings are not there yet");
+        fs::write(path.join("control"), "").unwrap();
+        fs::write(path.join("rings"), "").unwrap();
+        assert!(directory.reachable());
+        fs::remove_dir_all(&path).unwrap();
+        assert!(!directory.reachable());
+    }
+}

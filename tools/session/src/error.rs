@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//! What can go wrong between a request for a session and a session: what, where, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{doing} {}: {source}", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("{what}: {value} (allowed: {allowed})")]
+    Setting { what: &'static str, value: u64, allowed: &'static str },
+    #[error(
+        "not enough shared memory in {}: the rings need {needed_bytes} bytes and {free_bytes} are \
+         free; use a smaller --buffer-size or fewer --buffers",
+        path.display()
+    )]
+    Memory { path: PathBuf, needed_bytes: u64, free_bytes: u64 },
+    #[error(
+        "no directory for the session: {tried}; set XDG_RUNTIME_DIR or TMPDIR to a directory you \
+         can write to"
+    )]
+    NoDirectory { tried: String },
+}
+
+impl Error {
+    /// An `io::Error` with what was being done to which path.
+    pub fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.as_ref().to_path_buf();
+        move |source| Error::Io { doing, path, source }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//! From what a user asks for to where every byte of a session lies.
+//!
+//! Place in the flow: `Plan` (sizes, mode, patterns) -> `Layout` (offsets) -> `memory` makes the
+//! files. Sizes are powers of two because the ring's equations need them (B 4.1).
+
+use crate::abi::*;
+use crate::error::{Error, Result};
+use std::mem::size_of;
+
+/// Events one session can know; their descriptions share the arena.
+const EVENT_CAPACITY: u32 = 8192;
+const ARENA_BYTES: u32 = 1 << 20;
+const PAGE_BYTES: u64 = 4096;
+const LINE_BYTES: u64 = 64;
+
+/// What a session is to be like.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub uuid: [u8; 16],
+    pub flight_recorder: bool,
+    /// `enum lull_clock_kind`.
+    pub clock_kind: u32,
+    /// Possible CPUs.
+    pub cpu_count: u32,
+    /// Whether threads of this machine can make restartable reservations.
+    pub rseq: bool,
+    pub subbuf_size_bytes: u64,
+    pub subbuf_count: u32,
+    /// One pattern a line.
+    pub patterns: String,
+}
+
+impl Plan {
+    /// Checks every size against what a ring can be.
+    pub fn check(&self) -> Result<()> {
+        let size = self.subbuf_size_bytes;
+        if !size.is_power_of_two() || !(SUBBUF_BYTES_MIN..=SUBBUF_BYTES_MAX).contains(&size) {
+            return Err(Error::Setting {
+                what: "--buffer-size",
+                value: size,
+                allowed: "a power of two from 4K to 8M",
+            });
+        }
+        let count = self.subbuf_count;
+        if !count.is_power_of_two() || !(SUBBUF_COUNT_MIN..=SUBBUF_COUNT_MAX).contains(&count) {
+            return Err(Error::Setting {
+                what: "--buffers",
+                value: u64::from(count),
+                allowed: "a power of two from 2 to 1024",
+            });
+        }
+        if self.cpu_count == 0 || self.cpu_count > CPU_COUNT_MAX {
+            return Err(Error::Setting {
+                what: "number of possible CPUs",
+                value: u64::from(self.cpu_count),
+                allowed: "1 to 8192",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Where everything lies, as the control file says it.
+pub fn layout(plan: &Plan) -> Result<ControlFixed> {
+    plan.check()?;
+    let plain_count = if plan.rseq { 1 } else { plan.cpu_count };
+    let physical_count = plan.subbuf_count + 1 + SUBBUF_SPARES;
+    let patterns_bytes = u32::try_from(plan.patterns.len() + 1).unwrap_or(u32::MAX);
+    if patterns_bytes > 1 << 20 {
+        return Err(Error::Setting {
+            what: "bytes of patterns",
+            value: u64::from(patterns_bytes),
+            allowed: "up to 1M",
+        });
+    }
+    let ring_bytes = size_of::<RingShared>() as u64
+        + u64::from(plan.subbuf_count) * size_of::<u64>() as u64
+        + u64::from(physical_count) * size_of::<Commit>() as u64;
+    let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
+    let ring_count = u64::from(plan.cpu_count + plain_count);
+    let data_offset_bytes = (ring_count * ring_stride_bytes).next_multiple_of(PAGE_BYTES);
+    let data_stride_bytes = u64::from(physical_count) * plan.subbuf_size_bytes;
+    let patterns_offset_bytes = size_of::<Control>() as u32;
+    let events_offset_bytes =
+        (patterns_offset_bytes + patterns_bytes).next_multiple_of(LINE_BYTES as u32);
+    let arena_offset_bytes = events_offset_bytes + EVENT_CAPACITY * size_of::<EventEntry>() as u32;
+    Ok(ControlFixed {
+        magic: SESSION_MAGIC,
+        version: SESSION_VERSION,
+        control_bytes: (arena_offset_bytes + ARENA_BYTES).next_multiple_of(PAGE_BYTES as u32),
+        uuid: plan.uuid,
+        mode: if plan.flight_recorder { MODE_FLIGHT_RECORDER } else { MODE_DISCARD },
+        clock_kind: plan.clock_kind,
+        cpu_count: plan.cpu_count,
+        plain_count,
+        subbuf_size_bytes: plan.subbuf_size_bytes,
+        subbuf_count: plan.subbuf_count,
+        physical_count,
+        ring_stride_bytes,
+        data_offset_bytes,
+        data_stride_bytes,
+        rings_bytes: data_offset_bytes + ring_count * data_stride_bytes,
+        patterns_offset_bytes,
+        patterns_bytes,
+        events_offset_bytes,
+        event_capacity: EVENT_CAPACITY,
+        arena_offset_bytes,
+        arena_bytes: ARENA_BYTES,
+        reserved: [0; 40],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            uuid: [7; 16],
+            flight_recorder: false,
+            clock_kind: 0,
+            cpu_count: 4,
+            rseq: true,
+            subbuf_size_bytes: 1 << 20,
+            subbuf_count: 8,
+            patterns: "io:*".into(),
+        }
+    }
+
+    #[test]
+    fn parts_of_the_control_file_follow_each_other_without_overlap() {
+        let fixed = layout(&plan()).unwrap();
+        assert!(fixed.patterns_offset_bytes as usize >= size_of::<Control>());
+        assert!(fixed.events_offset_bytes >= fixed.patterns_offset_bytes + fixed.patterns_bytes);
+        let table_until = fixed.events_offset_bytes + fixed.event_capacity * 16;
+        assert_eq!(fixed.arena_offset_bytes, table_until);
+        assert!(fixed.control_bytes >= fixed.arena_offset_bytes + fixed.arena_bytes);
+    }
+
+    #[test]
+    fn one_plain_ring_serves_threads_without_rseq_and_without_rseq_every_cpu_has_one() {
+        assert_eq!(layout(&plan()).unwrap().plain_count, 1);
+        assert_eq!(layout(&Plan { rseq: false, ..plan() }).unwrap().plain_count, 4);
+    }
+
+    #[test]
+    fn sizes_that_a_ring_cannot_have_are_refused_by_the_name_of_the_option() {
+        let size = |subbuf_size_bytes| layout(&Plan { subbuf_size_bytes, ..plan() });
+        for value in [0, 1000, 2048, 16 << 20] {
+            assert!(size(value).unwrap_err().to_string().contains("--buffer-size"));
+        }
+        let count = |subbuf_count| layout(&Plan { subbuf_count, ..plan() });
+        for value in [0, 1, 3, 2048] {
+            assert!(count(value).unwrap_err().to_string().contains("--buffers"));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//! What of the machine decides a session's shape: CPUs, restartable sequences, host name.
+
+use std::ffi::CStr;
+use std::fs;
+
+/// One more than the highest CPU number this machine can ever have.
+pub fn possible_cpus() -> u32 {
+    cpu_list("/sys/devices/system/cpu/possible")
+        .and_then(|cpus| cpus.last().map(|cpu| cpu + 1))
+        .unwrap_or_else(configured_cpus)
+}
+
+/// The CPUs that run now.
+pub fn online_cpus() -> Vec<u32> {
+    cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|| (0..configured_cpus()).collect())
+}
+
+fn configured_cpus() -> u32 {
+    // SAFETY: sysconf has no preconditions.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    u32::try_from(count).unwrap_or(1).max(1)
+}
+
+fn cpu_list(path: &str) -> Option<Vec<u32>> {
+    parse_cpu_list(&fs::read_to_string(path).ok()?)
+}
+
+/// `0-3,8` as numbers in order; at most 8192 of them.
+fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for range in text.trim().split(',') {
+        let (begin, until) = range.split_once('-').unwrap_or((range, range));
+        let (begin, until): (u32, u32) = (begin.parse().ok()?, until.parse().ok()?);
+        if until < begin || until >= crate::abi::CPU_COUNT_MAX {
+            return None;
+        }
+        cpus.extend(begin..=until);
+    }
+    Some(cpus)
+}
+
+/// Whether the C library registers restartable sequences for every thread.
+pub fn has_rseq() -> bool {
+    // SAFETY: dlsym with a NUL-terminated name; glibc's __rseq_size is an unsigned int.
+    unsafe {
+        let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr());
+        !size.is_null() && *size.cast::<libc::c_uint>() > 0
+    }
+}
+
+pub fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is writable for the length given; the last byte stays 0.
+    let rc = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let name = CStr::from_bytes_until_nul(&name).ok().filter(|_| rc == 0);
+    name.map_or_else(|| "unknown".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The identifier of this boot: traces of one boot share their clock.
+pub fn boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_string()).filter(|id| id.len() == 36)
+}
+
+/// Sixteen random bytes, as a version 4 UUID.
+pub fn random_uuid() -> [u8; 16] {
+    let mut uuid = [0u8; 16];
+    // SAFETY: the buffer is writable for the length given.
+    let filled = unsafe { libc::getrandom(uuid.as_mut_ptr().cast(), uuid.len(), 0) };
+    if filled != uuid.len() as isize {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = now.map_or(0, |now| now.as_nanos()) ^ (u128::from(std::process::id()) << 96);
+        uuid = seed.to_le_bytes();
+    }
+    uuid[6] = (uuid[6] & 0x0f) | 0x40;
+    uuid[8] = (uuid[8] & 0x3f) | 0x80;
+    uuid
+}
+
+/// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in uuid.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_list_reads_ranges_and_refuses_nonsense() {
+        assert_eq!(parse_cpu_list("0-2,8\n"), Some(vec![0, 1, 2, 8]));
+        assert_eq!(parse_cpu_list("3"), Some(vec![3]));
+        for text in ["", "a", "3-1", "0-99999999"] {
+            assert_eq!(parse_cpu_list(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn uuid_is_of_version_4_and_reads_in_five_groups() {
+        let text = uuid_text(&random_uuid());
+        assert_eq!(text.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+        assert_eq!(text.as_bytes()[14], b'4');
+    }
+}
