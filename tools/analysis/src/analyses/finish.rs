@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//! From what the analyses know to the report.
+//!
+//! Place in the flow: after the last event. Numbers become names, halves of pairs are told apart by
+//! whether their threads are over, and the verdict is weighed.
+
+use trace::{Problem, Trace};
+
+use super::{since, Analyses, By};
+use crate::latency::Open;
+use crate::losses::{text, State};
+use crate::operation::Operation;
+use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
+use crate::threads::{ProcessIndex, ThreadIndex};
+
+const SCHEMA_VERSION: u32 = 1;
+/// Entries without exits that are listed.
+const MOST_RUNNING: usize = 1000;
+
+impl Analyses {
+    fn group_name(&self, group: u32) -> Option<String> {
+        Some(match self.by? {
+            By::Process => self.threads.process_label(ProcessIndex(group), &self.texts),
+            By::Thread => self.threads.label(ThreadIndex(group)),
+            By::Cpu if group == u32::MAX => "no CPU".into(),
+            By::Cpu => format!("CPU {group}"),
+        })
+    }
+
+    fn pair_name(&self, pair: u32) -> String {
+        self.classes.pairs.get(pair as usize).map_or_else(String::new, |pair| pair.name.clone())
+    }
+
+    /// What is still running, the longest first, and all halves of pairs.
+    fn running(&self) -> (Running, Vec<UnmatchedRow>) {
+        let mut running = Running::default();
+        let pairs = self.classes.pairs.iter().zip(&self.latency.unmatched);
+        let mut rows: Vec<UnmatchedRow> = pairs
+            .map(|(pair, unmatched)| UnmatchedRow {
+                name: pair.name.clone(),
+                still_running: 0,
+                ended_inside: unmatched.ended,
+                exits_without_entry: unmatched.exits,
+                forgotten_entries: unmatched.forgotten,
+            })
+            .collect();
+        for (thread, open) in self.latency.still_open() {
+            let Some(row) = rows.get_mut(open.pair as usize) else { continue };
+            let Some(pair) = self.classes.pairs.get(open.pair as usize) else { continue };
+            if self.threads.is_over(thread) {
+                row.ended_inside += 1;
+                continue;
+            }
+            row.still_running += 1;
+            if !pair.is_counted {
+                continue;
+            }
+            running.count += 1;
+            if running.longest.len() < MOST_RUNNING {
+                running.longest.push(self.running_row(thread, &open));
+            }
+        }
+        let pairs = self.classes.pairs.iter().map(|pair| pair.is_counted);
+        let mut rows: Vec<UnmatchedRow> = rows
+            .into_iter()
+            .zip(pairs)
+            .filter(|(_, is_counted)| *is_counted)
+            .map(|p| p.0)
+            .collect();
+        rows.retain(|row| {
+            row.still_running + row.ended_inside + row.exits_without_entry + row.forgotten_entries
+                > 0
+        });
+        (running, rows)
+    }
+
+    fn running_row(&self, thread: ThreadIndex, open: &Open) -> RunningRow {
+        let process = self.threads.process_of(thread);
+        let operation = self.classes.pairs.get(open.pair as usize).map(|pair| pair.operation);
+        let subject = operation.and_then(|operation| match operation {
+            Operation::Lock(kind) => Some(format!("{} {:#x}", kind.name(), open.values.subject)),
+            call => self.files.subject(call, process, &open.values, &self.texts),
+        });
+        RunningRow {
+            name: self.pair_name(open.pair),
+            thread: self.threads.label(thread),
+            pid: self.threads.pid(process),
+            tid: self.threads.tid(thread),
+            subject,
+            begin_ns: open.begin.0,
+            elapsed_ns: since(open.begin, self.counts.last),
+            exit_may_be_lost: self.losses.latest().is_some_and(|latest| latest >= open.begin),
+        }
+    }
+
+    pub fn finish(self, traces: &[Trace], problems: &[Problem]) -> Report {
+        let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
+        let losses = self.losses.finish(&metadata, &self.events_read, problems);
+        let (running, unmatched) = self.running();
+        let name = |index: u32| self.classes.names.get(index as usize).cloned().unwrap_or_default();
+        let counts = &self.counts;
+        let threads = self.threads.thread_rows();
+        let processes = self.threads.process_rows(&self.texts);
+        let cpus = counts.cpus();
+        let rows: Vec<TraceRow> = traces.iter().map(trace_row).collect();
+        let has_events = self.events_read.iter().any(|events| *events > 0);
+        Report {
+            schema_version: SCHEMA_VERSION,
+            complete: losses.verdict.state != State::Incomplete,
+            events: self.events_read.iter().sum(),
+            matched_events: counts.total,
+            lost: losses.lost,
+            lost_where: losses.places,
+            verdict: losses.verdict,
+            // Traces in memory have no files.
+            bytes: match rows.iter().map(|row| row.bytes).sum() {
+                0 => self.bytes_read,
+                bytes => bytes,
+            },
+            traces: rows,
+            begin_ns: if has_events { counts.first.0 } else { 0 },
+            end_ns: if has_events { counts.last.0 } else { 0 },
+            duration_ns: if has_events { counts.duration_ns() } else { 0 },
+            events_per_s: counts.per_s(counts.total),
+            process_count: processes.len() as u64,
+            thread_count: threads.len() as u64,
+            cpu_count: cpus.iter().filter(|row| row.cpu.is_some()).count() as u64,
+            event_names: counts.rows(name, |group| self.group_name(group)),
+            latencies: self
+                .latency
+                .finish(|pair| self.pair_name(pair), |group| self.group_name(group)),
+            running,
+            unmatched,
+            locks: self.locks.finish(&self.threads, &self.texts),
+            files: self.files.finish(&self.threads, &self.texts),
+            processes,
+            threads,
+            cpus,
+            rate: self.rate.finish(),
+        }
+    }
+}
+
+fn trace_row(trace: &Trace) -> TraceRow {
+    let bytes_of = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let value = |name| text(trace.metadata(), name).map(str::to_string);
+    TraceRow {
+        path: trace.path().display().to_string(),
+        bytes: trace.files().iter().map(|file| bytes_of(file.path())).sum(),
+        streams: trace.files().len() as u64,
+        tracer: value("tracer_name"),
+        hostname: value("hostname"),
+        command: value("command"),
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//! What each event class is to the analyses: counted or not, an entry, an exit, or by itself.
+//!
+//! Place in the flow: decided once from the metadata of all traces, before the first event. Classes
+//! of the same name share a row, whichever trace or program they come from.
+
+use rustc_hash::FxHashMap;
+use trace::{EventClass, Trace};
+
+use crate::glob::Glob;
+use crate::operation::{Loads, Operation};
+
+/// Written by Lull's probes for readers; not events of the program.
+const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
+pub(crate) const THREAD_EVENT: &str = "lull:thread";
+
+/// How the two events of a pair end. `_entry` stands for a pair even where the trace has no exit,
+/// for a call that has not returned yet; the others may mean something else when alone.
+const SUFFIXES: [(&str, &str); 8] = [
+    ("_entry", "_exit"),
+    ("_enter", "_exit"),
+    ("_begin", "_end"),
+    ("_start", "_stop"),
+    ("_req", "_acq"),
+    (":entry", ":exit"),
+    (":enter", ":exit"),
+    (":begin", ":end"),
+];
+const ENTRY_INSIDE: &str = "_entry_";
+const EXIT_INSIDE: &str = "_exit_";
+
+/// What to do with an event of a class.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Role {
+    Plain,
+    /// `lull:thread`: positions of pid, tid and name.
+    Thread {
+        pid: usize,
+        tid: usize,
+        name: usize,
+    },
+    Entry {
+        pair: u32,
+        loads: Loads,
+    },
+    Exit {
+        pair: u32,
+        loads: Loads,
+    },
+    Single {
+        operation: Operation,
+        loads: Loads,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct ClassPlan {
+    /// Position among the names.
+    pub name: u32,
+    pub is_bookkeeping: bool,
+    /// Whether the filter lets it through.
+    pub is_counted: bool,
+    pub role: Role,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub name: String,
+    pub operation: Operation,
+    /// Whether the filter lets both events through.
+    pub is_counted: bool,
+}
+
+/// The plans for all classes of all traces.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    by_trace: Vec<Vec<ClassPlan>>,
+    pub names: Vec<String>,
+    pub pairs: Vec<Pair>,
+}
+
+impl Classes {
+    pub fn new(traces: &[Trace], globs: &[Glob]) -> Self {
+        let names = traces.iter().flat_map(Trace::event_classes).map(shown_name);
+        let pairing = Pairing::new(names);
+        let mut classes = Self { by_trace: Vec::new(), names: Vec::new(), pairs: Vec::new() };
+        let has_interposed_files = pairing.names.keys().any(|name| name.starts_with("io:"));
+        let mut name_index: FxHashMap<String, u32> = FxHashMap::default();
+        let mut pair_index: FxHashMap<String, u32> = FxHashMap::default();
+        for trace in traces {
+            let mut plans = Vec::new();
+            for class in trace.event_classes() {
+                let name = shown_name(class);
+                let row = *name_index.entry(name.to_string()).or_insert_with(|| {
+                    classes.names.push(name.to_string());
+                    classes.names.len() as u32 - 1
+                });
+                let base = pairing.base(name);
+                let operation = |name: &str| match Operation::of(name) {
+                    // The same call seen from both sides counts once.
+                    call if call.is_of_files() && has_interposed_files => match name {
+                        _ if name.starts_with("io:") => call,
+                        _ => Operation::None,
+                    },
+                    call => call,
+                };
+                let role = match base {
+                    _ if name == THREAD_EVENT => thread_role(class),
+                    Some((base, is_entry)) => {
+                        let pair = *pair_index.entry(base.clone()).or_insert_with(|| {
+                            classes.pairs.push(Pair {
+                                operation: operation(&base),
+                                name: base.clone(),
+                                is_counted: true,
+                            });
+                            classes.pairs.len() as u32 - 1
+                        });
+                        let loads = Loads::of(operation(&base), class);
+                        match is_entry {
+                            true => Role::Entry { pair, loads },
+                            false => Role::Exit { pair, loads },
+                        }
+                    }
+                    None => match operation(name) {
+                        Operation::None => Role::Plain,
+                        operation => Role::Single { operation, loads: Loads::of(operation, class) },
+                    },
+                };
+                let matches = |glob: &Glob| {
+                    let base = pairing.base(name);
+                    glob.matches(name) || base.is_some_and(|(base, _)| glob.matches(&base))
+                };
+                plans.push(ClassPlan {
+                    name: row,
+                    is_bookkeeping: BOOKKEEPING.contains(&name),
+                    is_counted: globs.is_empty() || globs.iter().any(matches),
+                    role,
+                });
+            }
+            classes.by_trace.push(plans);
+        }
+        classes.settle_pairs();
+        classes
+    }
+
+    /// A pair of which the filter takes one half only has no latency.
+    fn settle_pairs(&mut self) {
+        for plan in self.by_trace.iter().flatten().filter(|plan| !plan.is_counted) {
+            if let Role::Entry { pair, .. } | Role::Exit { pair, .. } = plan.role {
+                if let Some(pair) = self.pairs.get_mut(pair as usize) {
+                    pair.is_counted = false;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub fn plan(&self, trace_index: usize, class: &EventClass) -> Option<&ClassPlan> {
+        self.by_trace.get(trace_index)?.get(class.index)
+    }
+}
+
+/// The name without what Lull's recorder appends to tell apart equal names from two programs.
+fn shown_name(class: &EventClass) -> &str {
+    match class.name.rsplit_once('#') {
+        Some((name, number))
+            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            name
+        }
+        _ => &class.name,
+    }
+}
+
+fn thread_role(class: &EventClass) -> Role {
+    let field = |name| class.field_index(name);
+    match (field("pid"), field("tid"), field("name")) {
+        (Some(pid), Some(tid), Some(name)) => Role::Thread { pid, tid, name },
+        _ => Role::Plain,
+    }
+}
+
+/// Which names belong together.
+struct Pairing {
+    names: FxHashMap<String, ()>,
+}
+
+impl Pairing {
+    fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        Self { names: names.map(|name| (name.to_string(), ())).collect() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
+    /// What an event is the entry (`true`) or the exit (`false`) of.
+    fn base(&self, name: &str) -> Option<(String, bool)> {
+        for (entry, exit) in SUFFIXES {
+            if let Some(base) = name.strip_suffix(entry) {
+                if entry == SUFFIXES[0].0 || self.has(&format!("{base}{exit}")) {
+                    return Some((base.to_string(), true));
+                }
+            }
+            if let Some(base) = name.strip_suffix(exit) {
+                if self.has(&format!("{base}{entry}")) {
+                    return Some((base.to_string(), false));
+                }
+            }
+        }
+        if let Some((before, after)) = name.split_once(ENTRY_INSIDE) {
+            if self.has(&format!("{before}{EXIT_INSIDE}{after}")) || before.ends_with("syscall") {
+                return Some((format!("{before}_{after}"), true));
+            }
+        }
+        let (before, after) = name.split_once(EXIT_INSIDE)?;
+        self.has(&format!("{before}{ENTRY_INSIDE}{after}"))
+            .then(|| (format!("{before}_{after}"), false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pairing;
+
+    fn base(names: &[&str], name: &str) -> Option<(String, bool)> {
+        Pairing::new(names.iter().copied()).base(name)
+    }
+
+    #[test]
+    fn entries_and_exits_find_their_common_base() {
+        let names = ["io:read_entry", "io:read_exit", "syscall_entry_read", "syscall_exit_read"];
+        assert_eq!(base(&names, names[0]), Some(("io:read".into(), true)));
+        assert_eq!(base(&names, names[1]), Some(("io:read".into(), false)));
+        assert_eq!(base(&names, names[2]), Some(("syscall_read".into(), true)));
+        assert_eq!(base(&names, names[3]), Some(("syscall_read".into(), false)));
+        let names = ["job_begin", "job_end", "a_enter", "a_exit", "worker:begin", "worker:end"];
+        assert_eq!(base(&names, "job_end"), Some(("job".into(), false)));
+        assert_eq!(base(&names, "a_exit"), Some(("a".into(), false)));
+        assert_eq!(base(&names, "worker:begin"), Some(("worker".into(), true)));
+    }
+
+    #[test]
+    fn what_has_no_partner_is_by_itself_except_entries() {
+        let names = ["process:quick_exit", "day_end", "thread:exit", "process:exec_entry"];
+        for name in &names[..3] {
+            assert_eq!(base(&names, name), None, "{name}");
+        }
+        assert_eq!(base(&names, names[3]), Some(("process:exec".into(), true)));
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//! Durations, summed up: count, total, extremes, percentiles.
+//!
+//! Place in the flow: what latencies and waits are recorded into. Count, total, least and most are
+//! exact; percentiles are within 0.1 % (an HDR histogram with three digits), or 1 % with two digits
+//! and an eighth of the memory.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Longer durations, above 36 years, are recorded as this long.
+const MOST_NS: u64 = 1 << 60;
+
+/// Percentiles are kept to so many `DIGITS`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Distribution<const DIGITS: u8 = 3> {
+    /// Made with the first value: most rows of a table never get one.
+    histogram: Option<Box<Histogram<u32>>>,
+    count: u64,
+    total_ns: u64,
+    least_ns: u64,
+    most_ns: u64,
+}
+
+/// A distribution in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DistributionReport {
+    pub count: u64,
+    pub total_ns: u64,
+    pub mean_ns: u64,
+    pub min_ns: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p99_ns: u64,
+    pub max_ns: u64,
+}
+
+impl<const DIGITS: u8> Distribution<DIGITS> {
+    pub fn record(&mut self, duration_ns: u64) {
+        let duration_ns = duration_ns.min(MOST_NS);
+        self.least_ns = if self.count == 0 { duration_ns } else { self.least_ns.min(duration_ns) };
+        self.most_ns = self.most_ns.max(duration_ns);
+        self.count += 1;
+        self.total_ns = self.total_ns.saturating_add(duration_ns);
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new(DIGITS).ok().map(Box::new);
+        }
+        if let Some(histogram) = &mut self.histogram {
+            // It resizes itself, and no value is above what it can hold.
+            let _ = histogram.record(duration_ns);
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn report(&self) -> DistributionReport {
+        let quantile = |quantile: f64| {
+            let found = self.histogram.as_ref().map_or(0, |h| h.value_at_quantile(quantile));
+            found.clamp(self.least_ns, self.most_ns)
+        };
+        DistributionReport {
+            count: self.count,
+            total_ns: self.total_ns,
+            mean_ns: self.total_ns.checked_div(self.count).unwrap_or(0),
+            min_ns: self.least_ns,
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p99_ns: quantile(0.99),
+            max_ns: self.most_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Distribution, DistributionReport, MOST_NS};
+
+    #[test]
+    fn percentiles_are_within_a_thousandth_and_the_rest_is_exact() {
+        let mut distribution = Distribution::<3>::default();
+        for value in 1..=10_000u64 {
+            distribution.record(value * 1000);
+        }
+        let report = distribution.report();
+        assert_eq!((report.count, report.min_ns, report.max_ns), (10_000, 1000, 10_000_000));
+        assert_eq!(report.total_ns, 50_005_000_000);
+        for (found, wanted) in
+            [(report.p50_ns, 5.0e6), (report.p90_ns, 9.0e6), (report.p99_ns, 9.9e6)]
+        {
+            assert!((found as f64 / wanted - 1.0).abs() < 0.001, "{found} for {wanted}");
+        }
+    }
+
+    #[test]
+    fn nothing_recorded_is_all_zeros_and_the_largest_value_does_not_wrap() {
+        assert_eq!(Distribution::<3>::default().report(), DistributionReport::default());
+        let mut distribution = Distribution::<3>::default();
+        for _ in 0..20 {
+            distribution.record(u64::MAX);
+        }
+        let report = distribution.report();
+        assert_eq!((report.total_ns, report.max_ns, report.p50_ns), (u64::MAX, MOST_NS, MOST_NS));
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+//! What is missing from a trace, where, and why.
+//!
+//! Place in the flow: fed with the losses that the merge hands out among the events, and at the end
+//! with what the recorder wrote into the environment and what the reader found damaged. The three
+//! are weighed into one verdict: whoever knows of more loss is right.
+
+use serde::Serialize;
+use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Metadata, Ns, Problem};
+
+use crate::rows::Rows;
+
+/// Problems kept as text; the rest are counted.
+const MOST_PROBLEMS: usize = 1000;
+/// Places told apart: processors times causes.
+const MOST_PLACES: usize = 1 << 14;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// No free sub-buffer.
+    Full,
+    /// The next sub-buffer was still being written.
+    Overflow,
+    TooBig,
+    /// Reserved, never committed: the writer died.
+    InFlight,
+    /// The writer does not tell causes apart.
+    Other,
+    /// Whole packets: their events are not counted.
+    Packets,
+}
+
+const CAUSES: [(Cause, &str, &str); 4] = [
+    (Cause::Full, "full", "lost_full"),
+    (Cause::Overflow, "overflow", "lost_overflow"),
+    (Cause::TooBig, "too_big", "lost_too_big"),
+    (Cause::InFlight, "in_flight", "lost_in_flight"),
+];
+
+/// Lost events by cause, and lost packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    pub full: u64,
+    pub overflow: u64,
+    pub too_big: u64,
+    pub in_flight: u64,
+    pub other: u64,
+    /// All of the above.
+    pub events: u64,
+    pub packets: u64,
+    /// What the recorder could not write, and what a traced program overwrote.
+    pub unwritten_packets: u64,
+    pub unwritten_events: u64,
+    pub damaged_packets: u64,
+}
+
+/// Loss of one cause in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostRow {
+    pub cause: Cause,
+    pub count: u64,
+    pub cpu: Option<u32>,
+    /// The loss happened between these times. `None`: before the first packet, or not known.
+    pub begin_ns: Option<i64>,
+    pub until_ns: Option<i64>,
+    /// In so many pieces.
+    pub times: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Complete,
+    /// Complete up to a limit of size that was asked for.
+    Stopped,
+    Incomplete,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    pub state: State,
+    /// What is missing beside the counted losses, a sentence each.
+    pub missing: Vec<String>,
+    pub notes: Vec<String>,
+    /// Damage, with file, packet and byte.
+    pub problems: Vec<String>,
+    pub problem_count: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    trace: u32,
+    cpu: Option<CpuId>,
+    cause: Cause,
+}
+
+#[derive(Debug, Default)]
+struct Span {
+    count: u64,
+    times: u64,
+    begin: Option<Ns>,
+    until: Option<Ns>,
+    /// Whether some piece has no known begin.
+    is_open: bool,
+}
+
+pub(crate) struct Losses {
+    places: Rows<Place, Span>,
+    latest: Option<Ns>,
+}
+
+/// What is known of the losses at the end.
+pub(crate) struct LossesReport {
+    pub lost: Lost,
+    pub places: Vec<LostRow>,
+    pub verdict: Verdict,
+}
+
+impl Losses {
+    pub fn new() -> Self {
+        Self { places: Rows::new(MOST_PLACES), latest: None }
+    }
+
+    pub fn event(&mut self, message: &LossMessage<'_>) {
+        let loss = message.loss;
+        let span = (message.begin_ns(), message.until_ns());
+        let place = |cause| Place { trace: message.trace_index as u32, cpu: loss.cpu, cause };
+        if loss.kind == LossKind::Packets {
+            return self.add(place(Cause::Packets), loss.count, span);
+        }
+        let mut rest = loss.count;
+        for (name, count) in &loss.causes {
+            let known = CAUSES.iter().find(|(_, known, _)| *known == &**name);
+            let count = (*count).min(rest);
+            rest -= count;
+            self.add(place(known.map_or(Cause::Other, |(cause, ..)| *cause)), count, span);
+        }
+        self.add(place(Cause::Other), rest, span);
+    }
+
+    fn add(&mut self, place: Place, count: u64, (begin, until): (Option<Ns>, Option<Ns>)) {
+        if count == 0 {
+            return;
+        }
+        let span = self.places.row(place);
+        span.count = span.count.saturating_add(count);
+        span.times += 1;
+        span.is_open |= begin.is_none();
+        span.begin = span.begin.into_iter().chain(begin).min();
+        span.until = span.until.max(until);
+        self.latest = self.latest.max(until);
+    }
+
+    /// End of the last loss: an exit before it may be among what was lost.
+    pub fn latest(&self) -> Option<Ns> {
+        self.latest
+    }
+
+    fn seen(&self, trace: u32, cause: Cause) -> u64 {
+        let here = self.places.iter().filter_map(|(place, span)| {
+            let place = place?;
+            (place.trace == trace && place.cause == cause).then_some(span.count)
+        });
+        here.fold(0, u64::saturating_add)
+    }
+
+    fn rows(&self) -> Vec<LostRow> {
+        let lost = self.places.iter().filter(|(_, span)| span.count > 0);
+        let mut rows: Vec<LostRow> = lost
+            .map(|(place, span)| LostRow {
+                cause: place.map_or(Cause::Other, |place| place.cause),
+                count: span.count,
+                cpu: place.and_then(|place| place.cpu).map(|cpu| cpu.0),
+                begin_ns: span.begin.filter(|_| !span.is_open).map(|at| at.0),
+                until_ns: span.until.map(|at| at.0),
+                times: span.times,
+            })
+            .collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.cause, row.cpu));
+        rows
+    }
+
+    /// Weighs everything. `events_read` has one count a trace.
+    pub fn finish(
+        &self,
+        traces: &[&Metadata],
+        events_read: &[u64],
+        problems: &[Problem],
+    ) -> LossesReport {
+        let mut lost = Lost::default();
+        let mut places = self.rows();
+        let mut verdict = Verdict {
+            state: State::Complete,
+            missing: Vec::new(),
+            notes: Vec::new(),
+            problems: problems.iter().take(MOST_PROBLEMS).map(Problem::to_string).collect(),
+            problem_count: problems.len() as u64,
+        };
+        let add = |sum: &mut u64, metadata, name| {
+            *sum = sum.saturating_add(number(metadata, name));
+        };
+        for (index, metadata) in traces.iter().enumerate() {
+            for (cause, _, name) in CAUSES {
+                let missed = number(metadata, name).saturating_sub(self.seen(index as u32, cause));
+                if missed > 0 {
+                    let (cpu, begin_ns, until_ns) = (None, None, None);
+                    places.push(LostRow {
+                        cause,
+                        count: missed,
+                        cpu,
+                        begin_ns,
+                        until_ns,
+                        times: 1,
+                    });
+                }
+            }
+            add(&mut lost.unwritten_packets, metadata, "unwritten_packets");
+            add(&mut lost.unwritten_events, metadata, "unwritten_events");
+            add(&mut lost.damaged_packets, metadata, "damaged_packets");
+            let read = events_read.get(index).copied().unwrap_or(0);
+            verdict.hear(metadata, read);
+        }
+        for row in &places {
+            let count = match row.cause {
+                Cause::Full => &mut lost.full,
+                Cause::Overflow => &mut lost.overflow,
+                Cause::TooBig => &mut lost.too_big,
+                Cause::InFlight => &mut lost.in_flight,
+                Cause::Other => &mut lost.other,
+                Cause::Packets => &mut lost.packets,
+            };
+            *count = count.saturating_add(row.count);
+        }
+        let by_cause = [lost.full, lost.overflow, lost.too_big, lost.in_flight, lost.other];
+        lost.events = by_cause.into_iter().fold(0, u64::saturating_add);
+        let is_damaged = !verdict.missing.is_empty() || verdict.problem_count > 0;
+        if is_damaged || !places.is_empty() {
+            verdict.state = State::Incomplete;
+        }
+        LossesReport { lost, places, verdict }
+    }
+}
+
+impl Verdict {
+    /// Takes over what a trace's recorder said.
+    fn hear(&mut self, metadata: &Metadata, events_read: u64) {
+        let said = text(metadata, "verdict");
+        match said {
+            Some("stopped") if self.state == State::Complete => self.state = State::Stopped,
+            Some("incomplete") => self.state = State::Incomplete,
+            None if text(metadata, "tracer_name") == Some("lull") => self.missing.push(
+                "the recorder has not finished this trace: it is still at work, or it was killed"
+                    .into(),
+            ),
+            _ => {}
+        }
+        let counted = |sentence: &String| sentence.contains(" lost on ");
+        let missing = sentences(text(metadata, "verdict_missing").unwrap_or(""));
+        self.missing.extend(missing.into_iter().filter(|sentence| !counted(sentence)));
+        self.notes.extend(sentences(text(metadata, "verdict_notes").unwrap_or("")));
+        let written = number(metadata, "events");
+        if said.is_some() && written > events_read {
+            self.missing.push(format!(
+                "the recorder wrote {written} events; {events_read} of them can be read"
+            ));
+        }
+    }
+}
+
+/// The recorder's sentences; an advice that begins with `use` belongs to the one before it.
+fn sentences(text: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for part in text.split("; ").filter(|part| !part.is_empty()) {
+        match sentences.last_mut() {
+            Some(last) if part.starts_with("use ") => last.extend(["; ", part]),
+            _ => sentences.push(part.into()),
+        }
+    }
+    sentences
+}
+
+fn number(metadata: &Metadata, name: &str) -> u64 {
+    match metadata.environment_value(name) {
+        Some(EnvironmentValue::Number(number)) => u64::try_from(*number).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+pub(crate) fn text<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m str> {
+    match metadata.environment_value(name) {
+        Some(EnvironmentValue::Text(text)) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+//! What a pair or a single event means to the analyses, and which of its fields they need.
+//!
+//! Place in the flow: `classes` asks once for each event class; `analyses` acts on the answer for
+//! each event. Known are the events of Lull's interposers (`io:`, `process:`, ...), system calls as
+//! LTTng names them, and LTTng-UST's mutex events.
+
+use trace::{Event, EventClass, Value};
+
+use crate::texts::{TextIndex, Texts};
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LockKind {
+    Mutex,
+    Rwlock,
+    Cond,
+    Sem,
+    Barrier,
+}
+
+impl LockKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            LockKind::Mutex => "mutex",
+            LockKind::Rwlock => "rwlock",
+            LockKind::Cond => "cond",
+            LockKind::Sem => "sem",
+            LockKind::Barrier => "barrier",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    None,
+    Lock(LockKind),
+    Read,
+    Write,
+    /// From one descriptor to another.
+    Copy,
+    /// A call on a descriptor that moves no bytes.
+    Touch,
+    StreamRead,
+    StreamWrite,
+    StreamTouch,
+    StreamClose,
+    Open,
+    StreamOpen,
+    /// A stream on a descriptor that is open already.
+    StreamAttach,
+    Close,
+    CloseRange,
+    CloseFrom,
+    Duplicate,
+    Control,
+    Pipe,
+    Socket,
+    SocketPair,
+    Bind,
+    Connect,
+    Accept,
+    ProcessStart,
+    ProcessExit,
+    Forked,
+    ChildWait,
+    Exec,
+    ThreadExit,
+}
+
+/// Where a field's value goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Which descriptor, lock, stream or process.
+    Subject,
+    /// The second operand: the other descriptor, flags, the size of an item, a status.
+    Other,
+    Third,
+    Result,
+    Text,
+    MoreText,
+}
+
+/// Values of the fields an operation needs, of entry and exit together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Values {
+    pub subject: i64,
+    pub other: i64,
+    pub third: i64,
+    pub result: i64,
+    pub text: TextIndex,
+    pub more_text: TextIndex,
+}
+
+type Fields = &'static [(Slot, &'static [&'static str])];
+
+const RESULT: (Slot, &[&str]) = (Slot::Result, &["result", "ret"]);
+const DESCRIPTOR: (Slot, &[&str]) = (Slot::Subject, &["fd", "fildes"]);
+const STREAM: (Slot, &[&str]) = (Slot::Subject, &["file"]);
+const PATH: (Slot, &[&str]) = (Slot::Text, &["path", "filename"]);
+const ADDRESS: (Slot, &[&str]) = (Slot::Text, &["address"]);
+const FLAGS: (Slot, &[&str]) = (Slot::Third, &["flags"]);
+
+const CALLS: &[(&str, Operation)] = &[
+    ("read", Operation::Read),
+    ("pread", Operation::Read),
+    ("pread64", Operation::Read),
+    ("readv", Operation::Read),
+    ("preadv", Operation::Read),
+    ("preadv2", Operation::Read),
+    ("recv", Operation::Read),
+    ("recvfrom", Operation::Read),
+    ("recvmsg", Operation::Read),
+    ("write", Operation::Write),
+    ("pwrite", Operation::Write),
+    ("pwrite64", Operation::Write),
+    ("writev", Operation::Write),
+    ("pwritev", Operation::Write),
+    ("pwritev2", Operation::Write),
+    ("send", Operation::Write),
+    ("sendto", Operation::Write),
+    ("sendmsg", Operation::Write),
+    ("sendfile", Operation::Copy),
+    ("sendfile64", Operation::Copy),
+    ("splice", Operation::Copy),
+    ("copy_file_range", Operation::Copy),
+    ("recvmmsg", Operation::Touch),
+    ("sendmmsg", Operation::Touch),
+    ("fsync", Operation::Touch),
+    ("fdatasync", Operation::Touch),
+    ("flock", Operation::Touch),
+    ("fread", Operation::StreamRead),
+    ("fwrite", Operation::StreamWrite),
+    ("fflush", Operation::StreamTouch),
+    ("fclose", Operation::StreamClose),
+    ("open", Operation::Open),
+    ("openat", Operation::Open),
+    ("openat2", Operation::Open),
+    ("creat", Operation::Open),
+    ("fopen", Operation::StreamOpen),
+    ("fdopen", Operation::StreamAttach),
+    ("close", Operation::Close),
+    ("close_range", Operation::CloseRange),
+    ("closefrom", Operation::CloseFrom),
+    ("dup", Operation::Duplicate),
+    ("dup2", Operation::Duplicate),
+    ("dup3", Operation::Duplicate),
+    ("fcntl", Operation::Control),
+    ("pipe", Operation::Pipe),
+    ("pipe2", Operation::Pipe),
+    ("socket", Operation::Socket),
+    ("socketpair", Operation::SocketPair),
+    ("bind", Operation::Bind),
+    ("connect", Operation::Connect),
+    ("accept", Operation::Accept),
+    ("accept4", Operation::Accept),
+];
+
+const NAMES: &[(&str, Operation)] = &[
+    ("mutex:wait", Operation::Lock(LockKind::Mutex)),
+    ("lttng_ust_pthread:pthread_mutex_lock", Operation::Lock(LockKind::Mutex)),
+    ("rwlock:wait", Operation::Lock(LockKind::Rwlock)),
+    ("cond:wait", Operation::Lock(LockKind::Cond)),
+    ("sem:wait", Operation::Lock(LockKind::Sem)),
+    ("barrier:wait", Operation::Lock(LockKind::Barrier)),
+    ("process:start", Operation::ProcessStart),
+    ("process:exit", Operation::ProcessExit),
+    ("process:quick_exit", Operation::ProcessExit),
+    ("syscall_exit_group", Operation::ProcessExit),
+    ("process:forked", Operation::Forked),
+    ("process:wait", Operation::ChildWait),
+    ("process:exec", Operation::Exec),
+    ("syscall_execve", Operation::Exec),
+    ("thread:exit", Operation::ThreadExit),
+];
+
+/// What system calls' pairs are called: `syscall_entry_read` and `syscall_exit_read` make
+/// `syscall_read`.
+const SYSTEM_CALLS: [&str; 2] = ["syscall_", "compat_syscall_"];
+
+impl Operation {
+    /// The meaning of a pair's base name, or of a single event's name.
+    pub fn of(name: &str) -> Self {
+        if let Some((_, operation)) = NAMES.iter().find(|(known, _)| *known == name) {
+            return *operation;
+        }
+        let call = SYSTEM_CALLS.iter().find_map(|prefix| name.strip_prefix(prefix));
+        let Some(call) = call.or(name.strip_prefix("io:")) else { return Operation::None };
+        CALLS.iter().find(|(known, _)| *known == call).map_or(Operation::None, |(_, o)| *o)
+    }
+
+    /// Whether it changes or uses descriptors.
+    pub fn is_of_files(self) -> bool {
+        use Operation::*;
+        !matches!(
+            self,
+            None | Lock(_) | ProcessStart | ProcessExit | Forked | ChildWait | Exec | ThreadExit
+        )
+    }
+
+    fn fields(self) -> Fields {
+        use Operation::*;
+        match self {
+            None | ThreadExit => &[],
+            Lock(LockKind::Mutex) => &[(Slot::Subject, &["mutex"])],
+            Lock(LockKind::Rwlock) => &[(Slot::Subject, &["rwlock"])],
+            Lock(LockKind::Cond) => &[(Slot::Subject, &["cond"])],
+            Lock(LockKind::Sem) => &[(Slot::Subject, &["sem"])],
+            Lock(LockKind::Barrier) => &[(Slot::Subject, &["barrier"])],
+            Read | Write | Touch | Close => &[DESCRIPTOR, RESULT],
+            Copy => &[
+                (Slot::Subject, &["from_fd", "in_fd", "fd_in"]),
+                (Slot::Other, &["to_fd", "out_fd", "fd_out"]),
+                RESULT,
+            ],
+            StreamRead | StreamWrite => &[STREAM, (Slot::Other, &["size_bytes"]), RESULT],
+            StreamTouch | StreamClose => &[STREAM, RESULT],
+            Open => &[PATH, FLAGS, RESULT],
+            StreamOpen => &[PATH, STREAM, (Slot::Other, &["fd"])],
+            StreamAttach => &[STREAM, (Slot::Other, &["fd"])],
+            CloseRange => &[
+                (Slot::Subject, &["first_fd", "fd"]),
+                (Slot::Other, &["last_fd", "max_fd"]),
+                FLAGS,
+                RESULT,
+            ],
+            CloseFrom => &[(Slot::Subject, &["first_fd"])],
+            Duplicate => &[(Slot::Subject, &["fd", "fildes", "oldfd"]), FLAGS, RESULT],
+            Control => &[DESCRIPTOR, (Slot::Other, &["command", "cmd"]), RESULT],
+            Pipe => &[(Slot::Subject, &["read_fd"]), (Slot::Other, &["write_fd"]), FLAGS, RESULT],
+            Socket => &[RESULT],
+            SocketPair => &[(Slot::Subject, &["first_fd"]), (Slot::Other, &["second_fd"]), RESULT],
+            Bind | Connect | Accept => &[DESCRIPTOR, ADDRESS, RESULT],
+            ProcessStart => &[
+                (Slot::Subject, &["pid"]),
+                (Slot::Other, &["parent_pid"]),
+                PATH,
+                (Slot::MoreText, &["arguments"]),
+            ],
+            ProcessExit => &[(Slot::Subject, &["status", "error_code"])],
+            Forked => &[(Slot::Subject, &["parent_pid"])],
+            ChildWait => &[(Slot::Subject, &["child_pid"]), (Slot::Other, &["status"])],
+            Exec => &[PATH],
+        }
+    }
+}
+
+/// The fields of one event class that an operation needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Loads {
+    fields: Box<[(Slot, usize)]>,
+}
+
+impl Loads {
+    pub fn of(operation: Operation, class: &EventClass) -> Self {
+        let position = |names: &[&str]| names.iter().find_map(|name| class.field_index(name));
+        let found = operation.fields().iter();
+        let fields = found.filter_map(|(slot, names)| Some((*slot, position(names)?)));
+        Self { fields: fields.collect() }
+    }
+
+    /// Reads the fields of an event over what is known already.
+    #[inline]
+    pub fn read(&self, event: &Event<'_>, values: &mut Values, texts: &mut Texts) {
+        for (slot, field) in &self.fields {
+            let Some(value) = event.value(*field) else { continue };
+            let text = |texts: &mut Texts| match value {
+                Value::Text(bytes) => texts.index(bytes),
+                _ => TextIndex::NONE,
+            };
+            match slot {
+                Slot::Subject => values.subject = number(value),
+                Slot::Other => values.other = number(value),
+                Slot::Third => values.third = number(value),
+                Slot::Result => values.result = number(value),
+                Slot::Text => values.text = text(texts),
+                Slot::MoreText => values.more_text = text(texts),
+            }
+        }
+    }
+}
+
+/// A number's bits: an address above 2^63 stays itself when read back as unsigned.
+fn number(value: Value<'_>) -> i64 {
+    match value {
+        Value::Unsigned(value) | Value::Enumeration { value, .. } => value as i64,
+        Value::Signed(value) => value,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LockKind, Operation};
+
+    #[test]
+    fn calls_are_known_as_interposers_and_as_system_calls_name_them_and_nowhere_else() {
+        assert_eq!(Operation::of("io:read"), Operation::Read);
+        assert_eq!(Operation::of("syscall_openat"), Operation::Open);
+        assert_eq!(Operation::of("compat_syscall_write"), Operation::Write);
+        assert_eq!(Operation::of("mutex:wait"), Operation::Lock(LockKind::Mutex));
+        for other in ["db:read", "read", "mutex:lock", "io:", "process:read"] {
+            assert_eq!(Operation::of(other), Operation::None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//! Tables that cannot grow without bound: what comes after the limit shares one row, "others".
+//!
+//! Place in the flow: every analysis keeps what it knows of files, locks and pairs in one of these,
+//! so a report of any trace takes memory in proportion to its limits and not to the trace.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+/// Position of a row. The row of the others is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RowIndex(pub u32);
+
+impl RowIndex {
+    pub const OTHERS: RowIndex = RowIndex(0);
+}
+
+/// Rows in the order in which their keys were first met.
+#[derive(Debug)]
+pub(crate) struct Rows<K, V> {
+    index: FxHashMap<K, u32>,
+    /// Position 0 has no key.
+    rows: Vec<(Option<K>, V)>,
+    limit: usize,
+}
+
+impl<K: Hash + Eq + Copy, V: Default> Rows<K, V> {
+    /// A table of at most `limit` keys.
+    pub fn new(limit: usize) -> Self {
+        Self { index: FxHashMap::default(), rows: vec![(None, V::default())], limit }
+    }
+
+    /// The row of a key, made if there is space.
+    pub fn index(&mut self, key: K) -> RowIndex {
+        if let Some(index) = self.index.get(&key) {
+            return RowIndex(*index);
+        }
+        if self.index.len() >= self.limit {
+            return RowIndex::OTHERS;
+        }
+        let index = self.rows.len() as u32;
+        self.index.insert(key, index);
+        self.rows.push((Some(key), V::default()));
+        RowIndex(index)
+    }
+
+    pub fn row(&mut self, key: K) -> &mut V {
+        let index = self.index(key);
+        self.at(index)
+    }
+
+    /// The row at an index that this table gave.
+    pub fn at(&mut self, index: RowIndex) -> &mut V {
+        let position = (index.0 as usize).min(self.rows.len() - 1);
+        &mut self.rows[position].1
+    }
+
+    /// Every row; the others are `None`.
+    pub fn iter(&self) -> impl Iterator<Item = (Option<K>, &V)> {
+        self.rows.iter().map(|(key, value)| (*key, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RowIndex, Rows};
+
+    #[test]
+    fn keys_past_the_limit_share_the_row_of_the_others() {
+        let mut rows: Rows<u32, u64> = Rows::new(2);
+        for key in [7, 8, 9, 7, 10, 9] {
+            *rows.row(key) += 1;
+        }
+        let found: Vec<_> = rows.iter().map(|(key, count)| (key, *count)).collect();
+        assert_eq!(found, [(None, 3), (Some(7), 2), (Some(8), 1)]);
+        assert_eq!(rows.index(11), RowIndex::OTHERS);
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//! Of which thread the events of each stream are.
+//!
+//! Place in the flow: `analyses` asks for each event. Lull writes a `lull:thread` event where a
+//! packet goes over to another thread; LTTng writes thread contexts with each event; traces with
+//! neither have one nameless thread for each processor.
+
+use trace::{Event, Integer, Name, Value, Visitor};
+
+use crate::classes::THREAD_EVENT;
+use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
+
+/// Where a stream says whose its events are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Records,
+    Contexts,
+    Nowhere,
+}
+
+/// What is remembered of one stream between events.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stream {
+    source: Option<Source>,
+    packet_bytes: Option<u64>,
+    /// The thread at the place reached, until the next packet or record.
+    thread: Option<ThreadIndex>,
+    context: Context,
+}
+
+impl Stream {
+    /// Notes the event's packet. The result is the packet's size when it is a new one.
+    #[inline]
+    pub fn enter(&mut self, event: &Event<'_>) -> Option<u64> {
+        let packet = event.packet();
+        if self.packet_bytes == Some(packet.offset_bytes) {
+            return None;
+        }
+        self.packet_bytes = Some(packet.offset_bytes);
+        self.thread = None;
+        Some(packet.size_bytes)
+    }
+
+    /// Takes over what a `lull:thread` event says.
+    pub fn switch(
+        &mut self,
+        event: &Event<'_>,
+        (pid, tid, name): (usize, usize, usize),
+        host: u32,
+        threads: &mut Threads,
+    ) {
+        let number = |field| event.value(field).and_then(|value| value.as_i64()).unwrap_or(-1);
+        let key = ThreadKey::Named { host, pid: number(pid), tid: number(tid) };
+        let name = match event.value(name) {
+            Some(Value::Text(bytes)) => Some(ShortName::new(bytes)),
+            _ => None,
+        };
+        self.source = Some(Source::Records);
+        self.thread = Some(threads.index(key, name));
+    }
+
+    /// The thread of an event.
+    #[inline]
+    pub fn thread(&mut self, event: &Event<'_>, host: u32, threads: &mut Threads) -> ThreadIndex {
+        match (self.source, self.thread) {
+            (Some(Source::Records | Source::Nowhere), Some(thread)) => thread,
+            _ => self.find(event, host, threads),
+        }
+    }
+
+    fn find(&mut self, event: &Event<'_>, host: u32, threads: &mut Threads) -> ThreadIndex {
+        let source = *self.source.get_or_insert_with(|| source(event));
+        let unnamed = || ThreadKey::Unnamed {
+            trace: event.trace_index() as u32,
+            cpu: event.cpu().map_or(event.stream_index() as u32, |cpu| cpu.0),
+        };
+        let (key, name) = match source {
+            Source::Records | Source::Nowhere => (unnamed(), None),
+            Source::Contexts => {
+                let mut context = Context::default();
+                // Damage is the reader's to report; what was read before it counts.
+                let _ = event.stream_context(&mut context);
+                if let (Some(thread), true) = (self.thread, context == self.context) {
+                    return thread;
+                }
+                self.context = context;
+                let pid = context.pid.or(context.tid);
+                match (pid, context.tid.or(context.pid)) {
+                    (Some(pid), Some(tid)) => (ThreadKey::Named { host, pid, tid }, context.name),
+                    _ => (unnamed(), None),
+                }
+            }
+        };
+        let thread = threads.index(key, name);
+        self.thread = Some(thread);
+        thread
+    }
+}
+
+fn source(event: &Event<'_>) -> Source {
+    let class = event.stream_class();
+    if class.events.iter().any(|event| &*event.name == THREAD_EVENT) {
+        return Source::Records;
+    }
+    let fields = class.event_context.as_ref().map_or(&[][..], |context| &context.fields);
+    match fields.iter().any(|field| matches!(field.name(), "tid" | "vtid" | "pid" | "vpid")) {
+        true => Source::Contexts,
+        false => Source::Nowhere,
+    }
+}
+
+/// The context fields that tell a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Context {
+    pid: Option<i64>,
+    tid: Option<i64>,
+    name: Option<ShortName>,
+}
+
+impl Visitor for Context {
+    fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
+        match name {
+            Name::Field("pid") => self.pid = Some(value),
+            Name::Field("tid") => self.tid = Some(value),
+            // As the process's own container numbers them: second choice.
+            Name::Field("vpid") => self.pid = self.pid.or(Some(value)),
+            Name::Field("vtid") => self.tid = self.tid.or(Some(value)),
+            _ => {}
+        }
+    }
+
+    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
+        self.signed(name, value as i64, ty);
+    }
+
+    fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
+        if name == Name::Field("procname") {
+            self.name = Some(ShortName::new(bytes));
+        }
+    }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+//! Threads and processes: who there was, what they were called, how much they wrote, how they
+//! ended.
+//!
+//! Place in the flow: `streams` finds out of which thread an event is and asks here for its
+//! number; every other analysis speaks of threads and processes by these numbers.
+
+mod rows;
+
+use rustc_hash::FxHashMap;
+use trace::Ns;
+
+use crate::texts::{TextIndex, Texts};
+pub use rows::{ProcessRow, ThreadRow};
+
+/// Position of a thread. The first stands for all that found no space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ThreadIndex(pub u32);
+
+impl ThreadIndex {
+    pub const OTHERS: ThreadIndex = ThreadIndex(0);
+}
+
+/// Position of a process. The first stands for all that found no space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ProcessIndex(pub u32);
+
+impl ProcessIndex {
+    pub const OTHERS: ProcessIndex = ProcessIndex(0);
+}
+
+/// What tells one thread from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ThreadKey {
+    Named {
+        host: u32,
+        pid: i64,
+        tid: i64,
+    },
+    /// Events of a trace that does not say which thread wrote them.
+    Unnamed {
+        trace: u32,
+        cpu: u32,
+    },
+}
+
+/// A short name, as the kernel keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ShortName([u8; 16]);
+
+impl ShortName {
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut name = [0; 16];
+        let count = bytes.len().min(name.len());
+        name[..count].copy_from_slice(&bytes[..count]);
+        Self(name)
+    }
+
+    pub fn text(&self) -> String {
+        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        String::from_utf8_lossy(&self.0[..length]).into_owned()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Thread {
+    key: Option<ThreadKey>,
+    pub process: ProcessIndex,
+    name: ShortName,
+    events: u64,
+    first: Ns,
+    last: Ns,
+    has_ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: Option<i64>,
+    parent_pid: Option<i64>,
+    path: TextIndex,
+    arguments: TextIndex,
+    exit: Option<Exit>,
+    threads: Vec<ThreadIndex>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Threads {
+    threads: Vec<Thread>,
+    by_key: FxHashMap<ThreadKey, ThreadIndex>,
+    processes: Vec<Process>,
+    by_pid: FxHashMap<(u32, i64), ProcessIndex>,
+    limit: usize,
+}
+
+fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) -> Thread {
+    let (first, last) = (Ns(i64::MAX), Ns(i64::MIN));
+    Thread { key, process, name, events: 0, first, last, has_ended: false }
+}
+
+fn new_process(pid: Option<i64>) -> Process {
+    let (path, arguments) = (TextIndex::NONE, TextIndex::NONE);
+    Process { pid, parent_pid: None, path, arguments, exit: None, threads: Vec::new() }
+}
+
+impl Threads {
+    /// At most `limit` threads, and as many processes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            threads: vec![new_thread(None, ProcessIndex::OTHERS, ShortName::default())],
+            by_key: FxHashMap::default(),
+            processes: vec![new_process(None)],
+            by_pid: FxHashMap::default(),
+            limit,
+        }
+    }
+
+    /// The number of a thread, which from now on is called `name`, if that is known.
+    pub fn index(&mut self, key: ThreadKey, name: Option<ShortName>) -> ThreadIndex {
+        if let Some(index) = self.by_key.get(&key) {
+            if let (Some(name), Some(thread)) = (name, self.threads.get_mut(index.0 as usize)) {
+                thread.name = name;
+            }
+            return *index;
+        }
+        if self.by_key.len() >= self.limit {
+            return ThreadIndex::OTHERS;
+        }
+        let process = match key {
+            ThreadKey::Named { host, pid, .. } => self.process(host, pid),
+            ThreadKey::Unnamed { .. } => ProcessIndex::OTHERS,
+        };
+        let index = ThreadIndex(self.threads.len() as u32);
+        self.threads.push(new_thread(Some(key), process, name.unwrap_or_default()));
+        self.by_key.insert(key, index);
+        if process != ProcessIndex::OTHERS {
+            if let Some(process) = self.processes.get_mut(process.0 as usize) {
+                process.threads.push(index);
+            }
+        }
+        index
+    }
+
+    /// The number of a process.
+    pub fn process(&mut self, host: u32, pid: i64) -> ProcessIndex {
+        if let Some(index) = self.by_pid.get(&(host, pid)) {
+            return *index;
+        }
+        if self.by_pid.len() >= self.limit {
+            return ProcessIndex::OTHERS;
+        }
+        let index = ProcessIndex(self.processes.len() as u32);
+        self.processes.push(new_process(Some(pid)));
+        self.by_pid.insert((host, pid), index);
+        index
+    }
+
+    /// A process that was met before.
+    pub fn known_process(&self, host: u32, pid: i64) -> Option<ProcessIndex> {
+        self.by_pid.get(&(host, pid)).copied()
+    }
+
+    /// Whether any event told where a process comes from.
+    pub fn has_origin(&self, process: ProcessIndex) -> bool {
+        self.processes.get(process.0 as usize).is_some_and(|p| p.parent_pid.is_some())
+    }
+
+    pub fn process_of(&self, thread: ThreadIndex) -> ProcessIndex {
+        self.threads.get(thread.0 as usize).map_or(ProcessIndex::OTHERS, |thread| thread.process)
+    }
+
+    /// The threads that a process was seen to have.
+    pub fn threads_of(&self, process: ProcessIndex) -> &[ThreadIndex] {
+        self.processes.get(process.0 as usize).map_or(&[], |process| &process.threads)
+    }
+
+    /// Counts an event.
+    #[inline]
+    pub fn event(&mut self, thread: ThreadIndex, at: Ns) {
+        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
+            thread.events += 1;
+            thread.first = thread.first.min(at);
+            thread.last = thread.last.max(at);
+        }
+    }
+
+    pub fn ended(&mut self, thread: ThreadIndex) {
+        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
+            thread.has_ended = true;
+        }
+    }
+
+    pub fn started(
+        &mut self,
+        process: ProcessIndex,
+        parent_pid: i64,
+        path: TextIndex,
+        arguments: TextIndex,
+    ) {
+        if let Some(process) = self.of(process) {
+            process.parent_pid = Some(parent_pid);
+            process.path = path;
+            process.arguments = arguments;
+            process.exit = None;
+        }
+    }
+
+    pub fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
+        let of_parent = self.of(parent).map(|parent| (parent.path, parent.arguments));
+        if let Some(process) = self.of(process) {
+            process.parent_pid = Some(parent_pid);
+            if let Some((path, arguments)) = of_parent {
+                (process.path, process.arguments) = (path, arguments);
+            }
+        }
+    }
+
+    /// What a process itself says when it ends.
+    pub fn exited(&mut self, process: ProcessIndex, status: i64) {
+        if let Some(process) = self.of(process) {
+            process.exit = Some(Exit::Code((status & 0xff) as i32));
+        }
+    }
+
+    /// What its parent was told by wait(): the last word. `false` if the process lives on.
+    pub fn waited_for(&mut self, process: ProcessIndex, status: i64) -> bool {
+        let exit = match (status & 0x7f, status >> 8 & 0xff) {
+            (0, code) => Exit::Code(code as i32),
+            (0x7f, _) => return false, // stopped or continued
+            (signal, _) => Exit::Signal(signal as i32),
+        };
+        if let Some(process) = self.of(process) {
+            process.exit = Some(exit);
+        }
+        true
+    }
+
+    /// The process, unless it stands for many.
+    fn of(&mut self, process: ProcessIndex) -> Option<&mut Process> {
+        match process {
+            ProcessIndex::OTHERS => None,
+            _ => self.processes.get_mut(process.0 as usize),
+        }
+    }
+
+    /// Whether the thread or its process is known to have ended.
+    pub fn is_over(&self, thread: ThreadIndex) -> bool {
+        let Some(thread) = self.threads.get(thread.0 as usize) else { return false };
+        let process = self.processes.get(thread.process.0 as usize);
+        thread.has_ended || process.is_some_and(|process| process.exit.is_some())
+    }
+
+    /// What to call a thread: `name[tid]`.
+    pub fn label(&self, thread: ThreadIndex) -> String {
+        match self.threads.get(thread.0 as usize) {
+            Some(Thread { key: Some(ThreadKey::Named { tid, .. }), name, .. }) => {
+                format!("{}[{tid}]", name.text())
+            }
+            Some(Thread { key: Some(ThreadKey::Unnamed { cpu, .. }), .. }) => format!("CPU {cpu}"),
+            _ => crate::texts::OTHERS_TEXT.into(),
+        }
+    }
+
+    /// What to call a process: `name[pid]`.
+    pub fn process_label(&self, process: ProcessIndex, texts: &Texts) -> String {
+        match self.processes.get(process.0 as usize) {
+            Some(found @ Process { pid: Some(pid), .. }) => {
+                format!("{}[{pid}]", self.name(found, texts))
+            }
+            _ => crate::texts::OTHERS_TEXT.into(),
+        }
+    }
+
+    pub fn pid(&self, process: ProcessIndex) -> Option<i64> {
+        self.processes.get(process.0 as usize)?.pid
+    }
+
+    pub fn tid(&self, thread: ThreadIndex) -> Option<i64> {
+        match self.threads.get(thread.0 as usize)?.key? {
+            ThreadKey::Named { tid, .. } => Some(tid),
+            ThreadKey::Unnamed { .. } => None,
+        }
+    }
+
+    /// The last part of the program's path, or the name of the first thread.
+    fn name(&self, process: &Process, texts: &Texts) -> String {
+        let path = texts.text(process.path);
+        if let Some(name) = path.rsplit('/').next().filter(|name| !name.is_empty()) {
+            return name.into();
+        }
+        let of_threads = process.threads.iter().filter_map(|t| self.threads.get(t.0 as usize));
+        let main = of_threads.min_by_key(|thread| match thread.key {
+            Some(ThreadKey::Named { pid, tid, .. }) => (pid != tid, tid),
+            _ => (true, i64::MAX),
+        });
+        main.map_or_else(String::new, |thread| thread.name.text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(pid: i64, tid: i64) -> ThreadKey {
+        ThreadKey::Named { host: 0, pid, tid }
+    }
+
+    #[test]
+    fn threads_are_counted_under_their_latest_name_and_processes_sum_them_up() {
+        let mut threads = Threads::new(9);
+        let main = threads.index(key(10, 10), Some(ShortName::new(b"sh\0")));
+        let other = threads.index(key(10, 11), Some(ShortName::new(b"worker-with-a-long-name")));
+        assert_eq!(threads.index(key(10, 10), Some(ShortName::new(b"sort"))), main);
+        threads.event(main, Ns(5));
+        threads.event(other, Ns(9));
+        threads.event(other, Ns(7));
+        let rows = threads.thread_rows();
+        assert_eq!((rows[0].name.as_str(), rows[0].events), ("worker-with-a-lo", 2));
+        assert_eq!((rows[1].name.as_str(), rows[1].tid), ("sort", Some(10)));
+        let processes = threads.process_rows(&Texts::new(9));
+        assert_eq!(processes.len(), 1);
+        let row = &processes[0];
+        assert_eq!((row.events, row.threads, row.first_ns, row.last_ns), (3, 2, 5, 9));
+        assert_eq!((row.name.as_str(), row.pid), ("sort", Some(10)));
+    }
+
+    #[test]
+    fn what_wait_told_overrides_what_the_process_said() {
+        let mut threads = Threads::new(9);
+        let thread = threads.index(key(1, 1), None);
+        let process = threads.process_of(thread);
+        threads.event(thread, Ns(0));
+        threads.exited(process, 256 + 3);
+        let exit = |threads: &Threads| {
+            let row = threads.process_rows(&Texts::new(1)).remove(0);
+            (row.exit_code, row.exit_signal)
+        };
+        assert_eq!(exit(&threads), (Some(3), None));
+        threads.waited_for(process, 0x137f); // stopped: not an end
+        assert_eq!(exit(&threads), (Some(3), None));
+        threads.waited_for(process, 0x8b); // SIGSEGV, core dumped
+        assert_eq!(exit(&threads), (None, Some(11)));
+        assert!(threads.is_over(thread));
+    }
+
+    #[test]
+    fn threads_past_the_limit_are_counted_together() {
+        let mut threads = Threads::new(1);
+        for tid in 1..4 {
+            let thread = threads.index(key(1, tid), None);
+            threads.event(thread, Ns(tid));
+        }
+        let events: Vec<u64> = threads.thread_rows().iter().map(|row| row.events).collect();
+        assert_eq!(events, [2, 1]);
+        assert_eq!(threads.label(ThreadIndex::OTHERS), "(others)");
+    }
+}

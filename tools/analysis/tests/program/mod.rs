@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//! Traces of made-up programs: events of named threads at chosen nanoseconds, in Lull's format.
+//!
+//! Place in the flow: tests say what happened; `trace()` gives it as the packets that Lull's probes
+//! would have written, with a `lull:thread` record wherever the thread changes.
+
+#![allow(dead_code)] // Each test program uses a part.
+
+use std::path::PathBuf;
+
+use testkit::{Datum, Int, Kind, Losses, Order, Spec, StreamWriter};
+use trace::Trace;
+
+pub enum Value {
+    Number(i64),
+    Text(&'static str),
+}
+
+pub use Value::{Number, Text};
+
+/// A thread: pid, tid, name.
+pub type Who = (i64, i64, &'static str);
+
+/// Of whom no record is written.
+pub const NOBODY: Who = (-1, -1, "");
+
+struct Happening {
+    at_ns: u64,
+    cpu: u32,
+    who: Who,
+    name: &'static str,
+    fields: Vec<Datum>,
+}
+
+pub struct Program {
+    /// The text of the `env` block.
+    pub environment: String,
+    happenings: Vec<Happening>,
+    classes: Vec<(&'static str, Kind)>,
+    /// Processor, end of the packet, losses that the packet tells of.
+    packet_ends: Vec<(u32, u64, Losses)>,
+}
+
+const THREAD_ID: u64 = 1;
+const FIRST_ID: u64 = 8;
+const NAME_BYTES: u64 = 16;
+
+fn number() -> Kind {
+    Kind::Int(Int { signed: true, ..Int::bytes(64, Order::native()) })
+}
+
+impl Program {
+    pub fn new() -> Self {
+        let environment = "tracer_name = \"lull\"; verdict = \"complete\";".into();
+        let (happenings, classes) = (Vec::new(), Vec::new());
+        Self { environment, happenings, classes, packet_ends: Vec::new() }
+    }
+
+    /// An event. All events of one name have the same fields.
+    pub fn event(
+        &mut self,
+        at_ns: u64,
+        cpu: u32,
+        who: Who,
+        name: &'static str,
+        fields: &[(&str, Value)],
+    ) {
+        if !self.classes.iter().any(|(known, _)| *known == name) {
+            let kinds = fields.iter().map(|(field, value)| {
+                let kind = if matches!(value, Number(_)) { number() } else { Kind::Text };
+                (*field, kind)
+            });
+            self.classes.push((name, Kind::structure(kinds.collect())));
+        }
+        let fields = fields.iter().map(|(_, value)| match value {
+            Number(number) => Datum::Signed(*number),
+            Text(text) => Datum::Text(text.as_bytes().to_vec()),
+        });
+        let fields = fields.collect();
+        self.happenings.push(Happening { at_ns, cpu, who, name, fields });
+    }
+
+    /// A call that begins and ends on one processor.
+    pub fn call(
+        &mut self,
+        (begin_ns, end_ns): (u64, u64),
+        who: Who,
+        (entry, entry_fields): (&'static str, &[(&str, Value)]),
+        (exit, exit_fields): (&'static str, &[(&str, Value)]),
+    ) {
+        self.event(begin_ns, 0, who, entry, entry_fields);
+        self.event(end_ns, 0, who, exit, exit_fields);
+    }
+
+    /// Ends a processor's packet, which tells of losses.
+    pub fn end_packet(&mut self, at_ns: u64, cpu: u32, losses: Losses) {
+        self.packet_ends.push((cpu, at_ns, losses));
+    }
+
+    fn spec(&self) -> Spec {
+        let order = Order::native();
+        let id = || Kind::Int(Int { signed: false, ..Int::bytes(32, order) });
+        let thread = vec![("pid", id()), ("tid", id()), ("name", Kind::CharArray(NAME_BYTES))];
+        let mut events = vec![(THREAD_ID, "lull:thread", Kind::structure(thread))];
+        let classes = self.classes.iter().enumerate();
+        events.extend(classes.map(|(i, (name, kind))| (FIRST_ID + i as u64, *name, kind.clone())));
+        Spec {
+            frequency_hz: 1_000_000_000,
+            offset_s: 0,
+            offset_cycles: 0,
+            ..Spec::lull(order, events)
+        }
+    }
+
+    /// The metadata and the streams.
+    pub fn files(&self) -> (String, Vec<Vec<u8>>) {
+        let spec = self.spec();
+        let mut cpus: Vec<u32> = self.happenings.iter().map(|happening| happening.cpu).collect();
+        cpus.extend(self.packet_ends.iter().map(|(cpu, ..)| *cpu));
+        cpus.sort_unstable();
+        cpus.dedup();
+        let streams = cpus.into_iter().map(|cpu| self.stream(&spec, cpu)).collect();
+        let metadata = spec.metadata();
+        let begin = metadata.find("env {").expect("the metadata has an environment");
+        let until = begin + metadata[begin..].find('}').expect("that ends");
+        let environment = format!("env {{ {} ", self.environment);
+        (metadata[..begin].to_string() + &environment + &metadata[until..], streams)
+    }
+
+    fn stream(&self, spec: &Spec, cpu: u32) -> Vec<u8> {
+        let here = self.happenings.iter().filter(|happening| happening.cpu == cpu);
+        let mut events: Vec<&Happening> = here.collect();
+        events.sort_by_key(|happening| happening.at_ns);
+        let last_ns = events.last().map_or(0, |happening| happening.at_ns);
+        let ends = self.packet_ends.iter().filter(|(of, ..)| *of == cpu);
+        let mut ends: Vec<(u64, Losses)> = ends.map(|(_, at, losses)| (*at, *losses)).collect();
+        ends.sort_by_key(|(at, _)| *at);
+        if ends.last().is_none_or(|(at, _)| *at < last_ns) {
+            ends.push((last_ns, [0; 4]));
+        }
+        let mut writer = StreamWriter::new(spec, cpu);
+        let mut events = events.into_iter().peekable();
+        let mut begin_ns = events.peek().map_or(0, |happening| happening.at_ns);
+        for (end_ns, losses) in ends {
+            writer.begin_packet(begin_ns);
+            let mut current = None;
+            while let Some(happening) = events.next_if(|happening| happening.at_ns <= end_ns) {
+                if happening.who != NOBODY && current != Some(happening.who) {
+                    current = Some(happening.who);
+                    writer.event(THREAD_ID, happening.at_ns, identity(happening.who));
+                }
+                let id = self.classes.iter().position(|(name, _)| *name == happening.name);
+                let id = FIRST_ID + id.expect("every event has a class") as u64;
+                writer.event(id, happening.at_ns, Datum::List(happening.fields.clone()));
+            }
+            writer.lose(losses);
+            writer.end_packet(end_ns, 0);
+            begin_ns = end_ns;
+        }
+        writer.finish().0
+    }
+
+    pub fn trace(&self) -> Trace {
+        let (metadata, streams) = self.files();
+        let named = streams.into_iter().enumerate();
+        let named = named.map(|(i, bytes)| (PathBuf::from(format!("stream_{i}")), bytes));
+        Trace::from_bytes(metadata.as_bytes(), named.collect()).expect("the trace is well formed")
+    }
+}
+
+fn identity((pid, tid, name): Who) -> Datum {
+    Datum::List(vec![
+        Datum::Unsigned(pid as u64),
+        Datum::Unsigned(tid as u64),
+        Datum::Text(name.as_bytes().to_vec()),
+    ])
+}

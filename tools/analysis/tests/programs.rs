@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+//! What the report says of made-up programs, from packets on.
+
+mod program;
+
+use analysis::{analyse, By, Glob, Limits, LockKind, Options, Report, State};
+use program::{Number, Program, Text, Who, NOBODY};
+
+const MAIN: Who = (10, 10, "main");
+const WORKER: Who = (10, 11, "worker");
+const CHILD: Who = (20, 20, "main");
+
+fn report(program: &Program) -> Report {
+    analyse(&[program.trace()], &Options::default(), |_| {})
+}
+
+fn filtered(program: &Program, globs: &[&str]) -> Report {
+    let globs = globs.iter().map(|glob| Glob::parse(glob).unwrap()).collect();
+    analyse(&[program.trace()], &Options { globs, ..Options::default() }, |_| {})
+}
+
+fn grouped(program: &Program, by: By) -> Report {
+    analyse(&[program.trace()], &Options { by: Some(by), ..Options::default() }, |_| {})
+}
+
+fn open(program: &mut Program, at_ns: u64, who: Who, path: &'static str, fd: i64) {
+    program.call(
+        (at_ns, at_ns + 1),
+        who,
+        ("io:open_entry", &[("flags", Number(0))]),
+        ("io:open_exit", &[("path", Text(path)), ("result", Number(fd))]),
+    );
+}
+
+fn read(program: &mut Program, (begin_ns, end_ns): (u64, u64), who: Who, fd: i64, bytes: i64) {
+    program.call(
+        (begin_ns, end_ns),
+        who,
+        ("io:read_entry", &[("fd", Number(fd))]),
+        ("io:read_exit", &[("result", Number(bytes))]),
+    );
+}
+
+#[test]
+fn entries_and_exits_match_within_threads_though_they_change_processors() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "job_entry", &[]);
+    program.event(110, 0, WORKER, "job_entry", &[]);
+    program.event(150, 1, MAIN, "job_exit", &[]);
+    program.event(210, 1, WORKER, "job_exit", &[]);
+    let report = report(&program);
+    let job = &report.latencies[0];
+    assert_eq!(job.name.as_deref(), Some("job"));
+    assert_eq!((job.duration.count, job.duration.min_ns, job.duration.max_ns), (2, 50, 100));
+    assert_eq!((report.events, report.thread_count, report.process_count), (4, 2, 1));
+    assert_eq!((report.duration_ns, report.cpu_count), (110, 2));
+    assert!(report.complete && report.unmatched.is_empty());
+}
+
+#[test]
+fn what_has_not_returned_is_still_running_and_what_it_waits_for_is_named() {
+    let mut program = Program::new();
+    open(&mut program, 100, MAIN, "/tmp/fifo", 3);
+    program.event(200, 0, MAIN, "io:read_entry", &[("fd", Number(3))]);
+    program.event(300, 0, WORKER, "mutex:wait_entry", &[("mutex", Number(0xabc0))]);
+    program.event(400, 0, CHILD, "io:read_entry", &[("fd", Number(0))]);
+    program.event(500, 0, CHILD, "process:exit", &[("status", Number(0))]);
+    program.event(1000, 0, MAIN, "tick", &[]);
+    let report = report(&program);
+    let rows = report.running.longest.iter();
+    let rows: Vec<_> = rows
+        .map(|row| (row.name.as_str(), row.thread.as_str(), row.elapsed_ns, row.subject.as_deref()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("io:read", "main[10]", 800, Some("/tmp/fifo")),
+            ("mutex:wait", "worker[11]", 700, Some("mutex 0xabc0")),
+        ]
+    );
+    assert!(!report.running.longest[0].exit_may_be_lost);
+    let read = report.unmatched.iter().find(|row| row.name == "io:read").unwrap();
+    assert_eq!((read.still_running, read.ended_inside), (1, 1));
+}
+
+#[test]
+fn files_are_followed_through_dup_fork_and_exec() {
+    let mut program = Program::new();
+    open(&mut program, 100, MAIN, "/etc/hosts", 3);
+    program.event(110, 0, MAIN, "io:dup2", &[("fd", Number(3)), ("result", Number(7))]);
+    program.event(120, 0, MAIN, "io:close", &[("fd", Number(3)), ("result", Number(0))]);
+    read(&mut program, (130, 140), MAIN, 7, 512);
+    program.event(150, 0, CHILD, "process:forked", &[("parent_pid", Number(10))]);
+    read(&mut program, (160, 180), CHILD, 7, 100);
+    let start = [
+        ("pid", Number(20)),
+        ("parent_pid", Number(10)),
+        ("path", Text("/bin/cat")),
+        ("arguments", Text("cat -")),
+    ];
+    program.event(200, 0, CHILD, "process:start", &start);
+    read(&mut program, (210, 220), CHILD, 7, -1);
+    read(&mut program, (230, 240), CHILD, 0, 9);
+    let report = report(&program);
+    let hosts = &report.files[0];
+    assert_eq!((hosts.name.as_str(), hosts.read_bytes, hosts.reads), ("/etc/hosts", 612, 3));
+    assert_eq!((hosts.errors, hosts.duration_ns, hosts.pid), (1, 40, None));
+    assert_eq!((report.files[1].name.as_str(), report.files[1].pid), ("stdin", Some(20)));
+    let cat = report.processes.iter().find(|row| row.pid == Some(20)).unwrap();
+    assert_eq!((cat.name.as_str(), cat.arguments.as_str()), ("cat", "cat -"));
+    assert_eq!(cat.parent_pid, Some(10));
+}
+
+#[test]
+fn exec_ends_what_the_old_program_was_in() {
+    let mut program = Program::new();
+    program.event(1, 0, MAIN, "process:exec_entry", &[("path", Text("/bin/true"))]);
+    let start = [("pid", Number(10)), ("parent_pid", Number(1)), ("path", Text("/bin/true"))];
+    program.event(9, 0, MAIN, "process:start", &start);
+    let report = report(&program);
+    assert_eq!(report.running.count, 0);
+    assert_eq!(report.unmatched[0].ended_inside, 1);
+}
+
+#[test]
+fn lock_waits_are_told_by_lock_and_by_thread() {
+    let mut program = Program::new();
+    let wait = |program: &mut Program, span, who| {
+        let mutex = [("mutex", Number(0x40))];
+        program.call(span, who, ("mutex:wait_entry", &mutex), ("mutex:wait_exit", &mutex));
+    };
+    wait(&mut program, (100, 150), MAIN);
+    wait(&mut program, (200, 500), WORKER);
+    wait(&mut program, (600, 610), CHILD);
+    let report = report(&program);
+    let found: Vec<_> = report.locks.iter().map(|lock| (lock.pid, lock.wait.total_ns)).collect();
+    assert_eq!(found, [(Some(10), 350), (Some(20), 10)]);
+    let lock = &report.locks[0];
+    assert_eq!((lock.kind, lock.address.as_deref()), (Some(LockKind::Mutex), Some("0x40")));
+    assert_eq!((lock.threads[0].thread.as_str(), lock.threads[0].wait_ns), ("worker[11]", 300));
+}
+
+#[test]
+fn filter_counts_only_what_matches_but_still_knows_names_and_files() {
+    let mut program = Program::new();
+    open(&mut program, 100, MAIN, "/etc/hosts", 3);
+    read(&mut program, (130, 140), MAIN, 3, 512);
+    let by_base = filtered(&program, &["io:read"]);
+    assert_eq!((by_base.events, by_base.matched_events), (4, 2));
+    assert_eq!(by_base.files[0].name, "/etc/hosts");
+    assert_eq!(by_base.latencies.len(), 1);
+    let by_name = filtered(&program, &["io:read_e[n]try"]);
+    assert_eq!((by_name.matched_events, by_name.latencies.len()), (1, 0));
+    assert_eq!(by_name.running.count, 0, "half a pair is not running");
+    assert!(filtered(&program, &["nothing*"]).event_names.is_empty());
+}
+
+#[test]
+fn groups_tell_events_and_latencies_apart() {
+    let mut program = Program::new();
+    program.call((10, 20), MAIN, ("job_entry", &[]), ("job_exit", &[]));
+    program.call((30, 70), WORKER, ("job_entry", &[]), ("job_exit", &[]));
+    program.call((80, 85), CHILD, ("job_entry", &[]), ("job_exit", &[]));
+    let groups = |by| {
+        let report = grouped(&program, by);
+        let rows = report.latencies.iter();
+        rows.map(|row| (row.group.clone().unwrap(), row.duration.total_ns)).collect::<Vec<_>>()
+    };
+    let wanted = |rows: &[(&str, u64)]| -> Vec<_> {
+        rows.iter().map(|(name, total)| (name.to_string(), *total)).collect()
+    };
+    let threads = wanted(&[("worker[11]", 40), ("main[10]", 10), ("main[20]", 5)]);
+    assert_eq!(groups(By::Thread), threads);
+    assert_eq!(groups(By::Process), wanted(&[("main[10]", 50), ("main[20]", 5)]));
+    assert_eq!(groups(By::Cpu), wanted(&[("CPU 0", 55)]));
+    assert_eq!(grouped(&program, By::Process).event_names.len(), 4);
+}
+
+#[test]
+fn exits_are_told_from_the_process_and_from_its_parent() {
+    let mut program = Program::new();
+    program.event(1, 0, CHILD, "tick", &[]);
+    let waited = [("child_pid", Number(20)), ("status", Number(9))];
+    program.call((2, 5), MAIN, ("process:wait_entry", &[]), ("process:wait_exit", &waited));
+    program.event(6, 0, MAIN, "process:exit", &[("status", Number(3))]);
+    let report = report(&program);
+    let exits = report.processes.iter().map(|row| (row.pid, row.exit_code, row.exit_signal));
+    let exits: Vec<_> = exits.collect();
+    assert_eq!(exits, [(Some(10), Some(3), None), (Some(20), None, Some(9))]);
+}
+
+#[test]
+fn losses_are_told_by_cause_processor_and_time() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.event(100, 1, WORKER, "job_entry", &[]);
+    program.end_packet(200, 1, [0; 4]);
+    program.event(250, 1, WORKER, "tick", &[]);
+    program.end_packet(300, 1, [5, 0, 0, 2]);
+    program.event(350, 1, WORKER, "tick", &[]);
+    program.end_packet(400, 1, [1, 0, 0, 0]);
+    let report = report(&program);
+    assert_eq!((report.lost.full, report.lost.in_flight, report.lost.events), (6, 2, 8));
+    assert!(!report.complete);
+    assert_eq!(report.verdict.state, State::Incomplete);
+    let row = &report.lost_where[0];
+    assert_eq!((row.cpu, row.count, row.times), (Some(1), 6, 2));
+    assert_eq!((row.begin_ns, row.until_ns), (Some(200), Some(400)));
+    assert!(report.running.longest[0].exit_may_be_lost);
+}
+
+#[test]
+fn loss_before_the_first_packet_has_no_begin() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.end_packet(200, 0, [1, 0, 0, 0]);
+    program.event(300, 0, MAIN, "tick", &[]);
+    program.end_packet(400, 0, [1, 0, 0, 0]);
+    let row = &report(&program).lost_where[0];
+    assert_eq!((row.count, row.begin_ns, row.until_ns), (2, None, Some(400)));
+}
+
+#[test]
+fn thread_of_one_packet_is_not_assumed_in_the_next() {
+    let mut program = Program::new();
+    program.event(100, 3, MAIN, "tick", &[]);
+    program.end_packet(200, 3, [0; 4]);
+    program.event(300, 3, NOBODY, "tick", &[]);
+    let report = report(&program);
+    let rows: Vec<_> = report.threads.iter().map(|row| (row.tid, row.name.as_str())).collect();
+    assert_eq!(rows, [(None, "unknown, on CPU 3"), (Some(10), "main")]);
+}
+
+#[test]
+fn call_seen_by_interposer_and_kernel_counts_once() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "io:read_entry", &[("fd", Number(3))]);
+    program.event(110, 0, MAIN, "syscall_entry_read", &[("fd", Number(3))]);
+    program.event(120, 0, MAIN, "syscall_exit_read", &[("ret", Number(8))]);
+    program.event(130, 0, MAIN, "io:read_exit", &[("result", Number(8))]);
+    let report = report(&program);
+    assert_eq!((report.files[0].reads, report.files[0].read_bytes), (1, 8));
+    assert_eq!(report.latencies.len(), 2);
+}
+
+#[test]
+fn events_of_one_name_from_two_programs_are_one_row() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "job_entry", &[]);
+    program.event(110, 0, MAIN, "job_exit#12", &[("result", Number(8))]);
+    program.event(120, 0, MAIN, "job_exit", &[]);
+    program.event(130, 0, MAIN, "job#x", &[]);
+    let report = report(&program);
+    let rows = report.event_names.iter();
+    let rows: Vec<_> = rows.map(|row| (row.name.as_deref().unwrap(), row.events)).collect();
+    assert_eq!(rows, [("job_exit", 2), ("job#x", 1), ("job_entry", 1)]);
+    assert_eq!(report.latencies[0].duration.total_ns, 10);
+}
+
+#[test]
+fn what_the_recorder_knows_beyond_the_packets_counts_too() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.end_packet(200, 0, [5, 0, 0, 0]);
+    program.environment = "tracer_name = \"lull\"; verdict = \"incomplete\"; lost_full = 7;
+        verdict_missing = \"7 events lost on CPU 0: full; use more; 1 process could not join\";
+        verdict_notes = \"odd\"; events = 4; unwritten_packets = 2;"
+        .into();
+    let report = report(&program);
+    assert_eq!((report.lost.full, report.lost.unwritten_packets), (7, 2));
+    let missing: Vec<&str> = report.verdict.missing.iter().map(String::as_str).collect();
+    let unread = "the recorder wrote 4 events; 1 of them can be read";
+    assert_eq!(missing, ["1 process could not join", unread]);
+    assert_eq!(report.verdict.notes, ["odd"]);
+}
+
+#[test]
+fn a_trace_without_a_verdict_is_unfinished_if_lull_recorded_it() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.environment = "tracer_name = \"lull\";".into();
+    assert!(!report(&program).complete);
+    assert!(report(&program).verdict.missing[0].contains("has not finished"));
+    program.environment = "tracer_name = \"lttng-ust\";".into();
+    assert!(report(&program).complete);
+    program.environment = "tracer_name = \"lull\"; verdict = \"stopped\";".into();
+    assert_eq!(report(&program).verdict.state, State::Stopped);
+}
+
+#[test]
+fn damage_makes_the_trace_incomplete_and_names_its_place() {
+    let mut program = Program::new();
+    for at_ns in 0..50 {
+        program.event(at_ns, 0, MAIN, "tick", &[]);
+    }
+    let (metadata, mut streams) = program.files();
+    let length = streams[0].len();
+    streams[0].truncate(length - 64);
+    let files = vec![("stream_0".into(), streams.remove(0))];
+    let trace = trace::Trace::from_bytes(metadata.as_bytes(), files).unwrap();
+    let report = analyse(&[trace], &Options::default(), |_| {});
+    assert!(!report.complete && report.events > 0 && report.events < 50);
+    assert_eq!(report.verdict.problem_count, report.verdict.problems.len() as u64);
+    assert!(report.verdict.problems[0].contains("stream_0"), "{:?}", report.verdict.problems);
+}
+
+#[test]
+fn tables_stay_within_their_limits_and_no_event_is_forgotten() {
+    let mut program = Program::new();
+    for i in 0..40 {
+        let who = (i, i, "many");
+        program.call(
+            (i as u64 * 10, i as u64 * 10 + 5),
+            who,
+            ("mutex:wait_entry", &[("mutex", Number(i))]),
+            ("mutex:wait_exit", &[("mutex", Number(i))]),
+        );
+    }
+    let limits = Limits { threads: 30, locks: 8, ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let report = analyse(&[program.trace()], &options, |_| {});
+    assert_eq!((report.threads.len(), report.locks.len()), (31, 9));
+    assert_eq!(report.threads.iter().map(|row| row.events).sum::<u64>(), 80);
+    let unmatched = &report.unmatched[0];
+    assert_eq!(unmatched.forgotten_entries, 10, "threads that share a row are not paired");
+    assert_eq!(report.locks.iter().map(|row| row.wait.count).sum::<u64>(), 30);
+}
+
+#[test]
+fn report_as_json_has_the_fields_that_scripts_look_for() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.end_packet(200, 0, [1, 2, 3, 4]);
+    let json = serde_json::to_value(report(&program)).unwrap();
+    let lost = &json["lost"];
+    let counts = ["full", "overflow", "too_big", "in_flight", "events"].map(|name| &lost[name]);
+    assert_eq!(counts, [1, 2, 3, 4, 10].map(serde_json::Value::from).each_ref());
+    assert_eq!((&json["events"], &json["complete"]), (&1.into(), &false.into()));
+}

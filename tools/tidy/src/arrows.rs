@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//! Rule `arrows`: which folder's C may include which other folder's.
+//!
+//! core stands on nothing but its port's headers, its public headers and what a freestanding
+//! compiler has; user and kernel stand on core; an instrumented program sees public headers.
+
+use crate::code;
+use crate::tree::{File, Finding, Language, Tree};
+
+const RULE: &str = "arrows";
+/// What a port provides to core: memory and clock; and, for sites, code that can be changed.
+const PORT: [&str; 2] = ["lull_port.h", "lull_text.h"];
+/// `errno.h` beside them: error numbers are core's way to say no, and every port has them.
+const FREESTANDING: [&str; 9] = [
+    "errno.h",
+    "float.h",
+    "limits.h",
+    "stdalign.h",
+    "stdarg.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdnoreturn.h",
+];
+/// Where `#include "x"` looks after the file's own folder.
+const SEARCH: [&str; 12] = [
+    "core/include",
+    "core",
+    "core/ring",
+    "core/clock",
+    "core/site",
+    "core/probe",
+    "port/user",
+    "port/sched",
+    "port/kernel",
+    "user",
+    "user/interpose",
+    "kernel",
+];
+
+/// The arrows: files under the first may include files under the others. First match counts.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("core/include", &["core/include"]),
+    ("core/ring", &["core/ring", "core/include"]),
+    ("core/clock", &["core/clock", "core/include"]),
+    ("core/site", &["core/site", "core/include"]),
+    ("core/probe", &["core/probe", "core/ring", "core/site", "core/include"]),
+    ("port/user", &["port/user", "core"]),
+    ("port/sched", &["port/sched", "core"]),
+    ("port/kernel", &["port/kernel", "core"]),
+    ("user", &["user", "core", "port/user"]),
+    ("kernel", &["kernel", "core", "port/kernel"]),
+    ("examples", &["examples", "core/include"]),
+    ("tools", &["tools", "core", "port/user"]),
+    ("", &["tests", "bench", "core", "port/user", "user"]),
+];
+
+fn under(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Tests may stand on everything: they hold core against the ports.
+fn is_test(path: &str) -> bool {
+    path.contains("_test.") || path.contains("/test/")
+}
+
+fn find(tree: &Tree, file: &File, name: &str) -> Option<String> {
+    let mut folder = file.folder();
+    let mut rest = name;
+    while let Some(after) = rest.strip_prefix("../") {
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        rest = after;
+    }
+    let own = format!("{folder}/{rest}");
+    let places = SEARCH.iter().map(|folder| format!("{folder}/{name}"));
+    std::iter::once(own).chain(places).find(|path| tree.get(path).is_some())
+}
+
+fn check_own(tree: &Tree, file: &File, name: &str) -> Option<String> {
+    if PORT.contains(&name) {
+        return ["core", "port", "user", "kernel", "tools", "bench", "tests"]
+            .iter()
+            .all(|folder| !under(&file.path, folder))
+            .then(|| format!("{name} is not for {}", file.folder()));
+    }
+    let (_, allowed) = ARROWS.iter().find(|(folder, _)| under(&file.path, folder))?;
+    let Some(target) = find(tree, file, name) else {
+        return Some(format!("no folder of the project has {name:?}; the system's use <>"));
+    };
+    let fine = target.starts_with(&format!("{}/", file.folder()))
+        || allowed.iter().any(|folder| under(&target, folder));
+    (!fine).then(|| format!("{} may not include {target}", file.folder()))
+}
+
+fn check_system(file: &File, name: &str) -> Option<String> {
+    if name.starts_with("lull/") {
+        return None; // an instrumented program's spelling
+    }
+    let core = under(&file.path, "core");
+    (core && !FREESTANDING.contains(&name))
+        .then(|| format!("core is freestanding: <{name}> belongs behind {}", PORT[0]))
+}
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files() {
+        if file.language() != Language::C || is_test(&file.path) {
+            continue;
+        }
+        let code = code::views(file).code;
+        for (index, (line, shown)) in file.text.lines().zip(code.lines()).enumerate() {
+            if !shown.trim_start().starts_with("#include") {
+                continue;
+            }
+            let quoted = line.split('"').nth(1).map(|name| check_own(tree, file, name));
+            let system = || line.split(['<', '>']).nth(1).and_then(|name| check_system(file, name));
+            if let Some(message) = quoted.unwrap_or_else(system) {
+                findings.push(Finding::new(&file.path, index + 1, RULE, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, include: &str) -> Vec<String> {
+        let tree = Tree::of(&[
+            (path, &format!("#include {include}\n")),
+            ("core/include/lull/abi/packet.h", ""),
+            ("core/ring/ring.h", ""),
+            ("core/site/site.h", ""),
+            ("port/user/lull_port.h", ""),
+            ("user/liblull.h", ""),
+        ]);
+        check(&tree).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn core_includes_its_own_folder_the_port_and_public_headers() {
+        for include in ["\"ring.h\"", "\"lull_port.h\"", "\"lull/abi/packet.h\"", "<stdint.h>"] {
+            assert!(messages("core/ring/ring.c", include).is_empty(), "{include}");
+        }
+    }
+
+    #[test]
+    fn core_including_user_or_another_noun_is_found() {
+        let found = messages("core/ring/ring.c", "\"liblull.h\"");
+        assert_eq!(found, ["core/ring may not include user/liblull.h"]);
+        assert_eq!(messages("core/ring/ring.c", "\"site/site.h\"").len(), 1);
+    }
+
+    #[test]
+    fn core_including_the_c_library_is_found() {
+        assert_eq!(messages("core/ring/ring.c", "<stdio.h>").len(), 1);
+        assert!(messages("core/ring/ring_test.c", "<stdio.h>").is_empty());
+        assert!(messages("user/attach.c", "<stdio.h>").is_empty());
+    }
+
+    #[test]
+    fn an_example_sees_public_headers_only() {
+        assert_eq!(messages("examples/a.c", "\"ring.h\"").len(), 1);
+        assert_eq!(messages("examples/a.c", "\"lull_port.h\"").len(), 1);
+        assert!(messages("examples/a.c", "<lull/trace.h>").is_empty());
+    }
+
+    #[test]
+    fn a_path_upwards_leads_where_it_says() {
+        assert!(messages("user/interpose/a.c", "\"../liblull.h\"").is_empty());
+        assert_eq!(messages("core/ring/a.c", "\"../../user/liblull.h\"").len(), 1);
+    }
+
+    #[test]
+    fn a_header_that_nobody_has_is_found() {
+        assert_eq!(messages("user/attach.c", "\"gone.h\"").len(), 1);
+    }
+}
