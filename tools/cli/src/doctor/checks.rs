@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//! The checks of `lull doctor`, one function each.
+
+use super::{clocks_agree, Finding, Health};
+use crate::library;
+use session::clock::{ClockFacts, ClockKind};
+use session::directory::{bases, file_system};
+use session::machine;
+use std::ffi::CStr;
+use std::fs;
+use std::path::Path;
+
+/// Memory that a recording with default buffers takes for each CPU.
+const DEFAULT_RING_BYTES: u64 = 9 << 20;
+const MEMBARRIER_SYNC_CORE: libc::c_long = 1 << 5;
+
+pub fn all() -> Vec<Finding> {
+    vec![
+        kernel(),
+        liblull(),
+        clock(),
+        rseq(),
+        membarrier(),
+        code_patching(),
+        session_memory(),
+        address_space(),
+        file_size(),
+        seccomp(),
+        perf_events(),
+        tracefs(),
+    ]
+}
+
+fn kernel() -> Finding {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim().to_string();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let finding = Finding::good("kernel", release, "new enough for everything Lull uses");
+    if version < (4, 18) {
+        let meaning = "older than restartable sequences (4.18): events cost more";
+        return finding.but(Health::Limited, meaning, "use a newer kernel");
+    }
+    finding
+}
+
+fn liblull() -> Finding {
+    const MEANING: &str = "it is what records inside programs";
+    match library::find() {
+        Ok(libraries) if libraries.allocation.is_none() => {
+            Finding::good("liblull", libraries.lull.display().to_string(), MEANING).but(
+                Health::Limited,
+                "it records inside programs, but memory allocation cannot be recorded",
+                "install liblull-malloc.so beside it",
+            )
+        }
+        Ok(libraries) => Finding::good("liblull", libraries.lull.display().to_string(), MEANING),
+        Err(error) => Finding::good("liblull", "not found", MEANING).but(
+            Health::Bad,
+            "nothing can be recorded",
+            error.to_string(),
+        ),
+    }
+}
+
+fn clock() -> Finding {
+    let (kind, reason) = ClockKind::choose(&ClockFacts::here());
+    let found = format!("{} ({reason})", kind.name());
+    let finding = Finding::good("clock", found, "reading it is cheap, about 10 ns");
+    if !clocks_agree(kind) {
+        return finding.but(
+            Health::Bad,
+            "traced programs would choose another clock and could not join",
+            "report this as an error of Lull's",
+        );
+    }
+    match kind {
+        ClockKind::Monotonic => finding.but(
+            Health::Limited,
+            "each event costs about 15 ns more than with a counter register",
+            "",
+        ),
+        _ => finding,
+    }
+}
+
+fn rseq() -> Finding {
+    if machine::has_rseq() {
+        return Finding::good(
+            "restartable sequences",
+            "registered by the C library",
+            "events are reserved without locked instructions, and a killed program leaves no gap \
+             of unknown size",
+        );
+    }
+    Finding::good("restartable sequences", "not registered", "").but(
+        Health::Limited,
+        "events are reserved with a locked instruction, which costs some nanoseconds each",
+        "use glibc 2.35 or newer, and do not set glibc.pthread.rseq=0 in GLIBC_TUNABLES",
+    )
+}
+
+fn membarrier() -> Finding {
+    // SAFETY: command 0 only asks which commands there are.
+    let commands = unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) };
+    if commands >= 0 && commands & MEMBARRIER_SYNC_CORE != 0 {
+        return Finding::good(
+            "membarrier",
+            "offered, with core serialisation",
+            "sites are enabled safely while threads run through them",
+        );
+    }
+    Finding::good("membarrier", "core serialisation not offered", "").but(
+        Health::Limited,
+        "threads that run while a library is loaded may miss its first events",
+        "use Linux 4.16 or newer, and allow membarrier in seccomp filters",
+    )
+}
+
+fn code_patching() -> Finding {
+    let finding = Finding::good(
+        "program text",
+        "may be changed",
+        "enabled sites are jumps, disabled ones no-ops",
+    );
+    if text_is_patchable() {
+        return finding;
+    }
+    Finding { found: "may not be changed".into(), ..finding }.but(
+        Health::Limited,
+        "instrumented lines are not recorded unless compiled to test a flag; interposers are",
+        "allow execmod for the program in the security policy (SELinux, PaX)",
+    )
+}
+
+/// Whether a private mapping of a file's text can be made writable and executable again.
+fn text_is_patchable() -> bool {
+    let Ok(file) = fs::File::open("/proc/self/exe") else { return false };
+    use std::os::fd::AsRawFd;
+    const PAGE: usize = 4096;
+    let execute = libc::PROT_READ | libc::PROT_EXEC;
+    // SAFETY: a fresh private mapping of one page, changed by one byte and unmapped.
+    unsafe {
+        let null = std::ptr::null_mut();
+        let page = libc::mmap(null, PAGE, execute, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
+        if page == libc::MAP_FAILED {
+            return false;
+        }
+        let writable = libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0;
+        if writable {
+            page.cast::<u8>().write_volatile(0x90);
+        }
+        let works = writable && libc::mprotect(page, PAGE, execute) == 0;
+        libc::munmap(page, PAGE);
+        works
+    }
+}
+
+fn session_memory() -> Finding {
+    const MEANING: &str = "buffers lie in memory that programs and recorder share";
+    let needed = (machine::online_cpus().len() as u64 + 1) * DEFAULT_RING_BYTES;
+    let mut found = String::from("none");
+    for base in bases() {
+        let free = file_system(&base.path).map_or(0, |(_, free)| free);
+        let size = consumer::verdict::bytes(free);
+        if base.tmpfs && free >= needed {
+            let found = format!("{} has {size} free", base.path.display());
+            return Finding::good("session memory", found, MEANING);
+        }
+        if found == "none" {
+            found = format!("{} has {size} free", base.path.display());
+        }
+    }
+    let advice = format!(
+        "mount a tmpfs on /dev/shm with at least {} free, or use a smaller --buffer-size",
+        consumer::verdict::bytes(needed)
+    );
+    let meaning = "no tmpfs has room for default buffers: they will be smaller or on disk";
+    Finding::good("session memory", found, MEANING).but(Health::Limited, meaning, advice)
+}
+
+fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    // SAFETY: the structure is writable; getrlimit fills it in.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(resource, &mut limit) != 0 || limit.rlim_cur == libc::RLIM_INFINITY {
+            return None;
+        }
+        Some(limit.rlim_cur)
+    }
+}
+
+fn address_space() -> Finding {
+    let finding = Finding::good("address space", "not limited", "buffers can be mapped");
+    let Some(bytes) = limit(libc::RLIMIT_AS) else { return finding };
+    let rings = u64::from(machine::possible_cpus() + 1);
+    let needed = rings * (DEFAULT_RING_BYTES + (u64::from(session::abi::SUBBUF_SPARES) << 20));
+    let found = format!("limited to {}", consumer::verdict::bytes(bytes));
+    let finding = Finding { found, ..finding };
+    if bytes < 4 * needed {
+        return finding.but(
+            Health::Limited,
+            "programs may be unable to map the buffers, or anything else afterwards",
+            "raise it with `ulimit -v unlimited`, or use a smaller --buffer-size",
+        );
+    }
+    finding
+}
+
+fn file_size() -> Finding {
+    let finding = Finding::good("file size", "not limited", "traces can grow as far as the disk");
+    let Some(bytes) = limit(libc::RLIMIT_FSIZE) else { return finding };
+    let found = format!("limited to {}", consumer::verdict::bytes(bytes));
+    Finding { found, ..finding }.but(
+        Health::Limited,
+        "events beyond that are dropped and counted",
+        "raise it with `ulimit -f unlimited`",
+    )
+}
+
+fn seccomp() -> Finding {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).unwrap_or("0");
+    match mode.trim() {
+        "0" => Finding::good("seccomp", "no filter", "no system call is kept from Lull"),
+        _ => Finding::good(
+            "seccomp",
+            "a filter is active",
+            "what it forbids of the above is shown there",
+        ),
+    }
+}
+
+fn perf_events() -> Finding {
+    let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let found = match text.trim() {
+        "" => "not offered".to_string(),
+        level => format!("perf_event_paranoid is {level}"),
+    };
+    Finding::good(
+        "perf events",
+        found,
+        "used for nothing but the counter's rate, which is measured otherwise",
+    )
+}
+
+fn tracefs() -> Finding {
+    let folder = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .into_iter()
+        .find(|path| Path::new(path).join("trace_pipe").exists());
+    let (found, meaning) = match folder {
+        Some(folder) if is_writable(folder) => {
+            (format!("{folder} is writable"), "programs are recorded without it")
+        }
+        Some(folder) => (format!("{folder} is not writable"), "programs are recorded without it"),
+        None => ("not mounted, or not for this user".into(), "programs are recorded without it"),
+    };
+    Finding::good("kernel tracing", found, meaning)
+}
+
+fn is_writable(path: &str) -> bool {
+    let mut bytes = path.as_bytes().to_vec();
+    bytes.push(0);
+    let Ok(path) = CStr::from_bytes_with_nul(&bytes) else { return false };
+    // SAFETY: the path is NUL-terminated.
+    unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
+}

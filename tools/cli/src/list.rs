@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+//! `lull list` and `lull record --list`: the events a program can be asked for.
+//!
+//! Place in the flow: reads the ELF notes of a program, of the libraries the dynamic linker would
+//! load for it, and of liblull's interposers. Nothing of the program is run.
+
+use crate::elf::{self, Carried, Kind};
+use crate::record::RecordArgs;
+use crate::{library, say};
+use anyhow::Context;
+use serde_json::json;
+use session::pattern::Patterns;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// List the events of a program, its libraries, and of Lull's own interposers
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Only events that match: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
+    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
+    pub events: Vec<String>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+
+    /// Programs or libraries; without any, only Lull's own events
+    #[arg(value_name = "PROGRAM")]
+    pub programs: Vec<PathBuf>,
+}
+
+/// An object and what it carries.
+struct Source {
+    path: PathBuf,
+    events: Vec<Carried>,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
+    let patterns = match args.events.is_empty() {
+        true => Patterns::new(&["*".to_string()])?,
+        false => Patterns::new(&args.events)?,
+    };
+    let mut sources = Vec::new();
+    for program in &args.programs {
+        sources.extend(sources_of(&resolve(program)?)?);
+    }
+    let libraries = library::find()?;
+    for path in [Some(libraries.lull), libraries.allocation].into_iter().flatten() {
+        sources.push(Source { events: elf::read(&path)?.events, path });
+    }
+    print(&sources, &patterns, args.json)
+}
+
+/// `lull record --list`: what would be recorded.
+pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
+    let patterns = Patterns::new(&args.events)?;
+    let program = resolve(Path::new(&args.program[0]))?;
+    let mut sources = sources_of(&program)?;
+    let libraries = library::find()?;
+    let allocation = libraries.allocation.filter(|_| patterns.names_allocation());
+    for path in [Some(libraries.lull), allocation].into_iter().flatten() {
+        sources.push(Source { events: elf::read(&path)?.events, path });
+    }
+    print(&sources, &patterns, args.json)
+}
+
+/// A name without a slash is looked for in PATH, like the program of `lull record`.
+fn resolve(program: &Path) -> anyhow::Result<PathBuf> {
+    if program.components().count() > 1 || program.exists() {
+        return Ok(program.to_path_buf());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    found
+        .into_iter()
+        .find(|path| path.is_file())
+        .with_context(|| format!("{}: no such program", program.display()))
+}
+
+/// A program, its interpreter if it is a script, and the libraries it needs.
+fn sources_of(program: &Path) -> anyhow::Result<Vec<Source>> {
+    let mut path = program.to_path_buf();
+    let mut object = elf::read(&path)?;
+    if let Kind::Script { interpreter } = &object.kind {
+        path = interpreter.into();
+        object = elf::read(&path)?;
+    }
+    match &object.kind {
+        Kind::OtherMachine { machine } => {
+            say(&format!("{} is for {machine}: its events cannot be recorded here", path.display()))
+        }
+        Kind::Unknown => say(&format!("{} is no ELF file", path.display())),
+        _ => {}
+    }
+    let needed = match &object.kind {
+        Kind::Dynamic { interpreter } => libraries_of(&path, interpreter),
+        _ => Vec::new(),
+    };
+    let mut sources = vec![Source { path, events: object.events }];
+    for library in needed {
+        if let Ok(object) = elf::read(&library) {
+            sources.push(Source { path: library, events: object.events });
+        }
+    }
+    Ok(sources)
+}
+
+/// What the dynamic linker would load, by its own account: `ld.so --list` maps the program and
+/// its libraries and runs nothing of them.
+fn libraries_of(program: &Path, interpreter: &str) -> Vec<PathBuf> {
+    if !is_system_linker(Path::new(interpreter)) {
+        return Vec::new();
+    }
+    let mut command = Command::new(interpreter);
+    command.arg("--list").arg(program).stdin(Stdio::null()).stderr(Stdio::null());
+    for variable in ["LD_PRELOAD", "LD_AUDIT", "LULL_SESSION"] {
+        command.env_remove(variable);
+    }
+    let Ok(output) = command.output() else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut paths: Vec<PathBuf> = text.lines().filter_map(library_of_line).collect();
+    paths.dedup();
+    paths
+}
+
+/// A program may name any file as its interpreter; only the system's own is run.
+fn is_system_linker(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_named = name.starts_with("ld-") || name.starts_with("ld.");
+    let found = std::fs::metadata(path);
+    is_named
+        && path.is_absolute()
+        && found.is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
+}
+
+/// `libm.so.6 => /lib/libm.so.6 (0x...)`, or a path alone.
+fn library_of_line(line: &str) -> Option<PathBuf> {
+    let (text, _address) = line.trim().rsplit_once(" (0x")?;
+    let path = text.split_once(" => ").map_or(text, |(_, path)| path);
+    path.starts_with('/').then(|| path.into())
+}
+
+fn print(sources: &[Source], patterns: &Patterns, json: bool) -> anyhow::Result<i32> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut count = 0;
+    for source in sources {
+        let wanted =
+            |event: &&Carried| patterns.matches(&event.description.name, event.description.level);
+        let events: Vec<&Carried> = source.events.iter().filter(wanted).collect();
+        count += events.len();
+        let written = match (json, events.is_empty()) {
+            (_, true) => Ok(()),
+            (true, false) => print_json(&mut out, source, &events),
+            (false, false) => print_text(&mut out, source, &events),
+        };
+        match written {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
+            other => other.context("writing the list")?,
+        }
+    }
+    if let Err(error) = out.flush() {
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            return Err(error).context("writing the list");
+        }
+    }
+    if count == 0 {
+        say("no event matches");
+    }
+    Ok(i32::from(count == 0))
+}
+
+fn print_text(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
+    writeln!(out, "{}", source.path.display())?;
+    let width = |text: fn(&Carried) -> usize| events.iter().map(|event| text(event)).max();
+    let name_width = width(|event| event.description.name.len()).unwrap_or(0);
+    for event in events {
+        let description = &event.description;
+        let fields: Vec<String> = description
+            .fields
+            .iter()
+            .map(|field| format!("{}:{}", field.name, field.kind.name()))
+            .collect();
+        let line = format!(
+            "  {:name_width$}  {:<9}  {:<24}  {}",
+            description.name,
+            description.level_name(),
+            description.source,
+            fields.join(" ")
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn print_json(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
+    for event in events {
+        let description = &event.description;
+        let fields: Vec<_> = description
+            .fields
+            .iter()
+            .map(|field| json!({ "name": field.name, "type": field.kind.name() }))
+            .collect();
+        let line = json!({
+            "name": description.name,
+            "level": description.level_name(),
+            "source": description.source,
+            "fields": fields,
+            "sites": event.sites,
+            "object": source.path.to_string_lossy(),
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_dynamic_linker_give_paths_and_the_vdso_gives_none() {
+        let path = |line| library_of_line(line);
+        assert_eq!(path("\tlibm.so.6 => /lib/libm.so.6 (0x00007f)"), Some("/lib/libm.so.6".into()));
+        assert_eq!(path("\t/lib64/ld-linux.so.2 (0x00007f)"), Some("/lib64/ld-linux.so.2".into()));
+        assert_eq!(path("\tlinux-vdso.so.1 (0x00007ffe)"), None);
+        assert_eq!(path("\tlibx.so => not found"), None);
+    }
+
+    #[test]
+    fn libraries_of_a_program_are_found_without_running_it() {
+        let Kind::Dynamic { interpreter } = elf::read(Path::new("/bin/sh")).unwrap().kind else {
+            return;
+        };
+        let libraries = libraries_of(Path::new("/bin/sh"), &interpreter);
+        assert!(libraries.iter().any(|path| path.to_string_lossy().contains("libc")));
+    }
+}

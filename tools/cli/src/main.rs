@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//! The `lull` command: one definition of its arguments makes the help, the manual pages and the
+//! completions.
+//!
+//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `print`
+//! and `report` read the trace. `record` exits with the program's own status (125 to 127 for its
+//! own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
+
+mod doctor;
+mod elf;
+mod generate;
+mod library;
+mod list;
+mod print;
+mod record;
+mod report;
+mod snapshot;
+
+use clap::{Parser, Subcommand};
+
+/// Record what programs do, event by event, and read it back
+#[derive(Debug, Parser)]
+#[command(name = "lull", version, propagate_version = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Record(record::RecordArgs),
+    Print(print::PrintArgs),
+    Report(report::ReportArgs),
+    Snapshot(snapshot::SnapshotArgs),
+    List(list::ListArgs),
+    Doctor(doctor::DoctorArgs),
+    #[command(hide = true)]
+    Generate(generate::GenerateArgs),
+}
+
+fn main() {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        std::process::exit(usage_status(&error));
+    });
+    let (result, failure) = match &arguments.command {
+        Command::Record(args) => (record::run(args), record::FAILED),
+        Command::Print(args) => (print::run(args), 2),
+        Command::Report(args) => (report::run(args), 2),
+        Command::Snapshot(args) => (snapshot::run(args), 2),
+        Command::List(args) => (list::run(args), 2),
+        Command::Doctor(args) => (doctor::run(args), 2),
+        Command::Generate(args) => (generate::run(args), 2),
+    };
+    let status = result.unwrap_or_else(|error| {
+        say(&format!("{error:#}"));
+        failure
+    });
+    std::process::exit(status);
+}
+
+/// The status for arguments that are wrong: `record` keeps 125 for its own failures.
+fn usage_status(error: &clap::Error) -> i32 {
+    let is_record = std::env::args_os().nth(1).is_some_and(|name| name == "record");
+    match error.exit_code() {
+        0 => 0,
+        _ if is_record => record::FAILED,
+        _ => 2,
+    }
+}
+
+/// A line for people, on standard error; nobody being there to read it is no error.
+fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "lull: {line}");
+}

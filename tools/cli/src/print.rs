@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//! `lull print`: every event as a line of text or JSON, merged by time.
+//!
+//! Place in the flow: a thin reader on top of the `trace` crate. Here are the arguments and the
+//! loop; `print/line.rs` and `print/json.rs` give events their form. The exit status says whether
+//! what was printed is all there was: 0 complete, 1 incomplete or nothing matched, 2 error.
+
+mod classes;
+mod clock;
+mod glob;
+mod json;
+mod line;
+mod number;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
+
+use classes::{ClassPlan, Classes, Thread, Threads};
+use glob::Glob;
+
+/// Print the events of a trace, merged by time
+#[derive(Debug, clap::Args)]
+pub struct PrintArgs {
+    /// Folders with traces in or below them
+    #[arg(value_name = "TRACE", default_value = "lull-trace")]
+    pub traces: Vec<PathBuf>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print the time since the line before
+    #[arg(long)]
+    pub delta: bool,
+
+    /// Print UTC, not local time
+    #[arg(long)]
+    pub utc: bool,
+
+    /// Print clock cycles, not the time of day
+    #[arg(long, conflicts_with = "utc")]
+    pub cycles: bool,
+
+    /// Stop after so many events
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub limit: Option<u64>,
+
+    /// Print only events whose name matches; `*` and `?` stand for any characters
+    #[arg(short = 'e', long = "event", value_name = "GLOB")]
+    pub events: Vec<String>,
+
+    /// Print Lull's own bookkeeping events too
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Output is handed on in pieces of this size.
+const BUFFER_BYTES: usize = 256 * 1024;
+/// Problems shown one by one.
+const PROBLEMS_SHOWN: usize = 20;
+
+/// What an output form does with each message.
+trait Form {
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>);
+    fn loss(&mut self, out: &mut Vec<u8>, loss: &LossMessage<'_>);
+}
+
+/// What is known of an event beside itself.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    class: &'a ClassPlan,
+    thread: Option<&'a Thread>,
+}
+
+/// What was printed.
+#[derive(Default)]
+struct Tally {
+    events: u64,
+    losses: u64,
+    /// Whether the reader of our output has gone away.
+    is_unwanted: bool,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
+    let mut traces = Vec::new();
+    for path in &args.traces {
+        let folders = find_traces(path)
+            .with_context(|| "no trace to print; record one or name its folder".to_string())?;
+        for folder in folders {
+            traces.push(Trace::open(&folder)?);
+        }
+    }
+    let globs: Vec<Glob> = args.events.iter().map(|pattern| Glob::new(pattern)).collect();
+    let classes = Classes::new(&traces, &globs, args.all);
+    let mut merge = Merge::over(&traces);
+    let mut out = std::io::stdout().lock();
+    let tally = if args.json {
+        let mut form = json::JsonForm::new();
+        print(&mut merge, &classes, &mut form, args.limit, &mut out)?
+    } else {
+        let mut form = line::LineForm::new(args.delta, line::Times::of(args.utc, args.cycles));
+        print(&mut merge, &classes, &mut form, args.limit, &mut out)?
+    };
+    if tally.is_unwanted {
+        return Ok(0);
+    }
+    let problems = merge.problems();
+    show_problems(&problems);
+    let is_complete = problems.is_empty() && tally.losses == 0 && tally.events > 0;
+    Ok(if is_complete { 0 } else { 1 })
+}
+
+fn print<F: Form>(
+    merge: &mut Merge<'_>,
+    classes: &Classes,
+    form: &mut F,
+    limit: Option<u64>,
+    out: &mut impl Write,
+) -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
+    let mut threads = Threads::new(merge.stream_count());
+    let limit = limit.unwrap_or(u64::MAX);
+    while tally.events < limit {
+        let Some(message) = merge.next() else { break };
+        match message {
+            Message::Event(event) => {
+                let class = classes.of(&event);
+                if let Some(thread) = &class.thread {
+                    threads.switch(&event, thread);
+                }
+                if class.is_shown {
+                    tally.events += 1;
+                    let about = About { class, thread: threads.of(&event) };
+                    form.event(&mut buffer, &event, about);
+                }
+            }
+            Message::Loss(loss) => {
+                tally.losses += 1;
+                form.loss(&mut buffer, &loss);
+            }
+        }
+        if buffer.len() >= BUFFER_BYTES && !flush(&mut buffer, out)? {
+            tally.is_unwanted = true;
+            return Ok(tally);
+        }
+    }
+    tally.is_unwanted = !flush(&mut buffer, out)?;
+    Ok(tally)
+}
+
+/// Writes the buffer out; `false` if nobody reads any more.
+fn flush(buffer: &mut Vec<u8>, out: &mut impl Write) -> anyhow::Result<bool> {
+    let result = out.write_all(buffer).and_then(|()| out.flush());
+    buffer.clear();
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error).context("writing the output"),
+    }
+}
+
+fn show_problems(problems: &[Problem]) {
+    for problem in problems.iter().take(PROBLEMS_SHOWN) {
+        eprintln!("lull: {problem}");
+    }
+    if problems.len() > PROBLEMS_SHOWN {
+        eprintln!("lull: and {} problems more", problems.len() - PROBLEMS_SHOWN);
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//! The JSON form: one object a line.
+//!
+//! Place in the flow: `lull print --json`. An event is `{"time_ns", "cycles", "cpu", "stream",
+//! "thread"?, "name", "context"?, "fields"}`; a loss is `{"lost": "events"|"packets", "count",
+//! "causes", "begin_ns", "until_ns", "cpu", "stream"}`. Integers are numbers of up to 64 bits;
+//! enumerations `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are
+//! the strings `"NaN"`, `"inf"`, `"-inf"`.
+
+use std::io::Write;
+
+use trace::{Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, Visitor};
+
+use super::{number, text, About, Form};
+
+pub(super) struct JsonForm;
+
+impl JsonForm {
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+fn key(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn optional(out: &mut Vec<u8>, name: &str, value: Option<i64>) {
+    key(out, name);
+    match value {
+        Some(value) => number::signed(out, value),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+impl Form for JsonForm {
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>) {
+        out.extend_from_slice(b"{\"time_ns\":");
+        match event.clock() {
+            Some(_) => number::signed(out, event.time_ns().0),
+            None => out.extend_from_slice(b"null"),
+        }
+        key(out, "cycles");
+        number::unsigned(out, event.cycles().0);
+        optional(out, "cpu", event.cpu().map(|cpu| i64::from(cpu.0)));
+        key(out, "stream");
+        number::unsigned(out, event.stream_index() as u64);
+        if let Some(thread) = about.thread {
+            key(out, "thread");
+            out.extend_from_slice(b"{\"name\":");
+            text::json(out, &thread.name);
+            key(out, "pid");
+            number::unsigned(out, thread.pid);
+            key(out, "tid");
+            number::unsigned(out, thread.tid);
+            out.push(b'}');
+        }
+        key(out, "name");
+        text::json(out, event.name().as_bytes());
+        if event.stream_class().event_context.is_some() || event.class().context.is_some() {
+            key(out, "context");
+            object(out, |fields| {
+                event.stream_context(fields)?;
+                event.context(fields)
+            });
+        }
+        key(out, "fields");
+        object(out, |fields| event.fields(fields));
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn loss(&mut self, out: &mut Vec<u8>, message: &LossMessage<'_>) {
+        let loss = message.loss;
+        out.extend_from_slice(match loss.kind {
+            LossKind::Events => b"{\"lost\":\"events\"".as_slice(),
+            LossKind::Packets => b"{\"lost\":\"packets\"",
+        });
+        key(out, "count");
+        number::unsigned(out, loss.count);
+        key(out, "causes");
+        out.push(b'{');
+        for (index, (cause, count)) in loss.causes.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            text::json(out, cause.as_bytes());
+            out.push(b':');
+            number::unsigned(out, *count);
+        }
+        out.push(b'}');
+        let ns = |time: Option<Ns>| time.map(|ns| ns.0);
+        optional(out, "begin_ns", ns(message.begin_ns()));
+        optional(out, "until_ns", ns(message.until_ns()));
+        optional(out, "cpu", loss.cpu.map(|cpu| i64::from(cpu.0)));
+        key(out, "stream");
+        number::unsigned(out, message.stream_index as u64);
+        out.extend_from_slice(b"}\n");
+    }
+}
+
+/// Writes an object of visited fields; a fault ends it early but well-formed.
+fn object(out: &mut Vec<u8>, visit: impl Fn(&mut Fields<'_>) -> Result<(), trace::Fault>) {
+    let begin = out.len();
+    out.push(b'{');
+    let mut fields = Fields { out, opened: true };
+    if let Err(fault) = visit(&mut fields) {
+        out.truncate(begin);
+        out.extend_from_slice(b"{\"fault\":");
+        text::json(out, fault.to_string().as_bytes());
+    }
+    out.push(b'}');
+}
+
+struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    opened: bool,
+}
+
+impl Fields<'_> {
+    fn name(&mut self, name: Name<'_>) {
+        if !self.opened {
+            self.out.push(b',');
+        }
+        self.opened = false;
+        if let Name::Field(name) = name {
+            text::json(self.out, name.as_bytes());
+            self.out.push(b':');
+        }
+    }
+}
+
+impl Visitor for Fields<'_> {
+    fn unsigned(&mut self, name: Name<'_>, value: u64, _: &Integer) {
+        self.name(name);
+        number::unsigned(self.out, value);
+    }
+    fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
+        self.name(name);
+        number::signed(self.out, value);
+    }
+    fn float(&mut self, name: Name<'_>, value: f64, ty: &Float) {
+        self.name(name);
+        let quote: &[u8] = if value.is_finite() { b"" } else { b"\"" };
+        self.out.extend_from_slice(quote);
+        // Writing to a vector does not fail.
+        let _ = match ty.size_bits {
+            32 => write!(self.out, "{:?}", value as f32),
+            _ => write!(self.out, "{value:?}"),
+        };
+        self.out.extend_from_slice(quote);
+    }
+    fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
+        self.name(name);
+        self.out.extend_from_slice(b"{\"label\":");
+        match ty.label(value) {
+            Some(label) => text::json(self.out, label.as_bytes()),
+            None => self.out.extend_from_slice(b"null"),
+        }
+        key(self.out, "value");
+        match ty.container.signed {
+            true => number::signed(self.out, value as i64),
+            false => number::unsigned(self.out, value),
+        }
+        self.out.push(b'}');
+    }
+    fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
+        self.name(name);
+        text::json(self.out, bytes);
+    }
+    fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
+        self.name(name);
+        match group {
+            Group::Struct => self.out.push(b'{'),
+            Group::Array { .. } | Group::Sequence { .. } => self.out.push(b'['),
+            Group::Variant { option } => {
+                self.out.push(b'{');
+                text::json(self.out, option.as_bytes());
+                self.out.push(b':');
+            }
+        }
+        self.opened = true;
+    }
+    fn end(&mut self, group: Group<'_>) {
+        self.opened = false;
+        self.out.push(match group {
+            Group::Struct | Group::Variant { .. } => b'}',
+            Group::Array { .. } | Group::Sequence { .. } => b']',
+        });
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+//! The text form: `HH:MM:SS.nnnnnnnnn cpu thread/tid event field=value ...`.
+//!
+//! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
+//! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
+//! enumerations are `label(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
+//! `{option=value}`; unknown things are `-`.
+
+use std::io::Write;
+
+use trace::{
+    Base, Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, Visitor,
+};
+
+use super::clock::TimeOfDay;
+use super::{number, text, About, Form};
+
+/// What stands in the first column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    Local,
+    Utc,
+    Cycles,
+}
+
+impl Times {
+    pub fn of(utc: bool, cycles: bool) -> Self {
+        match (utc, cycles) {
+            (_, true) => Times::Cycles,
+            (true, _) => Times::Utc,
+            _ => Times::Local,
+        }
+    }
+}
+
+pub(super) struct LineForm {
+    times: Times,
+    time_of_day: TimeOfDay,
+    delta: bool,
+    previous: Option<Ns>,
+}
+
+impl LineForm {
+    pub fn new(delta: bool, times: Times) -> Self {
+        let time_of_day = TimeOfDay::new(times == Times::Utc);
+        Self { times, time_of_day, delta, previous: None }
+    }
+
+    fn delta(&mut self, out: &mut Vec<u8>, now: Ns) {
+        let Some(previous) = self.previous.replace(now) else {
+            out.extend_from_slice(b" (+?.?????????)");
+            return;
+        };
+        let since = now.0.saturating_sub(previous.0);
+        out.extend_from_slice(if since < 0 { b" (-" } else { b" (+" });
+        let ns = since.unsigned_abs();
+        number::unsigned(out, ns / 1_000_000_000);
+        out.push(b'.');
+        number::nine_digits(out, (ns % 1_000_000_000) as u32);
+        out.push(b')');
+    }
+
+    fn time_of(&mut self, out: &mut Vec<u8>, ns: Option<Ns>) {
+        match ns {
+            Some(ns) => self.time_of_day.write(out, ns.0),
+            None => out.push(b'-'),
+        }
+    }
+}
+
+impl Form for LineForm {
+    fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>) {
+        if self.times == Times::Cycles || event.clock().is_none() {
+            number::unsigned(out, event.cycles().0);
+        } else {
+            self.time_of_day.write(out, event.time_ns().0);
+        }
+        if self.delta {
+            self.delta(out, event.time_ns());
+        }
+        out.push(b' ');
+        match event.cpu() {
+            Some(cpu) => number::unsigned(out, u64::from(cpu.0)),
+            None => out.push(b'-'),
+        }
+        out.push(b' ');
+        match about.thread {
+            Some(thread) => out.extend_from_slice(&thread.label),
+            None => out.push(b'-'),
+        }
+        out.extend_from_slice(&about.class.label);
+        let mut fields = Fields { out, opened: false };
+        let scopes = [
+            event.stream_context(&mut fields),
+            event.context(&mut fields),
+            event.fields(&mut fields),
+        ];
+        if let Some(fault) = scopes.into_iter().find_map(Result::err) {
+            // Writing to a vector does not fail.
+            let _ = write!(out, " <{fault}>");
+        }
+        out.push(b'\n');
+    }
+
+    fn loss(&mut self, out: &mut Vec<u8>, message: &LossMessage<'_>) {
+        let loss = message.loss;
+        match message.time_ns() {
+            Some(ns) if self.times != Times::Cycles => self.time_of_day.write(out, ns.0),
+            _ => number::unsigned(out, message.cycles().0),
+        }
+        out.push(b' ');
+        match loss.cpu {
+            Some(cpu) => number::unsigned(out, u64::from(cpu.0)),
+            None => out.push(b'-'),
+        }
+        out.extend_from_slice(b" - *** LOST ");
+        number::unsigned(out, loss.count);
+        out.extend_from_slice(match (loss.kind, loss.count) {
+            (LossKind::Events, 1) => b" event",
+            (LossKind::Events, _) => b" events",
+            (LossKind::Packets, 1) => b" packet",
+            (LossKind::Packets, _) => b" packets",
+        });
+        for (cause, count) in &loss.causes {
+            out.push(b' ');
+            text::word(out, cause.as_bytes());
+            out.push(b'=');
+            number::unsigned(out, *count);
+        }
+        out.extend_from_slice(b" between ");
+        self.time_of(out, message.begin_ns());
+        out.extend_from_slice(b" and ");
+        self.time_of(out, message.until_ns());
+        out.extend_from_slice(b" ***\n");
+    }
+}
+
+/// Writes ` name=value` for each field.
+struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    /// Whether a bracket was opened just now, so that no blank is needed.
+    opened: bool,
+}
+
+impl Fields<'_> {
+    #[inline]
+    fn name(&mut self, name: Name<'_>) {
+        if !self.opened && name != Name::None {
+            self.out.push(b' ');
+        }
+        self.opened = false;
+        if let Name::Field(name) = name {
+            self.out.extend_from_slice(name.as_bytes());
+            self.out.push(b'=');
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, value: u64, ty: &Integer) {
+        // A negative number in another base than ten shows its own bits only.
+        let bits = value & (u64::MAX >> (64 - ty.size_bits.clamp(1, 64)));
+        match ty.base {
+            Base::Decimal if ty.signed => number::signed(self.out, value as i64),
+            Base::Decimal => number::unsigned(self.out, value),
+            Base::Hexadecimal => number::based(self.out, b"0x", bits, 4),
+            Base::Octal => number::based(self.out, b"0", bits, 3),
+            Base::Binary => number::based(self.out, b"0b", bits, 1),
+        }
+    }
+}
+
+impl Visitor for Fields<'_> {
+    #[inline]
+    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
+        self.name(name);
+        self.number(value, ty);
+    }
+    #[inline]
+    fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {
+        self.name(name);
+        self.number(value as u64, ty);
+    }
+    fn float(&mut self, name: Name<'_>, value: f64, ty: &Float) {
+        self.name(name);
+        // Writing to a vector does not fail.
+        let _ = match ty.size_bits {
+            32 => write!(self.out, "{:?}", value as f32),
+            _ => write!(self.out, "{value:?}"),
+        };
+    }
+    fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
+        self.name(name);
+        match ty.label(value) {
+            Some(label) => text::word(self.out, label.as_bytes()),
+            None => self.out.push(b'?'),
+        }
+        self.out.push(b'(');
+        self.number(value, &ty.container);
+        self.out.push(b')');
+    }
+    fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
+        self.name(name);
+        text::quoted(self.out, bytes);
+    }
+    fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
+        self.name(name);
+        match group {
+            Group::Struct => self.out.push(b'{'),
+            Group::Array { .. } | Group::Sequence { .. } => self.out.push(b'['),
+            Group::Variant { option } => {
+                self.out.push(b'{');
+                self.out.extend_from_slice(option.as_bytes());
+                self.out.push(b'=');
+            }
+        }
+        self.opened = true;
+    }
+    fn end(&mut self, group: Group<'_>) {
+        self.opened = false;
+        self.out.push(match group {
+            Group::Struct | Group::Variant { .. } => b'}',
+            Group::Array { .. } | Group::Sequence { .. } => b']',
+        });
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//! `lull print` on traces that testkit writes: what each line says.
+
+use std::io::{Error, ErrorKind, Write};
+use std::path::PathBuf;
+
+use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
+use trace::{Merge, Trace};
+
+use super::classes::Classes;
+use super::glob::Glob;
+use super::line::{LineForm, Times};
+use super::{print, Form, Tally};
+
+const ORDER: Order = Order::Little;
+
+fn list(values: &[u64]) -> Datum {
+    Datum::List(values.iter().map(|value| Datum::Unsigned(*value)).collect())
+}
+
+fn spec() -> Spec {
+    let thread = Kind::structure(vec![
+        ("pid", Kind::u(32, ORDER)),
+        ("tid", Kind::u(32, ORDER)),
+        ("name", Kind::CharArray(16)),
+    ]);
+    let hit = Kind::structure(vec![("a", Kind::u(32, ORDER)), ("b", Kind::u(32, ORDER))]);
+    let miss = Kind::structure(vec![("why", Kind::Text)]);
+    let events = vec![(1, "lull:thread", thread), (8, "demo:hit", hit), (9, "demo:miss", miss)];
+    Spec { frequency_hz: 1_000_000_000, offset_cycles: 0, ..Spec::lull(ORDER, events) }
+}
+
+fn thread(tid: u64, name: &str) -> Datum {
+    Datum::List(vec![Datum::Unsigned(7), Datum::Unsigned(tid), Datum::Text(name.into())])
+}
+
+/// Two packets on one processor; the second one names no thread and lost three events.
+fn sample() -> Trace {
+    let spec = spec();
+    let mut writer = StreamWriter::new(&spec, 2);
+    writer.begin_packet(1000);
+    writer.event(1, 1000, thread(70, "main loop"));
+    writer.event(8, 1001, list(&[1, 2]));
+    writer.event(1, 1500, thread(71, "w"));
+    writer.event(9, 1501, Datum::List(vec![Datum::Text(b"no \"luck\"\n".to_vec())]));
+    writer.end_packet(2000, 0);
+    writer.begin_packet(3000);
+    writer.lose([2, 0, 1, 0]);
+    writer.event(8, 3005, list(&[3, 4]));
+    writer.end_packet(4000, 0);
+    open(&spec, writer.finish().0)
+}
+
+fn open(spec: &Spec, bytes: Vec<u8>) -> Trace {
+    let streams = vec![(PathBuf::from("stream"), bytes)];
+    Trace::from_bytes(spec.metadata().as_bytes(), streams).unwrap()
+}
+
+struct Choices<'a> {
+    all: bool,
+    globs: &'a [&'a str],
+    limit: Option<u64>,
+}
+
+const PLAIN: Choices<'static> = Choices { all: false, globs: &[], limit: None };
+
+fn lines(trace: &Trace, mut form: impl Form, choices: &Choices<'_>) -> (Vec<String>, Tally) {
+    let traces = std::slice::from_ref(trace);
+    let globs: Vec<Glob> = choices.globs.iter().map(|glob| Glob::new(glob)).collect();
+    let classes = Classes::new(traces, &globs, choices.all);
+    let mut out = Vec::new();
+    let mut merge = Merge::over(traces);
+    let tally = print(&mut merge, &classes, &mut form, choices.limit, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    (text.lines().map(str::to_string).collect(), tally)
+}
+
+fn utc() -> LineForm {
+    LineForm::new(false, Times::Utc)
+}
+
+#[test]
+fn a_line_has_time_processor_thread_event_and_fields() {
+    let (found, tally) = lines(&sample(), utc(), &PLAIN);
+    let want = [
+        "22:13:20.000001001 2 main_loop/70 demo:hit a=1 b=2",
+        r#"22:13:20.000001501 2 w/71 demo:miss why="no \"luck\"\n""#,
+        "22:13:20.000003000 2 - *** LOST 3 events full=2 too_big=1 between 22:13:20.000002000 and \
+         22:13:20.000004000 ***",
+        "22:13:20.000003005 2 - demo:hit a=3 b=4",
+    ];
+    assert_eq!(found, want);
+    assert_eq!((tally.events, tally.losses, tally.is_unwanted), (3, 1, false));
+}
+
+#[test]
+fn cycles_and_deltas_replace_and_follow_the_time() {
+    let (found, _) = lines(&sample(), LineForm::new(true, Times::Cycles), &PLAIN);
+    assert_eq!(found[0], "1001 (+?.?????????) 2 main_loop/70 demo:hit a=1 b=2");
+    assert_eq!(found[3], "3005 (+0.000001504) 2 - demo:hit a=3 b=4");
+}
+
+#[test]
+fn bookkeeping_is_shown_on_request_only() {
+    let (found, tally) = lines(&sample(), utc(), &Choices { all: true, ..PLAIN });
+    let want = "22:13:20.000001000 2 main_loop/70 lull:thread pid=7 tid=70 name=\"main loop\"";
+    assert_eq!((found[0].as_str(), tally.events), (want, 5));
+}
+
+#[test]
+fn filters_keep_matching_events_and_the_limit_counts_only_those() {
+    let globs = &["*:h?t", "other"];
+    let (found, tally) = lines(&sample(), utc(), &Choices { globs, ..PLAIN });
+    assert_eq!((tally.events, found.len()), (2, 3));
+    let (found, tally) = lines(&sample(), utc(), &Choices { globs, limit: Some(1), ..PLAIN });
+    assert_eq!((tally.events, found.len()), (1, 1));
+    assert!(found[0].contains("main_loop/70"), "threads are followed in what is not shown");
+    let (found, _) = lines(&sample(), utc(), &Choices { limit: Some(0), ..PLAIN });
+    assert!(found.is_empty());
+}
+
+#[test]
+fn json_has_one_object_a_line() {
+    let (found, _) = lines(&sample(), super::json::JsonForm::new(), &PLAIN);
+    let head = |ns: u64, cycles: u64| {
+        let ns = 1_700_000_000_000_000_000 + ns;
+        format!(r#"{{"time_ns":{ns},"cycles":{cycles},"cpu":2,"stream":0"#)
+    };
+    let hit = r#""thread":{"name":"main loop","pid":7,"tid":70},"name":"demo:hit""#;
+    let miss = r#""thread":{"name":"w","pid":7,"tid":71},"name":"demo:miss""#;
+    let lost = r#"{"lost":"events","count":3,"causes":{"full":2,"too_big":1}"#;
+    let between = r#""begin_ns":1700000000000002000,"until_ns":1700000000000004000"#;
+    let want = [
+        format!(r#"{},{hit},"fields":{{"a":1,"b":2}}}}"#, head(1001, 1001)),
+        format!(r#"{},{miss},"fields":{{"why":"no \"luck\"\n"}}}}"#, head(1501, 1501)),
+        format!(r#"{lost},{between},"cpu":2,"stream":0}}"#),
+        format!(r#"{},"name":"demo:hit","fields":{{"a":3,"b":4}}}}"#, head(3005, 3005)),
+    ];
+    assert_eq!(found, want);
+}
+
+/// A trace with one event whose payload has every form of value.
+fn every_form() -> Trace {
+    let signed = Int { signed: true, ..Int::bytes(16, ORDER) };
+    let labels = vec![("low water".to_string(), -5, 9)];
+    let pair = Kind::structure(vec![("x", Kind::u(8, ORDER)), ("y", Kind::Int(signed))]);
+    let options = vec![("none".to_string(), Kind::u(8, ORDER)), ("pair".to_string(), pair.clone())];
+    let float = |size_bits| Kind::Float { size_bits, align_bits: 8, order: ORDER };
+    let payload = Kind::structure(vec![
+        ("e", Kind::Enumeration { container: signed, labels: labels.clone() }),
+        ("u", Kind::Enumeration { container: signed, labels }),
+        ("f", float(32)),
+        ("d", float(64)),
+        ("n", float(64)),
+        ("s", pair),
+        ("a", Kind::Array { element: Box::new(Kind::Int(signed)), count: 2 }),
+        ("none", Kind::Array { element: Box::new(Kind::u(8, ORDER)), count: 0 }),
+        ("v", Kind::Variant { tag: Int::bytes(8, ORDER), options }),
+        ("raw", Kind::Text),
+    ]);
+    let spec = Spec { events: Vec::new(), ..spec() };
+    let event = testkit::EventSpec { id: 8, name: "e v".into(), context: None, payload };
+    let spec = Spec { events: vec![event], ..spec };
+    let pair = || Datum::List(vec![Datum::Unsigned(1), Datum::Signed(-2)]);
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(0);
+    let values = vec![
+        Datum::Signed(-5),
+        Datum::Signed(99),
+        Datum::Float(f64::from(0.1f32)),
+        Datum::Float(1e300),
+        Datum::Float(f64::NAN),
+        pair(),
+        Datum::List(vec![Datum::Signed(-1), Datum::Signed(2)]),
+        Datum::List(Vec::new()),
+        Datum::Option(1, Box::new(pair())),
+        Datum::Text(b"\x1b[2J\xff\xc3\xa9".to_vec()),
+    ];
+    writer.event(8, 1, Datum::List(values));
+    writer.end_packet(2, 0);
+    open(&spec, writer.finish().0)
+}
+
+#[test]
+fn every_form_of_value_has_its_notation() {
+    let (text, _) = lines(&every_form(), utc(), &PLAIN);
+    let want = "22:13:20.000000001 0 - e_v e=low_water(-5) u=?(99) f=0.1 d=1e300 n=NaN \
+         s={x=1 y=-2} a=[-1 2] none=[] v_tag=pair(1) v={pair={x=1 y=-2}} raw=\"\\x1b[2J\\xffé\"";
+    assert_eq!(text, [want]);
+    let (json, _) = lines(&every_form(), super::json::JsonForm::new(), &PLAIN);
+    let want = "\"fields\":{\"e\":{\"label\":\"low water\",\"value\":-5},\"u\":{\"label\":null,\
+         \"value\":99},\"f\":0.1,\"d\":1e300,\"n\":\"NaN\",\"s\":{\"x\":1,\"y\":-2},\"a\":[-1,2],\
+         \"none\":[],\"v_tag\":{\"label\":\"pair\",\"value\":1},\
+         \"v\":{\"pair\":{\"x\":1,\"y\":-2}},\"raw\":\"\\u001b[2J\u{fffd}é\"}}";
+    assert!(json[0].ends_with(want), "{}", json[0]);
+}
+
+struct ClosedPipe;
+
+impl Write for ClosedPipe {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(Error::from(ErrorKind::BrokenPipe))
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let trace = sample();
+    let traces = std::slice::from_ref(&trace);
+    let classes = Classes::new(traces, &[], false);
+    let mut merge = Merge::over(traces);
+    let tally = print(&mut merge, &classes, &mut utc(), None, &mut ClosedPipe).unwrap();
+    assert!(tally.is_unwanted);
+}

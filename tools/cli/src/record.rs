@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//! `lull record`: run a program and record what it and its children do.
+//!
+//! Place in the flow: arguments -> checked plan -> session, consumer, program -> verdict. Nothing
+//! is started before everything that can be refused has been; once the program runs, its output,
+//! its input and its status are its own.
+
+mod launch;
+mod plan;
+mod program;
+mod progress;
+mod size;
+mod supervise;
+mod verdict;
+
+use crate::say;
+use plan::Plan;
+use std::path::PathBuf;
+
+/// Our own failure.
+pub const FAILED: i32 = 125;
+/// The program cannot be executed.
+const NOT_EXECUTABLE: i32 = 126;
+/// There is no such program.
+const NOT_FOUND: i32 = 127;
+/// Events were lost and --fail-on-loss was given.
+const LOST: i32 = 124;
+
+/// Run a program and record what it does
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The status is the program's own (128 + N when signal N ended it); 125 when \
+    recording itself failed, 126 or 127 when the program could not be started, 124 after a loss \
+    with --fail-on-loss.\n\nWithout -e, what is recorded is everything the program itself \
+    instruments, process and thread life, lock contention, and file and socket I/O; memory \
+    allocation only when a pattern names it."
+)]
+pub struct RecordArgs {
+    /// Directory for the trace; an older trace in lull-trace is kept as lull-trace.old
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Replace an older trace in the output directory
+    #[arg(long)]
+    pub overwrite: bool,
+
+    /// Events to record: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
+    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
+    pub events: Vec<String>,
+
+    /// Only show which events of the program match, and run nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Size of one sub-buffer; each CPU has several [default: 1M, less on small machines]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub buffer_size: Option<u64>,
+
+    /// Sub-buffers for each CPU
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub buffers: u32,
+
+    /// Keep the newest events in memory; write them on exit, on SIGUSR1 and for `lull snapshot`
+    #[arg(long)]
+    pub flight_recorder: bool,
+
+    /// Stop recording, not the program, when the trace has this size
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub max_size: Option<u64>,
+
+    /// How often events of quiet CPUs are written out, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 100)]
+    pub flush_period: u64,
+
+    /// Go on until all of the program's descendants have ended, too
+    #[arg(long)]
+    pub wait_all: bool,
+
+    /// Exit with status 124 if events were lost
+    #[arg(long)]
+    pub fail_on_loss: bool,
+
+    /// Print the verdict as one line of JSON, on standard error
+    #[arg(long)]
+    pub json: bool,
+
+    /// Say nothing, not even what was lost
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<std::ffi::OsString>,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
+    if args.list {
+        return crate::list::record_list(args);
+    }
+    let program = match program::find(&args.program[0]) {
+        Ok(program) => program,
+        Err(problem) => {
+            say(&problem.to_string());
+            return Ok(problem.status());
+        }
+    };
+    let plan = Plan::new(args, program)?;
+    supervise::record(args, plan)
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//! The plan of a recording: every argument checked, every default filled in.
+//!
+//! Place in the flow: between arguments and the first thing made.
+
+use super::program::Program;
+use super::RecordArgs;
+use crate::library::{self, Libraries};
+use anyhow::bail;
+use consumer::output::Older;
+use session::abi::{SESSIONS_MAX, SESSION_VARIABLE};
+use session::clock::{ClockFacts, ClockKind};
+use session::directory::{bases, file_system};
+use session::machine;
+use session::pattern::Patterns;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub const DEFAULT_OUTPUT: &str = "lull-trace";
+const SUBBUF_BYTES: u64 = 1 << 20;
+/// Below this, the machine's memory does not make default buffers smaller.
+const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
+/// Default buffers take at most this part of the memory that is available.
+const MEMORY_PART: u64 = 16;
+/// And this part of the shared memory that is free, which containers often limit.
+const SHARED_PART: u64 = 2;
+
+pub struct Plan {
+    pub program: Program,
+    pub libraries: Libraries,
+    pub preload_allocation: bool,
+    pub output: PathBuf,
+    pub older: Older,
+    pub patterns: Patterns,
+    pub session: session::Plan,
+    pub clock: ClockKind,
+    pub flush_period: Duration,
+}
+
+impl Plan {
+    pub fn new(args: &RecordArgs, program: Program) -> anyhow::Result<Self> {
+        let patterns = Patterns::new(&args.events)?;
+        let libraries = library::find()?;
+        let preload_allocation = patterns.names_allocation();
+        if preload_allocation && libraries.allocation.is_none() {
+            bail!(
+                "the patterns name memory allocation, and liblull-malloc.so is not beside {}",
+                libraries.lull.display()
+            );
+        }
+        if let Some(path) = [Some(&libraries.lull), libraries.allocation.as_ref()]
+            .into_iter()
+            .flatten()
+            .find(|path| path.to_string_lossy().contains([' ', ':']))
+        {
+            bail!(
+                "{} has a space or a colon in it, where the dynamic linker splits LD_PRELOAD; \
+                 install Lull elsewhere",
+                path.display()
+            );
+        }
+        let around = std::env::var_os(SESSION_VARIABLE).unwrap_or_default();
+        let around = around.as_encoded_bytes().split(|byte| *byte == b':');
+        if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
+            bail!("a program can be recorded by {SESSIONS_MAX} recorders at once, and there are so many");
+        }
+        let (clock, _) = ClockKind::choose(&ClockFacts::here());
+        let cpu_count = machine::possible_cpus();
+        let session = session::Plan {
+            uuid: machine::random_uuid(),
+            flight_recorder: args.flight_recorder,
+            clock_kind: clock.abi(),
+            cpu_count,
+            rseq: machine::has_rseq(),
+            subbuf_size_bytes: args.buffer_size.unwrap_or_else(|| default_size(args.buffers)),
+            subbuf_count: args.buffers,
+            patterns: patterns.text().to_string(),
+        };
+        session.check()?;
+        let (output, older) = match (&args.output, args.overwrite) {
+            (Some(path), true) => (path.clone(), Older::Replace),
+            (Some(path), false) => (path.clone(), Older::Refuse),
+            (None, true) => (DEFAULT_OUTPUT.into(), Older::Replace),
+            (None, false) => (DEFAULT_OUTPUT.into(), Older::SetAside),
+        };
+        Ok(Self {
+            program,
+            libraries,
+            preload_allocation,
+            output,
+            older,
+            patterns,
+            session,
+            clock,
+            flush_period: Duration::from_millis(args.flush_period.max(1)),
+        })
+    }
+}
+
+/// A size for sub-buffers that leaves the machine its memory.
+fn default_size(subbuf_count: u32) -> u64 {
+    let rings = machine::online_cpus().len() as u64 + 1;
+    let memory = available_bytes().map_or(u64::MAX, |available| available / MEMORY_PART);
+    let shared = shared_bytes().map_or(u64::MAX, |free| free / SHARED_PART);
+    let room = memory.min(shared);
+    let fitting = room / (rings * u64::from(subbuf_count.max(1) + 1));
+    let power = fitting.checked_ilog2().map_or(1, |bits| 1 << bits);
+    SUBBUF_BYTES.min(power).max(SUBBUF_BYTES_LEAST)
+}
+
+/// Free bytes of the tmpfs that a session would be made in.
+fn shared_bytes() -> Option<u64> {
+    let base = bases().into_iter().find(|base| base.tmpfs)?;
+    file_system(&base.path).ok().map(|(_, free)| free)
+}
+
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_sub_buffers_are_powers_of_two_between_their_limits() {
+        for count in [2, 8, 1024] {
+            let size = default_size(count);
+            assert!(size.is_power_of_two(), "{size}");
+            assert!((SUBBUF_BYTES_LEAST..=SUBBUF_BYTES).contains(&size), "{size}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+//! The recording itself: session and consumer made, the program started, signals passed on,
+//! packets moved until the program has ended, and the verdict.
+//!
+//! Place in the flow: the middle of `lull record`. One thread waits for signals and for the
+//! consumer's timer at once; the program's own signals go to the program.
+
+use super::launch::{self, Inherited};
+use super::plan::Plan;
+use super::progress::Progress;
+use super::{verdict, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
+use crate::say;
+use anyhow::Context;
+use consumer::metadata::{Environment, Facts, Value};
+use consumer::output::Output;
+use consumer::verdict::{plural, short, Verdict};
+use consumer::{Consumer, Options};
+use session::clock::{Calibration, Recording};
+use session::directory::{Recorder, SnapshotDone};
+use session::{machine, Session};
+use std::collections::HashSet;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Signals that are for the program when someone sends them to us.
+const PASSED_ON: [i32; 5] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR2];
+
+pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
+    if let Some(warning) = plan.program.warning.as_ref().filter(|_| !args.quiet) {
+        say(warning);
+    }
+    let signals = Signals::take().context("taking over signals")?;
+    session::directory::remove_left_behind();
+    let output = Output::create(&plan.output, plan.older)?;
+    let made = output.path().to_path_buf();
+    let mut recording = Recording::start(plan.clock);
+    let session = Arc::new(Session::create(&plan.session).inspect_err(|_| remove_made(&made))?);
+    if !session.directory.tmpfs && !args.quiet {
+        say(&format!(
+            "the session is in {}, which is not in memory: recording will be slower",
+            session.path().display()
+        ));
+    }
+    let calibration = recording.provisional();
+    let facts = Facts {
+        uuid: plan.session.uuid,
+        clock: calibration.ctf(),
+        clock_uuid: machine::boot_id(),
+        environment: environment(args, &plan, &session, &calibration),
+    };
+    let limit_bytes = args.max_size;
+    let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
+    let consumer = Consumer::start(Arc::clone(&session), output, options)
+        .inspect_err(|_| remove_made(&made))?;
+    if args.wait_all {
+        // SAFETY: makes orphans of the program our children; no memory is involved.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    }
+    let child = match launch::start(&plan, &args.program, session.path(), signals.inherited) {
+        Ok(child) => child,
+        Err(error) => {
+            drop(consumer);
+            remove_made(&made);
+            return Ok(start_failed(&plan, &error));
+        }
+    };
+    ask_for_promptness();
+    session.directory.introduce(&Recorder {
+        pid: std::process::id(),
+        program: args.program[0].to_string_lossy().into_owned(),
+        program_pid: child.id(),
+        output: made,
+        flight_recorder: args.flight_recorder,
+    })?;
+    let progress = Progress::new(args.quiet);
+    let mut supervisor =
+        Supervisor { args, session, consumer, recording, signals, child, progress, snapshots: 0 };
+    let status = supervisor.watch()?;
+    supervisor.conclude(status)
+}
+
+/// Asks the scheduler to run us soon after we wake up, in short turns: buffers fill while we
+/// wait behind the programs that fill them. What is not allowed is left.
+fn ask_for_promptness() {
+    const TURN_NS: u64 = 200_000;
+    const NICE: i32 = -10;
+    /// `struct sched_attr`, its first version.
+    #[repr(C)]
+    struct SchedulingAttributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime_ns: u64,
+        deadline_ns: u64,
+        period_ns: u64,
+    }
+    for nice in [NICE, 0] {
+        let attributes = SchedulingAttributes {
+            size: std::mem::size_of::<SchedulingAttributes>() as u32,
+            policy: libc::SCHED_OTHER as u32,
+            flags: 0,
+            nice,
+            priority: 0,
+            runtime_ns: TURN_NS,
+            deadline_ns: 0,
+            period_ns: 0,
+        };
+        // SAFETY: the structure is readable for the size it states; it concerns this thread.
+        if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } == 0 {
+            return;
+        }
+    }
+}
+
+/// Removes the output directory of a recording that never began.
+fn remove_made(path: &Path) {
+    let _ = std::fs::remove_dir_all(path);
+}
+
+fn start_failed(plan: &Plan, error: &std::io::Error) -> i32 {
+    say(&format!("{}: cannot be started: {error}", plan.program.path.display()));
+    if error.kind() == std::io::ErrorKind::NotFound {
+        NOT_FOUND
+    } else {
+        NOT_EXECUTABLE
+    }
+}
+
+fn environment(
+    args: &RecordArgs,
+    plan: &Plan,
+    session: &Session,
+    calibration: &Calibration,
+) -> Environment {
+    let number = |text: &str| Value::from(text.parse::<u64>().unwrap_or(0));
+    let command: Vec<_> = args.program.iter().map(|word| word.to_string_lossy()).collect();
+    let mode = if args.flight_recorder { "flight recorder" } else { "discard" };
+    let mut environment: Environment = vec![
+        ("tracer_name".into(), "lull".into()),
+        ("tracer_major".into(), number(env!("CARGO_PKG_VERSION_MAJOR"))),
+        ("tracer_minor".into(), number(env!("CARGO_PKG_VERSION_MINOR"))),
+        ("tracer_patchlevel".into(), number(env!("CARGO_PKG_VERSION_PATCH"))),
+        ("domain".into(), "user".into()),
+        ("hostname".into(), machine::host_name().into()),
+        ("command".into(), command.join(" ").into()),
+        ("started".into(), chrono::Utc::now().to_rfc3339().into()),
+        ("mode".into(), mode.into()),
+        ("patterns".into(), plan.patterns.text().into()),
+        ("buffer_bytes".into(), session.buffer_bytes().into()),
+        ("verdict".into(), "recording".into()),
+    ];
+    let clock = calibration.environment().into_iter();
+    environment.extend(clock.map(|(name, value)| (name.to_string(), Value::from(value))));
+    environment
+}
+
+struct Supervisor<'a> {
+    args: &'a RecordArgs,
+    session: Arc<Session>,
+    consumer: Consumer,
+    recording: Recording,
+    signals: Signals,
+    child: Child,
+    progress: Progress,
+    snapshots: u64,
+}
+
+impl Supervisor<'_> {
+    /// Moves packets until the program, or with --wait-all its last descendant, has ended.
+    fn watch(&mut self) -> anyhow::Result<ExitStatus> {
+        let mut status = None;
+        let mut more_memory = true;
+        loop {
+            let mut pause = self.consumer.tick();
+            if more_memory {
+                more_memory = self.allocate();
+                pause = Duration::ZERO;
+            }
+            if self.progress.is_due() {
+                self.progress.show(&self.consumer.progress());
+            }
+            for signal in self.signals.wait(pause)? {
+                self.handle(&signal);
+            }
+            if status.is_none() {
+                status = self.child.try_wait().context("waiting for the program")?;
+            }
+            if let Some(status) = status {
+                if !self.args.wait_all || !reap_descendants() {
+                    return Ok(status);
+                }
+            }
+        }
+    }
+
+    /// Goes on allocating buffers. Return: whether there is more to do.
+    fn allocate(&mut self) -> bool {
+        self.session.allocate_next().unwrap_or_else(|error| {
+            // A writer must not come to memory that cannot be had.
+            self.session.set_active(false);
+            say(&format!("recording stopped: {error}"));
+            self.consumer.give_up(format!("recording stopped at its start: {error}"));
+            false
+        })
+    }
+
+    fn handle(&mut self, signal: &libc::signalfd_siginfo) {
+        let number = signal.ssi_signo as i32;
+        if number == libc::SIGUSR1 {
+            self.snapshot();
+        } else if PASSED_ON.contains(&number) && signal.ssi_code <= 0 {
+            // What the terminal sends has reached the program already; this came by kill(2).
+            if let Ok(pid) = libc::pid_t::try_from(self.child.id()) {
+                // SAFETY: the child has not been waited for while status is unknown, so the
+                // number is still its own.
+                unsafe { libc::kill(pid, number) };
+            }
+        }
+    }
+
+    fn snapshot(&mut self) {
+        if !self.args.flight_recorder {
+            say("SIGUSR1 asks for a snapshot, which only --flight-recorder makes");
+            return;
+        }
+        self.snapshots += 1;
+        self.consumer.calibrate(&self.recording.finish());
+        let done = match self.consumer.snapshot() {
+            Ok(verdict) => {
+                if !self.args.quiet {
+                    say(&format!("snapshot: {}", short(&verdict.trace).display()));
+                }
+                SnapshotDone { count: self.snapshots, path: verdict.trace, error: None }
+            }
+            Err(error) => {
+                say(&format!("snapshot: {error}"));
+                let error = Some(error.to_string());
+                SnapshotDone { count: self.snapshots, path: Default::default(), error }
+            }
+        };
+        if let Err(error) = self.session.directory.announce(&done) {
+            say(&error.to_string());
+        }
+    }
+
+    /// Completes the trace, tells the verdict, and ends as the program did.
+    fn conclude(mut self, status: ExitStatus) -> anyhow::Result<i32> {
+        self.progress.clear();
+        let calibration = self.recording.finish();
+        self.consumer.calibrate(&calibration);
+        let warnings = calibration.warnings();
+        let session = self.session.path();
+        let told = self.consumer.finish(|verdict, pids| {
+            add_notes(verdict, descendants(pids, session), warnings);
+        })?;
+        verdict::tell(self.args, &told);
+        let program_status = match (status.code(), status.signal()) {
+            (Some(code), _) => code,
+            (None, signal) => 128 + signal.unwrap_or(0),
+        };
+        let ours = verdict::status(self.args, &told, program_status);
+        drop(self.consumer);
+        drop(self.session);
+        if let Some(signal) = status.signal().filter(|_| ours == program_status) {
+            end_by(signal);
+        }
+        Ok(ours)
+    }
+}
+
+/// Processes of the session that still run.
+fn descendants(pids: HashSet<u32>, session: &Path) -> Vec<u32> {
+    let is_left =
+        |pid: &u32| *pid != std::process::id() && consumer::process::maps_session(*pid, session);
+    let mut left: Vec<u32> = pids.into_iter().filter(is_left).collect();
+    left.sort_unstable();
+    left
+}
+
+fn add_notes(verdict: &mut Verdict, left: Vec<u32>, warnings: Vec<String>) {
+    if !left.is_empty() {
+        let list: Vec<String> = left.iter().take(8).map(u32::to_string).collect();
+        verdict.notes.push(format!(
+            "{} of the program went on when it ended and is no longer recorded (pid {}{}); \
+             --wait-all waits for all",
+            plural(left.len() as u64, "descendant"),
+            list.join(", "),
+            if left.len() > 8 { ", ..." } else { "" }
+        ));
+    }
+    if verdict.processes == 0 {
+        verdict.missing.push(
+            "no process joined the session: the program is static, cleared its environment, or \
+             ended before it began"
+                .into(),
+        );
+    }
+    verdict.notes.extend(warnings);
+}
+
+/// Waits for descendants that became ours. Return: whether any is left.
+fn reap_descendants() -> bool {
+    loop {
+        // SAFETY: no memory is passed.
+        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
+            0 => return true,
+            pid if pid < 0 => return false,
+            _ => {}
+        }
+    }
+}
+
+/// Ends this process by the signal that ended the program, without a second core file.
+fn end_by(signal: i32) {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: changes only this process, which ends here; the set is initialised by sigemptyset.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        libc::signal(signal, libc::SIG_DFL);
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
+/// The signals that we read from a descriptor instead of being interrupted by them.
+struct Signals {
+    file: OwnedFd,
+    inherited: Inherited,
+}
+
+impl Signals {
+    fn take() -> std::io::Result<Self> {
+        // SAFETY: sets and structures are initialised before they are read; the descriptor is
+        // new and owned by nobody else.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut mask: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for signal in PASSED_ON.into_iter().chain([libc::SIGUSR1, libc::SIGCHLD]) {
+                libc::sigaddset(&mut set, signal);
+            }
+            if libc::sigprocmask(libc::SIG_BLOCK, &set, &mut mask) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            let child_ignored = libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN;
+            // A file size limit is an error to report, not to die of.
+            let file_size_ignored = libc::signal(libc::SIGXFSZ, libc::SIG_IGN) == libc::SIG_IGN;
+            let file = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if file < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            let inherited = Inherited { mask, child_ignored, file_size_ignored };
+            Ok(Self { file: OwnedFd::from_raw_fd(file), inherited })
+        }
+    }
+
+    /// Waits for signals, at most for `pause`.
+    fn wait(&self, pause: Duration) -> std::io::Result<Vec<libc::signalfd_siginfo>> {
+        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let timeout_ms = pause.as_millis().min(60_000) as i32;
+        let mut found = Vec::new();
+        // SAFETY: the descriptor is ours; each read fills one whole structure or none.
+        unsafe {
+            libc::poll(&mut poll, 1, timeout_ms);
+            loop {
+                let mut signal: libc::signalfd_siginfo = std::mem::zeroed();
+                let bytes = std::mem::size_of_val(&signal);
+                let read = libc::read(self.file.as_raw_fd(), (&raw mut signal).cast(), bytes);
+                if read != bytes as isize {
+                    return Ok(found);
+                }
+                found.push(signal);
+            }
+        }
+    }
+}

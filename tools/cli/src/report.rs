@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//! `lull report`: what happened, for people or as JSON.
+//!
+//! Place in the flow: the `analysis` crate reads the traces once and gathers the report; here are
+//! the arguments, the choice of trace and the exit status: 0 complete, 1 incomplete or nothing
+//! matched, 2 error. `report/text.rs` lays the report out, `report/table.rs` aligns it.
+
+mod exit;
+mod look;
+mod number;
+mod progress;
+mod spark;
+mod table;
+mod text;
+mod traces;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use analysis::{analyse, By, Glob, Limits, Options, Report};
+use anyhow::Context;
+use trace::Trace;
+
+use look::Look;
+use progress::Progress;
+
+/// Sum up a trace: events, rates, latencies, waits, files, losses
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Folders with traces in or below them [default: the newest that `lull record` made here]
+    #[arg(value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+
+    /// Print everything, with exact numbers, as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Report only on events, or pairs of them, whose name matches; may be given several times
+    #[arg(short = 'e', long = "event", value_name = "GLOB")]
+    pub events: Vec<String>,
+
+    /// Rows in each table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    /// Tell events and latencies apart by where they happened, too
+    #[arg(long, value_name = "WHAT")]
+    pub by: Option<Grouping>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Grouping {
+    Process,
+    Thread,
+    Cpu,
+}
+
+impl From<Grouping> for By {
+    fn from(grouping: Grouping) -> Self {
+        match grouping {
+            Grouping::Process => By::Process,
+            Grouping::Thread => By::Thread,
+            Grouping::Cpu => By::Cpu,
+        }
+    }
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
+    let globs: Result<Vec<Glob>, String> = args.events.iter().map(|e| Glob::parse(e)).collect();
+    let globs = globs.map_err(|reason| anyhow::anyhow!("-e: {reason}"))?;
+    let chosen = traces::choose(&args.traces)?;
+    let mut traces = Vec::new();
+    for folder in &chosen.folders {
+        traces.push(Trace::open(folder)?);
+    }
+    let options = Options { globs, by: args.by.map(By::from), limits: Limits::default() };
+    let mut progress = Progress::new(&traces);
+    let mut report = analyse(&traces, &options, |bytes_read| progress.advance(bytes_read));
+    progress.finish();
+    report.verdict.notes.extend(chosen.notes);
+    let output = match args.json {
+        true => serde_json::to_string_pretty(&report).context("writing the report as JSON")? + "\n",
+        false => text::render(&report, &Look::of_stdout(args.top)),
+    };
+    write_out(output.as_bytes())?;
+    Ok(status(&report))
+}
+
+fn status(report: &Report) -> i32 {
+    if report.complete && report.matched_events > 0 {
+        0
+    } else {
+        1
+    }
+}
+
+/// A reader of our output that goes away early has what it wanted.
+fn write_out(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("writing the output")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//! The whole way from packets to text, on made-up programs, against the files in `golden/`. With
+//! LULL_BLESS=1 set, the files are written instead; the difference is then for a person to read.
+
+#[path = "../../../analysis/tests/program/mod.rs"]
+mod program;
+
+use std::path::Path;
+
+use analysis::{analyse, By, Glob, Options, Report};
+use testkit::TraceFolder;
+
+use super::look::Look;
+use super::{run, text, Grouping, ReportArgs};
+use program::{Number, Program, Text, Who};
+
+const SERVER: Who = (100, 100, "server");
+const WORKER: Who = (100, 101, "worker-1");
+const CLIENT: Who = (200, 200, "client");
+const LICENCE_LINE: &str = concat!("# SPDX-License-", "Identifier: MIT\n");
+const MS: u64 = 1_000_000;
+
+fn look(columns: usize, is_utf8: bool) -> Look {
+    Look { columns, is_utf8, has_color: false, top: 10 }
+}
+
+fn report(program: &Program, globs: &[&str], by: Option<By>) -> Report {
+    let globs = globs.iter().map(|glob| Glob::parse(glob).expect("the pattern is right")).collect();
+    analyse(&[program.trace()], &Options { globs, by, ..Options::default() }, |_| {})
+}
+
+/// Compares with a file, or writes it.
+fn check(name: &str, found: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/golden");
+    let path = folder.join(name);
+    let found = format!("{LICENCE_LINE}{found}");
+    if std::env::var_os("LULL_BLESS").is_some() {
+        std::fs::write(&path, &found).expect("the golden file can be written");
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{name} differs; found:\n{found}\nwanted:\n{wanted}");
+}
+
+/// A server with two threads that contend, read and write; a client that is killed.
+fn server() -> Program {
+    let mut program = Program::new();
+    let start = |pid, path, arguments| {
+        let parent_pid = ("parent_pid", Number(1));
+        [("pid", Number(pid)), parent_pid, ("path", Text(path)), ("arguments", Text(arguments))]
+    };
+    let of_server = start(100, "/usr/bin/server", "server --port 80");
+    program.event(0, 0, SERVER, "process:start", &of_server);
+    program.event(MS, 1, CLIENT, "process:start", &start(200, "/usr/bin/client", "client 1"));
+    program.call(
+        (2 * MS, 2 * MS + 4_000),
+        SERVER,
+        ("io:open_entry", &[("flags", Number(0))]),
+        ("io:open_exit", &[("path", Text("/var/www/index.html")), ("result", Number(5))]),
+    );
+    for i in 0..200 {
+        let begin_ns = (3 + i * 5) * MS;
+        program.event(begin_ns, 0, SERVER, "http:request", &[("id", Number(i as i64))]);
+        program.call(
+            (begin_ns + 1_000, begin_ns + 3_000 + i * 100),
+            SERVER,
+            ("io:read_entry", &[("fd", Number(5)), ("count", Number(4096))]),
+            ("io:read_exit", &[("result", Number(4096)), ("error", Number(0))]),
+        );
+        if i % 10 == 0 {
+            let mutex = [("mutex", Number(0x7f00_1000))];
+            let span = (begin_ns + 100_000, begin_ns + 100_000 + 20_000 * (i + 1));
+            program.call(span, WORKER, ("mutex:wait_entry", &mutex), ("mutex:wait_exit", &mutex));
+        }
+        program.event(begin_ns + 200, 1, CLIENT, "client:sent", &[("bytes", Number(512))]);
+    }
+    let write = [("fd", Number(1)), ("count", Number(100))];
+    let short = [("result", Number(-1)), ("error", Number(32))];
+    let span = (900 * MS + 400_000, 900 * MS + 500_000);
+    program.call(span, SERVER, ("io:write_entry", &write), ("io:write_exit", &short));
+    program.event(1003 * MS, 0, WORKER, "mutex:wait_entry", &[("mutex", Number(0x7f00_2000))]);
+    program.call(
+        (1004 * MS, 1005 * MS),
+        SERVER,
+        ("process:wait_entry", &[("wanted_pid", Number(-1))]),
+        ("process:wait_exit", &[("child_pid", Number(200)), ("status", Number(9))]),
+    );
+    program
+}
+
+#[test]
+fn report_of_a_complete_trace_has_all_sections_in_order() {
+    check("complete.txt", &text::render(&report(&server(), &[], None), &look(100, true)));
+}
+
+#[test]
+fn report_of_a_lossy_trace_says_what_is_missing_where_and_what_to_do() {
+    let mut program = server();
+    program.end_packet(400 * MS, 1, [0; 4]);
+    program.end_packet(450 * MS, 1, [1_234, 0, 0, 0]);
+    program.end_packet(1100 * MS, 1, [0, 1, 2, 1]);
+    program.environment = "tracer_name = \"lull\"; verdict = \"incomplete\";
+        verdict_missing = \"1 event lost on CPU 1: full; use more; 1 process could not join\"; "
+        .into();
+    check("lossy.txt", &text::render(&report(&program, &["client:*"], None), &look(100, true)));
+}
+
+#[test]
+fn narrow_ascii_report_by_thread_leaves_out_columns_and_stays_in_its_width() {
+    let text = text::render(&report(&server(), &[], Some(By::Thread)), &look(60, false));
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    // The first line is one sentence for whatever width.
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 60), "{widest:?}\n{text}");
+    assert!(text.is_ascii(), "{text}");
+    check("narrow.txt", &text);
+}
+
+#[test]
+fn filter_without_a_match_says_so() {
+    let found = text::render(&report(&server(), &["nothing:*"], None), &look(100, true));
+    check("no-match.txt", &found);
+}
+
+#[test]
+fn names_in_a_trace_cannot_reach_the_terminal_as_commands() {
+    let mut program = Program::new();
+    let odd = (1, 1, "\x1b[2Jodd\n");
+    let path = [("pid", Number(1)), ("parent_pid", Number(0)), ("path", Text("/a\x1b]0;x\x07"))];
+    program.event(1, 0, odd, "process:start", &path);
+    program.environment = "tracer_name = \"lull\"; verdict_notes = \"\u{1b}[31mred\";".into();
+    let text = text::render(&report(&program, &[], None), &look(100, true));
+    assert!(!text.contains(['\x1b', '\x07']), "{text:?}");
+}
+
+fn arguments(trace: &Path) -> ReportArgs {
+    ReportArgs { traces: vec![trace.into()], json: true, events: Vec::new(), top: 10, by: None }
+}
+
+fn written(program: &Program) -> TraceFolder {
+    let (metadata, streams) = program.files();
+    TraceFolder::new(&metadata, &streams).expect("the trace can be written")
+}
+
+#[test]
+fn exit_status_tells_complete_from_incomplete_and_from_nothing_matched() {
+    let mut program = server();
+    let complete = written(&program);
+    assert_eq!(run(&arguments(complete.path())).expect("the trace is read"), 0);
+    let none = ReportArgs { events: vec!["nothing".into()], ..arguments(complete.path()) };
+    assert_eq!(run(&none).expect("the trace is read"), 1);
+    let by = ReportArgs { by: Some(Grouping::Cpu), ..arguments(complete.path()) };
+    assert_eq!(run(&by).expect("the trace is read"), 0);
+    program.end_packet(1100 * MS, 1, [1, 0, 0, 0]);
+    let lossy = written(&program);
+    assert_eq!(run(&arguments(lossy.path())).expect("the trace is read"), 1);
+}
+
+#[test]
+fn missing_trace_and_bad_pattern_are_errors_that_say_what_to_do() {
+    let complete = written(&server());
+    let nowhere = run(&arguments(&complete.path().join("nowhere"))).expect_err("there is none");
+    assert!(format!("{nowhere:#}").contains("nowhere"), "{nowhere:#}");
+    let bad = ReportArgs { events: vec!["a[".into()], ..arguments(complete.path()) };
+    let error = run(&bad).expect_err("the pattern is wrong").to_string();
+    assert!(error.contains("has no ']'"), "{error}");
+}
