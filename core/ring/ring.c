@@ -85,8 +85,8 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 		 state);
 }
 
-static void commit_add(const struct lull_ring *ring, uint64_t position,
-		       struct lull_commit *commit, uint64_t bytes)
+static void commit_add(const struct lull_ring *ring, uint64_t position, struct lull_commit *commit,
+		       uint64_t bytes)
 {
 	/*
 	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B].
@@ -259,9 +259,11 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 
 /*
  * Leave the sub-buffer of @count for the next one. @open: also open that one, else only close.
+ * @tid: who does, left in the end mark in case it dies before it has finished both headers.
  * Return: 0 when done or when the write count moved; -ENOBUFS when the next one is not free.
  */
-static int switch_subbuf(struct lull_ring *ring, uint64_t count, uint64_t cycles, int open)
+static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, uint64_t cycles,
+			 int open)
 {
 	uint64_t offset = count_offset(ring, count);
 	uint64_t begin = offset ? count_begin(ring, count) + subbuf_bytes(ring) : count;
@@ -274,7 +276,7 @@ static int switch_subbuf(struct lull_ring *ring, uint64_t count, uint64_t cycles
 		.cycles = cycles,
 		.slot_low = &scratch,
 		.slot_high = &scratch,
-		.mark_low = LULL_TAG_END,
+		.mark_low = LULL_END(tid),
 		.cpu = ring->geometry.cpu_id,
 	};
 
@@ -381,7 +383,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		}
 		if (count_offset(ring, count) == 0 ||
 		    count_offset(ring, count) + layout.slot_bytes > subbuf_bytes(ring)) {
-			if (switch_subbuf(ring, count, cycles, 1))
+			if (switch_subbuf(ring, writer->tid, count, cycles, 1))
 				return -ENOBUFS;
 			continue;
 		}
@@ -415,8 +417,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 	slot->commit = &ring->commit[physical];
 	slot->slot_bytes = (uint32_t)layout.slot_bytes;
 	if (count_offset(ring, until) == 0) /* B 4.3.1 EndSwitchCurrent: it fits exactly */
-		header_end(ring, physical_data(ring, physical), count, subbuf_bytes(ring),
-			   cycles);
+		header_end(ring, physical_data(ring, physical), count, subbuf_bytes(ring), cycles);
 	slot_begin(slot, writer, &layout, id, cycles);
 	return 0;
 }
@@ -459,6 +460,6 @@ int lull_ring_force_switch(struct lull_ring *ring)
 		return 0;
 	if ((int64_t)(cycles - last) < 0)
 		cycles = last;
-	switch_subbuf(ring, count, cycles, 0);
+	switch_subbuf(ring, 0, count, cycles, 0);
 	return lull_load(&ring->shared->write_count) != count;
 }

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How long a living writer may leave a slot open in a closed sub-buffer, while there is room.
 const WRITER_PATIENCE: Duration = Duration::from_secs(1);
+/// The same when the ring is full and others lose events meanwhile: a few turns of the scheduler.
+const WRITER_PATIENCE_URGENT: Duration = Duration::from_millis(20);
 /// How long a writer may take to close one sub-buffer and open the next.
 const SWITCH_PATIENCE: Duration = Duration::from_millis(1);
 /// Time stamps may lie this far beyond the reader's clock, should CPUs' clocks differ.
@@ -214,8 +216,12 @@ impl Drain {
         if patient && !nobody_left {
             // Nobody known to be alive has a slot open: only words around the slots are missing,
             // which the packet does without.
-            let in_time = since.elapsed() < WRITER_PATIENCE && self.ring.poll() < Readiness::Urgent;
-            if since.elapsed() < SWITCH_PATIENCE || (in_time && !self.all_dead(&holes)) {
+            let patience = match self.ring.poll() {
+                Readiness::Urgent => WRITER_PATIENCE_URGENT,
+                _ => WRITER_PATIENCE,
+            };
+            let waited = since.elapsed();
+            if waited < SWITCH_PATIENCE || (waited < patience && !self.all_dead(&holes)) {
                 return Ok(false);
             }
         }

@@ -42,7 +42,10 @@ fn events_committed_are_on_disk_after_a_flush_though_no_sub_buffer_was_closed() 
         assert_eq!(found.len(), step as usize + 1, "nothing twice");
     }
     finish(&mut consumer);
-    assert_eq!(steps(&babeltrace(&path, false)).len(), 100);
+    let lines = babeltrace(&path, false);
+    assert_eq!(steps(&lines).len(), 100);
+    let threads = lines.iter().filter(|line| line.contains("lull:thread"));
+    assert!(threads.count() >= 100, "each part says whose events it holds");
     std::fs::remove_dir_all(&path).unwrap();
 }
 
@@ -68,11 +71,14 @@ fn what_threads_wrote_and_what_was_lost_add_up() {
             }
             let written: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
             let verdict = finish(&mut consumer);
-            assert_eq!(verdict.events, written, "{verdict:?}");
-            assert_eq!(verdict.lost.total() + written, u64::from(THREADS * STEPS));
-            assert_eq!(verdict.lost.in_flight, 0);
+            // A thread that is preempted in the middle of an event while the ring is full may
+            // lose that event, and it is counted.
+            let lost = verdict.lost;
+            assert_eq!(verdict.events + lost.in_flight, written, "{verdict:?}");
+            assert_eq!(lost.full + lost.overflow + written, u64::from(THREADS * STEPS));
+            assert!(lost.in_flight < 10, "{verdict:?}");
             let found = steps(&babeltrace(&path, true));
-            assert_eq!(found.len() as u64, written);
+            assert_eq!(found.len() as u64, verdict.events);
             for index in 0..THREADS {
                 let of_one: Vec<u32> =
                     found.iter().filter(|(w, _)| *w == index).map(|(_, step)| *step).collect();

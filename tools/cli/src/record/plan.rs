@@ -62,7 +62,7 @@ impl Plan {
         let around = std::env::var_os(SESSION_VARIABLE).unwrap_or_default();
         let around = around.as_encoded_bytes().split(|byte| *byte == b':');
         if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
-            bail!("a program can be recorded by {SESSIONS_MAX} recorders at once, and there are so many");
+            bail!("{SESSIONS_MAX} recorders record this program already; no more can at once");
         }
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
         let cpu_count = machine::possible_cpus();
