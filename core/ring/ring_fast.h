@@ -58,9 +58,8 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	slot->slot_bytes = (uint32_t)slot_bytes;
 	/* Last, for it is the longest: the stores above are on their way meanwhile. */
 	cycles = lull_clock_cycles();
-	if (__builtin_expect((cycles - lull_load(&shared->last_cycles)) >>
-				     LULL_COMPACT_TIMESTAMP_BITS,
-			     0))
+	if (__builtin_expect(
+		    (cycles - lull_load(&shared->last_cycles)) >> LULL_COMPACT_TIMESTAMP_BITS, 0))
 		return 0;
 	slot->header = compact_header(id, cycles);
 	return lull_publish(&(struct lull_reservation){

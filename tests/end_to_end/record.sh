@@ -44,3 +44,10 @@ report_of_nothing_is_an_error_that_says_so() {
 	status_is 2 lull report no-such-trace 2> message
 	grep -q no-such-trace message || fail "the message does not name the trace: $(cat message)"
 }
+
+print_shows_bytes_as_one_hexadecimal_number_without_their_length() {
+	lull record -q -o trace -- true
+	lull print -e process:object trace > objects
+	grep -qE 'build_id=\[0x[0-9a-f]{16,}\]$' objects || fail "$(cat objects)"
+	! grep -q _length objects || fail "$(cat objects)"
+}

@@ -15,7 +15,8 @@ const SOURCES: [&str; 6] = [
 const INCLUDES: [&str; 4] = ["core/include", "core", "core/ring", "port/user"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
     let mut build = cc::Build::new();
     build.std("gnu11").warnings(true).extra_warnings(true).opt_level(2).pic(true);
     for include in INCLUDES {

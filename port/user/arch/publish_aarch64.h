@@ -44,10 +44,9 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 		: [sequence] "Q"(area->rseq_cs), [cpu] "r"(r->cpu), [cpu_now] "Q"(area->cpu_id),
 		  [expect] "r"(r->expect), [write_count] "r"(&r->shared->write_count),
 		  [run] "r"(r->run), [run_at] "Q"(r->shared->run), [cycles] "r"(r->cycles),
-		  [cycles_at] "Q"(r->shared->last_cycles),
-		  [mark_low] "r"(r->mark_low), [slot_low] "r"(r->slot_low),
-		  [mark_high] "r"(r->mark_high), [slot_high] "r"(r->slot_high),
-		  [until] "r"(r->until)
+		  [cycles_at] "Q"(r->shared->last_cycles), [mark_low] "r"(r->mark_low),
+		  [slot_low] "r"(r->slot_low), [mark_high] "r"(r->mark_high),
+		  [slot_high] "r"(r->slot_high), [until] "r"(r->until)
 		: "memory", "cc", "x15"
 		: refused);
 	return 1;

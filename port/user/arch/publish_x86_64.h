@@ -16,38 +16,37 @@
  * One sequence: compare the CPU and the write count, store run, time stamp and mark, then the
  * write count. @mark stores the mark.
  */
-#define LULL_PUBLISH(mark, ...)                                                            \
-	__asm__ goto(".pushsection __rseq_cs, \"aw\"\n\t"                                  \
-		     ".balign 32\n"                                                        \
-		     "3: .long 0, 0\n\t"                                                   \
-		     ".quad 1f, 2f - 1f, 4f\n\t"                                           \
-		     ".popsection\n\t"                                                     \
-		     "leaq 3b(%%rip), %%rax\n\t"                                           \
-		     "movq %%rax, %c[sequence](%[area])\n"                                 \
-		     "1: cmpl %[cpu], %c[cpu_now](%[area])\n\t"                            \
-		     "jnz %l[refused]\n\t"                                                 \
-		     "cmpq %[expect], %c[write_count](%[shared])\n\t"                      \
-		     "jnz %l[refused]\n\t"                                                 \
-		     "movq %[run], %c[run_at](%[shared])\n\t"                              \
-		     "movq %[cycles], %c[cycles_at](%[shared])\n\t" mark                   \
-		     "movq %[until], %c[write_count](%[shared])\n"                         \
-		     "2:\n\t"                                                              \
-		     ".pushsection .text.unlikely, \"ax\"\n\t"                            \
-		     ".byte 0x0f, 0xb9, 0x3d\n\t" /* an undefined instruction, then */     \
-		     ".long " LULL_RSEQ_SIGNATURE "\n"                                     \
-		     "4: jmp %l[refused]\n\t"                                              \
-		     ".popsection\n\t"                                                     \
-		     :                                                                     \
-		     : [area] "r"(area), [shared] "r"(r->shared), [cpu] "r"(r->cpu),       \
-		       [expect] "r"(r->expect), [until] "r"(r->until), [run] "r"(r->run),  \
-		       [cycles] "r"(r->cycles),                                            \
-		       [sequence] "i"(offsetof(struct rseq, rseq_cs)),                     \
-		       [cpu_now] "i"(offsetof(struct rseq, cpu_id)),                       \
-		       [write_count] "i"(offsetof(struct lull_ring_shared, write_count)),  \
-		       [run_at] "i"(offsetof(struct lull_ring_shared, run)),               \
-		       [cycles_at] "i"(offsetof(struct lull_ring_shared, last_cycles)),    \
-		       __VA_ARGS__                                                         \
-		     : "memory", "cc", "rax"                                               \
+#define LULL_PUBLISH(mark, ...)                                                                 \
+	__asm__ goto(".pushsection __rseq_cs, \"aw\"\n\t"                                       \
+		     ".balign 32\n"                                                             \
+		     "3: .long 0, 0\n\t"                                                        \
+		     ".quad 1f, 2f - 1f, 4f\n\t"                                                \
+		     ".popsection\n\t"                                                          \
+		     "leaq 3b(%%rip), %%rax\n\t"                                                \
+		     "movq %%rax, %c[sequence](%[area])\n"                                      \
+		     "1: cmpl %[cpu], %c[cpu_now](%[area])\n\t"                                 \
+		     "jnz %l[refused]\n\t"                                                      \
+		     "cmpq %[expect], %c[write_count](%[shared])\n\t"                           \
+		     "jnz %l[refused]\n\t"                                                      \
+		     "movq %[run], %c[run_at](%[shared])\n\t"                                   \
+		     "movq %[cycles], %c[cycles_at](%[shared])\n\t" mark                        \
+		     "movq %[until], %c[write_count](%[shared])\n"                              \
+		     "2:\n\t"                                                                   \
+		     ".pushsection .text.unlikely, \"ax\"\n\t"                                  \
+		     ".byte 0x0f, 0xb9, 0x3d\n\t" /* an undefined instruction, then */          \
+		     ".long " LULL_RSEQ_SIGNATURE "\n"                                          \
+		     "4: jmp %l[refused]\n\t"                                                   \
+		     ".popsection\n\t"                                                          \
+		     :                                                                          \
+		     : [area] "r"(area), [shared] "r"(r->shared), [cpu] "r"(r->cpu),            \
+		       [expect] "r"(r->expect), [until] "r"(r->until), [run] "r"(r->run),       \
+		       [cycles] "r"(r->cycles), [sequence] "i"(offsetof(struct rseq, rseq_cs)), \
+		       [cpu_now] "i"(offsetof(struct rseq, cpu_id)),                            \
+		       [write_count] "i"(offsetof(struct lull_ring_shared, write_count)),       \
+		       [run_at] "i"(offsetof(struct lull_ring_shared, run)),                    \
+		       [cycles_at] "i"(offsetof(struct lull_ring_shared, last_cycles)),         \
+		       __VA_ARGS__                                                              \
+		     : "memory", "cc", "rax"                                                    \
 		     : refused)
 
 static inline int lull_publish_rseq(struct rseq *area, const struct lull_reservation *r)
@@ -58,8 +57,8 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 	if (__builtin_constant_p(distance_bytes == 4) && distance_bytes == 4) {
 		uint64_t mark = (uint64_t)r->mark_high << 32 | r->mark_low;
 
-		LULL_PUBLISH("movq %[mark], (%[slot])\n\t", [mark] "r"(mark),
-			     [slot] "r"(r->slot_low));
+		LULL_PUBLISH(
+			"movq %[mark], (%[slot])\n\t", [mark] "r"(mark), [slot] "r"(r->slot_low));
 	} else {
 		LULL_PUBLISH("movl %[mark_low], (%[slot_low])\n\t"
 			     "movl %[mark_high], (%[slot_high])\n\t",

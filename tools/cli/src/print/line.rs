@@ -4,7 +4,8 @@
 //! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
 //! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
 //! enumerations are `label(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
-//! `{option=value}`; unknown things are `-`.
+//! `{option=value}`; bytes in base sixteen `[0x12ab]`; unknown things are `-`. A sequence's length
+//! field, `_NAME_length`, is left out.
 
 use std::io::Write;
 
@@ -135,6 +136,11 @@ impl Form for LineForm {
     }
 }
 
+/// Whether a field only says how long the next one is, which shows anyway.
+fn is_length_of_another(name: &str) -> bool {
+    name.starts_with('_') && name.ends_with("_length")
+}
+
 /// Writes ` name=value` for each field.
 struct Fields<'a> {
     out: &'a mut Vec<u8>,
@@ -172,8 +178,19 @@ impl Fields<'_> {
 impl Visitor for Fields<'_> {
     #[inline]
     fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
-        self.name(name);
-        self.number(value, ty);
+        match name {
+            Name::Field(name) if is_length_of_another(name) => {}
+            Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
+                if std::mem::take(&mut self.opened) {
+                    self.out.extend_from_slice(b"0x");
+                }
+                text::hex_byte(self.out, value as u8);
+            }
+            _ => {
+                self.name(name);
+                self.number(value, ty);
+            }
+        }
     }
     #[inline]
     fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {

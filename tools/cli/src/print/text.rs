@@ -48,7 +48,7 @@ pub(super) fn word(out: &mut Vec<u8>, bytes: &[u8]) {
     }));
 }
 
-fn hex_byte(out: &mut Vec<u8>, byte: u8) {
+pub(super) fn hex_byte(out: &mut Vec<u8>, byte: u8) {
     let digits = b"0123456789abcdef";
     out.extend([digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]);
 }
