@@ -283,11 +283,13 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 	if (open) {
 		int may = may_open(ring, begin, &cause);
 
-		if (may < 0) {
+		/* Only where nobody moved on meanwhile does what was read belong together. */
+		if (may < 0 && (LULL_MUTANT(LOST_UNCHECKED) ||
+				lull_load_acquire(&ring->shared->write_count) == count)) {
 			lose(ring, cause);
 			return -ENOBUFS;
 		}
-		if (!may)
+		if (may <= 0)
 			return 0;
 	}
 	if (offset) {

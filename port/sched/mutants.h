@@ -19,6 +19,8 @@
 	  "nested_writer_laps_at_every_step")                                                      \
 	X(EQUATION_4, "the open sub-buffer counts as closed",                                      \
 	  "dead_writer_is_taken_from_at_every_step")                                               \
+	X(LOST_UNCHECKED, "an event is lost by words read before and after a nested writer",       \
+	  "nested_writer_with_room_for_both_loses_nothing")                                        \
 	X(COMMIT_EARLY, "the commit count is added before the header word is written",             \
 	  "two_writers_of_one_cpu_and_reader")                                                     \
 	X(HEADER_EARLY, "nothing keeps the payload before the header word",                        \

@@ -22,7 +22,7 @@ def main() -> int:
                     return 1
                 last[kind] = sequence
     print(f"in the trace: {last}, recorded: {expected}")
-    return 0 if last == expected and all(expected.values()) else 1
+    return 0 if expected and last == expected and all(expected.values()) else 1
 
 
 if __name__ == "__main__":
