@@ -48,6 +48,13 @@ def _stop(signal_number: int, _frame) -> None:
     raise SystemExit(128 + signal_number)
 
 
+def _write_part(table: Table, output: Path, reason: str) -> None:
+    """Keep the rows that there are, and say that others are missing."""
+    table.note(f"Ended before it was done: {reason}.")
+    table.load_average.append(os.getloadavg()[0])
+    table.write(output)
+
+
 def main(name: str, title: str, measure: Callable[[Measuring, Table], None]) -> None:
     """Run one bench and write its results."""
     parser = argparse.ArgumentParser(prog=f"bench/{name}/run", description=title)
@@ -62,10 +69,10 @@ def main(name: str, title: str, measure: Callable[[Measuring, Table], None]) -> 
     try:
         measure(measuring, table)
     except SystemExit:
-        table.note("Ended before it was done: the rows above are all there is.")
-        table.write(arguments.output)
+        _write_part(table, arguments.output, "the time was used up")
         raise
     except (ProgramError, OSError) as error:
+        _write_part(table, arguments.output, str(error))
         print(f"bench/{name}: {error}", file=sys.stderr)
         sys.exit(2)
     table.load_average.append(os.getloadavg()[0])

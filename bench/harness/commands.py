@@ -42,7 +42,13 @@ def take(
         cwd=folder,
         start_new_session=True,
     )
-    killer = threading.Timer(timeout_s, os.killpg, (process.pid, signal.SIGKILL))
+    late = threading.Event()
+
+    def end_it() -> None:
+        late.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    killer = threading.Timer(timeout_s, end_it)
     killer.start()
     try:
         _, status, usage = os.wait4(process.pid, 0)
@@ -53,6 +59,8 @@ def take(
         killer.cancel()
     wall_s = time.monotonic() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
+    if late.is_set():
+        raise ProgramError(f"not done within {timeout_s:.0f} s")
     if process.returncode != 0:
         raise ProgramError(f"'{' '.join(words)}' ended with status {process.returncode}")
     return Took(wall_s, usage.ru_utime + usage.ru_stime)

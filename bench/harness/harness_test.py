@@ -112,6 +112,10 @@ class TableTest(unittest.TestCase):
         rate = table.Row("", "", "events/s", slow, {"p": fast}, higher_is_better=True)
         self.assertEqual(rate.advantage().median, 4.0)
 
+    def test_a_difference_not_told_from_zero_has_no_ratio(self) -> None:
+        row = table.Row("", "", "ms", Spread((-0.1, 0.1, 0.2)), {"p": Spread((2.0, 2.0, 2.0))})
+        self.assertIsNone(row.advantage())
+
     def test_report_shows_published_peer_ours_ratio_and_missed_targets(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

@@ -62,11 +62,14 @@ class Row:
     compared: bool = True  # false for counts that are no merit of either
 
     def advantage(self) -> Spread | None:
-        """How many times better ours is than the first peer, round by round."""
+        """How many times better ours is than the first peer, round by round.
+
+        None where there is nothing to compare, or where one side was not told from zero.
+        """
         peer = next(iter(self.peers.values()), None)
         if not self.compared or self.ours is None or peer is None:
             return None
-        if 0 in (self.ours.median, peer.median):
+        if min(self.ours.minimum, peer.minimum) <= 0:
             return None
         if len(peer.samples) != len(self.ours.samples):
             peer, ours = Spread((peer.median,)), Spread((self.ours.median,))

@@ -16,12 +16,13 @@ PYTHON_SCRIPT = """
 import json, os, sys
 folder, count = sys.argv[1], int(sys.argv[2])
 for number in range(count):
-    path = os.path.join(folder, f"{number % 50}.json")
+    path = os.path.join(folder, f"{number}.json")
     with open(path, "w") as file:
         json.dump({"number": number, "words": ["lull"] * 20}, file)
     with open(path) as file:
         assert json.load(file)["number"] == number
     os.stat(path)
+    os.unlink(path)
 """
 
 C_SOURCE = """
@@ -92,7 +93,7 @@ def make(quick: bool) -> list[Load]:
     base = scratch() / "loads"
     base.mkdir(exist_ok=True)
     size = 1 if quick else 2
-    text = _text_file(base / "text", size * 8_000_000)
+    text = _text_file(base / "text", size * 5_000_000)
     sources = [base / f"source{number}.c" for number in range(3)]
     for number, source in enumerate(sources):
         source.write_text(C_SOURCE % {"n": number}, encoding="ascii")
@@ -106,7 +107,7 @@ def make(quick: bool) -> list[Load]:
     compress = ("xz", "-T2", "-1", "-c", str(text))
     loads = [
         Load("xz", "xz -T2: compress with two threads", compress, base),
-        Load("python", "python3: write, read, stat small files", python, base),
+        Load("python", "python3: write, read, remove small files", python, base),
         Load("sort", "sort --parallel=2 of a text file", order, base),
         Load("git", "git log -p of a repository", log, repository),
         Load("gcc", "gcc compiling three files", ("sh", "-c", compiles), base),

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from harness.places import fresh
@@ -20,6 +21,7 @@ from harness.table import Table
 REQUESTS = 30_000
 CLIENTS = 8
 START_TIMEOUT_S = 10.0
+LOAD_TIMEOUT_S = 8.0
 WHY = "Each request is a few calls: readiness, read, write, and allocations with all events on."
 
 
@@ -53,7 +55,7 @@ def requests_per_ms(prefix: list[str]) -> float:
     try:
         _wait_for(socket, server)
         load = ["redis-benchmark", "-s", str(socket), "-t", "set", "-n", str(REQUESTS)]
-        text = run([*load, "-c", str(CLIENTS), "--csv"]).stdout
+        text = run([*load, "-c", str(CLIENTS), "--csv"], LOAD_TIMEOUT_S).stdout
         run(["redis-cli", "-s", str(socket), "shutdown", "nosave"])
         server.wait(30)
     finally:
@@ -66,6 +68,10 @@ def requests_per_ms(prefix: list[str]) -> float:
     return float(found.group(1)) / 1e3
 
 
+def _serve(words: Callable[[Path], list[str]]) -> float:
+    return requests_per_ms(words(fresh("program-trace")))
+
+
 def add_server(
     table: Table, tracers: dict[str, Callable[[Path], list[str]]], rounds: int
 ) -> None:
@@ -73,10 +79,17 @@ def add_server(
     if not (shutil.which("redis-server") and shutil.which("redis-benchmark")):
         table.note("Not measured: redis-server is not installed.")
         return
-    variants = {
-        name: lambda words=words: requests_per_ms(words(fresh("program-trace")))
-        for name, words in tracers.items()
-    }
+    variants = {}
+    for name, words in tracers.items():
+        take = partial(_serve, words)
+        try:
+            take()
+        except ProgramError as error:
+            table.note(f"Not measured: {name} with redis-server: {error}.")
+            continue
+        variants[name] = take
+    if "untraced" not in variants:
+        return
     taken = alternate(variants, rounds, warm_up=False)
     base = taken.pop("untraced")
     slower = {name: base.over(spread) for name, spread in taken.items()}
