@@ -26,9 +26,11 @@ static inline uint32_t compact_header(uint32_t id, uint64_t cycles)
 /*
  * The common reservation, and only that: the thread's run goes on, the slot fits into the open
  * sub-buffer with room to spare, and 24 bits of time are enough. All else, and any doubt,
- * goes to reserve_slow(). A run that is valid says more than who wrote last: nobody switched
- * since (I4), so the sub-buffer is open and its reference is writing - unless the run's last slot
- * ended where its sub-buffer did, and the next one is not open yet.
+ * goes to lull_ring_reserve_slow(). A run that is valid says more than who wrote last: nobody
+ * switched since (I4), so the sub-buffer is open and its reference is writing - unless the run's
+ * last slot ended where its sub-buffer did, and the next one is not open yet.
+ *
+ * Return: 1 when reserved, 0 when not.
  */
 static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_writer *writer,
 			       uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
