@@ -7,7 +7,6 @@
 
 mod classes;
 mod clock;
-mod glob;
 mod json;
 mod line;
 mod number;
@@ -18,11 +17,11 @@ mod text;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
+use analysis::Glob;
 use anyhow::Context;
 use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
 
 use classes::{ClassPlan, Classes, Thread, Threads};
-use glob::Glob;
 
 /// Print the events of a trace, merged by time
 #[derive(Debug, clap::Args)]
@@ -51,7 +50,7 @@ pub struct PrintArgs {
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<u64>,
 
-    /// Print only events whose name matches; `*` and `?` stand for any characters
+    /// Print only events whose name matches: a GLOB as for `lull record -e`
     #[arg(short = 'e', long = "event", value_name = "GLOB")]
     pub events: Vec<String>,
 
@@ -97,7 +96,8 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
             traces.push(Trace::open(&folder)?);
         }
     }
-    let globs: Vec<Glob> = args.events.iter().map(|pattern| Glob::new(pattern)).collect();
+    let globs: Result<Vec<Glob>, String> = args.events.iter().map(|e| Glob::parse(e)).collect();
+    let globs = globs.map_err(|reason| anyhow::anyhow!("-e: {reason}"))?;
     let classes = Classes::new(&traces, &globs, args.all);
     let mut merge = Merge::over(&traces);
     let mut out = std::io::stdout().lock();

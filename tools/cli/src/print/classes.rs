@@ -5,9 +5,9 @@
 //! `lull:thread` event where a packet goes over to another thread; events up to the next one, or to
 //! the end of the packet, are that thread's.
 
+use analysis::Glob;
 use trace::{Event, EventClass, Trace, Value};
 
-use super::glob::Glob;
 use super::{number, text};
 
 const THREAD_EVENT: &str = "lull:thread";

@@ -4,11 +4,11 @@
 use std::io::{Error, ErrorKind, Write};
 use std::path::PathBuf;
 
+use analysis::Glob;
 use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
 use trace::{Merge, Trace};
 
 use super::classes::Classes;
-use super::glob::Glob;
 use super::line::{LineForm, Times};
 use super::{print, Form, Tally};
 
@@ -66,7 +66,7 @@ const PLAIN: Choices<'static> = Choices { all: false, globs: &[], limit: None };
 
 fn lines(trace: &Trace, mut form: impl Form, choices: &Choices<'_>) -> (Vec<String>, Tally) {
     let traces = std::slice::from_ref(trace);
-    let globs: Vec<Glob> = choices.globs.iter().map(|glob| Glob::new(glob)).collect();
+    let globs: Vec<Glob> = choices.globs.iter().map(|glob| Glob::parse(glob).unwrap()).collect();
     let classes = Classes::new(traces, &globs, choices.all);
     let mut out = Vec::new();
     let mut merge = Merge::over(traces);
