@@ -254,7 +254,9 @@ fn size_limit_ends_the_recording_and_not_the_program() {
 #[test]
 fn descendants_that_go_on_are_named_and_with_wait_all_they_are_recorded_to_their_end() {
     let folder = Folder::new("descendants");
-    let script = "(sleep 0.7; exec echo late) > late.txt & exec echo early";
+    // Only a descendant that has recorded something is known, so the program waits for that.
+    let script = "rm -f began; (echo > began; sleep 0.7; exec echo late) > late.txt & \
+                  until [ -e began ]; do sleep 0.01; done; exec echo early";
     let output = folder.run(&["record", "-o", "a", "--", "sh", "-c", script]);
     assert!(errors(&output).contains("--wait-all"), "{}", errors(&output));
     assert!(!folder.babeltrace("a").contains("arguments = \"echo late\""));

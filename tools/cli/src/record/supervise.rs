@@ -275,7 +275,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// Processes of the session that still run.
+/// Processes of the session that still run; one that has recorded nothing yet is not known.
 fn descendants(pids: HashSet<u32>, session: &Path) -> Vec<u32> {
     let is_left =
         |pid: &u32| *pid != std::process::id() && consumer::process::maps_session(*pid, session);
