@@ -2,7 +2,8 @@
 //! Rule `arrows`: which folder's C may include which other folder's.
 //!
 //! core stands on nothing but its port's headers, its public headers and what a freestanding
-//! compiler has; user and kernel stand on core; an instrumented program sees public headers.
+//! compiler has, and so do the parts of rcu that run where core runs; user and kernel stand on
+//! core; rcu stands on its port; an instrumented program sees public headers.
 
 use crate::code;
 use crate::tree::{File, Finding, Language, Tree};
@@ -10,6 +11,10 @@ use crate::tree::{File, Finding, Language, Tree};
 const RULE: &str = "arrows";
 /// What a port provides to core: memory and clock; and, for sites, code that can be changed.
 const PORT: [&str; 2] = ["lull_port.h", "lull_text.h"];
+/// What a port provides to rcu: locks, futexes, steps of one CPU.
+const RCU_PORT: &str = "rcu_port.h";
+/// Sources outside core that run where core runs.
+const ALSO_FREESTANDING: [&str; 3] = ["rcu/grace/grace.", "rcu/qdo/core", "rcu/include/lull/rcu/"];
 /// `errno.h` beside them: error numbers are core's way to say no, and every port has them.
 const FREESTANDING: [&str; 9] = [
     "errno.h",
@@ -23,7 +28,7 @@ const FREESTANDING: [&str; 9] = [
     "stdnoreturn.h",
 ];
 /// Where `#include "x"` looks after the file's own folder.
-const SEARCH: [&str; 12] = [
+const SEARCH: [&str; 17] = [
     "core/include",
     "core",
     "core/ring",
@@ -36,23 +41,30 @@ const SEARCH: [&str; 12] = [
     "user",
     "user/interpose",
     "kernel",
+    "rcu/include",
+    "rcu/grace",
+    "rcu/call",
+    "rcu/structure",
+    "rcu/qdo",
 ];
 
 /// The arrows: files under the first may include files under the others. First match counts.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("core/include", &["core/include"]),
     ("core/ring", &["core/ring", "core/include"]),
     ("core/clock", &["core/clock", "core/include"]),
     ("core/site", &["core/site", "core/include"]),
     ("core/probe", &["core/probe", "core/ring", "core/site", "core/include"]),
+    ("rcu/include", &["rcu/include"]),
+    ("rcu", &["rcu", "port/user"]),
     ("port/user", &["port/user", "core"]),
-    ("port/sched", &["port/sched", "core"]),
+    ("port/sched", &["port/sched", "core", "rcu"]),
     ("port/kernel", &["port/kernel", "core"]),
     ("user", &["user", "core", "port/user"]),
     ("kernel", &["kernel", "core", "port/kernel"]),
-    ("examples", &["examples", "core/include"]),
+    ("examples", &["examples", "core/include", "rcu/include"]),
     ("tools", &["tools", "core", "port/user"]),
-    ("", &["tests", "bench", "core", "port/user", "user"]),
+    ("", &["tests", "bench", "core", "rcu", "port/user", "user"]),
 ];
 
 fn under(path: &str, folder: &str) -> bool {
@@ -83,6 +95,12 @@ fn check_own(tree: &Tree, file: &File, name: &str) -> Option<String> {
             .all(|folder| !under(&file.path, folder))
             .then(|| format!("{name} is not for {}", file.folder()));
     }
+    if name == RCU_PORT {
+        return ["rcu", "port"]
+            .iter()
+            .all(|folder| !under(&file.path, folder))
+            .then(|| format!("{name} is not for {}", file.folder()));
+    }
     let (_, allowed) = ARROWS.iter().find(|(folder, _)| under(&file.path, folder))?;
     let Some(target) = find(tree, file, name) else {
         return Some(format!("no folder of the project has {name:?}; the system's use <>"));
@@ -96,9 +114,10 @@ fn check_system(file: &File, name: &str) -> Option<String> {
     if name.starts_with("lull/") {
         return None; // an instrumented program's spelling
     }
-    let core = under(&file.path, "core");
-    (core && !FREESTANDING.contains(&name))
-        .then(|| format!("core is freestanding: <{name}> belongs behind {}", PORT[0]))
+    let freestanding = under(&file.path, "core")
+        || ALSO_FREESTANDING.iter().any(|start| file.path.starts_with(start));
+    (freestanding && !FREESTANDING.contains(&name))
+        .then(|| format!("{} is freestanding: <{name}> belongs behind the port", file.folder()))
 }
 
 pub fn check(tree: &Tree) -> Vec<Finding> {

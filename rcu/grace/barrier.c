@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Barriers forced on readers: membarrier where the kernel has it, signals elsewhere.
+ *
+ * A signal's handler runs a full barrier and says so; the driver waits for all (T figure 6.9).
+ * Waiting is by futex, and the driver's own thread needs no signal. Paper: T 6.4.4.
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Looks at a thread that was sent a signal, before sleeping until it answers. */
+#define ANSWER_SPINS 1000
+
+static int signal_number; /* 0 until a handler is installed */
+static int no_membarrier;
+
+static int membarrier(int command)
+{
+	return (int)syscall(SYS_membarrier, command, 0, 0);
+}
+
+static void answer(struct rcu_reader *reader)
+{
+	if (!lull_mem_load32(&reader->fence_wanted))
+		return;
+	lull_mem_fence();
+	lull_mem_store32(&reader->fence_wanted, 0);
+	lull_mem_fence();
+	lull_futex_wake(&reader->fence_wanted, 1);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	lull_mem_fence();
+	answer(&rcu_signal_reader);
+	answer(&rcu_memb_reader);
+	answer(&rcu_bp_reader);
+}
+
+/* The lock of a domain is held; two domains may come here at once, and do the same. */
+static void install_handler(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	if (__atomic_load_n(&signal_number, __ATOMIC_ACQUIRE))
+		return;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGRTMAX - 1, &action, NULL))
+		abort();
+	__atomic_store_n(&signal_number, SIGRTMAX - 1, __ATOMIC_RELEASE);
+}
+
+int rcu_barrier_by_signal(const struct rcu_grace *grace)
+{
+	return grace->kind == RCU_KIND_SIGNAL ||
+	       (grace->kind == RCU_KIND_MEMBARRIER && no_membarrier);
+}
+
+static void ask(const struct rcu_reader *head, const struct rcu_reader *self)
+{
+	struct rcu_reader *reader;
+
+	for (reader = head->next; reader != head; reader = reader->next) {
+		if (reader == self)
+			continue;
+		lull_mem_store32(&reader->fence_wanted, 1);
+		syscall(SYS_tgkill, getpid(), reader->tid, signal_number);
+	}
+}
+
+/* Bound: the threads, each of which answers when it next runs; it must not block the signal. */
+static void hear(const struct rcu_reader *head)
+{
+	struct rcu_reader *reader;
+	int spins;
+
+	for (reader = head->next; reader != head; reader = reader->next) {
+		for (spins = 0; lull_mem_load32(&reader->fence_wanted); spins++) {
+			if (spins < ANSWER_SPINS)
+				lull_relax();
+			else
+				lull_futex_wait(&reader->fence_wanted, 1);
+		}
+	}
+}
+
+static void fence_by_signals(struct rcu_grace *grace, const struct rcu_reader *self)
+{
+	install_handler();
+	lull_mem_fence();
+	ask(&grace->readers, self);
+	ask(&grace->pending, self);
+	hear(&grace->readers);
+	hear(&grace->pending);
+}
+
+void rcu_grace_fence_heavy(struct rcu_grace *grace)
+{
+	const struct rcu_reader *self = rcu_domain_self(grace->domain);
+	int only_self = grace->reader_count == (self->registered ? 1 : 0);
+
+	/* Who registers from now on takes the lock after us, and so sees what we changed. */
+	lull_mem_fence();
+	if (only_self || grace->kind == RCU_KIND_QSBR || grace->kind == RCU_KIND_FULL)
+		return;
+	if (!rcu_barrier_by_signal(grace)) {
+		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+			return;
+		/* A filter installed since we asked, or a process that lost its registration. */
+		if (!membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+		    !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+			return;
+		no_membarrier = 1;
+	}
+	fence_by_signals(grace, self);
+	lull_mem_fence();
+}
+
+void rcu_barrier_start(void)
+{
+	int saved = errno;
+
+	no_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+	errno = saved;
+}

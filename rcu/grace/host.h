@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the host among themselves: domains.c, barrier.c, thread.c.
+ */
+#ifndef LULL_RCU_HOST_H
+#define LULL_RCU_HOST_H
+
+#include "grace.h"
+
+#define RCU_DOMAINS 5
+
+/* domains.c: each domain, in the order in which fork takes their locks. */
+extern struct rcu_domain *const rcu_domains[RCU_DOMAINS];
+
+/* barrier.c */
+void rcu_barrier_start(void); /* once, before any reader */
+int rcu_barrier_by_signal(const struct rcu_grace *grace); /* its threads get signals */
+
+/* thread.c */
+void rcu_thread_start(void); /* once, before any reader */
+/* Says what is wrong on standard error, and aborts. */
+_Noreturn void rcu_misuse(const char *flavour, int thread, const char *what);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Threads as readers: registration, what happens when one ends, and fork.
+ *
+ * A reader lives in its thread's memory, which is gone when the thread is, so a thread that
+ * ends is unregistered whether it asked for it or not. Paper: T 6.4.4 (registry).
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* struct rcu_reader's registered */
+#define REGISTERED 1u
+#define REGISTERED_DEBUG 2u /* a thread that ends registered is a mistake of the program's */
+
+static pthread_key_t at_exit;
+
+_Noreturn void rcu_misuse(const char *flavour, int thread, const char *what)
+{
+	char text[256];
+	int length = snprintf(text, sizeof(text), "lull-rcu (%s): thread %d: %s\n", flavour,
+			      thread ? thread : (int)syscall(SYS_gettid), what);
+
+	if (write(STDERR_FILENO, text, (size_t)length) < 0)
+		abort(); /* nobody reads it: the same end */
+	abort();
+}
+
+static struct rcu_domain *domain_of(const struct rcu_reader *reader)
+{
+	int i;
+
+	for (i = 0; i < RCU_DOMAINS - 1; i++)
+		if (rcu_domain_self(rcu_domains[i]) == reader)
+			break;
+	return rcu_domains[i];
+}
+
+void rcu_domain_misuse(const struct rcu_reader *reader, const char *what)
+{
+	rcu_misuse(rcu_domain_name(domain_of(reader)), reader->tid, what);
+}
+
+static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
+{
+	struct rcu_grace *grace = domain->grace;
+
+	if (reader->registered) {
+		if (!grace->self_registering)
+			rcu_domain_misuse(reader, "registers twice");
+		return;
+	}
+	pthread_setspecific(at_exit, &at_exit);
+	reader->tid = (int32_t)syscall(SYS_gettid);
+	reader->registered = debug ? REGISTERED_DEBUG : REGISTERED;
+	lull_mem_store(&reader->word, 0);
+	rcu_grace_link(grace, reader, grace->kind == RCU_KIND_QSBR);
+}
+
+/*
+ * Handlers of a self-registering flavour may read, and so register, at any point: they wait
+ * until the registration that they interrupt is done.
+ */
+void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
+{
+	sigset_t all, before;
+
+	if (!domain->grace->self_registering) {
+		add(domain, reader, debug);
+		return;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	add(domain, reader, 0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	struct rcu_grace *grace = domain->grace;
+
+	if (!reader->registered) {
+		if (!grace->self_registering)
+			rcu_domain_misuse(reader, "unregisters, but is not registered");
+		return;
+	}
+	if (grace->kind == RCU_KIND_QSBR)
+		rcu_reader_offline(domain, reader);
+	else if (rcu_reader_ongoing(reader))
+		rcu_domain_misuse(reader, "unregisters within a read-side critical section");
+	rcu_grace_unlink(grace, reader);
+	reader->registered = 0;
+	lull_mem_store(&reader->word, grace->self_registering ? RCU_UNREGISTERED : 0);
+}
+
+static void thread_exit(void *unused)
+{
+	int i;
+
+	(void)unused;
+	for (i = 0; i < RCU_DOMAINS; i++) {
+		struct rcu_reader *reader = rcu_domain_self(rcu_domains[i]);
+
+		if (!reader->registered)
+			continue;
+		if (reader->registered == REGISTERED_DEBUG)
+			rcu_domain_misuse(reader, "ends without rcu_unregister_thread()");
+		/* A section that a cancelled thread did not leave ends with it. */
+		if (rcu_domains[i]->grace->kind != RCU_KIND_QSBR)
+			lull_mem_store_release(&reader->word, 0);
+		rcu_domain_unregister(rcu_domains[i], reader);
+	}
+}
+
+/* The order is that of rcu_domains; nobody holds two of these locks otherwise. */
+static void before_fork(void)
+{
+	int i;
+
+	for (i = 0; i < RCU_DOMAINS; i++)
+		lull_lock_take(&rcu_domains[i]->grace->lock);
+}
+
+static void after_fork_parent(void)
+{
+	int i;
+
+	for (i = RCU_DOMAINS - 1; i >= 0; i--)
+		lull_lock_release(&rcu_domains[i]->grace->lock);
+}
+
+static void after_fork_child(void)
+{
+	int i;
+
+	for (i = 0; i < RCU_DOMAINS; i++) {
+		struct rcu_grace *grace = rcu_domains[i]->grace;
+		struct rcu_reader *self = rcu_domain_self(rcu_domains[i]);
+
+		if (self->registered)
+			self->tid = (int32_t)syscall(SYS_gettid);
+		rcu_grace_keep_only(grace, self->registered ? self : NULL);
+		pthread_mutex_init(&grace->lock.mutex, NULL);
+	}
+}
+
+void rcu_thread_start(void)
+{
+	int saved = errno;
+	int error = pthread_key_create(&at_exit, thread_exit);
+
+	if (!error)
+		error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	if (error) {
+		fprintf(stderr, "lull-rcu: cannot follow threads and forks: %s\n",
+			strerror(error));
+		abort();
+	}
+	errno = saved;
+}

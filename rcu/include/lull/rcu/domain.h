@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A domain: readers and the grace periods that wait for them. One per flavour.
+ *
+ * Programs use a flavour's header (lull/rcu/memb.h and its sisters); these are the pieces that
+ * those are made of, and what structures take that work with any flavour.
+ *
+ * A reader's word holds, like the counter, the grace period above RCU_NEST_BITS and the nesting
+ * depth below. The counter's own depth is 1, so that entering an outermost section is one copy
+ * (T 6.4.3). With 64-bit words the grace period is a free-running number, which cannot wrap in
+ * the life of a machine, and one phase is enough; with 32-bit words it is one bit and two
+ * phases (T 6.4.3). QSBR readers use the same word: depth 1 online, 0 offline.
+ *
+ * Who writes, who reads:
+ *	counter	the thread that drives the grace period; read by readers as they enter
+ *	word	its thread (and handlers on it); read by the driver
+ *	waited	set by the driver, cleared by the reader that wakes it
+ * Barrier pairs: rcu/grace/grace.c. Paper: T 6.4.2-6.4.4.
+ */
+#ifndef LULL_RCU_DOMAIN_H
+#define LULL_RCU_DOMAIN_H
+
+#include <stdint.h>
+#include "lull/rcu/memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RCU_NEST_BITS 16
+#define RCU_NEST_MASK ((1UL << RCU_NEST_BITS) - 1)
+/* A depth that nesting does not reach: a thread that a self-registering flavour has not seen. */
+#define RCU_UNREGISTERED (1UL << (RCU_NEST_BITS - 1))
+
+struct rcu_grace; /* rcu/grace/grace.h: registry, lock and state of the grace period */
+
+/**
+ * struct rcu_domain - What readers and updaters of one flavour share.
+ * @counter: the current grace period, with a depth of 1.
+ * @grace: the rest, which only the library sees.
+ */
+struct rcu_domain {
+	unsigned long counter;
+	struct rcu_grace *grace;
+} __attribute__((aligned(64)));
+
+/**
+ * struct rcu_reader - A thread, as a domain's reader. Lives in thread-local storage.
+ * @word: nesting depth and grace period at entry.
+ * @waited: not 0 while a grace period sleeps until this reader leaves.
+ * @fence_wanted: a signal to this thread is on its way (signal flavour).
+ * @next: in the registry.
+ * @previous: in the registry.
+ * @tid: the thread, as the kernel numbers it.
+ * @registered: not 0 between registration and unregistration.
+ */
+struct rcu_reader {
+	unsigned long word;
+	uint32_t waited;
+	uint32_t fence_wanted;
+	struct rcu_reader *next;
+	struct rcu_reader *previous;
+	int32_t tid;
+	uint32_t registered;
+};
+
+/**
+ * struct rcu_gp_poll_state - A grace period to poll for.
+ * @seq: the sequence number at which it has ended.
+ */
+struct rcu_gp_poll_state {
+	unsigned long seq;
+};
+
+/* What the inline read sides call when something rare has happened. */
+void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug);
+void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader);
+void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader);
+void rcu_domain_misuse(const struct rcu_reader *reader, const char *what);
+
+void rcu_domain_synchronize(struct rcu_domain *domain);
+void rcu_domain_synchronize_expedited(struct rcu_domain *domain);
+struct rcu_gp_poll_state rcu_domain_start_poll(struct rcu_domain *domain);
+int rcu_domain_poll_state(struct rcu_domain *domain, struct rcu_gp_poll_state state);
+
+/**
+ * rcu_domain_self() - The calling thread as a reader of a domain.
+ * @domain: a flavour's, as &rcu_memb_domain.
+ *
+ * Context: any. Progress: wait-free. Return: its reader, registered or not.
+ */
+struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain);
+
+/**
+ * rcu_domain_name() - The name of a domain's flavour.
+ * @domain: a flavour's, as &rcu_memb_domain.
+ *
+ * Context: any. Progress: wait-free. Return: "qsbr", "mb", "signal", "memb" or "bp".
+ */
+const char *rcu_domain_name(const struct rcu_domain *domain);
+
+/* The flavours' domains, and the calling thread as a reader of each. */
+extern struct rcu_domain rcu_qsbr_domain, rcu_mb_domain, rcu_signal_domain, rcu_memb_domain,
+	rcu_bp_domain;
+/* initial-exec: one load from the thread pointer, no call, in whatever object includes this. */
+#define RCU_READER_TLS __attribute__((tls_model("initial-exec")))
+extern __thread struct rcu_reader rcu_qsbr_reader RCU_READER_TLS;
+extern __thread struct rcu_reader rcu_mb_reader RCU_READER_TLS;
+extern __thread struct rcu_reader rcu_signal_reader RCU_READER_TLS;
+extern __thread struct rcu_reader rcu_memb_reader RCU_READER_TLS;
+extern __thread struct rcu_reader rcu_bp_reader RCU_READER_TLS;
+
+/* Programs compiled with -DLULL_RCU_DEBUG check their use of the read side. */
+#ifdef LULL_RCU_DEBUG
+#define RCU_DEBUG 1
+#else
+#define RCU_DEBUG 0
+#endif
+
+static inline int rcu_reader_ongoing(const struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word);
+
+	return (word & RCU_NEST_MASK) != 0 && word != RCU_UNREGISTERED;
+}
+
+static inline void rcu_reader_check_enter(const struct rcu_reader *reader)
+{
+	if (RCU_DEBUG && !reader->registered)
+		rcu_domain_misuse(reader, "read-side critical section in a thread that is not "
+					  "registered");
+	if (RCU_DEBUG && (reader->word & RCU_NEST_MASK) == RCU_UNREGISTERED - 1)
+		rcu_domain_misuse(reader, "read-side critical sections nested 32767 deep");
+}
+
+static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
+{
+	if (RCU_DEBUG && !rcu_reader_ongoing(reader))
+		rcu_domain_misuse(reader, "read-side critical section left more often than "
+					  "entered");
+}
+
+/* Wakes the driver of a grace period that sleeps until this reader has left. */
+static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader *reader,
+				   unsigned long word)
+{
+	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0) && !(word & RCU_NEST_MASK))
+		rcu_domain_reader_left(domain, reader);
+}
+
+/* Enters for a driver that forces barriers: membarrier or signals (T 6.4.4). */
+static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word);
+
+	rcu_reader_check_enter(reader);
+	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
+		word = lull_mem_load(&domain->counter);
+	else
+		word++;
+	/*
+	 * [grace.enter:A] release. Pairs with [grace.scan:A].
+	 * Orders: the section before, if any, before this one's word, which the driver may see in
+	 * the place of the word that ended that section.
+	 * Else: that section's reads happen after the grace period. Mutant: ENTER_RELAXED.
+	 */
+	lull_mem_store_release(&reader->word, word);
+	/*
+	 * [grace.enter:B] light. Pairs with [grace.begin:A].
+	 * Orders: the word before the section's reads.
+	 * Else: the driver sees no reader, and the reader sees the old pointer. Mutant: BEGIN_NO_FENCE.
+	 */
+	lull_mem_fence_light();
+}
+
+static inline void rcu_reader_leave_light(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word) - 1;
+
+	rcu_reader_check_leave(reader);
+	/*
+	 * [grace.leave:A] release. Pairs with [grace.scan:A].
+	 * Orders: the section before the word that ends it.
+	 * Else: what the section reads is reclaimed under it. Mutant: LEAVE_RELAXED.
+	 */
+	lull_mem_store_release(&reader->word, word);
+	/*
+	 * [grace.leave:B] light. Pairs with [grace.sleep:A].
+	 * Orders: the word before the look at waited.
+	 * Else: the driver sleeps for ever. Mutant: SLEEP_NO_FENCE.
+	 */
+	lull_mem_fence_light();
+	rcu_reader_wake(domain, reader, word);
+}
+
+/* Enters with a barrier of its own (T 6.4.3). */
+static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word);
+
+	rcu_reader_check_enter(reader);
+	/*
+	 * [grace.enter:C] full. Pairs with [grace.begin:A].
+	 * Orders and else: as [grace.enter:A] and [grace.enter:B]. Mutant: ENTER_FULL_LIGHT.
+	 */
+	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
+		lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
+	else
+		lull_mem_store(&reader->word, word + 1);
+}
+
+static inline void rcu_reader_leave_full(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word) - 1;
+
+	rcu_reader_check_leave(reader);
+	if (__builtin_expect((word & RCU_NEST_MASK) != 0, 0)) {
+		lull_mem_store(&reader->word, word);
+		return;
+	}
+	/*
+	 * [grace.leave:C] full. Pairs with [grace.scan:A] and [grace.sleep:A].
+	 * Orders and else: as [grace.leave:A] and [grace.leave:B]. Mutant: LEAVE_FULL_LIGHT.
+	 */
+	lull_mem_store_full(&reader->word, word);
+	rcu_reader_wake(domain, reader, word);
+}
+
+/* Enters for a flavour whose threads register when they first read. */
+static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long word = lull_mem_load(&reader->word);
+
+	if (__builtin_expect(!(word & RCU_NEST_MASK), 1)) {
+		word = lull_mem_load(&domain->counter);
+	} else if (__builtin_expect(word == RCU_UNREGISTERED, 0)) {
+		rcu_domain_register(domain, reader, 0);
+		word = lull_mem_load(&domain->counter);
+	} else {
+		word++;
+	}
+	/* [grace.enter:A] and [grace.enter:B], as in rcu_reader_enter_light(). */
+	lull_mem_store_release(&reader->word, word);
+	lull_mem_fence_light();
+}
+
+/*
+ * Tells that this thread holds nothing now (T 6.4.2). Until a grace period begins there is
+ * nobody to tell, and the word says so: then this is two loads.
+ */
+static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	unsigned long counter = lull_mem_load(&domain->counter);
+
+	if (RCU_DEBUG && !rcu_reader_ongoing(reader))
+		rcu_domain_misuse(reader, "quiescent state of a thread that is offline");
+	if (lull_mem_load(&reader->word) == counter)
+		return;
+	/*
+	 * [grace.quiescent:A] full. Pairs with [grace.begin:A], [grace.scan:A], [grace.sleep:A].
+	 * Orders: reads before it before the word; the word before reads after it and before the
+	 * look at waited.
+	 * Else: as without [grace.leave:A], [grace.enter:B], [grace.leave:B].
+	 * Mutant: QUIESCENT_LIGHT.
+	 */
+	lull_mem_store_full(&reader->word, counter);
+	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0))
+		rcu_domain_reader_left(domain, reader);
+}
+
+static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	/* [grace.leave:C], as in rcu_reader_leave_full(). */
+	lull_mem_store_full(&reader->word, 0);
+	rcu_reader_wake(domain, reader, 0);
+}
+
+static inline void rcu_reader_online(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	/* [grace.enter:C], as in rcu_reader_enter_full(). */
+	lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accesses to words that several threads share, as the read sides and grace.c make them.
+ *
+ * A header of its own so that tests can put another in its place: port/sched/lull/rcu/memory.h
+ * makes every access a step of the explorer, which then runs these same sources through every
+ * interleaving. Programs use pointer.h instead.
+ *
+ * Words are unsigned long: 64 or 32 bits, whatever the machine moves at once. Futex words are
+ * uint32_t. "Full" orders all earlier accesses of the caller before all its later ones.
+ * Paper: T 6.4.1 (notation).
+ */
+#ifndef LULL_RCU_MEMORY_H
+#define LULL_RCU_MEMORY_H
+
+#include <stdint.h>
+
+static inline unsigned long lull_mem_load(const unsigned long *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline unsigned long lull_mem_load_acquire(const unsigned long *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_mem_store(unsigned long *p, unsigned long v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+static inline void lull_mem_store_release(unsigned long *p, unsigned long v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* Full. */
+static inline void lull_mem_fence(void)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	/* A locked instruction on the stack: as strong as mfence for ordinary memory, cheaper. */
+	__asm__ __volatile__("lock; orl $0, -64(%%rsp)" ::: "memory", "cc");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/*
+ * Keeps the compiler from moving accesses across. The processor is kept from it only by whoever
+ * runs the matching heavy barrier (rcu_port.h): the reader's half of an asymmetric pair.
+ */
+static inline void lull_mem_fence_light(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* A store, then a full fence; earlier accesses stay before the store too. */
+static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	(void)__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+#else
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* Full; returns what was there. */
+static inline unsigned long lull_mem_exchange(unsigned long *p, unsigned long v)
+{
+	return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+}
+
+/* Full; returns what was found, which is @expect when it was replaced. */
+static inline unsigned long lull_mem_cas(unsigned long *p, unsigned long expect,
+					 unsigned long desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return expect;
+}
+
+/* Full; returns the sum. */
+static inline unsigned long lull_mem_add(unsigned long *p, unsigned long v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t lull_mem_load32(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline void lull_mem_store32(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+/* Full; returns the sum. */
+static inline uint32_t lull_mem_add32(uint32_t *p, uint32_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+}
+
+#endif
