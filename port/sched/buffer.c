@@ -37,6 +37,8 @@ void arena_hash_all(void)
 	for (word = 0; word < fixture.arena_bytes / 8; word++) {
 		struct hash hash = word_hash(word, word_load(word));
 
+		if (arena_plain(word * 8, 8))
+			continue;
 		world.arena_hash.a += hash.a;
 		world.arena_hash.b += hash.b;
 	}
@@ -53,6 +55,16 @@ uint32_t arena_offset(const void *address, size_t bytes)
 		return 0;
 	}
 	return (uint32_t)(at - begin);
+}
+
+int arena_plain(uint32_t offset, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < fixture.plain_count; i++)
+		if (overlap(offset, bytes, fixture.plain[i].offset, fixture.plain[i].bytes))
+			return 1;
+	return 0;
 }
 
 void memory_write(uint32_t offset, uint32_t bytes, uint64_t value)
@@ -198,6 +210,19 @@ void buffer_land_all(uint32_t cpu)
 	if (!world.cpu[cpu].count)
 		return;
 	memset(mark, 1, sizeof(mark));
+	land_marked(cpu, mark, 0);
+}
+
+void buffer_land_bytes(uint32_t cpu, uint32_t offset, uint32_t bytes)
+{
+	uint8_t mark[STORES_MAX] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < world.cpu[cpu].count; i++)
+		if (overlap(offset, bytes, world.cpu[cpu].store[i].offset,
+			    world.cpu[cpu].store[i].bytes))
+			mark_group(&world.cpu[cpu], mark, i);
+	mark_earlier(&world.cpu[cpu], mark);
 	land_marked(cpu, mark, 0);
 }
 

@@ -20,7 +20,14 @@
 
 FILE *tracing;
 
-enum choice_kind { CHOICE_STEP, CHOICE_START, CHOICE_DIE, CHOICE_MIGRATE, CHOICE_LAND };
+enum choice_kind {
+	CHOICE_STEP,
+	CHOICE_START,
+	CHOICE_DIE,
+	CHOICE_MIGRATE,
+	CHOICE_LAND,
+	CHOICE_WAKE /* a futex sleeper, without cause */
+};
 
 struct choice {
 	uint8_t kind;
@@ -42,9 +49,15 @@ static struct frame frames[DEPTH_MAX];
 static uint8_t *snapshots;
 static size_t snapshot_used;
 
-static int runnable(uint32_t thread)
+/* It moves next on its CPU as far as handlers go; it may wait for another thread. */
+static int ready(uint32_t thread)
 {
 	return world.thread[thread].state == THREAD_READY && !thread_interrupted(thread);
+}
+
+static int runnable(uint32_t thread)
+{
+	return ready(thread) && !op_blocked(thread);
 }
 
 static void add_choice(struct frame *frame, uint32_t kind, uint32_t who, uint32_t variant)
@@ -94,8 +107,10 @@ static void thread_choices(struct frame *frame, uint32_t thread)
 	const struct thread *self = &world.thread[thread];
 	uint32_t i, variants;
 
-	if (self->state == THREAD_IDLE && self->runs_left && runnable(self->host))
+	if (self->state == THREAD_IDLE && self->runs_left && ready(self->host))
 		add_choice(frame, CHOICE_START, thread, 0);
+	if (self->asleep && world.wakeups_left && ready(thread))
+		add_choice(frame, CHOICE_WAKE, thread, 0);
 	if (!runnable(thread) || !bounds_allow(thread, 0))
 		return;
 	variants = op_variants(thread, &self->op);
@@ -122,14 +137,13 @@ static int store_seen(uint32_t cpu, const struct store *store)
 	for (i = 0; i < fixture.thread_count; i++) {
 		const struct thread *thread = &world.thread[i];
 
-		if (!runnable(i))
+		if (!ready(i) || thread->asleep)
 			continue;
-		busy = 1;
+		busy |= runnable(i);
 		if (thread->cpu != cpu && op_reads_range(&thread->op, store->offset, store->bytes))
 			return 1;
 		if (rival && (op_reads_range(&thread->op, store->offset, store->bytes) ||
-			      thread->op.kind == OP_HEAVY || thread->op.kind == OP_CAS ||
-			      thread->op.kind == OP_ADD))
+			      op_lands(&thread->op)))
 			return 1;
 	}
 	return rival && !busy;
@@ -179,6 +193,7 @@ static void die(uint32_t thread)
 		if (root != thread)
 			continue;
 		world.thread[i].state = THREAD_DEAD;
+		world.thread[i].asleep = 0;
 		world.thread[i].stack_hash = (struct hash){ 0, 0 };
 		for (j = world.owned_count; j-- > 0;)
 			if (world.owned[j].thread == i)
@@ -195,7 +210,7 @@ static void step(uint32_t thread, uint32_t variant)
 	self->result = op_perform(thread, &op, variant);
 	if (tracing)
 		trace_step(thread, &op, variant, self->result);
-	if (!failed)
+	if (!failed && !self->asleep)
 		thread_resume(thread);
 }
 
@@ -226,6 +241,14 @@ static void apply(struct choice choice)
 	case CHOICE_LAND:
 		buffer_land(choice.who, choice.variant);
 		break;
+	case CHOICE_WAKE:
+		if (tracing)
+			trace_event(choice.who, "wakes without cause on CPU",
+				    world.thread[choice.who].cpu);
+		world.wakeups_left--;
+		world.thread[choice.who].asleep = 0;
+		world.thread[choice.who].woken = 1;
+		break;
 	}
 }
 
@@ -242,6 +265,10 @@ static void check_end(void)
 
 	for (i = 0; i < fixture.cpu_count; i++)
 		buffer_land_all(i);
+	for (i = 0; i < fixture.thread_count; i++)
+		if (world.thread[i].state == THREAD_READY)
+			sched_fail(__FILE__, __LINE__, "ended", "deadlock: %s waits for ever",
+				   fixture.thread[i].name);
 	if (fixture.scenario->finish)
 		fixture.scenario->finish();
 }
@@ -277,6 +304,50 @@ static void leave(struct frame *frame, double paths)
 	*visited_find(frame->key, &fresh) = paths;
 }
 
+static int takes(const struct frame *frame, const struct choice *choice, int taken)
+{
+	uint32_t i, begin = taken ? frame->next - 1 : 0;
+	uint32_t until = taken ? frame->next : frame->choice_count;
+
+	for (i = begin; i < until; i++)
+		if (frame->choice[i].kind == choice->kind && frame->choice[i].who == choice->who)
+			return 1;
+	return 0;
+}
+
+/* Whether all that could move on the way from a state back to it did: threads and stores. */
+static int cycle_is_fair(uint32_t depth, struct hash key)
+{
+	uint32_t begin = depth, i, j, kind;
+
+	while (begin && (frames[begin].key.a != key.a || frames[begin].key.b != key.b))
+		begin--;
+	for (j = 0; j < SCHED_THREADS_MAX; j++)
+		for (kind = CHOICE_STEP; kind <= CHOICE_LAND; kind += CHOICE_LAND - CHOICE_STEP) {
+			const struct choice choice = { (uint8_t)kind, (uint8_t)j, 0 };
+			int able = 0, moved = 0;
+
+			for (i = begin; i <= depth; i++) {
+				able |= takes(&frames[i], &choice, 0);
+				moved |= takes(&frames[i], &choice, 1);
+			}
+			if (able && !moved)
+				return 0;
+		}
+	return 1;
+}
+
+static int livelock(uint32_t depth, struct hash key)
+{
+	switch (fixture.scenario->cycles_allowed) {
+	case 0:
+		return 1;
+	case 1:
+		return 0;
+	}
+	return cycle_is_fair(depth, key);
+}
+
 /* One choice of the deepest frame. Return: the depth to go on at, -1 when all is searched. */
 static int advance(uint32_t depth, struct sched_result *result)
 {
@@ -301,7 +372,7 @@ static int advance(uint32_t depth, struct sched_result *result)
 	key = state_key();
 	paths = visited_find(key, &fresh);
 	if (!fresh) {
-		if (*paths < 0 && !fixture.scenario->cycles_allowed)
+		if (*paths < 0 && livelock(depth, key))
 			failure_set("livelock: this schedule can go on for ever");
 		frame->paths += *paths < 0 ? 0 : *paths;
 		return (int)depth;
@@ -333,6 +404,7 @@ static void begin(const struct sched_scenario *scenario)
 	world.migrations_left = scenario->migrations;
 	world.preemptions_left = scenario->preemptions;
 	world.slices_left = (uint8_t)(scenario->slices - 1);
+	world.wakeups_left = scenario->wakeups;
 	world.last = NO_THREAD;
 	memset(world.last_on, NO_THREAD, sizeof(world.last_on));
 	failed = 0;

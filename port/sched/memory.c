@@ -91,17 +91,90 @@ static uint64_t read_modify_write(uint32_t thread, const struct op *op)
 
 	if (op->kind != OP_ADD || !LULL_MUTANT(ADD_RELAXED))
 		buffer_land_all(cpu);
-	found = memory_view(cpu, op->offset, 8);
+	found = memory_view(cpu, op->offset, op->bytes);
 	if (op->kind == OP_ADD) {
-		owned_check(thread, op->offset, 8, "writes");
-		memory_write(op->offset, 8, found + op->value);
+		owned_check(thread, op->offset, op->bytes, "writes");
+		memory_write(op->offset, op->bytes, found + op->value);
 		return found + op->value;
 	}
-	if (found == op->expect) {
-		owned_check(thread, op->offset, 8, "writes");
-		memory_write(op->offset, 8, op->value);
+	if (op->kind == OP_EXCHANGE || found == op->expect) {
+		owned_check(thread, op->offset, op->bytes, "writes");
+		memory_write(op->offset, op->bytes, op->value);
 	}
 	return found;
+}
+
+/* Only what was stored to the lock itself must have landed: taking it orders nothing earlier. */
+static uint64_t lock(uint32_t thread, const struct op *op)
+{
+	uint32_t cpu = cpu_of(thread);
+
+	if (memory_view(cpu, op->offset, op->bytes))
+		return 0;
+	buffer_land_bytes(cpu, op->offset, op->bytes);
+	memory_write(op->offset, op->bytes, 1u + thread);
+	return 1;
+}
+
+static void unlock(uint32_t thread, const struct op *op)
+{
+	struct store store = { .offset = op->offset,
+			       .bytes = (uint8_t)op->bytes,
+			       .thread = (uint8_t)thread,
+			       .first = 1,
+			       .release = 1 };
+
+	if (memory_view(cpu_of(thread), op->offset, op->bytes) != 1u + thread)
+		failure_set("a lock is released by who did not take it");
+	buffer_push(cpu_of(thread), &store);
+}
+
+/* Who wakes moves on: a wait either finds another value, or sleeps until a wake. */
+static void futex_wait(uint32_t thread, const struct op *op)
+{
+	struct thread *self = &world.thread[thread];
+
+	if (self->woken) {
+		self->woken = 0;
+		return;
+	}
+	buffer_land_all(cpu_of(thread));
+	self->asleep = memory_view(cpu_of(thread), op->offset, op->bytes) == op->value;
+}
+
+static int sleeps_on(uint32_t thread, const struct op *op)
+{
+	const struct thread *other = &world.thread[thread];
+
+	return other->asleep && other->op.offset == op->offset;
+}
+
+static uint32_t sleeper_count(const struct op *op)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < fixture.thread_count; i++)
+		count += (uint32_t)sleeps_on(i, op);
+	return count;
+}
+
+/* Wakes all, or one: the @variant-th. */
+static void futex_wake(uint32_t thread, const struct op *op, uint32_t variant)
+{
+	uint32_t i, index = 0, count = sleeper_count(op);
+
+	buffer_land_all(cpu_of(thread));
+	if ((int64_t)op->value != 1 && (int64_t)op->value < (int64_t)count)
+		failure_set("a wake of some, but neither one nor all");
+	for (i = 0; i < fixture.thread_count; i++) {
+		if (!sleeps_on(i, op))
+			continue;
+		if ((int64_t)op->value != 1 || index == variant) {
+			world.thread[i].asleep = 0;
+			world.thread[i].woken = 1;
+		}
+		index++;
+	}
 }
 
 /* Refused after @stores stores when @stores is less than all: what an abort leaves behind. */
@@ -127,6 +200,36 @@ static int publish_possible(uint32_t thread, const struct op *op)
 
 	return (thread == NO_THREAD || r->cpu == cpu) &&
 	       memory_view(cpu, op->offset, 8) == r->expect;
+}
+
+static int step_possible(uint32_t thread, const struct op *op)
+{
+	uint32_t cpu = cpu_of(thread);
+
+	return op->count == cpu &&
+	       (op->kind == OP_COUNT || memory_view(cpu, op->offset, op->bytes) == op->expect);
+}
+
+/* A step of one CPU (qdo_port.h): one store, or none. */
+static uint64_t cpu_step(uint32_t thread, const struct op *op, uint32_t refused)
+{
+	uint32_t cpu = cpu_of(thread);
+	struct store store = { .offset = op->offset,
+			       .bytes = (uint8_t)op->bytes,
+			       .thread = (uint8_t)thread,
+			       .first = 1,
+			       .release = op->kind == OP_REPLACE || !LULL_MUTANT(QDO_LEAVE_RELAXED),
+			       .value = op->value };
+
+	if (refused)
+		world.thread[thread].refusals_left--;
+	if (refused || !step_possible(thread, op))
+		return 0;
+	if (op->kind == OP_COUNT)
+		store.value = memory_view(cpu, op->offset, op->bytes) + 1;
+	owned_check(thread, op->offset, op->bytes, "writes");
+	buffer_push(cpu, &store);
+	return 1;
 }
 
 static void read_range(uint32_t thread, const struct op *op)
@@ -158,9 +261,14 @@ uint32_t op_variants(uint32_t thread, const struct op *op)
 {
 	if (op->kind == OP_CHOOSE)
 		return op->count;
+	if (op->kind == OP_FUTEX_WAKE && op->value == 1 && sleeper_count(op))
+		return sleeper_count(op);
 	if (op->kind == OP_PUBLISH && world.thread[thread].refusals_left &&
 	    publish_possible(thread, op))
 		return 1 + PUBLISH_STORES;
+	if ((op->kind == OP_COUNT || op->kind == OP_REPLACE) &&
+	    world.thread[thread].refusals_left && step_possible(thread, op))
+		return 2;
 	return 1;
 }
 
@@ -174,9 +282,40 @@ int op_writes(const struct op *op)
 	case OP_COPY:
 	case OP_ZERO:
 	case OP_PUBLISH:
+	case OP_EXCHANGE:
+	case OP_LOCK:
+	case OP_TRYLOCK:
+	case OP_UNLOCK:
+	case OP_COUNT:
+	case OP_REPLACE:
 		return 1;
 	}
 	return 0;
+}
+
+int op_lands(const struct op *op)
+{
+	switch (op->kind) {
+	case OP_HEAVY:
+	case OP_CAS:
+	case OP_ADD:
+	case OP_FENCE:
+	case OP_EXCHANGE:
+	case OP_LOCK:
+	case OP_TRYLOCK:
+	case OP_FUTEX_WAIT:
+	case OP_FUTEX_WAKE:
+		return 1;
+	}
+	return 0;
+}
+
+int op_blocked(uint32_t thread)
+{
+	const struct thread *self = &world.thread[thread];
+
+	return self->asleep || (self->op.kind == OP_LOCK &&
+				memory_view(self->cpu, self->op.offset, self->op.bytes) != 0);
 }
 
 int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes)
@@ -187,9 +326,35 @@ int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes)
 	case OP_ADD:
 	case OP_PUBLISH:
 	case OP_READ_RACING:
+	case OP_EXCHANGE:
+	case OP_LOCK:
+	case OP_TRYLOCK:
+	case OP_FUTEX_WAIT:
+	case OP_COUNT:
+	case OP_REPLACE:
 		return overlap(op->offset, op->bytes, offset, bytes);
 	}
 	return 0;
+}
+
+/* Locks and futexes. */
+static uint64_t wait_perform(uint32_t thread, const struct op *op, uint32_t variant)
+{
+	switch (op->kind) {
+	case OP_LOCK:
+	case OP_TRYLOCK:
+		return lock(thread, op);
+	case OP_UNLOCK:
+		unlock(thread, op);
+		return 0;
+	case OP_FUTEX_WAIT:
+		futex_wait(thread, op);
+		return 0;
+	case OP_FUTEX_WAKE:
+		futex_wake(thread, op, variant);
+		return 0;
+	}
+	abort();
 }
 
 uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
@@ -215,7 +380,11 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 		return op->value;
 	case OP_CAS:
 	case OP_ADD:
+	case OP_EXCHANGE:
 		return read_modify_write(thread, op);
+	case OP_FENCE:
+		buffer_land_all(cpu_of(thread));
+		return 0;
 	case OP_COPY:
 	case OP_ZERO:
 		put_range(thread, op->offset, op->source, op->bytes);
@@ -235,6 +404,9 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 		}
 		publish_stores(thread, op->source, PUBLISH_STORES);
 		return 1;
+	case OP_COUNT:
+	case OP_REPLACE:
+		return cpu_step(thread, op, variant);
 	case OP_CLOCK:
 		return fixture.scenario->clock ? fixture.scenario->clock() : 0;
 	case OP_READ:
@@ -244,5 +416,5 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 	case OP_CHOOSE:
 		return variant;
 	}
-	abort();
+	return wait_perform(thread, op, variant);
 }

@@ -66,12 +66,107 @@
 	X(CLOCK_NO_FLIP, "the index is not flipped", "synthetic_arithmetic")    \
 	X(CLOCK_NO_TOLERANCE, "a small step back counts as a whole period", "synthetic_arithmetic")
 
+/*
+ * Tested by rcu/grace/grace_sched_test.c. Those of the read side in lull/rcu/domain.h are seeded
+ * in port/sched/rcu_port.c, by function.
+ */
+#define SCHED_MUTANTS_GRACE(X)                                                                   \
+	X(BEGIN_NO_FENCE, "no barrier is forced on readers as a grace period begins",            \
+	  "light_section_beside_one_update")                                                     \
+	X(CLEAR_LATE, "a reader that left clears waited after the driver may have looked",       \
+	  "qsbr_reader_beside_two_updates")                                                      \
+	X(END_EARLY, "a grace period ends while readers are missing",                            \
+	  "light_section_beside_one_update")                                                     \
+	X(SLEEP_NO_FENCE, "the driver sleeps without a barrier forced on readers",               \
+	  "light_section_beside_one_update")                                                     \
+	X(END_NO_WAKE, "who ends a grace period by a poll does not wake its driver",             \
+	  "light_sections_beside_a_driver_and_a_poll")                                           \
+	X(DRIVE_NO_WAKE, "the driver wakes nobody to drive on",                                  \
+	  "light_section_beside_a_driver_a_sleeper_and_a_poll")                                  \
+	X(UNLINK_NO_WAKE, "a thread that ends within a section does not wake the driver",        \
+	  "light_reader_ends_within_a_section")                                                  \
+	X(SNAP_NO_FENCE, "the caller's removal may be later than its look at seq",               \
+	  "light_section_beside_two_updaters")                                                   \
+	X(SNAP_RUNNING, "a grace period that runs already counts for a new caller",              \
+	  "light_section_beside_two_updaters")                                                   \
+	X(ENTER_NO_LIGHT, "the word of a section is not ordered before its reads",               \
+	  "light_section_beside_one_update")                                                     \
+	X(LEAVE_NO_LIGHT, "the word that ends a section is not ordered before waited",           \
+	  "light_section_beside_one_update")                                                     \
+	X(LEAVE_RELAXED, "a section's stores may be later than the word that ends it",           \
+	  "light_section_stores_beside_one_update")                                              \
+	X(ENTER_NESTED_PLAIN, "a handler's mb section relies on the barrier that it interrupts", \
+	  "full_handler_at_every_step_of_a_reader")                                              \
+	X(ENTER_FULL_LIGHT, "the mb reader enters by a light barrier",                           \
+	  "full_section_beside_one_update")                                                      \
+	X(LEAVE_FULL_LIGHT, "the mb reader leaves by a light barrier",                           \
+	  "full_section_beside_one_update")                                                      \
+	X(LEAVE_FULL_RELAXED, "a section's stores may be later than the mb reader's leave",      \
+	  "full_section_stores_beside_one_update")                                               \
+	X(QUIESCENT_LIGHT, "a quiescent state has a light barrier", "qsbr_reader_stays_online")  \
+	X(ONLINE_LIGHT, "coming online has a light barrier", "qsbr_reader_goes_offline")         \
+	X(OFFLINE_LIGHT, "going offline has a light barrier", "qsbr_reader_goes_offline")
+
+/* The same, where the counter is a number: the second phase would make it good. */
+#define SCHED_MUTANTS_GRACE_NUMBER(X)                                                     \
+	X(FLIP_EARLY, "the counter changes before readers are forced to see the removal", \
+	  "light_section_beside_two_updaters")
+
+/* The same, where a grace period has two phases. */
+#define SCHED_MUTANTS_GRACE_PHASES(X)                                                    \
+	X(ONE_PHASE, "the second phase is left out", "light_section_beside_two_updates") \
+	X(PHASE_NO_WAKE, "a poll begins the second phase and does not wake the driver",  \
+	  "light_sections_beside_a_driver_and_a_poll")
+
+/* Tested by rcu/qdo/qdo_sched_test.c. QDO_LEAVE_RELAXED is seeded in port/sched/memory.c. */
+#define SCHED_MUTANTS_QDO(X)                                                                       \
+	X(QDO_ENTER_NO_LIGHT, "an operation's count is not ordered before its reads",              \
+	  "snapshot_waits_for_the_other_cpu")                                                      \
+	X(QDO_TAKE_NO_FENCE, "requests are taken without a heavy fence",                           \
+	  "snapshot_waits_for_the_other_cpu")                                                      \
+	X(QDO_FENCE_LATE, "generations are read before the heavy fence",                           \
+	  "snapshot_beside_another_that_judges")                                                   \
+	X(QDO_LEAVE_RELAXED, "an operation's stores may be later than its count of leaving",       \
+	  "snapshot_waits_for_the_other_cpu")                                                      \
+	X(QDO_LEAVE_HERE, "an operation is counted as left where it leaves",                       \
+	  "operation_leaves_on_another_cpu")                                                       \
+	X(QDO_ENTERED_FIRST, "entries are read before leavings", "snapshot_beside_two_operations") \
+	X(QDO_ONE_GENERATION, "one generation is enough", "snapshot_beside_an_operation")          \
+	X(QDO_TWO_GENERATIONS, "two generations are enough, whoever judged the first",             \
+	  "snapshot_beside_another_that_judges")                                                   \
+	X(QDO_GENERATION_STORE, "a generation is stored, whatever it is by now",                   \
+	  "snapshot_beside_another_that_judges")                                                   \
+	X(QDO_SNAPSHOT_FIRST, "the first CPU of the set stands for all",                           \
+	  "snapshot_waits_for_the_other_cpu")                                                      \
+	X(QDO_PUSH_STORE, "a request is pushed by a store", "lock_free_submission")                \
+	X(QDO_TAKE_STORE, "a list is read, then emptied by a store", "lock_free_submission")       \
+	X(QDO_NO_LOCK, "requests are pushed without the lock", "locked_submission")                \
+	X(QDO_STEPPED_SAME, "a request has the same word in the list whenever it comes",           \
+	  "same_memory_is_submitted_again")                                                        \
+	X(QDO_TOKEN_KEPT, "who passes the token keeps it", "token_beside_an_operation")            \
+	X(QDO_TOKEN_FIRST, "the token's first arrival is enough",                                  \
+	  "token_that_left_before_an_operation")                                                   \
+	X(QDO_PASS_RELAXED, "the token may arrive before it was given away",                       \
+	  "token_beside_an_operation")                                                             \
+	X(QDO_NO_WAKE, "the first request prompts nobody who holds the token",                     \
+	  "token_beside_an_operation")                                                             \
+	X(QDO_ARRIVE_KEPT, "a request is compared with the generation of the CPU before",          \
+	  "multi_token_beside_an_operation")                                                       \
+	X(QDO_RING_SHORT, "a request is done after one CPU", "multi_token_beside_an_operation")    \
+	X(QDO_TREE_NO_CHILD, "a batch ends without the children",                                  \
+	  "tree_beside_an_operation_late_in_a_batch")                                              \
+	X(QDO_TREE_ONE_BATCH, "the end of the batch under way is enough",                          \
+	  "tree_beside_an_operation_late_in_a_batch")                                              \
+	X(QDO_RESET_COUNTS, "a child keeps the parent's operations", "fork_while_others_run")
+
 #define SCHED_MUTANT_NAME(name, text, scenario) SCHED_MUTANT_##name,
 
 enum sched_mutant {
 	SCHED_MUTANT_NONE,
 	SCHED_MUTANTS_RING(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME)
-		SCHED_MUTANT_COUNT
+		SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(SCHED_MUTANT_NAME)
+			SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
+				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
 };
 
 extern enum sched_mutant sched_mutant;

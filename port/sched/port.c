@@ -174,6 +174,11 @@ int sched_self(void)
 	return (int)current;
 }
 
+int sched_host(int thread)
+{
+	return world.thread[thread].host == NO_THREAD ? -1 : world.thread[thread].host;
+}
+
 uint32_t sched_run_index(void)
 {
 	return world.thread[current].run - 1u;

@@ -56,6 +56,18 @@ static int declare(const char *name, uint32_t cpu, void (*body)(long argument), 
 	return (int)index;
 }
 
+void sched_plain(const void *address, size_t bytes)
+{
+	uint32_t offset = arena_offset(address, bytes), index = fixture.plain_count;
+
+	if (index == PLAIN_MAX)
+		too_many("PLAIN_MAX");
+	sched_check(offset % 8 == 0 && bytes % 8 == 0, "plain memory that is not whole words");
+	fixture.plain[index].offset = offset;
+	fixture.plain[index].bytes = (uint32_t)bytes;
+	fixture.plain_count++;
+}
+
 int sched_thread(const char *name, uint32_t cpu, void (*body)(long argument), long argument)
 {
 	return declare(name, cpu, body, argument);

@@ -39,7 +39,10 @@ struct sched_scenario {
 	uint8_t crashes; /* how many threads may die */
 	uint8_t migrations; /* how often threads may change CPU, in all */
 	uint8_t refusals; /* how often each thread's lull_publish() may fail without cause */
-	uint8_t cycles_allowed; /* 1: threads may wait for each other; 0: that is a livelock */
+	/* 0: a schedule that can go on for ever is a livelock; 1: it is not; 2: only one in which
+	 * each thread moves that can: threads may look again and again until another has moved */
+	uint8_t cycles_allowed;
+	uint8_t wakeups; /* how often futex sleepers may wake without cause, in all */
 	uint8_t preemptions; /* most switches away from a thread that could go on */
 	uint8_t slices; /* 1 + most of those to a thread of the same CPU; 0: no such bound */
 	uint8_t expect_failure; /* 1: a fault is planted, the scenario must fail */
@@ -75,6 +78,11 @@ int sched_run(const struct sched_scenario *scenarios, size_t count);
 /* In setup: shared memory, zeroed; ghost memory, for the test's own books, no access steps. */
 void *sched_alloc(size_t bytes, size_t align);
 void *sched_ghost(size_t bytes);
+/*
+ * In setup: shared memory that a lock guards, read and written as plain memory, in whole 8-byte
+ * words. Part of the state, but no access steps; an access by the port to it is a failure.
+ */
+void sched_plain(const void *address, size_t bytes);
 /* In setup: what a trace calls this memory. */
 void sched_name(const void *address, size_t bytes, const char *name);
 
@@ -89,6 +97,7 @@ void sched_may_migrate(int thread);
 
 /* In threads. */
 int sched_self(void);
+int sched_host(int thread); /* of a handler; -1 of a thread */
 uint32_t sched_run_index(void); /* of a handler: 0 at its first run */
 uint32_t sched_choose(uint32_t count); /* every value below count, one schedule each */
 void sched_read(void *to, const void *from, size_t bytes); /* plain: must not race */

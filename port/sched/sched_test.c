@@ -6,6 +6,7 @@
  * twin must pass. Interleaving counts of scenarios without choice are checked exactly.
  */
 #include <string.h>
+#include "rcu_port.h"
 #include "sched.h"
 
 static uint64_t *x, *y;
@@ -162,7 +163,8 @@ static void waiting_thread(long kind)
 static void waiting_setup(const struct sched_scenario *now)
 {
 	setup_words(now);
-	sched_thread("writer", 0, message_writer, MESSAGE_PLAIN);
+	if (!now->parameter[0])
+		sched_thread("writer", 0, message_writer, MESSAGE_PLAIN);
 	sched_thread("waiter", 1, waiting_thread, 0);
 }
 
@@ -279,6 +281,113 @@ static void stepper_setup(const struct sched_scenario *now)
 	sched_thread("second", 1, stepper_thread, 1);
 }
 
+/* Tickets again, under a lock; and what goes wrong with locks. */
+enum { LOCK_BOTH, LOCK_TRIED, LOCK_NONE, LOCK_CROSSED, LOCK_NOT_TAKEN };
+static struct lull_lock *locks;
+
+static void lock_thread(long self)
+{
+	long kind = scenario->parameter[0], crossed = kind == LOCK_CROSSED && self;
+
+	if (kind == LOCK_TRIED && !lull_lock_try(&locks[0]))
+		return;
+	if (kind == LOCK_BOTH || kind == LOCK_CROSSED)
+		lull_lock_take(&locks[crossed]);
+	if (kind == LOCK_CROSSED)
+		lull_lock_take(&locks[!crossed]);
+	lull_store(x, lull_load(x) + 1);
+	if (kind == LOCK_CROSSED)
+		lull_lock_release(&locks[!crossed]);
+	if (kind != LOCK_NONE)
+		lull_lock_release(&locks[crossed]);
+}
+
+static void lock_setup(const struct sched_scenario *now)
+{
+	setup_words(now);
+	locks = sched_alloc(2 * sizeof(*locks), 64);
+	sched_thread("first", 0, lock_thread, 0);
+	sched_thread("second", 1, lock_thread, 1);
+}
+
+static void lock_finish(void)
+{
+	sched_check(lull_load(x) == 2, "one of two was lost, or found the lock busy");
+}
+
+/* A sleeper, and who should wake it. */
+enum { WAKE_AFTER, WAKE_BEFORE, WAKE_NEVER };
+
+static void waker_thread(long kind)
+{
+	if (kind == WAKE_BEFORE)
+		lull_futex_wake((uint32_t *)x, 1);
+	lull_store32((uint32_t *)x, 1);
+	if (kind == WAKE_AFTER)
+		lull_futex_wake((uint32_t *)x, 1);
+}
+
+static void sleeper_thread(long once)
+{
+	do
+		lull_futex_wait((uint32_t *)x, 0);
+	while (!once && !lull_load32((uint32_t *)x));
+	sched_check(lull_load32((uint32_t *)x), "awake for nothing");
+}
+
+static void sleeper_setup(const struct sched_scenario *now)
+{
+	setup_words(now);
+	sched_thread("waker", 0, waker_thread, now->parameter[0]);
+	sched_thread("sleeper", 1, sleeper_thread, now->parameter[1]);
+}
+
+/* Dekker with the stores of rcu's read sides. */
+static void entering_thread(long self)
+{
+	unsigned long *own = (unsigned long *)(self ? y : x),
+		      *other = (unsigned long *)(self ? x : y);
+
+	if (scenario->parameter[0])
+		lull_mem_store_full(own, 1);
+	else
+		lull_mem_store_release(own, 1);
+	seen[self] = 1 + lull_mem_load(other);
+}
+
+static void entering_setup(const struct sched_scenario *now)
+{
+	setup_words(now);
+	sched_thread("first", 0, entering_thread, 0);
+	sched_thread("second", 1, entering_thread, 1);
+}
+
+/* Plain memory belongs to who holds its lock, and is not the port's. */
+static void plain_thread(long kind)
+{
+	if (kind) {
+		lull_store(x, 1);
+		return;
+	}
+	lull_lock_take(locks);
+	++*x;
+	lull_lock_release(locks);
+}
+
+static void plain_setup(const struct sched_scenario *now)
+{
+	setup_words(now);
+	locks = sched_alloc(sizeof(*locks), 64);
+	sched_plain(x, sizeof(*x));
+	sched_thread("first", 0, plain_thread, now->parameter[0]);
+	sched_thread("second", 1, plain_thread, now->parameter[0]);
+}
+
+static void plain_finish(void)
+{
+	sched_check(*x == 2, "one of two was lost");
+}
+
 #define U .preemptions = SCHED_UNBOUNDED
 
 static const struct sched_scenario scenarios[] = {
@@ -314,6 +423,36 @@ static const struct sched_scenario scenarios[] = {
 	  .weak = 1, .crashes = 1, U },
 	{ "waiting_is_a_livelock_of_its_own", waiting_setup, .weak = 1, .expect_failure = 1, U },
 	{ "waiting_may_be_allowed", waiting_setup, .weak = 1, .cycles_allowed = 1, U },
+	{ "waiting_for_who_can_move_is_no_livelock", waiting_setup, .weak = 1, .cycles_allowed = 2,
+	  U },
+	{ "waiting_for_nobody_is_a_livelock", waiting_setup, .weak = 1, .cycles_allowed = 2,
+	  .parameter = { 1 }, .expect_failure = 1, U },
+	{ "lock_admits_one_at_a_time", lock_setup, .finish = lock_finish, .weak = 1,
+	  .parameter = { LOCK_BOTH }, U },
+	{ "without_lock_one_is_lost", lock_setup, .finish = lock_finish, .weak = 1,
+	  .parameter = { LOCK_NONE }, .expect_failure = 1, U },
+	{ "lock_tried_is_busy_in_some_order", lock_setup, .finish = lock_finish, .weak = 1,
+	  .parameter = { LOCK_TRIED }, .expect_failure = 1, U },
+	{ "locks_taken_in_two_orders_are_a_deadlock", lock_setup, .weak = 1,
+	  .parameter = { LOCK_CROSSED }, .expect_failure = 1, U },
+	{ "lock_is_released_by_its_holder", lock_setup, .weak = 1, .parameter = { LOCK_NOT_TAKEN },
+	  .expect_failure = 1, U },
+	{ "sleeper_is_woken", sleeper_setup, .weak = 1, .parameter = { WAKE_AFTER }, U },
+	{ "sleeper_woken_too_early_is_a_deadlock", sleeper_setup, .weak = 1,
+	  .parameter = { WAKE_BEFORE }, .expect_failure = 1, U },
+	{ "sleeper_never_woken_is_a_deadlock", sleeper_setup, .weak = 1,
+	  .parameter = { WAKE_NEVER }, .expect_failure = 1, U },
+	{ "sleeper_may_wake_without_cause", sleeper_setup, .weak = 1, .wakeups = 1,
+	  .parameter = { WAKE_AFTER, 1 }, .expect_failure = 1, U },
+	{ "sleeper_that_looks_again_does_not_care", sleeper_setup, .weak = 1, .wakeups = 2,
+	  .parameter = { WAKE_AFTER }, U },
+	{ "dekker_fails_with_release_stores", entering_setup, .finish = dekker_finish, .weak = 1,
+	  .expect_failure = 1, U },
+	{ "dekker_holds_with_full_stores", entering_setup, .finish = dekker_finish, .weak = 1,
+	  .parameter = { 1 }, U },
+	{ "plain_memory_under_a_lock", plain_setup, .finish = plain_finish, .weak = 1, U },
+	{ "plain_memory_is_not_the_ports", plain_setup, .weak = 1, .parameter = { 1 },
+	  .expect_failure = 1, U },
 	{ "intruder_on_owned_bytes_is_a_race", owner_setup, .weak = 1, .parameter = { 1 },
 	  .expect_failure = 1, U },
 	{ "guarded_reader_does_not_race", owner_setup, .weak = 1, U },

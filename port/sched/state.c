@@ -54,17 +54,20 @@ struct hash state_key(void)
 	uint32_t i, j;
 
 	absorb_bytes(&key, world.ghost, (fixture.ghost_bytes + 7) & ~7ul);
+	for (i = 0; i < fixture.plain_count; i++)
+		absorb_bytes(&key, world.arena + fixture.plain[i].offset, fixture.plain[i].bytes);
 	for (i = 0; i < fixture.thread_count; i++) {
 		const struct thread *thread = &world.thread[i];
 
 		absorb(&key, thread->stack_hash.a);
 		absorb(&key, thread->stack_hash.b);
-		absorb(&key, (uint64_t)thread->state | (uint64_t)thread->cpu << 8 |
-				     (uint64_t)thread->runs_left << 16 |
-				     (uint64_t)thread->refusals_left << 24 |
-				     (uint64_t)thread->copying << 30 |
-				     (uint64_t)thread->light << 31 |
-				     (uint64_t)thread->attempts << 32);
+		absorb(&key,
+		       (uint64_t)thread->state | (uint64_t)thread->cpu << 8 |
+			       (uint64_t)thread->runs_left << 16 |
+			       (uint64_t)thread->refusals_left << 24 |
+			       (uint64_t)thread->copying << 30 | (uint64_t)thread->light << 31 |
+			       (uint64_t)thread->asleep << 38 | (uint64_t)thread->woken << 39 |
+			       (uint64_t)thread->attempts << 32);
 	}
 	for (i = 0; i < fixture.cpu_count; i++)
 		for (j = 0; j < world.cpu[i].count; j++) {
@@ -82,7 +85,8 @@ struct hash state_key(void)
 				     world.owned[i].thread);
 	absorb(&key, (uint64_t)world.crashes_left | (uint64_t)world.migrations_left << 8 |
 			     (uint64_t)world.preemptions_left << 16 |
-			     (uint64_t)world.slices_left << 24 | (uint64_t)world.last << 32);
+			     (uint64_t)world.slices_left << 24 | (uint64_t)world.last << 32 |
+			     (uint64_t)world.wakeups_left << 40);
 	for (i = 0; i < fixture.cpu_count; i++)
 		absorb(&key, world.last_on[i]);
 	if (!key.a && !key.b)

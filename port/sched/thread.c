@@ -147,6 +147,8 @@ uint64_t thread_access(const struct op *op)
 {
 	struct thread *self;
 
+	if (op->bytes && arena_plain(op->offset, op->bytes))
+		failure_set("an access of the port to memory that is plain");
 	if (current == NO_THREAD)
 		return op_perform(NO_THREAD, op, 0);
 	self = &world.thread[current];

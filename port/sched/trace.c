@@ -53,23 +53,33 @@ static const char *thread_name(uint32_t thread)
 	return thread == NO_THREAD ? "explorer" : fixture.thread[thread].name;
 }
 
+static const char *const verb[] = {
+	[OP_LOAD] = "load",
+	[OP_STORE] = "store",
+	[OP_STORE_RELEASE] = "store-release",
+	[OP_CAS] = "cas",
+	[OP_ADD] = "add",
+	[OP_COPY] = "copy",
+	[OP_ZERO] = "zero",
+	[OP_HEAVY] = "heavy barrier",
+	[OP_PUBLISH] = "publish",
+	[OP_CLOCK] = "clock",
+	[OP_READ] = "read",
+	[OP_READ_RACING] = "racing read",
+	[OP_CHOOSE] = "choose",
+	[OP_FENCE] = "fence",
+	[OP_EXCHANGE] = "exchange",
+	[OP_LOCK] = "lock",
+	[OP_TRYLOCK] = "try lock",
+	[OP_UNLOCK] = "unlock",
+	[OP_FUTEX_WAIT] = "futex wait",
+	[OP_FUTEX_WAKE] = "futex wake",
+	[OP_COUNT] = "count",
+	[OP_REPLACE] = "replace",
+};
+
 void trace_step(uint32_t thread, const struct op *op, uint32_t variant, uint64_t result)
 {
-	static const char *const verb[] = {
-		[OP_LOAD] = "load",
-		[OP_STORE] = "store",
-		[OP_STORE_RELEASE] = "store-release",
-		[OP_CAS] = "cas",
-		[OP_ADD] = "add",
-		[OP_COPY] = "copy",
-		[OP_ZERO] = "zero",
-		[OP_HEAVY] = "heavy barrier",
-		[OP_PUBLISH] = "publish",
-		[OP_CLOCK] = "clock",
-		[OP_READ] = "read",
-		[OP_READ_RACING] = "racing read",
-		[OP_CHOOSE] = "choose",
-	};
 	unsigned long long value = op->value, expect = op->expect, found = result;
 
 	fprintf(tracing, "\t%-10s %-13s ", thread_name(thread), verb[op->kind]);
@@ -79,6 +89,7 @@ void trace_step(uint32_t thread, const struct op *op, uint32_t variant, uint64_t
 		break;
 	case OP_STORE:
 	case OP_STORE_RELEASE:
+	case OP_EXCHANGE:
 		fprintf(tracing, "%s <- 0x%llx\n", place(op->offset), value);
 		break;
 	case OP_ADD:
@@ -96,6 +107,17 @@ void trace_step(uint32_t thread, const struct op *op, uint32_t variant, uint64_t
 			fprintf(tracing, "interrupted after %u stores\n", variant - 1);
 		else
 			fprintf(tracing, "%s\n", found ? "done" : "refused");
+		break;
+	case OP_FENCE:
+		fprintf(tracing, "\n");
+		break;
+	case OP_LOCK:
+	case OP_TRYLOCK:
+		fprintf(tracing, "%s, %s\n", place(op->offset), found ? "taken" : "busy");
+		break;
+	case OP_FUTEX_WAIT:
+		fprintf(tracing, "%s while 0x%llx, %s\n", place(op->offset), value,
+			world.thread[thread].asleep ? "sleeps" : "goes on");
 		break;
 	case OP_HEAVY:
 		fprintf(tracing, "reaches CPU %u\n", op->count);

@@ -15,6 +15,7 @@
 #define STACK_BYTES 16384
 #define STORES_MAX 96
 #define OWNED_MAX 12
+#define PLAIN_MAX 24
 #define NO_THREAD 255u
 #define ATTEMPTS_MAX 32u /* counted no further, so that waiting comes back to a state */
 
@@ -31,7 +32,16 @@ enum op_kind {
 	OP_CLOCK,
 	OP_READ,
 	OP_READ_RACING,
-	OP_CHOOSE
+	OP_CHOOSE,
+	OP_FENCE,
+	OP_EXCHANGE,
+	OP_LOCK,
+	OP_TRYLOCK,
+	OP_UNLOCK,
+	OP_FUTEX_WAIT,
+	OP_FUTEX_WAKE,
+	OP_COUNT,
+	OP_REPLACE
 };
 
 /* The access that a thread is about to make. Pointers lead into its own stack. */
@@ -39,7 +49,7 @@ struct op {
 	uint32_t kind;
 	uint32_t offset; /* into the arena */
 	uint32_t bytes;
-	uint32_t count; /* of OP_CHOOSE: the values; of OP_HEAVY: the CPU */
+	uint32_t count; /* of OP_CHOOSE: the values; of OP_HEAVY, OP_COUNT, OP_REPLACE: the CPU */
 	uint64_t value;
 	uint64_t expect;
 	const void *source; /* OP_COPY: bytes; OP_PUBLISH: the reservation */
@@ -68,6 +78,8 @@ struct thread {
 	uint32_t attempts;
 	uint8_t copying; /* its last access was a copy */
 	uint8_t light; /* it passed a light barrier since */
+	uint8_t asleep; /* on a futex: its pending access is the wait that put it there */
+	uint8_t woken; /* by a wake, before it has moved on */
 };
 
 /* A store that has not landed. Those of one lull_copy() land together. */
@@ -99,6 +111,7 @@ struct world {
 	uint8_t migrations_left;
 	uint8_t preemptions_left;
 	uint8_t slices_left;
+	uint8_t wakeups_left;
 	uint8_t last; /* thread of the last step */
 	uint8_t last_on[SCHED_CPUS_MAX]; /* the same of each CPU */
 	struct owned owned[OWNED_MAX];
@@ -115,6 +128,11 @@ struct fixture {
 	uint32_t cpu_count;
 	uint32_t arena_bytes;
 	uint32_t ghost_bytes;
+	uint32_t plain_count;
+	struct {
+		uint32_t offset;
+		uint32_t bytes;
+	} plain[PLAIN_MAX];
 	struct {
 		const char *name;
 		void (*body)(long argument);
@@ -155,16 +173,20 @@ void failure_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant);
 uint32_t op_variants(uint32_t thread, const struct op *op);
 int op_writes(const struct op *op);
+int op_lands(const struct op *op); /* stores of its CPU, as part of its effect */
+int op_blocked(uint32_t thread); /* its pending access waits for another thread */
 int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes);
 void arena_hash_all(void);
 
 /* buffer.c */
 uint32_t arena_offset(const void *address, size_t bytes);
+int arena_plain(uint32_t offset, uint32_t bytes);
 uint64_t memory_view(uint32_t cpu, uint32_t offset, uint32_t bytes);
 void memory_write(uint32_t offset, uint32_t bytes, uint64_t value);
 void buffer_push(uint32_t cpu, const struct store *store);
 void buffer_land(uint32_t cpu, uint32_t index); /* a group and what must land before it */
 void buffer_land_all(uint32_t cpu);
+void buffer_land_bytes(uint32_t cpu, uint32_t offset, uint32_t bytes); /* and what is before */
 void buffer_land_ordered(uint32_t cpu);
 void buffer_order(uint32_t cpu);
 

@@ -10,16 +10,16 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Looks at a thread that was sent a signal, before sleeping until it answers. */
 #define ANSWER_SPINS 1000
 
 static int signal_number; /* 0 until a handler is installed */
-static int no_membarrier;
+static int no_membarrier; /* set once; the domains' locks do not guard it from each other */
 
 static int membarrier(int command)
 {
@@ -53,15 +53,34 @@ static void install_handler(void)
 	if (__atomic_load_n(&signal_number, __ATOMIC_ACQUIRE))
 		return;
 	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGRTMAX - 1, &action, NULL))
+	if (sigaction(RCU_BARRIER_SIGNAL, &action, NULL))
 		abort();
-	__atomic_store_n(&signal_number, SIGRTMAX - 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&signal_number, RCU_BARRIER_SIGNAL, __ATOMIC_RELEASE);
 }
 
 int rcu_barrier_by_signal(const struct rcu_grace *grace)
 {
 	return grace->kind == RCU_KIND_SIGNAL ||
-	       (grace->kind == RCU_KIND_MEMBARRIER && no_membarrier);
+	       (grace->kind == RCU_KIND_MEMBARRIER &&
+		__atomic_load_n(&no_membarrier, __ATOMIC_RELAXED));
+}
+
+/*
+ * The kernel refuses a real-time signal when the user has as many pending as it may
+ * (RLIMIT_SIGPENDING), an emulator may have fewer signals. Then membarrier, if there is one; else
+ * again, a moment later. Bound: until one of those that are pending is delivered.
+ */
+static void send(struct rcu_reader *reader)
+{
+	static const struct timespec moment = { .tv_nsec = 100000 };
+
+	while (syscall(SYS_tgkill, getpid(), reader->tid, signal_number)) {
+		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+			lull_mem_store32(&reader->fence_wanted, 0);
+			return;
+		}
+		nanosleep(&moment, NULL);
+	}
 }
 
 static void ask(const struct rcu_reader *head, const struct rcu_reader *self)
@@ -72,7 +91,7 @@ static void ask(const struct rcu_reader *head, const struct rcu_reader *self)
 		if (reader == self)
 			continue;
 		lull_mem_store32(&reader->fence_wanted, 1);
-		syscall(SYS_tgkill, getpid(), reader->tid, signal_number);
+		send(reader);
 	}
 }
 
@@ -118,7 +137,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 		if (!membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
 		    !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 			return;
-		no_membarrier = 1;
+		__atomic_store_n(&no_membarrier, 1, __ATOMIC_RELAXED);
 	}
 	fence_by_signals(grace, self);
 	lull_mem_fence();

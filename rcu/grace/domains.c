@@ -6,12 +6,12 @@
  */
 #include "host.h"
 
-#define DOMAIN(name, kind, self_registering)                                                       \
-	__thread struct rcu_reader rcu_##name##_reader RCU_READER_TLS = {                          \
-		.word = (self_registering) ? RCU_UNREGISTERED : 0                                  \
-	};                                                                                         \
-	static struct rcu_grace name##_grace = RCU_GRACE_INITIALIZER(                              \
-		name##_grace, &rcu_##name##_domain, kind, self_registering, #name);                \
+#define DOMAIN(name, kind, self_registering)                                        \
+	__thread struct rcu_reader rcu_##name##_reader RCU_READER_TLS = {           \
+		.word = (self_registering) ? RCU_UNREGISTERED : 0                   \
+	};                                                                          \
+	static struct rcu_grace name##_grace = RCU_GRACE_INITIALIZER(               \
+		name##_grace, &rcu_##name##_domain, kind, self_registering, #name); \
 	struct rcu_domain rcu_##name##_domain = { .counter = 1, .grace = &name##_grace }
 
 DOMAIN(qsbr, RCU_KIND_QSBR, 0);
@@ -40,6 +40,15 @@ const char *rcu_domain_name(const struct rcu_domain *domain)
 	return domain->grace->name;
 }
 
+/* A handler that reads while the lock is held must find its thread registered. */
+static void register_self(struct rcu_domain *domain)
+{
+	struct rcu_reader *self = rcu_domain_self(domain);
+
+	if (domain->grace->self_registering && !self->registered)
+		rcu_domain_register(domain, self, 0);
+}
+
 static void synchronize(struct rcu_domain *domain, int expedited)
 {
 	struct rcu_grace *grace = domain->grace;
@@ -49,11 +58,10 @@ static void synchronize(struct rcu_domain *domain, int expedited)
 	if (online)
 		rcu_reader_offline(domain, self);
 	else if (rcu_reader_ongoing(self))
-		rcu_misuse(grace->name, self->tid, "waits for a grace period within a read-side "
-						   "critical section: it would wait for itself");
-	/* A handler that reads while the lock is held must find its thread registered. */
-	if (grace->self_registering && !self->registered)
-		rcu_domain_register(domain, self, 0);
+		rcu_misuse(grace->name, self->tid,
+			   "waits for a grace period within a read-side "
+			   "critical section: it would wait for itself");
+	register_self(domain);
 	rcu_grace_synchronize(grace, expedited);
 	if (online)
 		rcu_reader_online(domain, self);
@@ -71,11 +79,13 @@ void rcu_domain_synchronize_expedited(struct rcu_domain *domain)
 
 struct rcu_gp_poll_state rcu_domain_start_poll(struct rcu_domain *domain)
 {
+	register_self(domain);
 	return (struct rcu_gp_poll_state){ rcu_grace_start(domain->grace) };
 }
 
 int rcu_domain_poll_state(struct rcu_domain *domain, struct rcu_gp_poll_state state)
 {
+	register_self(domain);
 	return rcu_grace_poll(domain->grace, state.seq);
 }
 

@@ -24,17 +24,21 @@
  * Barrier pairs (label: what it orders; partner):
  *	[grace.snap:A]	the caller's updates before seq		[grace.begin:A]
  *	[grace.begin:A]	seq, updates before words; readers': words before reads
- *								[grace.enter:B], [grace.enter:C]
+ *								[grace.enter:B], [grace.enter:C],
+ *								[grace.quiescent:A]
  *	[grace.scan:A]	words before what follows the grace period
- *								[grace.leave:A], [grace.enter:A]
+ *								[grace.leave:A], [grace.leave:C],
+ *								[grace.enter:A], [grace.quiescent:A]
  *	[grace.end:A]	words before seq			[grace.done:A]
- *	[grace.sleep:A]	waited before words			[grace.leave:B], [grace.leave:C]
+ *	[grace.sleep:A]	waited before words			[grace.leave:B], [grace.leave:C],
+ *								[grace.quiescent:A]
  *
  * Invariants:
  *	I1 a reader whose outermost section began before [grace.begin:A] is in pending from begin
  *	   until its section has ended
  *	I2 seq is even only when pending is empty
- *	I3 the driver sleeps only when each reader in pending will see waited when it leaves
+ *	I3 the driver sleeps only while each reader in pending will see waited when it leaves;
+ *	   who changes that, with the lock held, wakes it
  *
  * Progress: readers are wait-free. A grace period ends when the sections end that ran when it
  * began; new ones carry the new counter and do not prolong it.
@@ -119,10 +123,12 @@ static void begin(struct rcu_grace *grace)
 {
 	lull_mem_store(&grace->seq, seq_of(grace) + 1);
 	/*
-	 * [grace.begin:A] heavy. Pairs with [grace.enter:B], [grace.enter:C], [grace.snap:A].
+	 * [grace.begin:A] heavy. Pairs with [grace.enter:B], [grace.enter:C], [grace.quiescent:A],
+	 * [grace.snap:A].
 	 * Orders: what callers changed before they saw seq even, before the look at words; in each
 	 * reader, the word of a section before its reads.
-	 * Else: a reader holds what was removed, and its word is not seen. Mutant: BEGIN_NO_FENCE.
+	 * Else: a reader holds what was removed, and its word is not seen.
+	 * Mutants: BEGIN_NO_FENCE, FLIP_EARLY.
 	 *
 	 * Before the counter changes: a reader that copies the new one has seen the removal.
 	 */
@@ -144,7 +150,7 @@ static void end(struct rcu_grace *grace)
 	 */
 	lull_mem_store_release(&grace->seq, seq_of(grace) + 1);
 	wake_sleepers(grace);
-	if (grace->driven)
+	if (grace->driven && !LULL_MUTANT(END_NO_WAKE))
 		wake_driver(grace);
 }
 
@@ -152,10 +158,12 @@ static void end(struct rcu_grace *grace)
 static int is_old(const struct rcu_reader *reader, unsigned long counter)
 {
 	/*
-	 * [grace.scan:A] acquire. Pairs with [grace.leave:A], [grace.leave:C], [grace.enter:A].
+	 * [grace.scan:A] acquire. Pairs with [grace.leave:A], [grace.leave:C], [grace.enter:A],
+	 * [grace.quiescent:A].
 	 * Orders: the section that ended with this word, and those before it, before what follows
 	 * the grace period.
-	 * Else: memory is reclaimed while it is still read. Mutant: LEAVE_RELAXED.
+	 * Else: memory is reclaimed while it is still read. Mutants: LEAVE_RELAXED,
+	 * LEAVE_FULL_RELAXED.
 	 */
 	unsigned long word = lull_mem_load_acquire(&reader->word);
 
@@ -196,6 +204,9 @@ static int advance(struct rcu_grace *grace)
 		if (++grace->phase >= RCU_PHASES || LULL_MUTANT(ONE_PHASE))
 			break;
 		phase_begin(grace);
+		/* It has not asked the readers of this phase to wake it. */
+		if (grace->asleep && !LULL_MUTANT(PHASE_NO_WAKE))
+			wake_driver(grace);
 	}
 	list_move(&grace->pending, &grace->readers);
 	end(grace);
@@ -211,7 +222,7 @@ static void sleep_for_readers(struct rcu_grace *grace)
 	for (reader = grace->pending.next; reader != &grace->pending; reader = reader->next)
 		lull_mem_store32(&reader->waited, 1);
 	/*
-	 * [grace.sleep:A] heavy. Pairs with [grace.leave:B], [grace.leave:C].
+	 * [grace.sleep:A] heavy. Pairs with [grace.leave:B], [grace.leave:C], [grace.quiescent:A].
 	 * Orders: waited before the second look at words; in each reader, the word that ends a
 	 * section before its look at waited.
 	 * Else: the reader leaves unseen and wakes nobody. Mutant: SLEEP_NO_FENCE.
@@ -247,13 +258,16 @@ static void drive(struct rcu_grace *grace, unsigned long target)
 	while (!rcu_seq_reached(seq_of(grace), target)) {
 		if (advance(grace))
 			continue;
-		if (spins++ < RCU_SPINS)
-			spin(grace);
-		else
+		if (spins == RCU_SPINS) {
 			sleep_for_readers(grace);
+		} else {
+			spins++;
+			spin(grace);
+		}
 	}
 	grace->driven = 0;
-	wake_sleepers(grace); /* one of them drives on, if there is more to do */
+	if (!LULL_MUTANT(DRIVE_NO_WAKE))
+		wake_sleepers(grace); /* one of them drives on, if there is more to do */
 }
 
 static void sleep_for_driver(struct rcu_grace *grace)
@@ -380,7 +394,7 @@ void rcu_grace_unlink(struct rcu_grace *grace, struct rcu_reader *reader)
 	lull_lock_take(&grace->lock);
 	list_unlink(reader);
 	grace->reader_count--;
-	if (grace->driven && list_empty(&grace->pending))
+	if (grace->driven && list_empty(&grace->pending) && !LULL_MUTANT(UNLINK_NO_WAKE))
 		wake_driver(grace);
 	lull_lock_release(&grace->lock);
 }

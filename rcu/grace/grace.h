@@ -51,12 +51,12 @@ struct rcu_grace {
 	const char *name;
 };
 
-#define RCU_GRACE_INITIALIZER(g, d, k, s, n)                                                       \
-	{                                                                                          \
-		.domain = (d), .lock = LULL_LOCK_INITIALIZER,                                      \
-		.readers = { .next = &(g).readers, .previous = &(g).readers },                     \
-		.pending = { .next = &(g).pending, .previous = &(g).pending }, .kind = (k),        \
-		.self_registering = (s), .name = (n)                                               \
+#define RCU_GRACE_INITIALIZER(g, d, k, s, n)                                                \
+	{                                                                                   \
+		.domain = (d), .lock = LULL_LOCK_INITIALIZER,                               \
+		.readers = { .next = &(g).readers, .previous = &(g).readers },              \
+		.pending = { .next = &(g).pending, .previous = &(g).pending }, .kind = (k), \
+		.self_registering = (s), .name = (n)                                        \
 	}
 
 /* Whether a sequence number has come to another; both wrap. */

@@ -5,9 +5,12 @@
 #ifndef LULL_RCU_HOST_H
 #define LULL_RCU_HOST_H
 
+#include <signal.h>
 #include "grace.h"
 
 #define RCU_DOMAINS 5
+/* What forces a barrier on a thread where membarrier does not: readers must not block it. */
+#define RCU_BARRIER_SIGNAL (SIGRTMAX - 1)
 
 /* domains.c: each domain, in the order in which fork takes their locks. */
 extern struct rcu_domain *const rcu_domains[RCU_DOMAINS];

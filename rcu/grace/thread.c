@@ -9,7 +9,6 @@
 #include "host.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,25 +63,7 @@ static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
 	rcu_grace_link(grace, reader, grace->kind == RCU_KIND_QSBR);
 }
 
-/*
- * Handlers of a self-registering flavour may read, and so register, at any point: they wait
- * until the registration that they interrupt is done.
- */
-void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
-{
-	sigset_t all, before;
-
-	if (!domain->grace->self_registering) {
-		add(domain, reader, debug);
-		return;
-	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	add(domain, reader, 0);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
+static void drop(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	struct rcu_grace *grace = domain->grace;
 
@@ -98,6 +79,46 @@ void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
 	rcu_grace_unlink(grace, reader);
 	reader->registered = 0;
 	lull_mem_store(&reader->word, grace->self_registering ? RCU_UNREGISTERED : 0);
+}
+
+/*
+ * Handlers of a self-registering flavour may read, and so register, at any point: they wait
+ * until the registration that they interrupt, or its end, is done. All but the barrier's: who
+ * holds the lock that is waited for may wait for its answer.
+ */
+static void hold_handlers(sigset_t *before)
+{
+	sigset_t held;
+
+	sigfillset(&held);
+	sigdelset(&held, RCU_BARRIER_SIGNAL);
+	pthread_sigmask(SIG_SETMASK, &held, before);
+}
+
+void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
+{
+	sigset_t before;
+
+	if (!domain->grace->self_registering) {
+		add(domain, reader, debug);
+		return;
+	}
+	hold_handlers(&before);
+	add(domain, reader, 0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	sigset_t before;
+
+	if (!domain->grace->self_registering) {
+		drop(domain, reader);
+		return;
+	}
+	hold_handlers(&before);
+	drop(domain, reader);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void thread_exit(void *unused)
@@ -159,8 +180,7 @@ void rcu_thread_start(void)
 	if (!error)
 		error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	if (error) {
-		fprintf(stderr, "lull-rcu: cannot follow threads and forks: %s\n",
-			strerror(error));
+		fprintf(stderr, "lull-rcu: cannot follow threads and forks: %s\n", strerror(error));
 		abort();
 	}
 	errno = saved;

@@ -162,13 +162,16 @@ static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_
 	 * [grace.enter:A] release. Pairs with [grace.scan:A].
 	 * Orders: the section before, if any, before this one's word, which the driver may see in
 	 * the place of the word that ended that section.
-	 * Else: that section's reads happen after the grace period. Mutant: ENTER_RELAXED.
+	 * Else: that section's reads happen after the grace period, in the letter of C11's
+	 * successors; on machines that keep stores to one word in order the word that ended the
+	 * section does it ([grace.leave:A]). Mutant: none can tell.
 	 */
 	lull_mem_store_release(&reader->word, word);
 	/*
 	 * [grace.enter:B] light. Pairs with [grace.begin:A].
 	 * Orders: the word before the section's reads.
-	 * Else: the driver sees no reader, and the reader sees the old pointer. Mutant: BEGIN_NO_FENCE.
+	 * Else: the driver sees no reader, and the reader sees the old pointer.
+	 * Mutant: ENTER_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
 }
@@ -187,7 +190,7 @@ static inline void rcu_reader_leave_light(struct rcu_domain *domain, struct rcu_
 	/*
 	 * [grace.leave:B] light. Pairs with [grace.sleep:A].
 	 * Orders: the word before the look at waited.
-	 * Else: the driver sleeps for ever. Mutant: SLEEP_NO_FENCE.
+	 * Else: the driver sleeps for ever. Mutant: LEAVE_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
 	rcu_reader_wake(domain, reader, word);
@@ -201,10 +204,13 @@ static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_r
 	rcu_reader_check_enter(reader);
 	/*
 	 * [grace.enter:C] full. Pairs with [grace.begin:A].
-	 * Orders and else: as [grace.enter:A] and [grace.enter:B]. Mutant: ENTER_FULL_LIGHT.
+	 * Orders and else: as [grace.enter:A] and [grace.enter:B].
+	 * Mutants: ENTER_FULL_LIGHT, ENTER_NESTED_PLAIN.
 	 */
 	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
 		lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
+	else if (LULL_MEM_STORE_FULL_DIVISIBLE) /* a handler, before the fence of its host */
+		lull_mem_store_full(&reader->word, word + 1);
 	else
 		lull_mem_store(&reader->word, word + 1);
 }
@@ -220,7 +226,8 @@ static inline void rcu_reader_leave_full(struct rcu_domain *domain, struct rcu_r
 	}
 	/*
 	 * [grace.leave:C] full. Pairs with [grace.scan:A] and [grace.sleep:A].
-	 * Orders and else: as [grace.leave:A] and [grace.leave:B]. Mutant: LEAVE_FULL_LIGHT.
+	 * Orders and else: as [grace.leave:A] and [grace.leave:B].
+	 * Mutants: LEAVE_FULL_RELAXED, LEAVE_FULL_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, word);
 	rcu_reader_wake(domain, reader, word);
@@ -239,7 +246,7 @@ static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_r
 	} else {
 		word++;
 	}
-	/* [grace.enter:A] and [grace.enter:B], as in rcu_reader_enter_light(). */
+	/* As [grace.enter:A] and [grace.enter:B], in rcu_reader_enter_light(). */
 	lull_mem_store_release(&reader->word, word);
 	lull_mem_fence_light();
 }
@@ -270,14 +277,14 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 
 static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	/* [grace.leave:C], as in rcu_reader_leave_full(). */
+	/* As [grace.leave:C], in rcu_reader_leave_full(). Mutant: OFFLINE_LIGHT. */
 	lull_mem_store_full(&reader->word, 0);
 	rcu_reader_wake(domain, reader, 0);
 }
 
 static inline void rcu_reader_online(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	/* [grace.enter:C], as in rcu_reader_enter_full(). */
+	/* As [grace.enter:C], in rcu_reader_enter_full(). Mutant: ONLINE_LIGHT. */
 	lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
 }
 

@@ -55,6 +55,13 @@ static inline void lull_mem_fence_light(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Whether a handler can run within lull_mem_store_full(): after the store, before the fence. */
+#if defined(__x86_64__) || defined(__i386__)
+#define LULL_MEM_STORE_FULL_DIVISIBLE 0
+#else
+#define LULL_MEM_STORE_FULL_DIVISIBLE 1
+#endif
+
 /* A store, then a full fence; earlier accesses stay before the store too. */
 static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
 {

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A queue with wait-free enqueue by any thread, and one consumer.
+ *
+ * What call_rcu() needs (T 6.4.5, figure 6.11), for programs' own use: a producer exchanges the
+ * tail and then links the entry to what was the tail before. Between these two steps the chain has
+ * a gap there. Producers never wait for it; the consumer, when it comes to it, waits
+ * (rcu_queue_dequeue) or says so (rcu_queue_try_dequeue).
+ *
+ *	head ──> a ──> b    c ──> d <── tail	the producer of c is between its two steps
+ *
+ * The consumer is one thread, or threads that exclude each other by a lock of their own; "the
+ * consumer" below. No read-side critical sections are needed, and an entry is the consumer's,
+ * to free or to enqueue again, as soon as it is dequeued.
+ *
+ * States of a node:
+ *
+ *	private --enqueue: exchange--> queued, behind a gap --enqueue: link--> queued
+ *	queued --dequeue--> private
+ *	queued --splice--> queued in the other queue
+ *
+ * Who writes, who reads:
+ *	tail		producers by exchange; the consumer when it takes the last entry, or all
+ *	head.next	the producer that finds the queue empty; else the consumer
+ *	next		NULL by the entry's producer, then once by the producer of the next entry
+ *
+ * Barrier pairs:
+ *	[queue.enqueue:A]	entry, and its end mark, before tail	[queue.enqueue:A],
+ *					[queue.splice:A], [queue.close:A]
+ *	[queue.link:A]		entry before the link to it		[queue.follow:A]
+ *	[queue.close:A]		end of head before tail leads to it	[queue.enqueue:A]
+ *	[queue.splice:A]	end of head before tail leads to it	[queue.enqueue:A]
+ *
+ * Progress:
+ *	rcu_queue_enqueue, rcu_queue_empty				wait-free
+ *	rcu_queue_try_dequeue, _try_splice, _try_first, _try_next	wait-free
+ *	rcu_queue_dequeue, _splice, _first, _next, _for_each_entry	wait for one producer's link
+ * Producers stay wait-free whatever the consumer does.
+ * Rejected: locks for consumers in here (a consumer that needs one has a better place for it), and
+ * a list that the consumer reverses (a stack: lull/rcu/stack.h).
+ */
+#ifndef LULL_RCU_QUEUE_H
+#define LULL_RCU_QUEUE_H
+
+#include "lull/rcu/entry.h"
+#include "lull/rcu/pointer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct rcu_queue_node - An entry's place in a queue.
+ * @next: the library's.
+ */
+struct rcu_queue_node {
+	struct rcu_queue_node *next;
+};
+
+/**
+ * struct rcu_queue - A queue.
+ * @head: before the first entry; on the consumer's cache line.
+ * @tail: the last entry, or @head; on the producers' cache line.
+ */
+struct rcu_queue {
+	struct rcu_queue_node head __attribute__((aligned(64)));
+	struct rcu_queue_node *tail __attribute__((aligned(64)));
+};
+
+/* clang-format off */
+/**
+ * RCU_QUEUE_INIT() - Initializer of an empty queue.
+ * @name: the variable that is initialized.
+ */
+#define RCU_QUEUE_INIT(name) { { NULL }, &(name).head }
+/* clang-format on */
+
+/**
+ * RCU_QUEUE_WOULD_BLOCK - Returned in the place of a node.
+ *
+ * A producer has begun to add the next entry and has not yet linked it.
+ */
+#define RCU_QUEUE_WOULD_BLOCK ((struct rcu_queue_node *)-1L)
+
+/**
+ * enum rcu_queue_spliced - What a splice found and did.
+ * @RCU_QUEUE_SPLICE_WOULD_BLOCK: nothing: the first entry is not yet linked.
+ * @RCU_QUEUE_SPLICED_TO_EMPTY: moved all entries; the other queue was empty.
+ * @RCU_QUEUE_SPLICED: moved all entries behind those of the other queue.
+ * @RCU_QUEUE_SPLICED_NOTHING: there was no entry.
+ */
+enum rcu_queue_spliced {
+	RCU_QUEUE_SPLICE_WOULD_BLOCK = -1,
+	RCU_QUEUE_SPLICED_TO_EMPTY,
+	RCU_QUEUE_SPLICED,
+	RCU_QUEUE_SPLICED_NOTHING,
+};
+
+/* Lets time pass for a producer: spins at first, sleeps in later rounds. */
+void rcu_queue_pause(unsigned int round);
+
+/**
+ * rcu_queue_init() - Make a queue empty.
+ * @queue: no other thread may know it yet.
+ *
+ * Context: any. Progress: wait-free.
+ */
+static inline void rcu_queue_init(struct rcu_queue *queue)
+{
+	queue->head.next = NULL;
+	queue->tail = &queue->head;
+}
+
+/* Appends a chain that ends in @last. Return: the last entry before it, or the head. */
+static inline struct rcu_queue_node *
+rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct rcu_queue_node *last)
+{
+	/*
+	 * [queue.enqueue:A] exchange, full. Pairs with [queue.enqueue:A], [queue.splice:A] and
+	 * [queue.close:A].
+	 * Orders: last->next = NULL before tail leads to it; and the other way round, the end
+	 * mark of what was the tail before the link that follows.
+	 * Else: the end mark overwrites a link, and all that comes after is lost.
+	 */
+	struct rcu_queue_node *before = rcu_xchg_pointer(&queue->tail, last);
+
+	/*
+	 * [queue.link:A] release. Pairs with [queue.follow:A].
+	 * Orders: the entry before the link to it.
+	 * Else: the consumer reads an entry that is not yet written.
+	 */
+	rcu_assign_pointer(before->next, first);
+	return before;
+}
+
+/* Where the chain goes on from @node. Return: NULL at its end; RCU_QUEUE_WOULD_BLOCK at a gap. */
+static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *queue,
+						      const struct rcu_queue_node *node, int wait)
+{
+	for (unsigned int round = 0;; round++) {
+		/*
+		 * [queue.follow:A] consume. Pairs with [queue.link:A].
+		 * Orders: the link before what is read through it.
+		 * Else: as there.
+		 */
+		struct rcu_queue_node *next = rcu_dereference(node->next);
+
+		if (__builtin_expect(next != NULL, 1))
+			return next;
+		if (rcu_dereference(queue->tail) == node)
+			return NULL;
+		if (!wait)
+			return RCU_QUEUE_WOULD_BLOCK;
+		/* Bound: the producer that exchanged the tail has one store to make. */
+		rcu_queue_pause(round);
+	}
+}
+
+static inline struct rcu_queue_node *rcu_queue_take(struct rcu_queue *queue, int wait)
+{
+	struct rcu_queue_node *node = rcu_queue_follow(queue, &queue->head, wait), *next;
+
+	if (node == NULL || node == RCU_QUEUE_WOULD_BLOCK)
+		return node;
+	next = rcu_dereference(node->next);
+	if (next == NULL) {
+		rcu_assign_pointer(queue->head.next, NULL);
+		/*
+		 * [queue.close:A] compare-and-swap, full. Pairs with [queue.enqueue:A].
+		 * Orders: head.next = NULL before the tail leads a producer to it.
+		 * Else: the end mark overwrites the producer's link, and its entry is lost.
+		 */
+		if (rcu_cmpxchg_pointer(&queue->tail, node, &queue->head) == node)
+			return node;
+		next = rcu_queue_follow(queue, node, wait);
+	}
+	if (next == RCU_QUEUE_WOULD_BLOCK) {
+		rcu_assign_pointer(queue->head.next, node);
+		return next;
+	}
+	rcu_assign_pointer(queue->head.next, next);
+	return node;
+}
+
+static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct rcu_queue *from,
+						    int wait)
+{
+	struct rcu_queue_node *first = rcu_queue_follow(from, &from->head, wait), *last;
+
+	if (first == NULL)
+		return RCU_QUEUE_SPLICED_NOTHING;
+	if (first == RCU_QUEUE_WOULD_BLOCK)
+		return RCU_QUEUE_SPLICE_WOULD_BLOCK;
+	rcu_assign_pointer(from->head.next, NULL);
+	/*
+	 * [queue.splice:A] exchange, full. Pairs with [queue.enqueue:A].
+	 * Orders: head.next = NULL before the tail leads a producer to it; and the end mark of the
+	 * last entry before what @to's producers link to it.
+	 * Else: an end mark overwrites a link, and all that comes after is lost.
+	 */
+	last = rcu_xchg_pointer(&from->tail, &from->head);
+	if (rcu_queue_append(to, first, last) == &to->head)
+		return RCU_QUEUE_SPLICED_TO_EMPTY;
+	return RCU_QUEUE_SPLICED;
+}
+
+/**
+ * rcu_queue_enqueue() - Add an entry as the last.
+ * @queue: the queue.
+ * @node: the entry's node, private.
+ *
+ * Context: any thread, signal handlers too. A handler that dequeues must not wait for the very
+ * thread that it interrupts: consumers in handlers use the try forms.
+ * Progress: wait-free: one exchange and two stores.
+ * Ordering: full. What was written to the entry before is seen by who dequeues it.
+ * Return: 0 when the queue was empty before: who so learns that there is work may wake the
+ * consumer.
+ * Paper: T 6.4.5, figure 6.11.
+ */
+static inline int rcu_queue_enqueue(struct rcu_queue *queue, struct rcu_queue_node *node)
+{
+	rcu_assign_pointer(node->next, NULL);
+	return rcu_queue_append(queue, node, node) != &queue->head;
+}
+
+/**
+ * rcu_queue_dequeue() - Take the first entry.
+ * @queue: the queue.
+ *
+ * Context: the consumer; not in signal handlers.
+ * Progress: waits when the producer of this entry, or of the next, is between its two steps.
+ * Return: the entry's node; NULL when the queue was empty.
+ * Paper: T 6.4.5.
+ */
+static inline struct rcu_queue_node *rcu_queue_dequeue(struct rcu_queue *queue)
+{
+	return rcu_queue_take(queue, 1);
+}
+
+/**
+ * rcu_queue_try_dequeue() - Take the first entry, if that needs no waiting.
+ * @queue: the queue.
+ *
+ * Context: the consumer. Progress: wait-free.
+ * Return: the entry's node; NULL when the queue was empty; RCU_QUEUE_WOULD_BLOCK when the producer
+ * of this entry, or of the next, is between its two steps.
+ * Paper: T 6.4.5.
+ */
+static inline struct rcu_queue_node *rcu_queue_try_dequeue(struct rcu_queue *queue)
+{
+	return rcu_queue_take(queue, 0);
+}
+
+/**
+ * rcu_queue_splice() - Move all entries behind those of another queue.
+ * @to: the queue that gets them; others may enqueue to it meanwhile.
+ * @from: the queue that is emptied; others may enqueue to it meanwhile.
+ *
+ * With a @to of one's own: take all that is there, in two exchanges, and then walk it.
+ *
+ * Context: the consumer of @from; not in signal handlers. Not two queues into each other at once.
+ * Progress: waits when the producer of the first entry is between its two steps.
+ * Ordering: full, if entries were moved.
+ * Return: what was done; not RCU_QUEUE_SPLICE_WOULD_BLOCK.
+ * Paper: T 6.4.5, figure 6.11, line 15.
+ */
+static inline enum rcu_queue_spliced rcu_queue_splice(struct rcu_queue *to, struct rcu_queue *from)
+{
+	return rcu_queue_move(to, from, 1);
+}
+
+/**
+ * rcu_queue_try_splice() - Move all entries behind those of another queue, without waiting.
+ * @to: as for rcu_queue_splice().
+ * @from: as for rcu_queue_splice().
+ *
+ * Context: the consumer of @from. Progress: wait-free.
+ * Ordering: full, if entries were moved.
+ * Return: what was done.
+ */
+static inline enum rcu_queue_spliced rcu_queue_try_splice(struct rcu_queue *to,
+							  struct rcu_queue *from)
+{
+	return rcu_queue_move(to, from, 0);
+}
+
+/**
+ * rcu_queue_empty() - Whether a queue is empty.
+ * @queue: the queue.
+ *
+ * Context: any; while others enqueue or dequeue, the answer may be out of date.
+ * Progress: wait-free.
+ * Return: not 0 when it is. An entry whose producer is between its two steps counts as there.
+ */
+static inline int rcu_queue_empty(const struct rcu_queue *queue)
+{
+	return rcu_queue_follow(queue, &queue->head, 0) == NULL;
+}
+
+/**
+ * rcu_queue_first() - The first entry, which stays in the queue.
+ * @queue: the queue.
+ *
+ * Context: the consumer; not in signal handlers.
+ * Progress: waits when the producer of this entry is between its two steps.
+ * Return: the entry's node; NULL when the queue is empty.
+ */
+static inline struct rcu_queue_node *rcu_queue_first(const struct rcu_queue *queue)
+{
+	return rcu_queue_follow(queue, &queue->head, 1);
+}
+
+/**
+ * rcu_queue_next() - The entry behind another.
+ * @queue: the queue.
+ * @node: node of an entry in it.
+ *
+ * Context: the consumer; not in signal handlers.
+ * Progress: waits when the producer of the next entry is between its two steps.
+ * Return: the entry's node; NULL when @node is the last.
+ */
+static inline struct rcu_queue_node *rcu_queue_next(const struct rcu_queue *queue,
+						    const struct rcu_queue_node *node)
+{
+	return rcu_queue_follow(queue, node, 1);
+}
+
+/**
+ * rcu_queue_try_first() - The first entry, without waiting.
+ * @queue: the queue.
+ *
+ * Context: the consumer. Progress: wait-free.
+ * Return: as rcu_queue_first(), or RCU_QUEUE_WOULD_BLOCK.
+ */
+static inline struct rcu_queue_node *rcu_queue_try_first(const struct rcu_queue *queue)
+{
+	return rcu_queue_follow(queue, &queue->head, 0);
+}
+
+/**
+ * rcu_queue_try_next() - The entry behind another, without waiting.
+ * @queue: the queue.
+ * @node: node of an entry in it.
+ *
+ * Context: the consumer. Progress: wait-free.
+ * Return: as rcu_queue_next(), or RCU_QUEUE_WOULD_BLOCK.
+ */
+static inline struct rcu_queue_node *rcu_queue_try_next(const struct rcu_queue *queue,
+							const struct rcu_queue_node *node)
+{
+	return rcu_queue_follow(queue, node, 0);
+}
+
+/**
+ * rcu_queue_for_each_entry() - Walk a queue.
+ * @entry: loop variable, a pointer to the entry's type; behind the loop, the last entry met.
+ * @queue: the queue; evaluated once.
+ * @member: name of the node in the entry.
+ *
+ * The next entry is fixed before the body runs. So of a queue that is the caller's own, filled
+ * by rcu_queue_splice(), the body may free the entries; rcu_queue_init() makes it usable again.
+ *
+ * Context: the consumer; not in signal handlers.
+ * Progress: each step as rcu_queue_next().
+ */
+#define rcu_queue_for_each_entry(entry, queue, member)                                          \
+	for (struct rcu_queue *rcu_in_ = (queue), *rcu_once_ = rcu_in_; rcu_once_;              \
+	     rcu_once_ = NULL)                                                                  \
+		for (struct rcu_queue_node *rcu_at_ = rcu_queue_first(rcu_in_), *rcu_next_;     \
+		     rcu_at_ && (rcu_next_ = rcu_queue_next(rcu_in_, rcu_at_),                  \
+				(entry) = rcu_entry(rcu_at_, __typeof__(*(entry)), member), 1); \
+		     rcu_at_ = rcu_next_)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Threads of QDo's scenarios, and what is checked after every step and at every end.
+ *
+ * Early: an operation is inside that had begun before the request; or it writes to the object
+ * that the callback owns from then on. Lost: a request that is not done when nobody is prompted
+ * any more, and those that time lets go on have been stepped.
+ * Paper: Q 3.3.1, 3.3.2, 4.6.
+ */
+#include <string.h>
+#include "qdo_sched_test.h"
+
+/*
+ * It has begun, for a request, once it has read something: before that its light fence may
+ * still be to come, and then it reads what there is after the request.
+ */
+void operation_thread(long number)
+{
+	struct qdo_ticket ticket = qdo_core_enter(core);
+	const int counts = !parameter[SET] || (parameter[SET] >> ticket.cpu & 1);
+	unsigned int i;
+
+	for (i = 0; i < 1u + !!parameter[REQUEST_B]; i++) {
+		unsigned long pointer = lull_mem_load(&pointers[i]);
+
+		if (counts)
+			books->inside |= (uint8_t)(1u << number);
+		if (counts && pointer)
+			lull_mem_store(&objects[i], (unsigned long)number + 2);
+	}
+	books->inside &= (uint8_t) ~(1u << number);
+	qdo_core_leave(core, ticket);
+}
+
+void qdo_port_prompt(struct qdo_core *which, unsigned int cpu)
+{
+	sched_check(which == core && cpu < core->cpu_count && core->prompting, "a prompt of CPU %u",
+		    cpu);
+	lull_mem_exchange(&prompted[cpu], 1);
+}
+
+static void complete(struct qdo_request *done)
+{
+	unsigned int i;
+
+	for (; done; done = done->next) {
+		for (i = 0; i < REQUESTS && requests[i] != done; i++)
+			;
+		sched_check(i < REQUESTS, "what is done was never a request");
+		sched_check(books->done[i] < books->submitted[i], "request %u is done twice", i);
+		sched_check(!(books->before[i] & books->inside),
+			    "request %u is done beside operations %#x", i,
+			    books->before[i] & books->inside);
+		books->done[i]++;
+		sched_own(&objects[i], sizeof(objects[i]));
+		if (parameter[AGAIN])
+			sched_disown(&objects[i], sizeof(objects[i]));
+	}
+}
+
+static void step(unsigned int cpu)
+{
+	struct qdo_step result;
+
+	if (core->prompting && lull_mem_load(&prompted[cpu]))
+		lull_mem_exchange(&prompted[cpu], 0);
+	qdo_core_step(core, cpu, &result);
+	books->waits &= (uint8_t) ~(1u << cpu);
+	if (result.waits)
+		books->waits |= (uint8_t)(1u << cpu);
+	complete(result.done);
+}
+
+void submit(unsigned int number)
+{
+	unsigned int cpu;
+
+	lull_mem_store(&pointers[number], 0);
+	books->before[number] = books->inside;
+	books->submitted[number]++;
+	cpu = qdo_core_submit(core, requests[number]);
+	if (core->prompting)
+		lull_mem_exchange(&prompted[cpu], 1);
+}
+
+void requester_thread(long number)
+{
+	long what = parameter[number ? REQUEST_B : REQUEST_A], steps = what / 10 % 10, i;
+
+	submit((unsigned int)number);
+	for (i = 0; i < steps; i++)
+		step((unsigned int)(what % 10 - 1));
+	if (!parameter[AGAIN] || number || books->done[0] != 1)
+		return;
+	submit(0);
+	for (i = 0; i < steps; i++)
+		step((unsigned int)(what % 10 - 1));
+}
+
+void stepper_thread(long digit)
+{
+	static const long scale[] = { 10, 1, 100 };
+	long steps = parameter[STEPS] / scale[digit] % 10;
+
+	while (steps--)
+		step(digit != 0);
+}
+
+/* Generations only grow; there is one token, or it is under way. */
+void invariant(void)
+{
+	unsigned int cpu, tokens = 0;
+
+	for (cpu = 0; cpu < core->cpu_count; cpu++) {
+		unsigned long generation = sched_newest(&core->cpus[cpu].generation);
+
+		sched_check(generation >= books->generation[cpu], "a generation goes back");
+		books->generation[cpu] = generation;
+		tokens += sched_newest(&core->cpus[cpu].token) != 0;
+	}
+	sched_check(tokens <= 1, "%u tokens", tokens);
+}
+
+/* As the host: prompts at once, then those that time lets go on; or all, again and again. */
+static void run_out(void)
+{
+	unsigned int cpu, rounds;
+
+	for (rounds = 0; rounds < 40; rounds++)
+		for (cpu = 0; cpu < core->cpu_count; cpu++)
+			if (!core->prompting || lull_mem_load(&prompted[cpu]) ||
+			    books->waits >> cpu & 1)
+				step(cpu);
+}
+
+/* Some thread was killed, as all others are for the child of the one that forks. */
+static void check_child(void)
+{
+	struct qdo_ticket ticket;
+
+	qdo_core_reset(core);
+	books->inside = 0;
+	memset(prompted, 0, SCHED_CPUS_MAX * sizeof(*prompted));
+	books->waits = 0;
+	ticket = qdo_core_enter(core);
+	submit(2);
+	run_out();
+	sched_check(!books->done[2], "the child's request is done beside its operation");
+	qdo_core_leave(core, ticket);
+	run_out();
+	sched_check(books->done[2] == 1 && !core->pending, "the child's request is never done");
+	sched_check(core->algorithm != QDO_TOKEN || core->cpus[0].token + core->cpus[1].token,
+		    "the child has no token");
+}
+
+void finish(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SCHED_THREADS_MAX; i++)
+		if (sched_dead((int)i)) {
+			check_child();
+			return;
+		}
+	run_out();
+	for (i = 0; i < REQUESTS; i++)
+		sched_check(books->done[i] == books->submitted[i], "request %u is never done", i);
+	sched_check(!core->pending, "%lu requests are pending for ever", core->pending);
+}

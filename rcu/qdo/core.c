@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One pass of a CPU's monitor, and an instance's beginning.
+ *
+ * Papers: Q 4.5 (checking stops), 4.6 (fork), 4.7 (the monitor). Design: docs/design/41-qdo.md.
+ *
+ *	submitted --take, heavy fence, begin--> waiting --quiescent--> done
+ *
+ * Who writes and who reads:
+ *	submitted, stepped	whoever submits; this CPU's step
+ *	arrived			other CPUs' steps; this CPU's step
+ *	token			the step of the CPU before puts it, this CPU's step removes it
+ *	tree			this CPU's step; the parent's step reads it
+ *	waiting, since, batch	this CPU's step alone
+ *	pending			whoever submits, steps that complete; all steps read it
+ *	core->batch		CPU 0's step; all steps read it
+ *
+ * Barrier pairs (label: what it orders; partner):
+ *	[qdo.take:A]	what was removed before a request, before any generation is read for it
+ *								[qdo.enter:A], [qdo.judge:C]
+ *	[qdo.judge:C]	a generation, or batch, before the counts of operations	[qdo.take:A]
+ *	[qdo.pass:A]	judgements of one CPU before the token moves on	[qdo.hold:A]
+ *	[qdo.hold:A]	the token before generations	[qdo.pass:A]
+ *	[qdo.hold:B]	the token seen before pending	[qdo.wake:A]
+ *	[qdo.wake:A]	pending before where the token is	[qdo.hold:B]
+ *	[qdo.publish:A]	judgements of a subtree before its batch number	[qdo.poll:A]
+ *	[qdo.poll:A]	a child's batch number before what follows	[qdo.publish:A]
+ *	[qdo.push:A]	a request's fields before it is in a list	[qdo.collect:A]
+ *	[qdo.collect:A]	the list before its requests' fields	[qdo.push:A]
+ *
+ * Invariants:
+ *	I1 a request is handed out when each CPU of its quiescence set has been judged, since it
+ *	   was taken, to have no operation inside by either parity
+ *	I2 a request is in one list at a time, and counted by pending from submit until handed out
+ *	I3 one CPU holds the token
+ *
+ * Progress: a step does not wait. It makes one pass over what waits on its CPU.
+ */
+#include "core.h"
+
+#include <errno.h>
+
+size_t qdo_core_bytes(unsigned int cpu_count)
+{
+	return cpu_count * sizeof(struct qdo_cpu);
+}
+
+size_t qdo_core_request_bytes(const struct qdo_core *core)
+{
+	size_t words = core->algorithm == QDO_SNAPSHOT ? core->cpu_count : 0;
+
+	return sizeof(struct qdo_request) + words * sizeof(unsigned long);
+}
+
+int qdo_core_start(struct qdo_core *core, void *memory)
+{
+	unsigned int i;
+
+	if (!core->cpu_count || core->cpu_count > QDO_CPUS_MAX ||
+	    (unsigned int)core->algorithm > QDO_TREE ||
+	    (unsigned int)core->submission > QDO_SUBMIT_LOCK ||
+	    (core->prompting && core->own_generation_only))
+		return -EINVAL;
+	core->cpus = memory;
+	core->batch = 1;
+	core->wakes = 0;
+	core->token_at = 0;
+	core->pending = 0;
+	for (i = 0; i < core->cpu_count; i++) {
+		core->cpus[i].waiting_end = &core->cpus[i].waiting;
+		core->cpus[i].submit_lock = (struct lull_lock)LULL_LOCK_INITIALIZER;
+	}
+	core->cpus[0].token = 1;
+	return 0;
+}
+
+void qdo_core_reset(struct qdo_core *core)
+{
+	unsigned int i, parity;
+
+	for (i = 0; i < core->cpu_count; i++) {
+		struct qdo_cpu *cpu = &core->cpus[i];
+
+		for (parity = 0; parity < 2 && !LULL_MUTANT(QDO_RESET_COUNTS); parity++) {
+			cpu->entered[parity] = 0;
+			cpu->left[parity] = 0;
+			cpu->entered_elsewhere[parity] = 0;
+			cpu->left_elsewhere[parity] = 0;
+		}
+		cpu->submitted = 0;
+		cpu->stepped = 0;
+		cpu->stepped_taken = 0;
+		cpu->arrived = 0;
+		cpu->submit_lock = (struct lull_lock)LULL_LOCK_INITIALIZER;
+		cpu->waiting = NULL;
+		cpu->waiting_end = &cpu->waiting;
+		/* The parent may have been passing the token, or moving the batch. */
+		cpu->token = 0;
+		cpu->batch = 0;
+		cpu->tree = 0;
+	}
+	core->cpus[0].token = 1;
+	core->token_at = 0;
+	core->batch = 1;
+	core->pending = 0;
+}
+
+void qdo_wait(struct qdo_cpu *cpu, struct qdo_request *request)
+{
+	request->next = NULL;
+	*cpu->waiting_end = request;
+	cpu->waiting_end = &request->next;
+}
+
+struct qdo_request *qdo_waiting_all(struct qdo_cpu *cpu)
+{
+	struct qdo_request *all = cpu->waiting;
+
+	cpu->waiting = NULL;
+	cpu->waiting_end = &cpu->waiting;
+	return all;
+}
+
+void qdo_done(struct qdo_cpu *cpu, struct qdo_request *request, struct qdo_step *result)
+{
+	request->next = NULL;
+	*result->done_end = request;
+	result->done_end = &request->next;
+	cpu->counts.completed++;
+}
+
+unsigned int qdo_set_next(const struct qdo_set *set, unsigned int from, unsigned int until)
+{
+	unsigned int word = from / QDO_WORD_BITS, cpu;
+	unsigned long bits;
+
+	if (from >= until)
+		return until;
+	bits = set->bits[word] & ~0UL << from % QDO_WORD_BITS;
+	while (!bits && ++word * QDO_WORD_BITS < until)
+		bits = set->bits[word];
+	if (!bits)
+		return until;
+	cpu = word * QDO_WORD_BITS + (unsigned int)__builtin_ctzl(bits);
+	return cpu < until ? cpu : until;
+}
+
+static void begin(struct qdo_core *core, unsigned int index, struct qdo_request *request,
+		  struct qdo_step *result)
+{
+	request->origin = index;
+	switch (core->algorithm) {
+	case QDO_SNAPSHOT:
+		qdo_snapshot_begin(core, index, request);
+		break;
+	case QDO_TOKEN:
+		qdo_token_begin(core, index, request);
+		break;
+	case QDO_MULTI_TOKEN:
+		qdo_multi_token_begin(core, index, request, result);
+		break;
+	case QDO_TREE:
+		qdo_tree_begin(core, index, request);
+		break;
+	}
+}
+
+static void go_on(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	switch (core->algorithm) {
+	case QDO_SNAPSHOT:
+		qdo_snapshot_step(core, index, result);
+		break;
+	case QDO_TOKEN:
+		qdo_token_step(core, index, result);
+		break;
+	case QDO_MULTI_TOKEN:
+		qdo_multi_token_step(core, index, result);
+		break;
+	case QDO_TREE:
+		qdo_tree_step(core, index, result);
+		break;
+	}
+}
+
+void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	struct qdo_request *taken = qdo_submitted_take(core, index), *next;
+	unsigned long completed = cpu->counts.completed;
+
+	result->done = NULL;
+	result->done_end = &result->done;
+	result->waits = 0;
+	cpu->counts.steps++;
+	/*
+	 * [qdo.take:A] heavy, once for all requests taken. Pairs with [qdo.enter:A], [qdo.judge:C].
+	 * Orders: what was removed before the requests were made, and their taking, before the
+	 * generations and batch numbers that they are compared with.
+	 * Else: an operation that still sees what was removed is not yet counted for the judge.
+	 * Mutants: QDO_TAKE_NO_FENCE, QDO_FENCE_LATE.
+	 */
+	if (taken && !LULL_MUTANT(QDO_TAKE_NO_FENCE) && !LULL_MUTANT(QDO_FENCE_LATE))
+		lull_qdo_fence_heavy();
+	/* Bound: the requests submitted to this CPU since its last step. */
+	for (; taken; taken = next) {
+		next = taken->next;
+		begin(core, index, taken, result);
+		if (!next && LULL_MUTANT(QDO_FENCE_LATE))
+			lull_qdo_fence_heavy();
+	}
+	go_on(core, index, result);
+	completed = cpu->counts.completed - completed;
+	result->pending = completed ? lull_mem_add(&core->pending, 0 - completed) :
+				      lull_mem_load(&core->pending);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations and generations of one CPU.
+ *
+ * Papers: Q 2.2.2 (generation count), 3.3.1 (local quiescence). Design: docs/design/41-qdo.md.
+ *
+ *	 generation g:  operations enter by parity g & 1;   those of g - 1 leave by the other
+ *	 all of g - 1 have left --> g + 1
+ *
+ * Each parity has counts of operations entered and left, which only grow. An operation is
+ * counted where it entered, also when it leaves on another CPU.
+ *
+ * Barrier pairs (label: what it orders; partner):
+ *	[qdo.enter:A]	count before the operation's accesses	[qdo.take:A] (core.c)
+ *	[qdo.judge:C]	a generation before the counts	[qdo.take:A] (core.c)
+ *	[qdo.leave:A]	the operation before its count of leaving	[qdo.judge:A]
+ *	[qdo.judge:B]	left before entered			[qdo.leave:A]
+ *
+ * Why counts that are equal mean that nobody is inside: left is read first. Who is counted there
+ * had entered, and that is seen, because left was acquired. So an operation that is inside
+ * when left is read makes entered, read later, greater.
+ *
+ * Why QDO_GENERATIONS is 3: the first move after a request may rest on counts read before it,
+ * by a step of another CPU that was delayed, and an operation that chose its parity long ago may
+ * have entered in between. The next two moves begin by reading the generation, which has changed
+ * since the request, and then the counts of one parity each: both are read after the request,
+ * and every operation is in one of them. Whoever waits for the CPU and sees, before the first
+ * move, that the previous generation has left, needs not rely on that move: two are enough. So
+ * mostly only operations of the generation under way delay a request, and none that begin later.
+ */
+#include "operation.h"
+
+/* Restarts before an operation counts itself atomically: each is a preemption or a migration. */
+#define RESTARTS_MAX 8
+
+/**
+ * qdo_core_enter() - Begin an operation.
+ * @core: the instance.
+ *
+ * Context: any. Progress: wait-free. Return: what qdo_core_leave() needs. Paper: Q 2.2.2.
+ */
+struct qdo_ticket qdo_core_enter(struct qdo_core *core)
+{
+	struct qdo_ticket ticket;
+	int i, done = 0;
+
+	for (i = 0; i < RESTARTS_MAX && !done; i++)
+		done = qdo_operation_enter(core, lull_qdo_cpu() % core->cpu_count, &ticket);
+	if (done != 1)
+		lull_mem_add(&core->cpus[ticket.cpu].entered_elsewhere[ticket.parity], 1);
+	/* [qdo.enter:A], for the atomic count. */
+	if (!LULL_MUTANT(QDO_ENTER_NO_LIGHT))
+		lull_mem_fence_light();
+	return ticket;
+}
+
+/**
+ * qdo_core_leave() - End an operation.
+ * @core: the instance.
+ * @ticket: of qdo_core_enter().
+ *
+ * Context: any; another CPU than at enter, another thread too. Progress: wait-free. Paper: Q 2.2.2.
+ */
+void qdo_core_leave(struct qdo_core *core, struct qdo_ticket ticket)
+{
+	if (qdo_operation_leave(core, ticket) != 1)
+		lull_mem_add(&core->cpus[ticket.cpu].left_elsewhere[ticket.parity], 1);
+}
+
+static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
+{
+	unsigned long left, entered;
+
+	/*
+	 * [qdo.judge:A] acquire. Pairs with [qdo.leave:A].
+	 * Orders: operations counted as left before what follows; their entries before
+	 * [qdo.judge:B].
+	 * Else: as for [qdo.leave:A]. Mutant: QDO_LEAVE_RELAXED.
+	 *
+	 * [qdo.judge:B] by the same acquires: left is read before entered. Pairs with
+	 * [qdo.leave:A]. Else: one that leaves in between hides one that is inside.
+	 * Mutant: QDO_ENTERED_FIRST.
+	 */
+	if (LULL_MUTANT(QDO_ENTERED_FIRST)) {
+		entered = lull_mem_load_acquire(&cpu->entered[parity]);
+		entered += lull_mem_load_acquire(&cpu->entered_elsewhere[parity]);
+		left = lull_mem_load_acquire(&cpu->left[parity]);
+		left += lull_mem_load_acquire(&cpu->left_elsewhere[parity]);
+		return left == entered;
+	}
+	left = lull_mem_load_acquire(&cpu->left[parity]);
+	left += lull_mem_load_acquire(&cpu->left_elsewhere[parity]);
+	entered = lull_mem_load_acquire(&cpu->entered[parity]);
+	entered += lull_mem_load(&cpu->entered_elsewhere[parity]);
+	return left == entered;
+}
+
+/* Several steps may judge one CPU at once: each move is one compare and swap. Bound: @most. */
+unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int index, unsigned long most)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	unsigned long generation = lull_mem_load_acquire(&cpu->generation), found;
+
+	/*
+	 * [qdo.judge:C] full; so is each compare and swap below. Pairs with [qdo.take:A].
+	 * Orders: a generation, or a batch number, that a taker did not yet see before counts
+	 * that show what its heavy fence made visible. Else: on machines where stores reach CPUs
+	 * at different times, counts are read from before the request.
+	 */
+	lull_mem_fence();
+	for (; most; most--) {
+		/* The previous generation's parity is the one that operations do not enter by. */
+		if (!is_drained(cpu, (unsigned int)(generation + 1) & 1))
+			break;
+		if (LULL_MUTANT(QDO_GENERATION_STORE)) {
+			lull_mem_store(&cpu->generation, ++generation);
+			continue;
+		}
+		found = lull_mem_cas(&cpu->generation, generation, generation + 1);
+		generation = found == generation ? generation + 1 : found;
+	}
+	return generation;
+}
+
+/* Fewer by a seeded fault only. */
+static unsigned long generations_wanted(void)
+{
+	if (LULL_MUTANT(QDO_ONE_GENERATION))
+		return 1;
+	return LULL_MUTANT(QDO_TWO_GENERATIONS) ? 2 : QDO_GENERATIONS;
+}
+
+int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned int index,
+			  unsigned long *since)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	unsigned long generation = lull_mem_load_acquire(&cpu->generation);
+	unsigned long target = *since + generations_wanted();
+
+	if (stepping != index)
+		core->cpus[stepping].counts.communications++;
+	if (qdo_number_reached(generation, target))
+		return 1;
+	if (core->own_generation_only && stepping != index)
+		return 0;
+	if (generation == *since && generations_wanted() == QDO_GENERATIONS) {
+		/* As [qdo.judge:C]: the generation before the counts. */
+		lull_mem_fence();
+		if (is_drained(cpu, (unsigned int)(generation + 1) & 1)) {
+			--*since;
+			target--;
+		}
+	}
+	generation = qdo_generation_advance(core, index, target - generation);
+	return qdo_number_reached(generation, target);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Multiple token rings: each request goes from CPU to CPU through its own quiescence set.
+ *
+ * Paper: Q 3.3.2 (figure 3.4). Design: docs/design/41-qdo.md.
+ *
+ * The request is the token. It begins at its origin or the next CPU of its set, waits on each
+ * for that CPU to be quiescent since it arrived, and is done on the last one.
+ */
+#include "core.h"
+
+/*
+ * The first CPU of the set at @from or later in the ring that begins at the origin; @wrapped:
+ * the ring has come by CPU 0 already. Return: cpu_count when none is left.
+ */
+static unsigned int ring_next(const struct qdo_core *core, const struct qdo_request *request,
+			      unsigned int from, int wrapped)
+{
+	const unsigned int count = core->cpu_count, origin = request->origin;
+	unsigned int found;
+
+	if (!wrapped) {
+		found = qdo_set_next(&request->quiescence, from, count);
+		if (found < count)
+			return found;
+		from = 0;
+	}
+	found = qdo_set_next(&request->quiescence, from, origin);
+	return found < origin ? found : count;
+}
+
+/* Bound: each CPU is visited once. */
+static void visit(struct qdo_core *core, unsigned int index, unsigned int to,
+		  struct qdo_request *request, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+
+	if (to == core->cpu_count) {
+		qdo_done(cpu, request, result);
+		return;
+	}
+	request->at = to;
+	if (to == index) {
+		request->since = lull_mem_load(&cpu->generation);
+		qdo_wait(cpu, request);
+		return;
+	}
+	cpu->counts.communications++;
+	qdo_list_push(&core->cpus[to].arrived, request);
+	if (core->prompting)
+		qdo_port_prompt(core, to);
+}
+
+void qdo_multi_token_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request,
+			   struct qdo_step *result)
+{
+	visit(core, index, ring_next(core, request, index, 0), request, result);
+}
+
+void qdo_multi_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	struct qdo_request *request = qdo_list_take(&cpu->arrived), *next;
+	unsigned int to;
+
+	for (; request; request = next) {
+		next = request->next;
+		if (!LULL_MUTANT(QDO_ARRIVE_KEPT))
+			request->since = lull_mem_load(&cpu->generation);
+		qdo_wait(cpu, request);
+	}
+	for (request = qdo_waiting_all(cpu); request; request = next) {
+		next = request->next;
+		if (!qdo_generation_passed(core, index, index, &request->since)) {
+			qdo_wait(cpu, request);
+			continue;
+		}
+		to = ring_next(core, request, index + 1, index < request->origin);
+		visit(core, index, LULL_MUTANT(QDO_RING_SHORT) ? core->cpu_count : to, request,
+		      result);
+	}
+	result->waits = cpu->waiting != NULL;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Snapshot: a request keeps the generations of its CPUs as they were when it was taken.
+ *
+ * Paper: Q 3.3.2 (figures 3.5-3.7): all CPUs are waited for at once. Design:
+ * docs/design/41-qdo.md. No CPU keeps a table of the others': a request reads what it needs.
+ */
+#include "core.h"
+
+void qdo_snapshot_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request)
+{
+	const unsigned int until = core->cpu_count;
+	unsigned int i = qdo_set_next(&request->quiescence, 0, until);
+
+	request->at = i;
+	for (; i < until; i = qdo_set_next(&request->quiescence, i + 1, until)) {
+		request->generations[i] = lull_mem_load(&core->cpus[i].generation);
+		core->cpus[index].counts.communications += i != index;
+	}
+	qdo_wait(&core->cpus[index], request);
+}
+
+/* A CPU that has passed stays passed: the next look begins where this one ends. */
+static int is_quiescent(struct qdo_core *core, unsigned int index, struct qdo_request *request)
+{
+	const unsigned int until = core->cpu_count;
+	unsigned int at = request->at;
+
+	while (at < until && qdo_generation_passed(core, index, at, &request->generations[at])) {
+		at = qdo_set_next(&request->quiescence, at + 1, until);
+		if (LULL_MUTANT(QDO_SNAPSHOT_FIRST))
+			at = until;
+	}
+	request->at = at;
+	return at == until;
+}
+
+void qdo_snapshot_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	struct qdo_request *request, *next;
+
+	/* As Q: nobody else moves this CPU's generation, and others wait for it. */
+	if (core->own_generation_only && lull_mem_load(&core->pending))
+		qdo_generation_advance(core, index, QDO_GENERATIONS);
+	for (request = qdo_waiting_all(cpu); request; request = next) {
+		next = request->next;
+		if (is_quiescent(core, index, request))
+			qdo_done(cpu, request, result);
+		else
+			qdo_wait(cpu, request);
+	}
+	result->waits = cpu->waiting != NULL;
+}

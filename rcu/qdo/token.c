@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Single token ring: a CPU hands the token on once it is quiescent since the token came.
+ *
+ * Papers: Q 2.2.2 (figure 2.10), 3.3.2. Design: docs/design/41-qdo.md. Barrier pairs are in core.c.
+ *
+ * A request is done at the token's second arrival after it was taken: in between every CPU has
+ * received the token, and has been quiescent since. The token lies still while no request is
+ * pending; the first request prompts whoever holds it.
+ */
+#include "core.h"
+
+void qdo_token_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request)
+{
+	const unsigned long wake = request->since;
+
+	request->since = 0;
+	qdo_wait(&core->cpus[index], request);
+	/*
+	 * [qdo.wake:A] the heavy fence of [qdo.take:A], after pending was added to. Pairs with
+	 * [qdo.hold:B].
+	 * Orders: pending before where the token is. Else: the holder sees that nothing is
+	 * pending, this step sees an earlier holder, and the token lies still for ever.
+	 */
+	if (wake && core->prompting && !LULL_MUTANT(QDO_NO_WAKE))
+		qdo_port_prompt(core, (unsigned int)lull_mem_load(&core->token_at));
+}
+
+/* Bound: the requests that wait here. */
+static void arrive(struct qdo_cpu *cpu, unsigned long token, struct qdo_step *result)
+{
+	struct qdo_request *request, *next;
+
+	cpu->batch = token;
+	cpu->since = lull_mem_load(&cpu->generation);
+	for (request = qdo_waiting_all(cpu); request; request = next) {
+		next = request->next;
+		if (request->since || LULL_MUTANT(QDO_TOKEN_FIRST)) {
+			qdo_done(cpu, request, result);
+		} else {
+			request->since = token;
+			qdo_wait(cpu, request);
+		}
+	}
+}
+
+static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
+{
+	const unsigned int next = (index + 1) % core->cpu_count;
+
+	core->cpus[index].counts.communications += next != index;
+	if (!LULL_MUTANT(QDO_TOKEN_KEPT))
+		lull_mem_store(&core->cpus[index].token, 0);
+	if (core->prompting)
+		lull_mem_store(&core->token_at, next);
+	/*
+	 * [qdo.pass:A] release. Pairs with [qdo.hold:A].
+	 * Orders: what was seen of this CPU's operations before the token is the next one's; that
+	 * it is no longer here, and where it is, too.
+	 * Else: a callback runs beside operations of a CPU judged before. Mutant: QDO_PASS_RELAXED.
+	 */
+	if (LULL_MUTANT(QDO_PASS_RELAXED))
+		lull_mem_store(&core->cpus[next].token, token + 1 ? token + 1 : 1);
+	else
+		lull_mem_store_release(&core->cpus[next].token, token + 1 ? token + 1 : 1);
+	if (core->prompting)
+		qdo_port_prompt(core, next);
+}
+
+void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	/*
+	 * [qdo.hold:A] acquire. Pairs with [qdo.pass:A].
+	 * Orders: the token before this CPU's generation, and before callbacks. Else: as there.
+	 */
+	const unsigned long token = lull_mem_load_acquire(&cpu->token);
+
+	if (!token)
+		return;
+	/*
+	 * [qdo.hold:B] full. Pairs with [qdo.wake:A].
+	 * Orders: the token, and where it was said to be, before pending. Else: as there.
+	 */
+	lull_mem_fence();
+	if (!lull_mem_load(&core->pending))
+		return;
+	if (cpu->batch != token)
+		arrive(cpu, token, result);
+	if (qdo_generation_passed(core, index, index, &cpu->since))
+		pass(core, index, token);
+	else
+		result->waits = 1;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Diffracting tree: CPUs are leaves, and gather by twos that they were quiescent in a batch.
+ *
+ * Paper: Q 3.3.2 (figures 3.8-3.11). Design: docs/design/41-qdo.md. Barrier pairs are in core.c.
+ *
+ *	CPU i is a node of as many levels as i is even, halved, again even:
+ *
+ *	0 <---- 4	CPU 4 says so when 4, 5, 6, 7 were quiescent in the batch; CPU 0 looks at
+ *	0 <- 2, 4 <- 6		1, 2 and 4, then begins the next batch
+ *	0 <- 1, 2 <- 3, ...
+ *
+ * A request taken in batch b is done in batch b + 2: every CPU began b + 1 after the request,
+ * and was quiescent since. Batches begin only while a request is pending.
+ */
+#include "core.h"
+
+/* The part of the ring below a node: 2^l for each level l that it has. 0: all CPUs. */
+static unsigned int lowest_bit(unsigned int index)
+{
+	return index & (0u - index);
+}
+
+/* Children of a node are index + 1, + 2, + 4, ... as far as its levels and the CPUs go. */
+static int is_child(const struct qdo_core *core, unsigned int index, unsigned int distance)
+{
+	return (!index || distance < lowest_bit(index)) && index + distance < core->cpu_count;
+}
+
+static void prompt_children(struct qdo_core *core, unsigned int index)
+{
+	unsigned int distance;
+
+	for (distance = 1; is_child(core, index, distance); distance *= 2)
+		qdo_port_prompt(core, index + distance);
+}
+
+/* What a wake prompts reaches every CPU that has not yet told of this batch. */
+static void see(struct qdo_core *core, unsigned int index, unsigned long batch)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	const unsigned long wakes = lull_mem_load(&core->wakes);
+	const int fresh = cpu->batch != batch;
+
+	if (fresh) {
+		cpu->batch = batch;
+		/* After the batch number; [qdo.judge:C] orders both before the counts. */
+		cpu->since = lull_mem_load_acquire(&cpu->generation);
+		cpu->counts.communications += index != 0;
+	}
+	if (core->prompting && (fresh || cpu->wake != wakes)) {
+		cpu->wake = wakes;
+		prompt_children(core, index);
+	}
+}
+
+static int children_reached(struct qdo_core *core, unsigned int index, unsigned long batch)
+{
+	unsigned int distance;
+
+	for (distance = 1; is_child(core, index, distance); distance *= 2) {
+		core->cpus[index].counts.communications++;
+		/*
+		 * [qdo.poll:A] acquire. Pairs with [qdo.publish:A].
+		 * Orders: the child's number before what this CPU tells of its subtree.
+		 * Else: a callback runs beside operations of a leaf. Mutant: QDO_TREE_NO_CHILD.
+		 */
+		if (lull_mem_load_acquire(&core->cpus[index + distance].tree) != batch)
+			return LULL_MUTANT(QDO_TREE_NO_CHILD);
+	}
+	return 1;
+}
+
+/* Return: the number of the batch that runs now. */
+static unsigned long publish(struct qdo_core *core, unsigned int index, unsigned long batch)
+{
+	const unsigned long next = index ? batch : batch + 1;
+	unsigned long *number = index ? &core->cpus[index].tree : &core->batch;
+
+	/*
+	 * [qdo.publish:A] release. Pairs with [qdo.poll:A].
+	 * Orders: what was seen of the subtree's operations before its number. The same for the
+	 * root's number, which leaves and waiting requests acquire.
+	 * Else: as for [qdo.poll:A].
+	 */
+	lull_mem_store_release(number, next);
+	if (core->prompting)
+		qdo_port_prompt(core, index - lowest_bit(index));
+	return next;
+}
+
+void qdo_tree_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request)
+{
+	const unsigned long wake = request->since;
+
+	request->since = lull_mem_load(&core->batch);
+	qdo_wait(&core->cpus[index], request);
+	if (!wake || !core->prompting || LULL_MUTANT(QDO_NO_WAKE))
+		return;
+	lull_mem_add(&core->wakes, 1);
+	qdo_port_prompt(core, 0);
+}
+
+static void collect(struct qdo_cpu *cpu, unsigned long batch, struct qdo_step *result)
+{
+	const unsigned long batches = LULL_MUTANT(QDO_TREE_ONE_BATCH) ? 1 : 2;
+	struct qdo_request *request, *next;
+
+	for (request = qdo_waiting_all(cpu); request; request = next) {
+		next = request->next;
+		if (qdo_number_reached(batch, request->since + batches))
+			qdo_done(cpu, request, result);
+		else
+			qdo_wait(cpu, request);
+	}
+}
+
+void qdo_tree_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	struct qdo_cpu *cpu = &core->cpus[index];
+	unsigned long batch;
+
+	if (!lull_mem_load(&core->pending))
+		return;
+	batch = lull_mem_load_acquire(&core->batch);
+	see(core, index, batch);
+	/* The root has no number of its own but core->batch. */
+	if (!index || lull_mem_load(&cpu->tree) != batch) {
+		if (!qdo_generation_passed(core, index, index, &cpu->since))
+			result->waits = 1;
+		else if (children_reached(core, index, batch))
+			batch = publish(core, index, batch);
+	}
+	collect(cpu, batch, result);
+}
