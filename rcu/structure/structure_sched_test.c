@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues and stacks in every order in which their steps can happen, with store buffers.
+ *
+ * Threads run programs of operations on one structure. Each history must be linearizable, and
+ * nobody may reach a node after its grace period: nodes are overwritten when the last section
+ * ends that could hold them, and then used again. docs/design/11-sched.md.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "sched.h"
+#include "history_sched_test.h"
+#include "pointer_sched_test.h"
+#include "lull/rcu/lfqueue.h"
+#include "lull/rcu/queue.h"
+#include "lull/rcu/stack.h"
+
+#define NODES 4u
+#define THREADS 3u
+#define POISON 0xdead0000ul /* no address of the explorer's */
+
+enum structure { LFQUEUE, QUEUE, STACK, STACK_ONE_TAKER };
+
+/* Indexes of a scenario's parameters. */
+enum {
+	STRUCTURE,
+	PREFILL, /* entries before anyone starts */
+	PROGRAM, /* of three threads, first operation first: digits of enum instruction */
+	FAULT = PROGRAM + THREADS, /* enum fault */
+};
+
+enum instruction { STOP, ADD, TAKE, TAKE_ALL, TRY };
+
+enum fault {
+	SOUND,
+	NO_GRACE_PERIOD, /* nodes are used again while others look at them */
+	EXCHANGE_TORN,
+	CLOSE_TORN,
+	SPLICE_TORN,
+	PUSH_TORN,
+	POP_TORN,
+	TAKE_TORN,
+	APPEND_TORN,
+	INSERT_TORN,
+	MOVE_TORN,
+	UNLINK_TORN,
+	FAULTS
+};
+
+static const char *const functions[FAULTS] = {
+	[EXCHANGE_TORN] = "rcu_queue_append", [CLOSE_TORN] = "rcu_queue_take",
+	[SPLICE_TORN] = "rcu_queue_move",     [PUSH_TORN] = "rcu_stack_push",
+	[POP_TORN] = "rcu_stack_pop",	      [TAKE_TORN] = "rcu_stack_pop_all",
+	[APPEND_TORN] = "rcu_lfqueue_append", [INSERT_TORN] = "rcu_lfqueue_insert",
+	[MOVE_TORN] = "rcu_lfqueue_move",     [UNLINK_TORN] = "rcu_lfqueue_unlink",
+};
+
+struct node {
+	union {
+		struct rcu_lfqueue_node lfqueue;
+		struct rcu_queue_node queue;
+		struct rcu_stack_node stack;
+	};
+	unsigned long value; /* written before it is added, read after it is taken */
+};
+
+enum node_status { FRESH, SHARED, LEAVING, POISONED, PRIVATE };
+
+/* Ghost memory. */
+struct books {
+	struct history history;
+	uint8_t sections; /* bit n: thread n is in a section */
+	uint8_t status[NODES];
+	uint8_t held[NODES]; /* bit n: thread n's section may reach this node that left */
+};
+
+const char *fault_in;
+static const long *parameter;
+static struct books *books;
+static struct node *nodes;
+static struct rcu_lfqueue *lfqueue;
+static struct rcu_queue *queue, *private_queue;
+static struct rcu_stack *stack;
+
+void rcu_queue_pause(unsigned int round)
+{
+	(void)round;
+}
+
+static int with_sections(void)
+{
+	return parameter[STRUCTURE] == LFQUEUE || parameter[STRUCTURE] == STACK;
+}
+
+static void section_begin(uint32_t thread)
+{
+	books->sections |= (uint8_t)(1u << thread);
+}
+
+/* Ends the grace periods that waited for this section last. */
+static void section_end(uint32_t thread)
+{
+	uint32_t i;
+
+	books->sections &= (uint8_t) ~(1u << thread);
+	for (i = 0; i < NODES; i++) {
+		books->held[i] &= (uint8_t) ~(1u << thread);
+		if (books->status[i] != LEAVING || books->held[i])
+			continue;
+		books->status[i] = POISONED;
+		lull_mem_exchange(&nodes[i].lfqueue.next, POISON);
+		lull_mem_exchange(&nodes[i].value, POISON);
+		books->status[i] = PRIVATE;
+	}
+}
+
+/* A node to add: any that was reclaimed, or a fresh one, of which each is as good as the other. */
+static struct node *node_choose(void)
+{
+	uint32_t candidates[NODES], count = 0, fresh = 0, i;
+
+	for (i = 0; i < NODES; i++) {
+		if (books->status[i] == PRIVATE || (books->status[i] == FRESH && !fresh++))
+			candidates[count++] = i;
+	}
+	if (!count)
+		return NULL;
+	i = candidates[count > 1 ? sched_choose(count) : 0];
+	if (books->status[i] != PRIVATE && books->status[i] != FRESH)
+		return NULL; /* another thread was quicker */
+	books->status[i] = SHARED;
+	return &nodes[i];
+}
+
+static void add(uint32_t thread)
+{
+	uint32_t number = history_begin(&books->history, PUT);
+	struct node *node = node_choose();
+	int told = 2;
+
+	if (!node) {
+		books->history.operation[number].kind = GAVE_UP;
+		history_end(&books->history, number);
+		return;
+	}
+	lull_mem_store(&node->value, number + 1);
+	section_begin(thread);
+	if (parameter[STRUCTURE] == LFQUEUE)
+		rcu_lfqueue_enqueue(lfqueue, &node->lfqueue);
+	else if (parameter[STRUCTURE] == QUEUE)
+		told = rcu_queue_enqueue(queue, &node->queue);
+	else
+		told = rcu_stack_push(stack, &node->stack);
+	books->history.operation[number].told = (uint8_t)told;
+	history_end(&books->history, number);
+	section_end(thread);
+}
+
+/* One entry was taken: its grace period begins. */
+static void took(uint32_t number, struct node *node)
+{
+	uint32_t i = (uint32_t)(node - nodes);
+
+	history_got(&books->history, number, lull_mem_load(&node->value));
+	sched_check(books->status[i] == SHARED, "a node is taken that was not there");
+	books->status[i] = LEAVING;
+	books->held[i] =
+		with_sections() && parameter[FAULT] != NO_GRACE_PERIOD ? books->sections : 0;
+}
+
+static void take_all(uint32_t thread)
+{
+	uint32_t number = history_begin(&books->history, GET_ALL);
+	struct node *node;
+
+	section_begin(thread);
+	if (parameter[STRUCTURE] == QUEUE) {
+		/* As rcu_queue_init(), in steps. */
+		rcu_assign_pointer(private_queue->head.next, NULL);
+		rcu_assign_pointer(private_queue->tail, &private_queue->head);
+		rcu_queue_splice(private_queue, queue);
+		rcu_queue_for_each_entry(node, private_queue, queue)
+			took(number, node);
+	} else {
+		rcu_stack_for_each_entry(node, rcu_stack_pop_all(stack), stack)
+			took(number, node);
+	}
+	history_end(&books->history, number);
+	section_end(thread);
+}
+
+static void take(uint32_t thread, int wait)
+{
+	uint32_t number = history_begin(&books->history, GET);
+	void *node;
+
+	section_begin(thread);
+	if (parameter[STRUCTURE] == LFQUEUE)
+		node = rcu_lfqueue_dequeue(lfqueue);
+	else if (parameter[STRUCTURE] == QUEUE)
+		node = wait ? rcu_queue_dequeue(queue) : rcu_queue_try_dequeue(queue);
+	else
+		node = rcu_stack_pop(stack);
+	if (node == (void *)RCU_QUEUE_WOULD_BLOCK)
+		books->history.operation[number].kind = GAVE_UP;
+	else if (node)
+		took(number, (struct node *)node);
+	history_end(&books->history, number);
+	section_end(thread);
+}
+
+static void run(long thread)
+{
+	uint32_t self = (uint32_t)thread;
+	long program;
+
+	for (program = parameter[PROGRAM + thread]; program; program /= 10) {
+		switch (program % 10) {
+		case ADD:
+			add(self);
+			break;
+		case TAKE_ALL:
+			take_all(self);
+			break;
+		default:
+			take(self, program % 10 == TAKE);
+			break;
+		}
+	}
+}
+
+static void setup(const struct sched_scenario *scenario)
+{
+	static const char *const names[THREADS] = { "first", "second", "third" };
+	uint32_t i;
+
+	parameter = scenario->parameter;
+	fault_in = functions[parameter[FAULT]];
+	lfqueue = sched_alloc(sizeof(*lfqueue), 64);
+	queue = sched_alloc(sizeof(*queue), 64);
+	private_queue = sched_alloc(sizeof(*queue), 64);
+	stack = sched_alloc(sizeof(*stack), 64);
+	nodes = sched_alloc(NODES * sizeof(*nodes), 64);
+	books = sched_ghost(sizeof(*books));
+	sched_name(lfqueue, sizeof(*lfqueue), "lfqueue");
+	sched_name(queue, sizeof(*queue), "queue");
+	sched_name(private_queue, sizeof(*queue), "private_queue");
+	sched_name(stack, sizeof(*stack), "stack");
+	sched_name(nodes, NODES * sizeof(*nodes), "nodes");
+	memset(books, 0, sizeof(*books));
+	rcu_lfqueue_init(lfqueue);
+	rcu_queue_init(queue);
+	rcu_queue_init(private_queue);
+	rcu_stack_init(stack);
+	books->history.last_in_first_out = parameter[STRUCTURE] >= STACK;
+	for (i = 0; i < (uint32_t)parameter[PREFILL]; i++)
+		add(0);
+	for (i = 0; i < THREADS; i++)
+		if (parameter[PROGRAM + i])
+			sched_thread(names[i], i, run, (long)i);
+}
+
+/* Nothing that anybody can find has been reclaimed. */
+static void reachable(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < NODES; i++) {
+		uint64_t node = (uint64_t)(uintptr_t)&nodes[i];
+
+		if (books->status[i] < POISONED)
+			continue;
+		sched_check(sched_newest((uint64_t *)&lfqueue->tail) != node &&
+				    sched_newest((uint64_t *)&lfqueue->first) != node &&
+				    sched_newest((uint64_t *)&stack->top) != node,
+			    "the structure leads to a reclaimed node");
+	}
+}
+
+static void agree(void)
+{
+	sched_check(history_linearizable(&books->history),
+		    "no sequential order explains what the operations returned");
+}
+
+#define SCENARIO(text, structure, fill, first, second, third, fault)                      \
+	{                                                                                 \
+		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,  \
+		.parameter = { structure, fill, first, second, third, fault }, .weak = 1, \
+		.preemptions = SCHED_UNBOUNDED, .cycles_allowed = (structure) == QUEUE,   \
+		.expect_failure = (fault) != SOUND                                        \
+	}
+
+/* Programs are read from their last digit. */
+static const struct sched_scenario scenarios[] = {
+	SCENARIO("lfqueue_enqueuers_and_a_dequeuer", LFQUEUE, 0, 1, 1, 22, SOUND),
+	SCENARIO("lfqueue_runs_empty_under_two_dequeuers", LFQUEUE, 1, 2, 2, 1, SOUND),
+	SCENARIO("lfqueue_dequeuers_of_two_entries", LFQUEUE, 2, 22, 2, 0, SOUND),
+	SCENARIO("lfqueue_node_comes_back_while_the_tail_is_moved", LFQUEUE, 0, 2121, 21, 0, SOUND),
+	SCENARIO("lfqueue_node_comes_back_while_an_enqueuer_is_late", LFQUEUE, 1, 212, 1, 2, SOUND),
+	SCENARIO("lfqueue_two_entries_at_a_time", LFQUEUE, 0, 21, 21, 21, SOUND),
+	SCENARIO("lfqueue_enqueuers_come_back_to_a_mark", LFQUEUE, 1, 212, 21, 1, SOUND),
+	SCENARIO("queue_producers_and_a_consumer", QUEUE, 0, 1, 11, 22, SOUND),
+	SCENARIO("queue_consumer_that_does_not_wait", QUEUE, 1, 1, 1, 444, SOUND),
+	SCENARIO("queue_runs_empty_and_is_filled", QUEUE, 1, 11, 222, 0, SOUND),
+	SCENARIO("queue_is_spliced_beside_producers", QUEUE, 1, 1, 1, 33, SOUND),
+	SCENARIO("queue_consumer_of_all_kinds", QUEUE, 0, 11, 11, 4334, SOUND),
+	SCENARIO("stack_pops_in_sections", STACK, 2, 122, 2, 0, SOUND),
+	SCENARIO("stack_pushes_and_pops", STACK, 1, 12, 2, 1, SOUND),
+	SCENARIO("stack_node_comes_back_under_a_pop", STACK, 1, 122, 12, 1, SOUND),
+	SCENARIO("stack_one_taker", STACK_ONE_TAKER, 1, 1, 11, 232, SOUND),
+	SCENARIO("stack_pop_all_by_several", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
+};
+
+static const struct sched_scenario faults[] = {
+	SCENARIO("lfqueue_without_grace_periods", LFQUEUE, 1, 212, 1, 2, NO_GRACE_PERIOD),
+	SCENARIO("lfqueue_appended_in_two_steps", LFQUEUE, 1, 1, 1, 22, APPEND_TORN),
+	SCENARIO("lfqueue_inserted_in_two_steps", LFQUEUE, 0, 1, 1, 22, INSERT_TORN),
+	SCENARIO("lfqueue_tail_moved_in_two_steps", LFQUEUE, 0, 21, 21, 21, MOVE_TORN),
+	SCENARIO("lfqueue_unlinked_in_two_steps", LFQUEUE, 2, 2, 2, 0, UNLINK_TORN),
+	SCENARIO("stack_pops_without_grace_periods", STACK, 2, 122, 2, 0, NO_GRACE_PERIOD),
+	SCENARIO("queue_exchange_in_two_steps", QUEUE, 0, 1, 1, 22, EXCHANGE_TORN),
+	SCENARIO("queue_closed_in_two_steps", QUEUE, 1, 1, 22, 0, CLOSE_TORN),
+	SCENARIO("queue_spliced_in_two_steps", QUEUE, 1, 1, 33, 0, SPLICE_TORN),
+	SCENARIO("stack_pushed_in_two_steps", STACK, 0, 1, 1, 22, PUSH_TORN),
+	SCENARIO("stack_popped_in_two_steps", STACK, 1, 2, 1, 2, POP_TORN),
+	SCENARIO("stack_taken_in_two_steps", STACK_ONE_TAKER, 1, 1, 33, 0, TAKE_TORN),
+};
+
+int main(void)
+{
+	const int count = sizeof(scenarios) / sizeof(*scenarios) + sizeof(faults) / sizeof(*faults);
+	int failed = sched_run(scenarios, sizeof(scenarios) / sizeof(*scenarios)) +
+		     sched_run(faults, sizeof(faults) / sizeof(*faults));
+
+	printf("%d passed, %d failed\n", count - failed, failed);
+	return failed != 0;
+}
