@@ -116,7 +116,8 @@ $(BUILD)/test/%: $(BUILD)/obj/%.o $(BUILD)/obj/objects.a
 	$(Q)$(CC) $(LULL_CFLAGS) -pthread -o $@ $^
 
 headers: ## check that each public header compiles alone, as C and C++, with gcc and clang
-	$(Q)mk/headers "$(CC)" "$(CLANG)" "$(CXX)" "$(CLANG)++" "$(PROGRAM_HEADERS)" "$(C_HEADERS)"
+	$(Q)mk/headers "$(CC)" "$(CLANG)" "$(CXX)" "$(CLANG)++" \
+		"$(PROGRAM_HEADERS) $(RCU_PROGRAM_HEADERS)" "$(C_HEADERS)"
 
 clang: ## build the C code with clang too, beside the other build
 	$(Q)$(MAKE) CC=$(CLANG) CXX=$(CLANG)++ BUILD=$(BUILD)/clang library examples test-programs

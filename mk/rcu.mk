@@ -4,6 +4,9 @@
 
 RCU_SONAME := liblull-rcu.so.0
 RCU_HEADERS := $(BUILD)/include/lull/rcu/memb.h
+RCU_FLAVOURS := qsbr mb signal memb bp
+RCU_PROGRAM_HEADERS := $(shell find rcu/include -name '*.h' | sort) \
+	$(patsubst %,$(BUILD)/include/lull/rcu/%.h,$(RCU_FLAVOURS) $(RCU_FLAVOURS:%=flavour/%))
 RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user -Ircu/grace -Ircu/call \
 	-Ircu/structure -Ircu/qdo
 # What the shared library offers is in rcu/exports.map.
@@ -23,6 +26,7 @@ RCU_LIBRARIES := $(BUILD)/lib/liblull-rcu.so $(BUILD)/lib/liblull-rcu.a
 .PHONY: rcu
 rcu: $(RCU_LIBRARIES) ## build liblull-rcu.so and liblull-rcu.a
 library: rcu
+headers: $(RCU_HEADERS)
 examples: $(RCU_EXAMPLES)
 test-programs: $(RCU_TEST_PROGRAMS)
 TEST_PROGRAMS += $(RCU_TEST_PROGRAMS)
