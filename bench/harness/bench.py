@@ -37,11 +37,9 @@ class Measuring:
         """One value for a whole run, another for a quick one."""
         return quick if self.quick else whole
 
-    def note_missing(self, table: Table) -> None:
-        """Say in the table which side is absent and why."""
-        for reason in (self.lull_missing, self.lttng_missing):
-            if reason:
-                table.note(f"Not measured: {reason}.")
+    def missing(self) -> list[str]:
+        """Why tracers cannot be measured here."""
+        return [reason for reason in (self.lull_missing, self.lttng_missing) if reason]
 
 
 def _stop(signal_number: int, _frame) -> None:
@@ -55,8 +53,13 @@ def _write_part(table: Table, output: Path, reason: str) -> None:
     table.write(output)
 
 
-def main(name: str, title: str, measure: Callable[[Measuring, Table], None]) -> None:
-    """Run one bench and write its results."""
+def main(
+    name: str,
+    title: str,
+    measure: Callable[[Measuring, Table], None],
+    missing: Callable[[Measuring], list[str]] = Measuring.missing,
+) -> None:
+    """Run one bench and write its results, with why a side is absent if one is."""
     parser = argparse.ArgumentParser(prog=f"bench/{name}/run", description=title)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter traces")
     parser.add_argument("--output", type=Path, default=default_output(), help="results folder")
@@ -64,7 +67,8 @@ def main(name: str, title: str, measure: Callable[[Measuring, Table], None]) -> 
     signal.signal(signal.SIGTERM, _stop)
     measuring = Measuring(arguments.quick)
     table = Table(name, title, arguments.quick)
-    measuring.note_missing(table)
+    for reason in missing(measuring):
+        table.note(f"Not measured: {reason}.")
     table.load_average.append(os.getloadavg()[0])
     try:
         measure(measuring, table)

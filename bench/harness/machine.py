@@ -66,6 +66,7 @@ def facts() -> dict[str, str]:
         "gcc": _first_line(["gcc", "--version"]),
         "lttng_tools": _first_line(["lttng", "--version"]),
         "lttng_ust": _first_line(["pkg-config", "--modversion", "lttng-ust"]),
+        "liburcu": _first_line(["pkg-config", "--modversion", "liburcu"]),
         "babeltrace2": _first_line(["babeltrace2", "--version"]),
         "load_average": _contents("/proc/loadavg"),
         "revision": revision(),

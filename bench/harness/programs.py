@@ -43,15 +43,17 @@ def run(command: list[str], timeout_s: float = 60.0, **options) -> subprocess.Co
     return done
 
 
-def _compile(output: Path, sources: list[Path], options: list[str], newest: float) -> Path:
-    if not output.exists() or output.stat().st_mtime < newest:
+def compiled(output: Path, sources: list[Path], options: list[str], changed: float) -> Path:
+    """The program, compiled from its sources when it is older than the last change."""
+    if not output.exists() or output.stat().st_mtime < changed:
         BUILD.mkdir(parents=True, exist_ok=True)
         compiler = os.environ.get("CC", "gcc")
         run([compiler, *CFLAGS, *[str(source) for source in sources], *options, "-o", str(output)])
     return output
 
 
-def _newest(*folders: Path) -> float:
+def last_change(*folders: Path) -> float:
+    """When a C source or header under one of the folders was last changed."""
     return max(
         path.stat().st_mtime
         for folder in folders
@@ -69,15 +71,15 @@ def subject_program(tracer: str) -> Path:
     if tracer == "lttng":
         sources.append(HARNESS / "lttng_provider.c")
         options += ["-llttng-ust", "-ldl"]
-    return _compile(
-        BUILD / f"subject_{tracer}", sources, [*options, "-pthread"], _newest(HARNESS, include)
+    return compiled(
+        BUILD / f"subject_{tracer}", sources, [*options, "-pthread"], last_change(HARNESS, include)
     )
 
 
 def helper_program(name: str) -> Path:
     """A helper of the harness that is one C file."""
     source = HARNESS / f"{name}.c"
-    return _compile(BUILD / name, [source], [], source.stat().st_mtime)
+    return compiled(BUILD / name, [source], [], source.stat().st_mtime)
 
 
 class Subject:

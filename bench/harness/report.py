@@ -8,6 +8,7 @@ import csv
 import json
 from pathlib import Path
 
+from . import plot as plots
 from . import table as tables
 from .places import BENCH
 from .spread import Spread, digits
@@ -40,7 +41,36 @@ def _published_cell(lines: list[dict[str, str]]) -> str:
     )
 
 
-def _table_lines(table: tables.Table) -> list[str]:
+HEAD = ["| what | published | peer | ours | ratio | why |", "|---|---|---|---|---|---|"]
+
+
+def _row_line(row: tables.Row, papers: dict[str, list[dict[str, str]]]) -> str:
+    peers = "; ".join(f"{name} {_figure(spread)}" for name, spread in row.peers.items())
+    advantage = row.advantage()
+    cells = [
+        f"{row.label}, {row.unit}",
+        _published_cell(papers.get(row.key, [])) or "-",
+        peers or "-",
+        _figure(row.ours) if row.ours else "-",
+        f"{digits(advantage.median)} x" if advantage else "-",
+        row.why or "-",
+    ]
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _plot_lines(table: tables.Table, folder: Path) -> list[str]:
+    """The table's plots, drawn into the folder, as images of the document."""
+    lines = []
+    for plot in table.plots:
+        name = f"{table.name}_{plot.name}.svg"
+        if plots.missing() is None and plots.draw(plot, table.figures, folder / name):
+            lines += [f"![{_cell(plot.title)}]({name})", ""]
+    if table.plots and plots.missing():
+        lines += [f"Not drawn: {plots.missing()}.", ""]
+    return lines
+
+
+def _table_lines(table: tables.Table, folder: Path) -> list[str]:
     papers = published(table.name)
     lines = [
         f"## {table.title}",
@@ -50,24 +80,15 @@ def _table_lines(table: tables.Table) -> list[str]:
         + ", ".join(f"{load:.2f}" for load in table.load_average)
         + ".",
         "",
-        "| what | published | peer | ours | ratio | why |",
-        "|---|---|---|---|---|---|",
+        *_plot_lines(table, folder),
+        *HEAD,
+        *(_row_line(row, papers) for row in table.rows if row.shown),
+        "",
     ]
-    for row in table.rows:
-        peers = "; ".join(f"{name} {_figure(spread)}" for name, spread in row.peers.items())
-        advantage = row.advantage()
-        ratio = f"{digits(advantage.median)} x" if advantage else "-"
-        ours = _figure(row.ours) if row.ours else "-"
-        cells = [
-            f"{row.label}, {row.unit}",
-            _published_cell(papers.get(row.key, [])) or "-",
-            peers or "-",
-            ours,
-            ratio,
-            row.why or "-",
-        ]
-        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    lines.append("")
+    folded = [_row_line(row, papers) for row in table.rows if not row.shown]
+    if folded:
+        summary = f"<details><summary>The other {len(folded)} points of the plots</summary>"
+        lines += [summary, "", *HEAD, *folded, "", "</details>", ""]
     lines += [f"- {note}" for note in table.notes]
     if table.notes:
         lines.append("")
@@ -112,7 +133,7 @@ def write(folder: Path, order: list[str]) -> Path:
     lines.append("")
     lines += _target_lines(found)
     for table in found:
-        lines += _table_lines(table)
+        lines += _table_lines(table, folder)
     path = folder / "report.md"
     path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return path

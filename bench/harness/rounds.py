@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 
 from .spread import Spread
 
 
 def alternate(
-    variants: Mapping[str, Callable[[], float]], rounds: int, warm_up: bool = True
-) -> dict[str, Spread]:
+    variants: Mapping[Hashable, Callable[[], float]], rounds: int, warm_up: bool = True
+) -> dict[Hashable, Spread]:
     """Take `rounds` samples of each variant, after one discarded round if warm_up.
 
     The order turns by one place each round, so that no variant always follows the same other.
     """
     names = list(variants)
-    samples: dict[str, list[float]] = {name: [] for name in names}
+    samples: dict[Hashable, list[float]] = {name: [] for name in names}
     if warm_up:
         for name in names:
             variants[name]()
@@ -28,6 +29,26 @@ def alternate(
             samples[name].append(variants[name]())
     progress(rounds, rounds)
     return {name: Spread(tuple(taken)) for name, taken in samples.items()}
+
+
+def alternate_answers(
+    variants: Mapping[Hashable, Callable[[], Mapping[str, float]]], rounds: int
+) -> dict[Hashable, dict[str, Spread]]:
+    """As alternate(), for samples of several figures each: a spread for each figure."""
+    kept: dict[Hashable, list[Mapping[str, float]]] = {name: [] for name in variants}
+
+    def sample(name: Hashable) -> float:
+        kept[name].append(variants[name]())
+        return 0.0
+
+    alternate({name: partial(sample, name) for name in variants}, rounds)
+    return {
+        name: {
+            figure: Spread(tuple(answer[figure] for answer in answers[1:]))
+            for figure in answers[0]
+        }
+        for name, answers in kept.items()
+    }
 
 
 def progress(done: int, whole: int) -> None:

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .plot import Plot
 from .spread import Spread, digits
 
 
@@ -60,6 +61,7 @@ class Row:
     targets: list[Target] = field(default_factory=list)
     why: str = ""
     compared: bool = True  # false for counts that are no merit of either
+    shown: bool = True  # false for points of a plot: the report folds them away
 
     def advantage(self) -> Spread | None:
         """How many times better ours is than the first peer, round by round.
@@ -80,19 +82,28 @@ class Row:
 
 @dataclass
 class Table:
-    """The rows of one bench, with notes on what could not be measured."""
+    """The rows of one bench, plots of them, and notes on what could not be measured."""
 
     name: str
     title: str
     quick: bool
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
     load_average: list[float] = field(default_factory=list)  # before and after, of a minute
 
     def add(self, *arguments, **named) -> Row:
         row = Row(*arguments, **named)
         self.rows.append(row)
         return row
+
+    def figures(self, key: str, variant: str) -> Spread | None:
+        """What one variant ("ours", a peer's name; "" is the first) has in the row of that key."""
+        row = next((row for row in self.rows if row.key == key), None)
+        if row is None:
+            return None
+        variants = ({"ours": row.ours} if row.ours else {}) | row.peers
+        return variants.get(variant or next(iter(variants), ""))
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -106,6 +117,7 @@ class Table:
             "quick": self.quick,
             "rows": [_row_plain(row) for row in self.rows],
             "notes": self.notes,
+            "plots": [plot.plain() for plot in self.plots],
             "load_average": self.load_average,
         }
         text = json.dumps(plain, indent=1, allow_nan=True)
@@ -136,6 +148,7 @@ def _row_plain(row: Row) -> dict:
         "targets": [vars(target) for target in row.targets],
         "why": row.why,
         "compared": row.compared,
+        "shown": row.shown,
     }
 
 
@@ -153,6 +166,7 @@ def _table(plain: dict) -> Table:
         plain["title"],
         plain["quick"],
         notes=plain["notes"],
+        plots=[Plot.of(plot) for plot in plain.get("plots", [])],
         load_average=plain["load_average"],
     )
     for row in plain["rows"]:
@@ -166,5 +180,6 @@ def _table(plain: dict) -> Table:
             [Target(**target) for target in row["targets"]],
             row["why"],
             row["compared"],
+            row.get("shown", True),
         )
     return table
