@@ -53,8 +53,8 @@
 #ifndef RCU_SPINS
 #define RCU_SPINS 200u
 #endif
-/* Moments between two looks. */
-#define RELAXES 10u
+/* Moments between two looks, at most: the first come at once, as most sections are short. */
+#define RELAXES_MAX 10u
 
 static void list_unlink(struct rcu_reader *reader)
 {
@@ -239,12 +239,13 @@ static void sleep_for_readers(struct rcu_grace *grace)
 	grace->asleep = 0;
 }
 
-static void spin(struct rcu_grace *grace)
+/* Waits a little, without the lock, for the @looks-th time. */
+static void spin(struct rcu_grace *grace, unsigned int looks)
 {
 	unsigned int i;
 
 	lull_lock_release(&grace->lock);
-	for (i = 0; i < RELAXES; i++)
+	for (i = 0; i < looks && i < RELAXES_MAX; i++)
 		lull_relax();
 	lull_lock_take(&grace->lock);
 }
@@ -261,8 +262,7 @@ static void drive(struct rcu_grace *grace, unsigned long target)
 		if (spins == RCU_SPINS) {
 			sleep_for_readers(grace);
 		} else {
-			spins++;
-			spin(grace);
+			spin(grace, spins++);
 		}
 	}
 	grace->driven = 0;
@@ -319,7 +319,7 @@ void rcu_grace_synchronize(struct rcu_grace *grace, int expedited)
 	while (!rcu_seq_reached(seq_of(grace), target)) {
 		if (expedited) {
 			if (!advance(grace))
-				spin(grace);
+				spin(grace, RELAXES_MAX);
 		} else if (grace->driven) {
 			sleep_for_driver(grace);
 		} else {

@@ -30,6 +30,8 @@ void sched_mem_store_release(unsigned long *p, unsigned long v, const char *func
 void sched_mem_store_full(unsigned long *p, unsigned long v, const char *function);
 void sched_mem_fence_light(const char *function);
 #define lull_mem_store_release(p, v) sched_mem_store_release((p), (v), __func__)
+/* Two steps: a handler may run in between. */
+#define lull_mem_decrement_release(p) lull_mem_store_release((p), lull_mem_load(p) - 1)
 #define lull_mem_store_full(p, v) sched_mem_store_full((p), (v), __func__)
 #define lull_mem_fence_light() sched_mem_fence_light(__func__)
 

@@ -141,10 +141,10 @@ static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
 }
 
 /* Wakes the driver of a grace period that sleeps until this reader has left. */
-static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader *reader,
-				   unsigned long word)
+static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0) && !(word & RCU_NEST_MASK))
+	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0) &&
+	    !(lull_mem_load(&reader->word) & RCU_NEST_MASK))
 		rcu_domain_reader_left(domain, reader);
 }
 
@@ -178,22 +178,20 @@ static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_
 
 static inline void rcu_reader_leave_light(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	unsigned long word = lull_mem_load(&reader->word) - 1;
-
 	rcu_reader_check_leave(reader);
 	/*
 	 * [grace.leave:A] release. Pairs with [grace.scan:A].
 	 * Orders: the section before the word that ends it.
 	 * Else: what the section reads is reclaimed under it. Mutant: LEAVE_RELAXED.
 	 */
-	lull_mem_store_release(&reader->word, word);
+	lull_mem_decrement_release(&reader->word);
 	/*
 	 * [grace.leave:B] light. Pairs with [grace.sleep:A].
 	 * Orders: the word before the look at waited.
 	 * Else: the driver sleeps for ever. Mutant: LEAVE_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
-	rcu_reader_wake(domain, reader, word);
+	rcu_reader_wake(domain, reader);
 }
 
 /* Enters with a barrier of its own (T 6.4.3). */
@@ -230,7 +228,7 @@ static inline void rcu_reader_leave_full(struct rcu_domain *domain, struct rcu_r
 	 * Mutants: LEAVE_FULL_RELAXED, LEAVE_FULL_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, word);
-	rcu_reader_wake(domain, reader, word);
+	rcu_reader_wake(domain, reader);
 }
 
 /* Enters for a flavour whose threads register when they first read. */
@@ -279,7 +277,7 @@ static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_read
 {
 	/* As [grace.leave:C], in rcu_reader_leave_full(). Mutant: OFFLINE_LIGHT. */
 	lull_mem_store_full(&reader->word, 0);
-	rcu_reader_wake(domain, reader, 0);
+	rcu_reader_wake(domain, reader);
 }
 
 static inline void rcu_reader_online(struct rcu_domain *domain, struct rcu_reader *reader)
