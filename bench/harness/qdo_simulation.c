@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * More CPUs than there are: the library's core under timers that are numbers (Q tables 5.3, 5.6).
+ *
+ * Runs the code that runs in programs, without threads: each CPU is idle and steps when its timer
+ * ends, or when a request is made there, as the host does in the thesis's mode; each callback makes
+ * the next request. What is simulated is when steps come, and nothing else: timers end up to
+ * LATE_US late, a callback runs EXECUTION_US after quiescence.
+ *
+ *	chain ALGORITHM PERIOD_US CPUS COUNT FREE
+ *
+ * FREE: timers go on while nothing is pending, and requests come at any time of a period; else
+ * they rest, and the next request comes at once.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+#define CPUS_MAX 256u
+#define LATE_US 100.0
+#define EXECUTION_US 30.0
+#define STEPS_MAX 100000000ul
+#define REQUESTS_PHASES 20 /* between two choices of phases */
+
+struct simulation {
+	struct qdo_core core;
+	double due_us[CPUS_MAX]; /* infinite: it rests */
+	double now_us, period_us;
+	uint64_t seed;
+	int is_free;
+};
+
+static struct simulation machine;
+static unsigned int here;
+
+/* What the core asks of its host and port. */
+
+void qdo_port_prompt(struct qdo_core *core, unsigned int cpu)
+{
+	(void)core;
+	(void)cpu;
+}
+
+void lull_qdo_fence_heavy(void)
+{
+}
+
+unsigned int lull_qdo_cpu(void)
+{
+	return here;
+}
+
+int lull_qdo_count(unsigned int cpu, unsigned long *counter)
+{
+	(void)cpu;
+	++*counter;
+	return 1;
+}
+
+int lull_qdo_replace(unsigned int cpu, void **head, void *expect, void *desired)
+{
+	(void)cpu;
+	if (*head != expect)
+		return 0;
+	*head = desired;
+	return 1;
+}
+
+/* From 0 to below @most; the same numbers in every run. */
+static double any(double most)
+{
+	machine.seed ^= machine.seed << 13;
+	machine.seed ^= machine.seed >> 7;
+	machine.seed ^= machine.seed << 17;
+	return most * (double)(machine.seed >> 11) / 9007199254740992.0;
+}
+
+static double next_due_us(void)
+{
+	return machine.now_us + machine.period_us + any(LATE_US);
+}
+
+/* Return: whether the request is done. */
+static int step(unsigned int cpu)
+{
+	struct qdo_step result;
+
+	here = cpu;
+	qdo_core_step(&machine.core, cpu, &result);
+	machine.due_us[cpu] = result.pending || machine.is_free ? next_due_us() : INFINITY;
+	return result.done != NULL;
+}
+
+static unsigned int first_due(void)
+{
+	unsigned int first = 0;
+
+	for (unsigned int cpu = 1; cpu < machine.core.cpu_count; cpu++)
+		if (machine.due_us[cpu] < machine.due_us[first])
+			first = cpu;
+	return first;
+}
+
+/* Timers that end before @until_us, or before the request is done. Return: whether it is. */
+static int pass_time(double until_us)
+{
+	for (unsigned long steps = 0; steps < STEPS_MAX; steps++) {
+		unsigned int cpu = first_due();
+
+		if (machine.due_us[cpu] >= until_us)
+			break;
+		machine.now_us = machine.due_us[cpu];
+		if (step(cpu))
+			return 1;
+	}
+	machine.now_us = until_us;
+	return 0;
+}
+
+/* Return: its latency in microseconds, or a negative number: it is never done. */
+static double request_one(struct qdo_request *request)
+{
+	unsigned int cpu, count = machine.core.cpu_count;
+	double begin_us = machine.now_us;
+
+	memset(request, 0, qdo_core_request_bytes(&machine.core));
+	for (cpu = 0; cpu < count; cpu++)
+		qdo_set_add(&request->quiescence, cpu);
+	here = 0;
+	qdo_core_submit(&machine.core, request);
+	for (cpu = 0; cpu < count; cpu++)
+		if (isinf(machine.due_us[cpu]))
+			machine.due_us[cpu] = next_due_us();
+	if (!step(0) && !pass_time(INFINITY))
+		return -1;
+	machine.now_us += EXECUTION_US;
+	return machine.now_us - begin_us;
+}
+
+/* New phases, so that an average is not one of a few timers that happen to stand so. */
+static int restart(void *memory)
+{
+	unsigned int cpu, count = machine.core.cpu_count;
+
+	memset(memory, 0, qdo_core_bytes(count));
+	machine.now_us = 0;
+	for (cpu = 0; cpu < count; cpu++)
+		machine.due_us[cpu] = machine.is_free ? any(machine.period_us) : INFINITY;
+	return qdo_core_start(&machine.core, memory);
+}
+
+/* Return: the average latency, or a negative number. */
+static double run(unsigned int count, void *memory, struct qdo_request *request)
+{
+	double sum_us = 0, latency_us;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (i % REQUESTS_PHASES == 0 && restart(memory))
+			return -1;
+		if (machine.is_free)
+			pass_time(machine.now_us + any(machine.period_us));
+		latency_us = request_one(request);
+		if (latency_us < 0)
+			return -1;
+		sum_us += latency_us;
+	}
+	return sum_us / count;
+}
+
+static int answer(const char *line)
+{
+	unsigned int algorithm, period_us, cpus, count, is_free;
+	struct qdo_request *request;
+	double latency_us = -1;
+	void *memory;
+
+	if (sscanf(line, "chain %u %u %u %u %u", &algorithm, &period_us, &cpus, &count, &is_free) !=
+		    5 ||
+	    !count || !period_us || !cpus || cpus > CPUS_MAX)
+		return -1;
+	machine.core = (struct qdo_core){
+		.cpu_count = cpus,
+		.algorithm = (enum qdo_algorithm)algorithm,
+		.submission = QDO_SUBMIT_RESTARTABLE,
+		.own_generation_only = 1,
+	};
+	machine.seed = 0x9e3779b97f4a7c15u;
+	machine.period_us = period_us;
+	machine.is_free = (int)is_free;
+	memory = aligned_alloc(64, qdo_core_bytes(cpus));
+	request = malloc(qdo_core_request_bytes(&machine.core));
+	if (memory && request)
+		latency_us = run(count, memory, request);
+	free(request);
+	free(memory);
+	if (latency_us < 0) {
+		fprintf(stderr, "bench qdo: a simulated request is never done\n");
+		return -1;
+	}
+	printf("callback_ms=%.4f\n", latency_us / 1000);
+	return 0;
+}
+
+int main(void)
+{
+	char line[256];
+
+	printf("ready simulation=1\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (answer(line)) {
+			line[strcspn(line, "\n")] = '\0';
+			fprintf(stderr, "bench qdo: cannot run the command '%s'\n", line);
+			return 2;
+		}
+		fflush(stdout);
+	}
+	return 0;
+}
