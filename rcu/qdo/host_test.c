@@ -301,6 +301,20 @@ static void leave_twice(void)
 	qdo_leave(&operation);
 }
 
+static void enter_only(void *argument)
+{
+	qdo_enter(instance, argument);
+}
+
+static void leave_never(void)
+{
+	struct qdo_operation operation;
+
+	signal(SIGABRT, SIG_DFL);
+	qdo_request(instance, enter_only, &operation, NULL, NULL);
+	qdo_barrier(instance);
+}
+
 static struct qdo_operation parent_operation;
 
 static void child(void)
@@ -345,6 +359,8 @@ static void forks(void)
 	begin((struct qdo_config){ 0 });
 	check(WIFSIGNALED(status_of(leave_twice)) && WTERMSIG(status_of(leave_twice)) == SIGABRT,
 	      "an_operation_that_is_left_twice_ends_the_program");
+	check(WIFSIGNALED(status_of(leave_never)) && WTERMSIG(status_of(leave_never)) == SIGABRT,
+	      "so_does_one_that_a_callback_does_not_leave");
 	check(!status_of(no_child), "a_child_of_an_instance_that_was_never_used_may_use_it");
 	qdo_enter(instance, &parent_operation);
 	qdo_request(instance, count, NULL, NULL, NULL);

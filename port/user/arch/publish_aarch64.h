@@ -35,7 +35,7 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 		"str %w[mark_high], [%[slot_high]]\n\t"
 		"stlr %[until], [%[write_count]]\n"
 		"2:\n\t"
-		".pushsection .text.unlikely, \"ax\"\n\t"
+		".pushsection .text.restarts, \"ax\"\n\t"
 		".long " LULL_RSEQ_SIGNATURE "\n"
 		"4:\n\t"
 		"b %l[refused]\n\t"

@@ -32,7 +32,7 @@
 		     "movq %[cycles], %c[cycles_at](%[shared])\n\t" mark                        \
 		     "movq %[until], %c[write_count](%[shared])\n"                              \
 		     "2:\n\t"                                                                   \
-		     ".pushsection .text.unlikely, \"ax\"\n\t"                                  \
+		     ".pushsection .text.restarts, \"ax\"\n\t"                                  \
 		     ".byte 0x0f, 0xb9, 0x3d\n\t" /* an undefined instruction, then */          \
 		     ".long " LULL_RSEQ_SIGNATURE "\n"                                          \
 		     "4: jmp %l[refused]\n\t"                                                   \

@@ -156,8 +156,8 @@ void qdo_enter(struct qdo *instance, struct qdo_operation *operation);
  * qdo_leave() - End an operation.
  * @operation: as it was passed to qdo_enter(), in this thread. Another CPU is fine.
  *
- * Context: as qdo_enter(). An operation that this thread has not begun is reported, and the program
- * aborted.
+ * Context: as qdo_enter(). An operation that this thread has not begun, and a callback that ends
+ * within one, are reported, and the program is aborted.
  * Progress: wait-free; usually the innermost operation ends first, and then it is O(1).
  * Ordering: accesses within the operation are before the callback of any request that waits for it.
  * Paper: Q 2.2.2.

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Executors: threads that run callbacks, so that one which blocks delays no other.
+ *
+ * Requests that are quiescent stand in one queue. An executor takes one and calls it on each CPU
+ * of its set, in order (Q 4.9.2), pinned to that CPU. The pool grows while requests wait: at
+ * once up to a few threads, then whenever none was taken for a millisecond. An executor that finds
+ * nothing for some seconds ends; so does one whose callback ends its thread, and what is left of
+ * its request goes back to the queue. Paper: Q 4.9 (there a message to the CPU starts a thread).
+ */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long an executor waits for work before it ends. */
+#define IDLE_NS 5000000000ull
+/* How far into the queue an executor looks for a request of its own CPU, */
+#define LOOK_MAX 16
+/* and how often a request may be passed over. */
+#define PASSED_OVER_MAX 64
+
+void lull_qdo_executors_init(struct host_executors *pool, uint32_t max, uint32_t eager)
+{
+	*pool = (struct host_executors){
+		.lock = LULL_LOCK_INITIALIZER,
+		.max = max,
+		.eager = eager,
+		.until = &pool->first,
+	};
+}
+
+static struct host_request *host_request(struct qdo_request *request)
+{
+	return (struct host_request *)(void *)((char *)request -
+					       offsetof(struct host_request, core));
+}
+
+static void complain(int error)
+{
+	static int complained;
+	char reason[128];
+
+	if (__atomic_exchange_n(&complained, 1, __ATOMIC_RELAXED))
+		return;
+	fprintf(stderr,
+		"lull-qdo: a thread for callbacks cannot be started: %s. They are kept, and it "
+		"is tried again.\n",
+		strerror_r(-error, reason, sizeof(reason)));
+}
+
+static void *executor_main(void *argument);
+
+/* Return: not 0 if there is one executor more. */
+static int start_locked(struct qdo *instance)
+{
+	struct host_executors *pool = &instance->executors;
+	struct host_executor *executor = calloc(1, sizeof(*executor));
+	pthread_t thread;
+	int error = -1;
+
+	if (executor) {
+		executor->instance = instance;
+		executor->pinned = -1;
+		error = lull_qdo_thread_start(executor_main, executor, &thread, 1);
+	}
+	if (error) {
+		complain(executor ? error : -ENOMEM);
+		free(executor);
+		return 0;
+	}
+	/* It takes the lock first of all. */
+	executor->next = pool->all;
+	if (pool->all)
+		pool->all->previous = executor;
+	pool->all = executor;
+	pool->count++;
+	return 1;
+}
+
+static void rouse_idle_locked(struct host_executors *pool)
+{
+	struct host_executor *executor = pool->idle;
+
+	pool->idle = executor->next_idle;
+	pool->idle_count--;
+	__atomic_store_n(&executor->work, 1, __ATOMIC_RELEASE);
+	lull_futex_wake(&executor->work, 1);
+}
+
+/* One executor more looks at the queue. Return: 0: none can, or the pool has @most threads. */
+static int rouse_locked(struct qdo *instance, uint32_t most)
+{
+	struct host_executors *pool = &instance->executors;
+
+	if (pool->idle) {
+		rouse_idle_locked(pool);
+		return 1;
+	}
+	return pool->count < most && start_locked(instance);
+}
+
+/* One at least, more while fewer than eager are awake. */
+static void rouse_some_locked(struct qdo *instance, uint32_t wanted)
+{
+	struct host_executors *pool = &instance->executors;
+	uint32_t i;
+
+	for (i = 0; i < wanted; i++) {
+		if (i && pool->count - pool->idle_count >= pool->eager)
+			return;
+		if (!rouse_locked(instance, pool->eager))
+			return;
+	}
+}
+
+static void append_locked(struct host_executors *pool, struct host_request *request)
+{
+	request->next = NULL;
+	*pool->until = request;
+	pool->until = &request->next;
+	__atomic_store_n(&pool->queued, pool->queued + 1, __ATOMIC_RELAXED);
+}
+
+void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first)
+{
+	struct host_executors *pool = &instance->executors;
+	struct host_request *request;
+	uint32_t count = 0;
+
+	lull_lock_take(&pool->lock);
+	if (!pool->first) {
+		pool->taken_before = pool->taken;
+		pool->tended_ns = lull_qdo_now_ns();
+	}
+	for (; first; count++) {
+		request = host_request(first);
+		first = first->next;
+		request->cpu = qdo_set_next(&request->core.execution, 0, instance->core.cpu_count);
+		append_locked(pool, request);
+	}
+	rouse_some_locked(instance, count);
+	lull_lock_release(&pool->lock);
+}
+
+int lull_qdo_executors_tend(struct qdo *instance)
+{
+	struct host_executors *pool = &instance->executors;
+	uint32_t wanted = 0;
+	uint64_t now_ns;
+	int again;
+
+	if (!__atomic_load_n(&pool->queued, __ATOMIC_RELAXED))
+		return 0;
+	lull_lock_take(&pool->lock);
+	now_ns = lull_qdo_now_ns();
+	if (pool->first && now_ns - pool->tended_ns >= QDO_TEND_NS) {
+		/* As many again as there are: a pool of n is n callbacks that block. */
+		if (pool->taken == pool->taken_before)
+			wanted = pool->count ? pool->count : 1;
+		if (wanted > pool->queued)
+			wanted = pool->queued;
+		pool->taken_before = pool->taken;
+		pool->tended_ns = now_ns;
+	}
+	while (wanted && rouse_locked(instance, pool->max))
+		wanted--;
+	again = pool->first && (pool->idle || pool->count < pool->max);
+	lull_lock_release(&pool->lock);
+	return again;
+}
+
+static struct host_request *remove_locked(struct host_executors *pool, struct host_request **link)
+{
+	struct host_request *request = *link;
+
+	*link = request->next;
+	if (pool->until == &request->next)
+		pool->until = link;
+	__atomic_store_n(&pool->queued, pool->queued - 1, __ATOMIC_RELAXED);
+	pool->taken++;
+	return request;
+}
+
+static int is_origin_before(const struct host_request *from, const struct host_request *until)
+{
+	for (; from != until; from = from->next)
+		if (from->core.origin == until->core.origin)
+			return 1;
+	return 0;
+}
+
+/*
+ * The oldest request; or one of the CPU where the executor is, which need not move then, unless
+ * an older one was made on the same CPU, or has been passed over too often. Bound: LOOK_MAX.
+ */
+static struct host_request *take_locked(struct host_executors *pool, int cpu)
+{
+	struct host_request **link = &pool->first, *oldest = pool->first;
+	int i;
+
+	for (i = 0; *link && i < LOOK_MAX && cpu >= 0; i++, link = &(*link)->next) {
+		if ((*link)->cpu != (uint32_t)cpu || is_origin_before(oldest, *link))
+			continue;
+		if (*link == oldest || oldest->passed_over++ < PASSED_OVER_MAX)
+			return remove_locked(pool, link);
+		break;
+	}
+	return oldest ? remove_locked(pool, &pool->first) : NULL;
+}
+
+/* Return: 0 if it waited in vain. The lock is released meanwhile. */
+static int idle_locked(struct host_executors *pool, struct host_executor *self)
+{
+	struct host_executor **link;
+
+	__atomic_store_n(&self->work, 0, __ATOMIC_RELAXED);
+	self->next_idle = pool->idle;
+	pool->idle = self;
+	pool->idle_count++;
+	lull_lock_release(&pool->lock);
+	lull_qdo_wait(&self->work, 0, IDLE_NS);
+	lull_lock_take(&pool->lock);
+	if (__atomic_load_n(&self->work, __ATOMIC_ACQUIRE))
+		return 1;
+	for (link = &pool->idle; *link != self; link = &(*link)->next_idle)
+		;
+	*link = self->next_idle;
+	pool->idle_count--;
+	return 0;
+}
+
+/* The next request to call, or NULL: end. The one before is done. */
+static struct host_request *next_request(struct qdo *instance, struct host_executor *self)
+{
+	struct host_executors *pool = &instance->executors;
+	struct host_request *request;
+
+	lull_lock_take(&pool->lock);
+	if (self->request)
+		lull_qdo_request_done(instance, self->request);
+	while (!(request = take_locked(pool, self->pinned))) {
+		self->request = NULL;
+		if (pool->stop || (!idle_locked(pool, self) && !pool->first))
+			break;
+	}
+	self->request = request;
+	if (pool->first && pool->idle && pool->count - pool->idle_count < pool->eager)
+		rouse_idle_locked(pool);
+	lull_lock_release(&pool->lock);
+	return request;
+}
+
+/* Goes to the next CPU of the execution set. Return: 0: there was none. */
+static int go_on(const struct qdo *instance, struct host_request *request)
+{
+	request->cpu =
+		qdo_set_next(&request->core.execution, request->cpu + 1, instance->core.cpu_count);
+	return request->cpu < instance->core.cpu_count;
+}
+
+static void move(struct host_executor *self, unsigned int cpu)
+{
+	if (self->pinned == (int)cpu && lull_qdo_cpu() == cpu)
+		return;
+	self->pinned = lull_qdo_thread_pin(cpu) ? -1 : (int)cpu;
+}
+
+/* Calls back, on one CPU after the other. Bound: the execution set. */
+static void call(struct host_executor *self, struct host_request *request)
+{
+	do {
+		move(self, request->cpu);
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+		request->core.callback(request->core.argument);
+		lull_qdo_thread_check();
+		/* Whoever was cancelled in a callback ends here, not in another one. */
+		pthread_testcancel();
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+		if (self->orphan)
+			pthread_exit(NULL);
+	} while (go_on(self->instance, request));
+}
+
+/* The thread ends: by itself, or because its callback ended it. */
+static void end(void *argument)
+{
+	struct host_executor *self = argument;
+	struct qdo *instance = self->instance;
+	struct host_executors *pool = &instance->executors;
+	struct host_request *request;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	lull_qdo_thread_check();
+	lull_qdo_thread.executor = NULL;
+	if (self->orphan) {
+		free(self->request);
+		free(self);
+		return;
+	}
+	lull_lock_take(&pool->lock);
+	request = self->request;
+	if (request && go_on(instance, request)) {
+		request->next = pool->first;
+		pool->first = request;
+		if (!request->next)
+			pool->until = &request->next;
+		__atomic_store_n(&pool->queued, pool->queued + 1, __ATOMIC_RELAXED);
+	} else if (request) {
+		lull_qdo_request_done(instance, request);
+	}
+	if (self->next)
+		self->next->previous = self->previous;
+	if (self->previous)
+		self->previous->next = self->next;
+	else
+		pool->all = self->next;
+	pool->count--;
+	free(self);
+	if (pool->first && !rouse_locked(instance, pool->max))
+		lull_qdo_monitors_tend(instance);
+	if (!pool->count)
+		lull_futex_wake(&pool->count, 1);
+	lull_lock_release(&pool->lock);
+}
+
+static void *executor_main(void *argument)
+{
+	struct host_executor *self = argument;
+	struct host_request *request;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_setname_np(pthread_self(), "qdo-call");
+	lull_qdo_thread.executor = self;
+	pthread_cleanup_push(end, self);
+	while ((request = next_request(self->instance, self)) != NULL)
+		call(self, request);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+void lull_qdo_executors_stop(struct qdo *instance)
+{
+	struct host_executors *pool = &instance->executors;
+	uint32_t count;
+
+	lull_lock_take(&pool->lock);
+	pool->stop = 1;
+	while (pool->idle)
+		rouse_idle_locked(pool);
+	/* The last one wakes us with the lock held, and releases it before the memory goes. */
+	while ((count = pool->count) != 0) {
+		lull_lock_release(&pool->lock);
+		lull_qdo_wait(&pool->count, count, QDO_TEND_NS);
+		lull_lock_take(&pool->lock);
+	}
+	lull_lock_release(&pool->lock);
+}
