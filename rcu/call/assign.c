@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which worker gets whose callbacks: a thread's own, its CPU's, the domain's default.
+ *
+ * Paper: T 6.4.5; 6.5.3 (why batches may be tuned).
+ */
+#include "worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void call_rcu_data_tune(struct call_rcu_data *worker, const struct call_rcu_tuning *tuning)
+{
+	__atomic_store_n(&worker->tuning.batch_min_count, tuning->batch_min_count,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&worker->tuning.delay_max_us, tuning->delay_max_us, __ATOMIC_RELAXED);
+	__atomic_store_n(&worker->tuned, 1, __ATOMIC_RELAXED);
+	/* It looks at them between naps: the batch that waits now waits by the new ones. */
+	lull_worker_rouse(worker);
+}
+
+struct call_rcu_data *get_default_call_rcu_data(struct rcu_domain *domain)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	int error = lull_worker_need(calls);
+
+	if (error)
+		errno = -error;
+	return error ? NULL : &calls->standby;
+}
+
+struct call_rcu_data *get_call_rcu_data(struct rcu_domain *domain)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data *worker = lull_call_worker(calls);
+
+	return worker == &calls->standby ? get_default_call_rcu_data(domain) : worker;
+}
+
+struct call_rcu_data *get_thread_call_rcu_data(struct rcu_domain *domain)
+{
+	return lull_call_thread.own[lull_call_index(domain)];
+}
+
+void set_thread_call_rcu_data(struct rcu_domain *domain, struct call_rcu_data *worker)
+{
+	lull_call_thread.own[lull_call_index(domain)] = worker;
+}
+
+int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread)
+{
+	struct call_domain *calls = worker->calls;
+	uint32_t state;
+
+	lull_lock_take(&calls->lock);
+	state = __atomic_load_n(&worker->state, __ATOMIC_RELAXED);
+	if (state < CALL_THREADLESS)
+		*(pthread_t *)pthread = worker->thread;
+	lull_lock_release(&calls->lock);
+	return state < CALL_THREADLESS ? 0 : -ESRCH;
+}
+
+struct call_rcu_data *get_cpu_call_rcu_data(struct rcu_domain *domain, int cpu)
+{
+	const struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data **workers = __atomic_load_n(&calls->cpu_workers, __ATOMIC_ACQUIRE);
+
+	if (!workers || cpu < 0 || (unsigned int)cpu >= calls->cpu_count)
+		return NULL;
+	return __atomic_load_n(&workers[cpu], __ATOMIC_ACQUIRE);
+}
+
+/* Makes the table of CPUs, which stays. Return: 0 or -ENOMEM. */
+static int need_cpus_locked(struct call_domain *calls)
+{
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+	struct call_rcu_data **workers;
+
+	if (calls->cpu_workers)
+		return 0;
+	if (count < 1)
+		count = 1;
+	workers = calloc((size_t)count, sizeof(struct call_rcu_data *));
+	if (!workers)
+		return -ENOMEM;
+	calls->cpu_count = (unsigned int)count;
+	__atomic_store_n(&calls->cpu_workers, workers, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int set_cpu_call_rcu_data(struct rcu_domain *domain, int cpu, struct call_rcu_data *worker)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	int error;
+
+	lull_lock_take(&calls->lock);
+	error = need_cpus_locked(calls);
+	if (!error && (cpu < 0 || (unsigned int)cpu >= calls->cpu_count))
+		error = -EINVAL;
+	if (!error && worker && calls->cpu_workers[cpu])
+		error = -EEXIST;
+	if (!error)
+		__atomic_store_n(&calls->cpu_workers[cpu], worker, __ATOMIC_RELEASE);
+	lull_lock_release(&calls->lock);
+	return error;
+}
+
+int create_all_cpu_call_rcu_data(struct rcu_domain *domain, unsigned long flags)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	unsigned int cpu, cpu_count;
+	int error;
+
+	lull_lock_take(&calls->lock);
+	error = need_cpus_locked(calls);
+	cpu_count = calls->cpu_count;
+	lull_lock_release(&calls->lock);
+	for (cpu = 0; !error && cpu < cpu_count; cpu++) {
+		struct call_rcu_data *worker;
+
+		if (get_cpu_call_rcu_data(domain, (int)cpu))
+			continue;
+		worker = create_call_rcu_data(domain, flags, (int)cpu);
+		if (!worker)
+			return -errno;
+		error = set_cpu_call_rcu_data(domain, (int)cpu, worker);
+		if (error)
+			call_rcu_data_free(worker);
+		if (error == -EEXIST)
+			error = 0; /* another thread gave one meanwhile */
+	}
+	return error;
+}
+
+/* Takes the worker of some CPU away from all its CPUs. */
+static struct call_rcu_data *take_cpu_worker(struct call_domain *calls)
+{
+	struct call_rcu_data *worker = NULL;
+	unsigned int i;
+
+	lull_lock_take(&calls->lock);
+	for (i = 0; calls->cpu_workers && i < calls->cpu_count; i++) {
+		if (!worker)
+			worker = calls->cpu_workers[i];
+		if (calls->cpu_workers[i] == worker)
+			__atomic_store_n(&calls->cpu_workers[i], NULL, __ATOMIC_RELAXED);
+	}
+	lull_lock_release(&calls->lock);
+	return worker;
+}
+
+void free_all_cpu_call_rcu_data(struct rcu_domain *domain)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data *worker;
+
+	while ((worker = take_cpu_worker(calls)) != NULL)
+		call_rcu_data_free(worker);
+}

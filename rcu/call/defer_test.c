@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * defer_rcu() on every flavour: when calls are made, in which order, full queues, barriers, threads
+ * that end, fork. Paper: T 6.4.5.
+ */
+#define _GNU_SOURCE
+#include "call_test.h"
+
+#define THREADS 4
+#define CALLS 30000UL /* more than a queue holds */
+
+static void add_one(void *argument)
+{
+	__atomic_add_fetch((unsigned long *)argument, 1, __ATOMIC_RELAXED);
+}
+
+static void barriers(void)
+{
+	unsigned long count = 0;
+	int i;
+
+	rcu_domain_defer_barrier(domain);
+	rcu_domain_defer_barrier_thread(domain);
+	named(rcu_domain_defer_register_thread(domain) == 0, "a_thread_registers_to_defer");
+	for (i = 0; i < 1000; i++)
+		rcu_domain_defer(domain, add_one, &count);
+	rcu_domain_defer_barrier_thread(domain);
+	named(count == 1000, "a_barrier_of_the_thread_waits_for_its_calls");
+	for (i = 0; i < 1000; i++)
+		rcu_domain_defer(domain, add_one, &count);
+	rcu_domain_defer_barrier(domain);
+	named(count == 2000, "a_barrier_waits_for_all_calls");
+	rcu_domain_defer(domain, add_one, &count);
+	named(comes_to(&count, 2001), "calls_are_made_without_a_barrier");
+	rcu_domain_defer(domain, add_one, &count);
+	named(comes_to(&count, 2002), "the_background_thread_wakes_again");
+	rcu_domain_defer(domain, add_one, &count);
+	rcu_domain_defer_unregister_thread(domain);
+	named(count == 2003, "a_thread_that_unregisters_leaves_no_call_behind");
+	rcu_domain_defer_barrier(domain);
+}
+
+struct sequence {
+	unsigned long expected, wrong;
+};
+
+struct numbered {
+	unsigned long number;
+	struct sequence *sequence;
+};
+
+static void expect(void *argument)
+{
+	struct numbered *numbered = argument;
+
+	numbered->sequence->wrong += numbered->number != numbered->sequence->expected;
+	numbered->sequence->expected = numbered->number + 1;
+	free(numbered);
+}
+
+static void *defer_in_order(void *argument)
+{
+	struct sequence *sequence = argument;
+	unsigned long i;
+
+	reader_register();
+	rcu_domain_defer_register_thread(domain);
+	for (i = 0; i < CALLS; i++) {
+		struct numbered *numbered = malloc(sizeof(*numbered));
+
+		numbered->number = i;
+		numbered->sequence = sequence;
+		section_enter();
+		section_leave();
+		rcu_domain_defer(domain, expect, numbered);
+	}
+	rcu_domain_defer_unregister_thread(domain);
+	reader_unregister();
+	return NULL;
+}
+
+static void order(void)
+{
+	struct sequence sequences[THREADS] = { { 0 } };
+	pthread_t threads[THREADS];
+	unsigned long wrong = 0, made = 0;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		threads[i] = start(defer_in_order, &sequences[i]);
+	for (i = 0; i < 20; i++)
+		rcu_domain_defer_barrier(domain);
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		wrong += sequences[i].wrong;
+		made += sequences[i].expected;
+	}
+	named(!wrong && made == THREADS * CALLS,
+	      "calls_of_one_thread_keep_their_order_and_full_queues_lose_none");
+}
+
+struct watched {
+	unsigned long *left, seen_left, called;
+};
+
+static void watch(void *argument)
+{
+	struct watched *watched = argument;
+
+	watched->seen_left = counted(watched->left);
+	__atomic_store_n(&watched->called, 1, __ATOMIC_RELEASE);
+}
+
+static void grace(void)
+{
+	struct section section = { 0 };
+	struct watched watched = { .left = &section.left };
+	pthread_t reader = start(read_until_told, &section);
+	int i;
+
+	comes_to(&section.entered, 1);
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, watch, &watched);
+	for (i = 0; i < 40; i++)
+		moment();
+	__atomic_store_n(&section.leave, 1, __ATOMIC_RELEASE);
+	pthread_join(reader, NULL);
+	rcu_domain_defer_unregister_thread(domain);
+	named(watched.called && watched.seen_left, "a_call_comes_after_the_sections_before_it");
+}
+
+struct again {
+	unsigned long left, count;
+};
+
+static void defer_again(void *argument)
+{
+	struct again *again = argument;
+
+	section_enter();
+	section_leave();
+	again->count++;
+	if (again->left--)
+		rcu_domain_defer(domain, defer_again, again);
+}
+
+static void calls_of_calls(void)
+{
+	struct again again = { .left = 5 };
+
+	reader_register();
+	rcu_domain_defer_register_thread(domain);
+	defer_again(
+		&again); /* the first is this thread's; each unregistering pass makes the rest */
+	rcu_domain_defer_barrier_thread(domain);
+	named(again.count >= 2, "a_call_may_read_and_defer");
+	rcu_domain_defer_unregister_thread(domain);
+	reader_unregister();
+	named(again.count == 6, "a_thread_that_unregisters_makes_the_calls_of_its_calls");
+}
+
+struct other {
+	unsigned long deferred, end, count;
+};
+
+static void *defer_and_stay(void *argument)
+{
+	struct other *other = argument;
+
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, add_one, &other->count);
+	__atomic_store_n(&other->deferred, 1, __ATOMIC_RELEASE);
+	comes_to(&other->end, 1);
+	rcu_domain_defer_unregister_thread(domain);
+	return NULL;
+}
+
+static int in_child(struct other *other, unsigned long *own)
+{
+	alarm(60);
+	if (!comes_to(own, 1) || !comes_to(&other->count, 1))
+		return 1;
+	rcu_domain_defer(domain, add_one, own);
+	if (!comes_to(own, 2))
+		return 1;
+	rcu_domain_defer(domain, add_one, own);
+	rcu_domain_defer_unregister_thread(domain);
+	return *own == 3 && other->count == 1 ? 0 : 2;
+}
+
+static void forks(void)
+{
+	struct other other = { 0 };
+	unsigned long own = 0;
+	pthread_t thread;
+	int status;
+	pid_t child;
+
+	thread = start(defer_and_stay, &other);
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, add_one, &own);
+	comes_to(&other.deferred, 1);
+	child = fork_with_callbacks();
+	if (child == 0)
+		_exit(in_child(&other, &own));
+	named(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	      "a_child_makes_the_calls_of_all_threads_of_its_parent");
+	__atomic_store_n(&other.end, 1, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	rcu_domain_defer_unregister_thread(domain);
+	named(own == 1 && other.count == 1, "the_parent_makes_its_calls_itself");
+}
+
+static void misuse_unregistered(void)
+{
+	unsigned long count;
+
+	rcu_domain_defer(domain, add_one, &count);
+}
+
+static void wait_in_call(void *argument)
+{
+	(void)argument;
+	rcu_domain_defer_barrier(domain);
+}
+
+static void misuse_wait(void)
+{
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, wait_in_call, NULL);
+	rcu_domain_defer_barrier(domain);
+}
+
+int main(void)
+{
+	size_t i;
+
+	for (i = 0; i < TEST_DOMAINS && !TEST_SANITIZES_THREADS;
+	     i++) { /* while there is one thread */
+		domain = test_domains[i];
+		named(is_refused(misuse_unregistered, "without rcu_defer_register_thread()"),
+		      "a_thread_that_did_not_register_is_refused");
+		named(is_refused(misuse_wait, "in a deferred call"),
+		      "to_wait_in_a_deferred_call_is_refused");
+	}
+	for (i = 0; i < TEST_DOMAINS; i++) {
+		domain = test_domains[i];
+		barriers();
+		order();
+		grace();
+		calls_of_calls();
+		if (!TEST_SANITIZES_THREADS)
+			forks();
+	}
+	return summary();
+}

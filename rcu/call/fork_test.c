@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fork() in a program with workers: with callbacks pending, under load, in callbacks. The child
+ * calls what was queued before, once, and goes on. Paper: T 6.4.5.
+ */
+#define _GNU_SOURCE
+#include "call_test.h"
+
+#include <stddef.h>
+
+#define FORKS 30
+#define QUEUERS 2
+
+static unsigned long stop;
+
+/* Return: whether a child left with 0. It must not run for ever when it fails. */
+static int child_is_well(pid_t child)
+{
+	int status;
+
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+/* What a child does with its callbacks. Return: its exit status. */
+static int in_child(unsigned long *count, unsigned long wanted)
+{
+	alarm(60);
+	rcu_domain_barrier(domain);
+	if (counted(count) != wanted)
+		return 1;
+	call_counted(count);
+	rcu_domain_barrier(domain);
+	return counted(count) == wanted + 1 ? 0 : 2;
+}
+
+/* Pending in the default worker, in one of this thread and in those of CPUs. */
+static void pending(void)
+{
+	struct call_rcu_tuning never = { .batch_min_count = ~0UL, .delay_max_us = 3600000000UL };
+	struct call_rcu_data *own = create_call_rcu_data(domain, 0, -1);
+	unsigned long count = 0;
+	pid_t child;
+	int i;
+
+	call_rcu_data_tune(get_default_call_rcu_data(domain), &never);
+	call_rcu_data_tune(own, &never);
+	for (i = 0; i < 100; i++) {
+		set_thread_call_rcu_data(domain, i % 2 ? own : NULL);
+		call_counted(&count);
+	}
+	set_thread_call_rcu_data(domain, own);
+	create_all_cpu_call_rcu_data(domain, 0);
+	child = fork_with_callbacks();
+	if (child == 0) {
+		int dropped =
+			!get_thread_call_rcu_data(domain) && !get_cpu_call_rcu_data(domain, 0);
+
+		_exit(dropped ? in_child(&count, 100) : 3);
+	}
+	named(child_is_well(child), "a_child_calls_what_was_queued_and_starts_anew");
+	named(get_thread_call_rcu_data(domain) == own && get_cpu_call_rcu_data(domain, 0),
+	      "the_parent_keeps_its_workers");
+	rcu_domain_barrier(domain);
+	named(counted(&count) == 100, "the_parent_calls_what_was_queued");
+	set_thread_call_rcu_data(domain, NULL);
+	call_rcu_data_free(own);
+	free_all_cpu_call_rcu_data(domain);
+	call_rcu_data_tune(get_default_call_rcu_data(domain), &(struct call_rcu_tuning){ 0 });
+}
+
+static void *queue_until_stopped(void *argument)
+{
+	unsigned long *count = argument, made = 0;
+
+	reader_register();
+	while (!counted(&stop)) {
+		call_counted(count);
+		section_enter();
+		section_leave();
+		for (made++; made > counted(count) + 10000 && !counted(&stop);) {
+			moment();
+			section_enter(); /* with QSBR: tell that it reads nothing */
+			section_leave();
+		}
+	}
+	reader_unregister();
+	return (void *)made;
+}
+
+static void under_load(void)
+{
+	unsigned long counts[QUEUERS] = { 0 }, own = 0, made = 0, lost = 0;
+	pthread_t queuers[QUEUERS];
+	void *queued;
+	int i, j, ill = 0;
+
+	stop = 0;
+	for (i = 0; i < QUEUERS; i++)
+		queuers[i] = start(queue_until_stopped, &counts[i]);
+	for (i = 0; i < FORKS; i++) {
+		pid_t child;
+
+		for (j = 0; j < 50; j++, made++)
+			call_counted(&own);
+		child = fork_with_callbacks();
+		if (child == 0)
+			_exit(in_child(&own, made));
+		ill += !child_is_well(child);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < QUEUERS; i++) {
+		pthread_join(queuers[i], &queued);
+		lost += (unsigned long)queued;
+	}
+	rcu_domain_barrier(domain);
+	for (i = 0; i < QUEUERS; i++)
+		lost -= counted(&counts[i]);
+	named(!ill, "children_call_what_their_thread_queued_while_others_queue");
+	named(!lost && counted(&own) == made, "the_parent_loses_nothing_to_forks");
+}
+
+/* Without a barrier, which would wake workers that overlooked something. */
+static void unhurried(void)
+{
+	unsigned long count = 0, made = 0;
+	int ill = 0, late = 0;
+
+	while (made < FORKS) {
+		pid_t child;
+
+		call_counted(&count);
+		made++;
+		child = fork_with_callbacks();
+		if (child == 0) {
+			alarm(60);
+			_exit(comes_to(&count, made) ? 0 : 1);
+		}
+		ill += !child_is_well(child);
+		late += !comes_to(&count, made);
+	}
+	named(!ill && !late, "a_worker_overlooks_nothing_that_a_fork_came_between");
+}
+
+struct forking {
+	struct rcu_head head, next;
+	unsigned long queued, done, well, count;
+	pid_t parent;
+};
+
+/* In the child, that thread is the one there is, and its worker goes on. */
+static void fork_in_callback(struct rcu_head *head)
+{
+	struct forking *forking = (struct forking *)head;
+	sigset_t ring;
+	pid_t child;
+
+	comes_to(&forking->queued, 1);
+	child = fork_with_callbacks();
+	if (child == 0) {
+		sigemptyset(&ring);
+		sigaddset(&ring, SIGALRM);
+		pthread_sigmask(SIG_UNBLOCK, &ring, NULL);
+		alarm(60);
+		return;
+	}
+	forking->well = (unsigned long)child_is_well(child);
+	__atomic_store_n(&forking->done, 1, __ATOMIC_RELEASE);
+}
+
+static void leave_child(struct rcu_head *head)
+{
+	struct forking *forking = (struct forking *)((char *)head - offsetof(struct forking, next));
+
+	if (getpid() != forking->parent)
+		_exit(0);
+}
+
+static void in_callback(struct call_rcu_data *worker, const char *name)
+{
+	struct forking forking = { .parent = getpid() };
+
+	set_thread_call_rcu_data(domain, worker);
+	rcu_domain_call(domain, &forking.head, fork_in_callback);
+	rcu_domain_call(domain, &forking.next, leave_child);
+	__atomic_store_n(&forking.queued, 1, __ATOMIC_RELEASE);
+	comes_to(&forking.done, 1);
+	rcu_domain_barrier(domain);
+	named(forking.well, name);
+	set_thread_call_rcu_data(domain, NULL);
+	call_rcu_data_free(worker);
+}
+
+static void free_other(struct rcu_head *head)
+{
+	struct forking *forking = (struct forking *)head;
+	int i, j;
+
+	for (i = 0; i < 50; i++) {
+		struct call_rcu_data *worker = create_call_rcu_data(domain, 0, -1);
+
+		set_thread_call_rcu_data(domain, worker);
+		for (j = 0; j < 100; j++)
+			call_counted(&forking->count);
+		set_thread_call_rcu_data(domain, NULL);
+		call_rcu_data_free(worker);
+	}
+	__atomic_store_n(&forking->done, 1, __ATOMIC_RELEASE);
+}
+
+/* A worker is freed in a callback that a fork waits for: it need not wait for that fork. */
+static void beside_free(void)
+{
+	struct forking forking = { .done = 0 };
+	int ill = 0, forks = 0;
+
+	rcu_domain_call(domain, &forking.head, free_other);
+	do {
+		pid_t child = fork_with_callbacks();
+
+		if (child == 0)
+			_exit(0);
+		ill += !child_is_well(child);
+	} while (!counted(&forking.done) && ++forks < 10000);
+	rcu_domain_barrier(domain);
+	named(!ill && forking.done && forking.count == 5000,
+	      "workers_may_be_freed_in_callbacks_beside_forks");
+}
+
+int main(void)
+{
+	size_t i;
+
+	for (i = 0; i < TEST_DOMAINS; i++) {
+		if (TEST_SANITIZES_THREADS)
+			break;
+		domain = test_domains[i];
+		pending();
+		if (!TEST_SANITIZES_ADDRESSES) {
+			under_load();
+			unhurried();
+		}
+		in_callback(NULL, "a_callback_of_the_default_worker_may_fork");
+		in_callback(create_call_rcu_data(domain, 0, -1),
+			    "a_callback_of_another_worker_may_fork");
+		beside_free();
+	}
+	return summary();
+}

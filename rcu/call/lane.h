@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lane: callbacks on their way from callers to a worker. Many callers, one taker.
+ *
+ * A caller exchanges the tail, which tells it the place of the link that leads to its callback,
+ * and then writes that link. Between the two the chain is broken there: the taker, which takes
+ * the whole chain at once, waits for the link. The labels are explained in call.c.
+ * Paper: T 6.4.5 (figure 6.11).
+ */
+#ifndef LULL_CALL_LANE_H
+#define LULL_CALL_LANE_H
+
+#include <stddef.h>
+#include "lull/rcu/call.h"
+
+/**
+ * struct call_lane - Callbacks that were queued and not yet taken.
+ * @tail: the link that the next callback's address goes to. NULL: @first.
+ * @first: the first callback. NULL: none, or its caller has not written this link yet.
+ */
+struct call_lane {
+	struct rcu_head **tail;
+	struct rcu_head *first;
+} __attribute__((aligned(64)));
+
+/**
+ * struct call_chain - Callbacks that were taken. Only their worker touches them.
+ * @first: NULL when there are none.
+ * @until: the last one's link.
+ */
+struct call_chain {
+	struct rcu_head *first;
+	struct rcu_head **until;
+};
+
+static inline int lull_lane_empty(const struct call_lane *lane)
+{
+	return __atomic_load_n(&lane->tail, __ATOMIC_SEQ_CST) == NULL;
+}
+
+/* Queues a chain; its last link must be NULL, and its inner ones may still be on their way. */
+static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
+				 struct rcu_head **until)
+{
+	/*
+	 * [call.put:A] exchange, full. Pairs with [call.take:B], [call.sleep:A], [call.retire:A].
+	 * Orders: the new tail before the look at the worker's state.
+	 * Else: the worker sleeps, or is gone, and nobody sees to the callback.
+	 */
+	struct rcu_head **link = __atomic_exchange_n(&lane->tail, until, __ATOMIC_SEQ_CST);
+
+	/*
+	 * [call.put:B] release. Pairs with [call.take:A].
+	 * Orders: the callback, and all that its caller did before, before the link to it.
+	 * Else: the worker calls what was not written yet, or reclaims what was not removed yet.
+	 */
+	__atomic_store_n(link ? link : &lane->first, first, __ATOMIC_RELEASE);
+}
+
+/* Waits until a link is written. Bound: its caller has one instruction left to run. */
+struct rcu_head *lull_lane_wait(struct rcu_head **link);
+
+static inline struct rcu_head *lull_lane_follow(struct rcu_head **link)
+{
+	/*
+	 * [call.take:A] acquire. Pairs with [call.put:B].
+	 * Orders: the link before the callback that it leads to.
+	 * Else: as for [call.put:B].
+	 */
+	struct rcu_head *head = __atomic_load_n(link, __ATOMIC_ACQUIRE);
+
+	return __builtin_expect(head != NULL, 1) ? head : lull_lane_wait(link);
+}
+
+/* Takes all callbacks of a lane. Return: not 0 if there were any. */
+static inline int lull_lane_take(struct call_lane *lane, struct call_chain *chain)
+{
+	if (lull_lane_empty(lane))
+		return 0;
+	chain->first = lull_lane_follow(&lane->first);
+	__atomic_store_n(&lane->first, NULL, __ATOMIC_RELAXED);
+	/*
+	 * [call.take:B] exchange, full. Pairs with [call.put:A].
+	 * Orders: the first link is empty before a caller is told to write it.
+	 * Else: that caller's callback is overwritten and never called.
+	 */
+	chain->until = __atomic_exchange_n(&lane->tail, NULL, __ATOMIC_SEQ_CST);
+	return 1;
+}
+
+/* The callback after @head, or NULL. */
+static inline struct rcu_head *lull_chain_next(const struct call_chain *chain,
+					       struct rcu_head *head)
+{
+	return &head->next == chain->until ? NULL : lull_lane_follow(&head->next);
+}
+
+/* Moves all of @from to the end of @to. */
+static inline void lull_chain_append(struct call_chain *to, struct call_chain *from)
+{
+	if (!from->first)
+		return;
+	if (to->first)
+		__atomic_store_n(to->until, from->first, __ATOMIC_RELAXED);
+	else
+		to->first = from->first;
+	to->until = from->until;
+	from->first = NULL;
+}
+
+#endif

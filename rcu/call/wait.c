@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rcu_barrier(): a callback behind all that were queued before, in each lane of each worker.
+ *
+ * In each: what an empty lane held may lie in the batch that is taken at this moment, behind the
+ * callback in another lane. The last to be called wakes the caller. It all lies in one allocation,
+ * which the last to leave frees: the child of a fork calls what its parent's barrier queued.
+ * Paper: T 6.4.5 (what rcu_barrier() adds to call_rcu()).
+ */
+#include "worker.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct barrier_call {
+	struct rcu_head head;
+	struct barrier *barrier;
+};
+
+/**
+ * struct barrier - One rcu_barrier().
+ * @left: futex: callbacks that were not called yet.
+ * @users: those, and its caller.
+ * @count: entries of @calls that are queued.
+ * @room: entries of @calls.
+ * @calls: the callbacks.
+ */
+struct barrier {
+	uint32_t left;
+	uint32_t users;
+	uint32_t count;
+	uint32_t room;
+	struct barrier_call calls[];
+};
+
+static void put(struct barrier *barrier)
+{
+	if (__atomic_sub_fetch(&barrier->users, 1, __ATOMIC_ACQ_REL) == 0)
+		free(barrier);
+}
+
+static void arrive(struct rcu_head *head)
+{
+	struct barrier *barrier = ((struct barrier_call *)head)->barrier;
+
+	if (__atomic_sub_fetch(&barrier->left, 1, __ATOMIC_ACQ_REL) == 0)
+		lull_futex_wake(&barrier->left, INT_MAX);
+	put(barrier);
+}
+
+static struct barrier *barrier_new(uint32_t room)
+{
+	struct barrier *barrier = malloc(sizeof(*barrier) + room * sizeof(barrier->calls[0]));
+
+	if (barrier)
+		*barrier = (struct barrier){ .room = room };
+	return barrier;
+}
+
+static void queue(struct barrier *barrier, struct call_lane *lane)
+{
+	struct barrier_call *call = &barrier->calls[barrier->count++];
+
+	call->barrier = barrier;
+	call->head.next = NULL;
+	call->head.func = arrive;
+	__atomic_add_fetch(&barrier->left, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&barrier->users, 1, __ATOMIC_RELAXED);
+	lull_lane_put(lane, &call->head, &call->head.next);
+}
+
+static void queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
+{
+	int i;
+
+	for (i = 0; i < CALL_LANES; i++)
+		queue(barrier, &worker->lanes[i]);
+	__atomic_store_n(&worker->hurry, 1, __ATOMIC_SEQ_CST);
+	lull_worker_rouse(worker);
+}
+
+static int is_threadless(const struct call_rcu_data *worker)
+{
+	return __atomic_load_n(&worker->state, __ATOMIC_RELAXED) == CALL_THREADLESS;
+}
+
+static uint32_t room_needed_locked(const struct call_domain *calls)
+{
+	const struct call_rcu_data *worker;
+	uint32_t room = CALL_LANES;
+
+	for (worker = calls->workers; worker; worker = worker->next)
+		room += CALL_LANES;
+	return room;
+}
+
+/* Return: with the lock taken, a barrier that has room for all workers. */
+static struct barrier *prepare(struct call_domain *calls)
+{
+	struct barrier *barrier = NULL;
+	uint32_t room;
+
+	for (;;) {
+		lull_lock_take(&calls->lock);
+		room = room_needed_locked(calls);
+		if (barrier && barrier->room >= room)
+			return barrier;
+		lull_lock_release(&calls->lock);
+		free(barrier);
+		barrier = barrier_new(room);
+		if (!barrier)
+			lull_call_moment(); /* callbacks free memory, as a rule */
+	}
+}
+
+/* Bound: the callbacks before it. A default worker that could not be started is tried again. */
+static void wait_for(struct barrier *barrier, struct call_domain *calls)
+{
+	uint32_t left;
+
+	while ((left = __atomic_load_n(&barrier->left, __ATOMIC_ACQUIRE)) != 0) {
+		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
+		    lull_worker_need(calls))
+			lull_call_moment();
+		else
+			lull_futex_wait(&barrier->left, left);
+	}
+}
+
+void rcu_domain_barrier(struct rcu_domain *domain)
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data *worker;
+	struct barrier *barrier;
+	int was_online;
+
+	if (lull_call_thread.working && lull_call_thread.working->calls == calls)
+		rcu_domain_misuse(rcu_domain_self(domain), "rcu_barrier() in a callback: it would "
+							   "wait for itself");
+	lull_wait_check(domain, "rcu_barrier() within a read-side critical section: it would wait "
+				"for itself");
+	was_online = lull_wait_begin(domain);
+	barrier = prepare(calls);
+	barrier->users = 1;
+	for (worker = calls->workers; worker; worker = worker->next)
+		queue_behind(barrier, worker);
+	if (!is_threadless(&calls->standby) || lull_worker_has_callbacks(&calls->standby))
+		queue_behind(barrier, &calls->standby);
+	lull_lock_release(&calls->lock);
+	wait_for(barrier, calls);
+	put(barrier);
+	lull_wait_end(domain, was_online);
+}

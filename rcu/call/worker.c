@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A worker's thread: take all callbacks, wait for a grace period, call them.
+ *
+ * Callbacks that come meanwhile make the next batch. A worker that finds none, even after a rest,
+ * sleeps until a caller wakes it; a real-time one sleeps by a timer, so that its callers never
+ * need a system call. Paper: T 6.4.5 (figure 6.11, lines 9-24), 6.5.3 (batches).
+ */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often a real-time worker looks for callbacks. */
+#define REAL_TIME_PERIOD_NS 10000000
+/* After a batch of fewer callbacks than this, a worker rests so long before the next. */
+#define REST_BELOW_COUNT 1000
+#define REST_NS 1000000
+/* Looks for a link that is being written, before the worker lets its caller run. */
+#define LINK_SPINS 1000
+/* While its batch grows, a worker looks at it after that part of the time left, or sooner. */
+#define GATHER_NAPS 8
+#define GATHER_NAP_MIN_NS 50000
+#define GATHER_NAP_MAX_NS 10000000
+/* A delay of an hour or more is for ever. */
+#define DELAY_MAX_US 3600000000UL
+
+/* Sleeps for a millisecond. Unlike the C library's ways, no point of cancellation. */
+void lull_call_moment(void)
+{
+	struct timespec moment = { 0, 1000000 };
+	int saved = errno;
+
+	syscall(SYS_nanosleep, &moment, NULL);
+	errno = saved;
+}
+
+struct rcu_head *lull_lane_wait(struct rcu_head **link)
+{
+	struct rcu_head *head;
+	int spins;
+
+	for (spins = 0; !(head = __atomic_load_n(link, __ATOMIC_ACQUIRE)); spins++) {
+		if (spins < LINK_SPINS)
+			lull_relax();
+		else
+			lull_call_moment();
+	}
+	return head;
+}
+
+static int is_stopped(const struct call_rcu_data *worker)
+{
+	return (int)__atomic_load_n(&worker->stop, __ATOMIC_SEQ_CST);
+}
+
+static void end(struct call_rcu_data *worker)
+{
+	__atomic_store_n(&worker->busy, 0, __ATOMIC_SEQ_CST);
+	if (lull_call_paused(worker->calls))
+		lull_futex_wake(&worker->busy, INT_MAX);
+}
+
+/*
+ * Before touching lanes and batch, and while calling: a fork waits for the end of it.
+ * Return: 0 when the worker is to end meanwhile: what waits for its end may be what the fork
+ * waits for.
+ */
+static int begin(struct call_rcu_data *worker)
+{
+	struct call_domain *calls = worker->calls;
+	uint32_t seen;
+
+	for (;;) {
+		__atomic_store_n(&worker->busy, 1, __ATOMIC_SEQ_CST);
+		/*
+		 * [call.begin:A] full. Pairs with [call.pause:A].
+		 * Orders: busy before the look at pause.
+		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
+		 */
+		if (!lull_call_paused(calls))
+			return 1;
+		end(worker);
+		while ((seen = __atomic_load_n(&calls->pause, __ATOMIC_SEQ_CST)) %
+		       CALL_PAUSE_EVENT) {
+			if (is_stopped(worker))
+				return 0;
+			lull_futex_wait(&calls->pause, seen);
+		}
+	}
+}
+
+/* Wakes a worker that sleeps. Of several wakers one makes the system call. */
+void lull_worker_rouse(struct call_rcu_data *worker)
+{
+	/*
+	 * [call.stop:A] full. Pairs with [call.sleep:A].
+	 * Orders: stop, hurry, holds or a callback before the look at state.
+	 * Else: the worker sleeps, and does not know.
+	 */
+	uint32_t state = __atomic_load_n(&worker->state, __ATOMIC_SEQ_CST);
+
+	if ((state == CALL_ASLEEP || state == CALL_NAPPING) &&
+	    __atomic_compare_exchange_n(&worker->state, &state, CALL_AWAKE, 0, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED))
+		lull_futex_wake(&worker->state, 1);
+}
+
+static int is_hurried(const struct call_rcu_data *worker)
+{
+	return (int)__atomic_load_n(&worker->hurry, __ATOMIC_SEQ_CST) ||
+	       (int)__atomic_load_n(&worker->holds, __ATOMIC_SEQ_CST) || is_stopped(worker);
+}
+
+/* Sleeps until someone hurries it, at most @duration_ns. */
+static void nap(struct call_rcu_data *worker, int64_t duration_ns)
+{
+	struct timespec duration = { duration_ns / 1000000000, duration_ns % 1000000000 };
+	int saved = errno;
+
+	__atomic_store_n(&worker->state, CALL_NAPPING, __ATOMIC_SEQ_CST);
+	if (!is_hurried(worker))
+		syscall(SYS_futex, &worker->state, FUTEX_WAIT_PRIVATE, CALL_NAPPING, &duration,
+			NULL, 0);
+	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED);
+	errno = saved;
+}
+
+static void sleep_until_called(struct call_rcu_data *worker)
+{
+	/*
+	 * [call.sleep:A] full. Pairs with [call.put:A], [call.stop:A].
+	 * Orders: ASLEEP before the look at tails and stop.
+	 * Else: a callback comes, its caller finds the worker awake, and it sleeps.
+	 */
+	__atomic_store_n(&worker->state, CALL_ASLEEP, __ATOMIC_SEQ_CST);
+	if (!lull_worker_has_callbacks(worker) && !is_stopped(worker))
+		lull_futex_wait(&worker->state, CALL_ASLEEP);
+	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED);
+}
+
+/* Where a count of callbacks has come to, by lane. */
+struct call_census {
+	struct rcu_head *last[CALL_LANES];
+	unsigned long count;
+};
+
+/*
+ * Counts what came since. They stay where they are: only this worker would call them, and a fork
+ * that takes them puts an end to the wait. Bound: what is queued when it looks.
+ */
+static void count_callbacks(struct call_rcu_data *worker, struct call_census *census)
+{
+	int i;
+
+	for (i = 0; i < CALL_LANES; i++) {
+		struct call_lane *lane = &worker->lanes[i];
+		struct rcu_head **until = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+		struct rcu_head **link = &lane->first, *head;
+
+		if (census->last[i])
+			link = &census->last[i]->next;
+		while (link != until && (head = __atomic_load_n(link, __ATOMIC_ACQUIRE)) != NULL) {
+			census->last[i] = head;
+			census->count++;
+			link = &head->next;
+		}
+	}
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How long a batch may still grow, as call_rcu_data_tune() asks. */
+static int64_t patience_ns(const struct call_rcu_data *worker, unsigned long count,
+			   int64_t waited_ns)
+{
+	unsigned long wanted = __atomic_load_n(&worker->tuning.batch_min_count, __ATOMIC_RELAXED);
+	unsigned long delay_us = __atomic_load_n(&worker->tuning.delay_max_us, __ATOMIC_RELAXED);
+
+	if (!delay_us || count >= wanted || is_hurried(worker))
+		return 0;
+	if (delay_us >= DELAY_MAX_US)
+		return INT64_MAX;
+	return (int64_t)delay_us * 1000 - waited_ns;
+}
+
+/* Lets the batch grow. Callers do not count what they queue: the worker does, between naps. */
+static void gather(struct call_rcu_data *worker)
+{
+	struct call_census census = { .count = 0 };
+	int64_t since_ns, left_ns, nap_ns;
+
+	if (patience_ns(worker, 1, 0) <= 0)
+		return;
+	since_ns = now_ns();
+	for (;;) {
+		count_callbacks(worker, &census);
+		left_ns = patience_ns(worker, census.count, now_ns() - since_ns);
+		if (left_ns <= 0)
+			return;
+		nap_ns = left_ns / GATHER_NAPS;
+		if (nap_ns < GATHER_NAP_MIN_NS)
+			nap_ns = GATHER_NAP_MIN_NS < left_ns ? GATHER_NAP_MIN_NS : left_ns;
+		nap(worker, nap_ns < GATHER_NAP_MAX_NS ? nap_ns : GATHER_NAP_MAX_NS);
+	}
+}
+
+static void take(struct call_rcu_data *worker)
+{
+	struct call_chain chain;
+	int i;
+
+	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&worker->holds, 0, __ATOMIC_SEQ_CST);
+	for (i = 0; i < CALL_LANES; i++) {
+		lull_chain_append(&worker->batch[i], &worker->held[i]);
+		if (lull_lane_take(&worker->lanes[i], &chain))
+			lull_chain_append(&worker->batch[i], &chain);
+	}
+}
+
+/* Between two callbacks: what others wait for. Return: as begin(). */
+static int breathe(struct call_rcu_data *worker)
+{
+	struct rcu_domain *domain = worker->calls->domain;
+	int was_online, goes_on;
+
+	if (domain == &rcu_qsbr_domain)
+		rcu_reader_quiescent(domain, &rcu_qsbr_reader);
+	if (__builtin_expect(!lull_call_paused(worker->calls), 1))
+		return 1;
+	was_online = lull_wait_begin(domain);
+	end(worker);
+	goes_on = begin(worker);
+	lull_wait_end(domain, was_online);
+	return goes_on;
+}
+
+/* Return: as begin(). Bound: the batch. */
+static int invoke(struct call_rcu_data *worker, struct call_chain *chain, unsigned long *count)
+{
+	struct rcu_head *head, *next;
+
+	for (head = chain->first; head; head = next) {
+		next = lull_chain_next(chain, head);
+		__builtin_prefetch(next);
+		chain->first = next;
+		head->func(head);
+		++*count;
+		if (!breathe(worker))
+			return 0;
+	}
+	return 1;
+}
+
+/* Return: how many callbacks it called. */
+static unsigned long work(struct call_rcu_data *worker)
+{
+	struct rcu_domain *domain = worker->calls->domain;
+	unsigned long count = 0;
+	int i, goes_on;
+
+	gather(worker);
+	if (!begin(worker))
+		return 0;
+	take(worker);
+	end(worker);
+	rcu_domain_synchronize(domain);
+	goes_on = begin(worker);
+	if (domain == &rcu_qsbr_domain)
+		rcu_reader_online(domain, &rcu_qsbr_reader);
+	for (i = 0; goes_on && i < CALL_LANES; i++)
+		goes_on = invoke(worker, &worker->batch[i], &count);
+	if (domain == &rcu_qsbr_domain)
+		rcu_reader_offline(domain, &rcu_qsbr_reader);
+	if (goes_on)
+		end(worker);
+	return count;
+}
+
+/*
+ * Whether a worker rests after a batch. While callbacks keep coming it neither has to be woken,
+ * which costs its callers more than all else, nor does it wait for a grace period for a few.
+ */
+static int rests_after(const struct call_rcu_data *worker, unsigned long count)
+{
+	return count < REST_BELOW_COUNT && !__atomic_load_n(&worker->tuned, __ATOMIC_RELAXED);
+}
+
+/* What a worker does between batches. */
+static void idle(struct call_rcu_data *worker)
+{
+	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
+	if (lull_worker_has_callbacks(worker))
+		return;
+	if (worker->flags & CALL_RCU_RT)
+		nap(worker, REAL_TIME_PERIOD_NS);
+	else
+		sleep_until_called(worker);
+}
+
+static void name_thread(const struct call_rcu_data *worker)
+{
+	char name[16]; /* what the kernel keeps */
+	const char *flavour = rcu_domain_name(worker->calls->domain);
+
+	if (worker->cpu < 0)
+		snprintf(name, sizeof(name), "rcu-%s", flavour);
+	else
+		snprintf(name, sizeof(name), "rcu-%s/%d", flavour, worker->cpu);
+	pthread_setname_np(pthread_self(), name);
+}
+
+void *lull_worker_main(void *argument)
+{
+	struct call_rcu_data *worker = argument;
+	struct rcu_domain *domain = worker->calls->domain;
+	struct rcu_reader *self = rcu_domain_self(domain);
+
+	lull_call_thread.working = worker;
+	name_thread(worker);
+	rcu_domain_register(domain, self, 0);
+	if (domain == &rcu_qsbr_domain)
+		rcu_reader_offline(domain, self);
+	while (!is_stopped(worker)) {
+		if (!lull_worker_has_callbacks(worker))
+			idle(worker);
+		else if (rests_after(worker, work(worker)))
+			nap(worker, REST_NS);
+	}
+	rcu_domain_unregister(domain, self);
+	return NULL;
+}
