@@ -19,6 +19,7 @@ struct configuration {
 };
 
 static struct configuration *current;
+static pthread_barrier_t begun;
 static int stop;
 
 static void *reader(void *wrong)
@@ -26,7 +27,8 @@ static void *reader(void *wrong)
 	unsigned long reads = 0;
 
 	rcu_register_thread();
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+	pthread_barrier_wait(&begun);
+	do {
 		const struct configuration *seen;
 
 		rcu_read_lock();
@@ -35,7 +37,7 @@ static void *reader(void *wrong)
 			__atomic_add_fetch((int *)wrong, 1, __ATOMIC_RELAXED);
 		rcu_read_unlock();
 		reads++;
-	}
+	} while (!__atomic_load_n(&stop, __ATOMIC_RELAXED));
 	rcu_unregister_thread();
 	return (void *)reads;
 }
@@ -67,9 +69,11 @@ int main(void)
 	int wrong = 0, i;
 
 	current = make(1);
+	pthread_barrier_init(&begun, NULL, READERS + 1);
 	for (i = 0; i < READERS; i++)
 		if (pthread_create(&threads[i], NULL, reader, &wrong))
 			return 1;
+	pthread_barrier_wait(&begun);
 	for (i = 2; i < UPDATES + 2; i++)
 		update(i);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
