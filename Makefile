@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The only entry point. `make help` lists the targets; V=1 shows the commands.
 #
-# mk/library.mk builds liblull and its tests, mk/rcu.mk liblull-rcu, mk/tools.mk the Rust half,
-# mk/module.mk the kernel module, mk/install.mk installs. What is built lies in build/ and target/.
+# mk/library.mk builds liblull and its tests, mk/rcu.mk liblull-rcu, rcu/compat/compat.mk what
+# programs written for liburcu need, mk/tools.mk the Rust half, mk/module.mk the kernel module,
+# mk/install.mk installs. What is built lies in build/ and target/.
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -27,7 +28,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-include mk/library.mk mk/rcu.mk mk/tools.mk mk/module.mk mk/install.mk
+include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz sched-long clean FORCE
 

@@ -19,9 +19,9 @@ struct lull_lock {
 	pthread_mutex_t mutex;
 };
 
-#define LULL_LOCK_INITIALIZER                                                                      \
-	{                                                                                          \
-		PTHREAD_MUTEX_INITIALIZER                                                          \
+#define LULL_LOCK_INITIALIZER             \
+	{                                 \
+		PTHREAD_MUTEX_INITIALIZER \
 	}
 
 static inline void lull_lock_take(struct lull_lock *lock)

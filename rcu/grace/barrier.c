@@ -9,6 +9,7 @@
 #include "host.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -95,7 +96,22 @@ static void ask(const struct rcu_reader *head, const struct rcu_reader *self)
 	}
 }
 
-/* Bound: the threads, each of which answers when it next runs; it must not block the signal. */
+/*
+ * A thread that does not answer for long blocks the signal, or something keeps it from it (a
+ * debugger, a sanitizer): membarrier, if there is one, does not ask it.
+ */
+static void await_answer(struct rcu_reader *reader)
+{
+	static const struct timespec long_ns = { .tv_nsec = 10000000 };
+
+	if (!syscall(SYS_futex, &reader->fence_wanted, FUTEX_WAIT_PRIVATE, 1, &long_ns, NULL, 0) ||
+	    errno != ETIMEDOUT)
+		return;
+	if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		lull_mem_store32(&reader->fence_wanted, 0);
+}
+
+/* Bound: the threads, each of which answers when it next runs. */
 static void hear(const struct rcu_reader *head)
 {
 	struct rcu_reader *reader;
@@ -106,7 +122,7 @@ static void hear(const struct rcu_reader *head)
 			if (spins < ANSWER_SPINS)
 				lull_relax();
 			else
-				lull_futex_wait(&reader->fence_wanted, 1);
+				await_answer(reader);
 		}
 	}
 }

@@ -15,6 +15,15 @@
 
 #include <stdint.h>
 
+/* ThreadSanitizer, of gcc or clang, does not see what assembly does. */
+#ifdef __SANITIZE_THREAD__
+#define LULL_MEM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LULL_MEM_SANITIZED 1
+#endif
+#endif
+
 static inline unsigned long lull_mem_load(const unsigned long *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -41,7 +50,7 @@ static inline void lull_mem_store_release(unsigned long *p, unsigned long v)
  */
 static inline void lull_mem_decrement_release(unsigned long *p)
 {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(LULL_MEM_SANITIZED)
 	__asm__ __volatile__("subq $1, %0" : "+m"(*p)::"memory", "cc");
 #else
 	__atomic_store_n(p, __atomic_load_n(p, __ATOMIC_RELAXED) - 1, __ATOMIC_RELEASE);
@@ -51,7 +60,7 @@ static inline void lull_mem_decrement_release(unsigned long *p)
 /* Full. */
 static inline void lull_mem_fence(void)
 {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(LULL_MEM_SANITIZED)
 	/* A locked instruction on the stack: as strong as mfence for ordinary memory, cheaper. */
 	__asm__ __volatile__("lock; orl $0, -64(%%rsp)" ::: "memory", "cc");
 #else

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Grace periods of each flavour, step by step: two readers do what they are told, and polls
+ * and the engine's state tell who waits for whom. Nothing depends on time.
+ *
+ * Paper: T 6.2.4 (equation 6.1), 6.4.2-6.4.4.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "grace.h"
+#include "lull/rcu/flavour/bp.h"
+#include "lull/rcu/flavour/mb.h"
+#include "lull/rcu/flavour/memb.h"
+#include "lull/rcu/flavour/qsbr.h"
+#include "lull/rcu/flavour/signal.h"
+
+#define HANG_LIMIT_S 120
+#define CALLERS 4
+#define DEEP 32000
+
+/* QSBR: a section is what lies between coming online and going offline. */
+struct flavour {
+	struct rcu_domain *domain;
+	struct rcu_reader *(*self)(void);
+	void (*enter)(void);
+	void (*leave)(void);
+	void (*register_thread)(void);
+	void (*unregister_thread)(void);
+};
+
+#define SELF(f)                                  \
+	static struct rcu_reader *f##_self(void) \
+	{                                        \
+		return &rcu_##f##_reader;        \
+	}
+
+#define FLAVOUR(f, enter_, leave_)                                                                \
+	static const struct flavour f##_flavour = { .domain = &rcu_##f##_domain,                  \
+						    .self = f##_self,                             \
+						    .enter = (enter_),                            \
+						    .leave = (leave_),                            \
+						    .register_thread = rcu_##f##_register_thread, \
+						    .unregister_thread =                          \
+							    rcu_##f##_unregister_thread }
+
+SELF(qsbr)
+SELF(mb)
+SELF(signal)
+SELF(memb)
+SELF(bp)
+FLAVOUR(qsbr, rcu_qsbr_thread_online, rcu_qsbr_thread_offline);
+FLAVOUR(mb, rcu_mb_read_lock, rcu_mb_read_unlock);
+FLAVOUR(signal, rcu_signal_read_lock, rcu_signal_read_unlock);
+FLAVOUR(memb, rcu_memb_read_lock, rcu_memb_read_unlock);
+FLAVOUR(bp, rcu_bp_read_lock, rcu_bp_read_unlock);
+
+static const struct flavour *flavour;
+static int passed, failed;
+
+static void check(int condition, const char *name)
+{
+	printf("%s %s: %s\n", condition ? "pass" : "fail", rcu_domain_name(flavour->domain), name);
+	passed += !!condition;
+	failed += !condition;
+}
+
+/* A thread that does one thing at a time, when it is told. */
+struct actor {
+	pthread_t thread;
+	sem_t told, done;
+	void (*what)(void);
+	int error; /* errno after it */
+};
+
+static void *actor_thread(void *argument)
+{
+	struct actor *actor = argument;
+
+	flavour->register_thread();
+	if (flavour == &qsbr_flavour)
+		flavour->leave();
+	for (;;) {
+		sem_post(&actor->done);
+		while (sem_wait(&actor->told))
+			;
+		if (!actor->what)
+			break;
+		errno = 77;
+		actor->what();
+		actor->error = errno;
+	}
+	sem_post(&actor->done);
+	return NULL;
+}
+
+static void actor_wait(struct actor *actor)
+{
+	while (sem_wait(&actor->done))
+		;
+}
+
+static void actor_start(struct actor *actor)
+{
+	sem_init(&actor->told, 0, 0);
+	sem_init(&actor->done, 0, 0);
+	if (pthread_create(&actor->thread, NULL, actor_thread, actor))
+		abort();
+	actor_wait(actor);
+}
+
+static void tell(struct actor *actor, void (*what)(void))
+{
+	actor->what = what;
+	sem_post(&actor->told);
+	actor_wait(actor);
+}
+
+static void actor_end(struct actor *actor)
+{
+	tell(actor, NULL);
+	pthread_join(actor->thread, NULL);
+}
+
+static struct rcu_gp_poll_state start(void)
+{
+	return rcu_domain_start_poll(flavour->domain);
+}
+
+static int ended(struct rcu_gp_poll_state state)
+{
+	return rcu_domain_poll_state(flavour->domain, state);
+}
+
+static void polls(struct actor *a, struct actor *b)
+{
+	struct rcu_gp_poll_state first, second;
+
+	tell(a, flavour->enter);
+	first = start();
+	check(!ended(first) && !ended(first), "a_grace_period_waits_for_a_section");
+	tell(b, flavour->enter);
+	second = start();
+	tell(a, flavour->leave);
+	if (RCU_PHASES == 1) {
+		check(ended(first), "a_later_section_does_not_prolong_it");
+		check(!ended(second), "a_running_grace_period_does_not_count_for_a_later_caller");
+	}
+	tell(b, flavour->leave);
+	check(ended(first) && ended(second), "grace_periods_end_when_their_sections_have");
+}
+
+static void nested(struct actor *a)
+{
+	struct rcu_gp_poll_state state;
+
+	tell(a, flavour->enter);
+	tell(a, flavour->enter);
+	state = start();
+	tell(a, flavour->leave);
+	check(!ended(state), "an_inner_section_ends_nothing");
+	tell(a, flavour->leave);
+	check(ended(state), "the_outermost_section_ends_it");
+}
+
+static unsigned long deepest;
+
+static void enter_deep(void)
+{
+	int i;
+
+	for (i = 0; i < DEEP; i++)
+		flavour->enter();
+	deepest = flavour->self()->word & RCU_NEST_MASK;
+	for (i = 0; i < DEEP; i++)
+		flavour->leave();
+}
+
+static void deep(struct actor *a)
+{
+	tell(a, enter_deep);
+	check(deepest == DEEP && ended(start()), "sections_nest_deep");
+}
+
+static void *synchronize_thread(void *expedited)
+{
+	if (expedited)
+		rcu_domain_synchronize_expedited(flavour->domain);
+	else
+		rcu_domain_synchronize(flavour->domain);
+	return NULL;
+}
+
+/* The engine's words, under its lock. */
+static uint32_t peek(const uint32_t *word)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	uint32_t value;
+
+	lull_lock_take(&grace->lock);
+	value = *word;
+	lull_lock_release(&grace->lock);
+	return value;
+}
+
+static void sleepers(struct actor *a)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	pthread_t caller[CALLERS];
+	unsigned long seq;
+	int i;
+
+	tell(a, flavour->enter);
+	for (i = 0; i < CALLERS; i++)
+		pthread_create(&caller[i], NULL, synchronize_thread, NULL);
+	while (!peek(&grace->asleep) || peek(&grace->sleepers) < CALLERS - 1)
+		sched_yield();
+	seq = lull_mem_load(&grace->seq);
+	tell(a, flavour->leave);
+	check(a->error == 77, "leaving_keeps_errno_when_it_wakes_a_driver");
+	for (i = 0; i < CALLERS; i++)
+		pthread_join(caller[i], NULL);
+	check(lull_mem_load(&grace->seq) - seq <= 4, "callers_share_grace_periods");
+	check(!grace->driven && !grace->asleep && !grace->sleepers, "all_callers_are_woken");
+}
+
+static void expedited(struct actor *a)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	unsigned long seq = lull_mem_load(&grace->seq);
+	pthread_t caller;
+
+	tell(a, flavour->enter);
+	pthread_create(&caller, NULL, synchronize_thread, grace);
+	while (lull_mem_load(&grace->seq) == seq)
+		sched_yield();
+	tell(a, flavour->leave);
+	pthread_join(caller, NULL);
+	check(lull_mem_load(&grace->seq) == seq + 2, "an_expedited_caller_waits_for_a_section");
+}
+
+static void *ending_thread(void *within)
+{
+	flavour->register_thread();
+	flavour->enter();
+	if (!within)
+		flavour->leave();
+	return NULL;
+}
+
+static void ends(void)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	unsigned long count = grace->reader_count;
+	pthread_t thread;
+	int within;
+
+	for (within = 0; within < 2; within++) {
+		pthread_create(&thread, NULL, ending_thread, within ? grace : NULL);
+		pthread_join(thread, NULL);
+	}
+	check(grace->reader_count == count, "a_thread_that_ends_is_a_reader_no_more");
+	check(ended(start()), "a_section_ends_with_its_thread");
+}
+
+static void wraps(struct actor *a)
+{
+	struct rcu_domain *domain = flavour->domain;
+	struct rcu_gp_poll_state state;
+	int i, right = 1;
+
+	tell(a, flavour->unregister_thread);
+	domain->grace->seq = -4ul;
+	domain->counter = RCU_PERIOD_MASK | 1;
+	tell(a, flavour->register_thread);
+	for (i = 0; i < 4; i++) {
+		tell(a, flavour->enter);
+		state = start();
+		right &= !ended(state);
+		tell(a, flavour->leave);
+		right &= ended(state);
+	}
+	check(right && domain->grace->seq == 4, "numbers_wrap");
+}
+
+/* In the child there are none of the readers that the parent has in sections. */
+static void forks(struct actor *a)
+{
+	struct rcu_gp_poll_state state;
+	int status = -1;
+	pid_t child;
+
+	tell(a, flavour->enter);
+	state = start();
+	child = fork();
+	if (!child) {
+		alarm(HANG_LIMIT_S);
+		rcu_domain_synchronize(flavour->domain);
+		_exit(!ended(state));
+	}
+	waitpid(child, &status, 0);
+	check(status == 0, "a_forked_child_ends_the_grace_period_of_its_parent");
+	check(!ended(state), "the_parent_does_not");
+	tell(a, flavour->leave);
+	check(ended(state), "until_its_section_ends");
+}
+
+static void quiescent(void)
+{
+	struct rcu_gp_poll_state state;
+	unsigned int phase;
+	struct actor a;
+	int done = 0;
+
+	actor_start(&a);
+	tell(&a, rcu_qsbr_thread_online);
+	tell(&a, rcu_qsbr_quiescent_state);
+	state = start();
+	check(!ended(state), "a_quiescent_state_before_a_grace_period_does_not_count");
+	for (phase = 0; phase < RCU_PHASES; phase++) {
+		tell(&a, rcu_qsbr_quiescent_state);
+		done = ended(state);
+	}
+	check(done, "a_quiescent_state_ends_what_came_before_it");
+	check(!ended(start()), "the_thread_is_online_still");
+	actor_end(&a);
+	check(ended(start()), "until_it_ends");
+}
+
+static void arithmetic(void)
+{
+	check(rcu_seq_reached(4, 2) && rcu_seq_reached(4, 4) && !rcu_seq_reached(4, 6) &&
+		      rcu_seq_reached(2, -2ul) && !rcu_seq_reached(-2ul, 2),
+	      "targets_are_compared_around_the_wrap");
+	check(RCU_PHASES == 2 || RCU_PERIOD_MASK == ~RCU_NEST_MASK, "a_number_or_two_phases");
+}
+
+static void all(const struct flavour *which)
+{
+	struct actor a, b;
+
+	flavour = which;
+	actor_start(&a);
+	actor_start(&b);
+	polls(&a, &b);
+	if (flavour != &qsbr_flavour) {
+		nested(&a);
+		deep(&a);
+	}
+	actor_end(&b);
+	sleepers(&a);
+	expedited(&a);
+	ends();
+	wraps(&a);
+	forks(&a);
+	actor_end(&a);
+}
+
+int main(void)
+{
+	alarm(HANG_LIMIT_S);
+	all(&qsbr_flavour);
+	quiescent();
+	all(&mb_flavour);
+	all(&signal_flavour);
+	all(&memb_flavour);
+	all(&bp_flavour);
+	arithmetic();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}

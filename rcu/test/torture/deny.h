@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* What a sandbox takes away in the middle of a run, or before it (rcu/test/behaviour). */
+#ifndef LULL_RCU_TORTURE_DENY_H
+#define LULL_RCU_TORTURE_DENY_H
+
+int membarrier_deny(void); /* all threads; not 0: it cannot be done here */
+
+#endif
