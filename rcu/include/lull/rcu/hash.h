@@ -8,6 +8,9 @@
  * objects and are reclaimed after a grace period of the table's domain: call_rcu() on what
  * rcu_hash_del(), rcu_hash_replace() or rcu_hash_add_replace() took out.
  *
+ * The thread that resizes tables is a reader too: wait for that grace period even where no other
+ * thread of the program uses the table.
+ *
  * Duty of the caller, in every call that takes a node or finds one: be within a read-side critical
  * section of the table's domain, also to update. Nodes stay valid until that section ends.
  * Design: docs/design/42-hash.md. Paper: T 6.2 (read-copy update), 6.4.5 (reclamation).
@@ -140,7 +143,8 @@ static inline struct rcu_hash_node *rcu_hash_walk(const struct rcu_hash *table, 
 			continue;
 		}
 		/*
-		 * [hash.walk:A] acquire. Pairs with [hash.add:A], [hash.replace:A].
+		 * [hash.walk:A] acquire.
+		 * Pairs with [hash.add:A], [hash.replace:A], [hash.bucket:A].
 		 * Orders: the word that leads to an element before the look into the element.
 		 * Else: a reader sees a node before its hash and key are written.
 		 */

@@ -53,12 +53,12 @@
  * Return: the value found: @expect when the pointer was replaced.
  * Paper: T 6.5.4.
  */
-#define rcu_cmpxchg_pointer(p, expect, v)                                                          \
-	__extension__({                                                                            \
-		__typeof__(*(p)) rcu_found_ = (expect);                                            \
-		__atomic_compare_exchange_n((p), &rcu_found_, (v), 0, __ATOMIC_SEQ_CST,            \
-					    __ATOMIC_SEQ_CST);                                     \
-		rcu_found_;                                                                        \
+#define rcu_cmpxchg_pointer(p, expect, v)                                               \
+	__extension__({                                                                 \
+		__typeof__(*(p)) rcu_found_ = (expect);                                 \
+		__atomic_compare_exchange_n((p), &rcu_found_, (v), 0, __ATOMIC_SEQ_CST, \
+					    __ATOMIC_SEQ_CST);                          \
+		rcu_found_;                                                             \
 	})
 
 #endif
