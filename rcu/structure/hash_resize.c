@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Resizing: step by step from the number of buckets there is to the number wanted.
+ *
+ *	grow	memory -> link buckets size..2 size-1 -> [hash.grow:A] mask = 2 size - 1 -> again
+ *	shrink	mask = size/2 - 1 -> grace period: nobody starts at a bucket above
+ *		-> unlink them -> grace period: nobody is on them -> memory back -> again
+ *
+ * When shrinking goes on, one grace period is the second of a halving and the first of the next.
+ *
+ * A step is short, and made with the lock held; grace periods are waited for without it. Whoever
+ * holds the lock next can continue, in another direction too, and so can a forked child.
+ * Barriers, invariants: hash.c. Design: docs/design/42-hash.md. Paper: T 6.2.
+ */
+#include "hash_table.h"
+
+#include <errno.h>
+
+/* Buckets in a step. */
+#ifndef STEP_BUCKETS
+#define STEP_BUCKETS 1024ul
+#endif
+
+enum outcome { SETTLED, AGAIN, GRACE, FAILED };
+
+struct lull_lock lull_hash_lock = LULL_LOCK_INITIALIZER;
+/* Counts forks from child to child: a driver of another generation is not there any more. */
+static unsigned int generation;
+
+/* The calling thread as a reader that it is only for the time of a step. */
+struct visit {
+	struct rcu_domain *domain;
+	struct rcu_reader *self;
+	int guest; /* registered for the resize only */
+	int online; /* was, and must be again */
+};
+
+static struct visit visit_begin(struct rcu_domain *domain)
+{
+	struct visit visit = { .domain = domain, .self = rcu_domain_self(domain) };
+
+	if (!visit.self->registered) {
+		rcu_domain_register(domain, visit.self, 0);
+		visit.guest = 1;
+	}
+	if (rcu_reader_ongoing(visit.self)) {
+		if (domain != &rcu_qsbr_domain)
+			rcu_domain_misuse(visit.self, "resizes a hash table within a read-side "
+						      "critical section: it would wait for itself");
+		rcu_reader_offline(domain, visit.self);
+		visit.online = !visit.guest;
+	}
+	return visit;
+}
+
+static void visit_end(const struct visit *visit)
+{
+	if (visit->guest)
+		rcu_domain_unregister(visit->domain, visit->self);
+	else if (visit->online)
+		rcu_reader_online(visit->domain, visit->self);
+}
+
+static void publish(struct hash_table *table, unsigned long size)
+{
+	if (size < hash_size(table)) {
+		table->stale = 1;
+		table->step_seq++;
+	}
+	/*
+	 * [hash.grow:A] release. Pairs with [hash.start:A].
+	 * Orders: the words of the buckets, linked, before the mask that leads to them.
+	 * Else: a lookup starts at a bucket's word that is not written yet, and finds nothing.
+	 */
+	lull_mem_store_release(&table->shared.mask, size - 1);
+	lull_hash_limits_set(table);
+}
+
+static enum outcome grow(struct hash_table *table, unsigned long size)
+{
+	unsigned long count = 2 * size - table->linked;
+
+	if (!count) {
+		publish(table, 2 * size);
+		return AGAIN;
+	}
+	if (table->dirty > table->linked)
+		return GRACE;
+	if (lull_hash_memory_commit(table, 2 * size))
+		return FAILED;
+	if (count > STEP_BUCKETS)
+		count = STEP_BUCKETS;
+	lull_hash_buckets_change(&table->shared, table->linked, count, 1);
+	table->linked += count;
+	table->dirty = table->linked;
+	return AGAIN;
+}
+
+/* Takes out what is above the size, and halves it if that is out already. */
+static enum outcome shrink(struct hash_table *table, unsigned long size)
+{
+	unsigned long count = table->linked - size;
+
+	if (!count && table->target < size) {
+		publish(table, size / 2);
+		return GRACE;
+	}
+	if (!count)
+		return table->dirty > size ? GRACE : SETTLED;
+	if (table->stale)
+		return GRACE;
+	if (count > STEP_BUCKETS)
+		count = STEP_BUCKETS;
+	table->linked -= count;
+	table->step_seq++;
+	lull_hash_buckets_change(&table->shared, table->linked, count, 0);
+	return AGAIN;
+}
+
+/* With the lock held, within a section. */
+static enum outcome step(struct hash_table *table)
+{
+	unsigned long size = hash_size(table);
+
+	return table->target > size ? grow(table, size) : shrink(table, size);
+}
+
+/* Without the lock, outside sections. */
+static void wait_grace(struct hash_table *table, unsigned long seq)
+{
+	rcu_domain_synchronize(table->domain);
+	lull_lock_take(&lull_hash_lock);
+	/* Else somebody took further steps meanwhile, which this grace period may not cover. */
+	if (table->step_seq == seq) {
+		table->stale = 0;
+		table->dirty = table->linked;
+		lull_hash_memory_trim(table, table->linked);
+	}
+	lull_lock_release(&lull_hash_lock);
+}
+
+int lull_hash_driven(const struct hash_table *table)
+{
+	return table->drivers && table->generation == generation;
+}
+
+void lull_hash_drivers_forget(void)
+{
+	generation++;
+}
+
+void lull_hash_driver_arrive(struct hash_table *table)
+{
+	if (table->generation != generation)
+		table->drivers = 0;
+	table->generation = generation;
+	table->drivers++;
+}
+
+/* Frees the table if it was destroyed meanwhile. */
+static void driver_leave(struct hash_table *table)
+{
+	int last;
+
+	lull_lock_take(&lull_hash_lock);
+	last = !--table->drivers && table->dying;
+	lull_lock_release(&lull_hash_lock);
+	if (last)
+		lull_hash_free(table);
+}
+
+int lull_hash_drive(struct hash_table *table, unsigned long target)
+{
+	struct visit visit = visit_begin(table->domain);
+	int automatic = !target;
+	enum outcome outcome;
+	unsigned long seq;
+
+	/* Bound: buckets between the number there is and the target; updates may set it anew. */
+	do {
+		lull_lock_take(&lull_hash_lock);
+		if (automatic) {
+			unsigned long wanted = lull_hash_size_wanted(table);
+
+			if (wanted != hash_size(table))
+				table->target = target = wanted;
+			else if (!target)
+				target = table->target;
+		}
+		rcu_reader_online(visit.domain, visit.self);
+		outcome = table->dying || table->target != target ? SETTLED : step(table);
+		rcu_reader_offline(visit.domain, visit.self);
+		if (outcome == FAILED)
+			table->target = hash_size(table);
+		seq = table->step_seq;
+		lull_lock_release(&lull_hash_lock);
+		if (outcome == GRACE)
+			wait_grace(table, seq);
+	} while (outcome == AGAIN || outcome == GRACE);
+	driver_leave(table);
+	visit_end(&visit);
+	return outcome == FAILED ? -ENOMEM : 0;
+}
+
+int lull_hash_build(struct hash_table *table)
+{
+	enum outcome outcome;
+
+	do { /* bound: the buckets to begin with */
+		outcome = step(table);
+	} while (outcome == AGAIN);
+	return outcome == FAILED ? -ENOMEM : 0;
+}
+
+int rcu_hash_resize(struct rcu_hash *shared, unsigned long buckets)
+{
+	struct hash_table *table = hash_table_of(shared);
+	unsigned long target = table->minimum;
+
+	while (target < buckets && target < table->maximum)
+		target *= 2;
+	lull_lock_take(&lull_hash_lock);
+	table->target = target;
+	lull_hash_driver_arrive(table);
+	lull_lock_release(&lull_hash_lock);
+	return lull_hash_drive(table, target);
+}

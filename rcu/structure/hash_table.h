@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hash table behind its list: memory, counters, the state of a resize, the queue for the worker.
+ *
+ *	update -> hash_count.c -> hash_worker.c -> hash_resize.c -> hash_memory.c
+ *
+ * Who writes and who reads:
+ *	domain ... maximum	hash_table.c, before others see the table
+ *	batch, limits	hash_resize.c, under the lock; read by updates
+ *	count, queued	updates
+ *	target ...	holders of the lock (lull_hash_lock)
+ * Design: docs/design/42-hash.md. Paper: T 6.4.5.
+ */
+#ifndef LULL_RCU_HASH_TABLE_H
+#define LULL_RCU_HASH_TABLE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include "hash_list.h"
+#include "rcu_port.h"
+
+#define HASH_LINE_BYTES 64
+
+/* What one CPU's updates added and deleted and did not pass on yet. */
+struct rcu_hash_counter {
+	unsigned long pending; /* signed */
+} __attribute__((aligned(HASH_LINE_BYTES)));
+
+struct hash_table {
+	struct rcu_hash shared; /* first: the same address */
+	struct rcu_domain *domain;
+	unsigned long counter_mask;
+	unsigned long batch; /* a CPU passes on what is more than this */
+	long grow_above; /* nodes */
+	long shrink_below;
+	unsigned long flags;
+	unsigned long minimum; /* buckets */
+	unsigned long maximum;
+
+	/* Nodes, less what is pending; signed. */
+	unsigned long count __attribute__((aligned(HASH_LINE_BYTES)));
+	unsigned long queued; /* for the worker, which sets it back */
+	struct hash_table *queue_next;
+
+	/*
+	 * A resize may stop after each step, and another thread, or a forked child, continue it:
+	 * this says where it is. Buckets below linked are in the list; operations start at those
+	 * below mask + 1. From linked to dirty they are out, with readers on them maybe.
+	 */
+	unsigned long target __attribute__((aligned(HASH_LINE_BYTES)));
+	unsigned long linked;
+	unsigned long dirty;
+	unsigned long step_seq; /* counts changes that a grace period must follow */
+	int stale; /* operations may start above mask + 1 still */
+	int dying; /* destroyed: who resizes it frees it */
+	unsigned int drivers; /* threads that resize it, of this generation (hash_resize.c) */
+	unsigned int generation;
+
+	char *memory; /* reserved; NULL: buckets are part of the heap */
+	size_t memory_bytes;
+	size_t committed_bytes;
+};
+
+static inline struct hash_table *hash_table_of(const struct rcu_hash *shared)
+{
+	return (struct hash_table *)shared;
+}
+
+static inline unsigned long hash_size(const struct hash_table *table)
+{
+	return lull_mem_load(&table->shared.mask) + 1;
+}
+
+/* Over every step of a resize, of all tables, and over the worker's list. Steps are short. */
+extern struct lull_lock lull_hash_lock;
+
+/* hash_count.c. Return: 0, -ENOMEM. */
+int lull_hash_count_start(struct hash_table *table);
+void lull_hash_limits_set(struct hash_table *table);
+unsigned long lull_hash_size_wanted(const struct hash_table *table);
+
+/* hash_memory.c. Numbers are of buckets. Return: 0, -ENOMEM. */
+int lull_hash_memory_reserve(struct hash_table *table, unsigned long least);
+int lull_hash_memory_commit(struct hash_table *table, unsigned long buckets);
+void lull_hash_memory_trim(struct hash_table *table, unsigned long buckets);
+void lull_hash_memory_free(struct hash_table *table);
+
+/* hash_resize.c. First, the number of buckets to begin with, before others see the table. */
+int lull_hash_build(struct hash_table *table);
+/*
+ * Brings a table to a number of buckets, or with 0 to what its count wants; until another target is
+ * set. Its caller has arrived as a driver; it leaves. Return: 0, -ENOMEM.
+ */
+int lull_hash_drive(struct hash_table *table, unsigned long target);
+/* With the lock held. */
+void lull_hash_driver_arrive(struct hash_table *table);
+int lull_hash_driven(const struct hash_table *table);
+/* In a forked child: those who resized tables are not there any more. */
+void lull_hash_drivers_forget(void);
+
+/* hash_worker.c. Return: 0 or an error number, negative. */
+int lull_hash_forks_follow(void); /* before the first table */
+int lull_hash_worker_start(void);
+void lull_hash_worker_kick(struct hash_table *table);
+void lull_hash_worker_forget(struct hash_table *table); /* with the lock held */
+
+/* hash_table.c */
+void lull_hash_free(struct hash_table *table);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The thread that resizes hash tables which ask for it: one for all tables.
+ *
+ * An update that finds its table's limit passed puts the table on a stack and wakes the thread: it
+ * takes no lock and does not wait. A forked child has no such thread; it starts one with the first
+ * request. Design: docs/design/42-hash.md.
+ *
+ * Barrier pairs (label: what it orders; partner):
+ *	[hash.kick:A]	the stack's top before kicks		[hash.doze:A]
+ *	[hash.doze:A]	kicks before the stack's top		[hash.kick:A]
+ */
+#define _GNU_SOURCE
+#include "hash_table.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/* Written by anyone, by compare-and-swap; emptied by holders of the lock. */
+static unsigned long requests; /* struct hash_table *, linked by queue_next */
+static uint32_t kicks; /* futex: counts requests */
+static unsigned long started;
+/* With the lock held: what was taken from the stack. */
+static struct hash_table *todo;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int follow_error;
+
+static void collect(void)
+{
+	struct hash_table *table = (struct hash_table *)lull_mem_exchange(&requests, 0);
+
+	/* Bound: one entry for each table. */
+	while (table) {
+		struct hash_table *next = table->queue_next;
+
+		table->queue_next = todo;
+		todo = table;
+		table = next;
+	}
+}
+
+void lull_hash_worker_forget(struct hash_table *table)
+{
+	struct hash_table **at = &todo;
+
+	collect();
+	while (*at && *at != table)
+		at = &(*at)->queue_next;
+	if (*at)
+		*at = table->queue_next;
+}
+
+static struct hash_table *take(void)
+{
+	struct hash_table *table;
+
+	lull_lock_take(&lull_hash_lock);
+	collect();
+	table = todo;
+	if (table) {
+		todo = table->queue_next;
+		/* From here on, an update that finds a limit passed asks again. */
+		lull_mem_exchange(&table->queued, 0);
+		lull_hash_driver_arrive(table);
+	}
+	lull_lock_release(&lull_hash_lock);
+	return table;
+}
+
+static void *work(void *unused)
+{
+	(void)unused;
+	/* Bound: the life of the process. */
+	for (;;) {
+		/*
+		 * [hash.doze:A] full, by the exchange in collect(). Pairs with [hash.kick:A].
+		 * Orders: the count of requests before the look for one.
+		 * Else: a request made in between is slept over.
+		 */
+		uint32_t seen = lull_mem_load32(&kicks);
+		struct hash_table *table = take();
+
+		if (table)
+			lull_hash_drive(table, 0);
+		else
+			lull_futex_wait(&kicks, seen);
+	}
+	return NULL;
+}
+
+static void before_fork(void)
+{
+	lull_lock_take(&lull_hash_lock);
+}
+
+static void after_fork_parent(void)
+{
+	lull_lock_release(&lull_hash_lock);
+}
+
+/* Requests are forgotten: the next update that passes on its count asks again. */
+static void after_fork_child(void)
+{
+	lull_hash_drivers_forget();
+	lull_mem_store(&started, 0);
+	collect();
+	for (; todo; todo = todo->queue_next)
+		lull_mem_store(&todo->queued, 0);
+	lull_lock_release(&lull_hash_lock);
+}
+
+static void follow_forks(void)
+{
+	follow_error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+int lull_hash_forks_follow(void)
+{
+	pthread_once(&once, follow_forks);
+	return -follow_error;
+}
+
+int lull_hash_worker_start(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	if (lull_mem_load(&started) || lull_mem_exchange(&started, 1))
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		lull_mem_store(&started, 0);
+		return -error;
+	}
+	pthread_setname_np(thread, "rcu-hash");
+	pthread_detach(thread);
+	return 0;
+}
+
+void lull_hash_worker_kick(struct hash_table *table)
+{
+	unsigned long top, found;
+
+	if (lull_mem_load(&table->queued) || lull_mem_exchange(&table->queued, 1))
+		return;
+	found = lull_mem_load(&requests);
+	do { /* bound: another table's request was first */
+		top = found;
+		table->queue_next = (struct hash_table *)top;
+		found = lull_mem_cas(&requests, top, (unsigned long)table);
+	} while (found != top);
+	/*
+	 * [hash.kick:A] full. Pairs with [hash.doze:A].
+	 * Orders: the request before the count.
+	 * Else: the thread sleeps on, and the table keeps its size until somebody asks again.
+	 */
+	lull_mem_add32(&kicks, 1);
+	lull_futex_wake(&kicks, 1);
+	/* Only in a forked child, or where a thread could not be started, is there none. */
+	(void)lull_hash_worker_start();
+}
