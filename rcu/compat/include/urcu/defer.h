@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deferred calls: the flavours' headers define liburcu's functions.
+ */
+#ifndef LULL_URCU_DEFER_H
+#define LULL_URCU_DEFER_H
+
+#include "lull/rcu/defer.h"
+
+#endif

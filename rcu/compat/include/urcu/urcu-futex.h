@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The name of urcu/futex.h in old programs.
+ */
+#include <urcu/futex.h>

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stack with wait-free push and pop_all, under liburcu's names.
+ *
+ * To push is to exchange the head, then to link the node to what was there; the bottom's link is
+ * CDS_WFS_END. A null link is a push between its two steps: who pops or iterates waits for it, or
+ * returns CDS_WFS_WOULDBLOCK. pop and pop_all exclude each other by the stack's lock, or, for
+ * the functions that begin with __, in a way of the caller's own: one thread; a lock; or an RCU
+ * section around pop and a grace period before a node is used again.
+ */
+#ifndef LULL_URCU_WFSTACK_H
+#define LULL_URCU_WFSTACK_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <urcu/compiler.h>
+#include <urcu/uatomic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CDS_WFS_WOULDBLOCK ((struct cds_wfs_node *)-1UL)
+#define CDS_WFS_END ((struct cds_wfs_node *)1UL)
+
+/* What pop says besides: whether the stack has become empty. */
+enum cds_wfs_state { CDS_WFS_STATE_LAST = 1U << 0 };
+
+struct cds_wfs_node {
+	struct cds_wfs_node *next;
+};
+
+struct cds_wfs_head {
+	struct cds_wfs_node node;
+};
+
+struct __cds_wfs_stack {
+	struct cds_wfs_head *head;
+};
+
+struct cds_wfs_stack {
+	struct cds_wfs_head *head;
+	pthread_mutex_t lock;
+};
+
+#ifdef __cplusplus
+}
+
+/* Made from a pointer to either kind of stack, as C's transparent union is. */
+struct cds_wfs_stack_ptr_t {
+	struct __cds_wfs_stack *_s;
+	cds_wfs_stack_ptr_t(struct __cds_wfs_stack *stack) : _s(stack)
+	{
+	}
+	cds_wfs_stack_ptr_t(struct cds_wfs_stack *stack)
+	    : _s(reinterpret_cast<struct __cds_wfs_stack *>(&stack->head))
+	{
+	}
+};
+
+extern "C" {
+#else
+typedef union {
+	struct __cds_wfs_stack *_s;
+	struct cds_wfs_stack *s;
+} __attribute__((__transparent_union__)) cds_wfs_stack_ptr_t;
+#endif
+
+static inline struct __cds_wfs_stack *__cds_wfs_stack_cast(struct __cds_wfs_stack *s)
+{
+	return s;
+}
+
+static inline struct cds_wfs_stack *cds_wfs_stack_cast(struct cds_wfs_stack *s)
+{
+	return s;
+}
+
+static inline void cds_wfs_node_init(struct cds_wfs_node *node)
+{
+	node->next = NULL;
+}
+
+static inline void __cds_wfs_init(struct __cds_wfs_stack *s)
+{
+	s->head = (struct cds_wfs_head *)CDS_WFS_END;
+}
+
+static inline void cds_wfs_init(struct cds_wfs_stack *s)
+{
+	s->head = (struct cds_wfs_head *)CDS_WFS_END;
+	if (pthread_mutex_init(&s->lock, NULL) != 0)
+		abort();
+}
+
+static inline void cds_wfs_destroy(struct cds_wfs_stack *s)
+{
+	pthread_mutex_destroy(&s->lock);
+}
+
+static inline bool cds_wfs_empty(cds_wfs_stack_ptr_t u_stack)
+{
+	return uatomic_read(&u_stack._s->head) == (struct cds_wfs_head *)CDS_WFS_END;
+}
+
+/* The node as cds_wfs_node_init() made it. Returns whether the stack held something before. */
+static inline int cds_wfs_push(cds_wfs_stack_ptr_t u_stack, struct cds_wfs_node *node)
+{
+	struct cds_wfs_head *below;
+
+	uatomic_set(&node->next, (struct cds_wfs_node *)NULL);
+	below = uatomic_xchg(&u_stack._s->head, (struct cds_wfs_head *)node);
+	__atomic_store_n(&node->next, (struct cds_wfs_node *)below, __ATOMIC_RELEASE);
+	return below != (struct cds_wfs_head *)CDS_WFS_END;
+}
+
+/* What lies below a node, or CDS_WFS_END. Bound: a push between its steps. */
+static inline struct cds_wfs_node *cds_wfs_link_(struct cds_wfs_node *node, int blocking)
+{
+	struct cds_wfs_node *next;
+	int spin_count = 0;
+
+	while (!(next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE))) {
+		if (!blocking)
+			return CDS_WFS_WOULDBLOCK;
+		if (++spin_count % 128 == 0)
+			sched_yield();
+		else
+			caa_cpu_relax();
+	}
+	return next;
+}
+
+static inline struct cds_wfs_node *cds_wfs_pop_(cds_wfs_stack_ptr_t u_stack, int *state,
+						int blocking)
+{
+	struct cds_wfs_head *head;
+	struct cds_wfs_node *next;
+
+	if (state)
+		*state = 0;
+	/* Bound: one more try for each push or pop that comes between. */
+	for (;;) {
+		head = __atomic_load_n(&u_stack._s->head, __ATOMIC_ACQUIRE);
+		if (head == (struct cds_wfs_head *)CDS_WFS_END)
+			return NULL;
+		next = cds_wfs_link_(&head->node, blocking);
+		if (next == CDS_WFS_WOULDBLOCK)
+			return next;
+		if (uatomic_cmpxchg(&u_stack._s->head, head, (struct cds_wfs_head *)next) == head)
+			break;
+		if (!blocking)
+			return CDS_WFS_WOULDBLOCK;
+	}
+	if (state && next == CDS_WFS_END)
+		*state |= CDS_WFS_STATE_LAST;
+	return &head->node;
+}
+
+static inline struct cds_wfs_node *__cds_wfs_pop_blocking(cds_wfs_stack_ptr_t u_stack)
+{
+	return cds_wfs_pop_(u_stack, NULL, 1);
+}
+
+static inline struct cds_wfs_node *__cds_wfs_pop_with_state_blocking(cds_wfs_stack_ptr_t u_stack,
+								     int *state)
+{
+	return cds_wfs_pop_(u_stack, state, 1);
+}
+
+static inline struct cds_wfs_node *__cds_wfs_pop_nonblocking(cds_wfs_stack_ptr_t u_stack)
+{
+	return cds_wfs_pop_(u_stack, NULL, 0);
+}
+
+static inline struct cds_wfs_node *__cds_wfs_pop_with_state_nonblocking(cds_wfs_stack_ptr_t u_stack,
+									int *state)
+{
+	return cds_wfs_pop_(u_stack, state, 0);
+}
+
+static inline struct cds_wfs_head *__cds_wfs_pop_all(cds_wfs_stack_ptr_t u_stack)
+{
+	struct cds_wfs_head *head =
+		uatomic_xchg(&u_stack._s->head, (struct cds_wfs_head *)CDS_WFS_END);
+
+	return head == (struct cds_wfs_head *)CDS_WFS_END ? NULL : head;
+}
+
+static inline void cds_wfs_pop_lock(struct cds_wfs_stack *s)
+{
+	if (pthread_mutex_lock(&s->lock) != 0)
+		abort();
+}
+
+static inline void cds_wfs_pop_unlock(struct cds_wfs_stack *s)
+{
+	if (pthread_mutex_unlock(&s->lock) != 0)
+		abort();
+}
+
+static inline struct cds_wfs_node *cds_wfs_pop_with_state_blocking(struct cds_wfs_stack *s,
+								   int *state)
+{
+	struct cds_wfs_node *node;
+
+	cds_wfs_pop_lock(s);
+	node = __cds_wfs_pop_with_state_blocking(s, state);
+	cds_wfs_pop_unlock(s);
+	return node;
+}
+
+static inline struct cds_wfs_node *cds_wfs_pop_blocking(struct cds_wfs_stack *s)
+{
+	return cds_wfs_pop_with_state_blocking(s, NULL);
+}
+
+static inline struct cds_wfs_head *cds_wfs_pop_all_blocking(struct cds_wfs_stack *s)
+{
+	struct cds_wfs_head *head;
+
+	cds_wfs_pop_lock(s);
+	head = __cds_wfs_pop_all(s);
+	cds_wfs_pop_unlock(s);
+	return head;
+}
+
+/* Iteration over what pop_all returned, from the top. */
+static inline struct cds_wfs_node *cds_wfs_first(struct cds_wfs_head *head)
+{
+	return head ? &head->node : NULL;
+}
+
+static inline struct cds_wfs_node *cds_wfs_next_blocking(struct cds_wfs_node *node)
+{
+	struct cds_wfs_node *next = cds_wfs_link_(node, 1);
+
+	return next == CDS_WFS_END ? NULL : next;
+}
+
+static inline struct cds_wfs_node *cds_wfs_next_nonblocking(struct cds_wfs_node *node)
+{
+	struct cds_wfs_node *next = cds_wfs_link_(node, 0);
+
+	return next == CDS_WFS_END ? NULL : next;
+}
+
+#define cds_wfs_for_each_blocking(head, node) \
+	for (node = cds_wfs_first(head); node; node = cds_wfs_next_blocking(node))
+/* The current node may be freed or used again: @n holds its successor. */
+#define cds_wfs_for_each_blocking_safe(head, node, n) \
+	for (node = cds_wfs_first(head); node && (n = cds_wfs_next_blocking(node), 1); node = n)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
