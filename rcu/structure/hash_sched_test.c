@@ -495,6 +495,7 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("shrink_twice_beside_updates", 0x235, 6, 4, 0xcc, 0x1, 0x7, 0, SOUND),
 	SCENARIO("shrink_and_grow_beside_an_add", 0x235, 4, 2, 0xbc, 0x1, 0, 0, SOUND),
 	SCENARIO("shrink_and_grow_beside_updates", 0x235, 5, 2, 0xbc, 0x2, 0x6, 0, SOUND),
+	SCENARIO("two_shrink_beside_an_add", 0x235, 4, 2, 0xc, 0xc, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_an_add", 0x235, 4, 2, 0xc, 0xb, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_two_sections", 0x235, 5, 2, 0xc, 0xbb, 0x26, 0, SOUND),
 };

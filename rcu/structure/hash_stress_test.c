@@ -466,6 +466,20 @@ static void storm(const char *name, unsigned long (*hash)(unsigned long), int un
 	free(workers);
 }
 
+/* Waits for the library's thread to come to a size, but not for ever. */
+static void await(const struct rcu_hash *table, unsigned long least, unsigned long most)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10000; i++) {
+		unsigned long size = rcu_hash_bucket_count(table);
+
+		if (size >= least && size <= most)
+			return;
+		sched_yield();
+	}
+}
+
 /* Tables that are destroyed while the library's thread resizes them. */
 static void destroyed_early(void)
 {
@@ -473,15 +487,19 @@ static void destroyed_early(void)
 	static struct object objects[300];
 	unsigned int round, i, refused = 0;
 
-	for (round = 0; round < 300; round++) {
+	for (round = 0; round < 200; round++) {
 		struct rcu_hash *table = rcu_hash_new(&rcu_memb_domain, &config);
 
 		rcu_memb_read_lock();
 		for (i = 0; i < 300; i++)
 			rcu_hash_add(table, mixed(i), &objects[i].node);
+		rcu_memb_read_unlock();
+		await(table, 256, 4096);
+		rcu_memb_read_lock();
 		for (i = 0; i < 300; i++)
 			refused += rcu_hash_del(table, &objects[i].node) != 0;
 		rcu_memb_read_unlock();
+		await(table, 1, 128); /* and on its way to fewer */
 		refused += rcu_hash_destroy(table) != 0;
 		rcu_memb_synchronize(); /* the library's thread may be on them */
 	}

@@ -15,7 +15,5 @@
 #if (defined(DEBUG_RCU) || defined(RCU_DEBUG)) && !defined(LULL_RCU_DEBUG)
 #define LULL_RCU_DEBUG 1
 #endif
-/* An old spelling of DEBUG_RCU, which lull/rcu/domain.h uses for itself. */
-#undef RCU_DEBUG
 
 #endif

@@ -112,9 +112,9 @@ extern __thread struct rcu_reader rcu_bp_reader RCU_READER_TLS;
 
 /* Programs compiled with -DLULL_RCU_DEBUG check their use of the read side. */
 #ifdef LULL_RCU_DEBUG
-#define RCU_DEBUG 1
+#define LULL_RCU_CHECKS 1
 #else
-#define RCU_DEBUG 0
+#define LULL_RCU_CHECKS 0
 #endif
 
 static inline int rcu_reader_ongoing(const struct rcu_reader *reader)
@@ -126,16 +126,16 @@ static inline int rcu_reader_ongoing(const struct rcu_reader *reader)
 
 static inline void rcu_reader_check_enter(const struct rcu_reader *reader)
 {
-	if (RCU_DEBUG && !reader->registered)
+	if (LULL_RCU_CHECKS && !reader->registered)
 		rcu_domain_misuse(reader, "read-side critical section in a thread that is not "
 					  "registered");
-	if (RCU_DEBUG && (reader->word & RCU_NEST_MASK) == RCU_UNREGISTERED - 1)
+	if (LULL_RCU_CHECKS && (reader->word & RCU_NEST_MASK) == RCU_UNREGISTERED - 1)
 		rcu_domain_misuse(reader, "read-side critical sections nested 32767 deep");
 }
 
 static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
 {
-	if (RCU_DEBUG && !rcu_reader_ongoing(reader))
+	if (LULL_RCU_CHECKS && !rcu_reader_ongoing(reader))
 		rcu_domain_misuse(reader, "read-side critical section left more often than "
 					  "entered");
 }
@@ -257,7 +257,7 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 {
 	unsigned long counter = lull_mem_load(&domain->counter);
 
-	if (RCU_DEBUG && !rcu_reader_ongoing(reader))
+	if (LULL_RCU_CHECKS && !rcu_reader_ongoing(reader))
 		rcu_domain_misuse(reader, "quiescent state of a thread that is offline");
 	if (lull_mem_load(&reader->word) == counter)
 		return;
