@@ -355,8 +355,7 @@ unsigned long rcu_hash_count_nodes(const struct rcu_hash *table)
 	struct rcu_hash_iterator iterator;
 	unsigned long count = 0;
 
-	rcu_hash_for_each(table, &iterator)
-	{
+	rcu_hash_for_each(table, &iterator) {
 		count++;
 	}
 	return count;

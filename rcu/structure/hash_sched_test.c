@@ -330,8 +330,7 @@ static void walk(void)
 	struct rcu_hash_iterator it;
 	uint32_t met[KEYS] = { 0 };
 
-	rcu_hash_for_each(&table->shared, &it)
-	{
+	rcu_hash_for_each(&table->shared, &it) {
 		const struct object *object = object_of(it.node);
 
 		sched_check(object->number != POISON, "a walk holds a reclaimed node");
@@ -451,8 +450,7 @@ static void agree(void)
 	for (key = 0; key < KEYS; key++) {
 		struct rcu_hash_iterator it;
 
-		rcu_hash_for_each_duplicate(&table->shared, hash_of(key), match, &key, &it)
-		{
+		rcu_hash_for_each_duplicate(&table->shared, hash_of(key), match, &key, &it) {
 			sched_check(!map.value[key], "a key is in the table twice");
 			map.value[key] = (uint8_t)number_of(it.node);
 		}

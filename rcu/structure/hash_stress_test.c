@@ -280,8 +280,7 @@ static void look_up(struct worker *worker)
 	struct rcu_hash_iterator it;
 	unsigned int found = 0;
 
-	rcu_hash_for_each_duplicate(shared.table, shared.hash(key), match, &key, &it)
-	{
+	rcu_hash_for_each_duplicate(shared.table, shared.hash(key), match, &key, &it) {
 		found++;
 	}
 	if (shared.unique && found > 1)
@@ -295,8 +294,7 @@ static void walk(struct worker *worker)
 	unsigned int number = ++worker->walks, lasting = 0;
 	struct rcu_hash_iterator it;
 
-	rcu_hash_for_each(shared.table, &it)
-	{
+	rcu_hash_for_each(shared.table, &it) {
 		const struct object *object = object_of(it.node);
 
 		if (!whole(object)) {
@@ -395,8 +393,7 @@ static void settle(struct worker *worker)
 	if (rcu_hash_count_nodes(shared.table) != sum ||
 	    rcu_hash_count_estimate(shared.table) != sum)
 		wrong("the counts at the end are not exact", sum);
-	rcu_hash_for_each(shared.table, &it)
-	{
+	rcu_hash_for_each(shared.table, &it) {
 		if (!rcu_hash_del(shared.table, it.node)) {
 			object_of(it.node)->next = worker->pool;
 			worker->pool = object_of(it.node);

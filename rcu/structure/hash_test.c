@@ -108,8 +108,7 @@ static int holds(struct rcu_hash *table, unsigned long begin, unsigned long unti
 	for (i = 0; i < OBJECTS; i++)
 		objects[i].met = 0;
 	rcu_memb_read_lock();
-	rcu_hash_for_each(table, &it)
-	{
+	rcu_hash_for_each(table, &it) {
 		object_of(it.node)->met++;
 	}
 	for (i = 0; i < OBJECTS; i++) {
@@ -209,15 +208,13 @@ static void duplicates(void)
 		objects[i].key = i % 2;
 		rcu_hash_add(table, 42, &objects[i].node);
 	}
-	rcu_hash_for_each_duplicate(table, 42, match, &key, &it)
-	{
+	rcu_hash_for_each_duplicate(table, 42, match, &key, &it) {
 		order += object_of(it.node) != &objects[99 - 2 * count];
 		count++;
 	}
 	check(count == 50 && !order, "duplicates_are_met_each_once_and_newest_first");
 	count = 0;
-	rcu_hash_for_each_duplicate(table, 42, match, &key, &it)
-	{
+	rcu_hash_for_each_duplicate(table, 42, match, &key, &it) {
 		objects[200].key = 1;
 		if (count == 0)
 			rcu_hash_add(table, 42, &objects[200].node);
@@ -229,8 +226,7 @@ static void duplicates(void)
 	}
 	check(count == 50, "duplicates_added_and_replaced_behind_are_not_met");
 	count = 0;
-	rcu_hash_for_each(table, &it)
-	{
+	rcu_hash_for_each(table, &it) {
 		count++;
 		rcu_hash_del(table, it.node);
 	}
