@@ -146,7 +146,7 @@ def side_options(side: Side) -> list[str]:
 def program(side: Side, name: str = "rcu") -> Path:
     """The measured program of one side, compiled when it is out of date: "rcu" or "rcu_hash"."""
     folders = [HARNESS, *(INCLUDES if side.whose == "ours" else ())]
-    options = ["-falign-loops=32", f"-I{HARNESS}", *side_options(side), "-pthread"]
+    options = ["-falign-loops=64", f"-I{HARNESS}", *side_options(side), "-pthread"]
     if name == "rcu_hash":
         options += (
             ["-DSIDE_PEER", "-lurcu-cds"]

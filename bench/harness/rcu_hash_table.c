@@ -64,7 +64,8 @@ uint64_t hash_table_walk(hash_table *table)
 	struct rcu_hash_iterator place;
 	uint64_t sum = 0;
 
-	rcu_hash_for_each(table, &place) sum += hash_object_of(place.node)->value;
+	rcu_hash_for_each(table, &place)
+		sum += hash_object_of(place.node)->value;
 	return sum;
 }
 

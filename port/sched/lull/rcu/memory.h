@@ -23,6 +23,7 @@ unsigned long lull_mem_exchange(unsigned long *p, unsigned long v);
 unsigned long lull_mem_cas(unsigned long *p, unsigned long expect, unsigned long desired);
 unsigned long lull_mem_add(unsigned long *p, unsigned long v);
 uint32_t lull_mem_load32(const uint32_t *p);
+#define lull_mem_is_zero32(p) (lull_mem_load32(p) == 0)
 void lull_mem_store32(uint32_t *p, uint32_t v);
 uint32_t lull_mem_add32(uint32_t *p, uint32_t v);
 

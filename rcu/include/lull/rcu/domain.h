@@ -143,7 +143,7 @@ static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
 /* Wakes the driver of a grace period that sleeps until this reader has left. */
 static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0) &&
+	if (__builtin_expect(!lull_mem_is_zero32(&reader->waited), 0) &&
 	    !(lull_mem_load(&reader->word) & RCU_NEST_MASK))
 		rcu_domain_reader_left(domain, reader);
 }

@@ -120,6 +120,19 @@ static inline uint32_t lull_mem_load32(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
+/* Whether a word is 0. In one step with the jump that follows, which a load is not. */
+static inline int lull_mem_is_zero32(const uint32_t *p)
+{
+#if defined(__x86_64__) && !defined(LULL_MEM_SANITIZED)
+	int is_zero;
+
+	__asm__ __volatile__("cmpl $0, %1" : "=@ccz"(is_zero) : "m"(*p));
+	return is_zero;
+#else
+	return lull_mem_load32(p) == 0;
+#endif
+}
+
 static inline void lull_mem_store32(uint32_t *p, uint32_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
