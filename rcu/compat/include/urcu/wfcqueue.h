@@ -214,13 +214,22 @@ static inline enum cds_wfcq_ret cds_wfcq_splice_(cds_wfcq_head_ptr_t dest,
 						 cds_wfcq_head_ptr_t src,
 						 struct cds_wfcq_tail *src_tail, int blocking)
 {
-	struct cds_wfcq_node *first = cds_wfcq_first_(src, src_tail, blocking), *last;
+	struct cds_wfcq_node *first, *last;
 
-	if (!first)
-		return CDS_WFCQ_RET_SRC_EMPTY;
-	if (first == CDS_WFCQ_WOULDBLOCK)
-		return CDS_WFCQ_RET_WOULDBLOCK;
-	uatomic_set(&src._h->node.next, (struct cds_wfcq_node *)NULL);
+	/*
+	 * The first node goes to one of several that splice at once: they need no lock among them.
+	 * Bound: another splice, or a producer, between its steps.
+	 */
+	for (;;) {
+		if (cds_wfcq_empty(src, src_tail))
+			return CDS_WFCQ_RET_SRC_EMPTY;
+		first = uatomic_xchg(&src._h->node.next, (struct cds_wfcq_node *)NULL);
+		if (first)
+			break;
+		if (!blocking)
+			return CDS_WFCQ_RET_WOULDBLOCK;
+		caa_cpu_relax();
+	}
 	last = uatomic_xchg(&src_tail->p, &src._h->node);
 	return cds_wfcq_append_(dest, dest_tail, first, last) ? CDS_WFCQ_RET_DEST_NON_EMPTY :
 								CDS_WFCQ_RET_DEST_EMPTY;
