@@ -7,8 +7,6 @@
  * time stamp and the clock adds no states. port/sched/sched.h says how the search works.
  * Paper: T 8.6.1 (two sub-buffers, race flags, nested contexts, counter overflow).
  */
-#include <stdlib.h>
-#include <string.h>
 #include "ring_sched_test.h"
 
 struct lull_ring ring;
@@ -106,7 +104,6 @@ static void setup(const struct sched_scenario *scenario)
 #define EXACT 28 /* bytes of payload with which two first events of a run fill a sub-buffer */
 #define SMALL 8 /* two first events of a run fit, or a run of more */
 #define LARGE 92 /* one event fits */
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 #define BEFORE_32 ((1l << 32) - 512)
 #define BEFORE_64 (-512l)
 
@@ -240,74 +237,17 @@ static const struct sched_scenario scenarios_long[] = {
 				[EVENTS_B] = 2, [CPU_B] = 2, [READER] = 1 }),
 };
 
-static int run_table(const struct sched_scenario *table, int count, const char *only, int *ran)
-{
-	int wrong = 0, i;
+static const struct sched_fault faults[] = { SCHED_MUTANTS_RING(SCHED_FAULT) };
 
-	for (i = 0; i < count; i++) {
-		if (only && strcmp(only, table[i].name))
-			continue;
-		wrong += sched_run(&table[i], 1);
-		(*ran)++;
-	}
-	return wrong;
-}
-
-/* One seeded fault in its scenario. Return: 1 when it is not caught. */
-static int mutant_run(const char *name, const char *text, const char *scenario)
-{
-	struct sched_result result;
-	size_t i;
-
-	for (i = 0; i < LENGTH(scenarios); i++)
-		if (!strcmp(scenarios[i].name, scenario))
-			break;
-	if (i == LENGTH(scenarios)) {
-		printf("FAIL %s: no scenario %s\n", name, scenario);
-		return 1;
-	}
-	sched_explore(&scenarios[i], &result, NULL);
-	if (result.outcome != SCHED_FAILED) {
-		printf("FAIL %s (%s) is not caught by %s in %llu states\n", name, text, scenario,
-		       (unsigned long long)result.states);
-		return 1;
-	}
-	printf("ok   %s is caught by %s: %llu states, %u steps, %.2f s: %s\n", name, scenario,
-	       (unsigned long long)result.states, result.depth, result.seconds, result.message);
-	fflush(stdout);
-	return 0;
-}
-
-static int run_mutants(const char *only, int *ran)
-{
-#define MUTANT_ROW(name, text, scenario) { #name, text, scenario },
-	static const char *const row[][3] = { SCHED_MUTANTS_RING(MUTANT_ROW) };
-	int wrong = 0;
-	size_t i;
-
-	for (i = 0; i < LENGTH(row); i++) {
-		if (only && strcmp(only, row[i][0]))
-			continue;
-		sched_mutant = (enum sched_mutant)(SCHED_MUTANT_NONE + 1 + i);
-		wrong += mutant_run(row[i][0], row[i][1], row[i][2]);
-		(*ran)++;
-	}
-	sched_mutant = SCHED_MUTANT_NONE;
-	return wrong;
-}
-
-/* ring_sched_test [scenarios | mutants | long [NAME]]; all of the first two without a word. */
+/* ring_sched_test [scenarios | mutants | long [NAME]] */
 int main(int count, char **argument)
 {
-	const char *what = count > 1 ? argument[1] : "all", *only = count > 2 ? argument[2] : NULL;
-	int wrong = 0, ran = 0, all = !strcmp(what, "all");
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+		.longer = SCHED_TABLE(scenarios_long),
+		.fault = faults,
+		.fault_count = SCHED_COUNT(faults),
+	};
 
-	if (all || !strcmp(what, "scenarios"))
-		wrong += run_table(scenarios, (int)LENGTH(scenarios), only, &ran);
-	if (all || !strcmp(what, "mutants"))
-		wrong += run_mutants(only, &ran);
-	if (!strcmp(what, "long"))
-		wrong += run_table(scenarios_long, (int)LENGTH(scenarios_long), only, &ran);
-	printf("%d passed, %d failed\n", ran - wrong, wrong);
-	return wrong != 0 || !ran;
+	return sched_main(&suite, count, argument);
 }

@@ -75,6 +75,40 @@ void sched_explore(const struct sched_scenario *scenario, struct sched_result *r
  */
 int sched_run(const struct sched_scenario *scenarios, size_t count);
 
+struct sched_table {
+	const struct sched_scenario *scenario;
+	size_t count;
+};
+
+#define SCHED_TABLE(rows)                                      \
+	{                                                      \
+		.scenario = (rows), .count = SCHED_COUNT(rows) \
+	}
+#define SCHED_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* A row of mutants.h, and which scenario must catch it. */
+struct sched_fault {
+	const char *name, *text, *scenario;
+	enum sched_mutant which;
+};
+
+#define SCHED_FAULT(name, text, scenario) { #name, text, scenario, SCHED_MUTANT_##name },
+
+/* What a test program explores. */
+struct sched_suite {
+	struct sched_table scenarios; /* what must pass, and what faults are seeded in */
+	struct sched_table longer; /* larger bounds */
+	struct sched_table planted; /* faults of the test's own: each must fail */
+	const struct sched_fault *fault;
+	size_t fault_count;
+};
+
+/*
+ * sched_main() - the main() of a test program: [scenarios | mutants | long [NAME]]; all of the
+ * first two without a word. The last line is `N passed, N failed`. Return: the exit status.
+ */
+int sched_main(const struct sched_suite *suite, int count, char **argument);
+
 /* In setup: shared memory, zeroed; ghost memory, for the test's own books, no access steps. */
 void *sched_alloc(size_t bytes, size_t align);
 void *sched_ghost(size_t bytes);

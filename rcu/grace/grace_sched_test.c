@@ -8,8 +8,6 @@
  * it can. Built a second time with RCU_TWO_PHASES.
  * Paper: T 6.4.2-6.4.4; 6.4.3 (two grace periods beside one section).
  */
-#include <stdlib.h>
-#include <string.h>
 #include "grace_sched_test.h"
 
 struct rcu_domain *domain;
@@ -134,7 +132,6 @@ static void finish(void)
 		.name = scenario_name, .setup = setup, .invariant = invariant, .finish = finish, \
 		.weak = 1, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                           \
 	}
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 #define LIGHT [FLAVOUR] = FLAVOUR_LIGHT
 #define FULL [FLAVOUR] = FLAVOUR_FULL
 #define QSBR [FLAVOUR] = FLAVOUR_QSBR
@@ -267,87 +264,23 @@ static const struct sched_scenario scenarios_long[] = {
 				[HANDLER] = HANDLER_IN_READER, [HANDLER_RUNS] = 2 }),
 };
 
-static int run_table(const struct sched_scenario *table, int count, const char *only, int *ran)
-{
-	int wrong = 0, i;
-
-	for (i = 0; i < count; i++) {
-		if (only && strcmp(only, table[i].name))
-			continue;
-		wrong += sched_run(&table[i], 1);
-		(*ran)++;
-	}
-	return wrong;
-}
-
-struct mutant {
-	const char *name, *text, *scenario;
-	enum sched_mutant which;
+static const struct sched_fault faults[] = { SCHED_MUTANTS_GRACE(SCHED_FAULT)
+#if RCU_PHASES == 2
+						     SCHED_MUTANTS_GRACE_PHASES(SCHED_FAULT)
+#else
+						     SCHED_MUTANTS_GRACE_NUMBER(SCHED_FAULT)
+#endif
 };
 
-/* One seeded fault in its scenario. Return: 1 when it is not caught. */
-static int mutant_run(const struct mutant *mutant)
-{
-	struct sched_result result;
-	size_t i;
-
-	for (i = 0; i < LENGTH(scenarios); i++)
-		if (!strcmp(scenarios[i].name, mutant->scenario))
-			break;
-	if (i == LENGTH(scenarios)) {
-		printf("FAIL %s: no scenario %s\n", mutant->name, mutant->scenario);
-		return 1;
-	}
-	sched_mutant = mutant->which;
-	sched_explore(&scenarios[i], &result, NULL);
-	sched_mutant = SCHED_MUTANT_NONE;
-	if (result.outcome != SCHED_FAILED) {
-		printf("FAIL %s (%s) is not caught by %s in %llu states\n", mutant->name,
-		       mutant->text, mutant->scenario, (unsigned long long)result.states);
-		return 1;
-	}
-	printf("ok   %s is caught by %s: %llu states, %u steps, %.2f s: %s\n", mutant->name,
-	       mutant->scenario, (unsigned long long)result.states, result.depth, result.seconds,
-	       result.message);
-	fflush(stdout);
-	return 0;
-}
-
-static int run_mutants(const char *only, int *ran)
-{
-#define MUTANT_ROW(name, text, scenario) { #name, text, scenario, SCHED_MUTANT_##name },
-	static const struct mutant row[] = {
-		SCHED_MUTANTS_GRACE(MUTANT_ROW)
-#if RCU_PHASES == 2
-			SCHED_MUTANTS_GRACE_PHASES(MUTANT_ROW)
-#else
-			SCHED_MUTANTS_GRACE_NUMBER(MUTANT_ROW)
-#endif
-	};
-	int wrong = 0;
-	size_t i;
-
-	for (i = 0; i < LENGTH(row); i++) {
-		if (only && strcmp(only, row[i].name))
-			continue;
-		wrong += mutant_run(&row[i]);
-		(*ran)++;
-	}
-	return wrong;
-}
-
-/* grace_sched_test [scenarios | mutants | long [NAME]]; all of the first two without a word. */
+/* grace_sched_test [scenarios | mutants | long [NAME]] */
 int main(int count, char **argument)
 {
-	const char *what = count > 1 ? argument[1] : "all", *only = count > 2 ? argument[2] : NULL;
-	int wrong = 0, ran = 0, all = !strcmp(what, "all");
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+		.longer = SCHED_TABLE(scenarios_long),
+		.fault = faults,
+		.fault_count = SCHED_COUNT(faults),
+	};
 
-	if (all || !strcmp(what, "scenarios"))
-		wrong += run_table(scenarios, (int)LENGTH(scenarios), only, &ran);
-	if (all || !strcmp(what, "mutants"))
-		wrong += run_mutants(only, &ran);
-	if (!strcmp(what, "long"))
-		wrong += run_table(scenarios_long, (int)LENGTH(scenarios_long), only, &ran);
-	printf("%d passed, %d failed\n", ran - wrong, wrong);
-	return wrong != 0 || !ran;
+	return sched_main(&suite, count, argument);
 }

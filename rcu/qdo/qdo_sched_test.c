@@ -7,11 +7,8 @@
  * Steps run on the CPU that they are for unless a scenario says otherwise.
  * Paper: Q 2.2.2, 3.3.1, 3.3.2, 4.6, 4.8.
  */
-#include <string.h>
 #include "qdo_port.h"
 #include "qdo_sched_test.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 struct qdo_core *core;
 struct qdo_request *requests[REQUESTS];
@@ -270,80 +267,17 @@ static const struct sched_scenario scenarios_long[] = {
 			  [REQUEST_A] = 21, [REQUEST_B] = 12 }),
 };
 
-static int run_table(const struct sched_scenario *table, int count, const char *only, int *ran)
-{
-	int wrong = 0, i;
+static const struct sched_fault faults[] = { SCHED_MUTANTS_QDO(SCHED_FAULT) };
 
-	for (i = 0; i < count; i++) {
-		if (only && strcmp(only, table[i].name))
-			continue;
-		wrong += sched_run(&table[i], 1);
-		(*ran)++;
-	}
-	return wrong;
-}
-
-struct mutant {
-	const char *name, *text, *scenario;
-	enum sched_mutant which;
-};
-
-/* One seeded fault in its scenario. Return: 1 when it is not caught. */
-static int mutant_run(const struct mutant *mutant)
-{
-	struct sched_result result;
-	size_t i;
-
-	for (i = 0; i < LENGTH(scenarios); i++)
-		if (!strcmp(scenarios[i].name, mutant->scenario))
-			break;
-	if (i == LENGTH(scenarios)) {
-		printf("FAIL %s: no scenario %s\n", mutant->name, mutant->scenario);
-		return 1;
-	}
-	sched_mutant = mutant->which;
-	sched_explore(&scenarios[i], &result, NULL);
-	sched_mutant = SCHED_MUTANT_NONE;
-	if (result.outcome != SCHED_FAILED) {
-		printf("FAIL %s (%s) is not caught by %s in %llu states\n", mutant->name,
-		       mutant->text, mutant->scenario, (unsigned long long)result.states);
-		return 1;
-	}
-	printf("ok   %s is caught by %s: %llu states, %u steps, %.2f s: %s\n", mutant->name,
-	       mutant->scenario, (unsigned long long)result.states, result.depth, result.seconds,
-	       result.message);
-	fflush(stdout);
-	return 0;
-}
-
-static int run_mutants(const char *only, int *ran)
-{
-#define MUTANT_ROW(name, text, scenario) { #name, text, scenario, SCHED_MUTANT_##name },
-	static const struct mutant row[] = { SCHED_MUTANTS_QDO(MUTANT_ROW) };
-	int wrong = 0;
-	size_t i;
-
-	for (i = 0; i < LENGTH(row); i++) {
-		if (only && strcmp(only, row[i].name))
-			continue;
-		wrong += mutant_run(&row[i]);
-		(*ran)++;
-	}
-	return wrong;
-}
-
-/* qdo_sched_test [scenarios | mutants | long [NAME]]; all of the first two without a word. */
+/* qdo_sched_test [scenarios | mutants | long [NAME]] */
 int main(int count, char **argument)
 {
-	const char *what = count > 1 ? argument[1] : "all", *only = count > 2 ? argument[2] : NULL;
-	int wrong = 0, ran = 0, all = !strcmp(what, "all");
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+		.longer = SCHED_TABLE(scenarios_long),
+		.fault = faults,
+		.fault_count = SCHED_COUNT(faults),
+	};
 
-	if (all || !strcmp(what, "scenarios"))
-		wrong += run_table(scenarios, (int)LENGTH(scenarios), only, &ran);
-	if (all || !strcmp(what, "mutants"))
-		wrong += run_mutants(only, &ran);
-	if (!strcmp(what, "long"))
-		wrong += run_table(scenarios_long, (int)LENGTH(scenarios_long), only, &ran);
-	printf("%d passed, %d failed\n", ran - wrong, wrong);
-	return wrong != 0 || !ran;
+	return sched_main(&suite, count, argument);
 }

@@ -6,7 +6,6 @@
  * of a map; a walk meets what stays exactly once; nobody reaches a node or a bucket after its
  * grace period: they are overwritten then. docs/design/11-sched.md, docs/design/42-hash.md.
  */
-#include <stdio.h>
 #include <string.h>
 #include "sched.h"
 #include "lull/rcu/memory.h"
@@ -517,21 +516,13 @@ static const struct sched_scenario faults[] = {
 		 NO_SECOND_GRACE),
 };
 
-#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
-
-/* hash_sched_test [all|long] */
-int main(int argc, char **argv)
+int main(int count, char **argument)
 {
-	int count, failed;
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+		.longer = SCHED_TABLE(scenarios_long),
+		.planted = SCHED_TABLE(faults),
+	};
 
-	if (argc > 1 && !strcmp(argv[1], "long")) {
-		count = LENGTH(scenarios_long);
-		failed = sched_run(scenarios_long, LENGTH(scenarios_long));
-	} else {
-		count = LENGTH(scenarios) + LENGTH(faults);
-		failed =
-			sched_run(scenarios, LENGTH(scenarios)) + sched_run(faults, LENGTH(faults));
-	}
-	printf("%d passed, %d failed\n", count - failed, failed);
-	return failed != 0;
+	return sched_main(&suite, count, argument);
 }

@@ -6,7 +6,6 @@
  * nobody may reach a node after its grace period: nodes are overwritten when the last section
  * ends that could hold them, and then used again. docs/design/11-sched.md.
  */
-#include <stdio.h>
 #include <string.h>
 #include "sched.h"
 #include "history_sched_test.h"
@@ -327,12 +326,12 @@ static const struct sched_scenario faults[] = {
 	SCENARIO("stack_taken_in_two_steps", STACK_ONE_TAKER, 1, 1, 33, 0, TAKE_TORN),
 };
 
-int main(void)
+int main(int count, char **argument)
 {
-	const int count = sizeof(scenarios) / sizeof(*scenarios) + sizeof(faults) / sizeof(*faults);
-	int failed = sched_run(scenarios, sizeof(scenarios) / sizeof(*scenarios)) +
-		     sched_run(faults, sizeof(faults) / sizeof(*faults));
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+		.planted = SCHED_TABLE(faults),
+	};
 
-	printf("%d passed, %d failed\n", count - failed, failed);
-	return failed != 0;
+	return sched_main(&suite, count, argument);
 }
