@@ -3,15 +3,13 @@
 # functions and entry points beside liblull-rcu, headers whose flavours rcu/compat/flavour
 # generates, and tests, which are built as a program of anybody's is.
 #
-# After mk/rcu.mk, included or by `make -f Makefile -f rcu/compat/compat.mk TARGET`.
+# After mk/rcu.mk.
 
-ifndef URCU_SONAME
 URCU_SONAME := liblull-urcu.so.0
 URCU_HEADERS := $(BUILD)/compat/urcu/map/clear.h
 URCU_INCLUDES := -Ircu/compat/include -I$(BUILD)/compat -Ircu/include -I$(BUILD)/include
-URCU_FLAVOURS := qsbr mb signal memb bp
 URCU_OBJECTS := $(patsubst rcu/compat/%.c,$(BUILD)/compat/obj/%.o,$(sort \
-	$(wildcard rcu/compat/*.c))) $(URCU_FLAVOURS:%=$(BUILD)/compat/obj/flavour/%.o)
+	$(wildcard rcu/compat/*.c))) $(RCU_FLAVOURS:%=$(BUILD)/compat/obj/flavour/%.o)
 URCU_CFLAGS = -std=gnu11 $(CFLAGS) -fPIC $(WARNINGS) $(URCU_INCLUDES) -MMD -MP
 URCU_TEST_SOURCES := $(sort $(wildcard rcu/compat/tests/*_test.c rcu/compat/tests/*_test.cc))
 URCU_TEST_PROGRAMS := $(addprefix $(BUILD)/test/,$(basename $(URCU_TEST_SOURCES)))
@@ -73,4 +71,3 @@ $(BUILD)/test/rcu/compat/tests/%: rcu/compat/tests/%.cc $(BUILD)/rcu/flags $(URC
 		$(URCU_LINK)
 
 -include $(shell find $(BUILD)/compat $(BUILD)/test/rcu/compat -name '*.d' 2>/dev/null)
-endif
