@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "host.h"
+#include "../grace/host.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -69,7 +70,7 @@ static void choose_signals(int is_executor, sigset_t *before)
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		sigdelset(&blocked, own[i]);
 	if (is_executor)
-		sigdelset(&blocked, SIGRTMAX - 1); /* rcu/grace/barrier.c */
+		sigdelset(&blocked, RCU_BARRIER_SIGNAL);
 	pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
