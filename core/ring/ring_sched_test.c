@@ -97,7 +97,8 @@ static void setup(const struct sched_scenario *scenario)
 #define SCENARIO(scenario_name, slices_, ...)                                                   \
 	{                                                                                       \
 		.name = scenario_name, .setup = setup, .finish = audit_end, .clock = clock_now, \
-		.weak = 1, .preemptions = SCHED_UNBOUNDED, .slices = slices_, __VA_ARGS__       \
+		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, .slices = slices_,         \
+		__VA_ARGS__                                                                     \
 	}
 #define DISCARD [MODE] = LULL_MODE_DISCARD
 #define FLIGHT [MODE] = LULL_MODE_FLIGHT_RECORDER

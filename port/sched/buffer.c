@@ -3,8 +3,8 @@
  * Memory and store buffers: where a value is between a store and everyone seeing it.
  *
  * Each CPU has a buffer that its threads and handlers share. Stores to overlapping bytes
- * land in order; a release store lands after all before it; otherwise any order. Paper: the
- * store side of T 7.3's out-of-order memory model.
+ * land in order; a release store lands after all before it, and on TSO every store is one;
+ * otherwise any order. Paper: the store side of T 7.3's out-of-order memory model.
  */
 #include <string.h>
 #include "world.h"
@@ -248,11 +248,14 @@ void buffer_push(uint32_t cpu, const struct store *store)
 {
 	struct cpu *buffer = &world.cpu[cpu];
 
-	if (!fixture.scenario->weak || store->thread == NO_THREAD) {
+	if (fixture.scenario->memory == SCHED_SC || store->thread == NO_THREAD) {
 		memory_write(store->offset, store->bytes, store->value);
 		return;
 	}
 	if (buffer->count == STORES_MAX)
 		buffer_land(cpu, 0); /* a full buffer drains from its oldest store */
-	buffer->store[buffer->count++] = *store;
+	buffer->store[buffer->count] = *store;
+	/* What only the compiler can reorder still needs its light barrier: see OP_HEAVY. */
+	buffer->store[buffer->count].release |= fixture.scenario->memory == SCHED_TSO;
+	buffer->count++;
 }

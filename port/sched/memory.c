@@ -89,7 +89,8 @@ static uint64_t read_modify_write(uint32_t thread, const struct op *op)
 	uint32_t cpu = cpu_of(thread);
 	uint64_t found;
 
-	if (op->kind != OP_ADD || !LULL_MUTANT(ADD_RELAXED))
+	if (op->kind != OP_ADD || !LULL_MUTANT(ADD_RELAXED) ||
+	    fixture.scenario->memory == SCHED_TSO)
 		buffer_land_all(cpu);
 	found = memory_view(cpu, op->offset, op->bytes);
 	if (op->kind == OP_ADD) {

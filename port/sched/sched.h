@@ -7,9 +7,10 @@
  * through all choices (who moves, who is interrupted, which buffered store lands, who dies,
  * who migrates), restores snapshots instead of replaying, and cuts at states seen before.
  *
- * Stores wait in their CPU's buffer: to one address they land in order, to several addresses
- * in any order (as on PSO machines); a CPU's own loads see them at once. Loads happen in
- * program order. What that leaves out is listed in docs/design/11-sched.md.
+ * Stores wait in their CPU's buffer, and a CPU's own loads see them at once. They land in order
+ * (TSO: x86's memory model), or in order only where they go to one address or a barrier says so
+ * (PSO: weaker than any machine that Lull runs on, as far as stores go). Loads happen in program
+ * order. What that leaves out is listed in docs/design/11-sched.md.
  * Paper: T 8.6.1 (race flags, nested contexts), B 4.4 (barrier promotion).
  */
 #ifndef LULL_SCHED_H
@@ -27,6 +28,12 @@
 #define SCHED_PARAMETERS_MAX 16
 #define SCHED_UNBOUNDED 255u
 
+enum sched_memory {
+	SCHED_SC, /* no buffers: sequentially consistent */
+	SCHED_PSO,
+	SCHED_TSO
+};
+
 struct sched_scenario {
 	const char *name;
 	void (*setup)(const struct sched_scenario *scenario);
@@ -35,7 +42,7 @@ struct sched_scenario {
 	uint64_t (*clock)(void); /* lull_clock_cycles(); a function of shared memory; or NULL */
 	long parameter[SCHED_PARAMETERS_MAX]; /* the scenario's own */
 	uint64_t states_max; /* more states than this fail the scenario; 0: the default */
-	uint8_t weak; /* 0: sequentially consistent; 1: store buffers */
+	uint8_t memory; /* enum sched_memory */
 	uint8_t crashes; /* how many threads may die */
 	uint8_t migrations; /* how often threads may change CPU, in all */
 	uint8_t refusals; /* how often each thread's lull_publish() may fail without cause */
@@ -94,6 +101,9 @@ struct sched_fault {
 
 #define SCHED_FAULT(name, text, scenario) { #name, text, scenario, SCHED_MUTANT_##name },
 
+/* Whether a fault is one of order that x86 keeps by itself: mutants.h. */
+int sched_fault_is_hidden_by_tso(const char *name);
+
 /* What a test program explores. */
 struct sched_suite {
 	struct sched_table scenarios; /* what must pass, and what faults are seeded in */
@@ -104,8 +114,9 @@ struct sched_suite {
 };
 
 /*
- * sched_main() - the main() of a test program: [scenarios | mutants | long [NAME]]; all of the
- * first two without a word. The last line is `N passed, N failed`. Return: the exit status.
+ * sched_main() - the main() of a test program: [tso] [scenarios | mutants | long [NAME]]; all of
+ * the first two without a word. `tso` explores what is PSO in its tables as TSO; then faults that
+ * x86 hides must stay hidden. The last line is `N passed, N failed`. Return: the exit status.
  */
 int sched_main(const struct sched_suite *suite, int count, char **argument);
 

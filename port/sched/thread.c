@@ -158,7 +158,7 @@ uint64_t thread_access(const struct op *op)
 			trace_step(current, op, 0, 0);
 		return 0;
 	}
-	self->copying = op->kind == OP_COPY && fixture.scenario->weak;
+	self->copying = op->kind == OP_COPY && fixture.scenario->memory != SCHED_SC;
 	self->op = *op;
 	sched_switch(&self->stack_pointer, explorer_stack_pointer);
 	return self->result;

@@ -130,7 +130,7 @@ static void finish(void)
 #define SCENARIO(scenario_name, ...)                                                             \
 	{                                                                                        \
 		.name = scenario_name, .setup = setup, .invariant = invariant, .finish = finish, \
-		.weak = 1, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                           \
+		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                 \
 	}
 #define LIGHT [FLAVOUR] = FLAVOUR_LIGHT
 #define FULL [FLAVOUR] = FLAVOUR_FULL

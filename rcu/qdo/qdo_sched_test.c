@@ -141,7 +141,7 @@ static void setup(const struct sched_scenario *scenario)
 #define SCENARIO(label, ...)                                                             \
 	{                                                                                \
 		.name = label, .setup = setup, .invariant = invariant, .finish = finish, \
-		.weak = 1, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                   \
+		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__         \
 	}
 #define WITH .parameter
 

@@ -462,7 +462,8 @@ static void agree(void)
 	{                                                                                     \
 		.name = (text), .setup = setup, .finish = agree,                              \
 		.parameter = { hashes, prefill, size, first, second, third, handler, fault }, \
-		.weak = 1, .preemptions = SCHED_UNBOUNDED, .expect_failure = (fault) != SOUND \
+		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED,                          \
+		.expect_failure = (fault) != SOUND                                            \
 	}
 
 /*

@@ -282,12 +282,12 @@ static void agree(void)
 		    "no sequential order explains what the operations returned");
 }
 
-#define SCENARIO(text, structure, fill, first, second, third, fault)                      \
-	{                                                                                 \
-		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,  \
-		.parameter = { structure, fill, first, second, third, fault }, .weak = 1, \
-		.preemptions = SCHED_UNBOUNDED, .cycles_allowed = (structure) == QUEUE,   \
-		.expect_failure = (fault) != SOUND                                        \
+#define SCENARIO(text, structure, fill, first, second, third, fault)                       \
+	{                                                                                  \
+		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,   \
+		.parameter = { structure, fill, first, second, third, fault },             \
+		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED,                       \
+		.cycles_allowed = (structure) == QUEUE, .expect_failure = (fault) != SOUND \
 	}
 
 /* Programs are read from their last digit. */

@@ -119,15 +119,17 @@ static void timer_over_reads(const struct sched_scenario *chosen)
 
 /* CLOCK_NO_FLIP and CLOCK_NO_TOLERANCE need no interruption: synthetic_arithmetic.c. */
 static const struct sched_scenario scenarios[] = {
-	{ "nmi_over_update", nmi_over_update, .weak = 1, U },
-	{ "nmi_over_timer_over_read", nmi_over_timer_over_read, .weak = 1, U },
-	{ "timer_over_reads", timer_over_reads, .weak = 1, U },
-	{ "nmi_sees_the_only_copy_change", nmi_over_update, .weak = 1, U, BROKEN(CLOCK_ONE_COPY) },
-	{ "timer_changes_the_only_copy", timer_over_reads, .weak = 1, U, BROKEN(CLOCK_ONE_COPY) },
-	{ "nmi_sees_an_index_that_came_early", nmi_over_update, .weak = 1, U,
+	{ "nmi_over_update", nmi_over_update, .memory = SCHED_PSO, U },
+	{ "nmi_over_timer_over_read", nmi_over_timer_over_read, .memory = SCHED_PSO, U },
+	{ "timer_over_reads", timer_over_reads, .memory = SCHED_PSO, U },
+	{ "nmi_sees_the_only_copy_change", nmi_over_update, .memory = SCHED_PSO, U,
+	  BROKEN(CLOCK_ONE_COPY) },
+	{ "timer_changes_the_only_copy", timer_over_reads, .memory = SCHED_PSO, U,
+	  BROKEN(CLOCK_ONE_COPY) },
+	{ "nmi_sees_an_index_that_came_early", nmi_over_update, .memory = SCHED_PSO, U,
 	  BROKEN(CLOCK_INDEX_EARLY) },
-	{ "nested_nmi_sees_an_index_that_came_early", nmi_over_timer_over_read, .weak = 1, U,
-	  BROKEN(CLOCK_INDEX_EARLY) },
+	{ "nested_nmi_sees_an_index_that_came_early", nmi_over_timer_over_read, .memory = SCHED_PSO,
+	  U, BROKEN(CLOCK_INDEX_EARLY) },
 };
 
 int main(void)
