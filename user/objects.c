@@ -77,6 +77,11 @@ static int probe_found(const struct lull_note *note, void *context)
 		return 0;
 	mask = event_enable(record, note);
 	record->interface = &lull_process.interface;
+	/*
+	 * [site.enable:A] release. Pairs with [site.probe:A].
+	 * Orders: the interface and the identifier before the mask.
+	 * Else: a probe that sees its bit calls through what is not there yet.
+	 */
 	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -12,6 +12,12 @@
  * looks at its record's mask before anything else. There is no state between the two, so
  * nothing to bypass, no signal handler to install, and nobody waits.
  *
+ * Barrier pairs (label: what it orders; partner):
+ *	[site.store:A]	nothing: one store, which [site.sync:A] completes
+ *	[site.sync:A]	the new bytes before the return		[site.store:A]
+ *	[site.enable:A]	interface and identifier before the mask	[site.probe:A]
+ *	[site.probe:A]	the mask before interface and identifier	[site.enable:A]
+ *
  * Invariants:
  *  I1 The words that a site is made of, except those LULL_CHANGE_BYTES, never change. A thread
  *     that stands inside the site (x86-64: between the short jump and the long one) goes on
@@ -53,6 +59,10 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
 		return 0;
 	if (lull_code_write(bytes, !!enable, code, target))
 		return -EINVAL;
+	/*
+	 * [site.store:A] one store of an aligned word. Pairs with [site.sync:A].
+	 * Orders: nothing. Whoever fetches meanwhile has one form or the other.
+	 */
 	result = lull_text_store(&patch->pages, code, bytes, LULL_CHANGE_BYTES);
 	if (!result)
 		patch->changed_count++;
@@ -62,8 +72,13 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
 void lull_patch_end(struct lull_patch *patch)
 {
 	lull_text_close(&patch->pages);
+	/*
+	 * [site.sync:A] core synchronization of every thread. Pairs with [site.store:A].
+	 * Orders: the new bytes before what any thread executes after the return.
+	 * Else: threads see the change when their caches do.
+	 */
 	if (patch->changed_count)
-		lull_text_sync(); /* without it, threads see the change when their caches do */
+		lull_text_sync();
 	patch->changed_count = 0;
 }
 

@@ -64,6 +64,7 @@ int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread)
 struct call_rcu_data *get_cpu_call_rcu_data(struct rcu_domain *domain, int cpu)
 {
 	const struct call_domain *calls = lull_call_domain(domain);
+	/* [call.find:A], twice, in call.c */
 	struct call_rcu_data **workers = __atomic_load_n(&calls->cpu_workers, __ATOMIC_ACQUIRE);
 
 	if (!workers || cpu < 0 || (unsigned int)cpu >= calls->cpu_count)
@@ -85,6 +86,11 @@ static int need_cpus_locked(struct call_domain *calls)
 	if (!workers)
 		return -ENOMEM;
 	calls->cpu_count = (unsigned int)count;
+	/*
+	 * [call.assign:A] release. Pairs with [call.find:A].
+	 * Orders: the table and its size before the table's address; a worker before the entry.
+	 * Else: a caller reads past the table, or queues in what is not a worker yet.
+	 */
 	__atomic_store_n(&calls->cpu_workers, workers, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -100,7 +106,7 @@ int set_cpu_call_rcu_data(struct rcu_domain *domain, int cpu, struct call_rcu_da
 		error = -EINVAL;
 	if (!error && worker && calls->cpu_workers[cpu])
 		error = -EEXIST;
-	if (!error)
+	if (!error) /* [call.assign:A], above, for the entry */
 		__atomic_store_n(&calls->cpu_workers[cpu], worker, __ATOMIC_RELEASE);
 	lull_lock_release(&calls->lock);
 	return error;

@@ -17,15 +17,26 @@
  *
  * Barrier pairs (label: what it orders; partner):
  *	[call.put:A]	a new tail before the look at state	[call.sleep:A], [call.retire:A],
- *								[call.take:B]
+ *								[call.take:B], [call.quiet:A]
  *	[call.put:B]	a callback before the link to it	[call.take:A]
  *	[call.take:A]	a link before the callback		[call.put:B]
  *	[call.take:B]	an empty lane before its tail		[call.put:A]
  *	[call.sleep:A]	ASLEEP before the look at tails		[call.put:A], [call.stop:A]
- *	[call.stop:A]	what is wanted before state		[call.sleep:A]
+ *	[call.stop:A]	what is wanted before state		[call.sleep:A], [call.nap:A]
  *	[call.retire:A]	RETIRED before the look at tails	[call.put:A]
+ *	[call.nap:A]	NAPPING before the look at what is wanted	[call.stop:A]
+ *	[call.quiet:A]	hurry is 0 before the look at tails	[call.put:A]
  *	[call.begin:A]	busy before the look at pause		[call.pause:A]
- *	[call.pause:A]	pause before the look at busy		[call.begin:A]
+ *	[call.end:A]	not busy before the look at pause	[call.pause:A]
+ *	[call.pause:A]	pause before the look at busy		[call.begin:A], [call.end:A],
+ *								[call.resume:B]
+ *	[call.resume:A]	what a fork did before pause		[call.resume:B]
+ *	[call.resume:B]	pause before the look at batch and stop	[call.resume:A], [call.pause:A]
+ *	[call.arrive:A]	callbacks before the last arrival	[call.arrive:B]
+ *	[call.arrive:B]	the last arrival before the return	[call.arrive:A]
+ *	[call.drop:A]	each user's accesses before free()	[call.drop:A]
+ *	[call.assign:A]	a worker before it can be found by CPU	[call.find:A]
+ *	[call.find:A]	a worker's address before the worker	[call.assign:A]
  *
  * Invariants:
  *	I1 a callback in a lane is seen by a worker that is awake, or by its caller, who finds the
@@ -93,6 +104,10 @@ static unsigned int current_cpu(void)
 
 static struct call_rcu_data *worker_of_cpu(const struct call_domain *calls)
 {
+	/*
+	 * [call.find:A] acquire, of the table and of its entry. Pairs with [call.assign:A].
+	 * Orders: an address before what is there. Else: as for its partner.
+	 */
 	struct call_rcu_data **workers = __atomic_load_n(&calls->cpu_workers, __ATOMIC_ACQUIRE);
 	unsigned int cpu;
 

@@ -179,7 +179,7 @@ static int has_entries_locked(unsigned int index)
 	struct defer_queue *queue;
 
 	for (queue = domains[index].queues; queue; queue = queue->next)
-		if (__atomic_load_n(&queue->put_count, __ATOMIC_ACQUIRE) != queue->taken_count)
+		if (__atomic_load_n(&queue->put_count, __ATOMIC_RELAXED) != queue->taken_count)
 			return 1;
 	return 0;
 }
@@ -201,7 +201,7 @@ static void sleep_until_put(unsigned int index)
 	int forced;
 
 	for (;;) {
-		__atomic_store_n(asleep, DEFER_ASLEEP, __ATOMIC_SEQ_CST);
+		__atomic_store_n(asleep, DEFER_ASLEEP, __ATOMIC_RELAXED);
 		/*
 		 * [defer.sleep:A] heavy. Pairs with [defer.put:B].
 		 * Orders: asleep before the look at numbers; in each caller, the number before its
@@ -255,7 +255,8 @@ static int need_background(unsigned int index)
 	pthread_t thread;
 	int error;
 
-	if (!__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_SEQ_CST,
+	/* One of several callers starts it; what orders is the new thread's beginning. */
+	if (!__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return 0;
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
@@ -263,7 +264,7 @@ static int need_background(unsigned int index)
 	error = pthread_create(&thread, NULL, background, (void *)(uintptr_t)index);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		__atomic_store_n(asleep, DEFER_THREADLESS, __ATOMIC_SEQ_CST);
+		__atomic_store_n(asleep, DEFER_THREADLESS, __ATOMIC_RELAXED);
 	else
 		pthread_detach(thread);
 	return -error;
@@ -274,7 +275,8 @@ static void prompt(unsigned int index)
 	uint32_t *asleep = &domains[index].asleep, state = DEFER_ASLEEP;
 	int saved = errno;
 
-	if (__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_SEQ_CST,
+	/* The number is before it by [defer.put:B] and the barrier that the thread forced. */
+	if (__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		lull_futex_wake(asleep, 1);
 	else if (state == DEFER_THREADLESS)

@@ -18,6 +18,7 @@
 
 static int is_paused(const struct call_rcu_data *worker)
 {
+	/* The look of [call.pause:A]. */
 	return worker == lull_call_thread.working ||
 	       !__atomic_load_n(&worker->busy, __ATOMIC_SEQ_CST);
 }
@@ -39,7 +40,7 @@ static void pause_all(struct call_domain *calls)
 	struct call_rcu_data *worker;
 
 	/*
-	 * [call.pause:A] full. Pairs with [call.begin:A].
+	 * [call.pause:A] full. Pairs with [call.begin:A], [call.end:A], [call.resume:B].
 	 * Orders: pause before the look at busy.
 	 * Else: as for [call.begin:A].
 	 *
@@ -61,6 +62,12 @@ static void pause_all(struct call_domain *calls)
 
 static void resume_all(struct call_domain *calls)
 {
+	/*
+	 * [call.resume:A] full. Pairs with [call.resume:B].
+	 * Orders: what the fork did to batches and lanes before workers touch them again; stop
+	 * before those that pause are told to look for it.
+	 * Else: a worker calls what the fork was taking, or pauses although it is to end.
+	 */
 	if (!(__atomic_sub_fetch(&calls->pause, 1, __ATOMIC_SEQ_CST) % CALL_PAUSE_EVENT))
 		lull_futex_wake(&calls->pause, INT_MAX);
 	lull_lock_release(&calls->lock);
@@ -86,7 +93,7 @@ static void settle(struct call_rcu_data *worker)
 			lull_chain_append(&worker->held[i], &chain);
 		settle_chain(&worker->held[i]);
 		settle_chain(&worker->batch[i]);
-		if (worker->held[i].first)
+		if (worker->held[i].first) /* before [call.stop:A], below */
 			__atomic_store_n(&worker->holds, 1, __ATOMIC_SEQ_CST);
 	}
 	lull_worker_rouse(worker); /* it may have found its lanes empty meanwhile */

@@ -35,6 +35,7 @@ struct call_chain {
 
 static inline int lull_lane_empty(const struct call_lane *lane)
 {
+	/* The look of [call.sleep:A], [call.retire:A] and [call.quiet:A]. */
 	return __atomic_load_n(&lane->tail, __ATOMIC_SEQ_CST) == NULL;
 }
 
@@ -43,7 +44,8 @@ static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
 				 struct rcu_head **until)
 {
 	/*
-	 * [call.put:A] exchange, full. Pairs with [call.take:B], [call.sleep:A], [call.retire:A].
+	 * [call.put:A] exchange, full. Pairs with [call.take:B], [call.sleep:A], [call.retire:A],
+	 * [call.quiet:A].
 	 * Orders: the new tail before the look at the worker's state.
 	 * Else: the worker sleeps, or is gone, and nobody sees to the callback.
 	 */

@@ -56,12 +56,12 @@ int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *wo
 	int error;
 
 	worker->calls = calls;
-	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED); /* it looks by itself */
 	lull_call_block_signals(calls->domain, &before);
 	error = pthread_create(&worker->thread, NULL, lull_worker_main, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error)
-		__atomic_store_n(&worker->state, CALL_THREADLESS, __ATOMIC_SEQ_CST);
+	if (error) /* who queued meanwhile and saw AWAKE waits for the next caller */
+		__atomic_store_n(&worker->state, CALL_THREADLESS, __ATOMIC_RELAXED);
 	else
 		set_cpus(worker);
 	return -error;
@@ -218,6 +218,7 @@ static int stop(struct call_domain *calls, struct call_rcu_data *worker)
 	first = !worker->stop && __atomic_load_n(&worker->state, __ATOMIC_RELAXED) != CALL_RETIRED;
 	if (first) {
 		forget_cpu_locked(calls, worker);
+		/* before the look of [call.stop:A], and before pause: [call.resume:A] */
 		__atomic_store_n(&worker->stop, 1, __ATOMIC_SEQ_CST);
 		lull_worker_rouse(worker);
 		__atomic_add_fetch(&calls->pause, CALL_PAUSE_EVENT, __ATOMIC_SEQ_CST);

@@ -35,6 +35,10 @@ struct barrier {
 
 static void put(struct barrier *barrier)
 {
+	/*
+	 * [call.drop:A] release and acquire. Pairs with [call.drop:A].
+	 * Orders: what each user did with the barrier before the last one frees it.
+	 */
 	if (__atomic_sub_fetch(&barrier->users, 1, __ATOMIC_ACQ_REL) == 0)
 		free(barrier);
 }
@@ -43,6 +47,12 @@ static void arrive(struct rcu_head *head)
 {
 	struct barrier *barrier = ((struct barrier_call *)head)->barrier;
 
+	/*
+	 * [call.arrive:A] release, and acquire for those in the same chain. Pairs with
+	 * [call.arrive:B].
+	 * Orders: all callbacks of this lane before its arrival.
+	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
+	 */
 	if (__atomic_sub_fetch(&barrier->left, 1, __ATOMIC_ACQ_REL) == 0)
 		lull_futex_wake(&barrier->left, INT_MAX);
 	put(barrier);
@@ -75,6 +85,7 @@ static void queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
 
 	for (i = 0; i < CALL_LANES; i++)
 		queue(barrier, &worker->lanes[i]);
+	/* before the look of [call.stop:A] */
 	__atomic_store_n(&worker->hurry, 1, __ATOMIC_SEQ_CST);
 	lull_worker_rouse(worker);
 }
@@ -118,6 +129,10 @@ static void wait_for(struct barrier *barrier, struct call_domain *calls)
 {
 	uint32_t left;
 
+	/*
+	 * [call.arrive:B] acquire. Pairs with [call.arrive:A].
+	 * Orders: the last arrival before what the caller does next. Else: as for its partner.
+	 */
 	while ((left = __atomic_load_n(&barrier->left, __ATOMIC_ACQUIRE)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
 		    lull_worker_need(calls))

@@ -46,6 +46,7 @@ struct rcu_head *lull_lane_wait(struct rcu_head **link)
 	struct rcu_head *head;
 	int spins;
 
+	/* [call.take:A], in lane.h */
 	for (spins = 0; !(head = __atomic_load_n(link, __ATOMIC_ACQUIRE)); spins++) {
 		if (spins < LINK_SPINS)
 			lull_relax();
@@ -57,11 +58,17 @@ struct rcu_head *lull_lane_wait(struct rcu_head **link)
 
 static int is_stopped(const struct call_rcu_data *worker)
 {
+	/* The look of [call.sleep:A], [call.nap:A] and [call.resume:B]. */
 	return (int)__atomic_load_n(&worker->stop, __ATOMIC_SEQ_CST);
 }
 
 static void end(struct call_rcu_data *worker)
 {
+	/*
+	 * [call.end:A] full. Pairs with [call.pause:A].
+	 * Orders: what the worker did, and not busy, before the look at pause.
+	 * Else: the fork sleeps for a worker that is busy no more, and nobody wakes it.
+	 */
 	__atomic_store_n(&worker->busy, 0, __ATOMIC_SEQ_CST);
 	if (lull_call_paused(worker->calls))
 		lull_futex_wake(&worker->busy, INT_MAX);
@@ -78,15 +85,20 @@ static int begin(struct call_rcu_data *worker)
 	uint32_t seen;
 
 	for (;;) {
-		__atomic_store_n(&worker->busy, 1, __ATOMIC_SEQ_CST);
 		/*
 		 * [call.begin:A] full. Pairs with [call.pause:A].
 		 * Orders: busy before the look at pause.
 		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
 		 */
+		__atomic_store_n(&worker->busy, 1, __ATOMIC_SEQ_CST);
 		if (!lull_call_paused(calls))
 			return 1;
 		end(worker);
+		/*
+		 * [call.resume:B] full. Pairs with [call.resume:A], [call.pause:A].
+		 * Orders: pause before the look at stop, and at what the fork left.
+		 * Else: as for its partner.
+		 */
 		while ((seen = __atomic_load_n(&calls->pause, __ATOMIC_SEQ_CST)) %
 		       CALL_PAUSE_EVENT) {
 			if (is_stopped(worker))
@@ -100,7 +112,7 @@ static int begin(struct call_rcu_data *worker)
 void lull_worker_rouse(struct call_rcu_data *worker)
 {
 	/*
-	 * [call.stop:A] full. Pairs with [call.sleep:A].
+	 * [call.stop:A] full. Pairs with [call.sleep:A], [call.nap:A].
 	 * Orders: stop, hurry, holds or a callback before the look at state.
 	 * Else: the worker sleeps, and does not know.
 	 */
@@ -114,6 +126,7 @@ void lull_worker_rouse(struct call_rcu_data *worker)
 
 static int is_hurried(const struct call_rcu_data *worker)
 {
+	/* The look of [call.nap:A]. */
 	return (int)__atomic_load_n(&worker->hurry, __ATOMIC_SEQ_CST) ||
 	       (int)__atomic_load_n(&worker->holds, __ATOMIC_SEQ_CST) || is_stopped(worker);
 }
@@ -124,6 +137,11 @@ static void nap(struct call_rcu_data *worker, int64_t duration_ns)
 	struct timespec duration = { duration_ns / 1000000000, duration_ns % 1000000000 };
 	int saved = errno;
 
+	/*
+	 * [call.nap:A] full. Pairs with [call.stop:A].
+	 * Orders: NAPPING before the look at what is wanted.
+	 * Else: who wants it to hurry finds it awake, and it sleeps out its time.
+	 */
 	__atomic_store_n(&worker->state, CALL_NAPPING, __ATOMIC_SEQ_CST);
 	if (!is_hurried(worker))
 		syscall(SYS_futex, &worker->state, FUTEX_WAIT_PRIVATE, CALL_NAPPING, &duration,
@@ -166,6 +184,7 @@ static void count_callbacks(struct call_rcu_data *worker, struct call_census *ce
 
 		if (census->last[i])
 			link = &census->last[i]->next;
+		/* [call.take:A], in lane.h */
 		while (link != until && (head = __atomic_load_n(link, __ATOMIC_ACQUIRE)) != NULL) {
 			census->last[i] = head;
 			census->count++;
@@ -222,8 +241,13 @@ static void take(struct call_rcu_data *worker)
 	struct call_chain chain;
 	int i;
 
+	/*
+	 * [call.quiet:A] full. Pairs with [call.put:A].
+	 * Orders: hurry is 0 before the look at tails.
+	 * Else: who queued after that look, and then hurried, is not heard.
+	 */
 	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&worker->holds, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&worker->holds, 0, __ATOMIC_RELAXED); /* a fork writes it while not busy */
 	for (i = 0; i < CALL_LANES; i++) {
 		lull_chain_append(&worker->batch[i], &worker->held[i]);
 		if (lull_lane_take(&worker->lanes[i], &chain))
@@ -302,6 +326,7 @@ static int rests_after(const struct call_rcu_data *worker, unsigned long count)
 /* What a worker does between batches. */
 static void idle(struct call_rcu_data *worker)
 {
+	/* [call.quiet:A], in take() */
 	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
 	if (lull_worker_has_callbacks(worker))
 		return;

@@ -170,17 +170,20 @@ static inline int lull_worker_has_callbacks(const struct call_rcu_data *worker)
 	for (i = 0; i < CALL_LANES; i++)
 		if (!lull_lane_empty(&worker->lanes[i]))
 			return 1;
+	/* The look of [call.sleep:A]. */
 	return (int)__atomic_load_n(&worker->holds, __ATOMIC_SEQ_CST);
 }
 
 static inline uint32_t lull_call_paused(const struct call_domain *calls)
 {
+	/* The look of [call.begin:A] and [call.end:A]. */
 	return __atomic_load_n(&calls->pause, __ATOMIC_SEQ_CST) % CALL_PAUSE_EVENT;
 }
 
 /* Sees to it that a worker looks at what was just queued. */
 static inline void lull_call_prompt(struct call_domain *calls, struct call_rcu_data *worker)
 {
+	/* The look of [call.put:A]. */
 	uint32_t state = __atomic_load_n(&worker->state, __ATOMIC_SEQ_CST);
 
 	if (__builtin_expect(state >= CALL_ASLEEP, 0))

@@ -31,6 +31,12 @@ static void answer(struct rcu_reader *reader)
 {
 	if (!lull_mem_load32(&reader->fence_wanted))
 		return;
+	/*
+	 * [grace.answer:A] full, before and after the answer. Pairs with [grace.ask:A],
+	 * [grace.ask:B].
+	 * Orders: what the thread did before the signal, the answer, what it does next.
+	 * Else: the driver counts on a barrier that is still to come.
+	 */
 	lull_mem_fence();
 	lull_mem_store32(&reader->fence_wanted, 0);
 	lull_mem_fence();
@@ -40,7 +46,6 @@ static void answer(struct rcu_reader *reader)
 static void on_signal(int number)
 {
 	(void)number;
-	lull_mem_fence();
 	answer(&rcu_signal_reader);
 	answer(&rcu_memb_reader);
 	answer(&rcu_bp_reader);
@@ -51,11 +56,20 @@ static void install_handler(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
+	/*
+	 * [grace.install:A] acquire. Pairs with [grace.install:B].
+	 * Orders: the number before any signal of this thread. Else: as for its partner.
+	 */
 	if (__atomic_load_n(&signal_number, __ATOMIC_ACQUIRE))
 		return;
 	sigemptyset(&action.sa_mask);
 	if (sigaction(RCU_BARRIER_SIGNAL, &action, NULL))
 		abort();
+	/*
+	 * [grace.install:B] release. Pairs with [grace.install:A].
+	 * Orders: the handler before the number that tells of it.
+	 * Else: the signal arrives where nothing handles it, and ends the process.
+	 */
 	__atomic_store_n(&signal_number, RCU_BARRIER_SIGNAL, __ATOMIC_RELEASE);
 }
 
@@ -130,7 +144,6 @@ static void hear(const struct rcu_reader *head)
 static void fence_by_signals(struct rcu_grace *grace, const struct rcu_reader *self)
 {
 	install_handler();
-	lull_mem_fence();
 	ask(&grace->readers, self);
 	ask(&grace->pending, self);
 	hear(&grace->readers);
@@ -142,7 +155,13 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	const struct rcu_reader *self = rcu_domain_self(grace->domain);
 	int only_self = grace->reader_count == (self->registered ? 1 : 0);
 
-	/* Who registers from now on takes the lock after us, and so sees what we changed. */
+	/*
+	 * [grace.ask:A] full. Pairs with [grace.answer:A].
+	 * Orders: what the caller changed before the barrier of each thread; where there is no
+	 * other, as for QSBR, this is the driver's own half of [grace.begin:A].
+	 * Else: a thread answers, and then reads what was there before.
+	 * Who registers from now on takes the lock after us, and so sees what we changed.
+	 */
 	lull_mem_fence();
 	if (only_self || grace->kind == RCU_KIND_QSBR || grace->kind == RCU_KIND_FULL)
 		return;
@@ -156,6 +175,11 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 		__atomic_store_n(&no_membarrier, 1, __ATOMIC_RELAXED);
 	}
 	fence_by_signals(grace, self);
+	/*
+	 * [grace.ask:B] full. Pairs with [grace.answer:A].
+	 * Orders: the answers before the look at words.
+	 * Else: a word is read from before the thread's barrier.
+	 */
 	lull_mem_fence();
 }
 

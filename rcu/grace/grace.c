@@ -30,6 +30,13 @@
  *								[grace.leave:A], [grace.leave:C],
  *								[grace.enter:A], [grace.quiescent:A]
  *	[grace.end:A]	words before seq			[grace.done:A]
+ *	[grace.return:A]	sections before what the caller does next	[grace.scan:A]
+ *	[grace.ask:A]	updates before each thread's barrier		[grace.answer:A]
+ *	[grace.ask:B]	each thread's barrier before words		[grace.answer:A]
+ *	[grace.answer:A]	what a thread did, its answer, what it does next
+ *								[grace.ask:A], [grace.ask:B]
+ *	[grace.install:A]	the signal's number before the signal	[grace.install:B]
+ *	[grace.install:B]	the handler before its number		[grace.install:A]
  *	[grace.sleep:A]	waited before words			[grace.leave:B], [grace.leave:C],
  *								[grace.quiescent:A]
  *
@@ -159,7 +166,7 @@ static int is_old(const struct rcu_reader *reader, unsigned long counter)
 {
 	/*
 	 * [grace.scan:A] acquire. Pairs with [grace.leave:A], [grace.leave:C], [grace.enter:A],
-	 * [grace.quiescent:A].
+	 * [grace.quiescent:A], [grace.return:A].
 	 * Orders: the section that ended with this word, and those before it, before what follows
 	 * the grace period.
 	 * Else: memory is reclaimed while it is still read. Mutants: LEAVE_RELAXED,
@@ -327,6 +334,12 @@ void rcu_grace_synchronize(struct rcu_grace *grace, int expedited)
 		}
 	}
 	lull_lock_release(&grace->lock);
+	/*
+	 * [grace.return:A] full. Pairs with [grace.scan:A].
+	 * Orders: sections that ended, as every thread sees them, before what the caller does next.
+	 * Else: on machines where a store reaches one CPU before another, a third thread orders the
+	 * two the other way round. Mutant: none can tell on machines that have no such stores.
+	 */
 	lull_mem_fence();
 }
 

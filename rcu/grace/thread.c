@@ -133,7 +133,7 @@ static void thread_exit(void *unused)
 			continue;
 		if (reader->registered == REGISTERED_DEBUG)
 			rcu_domain_misuse(reader, "ends without rcu_unregister_thread()");
-		/* A section that a cancelled thread did not leave ends with it. */
+		/* A section that a cancelled thread did not leave ends with it: [grace.leave:A]. */
 		if (rcu_domains[i]->grace->kind != RCU_KIND_QSBR)
 			lull_mem_store_release(&reader->word, 0);
 		rcu_domain_unregister(rcu_domains[i], reader);

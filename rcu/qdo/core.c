@@ -18,7 +18,9 @@
  * Barrier pairs (label: what it orders; partner):
  *	[qdo.take:A]	what was removed before a request, before any generation is read for it
  *								[qdo.enter:A], [qdo.judge:C]
- *	[qdo.judge:C]	a generation, or batch, before the counts of operations	[qdo.take:A]
+ *	[qdo.judge:C]	a generation, or batch, before the counts of operations	[qdo.take:A],
+ *								[qdo.passed:A]
+ *	[qdo.passed:A]	a generation before what follows		[qdo.judge:C]
  *	[qdo.pass:A]	judgements of one CPU before the token moves on	[qdo.hold:A]
  *	[qdo.hold:A]	the token before generations	[qdo.pass:A]
  *	[qdo.hold:B]	the token seen before pending	[qdo.wake:A]

@@ -99,10 +99,11 @@ static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
 unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int index, unsigned long most)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	unsigned long generation = lull_mem_load_acquire(&cpu->generation), found;
+	unsigned long generation = lull_mem_load(&cpu->generation), found;
 
 	/*
-	 * [qdo.judge:C] full; so is each compare and swap below. Pairs with [qdo.take:A].
+	 * [qdo.judge:C] full; so is each compare and swap below. Pairs with [qdo.take:A],
+	 * [qdo.passed:A].
 	 * Orders: a generation, or a batch number, that a taker did not yet see before counts
 	 * that show what its heavy fence made visible. Else: on machines where stores reach CPUs
 	 * at different times, counts are read from before the request.
@@ -134,6 +135,12 @@ int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned
 			  unsigned long *since)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
+	/*
+	 * [qdo.passed:A] acquire. Pairs with [qdo.judge:C].
+	 * Orders: a generation that another step moved before what follows, as that step saw the
+	 * operations of the one before.
+	 * Else: a callback runs beside the last accesses of an operation that another step judged.
+	 */
 	unsigned long generation = lull_mem_load_acquire(&cpu->generation);
 	unsigned long target = *since + generations_wanted();
 

@@ -9,6 +9,10 @@
  * Barrier pairs (label: what it orders; partner):
  *	[qdo.ask:A]	inside before the look at closed	[qdo.close:A] (host_fork.c)
  *	[qdo.ask:B]	outside before the look at closed	[qdo.close:A]
+ *	[qdo.default:A]	the instance before its address		[qdo.default:B]
+ *	[qdo.default:B]	its address before the instance		[qdo.default:A]
+ *	[qdo.tally:A]	outstanding before requests		[qdo.tally:B]
+ *	[qdo.tally:B]	requests before outstanding		[qdo.tally:A]
  *	[qdo.await:A]	awaited before the look at outstanding	[qdo.finish:A]
  *	[qdo.finish:A]	outstanding before the look at awaited	[qdo.await:A]
  */
@@ -136,12 +140,20 @@ int qdo_create(const struct qdo_config *config, struct qdo **result)
 
 struct qdo *qdo_default(void)
 {
+	/*
+	 * [qdo.default:B] acquire. Pairs with [qdo.default:A].
+	 * Orders: the address before what is there. Else: as for its partner.
+	 */
 	struct qdo *instance = __atomic_load_n(&default_instance, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(instance != NULL, 1))
 		return instance;
 	lull_lock_take(&lull_qdo_default_lock);
 	instance = default_instance;
+	/*
+	 * [qdo.default:A] release. Pairs with [qdo.default:B].
+	 * Orders: the instance before its address. Else: a request goes into half an instance.
+	 */
 	if (!instance && !qdo_create(NULL, &instance))
 		__atomic_store_n(&default_instance, instance, __ATOMIC_RELEASE);
 	lull_lock_release(&lull_qdo_default_lock);
@@ -238,17 +250,23 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 	if (!callback)
 		return -EINVAL;
 	gate = enter_gate(instance);
-	if (__atomic_load_n(&instance->started, __ATOMIC_ACQUIRE) != instance->monitor_count)
+	if (__atomic_load_n(&instance->started, __ATOMIC_RELAXED) != instance->monitor_count)
 		error = lull_qdo_monitors_start(instance);
 	if (!error)
 		error = new_request(instance, quiescence, execution, &request);
 	if (!error) {
 		request->core.callback = callback;
 		request->core.argument = argument;
-		request->phase = __atomic_load_n(&instance->phase, __ATOMIC_SEQ_CST);
+		/* A barrier waits for requests that are before it by the program's own order. */
+		request->phase = __atomic_load_n(&instance->phase, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&instance->outstanding, lull_qdo_phase_one(request->phase),
-				   __ATOMIC_SEQ_CST);
-		__atomic_add_fetch(&gate->requests, 1, __ATOMIC_RELAXED);
+				   __ATOMIC_RELAXED);
+		/*
+		 * [qdo.tally:A] release. Pairs with [qdo.tally:B].
+		 * Orders: outstanding before requests. Else: statistics count as completed what
+		 * is not.
+		 */
+		__atomic_add_fetch(&gate->requests, 1, __ATOMIC_RELEASE);
 		lull_qdo_monitors_requested(instance,
 					    qdo_core_submit(&instance->core, &request->core));
 	}
@@ -301,7 +319,7 @@ int qdo_barrier(struct qdo *instance)
 	/* A request is in either phase; while one drains, new ones are in the other. */
 	for (i = 0; i < 2; i++) {
 		phase = instance->phase;
-		__atomic_store_n(&instance->phase, !phase, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&instance->phase, !phase, __ATOMIC_RELAXED);
 		drain(instance, lull_qdo_phase_one(phase) * UINT32_MAX);
 	}
 	lull_lock_release(&instance->barrier_lock);
@@ -314,7 +332,7 @@ int qdo_destroy(struct qdo *instance)
 
 	if (!instance)
 		return 0;
-	if (instance == __atomic_load_n(&default_instance, __ATOMIC_ACQUIRE))
+	if (instance == __atomic_load_n(&default_instance, __ATOMIC_RELAXED))
 		return -EINVAL;
 	if (is_within(instance))
 		return -EDEADLK;
@@ -358,10 +376,13 @@ void qdo_statistics_read(struct qdo *instance, struct qdo_statistics *result)
 	}
 	for (i = 0; i < instance->monitor_count; i++)
 		lull_lock_release(&instance->monitors[i].lock);
-	/* In this order: what counts as completed has been. */
+	/*
+	 * [qdo.tally:B] acquire. Pairs with [qdo.tally:A].
+	 * Orders: requests before outstanding: what counts as completed has been.
+	 */
 	for (i = 0; i < instance->gate_count; i++)
-		result->requests += __atomic_load_n(&instance->gates[i].requests, __ATOMIC_SEQ_CST);
-	outstanding = __atomic_load_n(&instance->outstanding, __ATOMIC_SEQ_CST);
+		result->requests += __atomic_load_n(&instance->gates[i].requests, __ATOMIC_ACQUIRE);
+	outstanding = __atomic_load_n(&instance->outstanding, __ATOMIC_RELAXED);
 	outstanding = (outstanding & UINT32_MAX) + (outstanding >> 32);
 	result->completed = result->requests > outstanding ? result->requests - outstanding : 0;
 	lull_lock_take(&instance->executors.lock);

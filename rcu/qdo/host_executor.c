@@ -88,7 +88,7 @@ static void rouse_idle_locked(struct host_executors *pool)
 
 	pool->idle = executor->next_idle;
 	pool->idle_count--;
-	__atomic_store_n(&executor->work, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&executor->work, 1, __ATOMIC_RELAXED); /* read under the lock, too */
 	lull_futex_wake(&executor->work, 1);
 }
 
@@ -225,7 +225,7 @@ static int idle_locked(struct host_executors *pool, struct host_executor *self)
 	lull_lock_release(&pool->lock);
 	lull_qdo_wait(&self->work, 0, IDLE_NS);
 	lull_lock_take(&pool->lock);
-	if (__atomic_load_n(&self->work, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&self->work, __ATOMIC_RELAXED))
 		return 1;
 	for (link = &pool->idle; *link != self; link = &(*link)->next_idle)
 		;

@@ -39,6 +39,7 @@ static void close_gates(struct qdo *instance)
 
 static void open_gates(struct qdo *instance)
 {
+	/* What [qdo.close:A] kept out may come in, and finds all as it was. */
 	__atomic_store_n(&instance->closed, 0, __ATOMIC_SEQ_CST);
 	lull_futex_wake(&instance->closed, INT_MAX);
 }

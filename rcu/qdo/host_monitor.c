@@ -10,6 +10,8 @@
  * Barrier pairs (label: what it orders; partner):
  *	[qdo.prompt:A]	a prompt before the look at state	[qdo.rest:A]
  *	[qdo.rest:A]	state before the look at prompts	[qdo.prompt:A]
+ *	[qdo.tell:A]	a request before its prompt		[qdo.serve:A]
+ *	[qdo.serve:A]	a prompt's end before the look at requests	[qdo.tell:A]
  *
  * Paper: Q 3.3.1 (idle processor), 4.5, 4.7.
  */
@@ -55,7 +57,11 @@ void lull_qdo_monitors_prompt(struct qdo *instance, unsigned int cpu)
 	unsigned long *word = &monitor->prompted[cpu / QDO_WORD_BITS];
 	unsigned long bit = 1UL << cpu % QDO_WORD_BITS;
 
-	/* Who has set it before sees to the wake. */
+	/*
+	 * [qdo.tell:A] full. Pairs with [qdo.serve:A].
+	 * Orders: the request before the bit, and the bit before the look of [qdo.prompt:A].
+	 * Else: the step that answers finds no request. Who has set it before sees to the wake.
+	 */
 	if (!(__atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST) & bit))
 		wake(monitor);
 }
@@ -70,7 +76,7 @@ void lull_qdo_monitors_requested(struct qdo *instance, unsigned int cpu)
 	unsigned int i;
 
 	lull_qdo_monitors_prompt(instance, cpu);
-	/* The first request after a pause starts all timers. */
+	/* The first request after a pause starts all timers; the look of [qdo.prompt:A]. */
 	for (i = 0; instance->timer_only && i < instance->monitor_count; i++)
 		if (__atomic_load_n(&instance->monitors[i].state, __ATOMIC_SEQ_CST) ==
 		    MONITOR_ASLEEP)
@@ -79,6 +85,7 @@ void lull_qdo_monitors_requested(struct qdo *instance, unsigned int cpu)
 
 void lull_qdo_monitors_tend(struct qdo *instance)
 {
+	/* before the look of [qdo.prompt:A] */
 	__atomic_store_n(&instance->monitors[0].tend, 1, __ATOMIC_SEQ_CST);
 	wake(&instance->monitors[0]);
 }
@@ -124,6 +131,11 @@ static int pass(struct host_monitor *monitor, int is_due)
 
 		if (bits) {
 			found = 1;
+			/*
+			 * [qdo.serve:A] full. Pairs with [qdo.tell:A].
+			 * Orders: the bits' fall before the look at the CPUs' requests.
+			 * Else: a request is late for that look, and its bit falls with it.
+			 */
 			bits = __atomic_exchange_n(&monitor->prompted[word], 0, __ATOMIC_SEQ_CST);
 		}
 		if (is_due)
@@ -139,7 +151,7 @@ static int is_any(const unsigned long *bits, const struct qdo *instance)
 {
 	unsigned int word;
 
-	for (word = 0; word < words(instance); word++)
+	for (word = 0; word < words(instance); word++) /* a look of [qdo.rest:A] */
 		if (__atomic_load_n(&bits[word], __ATOMIC_SEQ_CST))
 			return 1;
 	return 0;
@@ -150,7 +162,7 @@ static int is_waiting(const struct host_monitor *monitor)
 {
 	const struct qdo *instance = monitor->instance;
 
-	if (instance->timer_only)
+	if (instance->timer_only) /* a look of [qdo.rest:A] */
 		return __atomic_load_n(&instance->core.pending, __ATOMIC_SEQ_CST) != 0;
 	return is_any(monitor->waiting.bits, instance);
 }
@@ -194,6 +206,7 @@ static int is_needed(const struct host_monitor *monitor, uint32_t state)
 {
 	const struct qdo *instance = monitor->instance;
 
+	/* The look of [qdo.rest:A]. */
 	return is_any(monitor->prompted, instance) ||
 	       __atomic_load_n(&monitor->stop, __ATOMIC_SEQ_CST) ||
 	       __atomic_load_n(&monitor->tend, __ATOMIC_SEQ_CST) ||
@@ -207,6 +220,7 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	uint64_t timeout_ns = set_timer(monitor, was_prompted);
 	uint32_t state;
 
+	/* Before the executors' lock; what comes after that sets it again: [qdo.rest:A]. */
 	__atomic_store_n(&monitor->tend, 0, __ATOMIC_SEQ_CST);
 	if (monitor == &instance->monitors[0] && lull_qdo_executors_tend(instance) &&
 	    (!timeout_ns || timeout_ns > QDO_TEND_NS))
@@ -238,7 +252,7 @@ static void *monitor_main(void *argument)
 		lull_qdo_thread_pin(monitor->cpu);
 	}
 	pthread_setname_np(pthread_self(), name);
-	while (!__atomic_load_n(&monitor->stop, __ATOMIC_ACQUIRE)) {
+	while (!__atomic_load_n(&monitor->stop, __ATOMIC_RELAXED)) {
 		was_prompted = 0;
 		/* Bound: each request is prompted a bounded number of times on its way. */
 		while (pass(monitor, is_due))
@@ -259,7 +273,7 @@ int lull_qdo_monitors_start(struct qdo *instance)
 		error = lull_qdo_thread_start(monitor_main, &instance->monitors[i],
 					      &instance->monitors[i].thread, 0);
 		if (!error)
-			__atomic_store_n(&instance->started, i + 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&instance->started, i + 1, __ATOMIC_RELAXED);
 	}
 	lull_lock_release(&instance->start_lock);
 	return error;
@@ -270,6 +284,7 @@ void lull_qdo_monitors_stop(struct qdo *instance)
 	unsigned int i;
 
 	for (i = 0; i < instance->started; i++) {
+		/* before the look of [qdo.prompt:A] */
 		__atomic_store_n(&instance->monitors[i].stop, 1, __ATOMIC_SEQ_CST);
 		wake(&instance->monitors[i]);
 		pthread_join(instance->monitors[i].thread, NULL);

@@ -5,6 +5,10 @@
  * A thread's operations are a list through its stack, so that a forked child can begin them again.
  * A signal handler puts its own in front and takes them away before it returns: the list is
  * the same after it as before, at whatever instruction it came. Paper: Q 2.2.2, 4.6.
+ *
+ * Barrier pairs (label: what it orders; partner):
+ *	[qdo.nest:A]	an operation before its link, that before the list	[qdo.nest:B]
+ *	[qdo.nest:B]	nothing: one store			[qdo.nest:A]
  */
 #include "host.h"
 
@@ -30,6 +34,11 @@ void qdo_enter(struct qdo *instance, struct qdo_operation *operation)
 		ticket = qdo_core_enter(&instance->core);
 	operation->place = lull_qdo_place(ticket);
 	operation->instance = instance;
+	/*
+	 * [qdo.nest:A] light, twice. Pairs with [qdo.nest:B].
+	 * Orders: the operation before it is linked, its link before it is the innermost.
+	 * Else: a handler in between, which enters and leaves, links it to nothing.
+	 */
 	lull_mem_fence_light();
 	operation->previous = self->innermost;
 	lull_mem_fence_light();
@@ -67,6 +76,7 @@ void qdo_leave(struct qdo_operation *operation)
 	struct host_thread *self = &lull_qdo_thread;
 	struct qdo_ticket ticket = lull_qdo_ticket(operation->place);
 
+	/* [qdo.nest:B] one volatile store, as in a handler. Pairs with [qdo.nest:A]. */
 	if (__builtin_expect(self->innermost == operation, 1))
 		*(struct qdo_operation *volatile *)&self->innermost = operation->previous;
 	else

@@ -37,8 +37,8 @@ void qdo_list_push(unsigned long *head, struct qdo_request *request)
 		expect = found;
 		request->next = request_of(expect);
 		/*
-		 * [qdo.push:A] compare and swap, full; in a restartable step and by a lock,
-		 * release. Pairs with [qdo.collect:A].
+		 * [qdo.push:A] compare and swap, full; in a restartable step, release; by
+		 * a lock, the lock's. Pairs with [qdo.collect:A].
 		 * Orders: the request's fields, and what the requester removed, before it can be
 		 * taken. Else: the step reads an unfinished request. Mutant: QDO_PUSH_STORE.
 		 */
@@ -89,7 +89,7 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 static int step_push(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	unsigned long head = lull_mem_load_acquire(&cpu->stepped);
+	unsigned long head = lull_mem_load(&cpu->stepped);
 	unsigned long word = (unsigned long)request;
 
 	if (lull_mem_load(&cpu->stepped_taken) == word && !LULL_MUTANT(QDO_STEPPED_SAME))
@@ -119,7 +119,7 @@ static void submit_locked(struct qdo_cpu *cpu, struct qdo_request *request)
 	if (locked)
 		lull_lock_take(&cpu->submit_lock);
 	request->next = request_of(lull_mem_load(&cpu->submitted));
-	lull_mem_store_release(&cpu->submitted, (unsigned long)request);
+	lull_mem_store(&cpu->submitted, (unsigned long)request);
 	if (locked)
 		lull_lock_release(&cpu->submit_lock);
 }
@@ -147,7 +147,7 @@ static struct qdo_request *take_locked(struct qdo_cpu *cpu)
 	if (!lull_mem_load(&cpu->submitted))
 		return NULL;
 	lull_lock_take(&cpu->submit_lock);
-	taken = lull_mem_load_acquire(&cpu->submitted);
+	taken = lull_mem_load(&cpu->submitted);
 	lull_mem_store(&cpu->submitted, 0);
 	lull_lock_release(&cpu->submit_lock);
 	return reversed(taken, 0);
@@ -155,7 +155,7 @@ static struct qdo_request *take_locked(struct qdo_cpu *cpu)
 
 static struct qdo_request *take_stepped(struct qdo_cpu *cpu)
 {
-	unsigned long head = lull_mem_load_acquire(&cpu->stepped);
+	unsigned long head = lull_mem_load_acquire(&cpu->stepped); /* [qdo.collect:A] */
 	unsigned long taken = lull_mem_load(&cpu->stepped_taken);
 
 	if (head == taken)

@@ -122,7 +122,7 @@ void qdo_tree_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 
 	if (!lull_mem_load(&core->pending))
 		return;
-	batch = lull_mem_load_acquire(&core->batch);
+	batch = lull_mem_load_acquire(&core->batch); /* [qdo.poll:A], of the root's number */
 	see(core, index, batch);
 	/* The root has no number of its own but core->batch. */
 	if (!index || lull_mem_load(&cpu->tree) != batch) {

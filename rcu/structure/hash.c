@@ -81,7 +81,7 @@ enum step { STEP_ON, STEP_THERE, STEP_CHANGED };
 static inline void place_begin(struct hash_place *place, unsigned long *start)
 {
 	place->word = start;
-	place->next = lull_mem_load_acquire(start);
+	place->next = lull_mem_load_acquire(start); /* [hash.walk:A], in hash.h */
 }
 
 /*
@@ -341,6 +341,7 @@ static struct rcu_hash_node *advance(const struct rcu_hash *table,
 struct rcu_hash_node *rcu_hash_first(const struct rcu_hash *table,
 				     struct rcu_hash_iterator *iterator)
 {
+	/* [hash.walk:A], in hash.h */
 	return advance(table, iterator, lull_mem_load_acquire(&table->buckets[0]));
 }
 

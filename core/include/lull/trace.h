@@ -57,9 +57,11 @@
 #define LULL_LEVEL_NEEDS "lull_event_level: the level is LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG"
 
 /*
- * The acquire pairs with the release by which liblull sets a bit of the mask: the interface
- * and the identifier are there before the bit. With no bit set, nothing is evaluated: the
- * site may be patched already, or still.
+ * With no bit set, nothing is evaluated: the site may be patched already, or still.
+ *
+ * [site.probe:A] acquire. Pairs with [site.enable:A].
+ * Orders: the mask before the interface and the identifier, which were there before its bit.
+ * Else: the probe calls through an interface that it does not see yet.
  */
 #define LULL_PROBE(...)                                                                    \
 	struct lull_probe lull_probe_;                                                     \

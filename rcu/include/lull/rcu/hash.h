@@ -139,7 +139,7 @@ static inline struct rcu_hash_node *rcu_hash_walk(const struct rcu_hash *table, 
 		if (__builtin_expect((next & RCU_HASH_BUCKET) != 0, 0)) {
 			if (__builtin_expect(rcu_hash_ends(table, next, hash), 1))
 				break;
-			next = lull_mem_load_acquire(&node->next);
+			next = lull_mem_load_acquire(&node->next); /* as [hash.walk:A] */
 			continue;
 		}
 		/*
@@ -192,6 +192,7 @@ static inline struct rcu_hash_node *rcu_hash_lookup(const struct rcu_hash *table
 {
 	unsigned long *bucket = rcu_hash_bucket(table, hash);
 
+	/* [hash.walk:A], in rcu_hash_walk(). */
 	return rcu_hash_walk(table, lull_mem_load_acquire(bucket), hash, match, key, iterator);
 }
 
@@ -242,7 +243,7 @@ static inline void rcu_hash_prefetch(const struct rcu_hash *table, unsigned long
  */
 static inline int rcu_hash_is_deleted(const struct rcu_hash_node *node)
 {
-	return (lull_mem_load_acquire(&node->next) & RCU_HASH_REMOVED) != 0;
+	return (lull_mem_load(&node->next) & RCU_HASH_REMOVED) != 0;
 }
 
 /**
