@@ -186,7 +186,7 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 		lull_zero(physical_data(ring, subbuf->physical), subbuf_bytes(ring));
 	}
 	/*
-	 * [ring.put:A] compare-and-swap, full order. Pairs with [ring.open:A].
+	 * [ring.put:A] compare-and-swap, release. Pairs with [ring.open:A].
 	 * Orders: all reads of the sub-buffer before it may be written again.
 	 * Else: the reader reads the next lap's bytes. Mutant: PUT_EARLY.
 	 */

@@ -69,7 +69,7 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 	uint64_t seq = lull_load(&commit->seq);
 
 	/*
-	 * [ring.deliver:A] compare-and-swap, full order. Pairs with [ring.get:A].
+	 * [ring.deliver:A] compare-and-swap, release. Pairs with [ring.get:A].
 	 * Orders: every commit of this lap before commit.seq.
 	 * Else: the reader takes a sub-buffer that is still being written. Mutant: SEQ_EARLY.
 	 * Bound: seq moves forward once a lap.
