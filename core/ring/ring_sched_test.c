@@ -94,12 +94,13 @@ static void setup(const struct sched_scenario *scenario)
 		sched_handler("nested", host, (uint32_t)parameter[NESTED], nested_thread, 2);
 }
 
-#define SCENARIO(scenario_name, slices_, ...)                                                   \
-	{                                                                                       \
-		.name = scenario_name, .setup = setup, .finish = audit_end, .clock = clock_now, \
-		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, .slices = slices_,         \
-		__VA_ARGS__                                                                     \
+#define ON(machine, scenario_name, slices_, ...)                                                  \
+	{                                                                                         \
+		.name = scenario_name, .setup = setup, .finish = audit_end, .clock = clock_now,   \
+		.memory = machine, .preemptions = SCHED_UNBOUNDED, .slices = slices_, __VA_ARGS__ \
 	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 #define DISCARD [MODE] = LULL_MODE_DISCARD
 #define FLIGHT [MODE] = LULL_MODE_FLIGHT_RECORDER
 #define EXACT 28 /* bytes of payload with which two first events of a run fill a sub-buffer */
@@ -109,6 +110,39 @@ static void setup(const struct sched_scenario *scenario)
 #define BEFORE_64 (-512l)
 
 static const struct sched_scenario scenarios[] = {
+	/* loads of old values */
+	STALE("get_and_put_beside_a_writer_by_old_values", 1,
+	      .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 1111 }),
+	STALE("get_beside_two_writers_of_one_cpu_by_old_values", 3,
+	      .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 1, [EVENTS_B] = 1,
+			     [READER] = 1 }),
+	STALE("take_from_a_dead_writer_by_old_values", 1, .crashes = 1,
+	      .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [READER] = 22,
+			     [SPARES] = 3 }),
+	STALE("take_from_a_live_writer_by_old_values", 1,
+	      .parameter = { DISCARD, [PAYLOAD] = EXACT, [PREFILL] = 1, [EVENTS_A] = 1,
+			     [READER] = 22, [SPARES] = 3 }),
+	STALE("peek_by_old_values", 1,
+	      .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [READER] = 33 }),
+	STALE("forced_switch_by_old_values", 0,
+	      .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 3, [READER_ON_CPU_0] = 1,
+			     [READER] = 141 }),
+	STALE("flight_recorder_laps_get_by_old_values", 1,
+	      .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+			     [READER] = 11 }),
+	STALE("flight_recorder_laps_take_by_old_values", 1,
+	      .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2, [READER] = 2,
+			     [SPARES] = 1 }),
+	STALE("flight_recorder_is_peeked_at_by_old_values", 1,
+	      .parameter = { FLIGHT, [PAYLOAD] = SMALL, [PREFILL] = 5, [EVENTS_A] = 2,
+			     [READER] = 3 }),
+	STALE("plain_ring_by_old_values", 0,
+	      .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 1,
+			     [EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
+	STALE("plain_ring_whose_writer_dies_by_old_values", 0, .crashes = 1,
+	      .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 3, [READER] = 22,
+			     [SPARES] = 3 }),
+
 	/* discard mode */
 	SCENARIO("one_writer_fills_the_ring_and_counts_the_rest_lost", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [LOSSES] = 1 + 3 }),
@@ -136,6 +170,9 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("reservation_is_interrupted_at_every_store", 3, .refusals = 1,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
 				[READER] = 1 }),
+	SCENARIO("reservation_is_interrupted_far_in_time", 4, .refusals = 1,
+		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 1,
+				[READER] = 1, [CLOCK_SHIFT] = 21 }),
 	SCENARIO("nested_writer_with_room_for_both_loses_nothing", 1,
 		 .parameter = { DISCARD, [PAYLOAD] = LARGE, [EVENTS_A] = 1, [NESTED] = 1,
 				[LOSSES] = 1 }),
@@ -174,6 +211,9 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("writer_laps_the_reader", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
 				[LOSSES] = 1 }),
+	SCENARIO("writer_laps_the_reader_where_subbufs_end", 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = EXACT, [PREFILL] = 4, [EVENTS_A] = 3,
+				[READER] = 11, [LOSSES] = 1 }),
 	SCENARIO("writer_laps_the_reader_as_it_takes", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [READER] = 2,
 				[SPARES] = 1 }),

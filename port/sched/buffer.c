@@ -86,6 +86,12 @@ void memory_write(uint32_t offset, uint32_t bytes, uint64_t value)
 	}
 }
 
+void memory_store(uint32_t cpu, uint32_t offset, uint32_t bytes, uint64_t value)
+{
+	version_note(cpu, offset, bytes, value);
+	memory_write(offset, bytes, value);
+}
+
 uint64_t memory_view(uint32_t cpu, uint32_t offset, uint32_t bytes)
 {
 	const struct cpu *buffer = &world.cpu[cpu];
@@ -187,7 +193,10 @@ static void land_marked(uint32_t cpu, const uint8_t *mark, int detail)
 		landed++;
 		if (tracing && detail)
 			trace_store(cpu, store);
-		memory_write(store->offset, store->bytes, store->value);
+		if (store->unlocks)
+			memory_write(store->offset, store->bytes, store->value);
+		else
+			memory_store(cpu, store->offset, store->bytes, store->value);
 	}
 	buffer->count = kept;
 	if (tracing && landed && !detail)

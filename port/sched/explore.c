@@ -42,6 +42,7 @@ struct frame {
 	size_t snapshot; /* offset into snapshots */
 	uint32_t choice_count;
 	uint32_t next;
+	uint32_t stale; /* the choice taken last loads an old value */
 	struct choice choice[CHOICES_MAX];
 };
 
@@ -177,6 +178,12 @@ static void choices_list(struct frame *frame)
 		land_choices(frame, i);
 }
 
+static uint32_t is_stale(struct choice choice)
+{
+	return choice.kind == CHOICE_STEP && choice.variant &&
+	       op_loads(&world.thread[choice.who].op);
+}
+
 /* A kill takes the thread, what it interrupted and what interrupts it. */
 static void die(uint32_t thread)
 {
@@ -212,6 +219,7 @@ static void step(uint32_t thread, uint32_t variant)
 		trace_step(thread, &op, variant, self->result);
 	if (!failed && !self->asleep)
 		thread_resume(thread);
+	version_forget_unread(self->cpu);
 }
 
 static void apply(struct choice choice)
@@ -224,7 +232,9 @@ static void apply(struct choice choice)
 		if (tracing)
 			trace_event(choice.who, "starts", world.thread[choice.who].run);
 		bounds_allow(choice.who, 1);
+		version_forget_all(world.thread[world.thread[choice.who].host].cpu);
 		thread_start(choice.who);
+		version_forget_unread(world.thread[choice.who].cpu);
 		break;
 	case CHOICE_DIE:
 		if (tracing)
@@ -236,6 +246,7 @@ static void apply(struct choice choice)
 			trace_event(choice.who, "migrates to CPU", choice.variant);
 		buffer_land_all(world.thread[choice.who].cpu);
 		world.thread[choice.who].cpu = choice.variant;
+		version_forget_all(choice.variant);
 		world.migrations_left--;
 		break;
 	case CHOICE_LAND:
@@ -315,13 +326,22 @@ static int takes(const struct frame *frame, const struct choice *choice, int tak
 	return 0;
 }
 
-/* Whether all that could move on the way from a state back to it did: threads and stores. */
-static int cycle_is_fair(uint32_t depth, struct hash key)
+/* Whether an old value is loaded on the way: not for ever, stores reach everyone in the end. */
+static int cycle_is_stale(uint32_t begin, uint32_t depth)
 {
-	uint32_t begin = depth, i, j, kind;
+	uint32_t i;
 
-	while (begin && (frames[begin].key.a != key.a || frames[begin].key.b != key.b))
-		begin--;
+	for (i = begin; i <= depth; i++)
+		if (frames[i].stale)
+			return 1;
+	return 0;
+}
+
+/* Whether all that could move on the way from a state back to it did: threads and stores. */
+static int cycle_is_fair(uint32_t begin, uint32_t depth)
+{
+	uint32_t i, j, kind;
+
 	for (j = 0; j < SCHED_THREADS_MAX; j++)
 		for (kind = CHOICE_STEP; kind <= CHOICE_LAND; kind += CHOICE_LAND - CHOICE_STEP) {
 			const struct choice choice = { (uint8_t)kind, (uint8_t)j, 0 };
@@ -339,13 +359,19 @@ static int cycle_is_fair(uint32_t depth, struct hash key)
 
 static int livelock(uint32_t depth, struct hash key)
 {
+	uint32_t begin = depth;
+
+	while (begin && (frames[begin].key.a != key.a || frames[begin].key.b != key.b))
+		begin--;
+	if (cycle_is_stale(begin, depth))
+		return 0;
 	switch (fixture.scenario->cycles_allowed) {
 	case 0:
 		return 1;
 	case 1:
 		return 0;
 	}
-	return cycle_is_fair(depth, key);
+	return cycle_is_fair(begin, depth);
 }
 
 /* One choice of the deepest frame. Return: the depth to go on at, -1 when all is searched. */
@@ -364,6 +390,7 @@ static int advance(uint32_t depth, struct sched_result *result)
 	}
 	if (frame->next)
 		state_move(snapshots + frame->snapshot, 0);
+	frame->stale = is_stale(frame->choice[frame->next]);
 	apply(frame->choice[frame->next++]);
 	result->transitions++;
 	check_state();

@@ -84,6 +84,19 @@ static void put_range(uint32_t thread, uint32_t offset, const uint8_t *from, uin
 	}
 }
 
+/* @age: how many of the stores that landed last it does not see. */
+static uint64_t load(uint32_t thread, const struct op *op, uint32_t age)
+{
+	uint64_t found;
+
+	if (thread == NO_THREAD) /* looks on, and leaves all as it is */
+		return memory_view(DIRECT_CPU, op->offset, op->bytes);
+	found = version_view(world.thread[thread].cpu, op->offset, op->bytes, age);
+	if (op->kind == OP_LOAD_ACQUIRE)
+		version_acquire(world.thread[thread].cpu, op->offset, op->bytes);
+	return found;
+}
+
 static uint64_t read_modify_write(uint32_t thread, const struct op *op)
 {
 	uint32_t cpu = cpu_of(thread);
@@ -93,14 +106,17 @@ static uint64_t read_modify_write(uint32_t thread, const struct op *op)
 	    fixture.scenario->memory == SCHED_TSO)
 		buffer_land_all(cpu);
 	found = memory_view(cpu, op->offset, op->bytes);
+	version_spend(cpu, op->offset, op->bytes, 0);
+	if (op->full || (op->kind == OP_CAS && found == op->expect))
+		version_forget_all(cpu);
 	if (op->kind == OP_ADD) {
 		owned_check(thread, op->offset, op->bytes, "writes");
-		memory_write(op->offset, op->bytes, found + op->value);
+		memory_store(cpu, op->offset, op->bytes, found + op->value);
 		return found + op->value;
 	}
 	if (op->kind == OP_EXCHANGE || found == op->expect) {
 		owned_check(thread, op->offset, op->bytes, "writes");
-		memory_write(op->offset, op->bytes, op->value);
+		memory_store(cpu, op->offset, op->bytes, op->value);
 	}
 	return found;
 }
@@ -114,6 +130,7 @@ static uint64_t lock(uint32_t thread, const struct op *op)
 		return 0;
 	buffer_land_bytes(cpu, op->offset, op->bytes);
 	memory_write(op->offset, op->bytes, 1u + thread);
+	version_forget_all(cpu);
 	return 1;
 }
 
@@ -123,7 +140,8 @@ static void unlock(uint32_t thread, const struct op *op)
 			       .bytes = (uint8_t)op->bytes,
 			       .thread = (uint8_t)thread,
 			       .first = 1,
-			       .release = 1 };
+			       .release = 1,
+			       .unlocks = 1 };
 
 	if (memory_view(cpu_of(thread), op->offset, op->bytes) != 1u + thread)
 		failure_set("a lock is released by who did not take it");
@@ -135,6 +153,7 @@ static void futex_wait(uint32_t thread, const struct op *op)
 {
 	struct thread *self = &world.thread[thread];
 
+	version_forget_all(self->cpu);
 	if (self->woken) {
 		self->woken = 0;
 		return;
@@ -233,9 +252,25 @@ static uint64_t cpu_step(uint32_t thread, const struct op *op, uint32_t refused)
 	return 1;
 }
 
-static void read_range(uint32_t thread, const struct op *op)
+/* How many old values a load may return; of a range, all as old as can be are one. */
+static uint32_t load_ages(uint32_t thread, const struct op *op)
 {
-	uint32_t i, cpu, piece;
+	uint32_t i, piece;
+
+	if (op->kind == OP_LOAD || op->kind == OP_LOAD_ACQUIRE)
+		return version_count(cpu_of(thread), op->offset, op->bytes);
+	for (i = 0; i < op->bytes; i += piece) {
+		piece = op->bytes - i < 8 ? op->bytes - i : 8;
+		if (version_count(cpu_of(thread), op->offset + i, piece))
+			return 1;
+	}
+	return 0;
+}
+
+/* All as new as can be, or as @old. */
+static void read_range(uint32_t thread, const struct op *op, uint32_t old)
+{
+	uint32_t i, cpu, piece, age;
 
 	if (op->kind == OP_READ)
 		owned_check(thread, op->offset, op->bytes, "reads");
@@ -253,7 +288,8 @@ static void read_range(uint32_t thread, const struct op *op)
 		uint64_t value;
 
 		piece = op->bytes - i < 8 ? op->bytes - i : 8;
-		value = memory_view(cpu_of(thread), op->offset + i, piece);
+		age = old ? version_count(cpu_of(thread), op->offset + i, piece) : 0;
+		value = version_view(cpu_of(thread), op->offset + i, piece, age);
 		memcpy((uint8_t *)op->destination + i, &value, piece);
 	}
 }
@@ -262,6 +298,8 @@ uint32_t op_variants(uint32_t thread, const struct op *op)
 {
 	if (op->kind == OP_CHOOSE)
 		return op->count;
+	if (op_loads(op) && fixture.scenario->memory == SCHED_STALE)
+		return 1 + load_ages(thread, op);
 	if (op->kind == OP_FUTEX_WAKE && op->value == 1 && sleeper_count(op))
 		return sleeper_count(op);
 	if (op->kind == OP_PUBLISH && world.thread[thread].refusals_left &&
@@ -271,6 +309,12 @@ uint32_t op_variants(uint32_t thread, const struct op *op)
 	    world.thread[thread].refusals_left && step_possible(thread, op))
 		return 2;
 	return 1;
+}
+
+int op_loads(const struct op *op)
+{
+	return op->kind == OP_LOAD || op->kind == OP_LOAD_ACQUIRE || op->kind == OP_READ ||
+	       op->kind == OP_READ_RACING;
 }
 
 int op_writes(const struct op *op)
@@ -323,6 +367,7 @@ int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes)
 {
 	switch (op->kind) {
 	case OP_LOAD:
+	case OP_LOAD_ACQUIRE:
 	case OP_CAS:
 	case OP_ADD:
 	case OP_PUBLISH:
@@ -358,6 +403,16 @@ static uint64_t wait_perform(uint32_t thread, const struct op *op, uint32_t vari
 	abort();
 }
 
+/* The CPU that is visited has a full barrier there and then; so has the caller, until its end. */
+static void heavy(uint32_t thread, const struct op *op)
+{
+	buffer_land_ordered(op->count);
+	version_forget_all(op->count);
+	version_forget_all(cpu_of(thread));
+	if (thread != NO_THREAD && op->count == cpu_of(thread))
+		buffer_land_all(op->count);
+}
+
 uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 {
 	struct store store = { .offset = op->offset,
@@ -373,7 +428,8 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 	}
 	switch (op->kind) {
 	case OP_LOAD:
-		return memory_view(cpu_of(thread), op->offset, op->bytes);
+	case OP_LOAD_ACQUIRE:
+		return load(thread, op, variant);
 	case OP_STORE:
 	case OP_STORE_RELEASE:
 		owned_check(thread, op->offset, op->bytes, "writes");
@@ -385,15 +441,14 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 		return read_modify_write(thread, op);
 	case OP_FENCE:
 		buffer_land_all(cpu_of(thread));
+		version_forget_all(cpu_of(thread));
 		return 0;
 	case OP_COPY:
 	case OP_ZERO:
 		put_range(thread, op->offset, op->source, op->bytes);
 		return 0;
 	case OP_HEAVY:
-		buffer_land_ordered(op->count);
-		if (thread != NO_THREAD && op->count == cpu_of(thread))
-			buffer_land_all(op->count);
+		heavy(thread, op);
 		return 0;
 	case OP_PUBLISH:
 		if (!publish_possible(thread, op))
@@ -412,7 +467,7 @@ uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant)
 		return fixture.scenario->clock ? fixture.scenario->clock() : 0;
 	case OP_READ:
 	case OP_READ_RACING:
-		read_range(thread, op);
+		read_range(thread, op, variant);
 		return 0;
 	case OP_CHOOSE:
 		return variant;

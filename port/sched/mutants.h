@@ -21,6 +21,9 @@
 	  "dead_writer_is_taken_from_at_every_step")                                               \
 	X(LOST_UNCHECKED, "an event is lost by words read before and after a nested writer",       \
 	  "nested_writer_with_room_for_both_loses_nothing")                                        \
+	X(REFERENCE_ONCE,                                                                          \
+	  "an event is lost by the count of a sub-buffer that the reader took meanwhile",          \
+	  "writer_laps_the_reader_where_subbufs_end")                                              \
 	X(COMMIT_EARLY, "the commit count is added before the header word is written",             \
 	  "two_writers_of_one_cpu_and_reader")                                                     \
 	X(HEADER_EARLY, "nothing keeps the payload before the header word",                        \
@@ -54,6 +57,8 @@
 	  "dead_writer_in_flight_recorder")                                                        \
 	X(TIME_ONCE, "the clock is read once, before the reserve loop",                            \
 	  "two_writers_of_one_cpu_and_reader")                                                     \
+	X(RUN_FIRST, "the fast path judges the run before it reads the time that belongs to it",   \
+	  "reservation_is_interrupted_far_in_time")                                                \
 	X(RUN_AT_END, "a run goes on at the start of a sub-buffer not yet opened",                 \
 	  "two_writers_of_one_cpu_and_reader")
 

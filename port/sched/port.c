@@ -43,7 +43,7 @@ uint64_t lull_load(const uint64_t *p)
 
 uint64_t lull_load_acquire(const uint64_t *p)
 {
-	return access_word(OP_LOAD, p, 8, 0, 0);
+	return access_word(OP_LOAD_ACQUIRE, p, 8, 0, 0);
 }
 
 void lull_store(uint64_t *p, uint64_t v)
@@ -141,7 +141,7 @@ uint64_t lull_clock_cycles(void)
 	return thread_access(&op);
 }
 
-/* Accesses happen in program order here, so that every clock read is an ordered one. */
+/* Clock reads happen in program order here, also where loads may not: each is an ordered one. */
 uint64_t lull_clock_cycles_ordered(void)
 {
 	return lull_clock_cycles();
@@ -156,6 +156,12 @@ void lull_port_stuck(void)
 {
 	if (current != NO_THREAD && world.thread[current].attempts < ATTEMPTS_MAX)
 		world.thread[current].attempts++;
+}
+
+void sched_loads_now(void)
+{
+	if (current != NO_THREAD)
+		version_forget_all(world.thread[current].cpu);
 }
 
 void sched_attempts_reset(void)

@@ -18,6 +18,7 @@ static uint64_t access_word(uint32_t kind, const void *p, uint32_t bytes, uint64
 	op.kind = kind;
 	op.offset = arena_offset(p, bytes);
 	op.bytes = bytes;
+	op.full = 1; /* as memory.h says of its read-modify-writes */
 	op.value = value;
 	op.expect = expect;
 	return thread_access(&op);
@@ -30,7 +31,7 @@ unsigned long lull_mem_load(const unsigned long *p)
 
 unsigned long lull_mem_load_acquire(const unsigned long *p)
 {
-	return access_word(OP_LOAD, p, sizeof(*p), 0, 0);
+	return access_word(OP_LOAD_ACQUIRE, p, sizeof(*p), 0, 0);
 }
 
 void lull_mem_store(unsigned long *p, unsigned long v)

@@ -10,7 +10,8 @@
  * Stores wait in their CPU's buffer, and a CPU's own loads see them at once. They land in order
  * (TSO: x86's memory model), or in order only where they go to one address or a barrier says so
  * (PSO: weaker than any machine that Lull runs on, as far as stores go). Loads happen in program
- * order. What that leaves out is listed in docs/design/11-sched.md.
+ * order, or return what was there before stores of other CPUs landed, until their CPU orders them
+ * (STALE). What that leaves out is listed in docs/design/11-sched.md.
  * Paper: T 8.6.1 (race flags, nested contexts), B 4.4 (barrier promotion).
  */
 #ifndef LULL_SCHED_H
@@ -31,7 +32,8 @@
 enum sched_memory {
 	SCHED_SC, /* no buffers: sequentially consistent */
 	SCHED_PSO,
-	SCHED_TSO
+	SCHED_TSO,
+	SCHED_STALE /* PSO, and loads that return old values until their CPU orders its loads */
 };
 
 struct sched_scenario {
@@ -115,8 +117,9 @@ struct sched_suite {
 
 /*
  * sched_main() - the main() of a test program: [tso] [scenarios | mutants | long [NAME]]; all of
- * the first two without a word. `tso` explores what is PSO in its tables as TSO; then faults that
- * x86 hides must stay hidden. The last line is `N passed, N failed`. Return: the exit status.
+ * the first two without a word. `tso` explores what is PSO in its tables as TSO, and leaves out
+ * what is STALE; then faults that x86 hides must stay hidden. The last line is `N passed,
+ * N failed`. Return: the exit status.
  */
 int sched_main(const struct sched_suite *suite, int count, char **argument);
 
@@ -150,6 +153,12 @@ void sched_read_racing(void *to, const void *from, size_t bytes); /* plain: may 
 /* Race flags: between own and disown, another thread's access to these bytes is a failure. */
 void sched_own(const void *address, size_t bytes);
 void sched_disown(const void *address, size_t bytes);
+/*
+ * Not a step: this CPU's loads from here on return nothing older than what memory holds now. For
+ * what a test knows to come after, and nothing in the program says: an operation that begins when
+ * another has ended, a section that a grace period does not wait for.
+ */
+void sched_loads_now(void);
 /* Retries (calls of lull_port_stuck()) since sched_attempts_reset(). */
 void sched_attempts_reset(void);
 uint32_t sched_attempts(void);

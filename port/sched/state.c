@@ -3,8 +3,9 @@
  * A state of the simulated machine: its snapshot, and the key it is known by.
  *
  * The key covers shared memory (its sum is kept up to date by buffer.c), ghost memory, store
- * buffers in order, each thread's stack and registers, race flags and what is left of the
- * bounds: all that decides what can happen next. Equal keys are taken for equal states.
+ * buffers in order, the old values that may be loaded, each thread's stack and registers, race
+ * flags and what is left of the bounds: all that decides what can happen next. Equal keys are
+ * taken for equal states.
  */
 #include <string.h>
 #include "world.h"
@@ -30,6 +31,7 @@ size_t state_move(uint8_t *at, int save)
 
 		at += move(at, &cpu->count, offsetof(struct cpu, store), save);
 		at += move(at, cpu->store, cpu->count * sizeof(cpu->store[0]), save);
+		at += move(at, cpu->version, cpu->version_count * sizeof(cpu->version[0]), save);
 	}
 	for (i = 0; i < fixture.thread_count; i++) {
 		uint8_t *from = world.thread[i].stack_pointer;
@@ -79,6 +81,15 @@ struct hash state_key(void)
 					     (uint64_t)store->release << 49 |
 					     (uint64_t)store->ordered << 50 | (uint64_t)i << 56);
 			absorb(&key, store->value);
+		}
+	for (i = 0; i < fixture.cpu_count; i++)
+		for (j = 0; j < world.cpu[i].version_count; j++) {
+			const struct version *version = &world.cpu[i].version[j];
+
+			absorb(&key, (uint64_t)version->offset | (uint64_t)version->bytes << 32 |
+					     (uint64_t)version->spent << 40 |
+					     (uint64_t)(i + 1) << 56);
+			absorb(&key, version->value);
 		}
 	for (i = 0; i < world.owned_count; i++)
 		absorb(&key, (uint64_t)world.owned[i].offset << 32 | world.owned[i].bytes << 8 |

@@ -25,6 +25,8 @@ static int run_table(const struct sched_table *table, const char *only, int tso,
 
 		if (only && strcmp(only, scenario.name))
 			continue;
+		if (tso && table->scenario[i].memory == SCHED_STALE)
+			continue; /* x86 has no such loads: as TSO it would be its PSO twin's */
 		wrong += sched_run(&scenario, 1);
 		(*ran)++;
 	}

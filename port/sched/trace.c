@@ -55,6 +55,7 @@ static const char *thread_name(uint32_t thread)
 
 static const char *const verb[] = {
 	[OP_LOAD] = "load",
+	[OP_LOAD_ACQUIRE] = "load-acquire",
 	[OP_STORE] = "store",
 	[OP_STORE_RELEASE] = "store-release",
 	[OP_CAS] = "cas",
@@ -85,7 +86,9 @@ void trace_step(uint32_t thread, const struct op *op, uint32_t variant, uint64_t
 	fprintf(tracing, "\t%-10s %-13s ", thread_name(thread), verb[op->kind]);
 	switch (op->kind) {
 	case OP_LOAD:
-		fprintf(tracing, "%s = 0x%llx\n", place(op->offset), found);
+	case OP_LOAD_ACQUIRE:
+		fprintf(tracing, "%s = 0x%llx%s\n", place(op->offset), found,
+			variant ? ", an old value" : "");
 		break;
 	case OP_STORE:
 	case OP_STORE_RELEASE:

@@ -2,9 +2,9 @@
 /*
  * The simulated machine: everything that a snapshot holds and a state key covers.
  *
- * Private to port/sched. explore.c searches, memory.c and buffer.c give accesses their effect,
- * thread.c runs coroutines, state.c saves and names states, visited.c remembers them, trace.c
- * prints schedules.
+ * Private to port/sched. explore.c searches, memory.c, buffer.c and stale.c give accesses their
+ * effect, thread.c runs coroutines, state.c saves and names states, visited.c remembers them,
+ * trace.c prints schedules.
  */
 #ifndef LULL_SCHED_WORLD_H
 #define LULL_SCHED_WORLD_H
@@ -14,6 +14,7 @@
 
 #define STACK_BYTES 16384
 #define STORES_MAX 96
+#define VERSIONS_MAX 192
 #define OWNED_MAX 12
 #define PLAIN_MAX 24
 #define NO_THREAD 255u
@@ -21,6 +22,7 @@
 
 enum op_kind {
 	OP_LOAD,
+	OP_LOAD_ACQUIRE,
 	OP_STORE,
 	OP_STORE_RELEASE,
 	OP_CAS,
@@ -50,6 +52,7 @@ struct op {
 	uint32_t offset; /* into the arena */
 	uint32_t bytes;
 	uint32_t count; /* of OP_CHOOSE: the values; of OP_HEAVY, OP_COUNT, OP_REPLACE: the CPU */
+	uint32_t full; /* of OP_CAS, OP_ADD, OP_EXCHANGE: orders all, whether it succeeds or not */
 	uint64_t value;
 	uint64_t expect;
 	const void *source; /* OP_COPY: bytes; OP_PUBLISH: the reservation */
@@ -90,12 +93,23 @@ struct store {
 	uint8_t first; /* begins a group that lands together */
 	uint8_t release; /* lands after all before it */
 	uint8_t ordered; /* a light barrier came after it */
+	uint8_t unlocks; /* to a word that no load reads */
+	uint64_t value;
+};
+
+/* What bytes of one aligned word held before another CPU's store landed there (stale.c). */
+struct version {
+	uint32_t offset;
+	uint8_t bytes; /* 1..8 */
+	uint8_t spent; /* no load returns it any more */
 	uint64_t value;
 };
 
 struct cpu {
 	uint32_t count;
+	uint32_t version_count;
 	struct store store[STORES_MAX];
+	struct version version[VERSIONS_MAX]; /* oldest first */
 };
 
 struct owned {
@@ -173,6 +187,7 @@ void failure_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 uint64_t op_perform(uint32_t thread, const struct op *op, uint32_t variant);
 uint32_t op_variants(uint32_t thread, const struct op *op);
 int op_writes(const struct op *op);
+int op_loads(const struct op *op); /* its variants are old values */
 int op_lands(const struct op *op); /* stores of its CPU, as part of its effect */
 int op_blocked(uint32_t thread); /* its pending access waits for another thread */
 int op_reads_range(const struct op *op, uint32_t offset, uint32_t bytes);
@@ -182,13 +197,23 @@ void arena_hash_all(void);
 uint32_t arena_offset(const void *address, size_t bytes);
 int arena_plain(uint32_t offset, uint32_t bytes);
 uint64_t memory_view(uint32_t cpu, uint32_t offset, uint32_t bytes);
-void memory_write(uint32_t offset, uint32_t bytes, uint64_t value);
+void memory_write(uint32_t offset, uint32_t bytes, uint64_t value); /* that no load reads */
+void memory_store(uint32_t cpu, uint32_t offset, uint32_t bytes, uint64_t value);
 void buffer_push(uint32_t cpu, const struct store *store);
 void buffer_land(uint32_t cpu, uint32_t index); /* a group and what must land before it */
 void buffer_land_all(uint32_t cpu);
 void buffer_land_bytes(uint32_t cpu, uint32_t offset, uint32_t bytes); /* and what is before */
 void buffer_land_ordered(uint32_t cpu);
 void buffer_order(uint32_t cpu);
+
+/* stale.c: @age is how many stores have landed since */
+void version_note(uint32_t writer, uint32_t offset, uint32_t bytes, uint64_t value);
+uint32_t version_count(uint32_t cpu, uint32_t offset, uint32_t bytes);
+uint64_t version_view(uint32_t cpu, uint32_t offset, uint32_t bytes, uint32_t age);
+void version_spend(uint32_t cpu, uint32_t offset, uint32_t bytes, uint32_t age);
+void version_acquire(uint32_t cpu, uint32_t offset, uint32_t bytes);
+void version_forget_all(uint32_t cpu);
+void version_forget_unread(uint32_t cpu); /* by any thread before it orders its loads */
 
 /* state.c */
 size_t state_move(uint8_t *snapshot, int save); /* save or load; returns the size */

@@ -113,8 +113,10 @@ static void section(uint32_t reader, uint32_t holder, long step)
 		leave(reader);
 	}
 	look(index);
-	if (step == READ_STORING)
+	if (step == READ_STORING) {
 		lull_mem_store(&elements[index].mark, 1);
+		books->marked |= (uint8_t)(1u << index);
+	}
 	books->holds[holder] = 0;
 	leave(reader);
 }
@@ -175,8 +177,10 @@ void handler_thread(long reader)
 	section((uint32_t)reader, 2, READ_SECTION);
 }
 
+/* Nobody holds it, and what sections have stored is seen. */
 static void reclaim(unsigned long index)
 {
+	unsigned long mark = 0;
 	uint32_t holder;
 
 	for (holder = 0; holder < HOLDERS_MAX; holder++)
@@ -184,6 +188,10 @@ static void reclaim(unsigned long index)
 			    "an element is reclaimed that a reader holds");
 	books->reclaimed[index] = 1;
 	sched_own(&elements[index], sizeof(elements[index]));
+	if (!(books->marked >> index & 1))
+		return;
+	sched_read(&mark, &elements[index].mark, sizeof(mark));
+	sched_check(mark == 1, "an element is reclaimed without what a section stored");
 }
 
 static unsigned long replace(uint32_t updater)

@@ -127,11 +127,13 @@ static void finish(void)
 		    "everyone has ended, but someone drives or sleeps");
 }
 
-#define SCENARIO(scenario_name, ...)                                                             \
+#define ON(machine, scenario_name, ...)                                                          \
 	{                                                                                        \
 		.name = scenario_name, .setup = setup, .invariant = invariant, .finish = finish, \
-		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                 \
+		.memory = machine, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__                   \
 	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 #define LIGHT [FLAVOUR] = FLAVOUR_LIGHT
 #define FULL [FLAVOUR] = FLAVOUR_FULL
 #define QSBR [FLAVOUR] = FLAVOUR_QSBR
@@ -229,6 +231,28 @@ static const struct sched_scenario scenarios[] = {
 	/* threads that register as they first read: bp */
 	SCENARIO("auto_reader_registers_beside_two_updates",
 		 .parameter = { AUTO, [READER_A] = 0x813, [UPDATER_A] = 0x11, [UNREGISTERED] = 1 }),
+
+	/* loads of old values */
+	STALE("light_section_beside_one_update_by_old_values",
+	      .parameter = { LIGHT, [READER_A] = 1, [UPDATER_A] = 1 }),
+	STALE("light_section_stores_by_old_values",
+	      .parameter = { LIGHT, [READER_A] = 2, [UPDATER_A] = 1 }),
+	STALE("light_section_beside_two_updates_by_old_values",
+	      .parameter = { LIGHT, [READER_A] = 0x13, [UPDATER_A] = 0x11 }),
+	STALE("light_section_beside_two_updaters_by_old_values",
+	      .parameter = { LIGHT, [READER_A] = 1, [UPDATER_A] = 1, [UPDATER_B] = 1 }),
+	STALE("light_section_stores_beside_a_poll_by_old_values", .cycles_allowed = 2,
+	      .parameter = { LIGHT, [READER_A] = 2, [UPDATER_A] = 3 }),
+	STALE("light_section_stores_beside_polls_by_old_values", .cycles_allowed = 2,
+	      .parameter = { LIGHT, [READER_A] = 2, [UPDATER_A] = 3, [UPDATER_B] = 6 }),
+	STALE("full_section_stores_by_old_values",
+	      .parameter = { FULL, [READER_A] = 2, [UPDATER_A] = 1 }),
+	STALE("full_section_beside_two_updates_by_old_values",
+	      .parameter = { FULL, [READER_A] = 1, [UPDATER_A] = 0x11 }),
+	STALE("qsbr_reader_beside_one_update_by_old_values",
+	      .parameter = { QSBR, [READER_A] = 0x5142, [UPDATER_A] = 1 }),
+	STALE("qsbr_reader_goes_offline_by_old_values",
+	      .parameter = { QSBR, [READER_A] = 0x51651, [UPDATER_A] = 1 }),
 };
 
 /* The long form: more of each; minutes, and up to 2 GiB. */

@@ -74,6 +74,7 @@ struct element {
 struct books {
 	uint8_t holds[HOLDERS_MAX]; /* 1 + the element that a section has read */
 	uint8_t reclaimed[UPDATERS_MAX * ELEMENTS];
+	uint8_t marked; /* bit n: a section has stored into element n */
 	uint8_t registered; /* bit n: reader n */
 	uint8_t offline; /* bit n: reader n, from before it tells until after it has told */
 };

@@ -25,8 +25,10 @@ void operation_thread(long number)
 
 		if (counts)
 			books->inside |= (uint8_t)(1u << number);
-		if (counts && pointer)
-			lull_mem_store(&objects[i], (unsigned long)number + 2);
+		if (!counts || !pointer)
+			continue;
+		lull_mem_store(&objects[i], (unsigned long)number + 2);
+		books->stored[i] |= (uint8_t)(1u << number);
 	}
 	books->inside &= (uint8_t) ~(1u << number);
 	qdo_core_leave(core, ticket);
@@ -37,6 +39,21 @@ void qdo_port_prompt(struct qdo_core *which, unsigned int cpu)
 	sched_check(which == core && cpu < core->cpu_count && core->prompting, "a prompt of CPU %u",
 		    cpu);
 	lull_mem_exchange(&prompted[cpu], 1);
+}
+
+/* The callback owns the object, and sees what operations have written there. */
+static void own(unsigned int number)
+{
+	unsigned long value = 0;
+
+	sched_own(&objects[number], sizeof(objects[number]));
+	if (books->stored[number]) {
+		sched_read(&value, &objects[number], sizeof(value));
+		sched_check(value >= 2 && books->stored[number] >> (value - 2) & 1,
+			    "request %u is done before what operations wrote is seen", number);
+	}
+	if (parameter[AGAIN])
+		sched_disown(&objects[number], sizeof(objects[number]));
 }
 
 static void complete(struct qdo_request *done)
@@ -52,9 +69,7 @@ static void complete(struct qdo_request *done)
 			    "request %u is done beside operations %#x", i,
 			    books->before[i] & books->inside);
 		books->done[i]++;
-		sched_own(&objects[i], sizeof(objects[i]));
-		if (parameter[AGAIN])
-			sched_disown(&objects[i], sizeof(objects[i]));
+		own(i);
 	}
 }
 

@@ -138,11 +138,13 @@ static void setup(const struct sched_scenario *scenario)
 		sched_thread("step 1", 1, stepper_thread, 1);
 }
 
-#define SCENARIO(label, ...)                                                             \
+#define ON(machine, label, ...)                                                          \
 	{                                                                                \
 		.name = label, .setup = setup, .invariant = invariant, .finish = finish, \
-		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__         \
+		.memory = machine, .preemptions = SCHED_UNBOUNDED, __VA_ARGS__           \
 	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 #define WITH .parameter
 
 static const struct sched_scenario scenarios[] = {
@@ -241,6 +243,39 @@ static const struct sched_scenario scenarios[] = {
 		 WITH = { QDO_TOKEN, [CPUS] = 2, [REQUEST_A] = 21, [STEPS] = 2 }),
 	SCENARIO("fork_while_a_batch_ends", .crashes = 1,
 		 WITH = { QDO_TREE, [CPUS] = 2, [REQUEST_A] = 21, [STEPS] = 2 }),
+
+	/* loads of old values */
+	STALE("snapshot_waits_for_the_other_cpu_by_old_values",
+	      WITH = { QDO_SNAPSHOT, [CPUS] = 2, [OPERATION_A] = 2, [REQUEST_A] = 21 }),
+	STALE("snapshot_beside_two_operations_by_old_values",
+	      WITH = { QDO_SNAPSHOT, [CPUS] = 1, [OPERATION_A] = 1, [OPERATION_B] = 1,
+		       [REQUEST_A] = 21 }),
+	STALE("snapshot_beside_another_that_judges_by_old_values",
+	      WITH = { QDO_SNAPSHOT, [CPUS] = 3, [SET] = 4, [OPERATION_A] = 3, [REQUEST_A] = 11,
+		       [REQUEST_B] = 102, [STEPS] = 1 }),
+	STALE("operation_leaves_on_another_cpu_by_old_values", .migrations = 1,
+	      WITH = { QDO_SNAPSHOT, [CPUS] = 2, [OPERATION_A] = 1, [REQUEST_A] = 22 }),
+	STALE("operation_without_restartable_steps_by_old_values",
+	      WITH = { QDO_SNAPSHOT, [CPUS] = 2, [SET] = 2, [OPERATION_A] = 2, [OPERATION_B] = 2,
+		       [REQUEST_A] = 21, [STEPLESS] = 1 }),
+	STALE("lock_free_submission_by_old_values",
+	      WITH = { QDO_SNAPSHOT, QDO_SUBMIT_LOCK_FREE, [CPUS] = 2, [SET] = 1, [REQUEST_A] = 1,
+		       [REQUEST_B] = 1, [STEPS] = 200 }),
+	STALE("restartable_submission_taken_elsewhere_by_old_values",
+	      WITH = { QDO_SNAPSHOT, QDO_SUBMIT_RESTARTABLE, [CPUS] = 2, [SET] = 1, [REQUEST_A] = 2,
+		       [REQUEST_B] = 2, [STEPS] = 200 }),
+	STALE("token_beside_an_operation_by_old_values",
+	      WITH = { QDO_TOKEN, [CPUS] = 2, [OPERATION_A] = 2, [REQUEST_A] = 1, [STEPS] = 11,
+		       [TOKEN_AT] = 1 }),
+	STALE("token_of_two_requesters_by_old_values",
+	      WITH = { QDO_TOKEN, [CPUS] = 2, [REQUEST_A] = 21, [REQUEST_B] = 22 }),
+	STALE("multi_token_beside_an_operation_by_old_values",
+	      WITH = { QDO_MULTI_TOKEN, [CPUS] = 2, [OPERATION_A] = 2, [REQUEST_A] = 1,
+		       [STEPS] = 21, [GENERATION] = 6 }),
+	STALE("tree_late_in_a_batch_by_old_values",
+	      WITH = { QDO_TREE, [CPUS] = 2, [OPERATION_A] = 2, [REQUEST_A] = 21, [BATCH] = 2 }),
+	STALE("tree_of_two_requesters_by_old_values",
+	      WITH = { QDO_TREE, [CPUS] = 2, [REQUEST_A] = 21, [REQUEST_B] = 22 }),
 };
 
 /* The long form: the same with larger bounds; minutes, and up to 2 GiB. */

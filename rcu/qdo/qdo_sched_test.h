@@ -38,6 +38,7 @@ enum {
 struct books {
 	unsigned long generation[3]; /* seen last */
 	uint8_t inside; /* operations */
+	uint8_t stored[REQUESTS]; /* operations that have written to its object */
 	uint8_t before[REQUESTS]; /* operations that had begun, on its CPUs, when it was made */
 	uint8_t submitted[REQUESTS]; /* how often */
 	uint8_t done[REQUESTS];

@@ -12,6 +12,8 @@
 
 /* The function whose compare-and-swap is a load and a store; or NULL. */
 static const char *torn;
+/* The function whose acquire loads are plain ones; or NULL. */
+static const char *plain;
 
 static unsigned long cas_in(const char *function, unsigned long *p, unsigned long expect,
 			    unsigned long desired)
@@ -26,7 +28,13 @@ static unsigned long cas_in(const char *function, unsigned long *p, unsigned lon
 	return found;
 }
 
+static unsigned long load_in(const char *function, const unsigned long *p)
+{
+	return plain && !strcmp(plain, function) ? lull_mem_load(p) : lull_mem_load_acquire(p);
+}
+
 #define lull_mem_cas(p, expect, desired) cas_in(__func__, (p), (expect), (desired))
+#define lull_mem_load_acquire(p) load_in(__func__, (p))
 #define STEP_BUCKETS 2ul
 #define LANES 2u
 /* In the explorer's memory. */
@@ -71,11 +79,33 @@ enum instruction {
 	WALK
 };
 
-enum fault { SOUND, MARK, LINK, UNLINK, REPLACED, BUCKET, NO_FIRST_GRACE, NO_SECOND_GRACE, FAULTS };
+enum fault {
+	SOUND,
+	MARK,
+	LINK,
+	UNLINK,
+	REPLACED,
+	BUCKET,
+	NO_FIRST_GRACE,
+	NO_SECOND_GRACE,
+	START_PLAIN,
+	LOOKUP_PLAIN,
+	WALK_PLAIN,
+	PLACE_PLAIN,
+	STEP_PLAIN,
+	NEXT_PLAIN,
+	FAULTS
+};
 
 static const char *const functions[FAULTS] = {
 	[MARK] = "mark",	[LINK] = "link_at",	     [UNLINK] = "place_step",
 	[REPLACED] = "replace", [BUCKET] = "bucket_link_at",
+};
+
+static const char *const loads[FAULTS] = {
+	[START_PLAIN] = "rcu_hash_bucket", [LOOKUP_PLAIN] = "rcu_hash_lookup",
+	[WALK_PLAIN] = "rcu_hash_walk",	   [PLACE_PLAIN] = "place_begin",
+	[STEP_PLAIN] = "place_step",	   [NEXT_PLAIN] = "advance",
 };
 
 enum node_status { FRESH, SHARED, LEAVING, POISONED, PRIVATE };
@@ -128,6 +158,7 @@ static int match(struct rcu_hash_node *node, const void *key)
 
 static void section_begin(uint32_t thread)
 {
+	sched_loads_now(); /* a grace period has forced a barrier here, or waits */
 	books->sections |= (uint8_t)(1u << thread);
 }
 
@@ -382,7 +413,7 @@ static void setup(const struct sched_scenario *scenario)
 	uint32_t i;
 
 	parameter = scenario->parameter;
-	torn = NULL;
+	torn = plain = NULL;
 	table = sched_alloc(sizeof(*table), 64);
 	objects = sched_alloc(NODES * sizeof(*objects), 64);
 	readers = sched_alloc(THREADS * sizeof(*readers), 64);
@@ -405,6 +436,7 @@ static void setup(const struct sched_scenario *scenario)
 			add(i, 0);
 	sched_plain(&table->target, sizeof(*table) - offsetof(struct hash_table, target));
 	torn = functions[parameter[FAULT]];
+	plain = loads[parameter[FAULT]];
 	for (i = 0; i < THREADS; i++) {
 		readers[i].tid = (int32_t)i;
 		readers[i].registered = 1;
@@ -458,13 +490,15 @@ static void agree(void)
 		    "no order of operations of a map explains what they returned and left");
 }
 
-#define SCENARIO(text, hashes, prefill, size, first, second, third, handler, fault)           \
+#define ON(machine, text, hashes, prefill, size, first, second, third, handler, fault)        \
 	{                                                                                     \
 		.name = (text), .setup = setup, .finish = agree,                              \
 		.parameter = { hashes, prefill, size, first, second, third, handler, fault }, \
-		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED,                          \
+		.memory = machine, .preemptions = SCHED_UNBOUNDED,                            \
 		.expect_failure = (fault) != SOUND                                            \
 	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 
 /*
  * Programs are read from their last digit. Hashes: 0x?11 are equal; 2 lies before bucket 1's run
@@ -496,6 +530,19 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("two_shrink_beside_an_add", 0x235, 4, 2, 0xc, 0xc, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_an_add", 0x235, 4, 2, 0xc, 0xb, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_two_sections", 0x235, 5, 2, 0xc, 0xbb, 0x26, 0, SOUND),
+
+	/* loads of old values */
+	STALE("adds_and_lookup_by_old_values", 0x321, 4, 1, 0x1, 0x6, 0x4, 0, SOUND),
+	STALE("delete_beside_lookup_by_old_values", 0x321, 7, 1, 0x2, 0, 0x9, 0, SOUND),
+	STALE("deletes_beside_lookup_by_old_values", 0x321, 7, 1, 0x2, 0x7, 0x9, 0, SOUND),
+	STALE("replace_beside_lookup_by_old_values", 0x311, 1, 1, 0x5, 0x4, 0x4, 0, SOUND),
+	STALE("walk_beside_adds_by_old_values", 0x321, 4, 1, 0x1, 0x6, 0xd, 0, SOUND),
+	STALE("walk_beside_delete_by_old_values", 0x311, 7, 1, 0x7, 0x1, 0xd, 0, SOUND),
+	STALE("grow_beside_add_and_lookup_by_old_values", 0x235, 6, 1, 0xb, 0x1, 0x4, 0, SOUND),
+	STALE("grow_beside_add_and_delete_by_old_values", 0x232, 6, 1, 0xb, 0x1, 0x7, 0, SOUND),
+	STALE("grow_beside_add_by_old_values", 0x235, 6, 1, 0xb, 0x1, 0, 0, SOUND),
+	STALE("shrink_beside_add_by_old_values", 0x235, 4, 2, 0xc, 0x1, 0, 0, SOUND),
+	STALE("shrink_beside_delete_and_walk_by_old_values", 0x235, 7, 2, 0xc, 0x2, 0xd, 0, SOUND),
 };
 
 /* The long form: more of each; a minute, and 1 GiB. */
@@ -515,6 +562,12 @@ static const struct sched_scenario faults[] = {
 		 NO_FIRST_GRACE),
 	SCENARIO("shrink_without_its_second_grace_period", 0x235, 4, 2, 0xc, 0x1, 0, 0,
 		 NO_SECOND_GRACE),
+	STALE("bucket_is_found_by_a_plain_load", 0x235, 6, 1, 0xb, 0x4, 0x4, 0, START_PLAIN),
+	STALE("lookup_begins_by_a_plain_load", 0x321, 5, 1, 0x6, 0x4, 0, 0, LOOKUP_PLAIN),
+	STALE("lookup_goes_on_by_a_plain_load", 0x231, 6, 1, 0x1, 0x9, 0, 0, WALK_PLAIN),
+	STALE("update_begins_by_a_plain_load", 0x321, 4, 1, 0x1, 0x1, 0, 0, PLACE_PLAIN),
+	STALE("update_goes_on_by_a_plain_load", 0x231, 4, 1, 0x1, 0x1, 0, 0, STEP_PLAIN),
+	STALE("walk_goes_on_by_a_plain_load", 0x321, 6, 1, 0x1, 0xd, 0, 0, NEXT_PLAIN),
 };
 
 int main(int count, char **argument)

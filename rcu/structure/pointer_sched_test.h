@@ -12,7 +12,7 @@
 #include <string.h>
 #include "lull/rcu/memory.h"
 
-/* The function whose release store is a plain one, or whose exchange is two steps; or NULL. */
+/* The function whose release store or acquire loads are plain, or exchange two steps; or NULL. */
 extern const char *fault_in;
 
 static inline void pointer_store(unsigned long *p, unsigned long v, const char *function)
@@ -21,6 +21,13 @@ static inline void pointer_store(unsigned long *p, unsigned long v, const char *
 		lull_mem_store(p, v);
 	else
 		lull_mem_store_release(p, v);
+}
+
+static inline unsigned long pointer_load(const unsigned long *p, const char *function)
+{
+	if (fault_in && !strcmp(fault_in, function))
+		return lull_mem_load(p);
+	return lull_mem_load_acquire(p);
 }
 
 static inline unsigned long pointer_exchange(unsigned long *p, unsigned long v,
@@ -49,6 +56,7 @@ static inline unsigned long pointer_cas(unsigned long *p, unsigned long expect, 
 }
 
 #define lull_mem_cas(p, expect, v) pointer_cas((p), (expect), (v), __func__)
+#define lull_mem_load_acquire(p) pointer_load((p), __func__)
 #define rcu_dereference(p) ((__typeof__(p))lull_mem_load_acquire((const unsigned long *)&(p)))
 #define rcu_assign_pointer(p, v) pointer_store((unsigned long *)&(p), (unsigned long)(v), __func__)
 #define rcu_xchg_pointer(p, v) \

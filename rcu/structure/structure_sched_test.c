@@ -43,6 +43,11 @@ enum fault {
 	INSERT_TORN,
 	MOVE_TORN,
 	UNLINK_TORN,
+	FOLLOW_PLAIN,
+	TAKE_PLAIN,
+	NEXT_PLAIN,
+	TAIL_PLAIN,
+	FIRST_PLAIN,
 	FAULTS
 };
 
@@ -52,6 +57,9 @@ static const char *const functions[FAULTS] = {
 	[POP_TORN] = "rcu_stack_pop",	      [TAKE_TORN] = "rcu_stack_pop_all",
 	[APPEND_TORN] = "rcu_lfqueue_append", [INSERT_TORN] = "rcu_lfqueue_insert",
 	[MOVE_TORN] = "rcu_lfqueue_move",     [UNLINK_TORN] = "rcu_lfqueue_unlink",
+	[FOLLOW_PLAIN] = "rcu_queue_follow",  [TAKE_PLAIN] = "rcu_queue_take",
+	[NEXT_PLAIN] = "rcu_lfqueue_next",    [TAIL_PLAIN] = "rcu_lfqueue_tail",
+	[FIRST_PLAIN] = "rcu_lfqueue_first",
 };
 
 struct node {
@@ -80,6 +88,7 @@ static struct node *nodes;
 static struct rcu_lfqueue *lfqueue;
 static struct rcu_queue *queue, *private_queue;
 static struct rcu_stack *stack;
+static unsigned long *order; /* NULL, or, where loads return old values, a word of its own */
 
 void rcu_queue_pause(unsigned int round)
 {
@@ -93,6 +102,8 @@ static int with_sections(void)
 
 static void section_begin(uint32_t thread)
 {
+	if (with_sections())
+		sched_loads_now(); /* a grace period has forced a barrier here, or waits */
 	books->sections |= (uint8_t)(1u << thread);
 }
 
@@ -131,9 +142,17 @@ static struct node *node_choose(void)
 	return &nodes[i];
 }
 
+static uint32_t begin(enum operation_kind kind)
+{
+	if (order) /* a step, so that an operation may begin later than the one before has ended */
+		lull_mem_load(order);
+	sched_loads_now(); /* linearizability speaks of time */
+	return history_begin(&books->history, kind);
+}
+
 static void add(uint32_t thread)
 {
-	uint32_t number = history_begin(&books->history, PUT);
+	uint32_t number = begin(PUT);
 	struct node *node = node_choose();
 	int told = 2;
 
@@ -169,7 +188,7 @@ static void took(uint32_t number, struct node *node)
 
 static void take_all(uint32_t thread)
 {
-	uint32_t number = history_begin(&books->history, GET_ALL);
+	uint32_t number = begin(GET_ALL);
 	struct node *node;
 
 	section_begin(thread);
@@ -190,7 +209,7 @@ static void take_all(uint32_t thread)
 
 static void take(uint32_t thread, int wait)
 {
-	uint32_t number = history_begin(&books->history, GET);
+	uint32_t number = begin(GET);
 	void *node;
 
 	section_begin(thread);
@@ -234,6 +253,7 @@ static void setup(const struct sched_scenario *scenario)
 	uint32_t i;
 
 	parameter = scenario->parameter;
+	order = NULL;
 	fault_in = functions[parameter[FAULT]];
 	lfqueue = sched_alloc(sizeof(*lfqueue), 64);
 	queue = sched_alloc(sizeof(*queue), 64);
@@ -254,6 +274,8 @@ static void setup(const struct sched_scenario *scenario)
 	books->history.last_in_first_out = parameter[STRUCTURE] >= STACK;
 	for (i = 0; i < (uint32_t)parameter[PREFILL]; i++)
 		add(0);
+	if (scenario->memory == SCHED_STALE)
+		order = sched_alloc(sizeof(*order), 64);
 	for (i = 0; i < THREADS; i++)
 		if (parameter[PROGRAM + i])
 			sched_thread(names[i], i, run, (long)i);
@@ -282,13 +304,15 @@ static void agree(void)
 		    "no sequential order explains what the operations returned");
 }
 
-#define SCENARIO(text, structure, fill, first, second, third, fault)                       \
-	{                                                                                  \
-		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,   \
-		.parameter = { structure, fill, first, second, third, fault },             \
-		.memory = SCHED_PSO, .preemptions = SCHED_UNBOUNDED,                       \
-		.cycles_allowed = (structure) == QUEUE, .expect_failure = (fault) != SOUND \
+#define ON(machine, text, structure, fill, first, second, third, fault)                           \
+	{                                                                                         \
+		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,          \
+		.parameter = { structure, fill, first, second, third, fault }, .memory = machine, \
+		.preemptions = SCHED_UNBOUNDED, .cycles_allowed = (structure) == QUEUE,           \
+		.expect_failure = (fault) != SOUND                                                \
 	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 
 /* Programs are read from their last digit. */
 static const struct sched_scenario scenarios[] = {
@@ -309,6 +333,18 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("stack_node_comes_back_under_a_pop", STACK, 1, 122, 12, 1, SOUND),
 	SCENARIO("stack_one_taker", STACK_ONE_TAKER, 1, 1, 11, 232, SOUND),
 	SCENARIO("stack_pop_all_by_several", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
+
+	/* loads of old values */
+	STALE("lfqueue_by_old_values", LFQUEUE, 0, 1, 1, 22, SOUND),
+	STALE("lfqueue_runs_empty_by_old_values", LFQUEUE, 1, 2, 2, 1, SOUND),
+	STALE("lfqueue_dequeuers_by_old_values", LFQUEUE, 2, 22, 2, 0, SOUND),
+	STALE("lfqueue_node_comes_back_by_old_values", LFQUEUE, 0, 2121, 21, 0, SOUND),
+	STALE("queue_by_old_values", QUEUE, 0, 1, 1, 22, SOUND),
+	STALE("queue_consumer_does_not_wait_by_old_values", QUEUE, 1, 1, 1, 44, SOUND),
+	STALE("queue_is_spliced_by_old_values", QUEUE, 1, 1, 1, 33, SOUND),
+	STALE("stack_pushes_and_pops_by_old_values", STACK, 1, 12, 2, 1, SOUND),
+	STALE("stack_one_taker_by_old_values", STACK_ONE_TAKER, 1, 1, 1, 23, SOUND),
+	STALE("stack_pop_all_by_old_values", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
 };
 
 static const struct sched_scenario faults[] = {
@@ -324,6 +360,11 @@ static const struct sched_scenario faults[] = {
 	SCENARIO("stack_pushed_in_two_steps", STACK, 0, 1, 1, 22, PUSH_TORN),
 	SCENARIO("stack_popped_in_two_steps", STACK, 1, 2, 1, 2, POP_TORN),
 	SCENARIO("stack_taken_in_two_steps", STACK_ONE_TAKER, 1, 1, 33, 0, TAKE_TORN),
+	STALE("queue_is_followed_by_plain_loads", QUEUE, 1, 1, 222, 0, FOLLOW_PLAIN),
+	STALE("queue_is_taken_from_by_plain_loads", QUEUE, 1, 1, 22, 0, TAKE_PLAIN),
+	STALE("lfqueue_next_by_plain_loads", LFQUEUE, 2, 22, 2, 1, NEXT_PLAIN),
+	STALE("lfqueue_tail_by_plain_loads", LFQUEUE, 2, 22, 2, 1, TAIL_PLAIN),
+	STALE("lfqueue_first_by_plain_loads", LFQUEUE, 2, 22, 2, 1, FIRST_PLAIN),
 };
 
 int main(int count, char **argument)
