@@ -18,6 +18,7 @@
 
 static int reference_read(const struct lull_ring *ring, uint64_t read, uint64_t *reference)
 {
+	/* [ring.open:C], in ring.c, for the reader's part: the reference before its counts */
 	*reference = lull_load_acquire(&ring->reference[count_index(ring, read)]);
 	return reference_physical(*reference) < ring->geometry.physical_count ? 0 : -EAGAIN;
 }
@@ -47,7 +48,7 @@ static int read_count_behind(const struct lull_ring *ring, uint64_t read, uint64
 enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
 
 	if (equation_subbuf_written(ring, write, read))
 		return LULL_RING_EMPTY;
@@ -65,8 +66,7 @@ static int subbuf_ready(const struct lull_ring *ring, uint64_t read, uint32_t ph
 	/*
 	 * [ring.get:A] acquire. Pairs with [ring.deliver:A], [ring.commit:B].
 	 * Orders: commit.seq before the sub-buffer's bytes.
-	 * Else: the reader sees bytes of the lap before. The sched port, with
-	 * its loads in program order, cannot show it.
+	 * Else: the reader sees bytes of the lap before. Mutant: GET_RELAXED.
 	 */
 	if (equation_subbuf_ready(ring, lull_load_acquire(&ring->commit[physical].seq), read))
 		return 1;
@@ -81,7 +81,8 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 {
 	for (int round = 0; round < READER_ROUNDS; round++) {
 		uint64_t read = lull_load(&ring->shared->read_count);
-		uint64_t write = lull_load_acquire(&ring->shared->write_count);
+		uint64_t write =
+			lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
 		uint64_t free_state = reference_state(ring, read), reference;
 		uint32_t physical;
 
@@ -109,6 +110,11 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 			if (!LULL_MUTANT(FILL_LATE))
 				commit_fill(ring, read, *spare);
 			reference = free_state | physical;
+			/*
+			 * [ring.exchange:A] compare-and-swap, release. Pairs with [ring.open:C].
+			 * Orders: the spare's full counts before its reference.
+			 * Else: as for its partner. Mutants: FILL_LATE, EXCHANGE_RELAXED.
+			 */
 			if (lull_cas(&ring->reference[count_index(ring, read)], reference,
 				     free_state | *spare) != reference)
 				continue; /* the writer came round and pushed us */
@@ -159,6 +165,11 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 	if (lull_cas(&ring->reference[count_index(ring, read)], reference, free_state | spare) !=
 	    reference)
 		return -EAGAIN; /* completed, opened or lapped meanwhile */
+	/*
+	 * [ring.take:B] acquire. Pairs with [ring.commit:B].
+	 * Orders: the count before the walk over what it counts.
+	 * Else: a slot that is counted as committed looks like a hole. Mutant: TAKE_COUNT_RELAXED.
+	 */
 	count = lull_load_acquire(&ring->commit[physical].count);
 	*subbuf = (struct lull_ring_subbuf){
 		.data = physical_data(ring, physical),
@@ -172,7 +183,8 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 
 int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
 {
-	uint64_t count = lull_load_acquire(&ring->commit[subbuf->physical].count);
+	uint64_t count =
+		lull_load_acquire(&ring->commit[subbuf->physical].count); /* [ring.take:B] */
 
 	return equation_subbuf_ready(ring, count, subbuf->position);
 }
@@ -188,7 +200,7 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 	/*
 	 * [ring.put:A] compare-and-swap, release. Pairs with [ring.open:A].
 	 * Orders: all reads of the sub-buffer before it may be written again.
-	 * Else: the reader reads the next lap's bytes. Mutant: PUT_EARLY.
+	 * Else: the reader reads the next lap's bytes. Mutants: PUT_EARLY, PUT_RELAXED.
 	 */
 	lull_cas(&ring->shared->read_count, subbuf->position, next);
 }
@@ -196,7 +208,8 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t write =
+		lull_load_acquire(&ring->shared->write_count); /* [ring.peek:A], as below */
 	uint64_t offset = count_offset(ring, write);
 	uint64_t reference, committed, last, run = 0;
 	uint32_t physical;
@@ -208,13 +221,15 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	physical = reference_physical(reference);
 	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
 		return -EAGAIN;
+	/* The counters of [ring.peek:A]; the commit count also for [ring.take:B]. */
 	committed = commit_bytes(ring, lull_load_acquire(&ring->commit[physical].count), read);
 	last = lull_load_acquire(&ring->shared->last_cycles);
 	/*
 	 * [ring.peek:A] heavy barrier, then write_count again. Pairs with [ring.publish:A].
 	 * Orders: the counters above before the second look at write_count. Were the write
 	 * count the same but the commit count already of later slots, an uncommitted slot
-	 * would be taken for committed. Mutant: PEEK_ONCE. And last_cycles before run: a
+	 * would be taken for committed. Mutants: PEEK_ONCE, PEEK_NO_BARRIER.
+	 * And last_cycles before run: a
 	 * reservation under way writes both before write_count, and run tells that it did.
 	 * Mutant: PEEK_RUN_EARLY.
 	 */
@@ -241,6 +256,11 @@ int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_sub
 {
 	uint64_t reference;
 
+	/*
+	 * [ring.peek:B] heavy. Pairs with [ring.open:C].
+	 * Orders: what was read of the sub-buffer before its reference is looked at again.
+	 * Else: bytes of the next lap are taken for this one's. Mutant: UNCHANGED_NO_BARRIER.
+	 */
 	lull_barrier_heavy();
 	if (reference_read(ring, subbuf->position, &reference))
 		return 0;

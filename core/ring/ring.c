@@ -23,10 +23,20 @@
  *
  * Barrier pairs (label: what it orders; partner):
  *	[ring.commit:A]	payload before the header word		[ring.walk:A] in the recorder's walk
- *	[ring.commit:B]	slot before commit.count		[ring.get:A], [ring.open:B]
+ *	[ring.commit:B]	slot before commit.count		[ring.get:A], [ring.open:B],
+ *								[ring.take:B]
  *	[ring.deliver:A]	commit.count before commit.seq	[ring.get:A]
  *	[ring.open:A]	read_count before reuse of memory	[ring.put:A]
- *	[ring.publish:A]	mark before write_count		[ring.peek:A], [ring.take:A]
+ *	[ring.open:C]	a reference before the counts behind it	[ring.exchange:A],
+ *								[ring.peek:B]
+ *	[ring.exchange:A]	a spare's full counts before its reference	[ring.open:C]
+ *	[ring.publish:A]	run, last_cycles, mark before write_count
+ *								[ring.peek:A], [ring.take:A],
+ *								[ring.reserve:A], [ring.reserve:B]
+ *	[ring.reserve:A]	last_cycles before run		[ring.publish:A]
+ *	[ring.reserve:B]	write_count before run, last_cycles	[ring.publish:A]
+ *	[ring.take:B]	commit.count before the walk		[ring.commit:B]
+ *	[ring.peek:B]	the walk before the reference again	[ring.open:C]
  *
  * Invariants:
  *	I1 a count names its sub-buffer and lap; commit[p].count names how much of it is committed
@@ -71,10 +81,12 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 	/*
 	 * [ring.deliver:A] compare-and-swap, release. Pairs with [ring.get:A].
 	 * Orders: every commit of this lap before commit.seq.
-	 * Else: the reader takes a sub-buffer that is still being written. Mutant: SEQ_EARLY.
-	 * Bound: seq moves forward once a lap.
+	 * Else: the reader takes a sub-buffer that is still being written.
+	 * Mutants: SEQ_EARLY, DELIVER_RELAXED.
+	 * Bound: seq moves forward once a lap. Compared in the bits that commit counts share: a
+	 * spare that is made to look full has no others.
 	 */
-	while ((int64_t)(count - seq) > 0) {
+	while ((int64_t)((count - seq) << commit_lap_bits(ring)) > 0) {
 		uint64_t found = lull_cas(&commit->seq, seq, count);
 
 		if (found == seq)
@@ -89,7 +101,7 @@ static void commit_add(const struct lull_ring *ring, uint64_t position, struct l
 		       uint64_t bytes)
 {
 	/*
-	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B].
+	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B], [ring.take:B].
 	 * Orders: header and payload of the slot before its bytes count as committed.
 	 * Else: the reader reads bytes never written. Mutant: COMMIT_EARLY.
 	 */
@@ -111,7 +123,7 @@ static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t
 
 	/* Bound: the reader exchanges a free reference at most once while the lap lasts. */
 	for (;;) {
-		uint64_t reference = lull_load_acquire(word);
+		uint64_t reference = lull_load_acquire(word); /* [ring.open:C], in may_open() */
 
 		*physical = reference_physical(reference);
 		if (reference_tag(reference) == writing)
@@ -165,7 +177,7 @@ static int publish(const struct lull_ring *ring, const struct lull_reservation *
 {
 	/*
 	 * [ring.publish:A] release, inside the port's step. Pairs with [ring.peek:A],
-	 * [ring.take:A].
+	 * [ring.take:A], [ring.reserve:A], [ring.reserve:B].
 	 * Orders: the slot's mark before write_count.
 	 * Else: the reader's walk meets old bytes where a slot was reserved. Mutant:
 	 * TAKE_NO_BARRIER.
@@ -207,7 +219,7 @@ static void switch_new(const struct lull_ring *ring, uint64_t begin, uint64_t cy
 	if (!reference_open(ring, begin, &physical))
 		return; /* closed and taken by the reader meanwhile: it made the header */
 	header_begin(ring, physical_data(ring, physical), cycles);
-	lull_barrier_light();
+	lull_barrier_light(); /* as in switch_old(): [ring.commit:B] */
 	commit_add(ring, begin, &ring->commit[physical], LULL_HEADER_BYTES);
 }
 
@@ -217,6 +229,12 @@ static void switch_new(const struct lull_ring *ring, uint64_t begin, uint64_t cy
  */
 static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost_cause *cause)
 {
+	/*
+	 * [ring.open:C] acquire. Pairs with [ring.exchange:A], [ring.peek:B].
+	 * Orders: the reference before the counts of the sub-buffer that it names.
+	 * Else: a spare looks as if it were still being written, and an event is lost.
+	 * Mutant: OPEN_REFERENCE_RELAXED.
+	 */
 	uint64_t reference = lull_load_acquire(&ring->reference[count_index(ring, begin)]);
 	uint64_t before = reference_state(ring, begin - buffer_bytes(ring));
 	uint32_t physical = reference_physical(reference);
@@ -240,6 +258,13 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 	    reference_tag(reference) != (before | LULL_REFERENCE_WRITING))
 		return 0; /* opened by another writer: the write count read is out of date */
 	if (!equation_fully_committed(ring, count, begin)) {
+		/*
+		 * Is it still that sub-buffer's, or has the reader taken it meanwhile and filled it
+		 * as a spare? As above, [ring.open:C]: the count was read before.
+		 */
+		if (!LULL_MUTANT(REFERENCE_ONCE) && !LULL_MUTANT(LOST_UNCHECKED) &&
+		    lull_load_acquire(&ring->reference[count_index(ring, begin)]) != reference)
+			return 0;
 		*cause = LULL_LOST_OVERFLOW;
 		return -1;
 	}
@@ -283,7 +308,8 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 	if (open) {
 		int may = may_open(ring, begin, &cause);
 
-		/* Only where nobody moved on meanwhile does what was read belong together. */
+		/* Only where nobody moved on meanwhile does what was read belong together:
+		 * [ring.reserve:B], after it. */
 		if (may < 0 && (LULL_MUTANT(LOST_UNCHECKED) ||
 				lull_load_acquire(&ring->shared->write_count) == count)) {
 			lose(ring, cause);
@@ -370,11 +396,12 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 			return -EBUSY;
 		if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
 			return -EAGAIN;
-		count = lull_load_acquire(&ring->shared->write_count);
+		count = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
 		if (!LULL_MUTANT(TIME_ONCE) || !cycles)
 			cycles = ring->geometry.plain ? lull_clock_cycles_ordered() :
 							lull_clock_cycles();
-		last = lull_load(&ring->shared->last_cycles);
+		/* [ring.reserve:A], in ring_fast.h: before run, which slot_layout() looks at */
+		last = lull_load_acquire(&ring->shared->last_cycles);
 		if ((int64_t)(cycles - last) < 0)
 			cycles = last; /* I3, should the clock step back between CPUs */
 		layout = slot_layout(ring, writer, count, cycles - last, id, payload_bytes);
@@ -452,7 +479,7 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 
 int lull_ring_force_switch(struct lull_ring *ring)
 {
-	uint64_t count = lull_load_acquire(&ring->shared->write_count);
+	uint64_t count = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
 	uint64_t cycles = lull_clock_cycles_ordered();
 	uint64_t last = lull_load(&ring->shared->last_cycles);
 

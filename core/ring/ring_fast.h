@@ -36,6 +36,11 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 			       uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
 	struct lull_ring_shared *shared = ring->shared;
+	/*
+	 * [ring.reserve:B] acquire. Pairs with [ring.publish:A].
+	 * Orders: write_count before the words that go with it. Else: a slot is laid out by a run
+	 * that was over before, and published all the same.
+	 */
 	uint64_t count = lull_load_acquire(&shared->write_count);
 	uint64_t offset = count & ring->subbuf_mask;
 	uint64_t slot_bytes =
@@ -43,7 +48,16 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 		~(uint64_t)(LULL_SLOT_ALIGN - 1);
 	unsigned char *start;
 	uint32_t physical;
-	uint64_t cycles, run = lull_load(&shared->run);
+	/*
+	 * [ring.reserve:A] acquire. Pairs with [ring.publish:A].
+	 * Orders: last_cycles before run. A reservation under way writes them the other way round,
+	 * so while run is still valid last_cycles is the last slot's.
+	 * Else: the time of a writer that was interrupted, and then moved or died, is taken for
+	 * that of the last slot, and 24 bits of time for enough. Mutant: RUN_FIRST.
+	 */
+	uint64_t early = LULL_MUTANT(RUN_FIRST) ? lull_load(&shared->run) : 0;
+	uint64_t last = lull_load_acquire(&shared->last_cycles);
+	uint64_t cycles, run = LULL_MUTANT(RUN_FIRST) ? early : lull_load(&shared->run);
 
 	if (__builtin_expect(run != run_word(writer, count), 0) ||
 	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
@@ -60,8 +74,7 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	slot->slot_bytes = (uint32_t)slot_bytes;
 	/* Last, for it is the longest: the stores above are on their way meanwhile. */
 	cycles = lull_clock_cycles();
-	if (__builtin_expect(
-		    (cycles - lull_load(&shared->last_cycles)) >> LULL_COMPACT_TIMESTAMP_BITS, 0))
+	if (__builtin_expect((cycles - last) >> LULL_COMPACT_TIMESTAMP_BITS, 0))
 		return 0;
 	slot->header = compact_header(id, cycles);
 	return lull_publish(&(struct lull_reservation){

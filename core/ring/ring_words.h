@@ -46,10 +46,16 @@ static inline uint64_t count_commit_empty(const struct lull_ring *ring, uint64_t
 	return (count >> ring->buffer_bits) << ring->subbuf_bits;
 }
 
+/* How many of a commit count's top bits say nothing: they are of laps that counts cannot name. */
+static inline uint32_t commit_lap_bits(const struct lull_ring *ring)
+{
+	return ring->buffer_bits - ring->subbuf_bits;
+}
+
 /* Bytes committed in the sub-buffer of @count: the masked difference of equations (2), (3). */
 static inline uint64_t commit_bytes(const struct lull_ring *ring, uint64_t commit, uint64_t count)
 {
-	uint32_t lap_bits = ring->buffer_bits - ring->subbuf_bits;
+	uint32_t lap_bits = commit_lap_bits(ring);
 
 	return ((commit - count_commit_empty(ring, count)) << lap_bits) >> lap_bits;
 }
