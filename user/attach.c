@@ -2,8 +2,9 @@
 /*
  * Attaching: map the session directories that LULL_SESSION names.
  *
- * A session's files come from another process, so every size and offset is checked against
- * the file once and kept in private memory. A session that does not pass is left alone; the
+ * A session's files come from another process, and others may write to them at any time. So the
+ * control block is read once, into private memory, and it is the copy that is checked against the
+ * files and used; the patterns are copied too. A session that does not pass is left alone; the
  * program runs on untraced. No descriptor stays open. Paper: B 3.2, 3.4.
  */
 #include <linux/fcntl.h>
@@ -64,6 +65,21 @@ static void unmap(const struct mapping *map)
 		lull_syscall(__NR_munmap, (long)map->base, (long)map->bytes, 0, 0, 0, 0);
 }
 
+static void *private_memory(uint64_t bytes)
+{
+	long base = lull_syscall(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return base < 0 && base > -4096 ? NULL : (void *)base;
+}
+
+/* What is in shared memory now; the compiler is kept from reading it there again. */
+static void copy_once(void *to, const void *from, uint64_t bytes)
+{
+	__builtin_memcpy(to, from, bytes);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* Does [offset, offset + bytes) lie in a file of @size? */
 static int inside(uint64_t offset, uint64_t bytes, uint64_t size)
 {
@@ -81,10 +97,32 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 	       inside(control->events_offset_bytes,
 		      control->event_capacity * sizeof(struct lull_event_entry), control_bytes) &&
 	       inside(control->arena_offset_bytes, control->arena_bytes, control_bytes) &&
-	       control->events_offset_bytes % 8 == 0 &&
-	       ((const char *)
-			control)[control->patterns_offset_bytes + control->patterns_bytes - 1] ==
-		       '\0';
+	       control->events_offset_bytes % 8 == 0;
+}
+
+/* Return: the copy of a control block, or 0 when its recorder has not finished it. */
+static int control_copy(struct lull_session_control *copy, const struct mapping *map)
+{
+	const struct lull_session_control *control = (const void *)map->base;
+
+	/* The recorder writes magic last. */
+	if (map->bytes < sizeof(*control) ||
+	    __atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != LULL_SESSION_MAGIC)
+		return 0;
+	copy_once(copy, control, sizeof(*copy));
+	return 1;
+}
+
+static int patterns_copy(struct session *session, const struct lull_session_control *control,
+			 const struct mapping *map)
+{
+	char *patterns = private_memory(control->patterns_bytes);
+
+	if (!patterns)
+		return -1;
+	copy_once(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
+	session->patterns = patterns;
+	return patterns[control->patterns_bytes - 1] == '\0' ? 0 : -1;
 }
 
 static int rings_attach(struct session *session, const struct lull_session_control *control,
@@ -99,7 +137,6 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	};
 	uint64_t stride = control->ring_stride_bytes, data = control->data_stride_bytes;
 	uint64_t data_offset = control->data_offset_bytes;
-	long views;
 
 	if (lull_ring_check(&geometry) || stride % 64 || stride > rings->bytes ||
 	    stride < lull_ring_control_bytes(&geometry) ||
@@ -108,11 +145,9 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	    data > rings->bytes / ring_count ||
 	    !inside(data_offset, data * ring_count, rings->bytes))
 		return -1;
-	views = lull_syscall(__NR_mmap, 0, (long)(ring_count * sizeof(struct lull_ring)),
-			     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (views < 0 && views > -4096)
+	session->rings = private_memory(ring_count * sizeof(struct lull_ring));
+	if (!session->rings)
 		return -1;
-	session->rings = (struct lull_ring *)views;
 	__builtin_memcpy(geometry.uuid, control->uuid, sizeof(geometry.uuid));
 	for (uint32_t i = 0; i < ring_count; i++) {
 		geometry.plain = i >= control->cpu_count;
@@ -127,29 +162,31 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 static int session_attach(struct session *session, const char *directory, size_t length)
 {
 	struct mapping control_map = { 0 }, rings = { 0 };
-	struct lull_session_control *control;
+	struct lull_session_control *shared, control;
 
 	if (map_file(directory, length, LULL_SESSION_CONTROL_FILE, &control_map))
 		return -1;
-	control = (struct lull_session_control *)control_map.base;
-	if (!control_valid(control, control_map.bytes) ||
+	shared = (struct lull_session_control *)control_map.base;
+	if (!control_copy(&control, &control_map))
+		goto leave;
+	if (!control_valid(&control, control_map.bytes) ||
+	    patterns_copy(session, &control, &control_map) ||
 	    map_file(directory, length, LULL_SESSION_RINGS_FILE, &rings) ||
-	    rings_attach(session, control, &rings) || lull_clock_start(control->clock_kind))
+	    rings_attach(session, &control, &rings) || lull_clock_start(control.clock_kind))
 		goto refuse;
-	session->control = control;
-	session->patterns = (const char *)control + control->patterns_offset_bytes;
+	session->control = shared;
 	session->events =
-		(struct lull_event_entry *)(control_map.base + control->events_offset_bytes);
-	session->arena = (char *)control_map.base + control->arena_offset_bytes;
-	session->cpu_count = control->cpu_count;
-	session->plain_count = control->plain_count;
-	session->event_capacity = control->event_capacity;
-	session->arena_bytes = control->arena_bytes;
-	__atomic_add_fetch(&control->process_count, 1, __ATOMIC_RELAXED);
+		(struct lull_event_entry *)(control_map.base + control.events_offset_bytes);
+	session->arena = (char *)control_map.base + control.arena_offset_bytes;
+	session->cpu_count = control.cpu_count;
+	session->plain_count = control.plain_count;
+	session->event_capacity = control.event_capacity;
+	session->arena_bytes = control.arena_bytes;
+	__atomic_add_fetch(&shared->process_count, 1, __ATOMIC_RELAXED);
 	return 0;
 refuse:
-	if (control_map.bytes >= sizeof(*control) && control->magic == LULL_SESSION_MAGIC)
-		__atomic_add_fetch(&control->refused_count, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->refused_count, 1, __ATOMIC_RELAXED);
+leave:
 	unmap(&rings);
 	unmap(&control_map);
 	return -1;

@@ -4,7 +4,8 @@
  *
  * All probes of an object are set up before the first of its sites is patched, so that no
  * thread arrives at a probe without an identifier. An object is looked at once; the list of
- * those seen is forgotten when something was unloaded, and looking twice is harmless.
+ * those seen is forgotten when something was unloaded. Its probes tell then whether it was set up
+ * before: they lie in its own memory, which a new object at the same place does not have.
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
@@ -63,24 +64,27 @@ struct scan {
 	struct lull_patch patch;
 	struct lull_segment segments[SEGMENTS_MAX];
 	size_t segment_count;
+	int is_new; /* it has a probe that was not set up before */
 };
 
 /* Set up one probe: everything before the mask, for the mask is what probes look at. */
 static int probe_found(const struct lull_note *note, void *context)
 {
-	const struct scan *scan = context;
+	struct scan *scan = context;
 	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
 	uint32_t mask;
 
 	if (note->type != LULL_NOTE_PROBE ||
-	    lull_note_check(note, scan->segments, scan->segment_count) || record->enabled_mask)
+	    lull_note_check(note, scan->segments, scan->segment_count) || record->interface)
 		return 0;
+	scan->is_new = 1;
 	mask = event_enable(record, note);
 	record->interface = &lull_process.interface;
 	/*
 	 * [site.enable:A] release. Pairs with [site.probe:A].
 	 * Orders: the interface and the identifier before the mask.
 	 * Else: a probe that sees its bit calls through what is not there yet.
+	 * Mutant: MASK_RELAXED.
 	 */
 	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE);
 	return 0;
@@ -155,8 +159,11 @@ static int object_scan(struct dl_phdr_info *object, size_t bytes, void *unused)
 			return 0;
 	if (seen.count < OBJECTS_SEEN_MAX)
 		seen.headers[seen.count++] = object->dlpi_phdr;
+	scan.is_new = 0;
 	segments_find(&scan, object);
 	notes_walk(object, probe_found, &scan);
+	if (!scan.is_new)
+		return 0;
 	lull_patch_begin(&scan.patch);
 	notes_walk(object, site_found, &scan);
 	lull_patch_end(&scan.patch);

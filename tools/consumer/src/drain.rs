@@ -250,12 +250,15 @@ impl Drain {
         self.stuck_since.is_some()
     }
 
-    /// What is not on disk yet of a sub-buffer that is closed.
+    /// What is not on disk yet of a sub-buffer that is closed. The end of its header is believed
+    /// only once all is committed: before, its closer may be writing it now, over that of an
+    /// earlier lap, and a limit from there would hide committed slots. Then the end mark tells.
     fn closed_piece<'a>(&self, subbuf: &'a Subbuf) -> Piece<'a> {
         let size = subbuf.content_bytes();
         let header = read_header(subbuf.view());
         let lap_seq = subbuf.position() >> self.ring.subbuf_size_bytes().trailing_zeros();
-        let closed = header.filter(|header| header.packet_seq_num == lap_seq);
+        let closed =
+            header.filter(|header| subbuf.complete() && header.packet_seq_num == lap_seq);
         Piece {
             view: subbuf.view(),
             from: self.flushed_until(subbuf.position()),
