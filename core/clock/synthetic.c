@@ -29,7 +29,7 @@
  * Invariants:
  * I1 copy[index] is whole at every instruction, also inside an update.
  * I2 at any read, less than three quarters of the counter's period have passed since the
- *    update it extends from, or the counter reads low by at most a quarter.
+ *    update it extends from, what the counter reads low by then included.
  * I3 a reader holds one copy for less than the time between two updates.
  * I1 is this file's; I2 and I3 are the caller's timer and preemption rules.
  *
@@ -54,7 +54,7 @@ static void copy_publish(struct lull_synthetic *clock, uint64_t cycles, uint64_t
 	/*
 	 * [clock.update:A] stores. Pair with [clock.read:B].
 	 * Orders: all four words before the index [clock.update:B], by the barrier.
-	 * Else: a nested reader extends from half a time. Mutant: CLOCK_ONE_COPY.
+	 * Else: a nested reader extends from half a time. Mutants: CLOCK_ONE_COPY, CLOCK_NO_LIGHT.
 	 */
 	lull_store32(&copy->cycles_low, (uint32_t)cycles);
 	lull_store32(&copy->cycles_high, (uint32_t)(cycles >> 32));

@@ -76,6 +76,7 @@ void lull_patch_end(struct lull_patch *patch)
 	 * [site.sync:A] core synchronization of every thread. Pairs with [site.store:A].
 	 * Orders: the new bytes before what any thread executes after the return.
 	 * Else: threads see the change when their caches do.
+	 * Mutant: NO_SYNC.
 	 */
 	if (patch->changed_count)
 		lull_text_sync();

@@ -36,6 +36,7 @@ static void answer(struct rcu_reader *reader)
 	 * [grace.ask:B].
 	 * Orders: what the thread did before the signal, the answer, what it does next.
 	 * Else: the driver counts on a barrier that is still to come.
+	 * Mutant: ANSWER_NO_FIRST.
 	 */
 	lull_mem_fence();
 	lull_mem_store32(&reader->fence_wanted, 0);
@@ -59,6 +60,7 @@ static void install_handler(void)
 	/*
 	 * [grace.install:A] acquire. Pairs with [grace.install:B].
 	 * Orders: the number before any signal of this thread. Else: as for its partner.
+	 * Mutant: LOOK_RELAXED.
 	 */
 	if (__atomic_load_n(&signal_number, __ATOMIC_ACQUIRE))
 		return;
@@ -69,6 +71,7 @@ static void install_handler(void)
 	 * [grace.install:B] release. Pairs with [grace.install:A].
 	 * Orders: the handler before the number that tells of it.
 	 * Else: the signal arrives where nothing handles it, and ends the process.
+	 * Mutant: INSTALL_RELAXED.
 	 */
 	__atomic_store_n(&signal_number, RCU_BARRIER_SIGNAL, __ATOMIC_RELEASE);
 }
@@ -161,6 +164,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	 * other, as for QSBR, this is the driver's own half of [grace.begin:A].
 	 * Else: a thread answers, and then reads what was there before.
 	 * Who registers from now on takes the lock after us, and so sees what we changed.
+	 * Mutant: ASK_NO_FENCE.
 	 */
 	lull_mem_fence();
 	if (only_self || grace->kind == RCU_KIND_QSBR || grace->kind == RCU_KIND_FULL)
@@ -179,6 +183,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	 * [grace.ask:B] full. Pairs with [grace.answer:A].
 	 * Orders: the answers before the look at words.
 	 * Else: a word is read from before the thread's barrier.
+	 * Mutant: HEAR_NO_FENCE.
 	 */
 	lull_mem_fence();
 }

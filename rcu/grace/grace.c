@@ -26,6 +26,7 @@
  *	[grace.begin:A]	seq, updates before words; readers': words before reads
  *								[grace.enter:B], [grace.enter:C],
  *								[grace.quiescent:A]
+ *	[grace.quiescent:B]	the counter before a handler's reads	[grace.begin:A]
  *	[grace.scan:A]	words before what follows the grace period
  *								[grace.leave:A], [grace.leave:C],
  *								[grace.enter:A], [grace.quiescent:A]
@@ -131,7 +132,7 @@ static void begin(struct rcu_grace *grace)
 	lull_mem_store(&grace->seq, seq_of(grace) + 1);
 	/*
 	 * [grace.begin:A] heavy. Pairs with [grace.enter:B], [grace.enter:C], [grace.quiescent:A],
-	 * [grace.snap:A].
+	 * [grace.quiescent:B], [grace.snap:A].
 	 * Orders: what callers changed before they saw seq even, before the look at words; in each
 	 * reader, the word of a section before its reads.
 	 * Else: a reader holds what was removed, and its word is not seen.
@@ -298,7 +299,7 @@ static unsigned long snap(struct rcu_grace *grace)
 	 */
 	if (!LULL_MUTANT(SNAP_NO_FENCE))
 		lull_mem_fence();
-	return (lull_mem_load(&grace->seq) + (LULL_MUTANT(SNAP_RUNNING) ? 1 : 3)) & ~1UL;
+	return (lull_mem_load(&grace->seq) + (LULL_MUTANT(SNAP_RUNNING) ? 2 : 3)) & ~1UL;
 }
 
 static int is_done(struct rcu_grace *grace, unsigned long target)
@@ -307,6 +308,7 @@ static int is_done(struct rcu_grace *grace, unsigned long target)
 	 * [grace.done:A] acquire. Pairs with [grace.end:A].
 	 * Orders: all sections of that grace period before what the caller does next.
 	 * Else: as for [grace.end:A].
+	 * Mutant: DONE_RELAXED.
 	 */
 	return rcu_seq_reached(lull_mem_load_acquire(&grace->seq), target);
 }

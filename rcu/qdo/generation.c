@@ -75,7 +75,7 @@ static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
 	 * [qdo.judge:A] acquire. Pairs with [qdo.leave:A].
 	 * Orders: operations counted as left before what follows; their entries before
 	 * [qdo.judge:B].
-	 * Else: as for [qdo.leave:A]. Mutant: QDO_LEAVE_RELAXED.
+	 * Else: as for [qdo.leave:A]. Mutants: QDO_LEAVE_RELAXED, JUDGE_RELAXED.
 	 *
 	 * [qdo.judge:B] by the same acquires: left is read before entered. Pairs with
 	 * [qdo.leave:A]. Else: one that leaves in between hides one that is inside.
@@ -140,6 +140,7 @@ int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned
 	 * Orders: a generation that another step moved before what follows, as that step saw the
 	 * operations of the one before.
 	 * Else: a callback runs beside the last accesses of an operation that another step judged.
+	 * Mutant: PASSED_RELAXED.
 	 */
 	unsigned long generation = lull_mem_load_acquire(&cpu->generation);
 	unsigned long target = *since + generations_wanted();

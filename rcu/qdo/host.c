@@ -177,6 +177,7 @@ static void leave_gate(struct qdo *instance, struct host_gate *gate)
 	/*
 	 * [qdo.ask:B] full. Pairs with [qdo.close:A].
 	 * Orders: outside before the look at closed. Else: nobody wakes the fork.
+	 * Mutant: ASK_B_RELAXED.
 	 */
 	__atomic_sub_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
 	if (__builtin_expect(__atomic_load_n(&instance->closed, __ATOMIC_SEQ_CST) != 0, 0))
@@ -194,6 +195,7 @@ static struct host_gate *enter_gate(struct qdo *instance)
 		 * [qdo.ask:A] full. Pairs with [qdo.close:A].
 		 * Orders: inside before the look at closed.
 		 * Else: a fork finds half a request, or a list in the middle of a change.
+		 * Mutant: ASK_A_RELAXED.
 		 */
 		__atomic_add_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&instance->closed, __ATOMIC_SEQ_CST) ||
@@ -284,6 +286,7 @@ void lull_qdo_request_done(struct qdo *instance, struct host_request *request)
 	 * [qdo.finish:A] full. Pairs with [qdo.await:A].
 	 * Orders: outstanding, and the callbacks before it, before the look at awaited.
 	 * Else: as for [qdo.await:A].
+	 * Mutant: FINISH_RELAXED.
 	 */
 	left = __atomic_sub_fetch(&instance->outstanding, one, __ATOMIC_SEQ_CST);
 	if ((left & one * UINT32_MAX) == 0 &&
@@ -299,6 +302,7 @@ static void drain(struct qdo *instance, uint64_t mask)
 		/*
 		 * [qdo.await:A] full. Pairs with [qdo.finish:A].
 		 * Orders: awaited before the look at outstanding. Else: nobody wakes us.
+		 * Mutant: AWAIT_RELAXED.
 		 */
 		__atomic_store_n(&instance->awaited, 1, __ATOMIC_SEQ_CST);
 		if (!(__atomic_load_n(&instance->outstanding, __ATOMIC_SEQ_CST) & mask))

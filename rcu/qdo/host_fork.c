@@ -30,6 +30,7 @@ static void close_gates(struct qdo *instance)
 	/*
 	 * [qdo.close:A] full. Pairs with [qdo.ask:A], [qdo.ask:B].
 	 * Orders: closed before the look at who is inside. Else: as for those.
+	 * Mutant: CLOSE_RELAXED.
 	 */
 	__atomic_store_n(&instance->closed, 1, __ATOMIC_SEQ_CST);
 	for (i = 0; i < instance->gate_count; i++)

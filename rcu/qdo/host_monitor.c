@@ -44,6 +44,7 @@ static void wake(struct host_monitor *monitor)
 	 * [qdo.prompt:A] full, with the access before it. Pairs with [qdo.rest:A].
 	 * Orders: a prompt, tend, stop or a pending request before the look at state.
 	 * Else: the monitor sleeps, and does not know.
+	 * Mutant: PROMPT_RELAXED.
 	 */
 	if (__atomic_load_n(&monitor->state, __ATOMIC_SEQ_CST) == MONITOR_AWAKE)
 		return;
@@ -230,6 +231,7 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	 * [qdo.rest:A] full. Pairs with [qdo.prompt:A].
 	 * Orders: the state before the look at prompts, tend, stop and what is pending.
 	 * Else: as for [qdo.prompt:A].
+	 * Mutant: REST_RELAXED.
 	 */
 	__atomic_store_n(&monitor->state, state, __ATOMIC_SEQ_CST);
 	if (!is_needed(monitor, state))

@@ -40,7 +40,8 @@ void qdo_list_push(unsigned long *head, struct qdo_request *request)
 		 * [qdo.push:A] compare and swap, full; in a restartable step, release; by
 		 * a lock, the lock's. Pairs with [qdo.collect:A].
 		 * Orders: the request's fields, and what the requester removed, before it can be
-		 * taken. Else: the step reads an unfinished request. Mutant: QDO_PUSH_STORE.
+		 * taken. Else: the step reads an unfinished request.
+		 * Mutants: QDO_PUSH_STORE, PUSH_RELAXED.
 		 */
 		if (LULL_MUTANT(QDO_PUSH_STORE)) {
 			lull_mem_store_release(head, (unsigned long)request);
@@ -75,7 +76,7 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 	 * [qdo.push:A].
 	 * Orders: that a request is in the list before its fields. Else: as for [qdo.push:A];
 	 * and, if it were not one step, a request that comes meanwhile is lost.
-	 * Mutant: QDO_TAKE_STORE.
+	 * Mutants: QDO_TAKE_STORE, COLLECT_RELAXED.
 	 */
 	if (LULL_MUTANT(QDO_TAKE_STORE)) {
 		taken = lull_mem_load_acquire(head);

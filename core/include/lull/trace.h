@@ -62,6 +62,7 @@
  * [site.probe:A] acquire. Pairs with [site.enable:A].
  * Orders: the mask before the interface and the identifier, which were there before its bit.
  * Else: the probe calls through an interface that it does not see yet.
+ * Mutant: MASK_READ_RELAXED.
  */
 #define LULL_PROBE(...)                                                                    \
 	struct lull_probe lull_probe_;                                                     \

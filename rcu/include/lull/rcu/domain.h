@@ -255,7 +255,14 @@ static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_r
  */
 static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	unsigned long counter = lull_mem_load(&domain->counter);
+	/*
+	 * [grace.quiescent:B] acquire. Pairs with [grace.begin:A].
+	 * Orders: the counter, which changes after the removal, before what a handler reads between
+	 * the word below and its fence.
+	 * Else: the handler reads what was removed, and the word says that nobody does.
+	 * Mutant: COUNTER_RELAXED.
+	 */
+	unsigned long counter = lull_mem_load_acquire(&domain->counter);
 
 	if (LULL_RCU_CHECKS && !rcu_reader_ongoing(reader))
 		rcu_domain_misuse(reader, "quiescent state of a thread that is offline");
@@ -282,8 +289,11 @@ static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_read
 
 static inline void rcu_reader_online(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	/* As [grace.enter:C], in rcu_reader_enter_full(). Mutant: ONLINE_LIGHT. */
-	lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
+	/*
+	 * As [grace.enter:C], in rcu_reader_enter_full(), and [grace.quiescent:B], in
+	 * rcu_reader_quiescent(). Mutant: ONLINE_LIGHT.
+	 */
+	lull_mem_store_full(&reader->word, lull_mem_load_acquire(&domain->counter));
 }
 
 #ifdef __cplusplus
