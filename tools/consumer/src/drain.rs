@@ -257,8 +257,7 @@ impl Drain {
         let size = subbuf.content_bytes();
         let header = read_header(subbuf.view());
         let lap_seq = subbuf.position() >> self.ring.subbuf_size_bytes().trailing_zeros();
-        let closed =
-            header.filter(|header| subbuf.complete() && header.packet_seq_num == lap_seq);
+        let closed = header.filter(|header| subbuf.complete() && header.packet_seq_num == lap_seq);
         Piece {
             view: subbuf.view(),
             from: self.flushed_until(subbuf.position()),

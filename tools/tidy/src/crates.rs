@@ -5,11 +5,12 @@ use crate::tree::{Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("trace", &[]),
     ("testkit", &[]),
     ("session", &[]),
     ("tidy", &[]),
+    ("model", &[]),
     ("state", &["trace"]),
     ("consumer", &["session", "state", "trace"]),
     ("relay", &["session", "state", "trace"]),
