@@ -137,7 +137,7 @@ fn check_document(tree: &Tree, file: &File) -> Vec<Finding> {
 /// Documents that comments refer to, as docs/adr/0002 or a whole path.
 fn check_references(tree: &Tree, file: &File) -> Vec<Finding> {
     let comments = match file.language() {
-        Language::C | Language::Rust => code::views(file).comments,
+        Language::C | Language::Rust | Language::Promela => code::views(file).comments,
         _ => file.text.clone(),
     };
     let mut findings = Vec::new();
@@ -166,7 +166,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.files() {
         match file.language() {
             Language::Markdown => findings.extend(check_document(tree, file)),
-            Language::C | Language::Rust | Language::Script => {
+            Language::C | Language::Rust | Language::Promela | Language::Script => {
                 if !file.path.starts_with("tools/tidy/") {
                     findings.extend(check_references(tree, file));
                 }

@@ -6,6 +6,7 @@
 //! may name its `Mutant: NAME.` A pair table is the lines under `Pairs:` or `Barrier pairs:`.
 
 use crate::code;
+use crate::models;
 use crate::tree::{File, Finding, Language, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +40,7 @@ fn label_prefix(text: &str) -> Option<&str> {
     (lower(noun) && lower(verb) && upper).then_some(&text[..end])
 }
 
-fn labels_in(text: &str) -> Vec<&str> {
+pub fn labels_in(text: &str) -> Vec<&str> {
     text.match_indices('[').filter_map(|(at, _)| label_prefix(&text[at..])).collect()
 }
 
@@ -70,6 +71,7 @@ fn mutants(block: &str) -> Vec<String> {
     let names = after.trim_start_matches(['s', ':', ' ']);
     names
         .split([',', ' '])
+        .filter(|word| !word.is_empty())
         .map(|word| word.trim_end_matches('.'))
         .take_while(|word| is_mutant_name(word))
         .map(str::to_owned)
@@ -83,7 +85,7 @@ fn is_mutant_name(word: &str) -> bool {
 impl<'a> Labels<'a> {
     fn read(&mut self, file: &'a File) {
         let comments = match file.language() {
-            Language::C | Language::Rust => code::views(file).comments,
+            Language::C | Language::Rust | Language::Promela => code::views(file).comments,
             Language::Markdown => file.text.clone(),
             Language::Script | Language::Other => return,
         };
@@ -92,7 +94,7 @@ impl<'a> Labels<'a> {
         for (index, line) in lines.iter().enumerate() {
             let found = labels_in(line);
             self.mentions.extend(found.iter().map(|l| ((*l).to_owned(), file, index + 1)));
-            if file.language() == Language::Markdown {
+            if matches!(file.language(), Language::Markdown | Language::Promela) {
                 continue;
             }
             let heading = |line: &str| {
@@ -122,7 +124,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn check_barriers(labels: &Labels, seeded: &BTreeMap<String, usize>) -> Vec<Finding> {
+fn check_barriers(labels: &Labels, mutants: &BTreeSet<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (label, places) in &labels.barriers {
         for (index, barrier) in places.iter().enumerate() {
@@ -147,8 +149,8 @@ fn check_barriers(labels: &Labels, seeded: &BTreeMap<String, usize>) -> Vec<Find
                     Some(_) => {}
                 }
             }
-            for name in barrier.mutants.iter().filter(|name| !seeded.contains_key(*name)) {
-                found(format!("mutant {name} is not in {MUTANTS}"));
+            for name in barrier.mutants.iter().filter(|name| !mutants.contains(*name)) {
+                found(format!("mutant {name} is not in {MUTANTS}, nor caught by a model"));
             }
         }
     }
@@ -192,13 +194,31 @@ fn check_mutants(tree: &Tree, seeded: &BTreeMap<String, usize>) -> Vec<Finding> 
     findings
 }
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+fn labels(tree: &Tree) -> Labels<'_> {
     let mut labels = Labels::default();
     for file in tree.files().into_iter().filter(|file| !file.path.starts_with("tools/tidy/")) {
         labels.read(file);
     }
+    labels
+}
+
+/// By label, the mutants that its barrier's comment names.
+pub fn mutants_by_label(tree: &Tree) -> BTreeMap<String, Vec<String>> {
+    let barriers = labels(tree).barriers.into_iter();
+    barriers.map(|(l, places)| (l, places.into_iter().flat_map(|b| b.mutants).collect())).collect()
+}
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let labels = labels(tree);
     let seeded = seeded_mutants(tree);
-    let mut findings = check_barriers(&labels, &seeded);
+    let mut mutants = models::caught(tree).0;
+    mutants.extend(seeded.keys().cloned());
+    let mut findings = check_barriers(&labels, &mutants);
+    let places = labels.barriers.iter().filter_map(|(label, places)| {
+        let first = places.first()?;
+        Some((label.clone(), (first.file.path.clone(), first.line)))
+    });
+    findings.extend(models::check(tree, &places.collect(), (MUTANTS, &seeded)));
     findings.extend(check_mutants(tree, &seeded));
     for (label, file, line) in &labels.mentions {
         if !labels.barriers.contains_key(label) {
@@ -274,7 +294,16 @@ mod tests {
     #[test]
     fn a_mutant_that_is_not_seeded_is_found() {
         let found = messages(&[TABLE, PUT, GET, USE], "");
-        assert_eq!(found, ["mutant EARLY is not in port/sched/mutants.h"; 2]);
+        let missing = "mutant EARLY is not in port/sched/mutants.h";
+        assert_eq!(found, [format!("{missing}, nor caught by a model"), missing.into()]);
+    }
+
+    #[test]
+    fn every_mutant_of_a_list_is_looked_up() {
+        let two = PUT.replace("Mutant: EARLY.", "Mutants: EARLY, LATE.");
+        let found = messages(&[TABLE, &two, GET, USE], SEEDED);
+        let message = "mutant LATE is not in port/sched/mutants.h, nor caught by a model";
+        assert_eq!(found, [message]);
     }
 
     #[test]

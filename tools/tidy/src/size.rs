@@ -41,7 +41,7 @@ fn line_of(text: &str, byte: usize) -> usize {
 }
 
 /// A C function's body opens with a brace alone in column 1 and closes with one in column 1.
-fn c_functions(code: &str) -> Vec<(String, usize, usize)> {
+pub fn c_functions(code: &str) -> Vec<(String, usize, usize)> {
     let lines: Vec<&str> = code.lines().collect();
     let mut functions = Vec::new();
     for (open, _) in lines.iter().enumerate().filter(|(_, line)| line.trim_end() == "{") {
@@ -114,7 +114,7 @@ fn extents(file: &File) -> Vec<Extent> {
     let functions = match file.language() {
         Language::C => c_functions(&code::views(file).code),
         Language::Rust => rust_functions(&code::views(file).code),
-        Language::Script => Vec::new(),
+        Language::Script | Language::Promela => Vec::new(),
         Language::Markdown | Language::Other => return Vec::new(),
     };
     let whole = Extent {

@@ -36,6 +36,7 @@ pub enum Language {
     Rust,
     Script,
     Markdown,
+    Promela,
     Other,
 }
 
@@ -53,6 +54,7 @@ impl File {
             Some("c" | "h" | "cc" | "cpp" | "S") => Language::C,
             Some("rs") => Language::Rust,
             Some("md") => Language::Markdown,
+            Some("pml") => Language::Promela,
             Some("sh" | "py" | "mk") => Language::Script,
             _ if matches!(name, "Makefile" | "Kbuild") || self.text.starts_with("#!") => {
                 Language::Script

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+//! Rule `barriers`: each access of `core/` and `rcu/` that orders others has a label near it,
+//! and stands in the register, docs/barriers.md.
+//!
+//! The register is written by `models/barriers`, which takes each barrier away in turn and
+//! looks at what notices. So one that is taken away here, added or moved to another function
+//! is found by its row; what the row promises was seen.
+
+use crate::code;
+use crate::joins;
+use crate::size;
+use crate::tree::{File, Finding, Language, Tree};
+
+const RULE: &str = "barriers";
+pub const REGISTER: &str = "docs/barriers.md";
+/// A barrier's comment stands at most so many lines above it.
+const LABEL_LINES_MAX: usize = 24;
+
+/// What orders, what it is called, and what is left of it when it is taken away.
+const ACCESSES: [(&str, &str, &str); 14] = [
+    ("lull_load_acquire(", "acquire", "lull_load("),
+    ("lull_store_release(", "release", "lull_store("),
+    ("lull_barrier_light();", "light", ";"),
+    ("lull_barrier_heavy();", "heavy", ";"),
+    ("lull_text_sync();", "heavy", ";"),
+    ("lull_mem_load_acquire(", "acquire", "lull_mem_load("),
+    ("lull_mem_store_release(", "release", "lull_mem_store("),
+    ("lull_mem_store_full(", "full", "lull_mem_store("),
+    ("lull_mem_decrement_release(&reader->word)", "release", DECREMENT),
+    ("lull_mem_fence();", "full", ";"),
+    ("lull_mem_fence_light();", "light", ";"),
+    ("lull_qdo_fence_heavy();", "heavy", ";"),
+    ("rcu_grace_fence_heavy(grace);", "heavy", ";"),
+    ("__atomic_thread_fence(__ATOMIC_SEQ_CST);", "full", ";"),
+];
+const DECREMENT: &str = "lull_mem_store(&reader->word, lull_mem_load(&reader->word) - 1)";
+const ORDERS: [(&str, &str); 5] = [
+    ("__ATOMIC_SEQ_CST", "seq_cst"),
+    ("__ATOMIC_ACQ_REL", "acq_rel"),
+    ("__ATOMIC_ACQUIRE", "acquire"),
+    ("__ATOMIC_RELEASE", "release"),
+    ("__ATOMIC_CONSUME", "consume"),
+];
+/// Accesses named by their order: here the name is the label.
+const VOCABULARY: [&str; 2] = ["rcu/include/lull/rcu/memory.h", "rcu/include/lull/rcu/pointer.h"];
+
+/// One access that orders others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Barrier {
+    pub path: String,
+    /// Counts from 1.
+    pub line: usize,
+    pub function: String,
+    pub kind: &'static str,
+    /// Brackets included; empty when nothing near names it.
+    pub label: String,
+    /// Where in the file it is, in bytes, and what to put there to take it away.
+    pub begin: usize,
+    pub length: usize,
+    pub without: &'static str,
+}
+
+impl Barrier {
+    /// The cells of its row that come from the code.
+    fn cells(&self) -> [String; 4] {
+        let label = if self.label.is_empty() { String::new() } else { format!("`{}`", self.label) };
+        [format!("`{}`", self.path), format!("`{}`", self.function), self.kind.into(), label]
+    }
+}
+
+fn is_shipped(file: &File) -> bool {
+    let path = file.path.as_str();
+    let of_ours = path.starts_with("core/") || path.starts_with("rcu/");
+    let of_tests = path.contains("_test.") || path.contains("/test/") || path.contains("/tests/");
+    // compat/ spells the other library's names by ours and has no order of its own to defend
+    of_ours && !of_tests && !path.starts_with("rcu/compat/") && file.language() == Language::C
+}
+
+fn line_of(text: &str, byte: usize) -> usize {
+    text[..byte].matches('\n').count()
+}
+
+/// The function or macro around a line.
+fn place(functions: &[(String, usize, usize)], lines: &[&str], line: usize) -> String {
+    if let Some((name, ..)) =
+        functions.iter().find(|(_, begin, end)| (*begin..=*end).contains(&line))
+    {
+        return name.clone();
+    }
+    let mut at = line;
+    while at > 0 && lines[at - 1].trim_end().ends_with('\\') {
+        at -= 1;
+    }
+    let macro_head = lines[at].trim_start().strip_prefix("#define ");
+    macro_head.and_then(|rest| code::identifiers(rest).next()).unwrap_or("-").into()
+}
+
+/// The label named on the line, or first in the nearest comment above that names one.
+fn label(comments: &[&str], first: usize, line: usize) -> String {
+    let named = |at: usize| joins::labels_in(comments[at]).first().map(|label| (*label).to_owned());
+    if let Some(label) = named(line) {
+        return label;
+    }
+    let lowest = first.max(line.saturating_sub(LABEL_LINES_MAX));
+    let Some(mut at) = (lowest..line).rev().find(|&at| named(at).is_some()) else {
+        return String::new();
+    };
+    while at > lowest && !comments[at - 1].trim().is_empty() {
+        at -= 1;
+    }
+    (at..line).find_map(named).unwrap_or_default()
+}
+
+/// Where the comment above a function begins.
+fn head_comment(comments: &[&str], function: usize) -> usize {
+    let lines = comments[..function].iter().rev();
+    function - lines.take_while(|line| !line.trim().is_empty()).count()
+}
+
+/// Byte ranges of what orders, in the order of the text, with kind and replacement.
+fn accesses(code: &str, vocabulary: bool) -> Vec<(usize, usize, &'static str, &'static str)> {
+    let mut found = Vec::new();
+    for (access, kind, without) in ACCESSES.iter().filter(|_| !vocabulary) {
+        for (at, _) in code.match_indices(access) {
+            let begins_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let line = code[..at].rsplit('\n').next().unwrap_or("");
+            // a declaration or definition of the access itself
+            if begins_word && !line.starts_with("static") && !line.starts_with("void") {
+                found.push((at, access.len(), *kind, *without));
+            }
+        }
+    }
+    for (order, kind) in ORDERS {
+        found.extend(
+            code.match_indices(order).map(|(at, _)| (at, order.len(), kind, "__ATOMIC_RELAXED")),
+        );
+    }
+    found.sort_unstable();
+    // a fence spelled with its order, and both orders of one compare and swap, are one barrier
+    found.dedup_by(|later, former| {
+        let inside = later.0 < former.0 + former.1;
+        let between = code.get(former.0 + former.1..later.0).unwrap_or("");
+        let second_order =
+            !between.is_empty() && between.chars().all(|c| c == ',' || c.is_whitespace());
+        if second_order {
+            former.1 = later.0 + later.1 - former.0;
+            former.3 = "__ATOMIC_RELAXED, __ATOMIC_RELAXED";
+        }
+        inside || second_order
+    });
+    found
+}
+
+fn in_file(file: &File) -> Vec<Barrier> {
+    let views = code::views(file);
+    let functions = size::c_functions(&views.code);
+    let lines: Vec<&str> = views.code.lines().collect();
+    let comments: Vec<&str> = views.comments.lines().collect();
+    let vocabulary = VOCABULARY.contains(&file.path.as_str());
+    let found = accesses(&views.code, vocabulary).into_iter();
+    found
+        .map(|(begin, length, kind, without)| {
+            let line = line_of(&views.code, begin);
+            let function = place(&functions, &lines, line);
+            let first = functions
+                .iter()
+                .find(|(_, begin, end)| (*begin..=*end).contains(&line))
+                .map_or(0, |(_, begin, _)| head_comment(&comments, *begin));
+            let label = if vocabulary { String::new() } else { label(&comments, first, line) };
+            let path = file.path.clone();
+            Barrier { path, line: line + 1, function, kind, label, begin, length, without }
+        })
+        .collect()
+}
+
+/// Every barrier of the code, in the order of the register.
+pub fn of(tree: &Tree) -> Vec<Barrier> {
+    tree.files().into_iter().filter(|file| is_shipped(file)).flat_map(in_file).collect()
+}
+
+/// The text of a file without one of its barriers.
+pub fn without(tree: &Tree, barrier: &Barrier) -> String {
+    let text = tree.get(&barrier.path).map_or("", |file| &file.text);
+    let (before, rest) = text.split_at(barrier.begin);
+    format!("{before}{}{}", barrier.without, &rest[barrier.length..])
+}
+
+/// The first four cells of each row of the register.
+fn rows(register: &str) -> Vec<[String; 4]> {
+    let cells = |line: &str| -> Option<[String; 4]> {
+        let mut cells = line.strip_prefix("| `")?.split('|').map(str::trim);
+        let path = format!("`{}", cells.next()?);
+        Some([path, cells.next()?.into(), cells.next()?.into(), cells.next()?.into()])
+    };
+    register.lines().filter_map(cells).collect()
+}
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let barriers = of(tree);
+    let mut findings = Vec::new();
+    for barrier in &barriers {
+        if barrier.label.is_empty() && !VOCABULARY.contains(&barrier.path.as_str()) {
+            let message = format!("{} in {} has no label", barrier.kind, barrier.function);
+            findings.push(Finding::new(&barrier.path, barrier.line, RULE, message));
+        }
+    }
+    let Some(register) = tree.get(REGISTER) else {
+        return findings;
+    };
+    let mut listed = rows(&register.text);
+    for barrier in &barriers {
+        let cells = barrier.cells();
+        match listed.iter().position(|row| *row == cells) {
+            Some(at) => drop(listed.remove(at)),
+            None => {
+                let what = format!("{} {} of {}", barrier.kind, barrier.label, barrier.function);
+                let message = format!("{what} is not in {REGISTER}: models/barriers writes it");
+                findings.push(Finding::new(&barrier.path, barrier.line, RULE, message));
+            }
+        }
+    }
+    for [path, function, kind, label] in listed {
+        let message = format!("no {kind} {label} in {function} of {path}: was it taken away?");
+        findings.push(Finding::new(REGISTER, 1, RULE, message));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUT: &str =
+        "static void put(void)\n{\n\t/* [a.put:A] release. Pairs with [a.get:A]. */\n\
+                       \tlull_store_release(&word, 1);\n}\n";
+    const ROW: &str = "| `core/a.c` | `put` | release | `[a.put:A]` | - | - |\n";
+
+    fn messages(code: &str, register: &str) -> Vec<String> {
+        let tree = Tree::of(&[("core/a.c", code), (REGISTER, register)]);
+        check(&tree).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_labelled_barrier_that_is_registered_is_clean() {
+        assert_eq!(messages(PUT, ROW), [""; 0]);
+    }
+
+    #[test]
+    fn a_barrier_taken_away_is_found() {
+        let found = messages(&PUT.replace("store_release", "store"), ROW);
+        assert_eq!(found, ["no release `[a.put:A]` in `put` of `core/a.c`: was it taken away?"]);
+    }
+
+    #[test]
+    fn one_of_two_alike_taken_away_is_found() {
+        let twice = PUT.replace("}\n", "\tlull_store_release(&other, 1);\n}\n");
+        assert_eq!(messages(&twice, &ROW.repeat(2)), [""; 0]);
+        assert_eq!(messages(PUT, &ROW.repeat(2)).len(), 1);
+    }
+
+    #[test]
+    fn a_barrier_that_nobody_registered_is_found() {
+        assert_eq!(messages(PUT, "").len(), 1);
+    }
+
+    #[test]
+    fn a_barrier_without_label_is_found() {
+        let bare = PUT.replace("[a.put:A] release. Pairs with [a.get:A].", "it must be so");
+        assert!(messages(&bare, ROW).contains(&"release in put has no label".into()));
+    }
+
+    #[test]
+    fn a_label_of_another_function_does_not_count() {
+        let get = "\nstatic int get(void)\n{\n\treturn lull_load_acquire(&word);\n}\n";
+        assert!(
+            messages(&format!("{PUT}{get}"), ROW).contains(&"acquire in get has no label".into())
+        );
+    }
+
+    #[test]
+    fn without_it_the_text_has_the_weaker_access() {
+        let tree = Tree::of(&[("core/a.c", PUT)]);
+        assert_eq!(without(&tree, &of(&tree)[0]), PUT.replace("store_release", "store"));
+    }
+
+    #[test]
+    fn both_orders_of_a_compare_and_swap_are_one_barrier() {
+        let swap = "static void f(void)\n{\n\t/* [a.put:A] full. */\n\
+                    \t__atomic_compare_exchange_n(p, &v, 1, 0, __ATOMIC_SEQ_CST,\n\
+                    \t\t__ATOMIC_SEQ_CST);\n}\n";
+        let tree = Tree::of(&[("rcu/a.c", swap)]);
+        let found = of(&tree);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].without, "__ATOMIC_RELAXED, __ATOMIC_RELAXED");
+    }
+
+    #[test]
+    fn what_a_macro_orders_is_placed_in_it() {
+        let text = "/* [a.put:A] release. */\n#define assign(p, v) \\\n\
+                    \t__atomic_store_n(&(p), v, __ATOMIC_RELEASE)\n";
+        assert_eq!(of(&Tree::of(&[("rcu/a.h", text)]))[0].function, "assign");
+    }
+}
