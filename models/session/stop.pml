@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a session, as shipped: a flag, then a drain, no grace period. Papers: B 3.4, T 4.6.1.
+ * C: user/probe.c reserve(), commit(). Rust: tools/session set_active(), tools/consumer
+ * Consumer::finish(), drain_all(), Drain::flush_open(), Drain::rescue().
+ *
+ *	recorder                             | a thread of a traced process, on each CPU
+ *	look now and then                    | active?  no: nothing
+ *	active = 0 (finish)                  | reserve, or count the event as lost
+ *	look at each ring until nothing is   | fill in
+ *	  open, or patience is over: what is | commit
+ *	  open then is counted lost          | (it may die at any step)
+ *	the verdict
+ *
+ * The ring is a row of slots, each reserved, committed, read or counted in one step: models/ring
+ * proves that it behaves so. The flag goes by the machine: a thread may see it late.
+ *
+ * Proved: every event reserved before active was stored is in the trace or counted as lost when
+ * the verdict is written, though threads die; nobody touches memory that is gone, since a process
+ * never unmaps its sessions and the recorder only removes names. Not so (STRICT): a thread that
+ * found the session active may reserve after the last look at its ring, and that event is in no
+ * count. It needs a program that runs on while the recording ends: then it says that it stops, and
+ * such an event has begun no earlier than that. With the grace period of the papers' tracer
+ * (GRACE) stop waits for these threads and nothing is left out.
+ *
+ * Bounds: two CPUs with a ring and a thread each, EVENTS events a thread; any patience. Not
+ * modelled: --max-size, snapshots, packets. 0.5 million states in 3 s (ALPHA).
+ */
+#define CPUS 3
+#define VARS 1
+#define ACTIVE 0
+#define RECORDER 0
+#include "../machine/machine.pml"
+#include "section.pml"
+
+#ifndef EVENTS
+#define EVENTS 2
+#endif
+
+/* What became of an event. */
+#define NONE 0
+#define OPEN 1
+#define COMMITTED 2
+#define READ 3
+#define LOST 4
+byte slot[2 * EVENTS];
+bit early[2 * EVENTS]; /* reserved before active was stored */
+#define SLOT(cpu, i) (((cpu) - 1) * EVENTS + (i))
+
+bit begun; /* the session is mapped and active: what comes before is attach.pml's */
+bit stopping; /* active was stored */
+bit closed[CPUS]; /* the recorder has looked at this ring for the last time */
+bit mapped = 1; /* the process has the session's memory */
+bit present = 1; /* the files have their pages */
+hidden byte i_;
+hidden byte open_;
+
+proctype thread(byte cpu)
+{
+	byte count;
+	bit found;
+
+	begun;
+	do
+	:: count == EVENTS -> break
+	:: count < EVENTS ->
+		assert(mapped && present); /* the program is not killed by its tracer */
+		found = LOAD(cpu, ACTIVE);
+		if
+		:: !found
+		:: else -> assert(mapped && present);
+			if
+			:: atomic { slot[SLOT(cpu, count)] = OPEN;
+				early[SLOT(cpu, count)] = !stopping;
+#ifdef STRICT
+				assert(!closed[cpu]); /* nobody would ever read it */
+#endif
+				};
+				if
+				:: d_step { assert(mapped && present);
+					if
+					:: slot[SLOT(cpu, count)] == OPEN ->
+						slot[SLOT(cpu, count)] = COMMITTED
+					:: else /* too late, and counted */
+					fi }
+				:: break /* it dies */
+				fi
+			:: slot[SLOT(cpu, count)] = LOST /* no room */
+			:: break /* it dies */
+			fi
+		fi;
+		d_step { count++; found = 0 }
+	:: SCHEDULE(cpu)
+	od;
+	atomic { count = 0; found = 0 };
+end:	do
+	:: SCHEDULE(cpu)
+	od
+}
+
+/* Slots are read in order, up to the first that is open; open_ tells whether there is one. */
+inline look(cpu)
+{
+	open_ = 0;
+	for (i_ : 0 .. EVENTS - 1) {
+		if
+		:: slot[SLOT(cpu, i_)] == OPEN -> open_ = 1
+		:: slot[SLOT(cpu, i_)] == COMMITTED && !open_ -> slot[SLOT(cpu, i_)] = READ
+		:: else
+		fi
+	};
+	i_ = 0
+}
+
+/* Patience is over. */
+inline lose(cpu)
+{
+	for (i_ : 0 .. EVENTS - 1) {
+		if
+#ifndef MUTANT_LEFT_OPEN
+		:: slot[SLOT(cpu, i_)] == OPEN -> slot[SLOT(cpu, i_)] = LOST
+#endif
+		:: slot[SLOT(cpu, i_)] == COMMITTED -> slot[SLOT(cpu, i_)] = READ
+		:: else
+		fi
+	};
+	i_ = 0
+}
+
+#ifdef COVER_LOST
+#define COVER_LOSE assert(false)
+#else
+#define COVER_LOSE skip
+#endif
+#ifdef COVER_WAITED
+#define COVER_WAIT assert(!waited)
+#else
+#define COVER_WAIT skip
+#endif
+
+inline drain_to_end(cpu)
+{
+	do
+	:: atomic { d_step { look(cpu) };
+		if
+		:: !open_ -> COVER_WAIT; waited = 0; closed[cpu] = 1; break
+		:: open_ -> waited = 1
+		fi }
+	:: atomic { waited -> COVER_LOSE; d_step { lose(cpu); waited = 0 };
+		closed[cpu] = 1; break }
+	od;
+	skip /* a d_step may follow, which nothing may jump into */
+}
+
+inline stop()
+{
+	atomic { STORE_FULL(RECORDER, ACTIVE, 0); stopping = 1 };
+#ifdef GRACE
+	synchronize();
+#endif
+#ifdef MUTANT_UNMAPPED
+	mapped = 0 /* by the process, which has seen that it is over */
+#else
+	skip
+#endif
+}
+
+#define IS_ACCOUNTED(i) (!early[i] || slot[i] == READ || slot[i] == LOST)
+
+active proctype recorder()
+{
+	bit waited;
+
+	atomic { STORE_FULL(RECORDER, ACTIVE, 1); run thread(1); run thread(2) };
+	/* Programs start after it, and so find the session active. */
+	d_step { barrier_(1); barrier_(2); begun = 1 };
+	do
+	:: d_step { look(1) }
+	:: d_step { look(2) }
+	:: break
+	od;
+#ifdef MUTANT_STOP_LAST
+	drain_to_end(1);
+	drain_to_end(2);
+	stop();
+#else
+	stop();
+	drain_to_end(1);
+	drain_to_end(2);
+#endif
+	/* The verdict. Every event until the end is there or counted. */
+	d_step {
+		for (i_ : 0 .. 2 * EVENTS - 1) {
+			assert(IS_ACCOUNTED(i_))
+		};
+		i_ = 0
+	};
+#ifdef MUTANT_TRUNCATED
+	present = 0;
+#endif
+	skip
+}

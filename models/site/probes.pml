@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes of one object at the sites of another: the papers' markers and tracepoints, where a
+ * module connects its probe to a site of the kernel's and is unloaded one day. Lull's own probes
+ * are of the site's object and need none of this (unload.pml). Paper: T 8.1, 8.2, O 4.1.
+ *
+ *	who connects                    | a site
+ *	argument                        | section begins
+ *	probe = this one (release)      |   probe (dependency)
+ *	...                             |   there is one: call it with its argument
+ *	probe = none                    | section ends
+ *	grace period
+ *	the module and its memory go
+ *
+ * Proved: no site calls a probe that is gone, or finds memory of it that is reused; a probe
+ * that runs has its argument. Bounds: one site on one CPU, for ever; handlers nest as sections of
+ * the same CPU, which cannot end a grace period. 0.1 s.
+ */
+#define CPUS 2
+#define VARS 2
+#define PROBE 0
+#define ARGUMENT 1
+#include "../machine/machine.pml"
+#include "../session/section.pml"
+
+bit loaded; /* the module is in memory */
+
+#ifdef COVER_CALLED
+#define COVER_CALL assert(false)
+#else
+#define COVER_CALL skip
+#endif
+
+active proctype site()
+{
+	bit probe, argument;
+
+end:	do
+	::
+#ifdef MUTANT_DEPENDENCY_LOST
+		probe = LOAD(1, PROBE);
+#else
+		LOAD_ACQUIRE(1, PROBE, probe);
+#endif
+		if
+		:: probe -> COVER_CALL;
+			assert(loaded); /* the jump leads to code */
+			argument = LOAD(1, ARGUMENT);
+			d_step { assert(loaded && argument); probe = 0; argument = 0 }
+		:: else
+		fi
+	:: SCHEDULE(1)
+	od
+}
+
+active proctype connect()
+{
+end:	do
+	:: loaded = 1;
+#ifdef MUTANT_PUBLISH_EARLY
+		STORE(0, PROBE, 1);
+		STORE(0, ARGUMENT, 1);
+#else
+		STORE(0, ARGUMENT, 1);
+#ifdef MUTANT_PUBLISH_RELAXED
+		STORE(0, PROBE, 1);
+#else
+		STORE_RELEASE(0, PROBE, 1);
+#endif
+#endif
+		STORE(0, PROBE, 0);
+#ifndef MUTANT_NO_GRACE
+		synchronize();
+#endif
+		STORE(0, ARGUMENT, 0); /* its memory is somebody else's */
+		loaded = 0
+	od
+}
