@@ -51,3 +51,40 @@ print_shows_bytes_as_one_hexadecimal_number_without_their_length() {
 	grep -qE 'build_id=\[0x[0-9a-f]{16,}\]$' objects || fail "$(cat objects)"
 	! grep -q _length objects || fail "$(cat objects)"
 }
+
+# sites_seen COUNT: what the verdict says after a plugin was loaded and unloaded so often.
+sites_seen() {
+	lull record --json -o "trace$1" -- ./host "$1" > "verdict$1" 2>&1
+	sed -n 's/.*"sites":{"seen":\([0-9]*\).*/\1/p' "verdict$1"
+}
+
+an_unload_does_not_count_the_sites_of_others_again() {
+	cat > plugin.c <<-'END'
+		#include <lull/trace.h>
+		void work(void);
+		void work(void) { lull_event("plugin:work"); }
+	END
+	cat > host.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdlib.h>
+		int main(int count, char **arguments)
+		{
+			int rounds = count > 1 ? atoi(arguments[1]) : 0;
+
+			while (rounds-- > 0) {
+				void *plugin = dlopen("./plugin.so", RTLD_NOW);
+
+				if (!plugin)
+					return 3;
+				((void (*)(void))dlsym(plugin, "work"))();
+				dlclose(plugin);
+			}
+			return 0;
+		}
+	END
+	gcc -O2 -I "$root/core/include" -shared -fPIC -o plugin.so plugin.c
+	gcc -O2 -o host host.c -ldl
+	once=$(sites_seen 1)
+	thrice=$(sites_seen 3)
+	same "$((thrice - once))" 2 "more sites, of a plugin with one that is loaded twice more"
+}
