@@ -30,7 +30,8 @@ endif
 
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
-.PHONY: help all demo test check bench tidy format deps deps-test fuzz sched-long clean FORCE
+.PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
+	sched-long clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -76,6 +77,15 @@ deps-bench: ## install what the benchmarks need, peers included, if it is missin
 
 fuzz: ## run the reader's fuzz target for FUZZ_SECONDS (600)
 	$(Q)tools/trace/fuzz/run $${FUZZ_SECONDS:-600}
+
+models: ## prove the models on every machine that fits ten minutes; needs spin
+	$(Q)models/run
+
+models-full: ## the rest of the models too: hours and 8 GiB
+	$(Q)models/run --full
+
+barriers: ## take away each barrier of core and rcu and see what misses it; up to an hour
+	$(Q)models/barriers
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
