@@ -106,6 +106,7 @@ static void setup(const struct sched_scenario *scenario)
 #define EXACT 28 /* bytes of payload with which two first events of a run fill a sub-buffer */
 #define SMALL 8 /* two first events of a run fit, or a run of more */
 #define LARGE 92 /* one event fits */
+#define WHOLE 100 /* a first event of a run fills a sub-buffer */
 #define BEFORE_32 ((1l << 32) - 512)
 #define BEFORE_64 (-512l)
 
@@ -212,8 +213,8 @@ static const struct sched_scenario scenarios[] = {
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 6, [READER] = 111,
 				[LOSSES] = 1 }),
 	SCENARIO("writer_laps_the_reader_where_subbufs_end", 1,
-		 .parameter = { FLIGHT, [PAYLOAD] = EXACT, [PREFILL] = 4, [EVENTS_A] = 3,
-				[READER] = 11, [LOSSES] = 1 }),
+		 .parameter = { FLIGHT, [PAYLOAD] = WHOLE, [EVENTS_A] = 5, [READER] = 11,
+				[LOSSES] = 1 }),
 	SCENARIO("writer_laps_the_reader_as_it_takes", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [EVENTS_A] = 5, [READER] = 2,
 				[SPARES] = 1 }),
