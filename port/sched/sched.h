@@ -103,9 +103,6 @@ struct sched_fault {
 
 #define SCHED_FAULT(name, text, scenario) { #name, text, scenario, SCHED_MUTANT_##name },
 
-/* Whether a fault is one of order that x86 keeps by itself: mutants.h. */
-int sched_fault_is_hidden_by_tso(const char *name);
-
 /* What a test program explores. */
 struct sched_suite {
 	struct sched_table scenarios; /* what must pass, and what faults are seeded in */

@@ -33,7 +33,8 @@ static int run_table(const struct sched_table *table, const char *only, int tso,
 	return wrong;
 }
 
-int sched_fault_is_hidden_by_tso(const char *name)
+/* Whether a fault is one of order that x86 keeps by itself. */
+static int is_hidden_by_tso(const char *name)
 {
 	static const char *const hidden[] = { SCHED_MUTANTS_HIDDEN_BY_TSO };
 	size_t i;
@@ -60,7 +61,7 @@ static int fault_run(const struct sched_table *scenarios, const struct sched_fau
 	const struct sched_scenario *listed = find(scenarios, fault->scenario);
 	struct sched_scenario scenario;
 	struct sched_result result;
-	int hidden = tso && sched_fault_is_hidden_by_tso(fault->name), caught, wrong;
+	int hidden = tso && is_hidden_by_tso(fault->name), caught, wrong;
 
 	if (!listed) {
 		printf("FAIL %s: no scenario %s\n", fault->name, fault->scenario);
