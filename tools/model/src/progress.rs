@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A line for each run that ends; on a terminal also a bar.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::expect::Run;
 use crate::outcome::Found;
@@ -15,26 +15,13 @@ pub struct Progress {
     failed_count: usize,
 }
 
-/// 12345 as 12,345.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("     {line}\n")).collect()
 }
 
 fn line(run: &Run, report: &Report) -> String {
     let Report { found, search, time_s } = report;
-    let states = grouped(search.states);
+    let states = HumanCount(search.states);
     format!("{}  {}  {states} states  {time_s:.1} s", run.name(), found.words_of(run))
 }
 

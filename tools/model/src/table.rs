@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! `models/results/NOUN.md`: a table of a noun's runs, and beside the thesis's tables ours.
 
+use indicatif::HumanCount;
+
 use crate::expect::{Compression, Published, Run};
 use crate::outcome::Found;
-use crate::progress::grouped;
 use crate::results::{Results, Row};
 
 /// The thesis's tables of verification results, by what they verify.
@@ -103,8 +104,8 @@ impl Line<'_> {
             run.mutant.clone().unwrap_or_default(),
             run.claim.clone(),
             self.found(),
-            self.cell(|row| grouped(row.states)),
-            self.cell(|row| grouped(row.depth)),
+            self.cell(|row| HumanCount(row.states).to_string()),
+            self.cell(|row| HumanCount(row.depth).to_string()),
             self.cell(|row| format!("{:.0} MiB", row.memory_mib)),
             self.cell(|row| time(row.time_s)),
         ];
