@@ -59,7 +59,7 @@ bench: ## measure against published figures and peers; writes bench/runs
 	$(Q)bench/run
 
 tidy: ## check the rules that STYLE.md marks [checked]
-	$(Q)$(CARGO) run --quiet --release --manifest-path tools/Cargo.toml -p tidy -- $(ROOT)
+	$(Q)$(CARGO) run --quiet --release -p tidy -- $(ROOT)
 	$(Q)mk/format --check
 
 format: ## rewrite C and Rust files in the project's format

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The Rust half: one cargo workspace, one binary. Cargo decides what is out of date.
+# The Rust half: the workspace of Cargo.toml, one binary. Cargo decides what is out of date.
 
 CARGO ?= cargo
 
@@ -9,12 +9,11 @@ tools: build/bin/lull ## build the lull command
 # The recorder's ring reader is core's C, which its build script compiles (docs/adr/0007).
 build/bin/lull: FORCE
 	$(say) CARGO lull
-	$(Q)$(CARGO) build --quiet --release --manifest-path tools/Cargo.toml --bin lull
+	$(Q)$(CARGO) build --quiet --release --bin lull
 	$(Q)mkdir -p $(@D)
 	$(Q)cmp -s target/release/lull $@ || install -m 755 target/release/lull $@
 
 clippy: ## check the Rust code with clippy, warnings as errors
-	$(Q)$(CARGO) clippy --quiet --manifest-path tools/Cargo.toml --workspace --all-targets -- \
-		-D warnings
+	$(Q)$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 FORCE:
