@@ -9,7 +9,7 @@ use crate::code;
 use crate::tree::{File, Finding, Language, Tree};
 use std::collections::BTreeMap;
 
-pub const EXCEPTIONS: &str = "tools/tidy/exceptions.txt";
+pub const EXCEPTIONS: &str = "check/tidy/exceptions.txt";
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 const COLUMNS_MAX: usize = 100;

@@ -196,7 +196,7 @@ fn check_mutants(tree: &Tree, seeded: &BTreeMap<String, usize>) -> Vec<Finding> 
 
 fn labels(tree: &Tree) -> Labels<'_> {
     let mut labels = Labels::default();
-    for file in tree.files().into_iter().filter(|file| !file.path.starts_with("tools/tidy/")) {
+    for file in tree.files().into_iter().filter(|file| !file.path.starts_with("check/tidy/")) {
         labels.read(file);
     }
     labels

@@ -7,9 +7,9 @@ use crate::tree::{File, Finding, Language, Tree};
 
 const RULE: &str = "docs";
 /// Folders whose paths, in backquotes in a document, must exist.
-const FOLDERS: [&str; 15] = [
-    ".ci", "bench", "core", "docs", "examples", "kernel", "mk", "models", "port", "rcu", "tests",
-    "tools", "user", "viewer", "LICENSES",
+const FOLDERS: [&str; 16] = [
+    ".ci", "bench", "check", "core", "docs", "examples", "kernel", "mk", "models", "port", "rcu",
+    "tests", "tools", "user", "viewer", "LICENSES",
 ];
 
 /// `folder/name` joined and without `.` and `..`; `None` when it leads out of the tree.
@@ -167,7 +167,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         match file.language() {
             Language::Markdown => findings.extend(check_document(tree, file)),
             Language::C | Language::Rust | Language::Promela | Language::Script => {
-                if !file.path.starts_with("tools/tidy/") {
+                if !file.path.starts_with("check/tidy/") {
                     findings.extend(check_references(tree, file));
                 }
             }
