@@ -2,7 +2,7 @@
 # The only entry point. `make help` lists the targets; V=1 shows the commands.
 #
 # mk/library.mk builds liblull and its tests, mk/rcu.mk liblull-rcu, rcu/compat/compat.mk what
-# programs written for liburcu need, mk/tools.mk the Rust half, mk/module.mk the kernel module,
+# programs written for liburcu need, mk/tools.mk the Rust half, mk/module.mk the kernel selftest,
 # mk/install.mk installs. What is built lies in build/ and target/.
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# core as a kernel module, with the kernel headers of KERNEL_BUILD.
+# The kernel's selftest, core as a module, with the kernel headers of KERNEL_BUILD.
 #
 # Kbuild writes beside its sources, so it works on links in build/kernel.
 
@@ -8,5 +8,5 @@ KERNEL_BUILD ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(lastword $(KERNEL_HEADERS)))
 
 .PHONY: kernel-module
-kernel-module: ## build core as a kernel module, with the installed kernel headers
+kernel-module: ## build the kernel's selftest, core as a module, with the installed kernel headers
 	$(Q)mk/module "$(KERNEL_BUILD)" build/kernel

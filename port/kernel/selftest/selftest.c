@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * The module that core makes in the kernel: at load it drives one ring through its life on
- * this kernel and this CPU, and refuses to load if the ring does not hold what was written.
+ * The kernel's selftest: a module of core and its kernel port that at load drives one ring through
+ * its life on this kernel and this CPU, and refuses to load if the ring does not hold what was
+ * written.
  *
  * It records nothing: probes, files and hotplug are kernel/'s. What it shows is that the
  * same sources work between these headers. Paper: B 4.3.1, 4.3.2 (algorithms 1-7).
@@ -123,28 +124,29 @@ out:
 	vfree(memory.base);
 	kfree(control);
 	if (read != written - 1) { /* the last one opened the next sub-buffer */
-		pr_err("lull_core: ring check: wrote %d events, read %d back\n", written, read);
+		pr_err("lull_selftest: ring check: wrote %d events, read %d back\n", written, read);
 		return read < 0 ? read : -EBADMSG;
 	}
-	pr_info("lull_core: ring check: wrote %d events, read the first %d back\n", written, read);
+	pr_info("lull_selftest: ring check: wrote %d events, read the first %d back\n", written,
+		read);
 	return 0;
 }
 
-static int __init lull_core_init(void)
+static int __init selftest_init(void)
 {
 	const char *reason;
 	enum lull_clock_kind kind = lull_clock_setup(&reason);
 
-	pr_info("lull_core: clock %s: %s\n", lull_clock_name(kind), reason);
+	pr_info("lull_selftest: clock %s: %s\n", lull_clock_name(kind), reason);
 	lull_barrier_heavy();
 	return ring_check();
 }
 
-static void __exit lull_core_exit(void)
+static void __exit selftest_exit(void)
 {
 }
 
-module_init(lull_core_init);
-module_exit(lull_core_exit);
+module_init(selftest_init);
+module_exit(selftest_exit);
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Lull's ring and clock, checked on this kernel at load");
