@@ -27,10 +27,12 @@ const char *lull_ring_check(const struct lull_ring_geometry *geometry)
 		return "there are fewer than 2 sub-buffers";
 	if (geometry->subbuf_count > LULL_SUBBUF_COUNT_MAX)
 		return "there are more than 1024 sub-buffers";
+	if (!power_of_two(geometry->physical_count))
+		return "the number of physical sub-buffers is not a power of two";
 	if (geometry->physical_count <= geometry->subbuf_count)
 		return "no physical sub-buffer is left for the reader";
-	if (geometry->physical_count > geometry->subbuf_count + 1 + LULL_SUBBUF_SPARES)
-		return "there are more physical sub-buffers than a ring has";
+	if (geometry->physical_count > LULL_PHYSICAL_COUNT_MAX)
+		return "there are more than 2048 physical sub-buffers";
 	if (geometry->mode != LULL_MODE_DISCARD && geometry->mode != LULL_MODE_FLIGHT_RECORDER)
 		return "the mode is neither discard nor flight recorder";
 	return NULL;
@@ -53,6 +55,8 @@ void lull_ring_attach(struct lull_ring *ring, const struct lull_ring_geometry *g
 		.memory = memory,
 		.geometry = *geometry,
 		.subbuf_mask = geometry->subbuf_size_bytes - 1,
+		.slot_mask = geometry->subbuf_size_bytes - LULL_SLOT_ALIGN,
+		.physical_mask = geometry->physical_count - 1,
 		.subbuf_bits = subbuf_bits,
 		.buffer_bits = subbuf_bits + (uint32_t)__builtin_ctz(geometry->subbuf_count),
 	};

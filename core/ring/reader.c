@@ -3,7 +3,7 @@
  * The reader's side of the ring: poll, get, put; take and peek for what writers left open.
  *
  * Papers: B 4.3.2 (algorithms 5-7), 4.4. States, barrier pairs and invariants: ring.c.
- * The reader believes nothing it reads from shared memory: an index is checked before use, a
+ * The reader believes nothing it reads from shared memory: an index is masked before use, a
  * size is bounded by the geometry, and a loop by a number of rounds.
  *
  * Beyond the papers, and why the reader never waits for a writer: a sub-buffer that stays
@@ -16,11 +16,26 @@
 /* Rounds of a loop that each need a writer to have moved in between. */
 #define READER_ROUNDS 8
 
-static int reference_read(const struct lull_ring *ring, uint64_t read, uint64_t *reference)
+static uint64_t reference_read(const struct lull_ring *ring, uint64_t read)
 {
 	/* [ring.open:C], in ring.c, for the reader's part: the reference before its counts */
-	*reference = lull_load_acquire(&ring->reference[count_index(ring, read)]);
-	return reference_physical(*reference) < ring->geometry.physical_count ? 0 : -EAGAIN;
+	return lull_load_acquire(&ring->reference[count_index(ring, read)]);
+}
+
+/* Bytes committed in a sub-buffer; a damaged count says no more than a whole one. */
+static uint64_t committed_read(const struct lull_ring *ring, uint64_t read, uint32_t physical)
+{
+	/*
+	 * [ring.take:B] acquire. Pairs with [ring.commit:B].
+	 * Orders: the count before the walk over what it counts.
+	 * Else: a slot that is counted as committed looks like a hole. Mutant: TAKE_COUNT_RELAXED.
+	 */
+	uint64_t count = lull_load_acquire(&ring->commit[physical].count);
+	uint64_t bytes = commit_bytes(ring, count, read);
+
+	if (bytes > subbuf_bytes(ring) && !LULL_MUTANT(COMMITTED_UNBOUNDED))
+		return subbuf_bytes(ring);
+	return bytes;
 }
 
 /* Make @physical look fully committed in the lap of @read, before it is handed in. */
@@ -83,16 +98,15 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 		uint64_t read = lull_load(&ring->shared->read_count);
 		uint64_t write =
 			lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
-		uint64_t free_state = reference_state(ring, read), reference;
+		uint64_t free_state = reference_state(ring, read);
+		uint64_t reference = reference_read(ring, read);
 		uint32_t physical;
 
 		if (read_count_behind(ring, read, write))
 			continue;
 		if (equation_subbuf_written(ring, write, read))
 			return -EAGAIN;
-		if (reference_read(ring, read, &reference))
-			return -EAGAIN;
-		physical = reference_physical(reference);
+		physical = reference_physical(ring, reference);
 		if (!subbuf_ready(ring, read, physical))
 			return -EAGAIN;
 		if (ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER) {
@@ -145,40 +159,62 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 	 */
 	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t free_state = reference_state(ring, read);
-	uint64_t reference, count;
+	uint64_t reference;
 	uint32_t physical;
 
 	if (!LULL_MUTANT(TAKE_NO_BARRIER))
 		lull_barrier_heavy();
 	if (read_count_behind(ring, read, write) || equation_subbuf_written(ring, write, read))
 		return -EAGAIN;
-	if (reference_read(ring, read, &reference))
-		return -EAGAIN;
+	reference = reference_read(ring, read);
 	if (reference_tag(reference) != (free_state | LULL_REFERENCE_WRITING) &&
 	    reference_tag(reference) != reference_state(ring, read - buffer_bytes(ring)) &&
 	    !LULL_MUTANT(TAKE_ANY_LAP))
 		return -EAGAIN; /* completed or lapped meanwhile */
-	physical = reference_physical(reference);
+	physical = reference_physical(ring, reference);
 	if (subbuf_ready(ring, read, physical))
 		return -EAGAIN;
 	commit_fill(ring, read, spare);
 	if (lull_cas(&ring->reference[count_index(ring, read)], reference, free_state | spare) !=
 	    reference)
 		return -EAGAIN; /* completed, opened or lapped meanwhile */
-	/*
-	 * [ring.take:B] acquire. Pairs with [ring.commit:B].
-	 * Orders: the count before the walk over what it counts.
-	 * Else: a slot that is counted as committed looks like a hole. Mutant: TAKE_COUNT_RELAXED.
-	 */
-	count = lull_load_acquire(&ring->commit[physical].count);
 	*subbuf = (struct lull_ring_subbuf){
 		.data = physical_data(ring, physical),
 		.position = read,
 		.content_bytes = subbuf_bytes(ring),
-		.committed_bytes = commit_bytes(ring, count, read),
+		.committed_bytes = committed_read(ring, read, physical),
 		.physical = physical,
 	};
 	return 0;
+}
+
+int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
+{
+	uint64_t read = lull_load(&ring->shared->read_count);
+	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+	uint64_t committed;
+	uint32_t physical;
+
+	if (equation_subbuf_written(ring, write, read))
+		return -EAGAIN;
+	physical = reference_physical(ring, reference_read(ring, read));
+	committed = committed_read(ring, read, physical);
+	*subbuf = (struct lull_ring_subbuf){
+		.data = physical_data(ring, physical),
+		.position = read,
+		.content_bytes = subbuf_bytes(ring),
+		.committed_bytes = committed,
+		.physical = physical,
+	};
+	return 0;
+}
+
+int lull_ring_overwrites_next(const struct lull_ring *ring)
+{
+	uint64_t read = lull_load(&ring->shared->read_count);
+	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+
+	return equation_buffer_full(ring, count_begin(ring, write) + subbuf_bytes(ring), read);
 }
 
 int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
@@ -216,13 +252,12 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 
 	if (!equation_subbuf_written(ring, write, read) || offset == 0)
 		return -EAGAIN;
-	if (reference_read(ring, read, &reference))
-		return -EAGAIN;
-	physical = reference_physical(reference);
+	reference = reference_read(ring, read);
+	physical = reference_physical(ring, reference);
 	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
 		return -EAGAIN;
-	/* The counters of [ring.peek:A]; the commit count also for [ring.take:B]. */
-	committed = commit_bytes(ring, lull_load_acquire(&ring->commit[physical].count), read);
+	/* The counters of [ring.peek:A]. */
+	committed = committed_read(ring, read, physical);
 	last = lull_load_acquire(&ring->shared->last_cycles);
 	/*
 	 * [ring.peek:A] heavy barrier, then write_count again. Pairs with [ring.publish:A].
@@ -262,11 +297,10 @@ int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_sub
 	 * Else: bytes of the next lap are taken for this one's. Mutant: UNCHANGED_NO_BARRIER.
 	 */
 	lull_barrier_heavy();
-	if (reference_read(ring, subbuf->position, &reference))
-		return 0;
+	reference = reference_read(ring, subbuf->position);
 	return reference_tag(reference) ==
 		       (reference_state(ring, subbuf->position) | LULL_REFERENCE_WRITING) &&
-	       reference_physical(reference) == subbuf->physical;
+	       reference_physical(ring, reference) == subbuf->physical;
 }
 
 uint64_t lull_ring_lost(const struct lull_ring *ring, enum lull_lost_cause cause)

@@ -35,7 +35,7 @@ static int __attribute__((noinline)) consume_taken(void)
 	uint8_t early[SUBBUF_BYTES], late[SUBBUF_BYTES];
 	uint32_t spare = SUBBUF_COUNT + 1u + books->spares_used;
 
-	if (spare >= ring.geometry.physical_count || lull_ring_take(&ring, spare, &subbuf))
+	if (books->spares_used == parameter[SPARES] || lull_ring_take(&ring, spare, &subbuf))
 		return 0;
 	books->spares_used++;
 	sched_read_racing(early, subbuf.data, SUBBUF_BYTES);

@@ -66,6 +66,9 @@ struct layout {
 	uint64_t slot_bytes;
 };
 
+/* Looks at a reference that an honest reader can change once under our eyes. */
+#define REFERENCE_ROUNDS 3
+
 static void lose(struct lull_ring *ring, enum lull_lost_cause cause)
 {
 	lull_add(&ring->shared->lost[cause], 1);
@@ -78,15 +81,17 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 	uint64_t state = reference_state(ring, position) | physical;
 	uint64_t seq = lull_load(&commit->seq);
 
+	int rounds = LULL_ROUNDS_MAX;
+
 	/*
 	 * [ring.deliver:A] compare-and-swap, release. Pairs with [ring.get:A].
 	 * Orders: every commit of this lap before commit.seq.
 	 * Else: the reader takes a sub-buffer that is still being written.
 	 * Mutants: SEQ_EARLY, DELIVER_RELAXED.
-	 * Bound: seq moves forward once a lap. Compared in the bits that commit counts share: a
-	 * spare that is made to look full has no others.
+	 * Bound: seq moves forward once a lap; LULL_ROUNDS_MAX in a damaged ring. Compared in the
+	 * bits that commit counts share: a spare that is made to look full has no others.
 	 */
-	while ((int64_t)((count - seq) << commit_lap_bits(ring)) > 0) {
+	while ((int64_t)((count - seq) << commit_lap_bits(ring)) > 0 && rounds--) {
 		uint64_t found = lull_cas(&commit->seq, seq, count);
 
 		if (found == seq)
@@ -112,8 +117,9 @@ static void commit_add(const struct lull_ring *ring, uint64_t position, struct l
 }
 
 /*
- * The reference of the open sub-buffer that @count lies in, set to writing if its opener has
- * not come to it yet. Return: the reference; 0 state bits differ when @count is out of date.
+ * Find the physical sub-buffer that is open where @count lies, and set its reference to writing if
+ * the thread that opened it has not done so yet.
+ * Return: 1 with @physical; 0 when @count is out of date, and the caller looks again.
  */
 static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t *physical)
 {
@@ -121,11 +127,14 @@ static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t
 	uint64_t writing = reference_state(ring, count) | LULL_REFERENCE_WRITING;
 	uint64_t before = reference_state(ring, count - buffer_bytes(ring));
 
-	/* Bound: the reader exchanges a free reference at most once while the lap lasts. */
-	for (;;) {
+	/*
+	 * Bound: the reader exchanges a free reference at most once while the lap lasts; rounds
+	 * beyond that are those of a damaged ring.
+	 */
+	for (int round = 0; round < REFERENCE_ROUNDS; round++) {
 		uint64_t reference = lull_load_acquire(word); /* [ring.open:C], in may_open() */
 
-		*physical = reference_physical(reference);
+		*physical = reference_physical(ring, reference);
 		if (reference_tag(reference) == writing)
 			return 1;
 		if (reference_tag(reference) != before || LULL_MUTANT(REFERENCE_NOT_SET))
@@ -134,6 +143,7 @@ static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t
 			return 1;
 		lull_port_stuck();
 	}
+	return 0;
 }
 
 /* The first fields of a packet header: by whoever opens the sub-buffer. */
@@ -189,9 +199,13 @@ void lull_ring_push_reader(const struct lull_ring *ring, uint64_t begin)
 {
 	uint64_t target = begin + subbuf_bytes(ring) - buffer_bytes(ring);
 	uint64_t read = lull_load(&ring->shared->read_count);
+	int rounds = LULL_ROUNDS_MAX;
 
-	/* Bound: the number of sub-buffers; reader and writers move it the same way (T 8.6.3). */
-	while ((int64_t)(target - read) > 0) {
+	/*
+	 * Bound: the number of sub-buffers, for reader and writers move it the same way (T 8.6.3);
+	 * LULL_ROUNDS_MAX in a damaged ring.
+	 */
+	while ((int64_t)(target - read) > 0 && rounds--) {
 		uint64_t found = lull_cas(&ring->shared->read_count, read, target);
 
 		if (found == read)
@@ -237,13 +251,9 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 	 */
 	uint64_t reference = lull_load_acquire(&ring->reference[count_index(ring, begin)]);
 	uint64_t before = reference_state(ring, begin - buffer_bytes(ring));
-	uint32_t physical = reference_physical(reference);
+	uint32_t physical = reference_physical(ring, reference);
 	uint64_t count, read;
 
-	if (physical >= ring->geometry.physical_count) {
-		*cause = LULL_LOST_OVERFLOW; /* someone scribbled over the ring */
-		return -1;
-	}
 	/*
 	 * [ring.open:B] acquire. Pairs with [ring.commit:B].
 	 * Orders: the last lap's writes to this memory before ours.
@@ -321,7 +331,7 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 	if (offset) {
 		if (!reference_open(ring, count, &physical))
 			return 0;
-		reservation.slot_low = physical_data(ring, physical) + offset;
+		reservation.slot_low = physical_data(ring, physical) + slot_offset(ring, count);
 	}
 	if (!publish(ring, &reservation))
 		return 0;
@@ -379,19 +389,61 @@ static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_write
 	}
 }
 
+/*
+ * Publish the reservation of a slot that begins at @count, and lay it out.
+ * Return: 1 when @slot is the caller's, 0 when someone or something came between.
+ */
+static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *writer,
+			const struct layout *layout, uint32_t physical, uint32_t id,
+			uint64_t cycles, struct lull_ring_slot *slot)
+{
+	uint64_t count = slot->position, until = count + layout->slot_bytes;
+	uint32_t scratch;
+	struct lull_reservation reservation;
+
+	slot->start = physical_data(ring, physical) + slot_offset(ring, count);
+	reservation = (struct lull_reservation){
+		.shared = ring->shared,
+		.expect = count,
+		.until = until,
+		.run = ring->geometry.plain ? 0 : run_word(writer, until),
+		.cycles = cycles,
+		.slot_low = slot->start,
+		.slot_high = &scratch,
+		.mark_low = (uint32_t)LULL_HOLE(layout->slot_bytes, 0),
+		.mark_high = writer->tid,
+		.cpu = ring->geometry.cpu_id,
+	};
+	if (layout->slot_bytes >= 2 * sizeof(uint32_t))
+		reservation.slot_high = slot->start + sizeof(uint32_t);
+	else
+		reservation.mark_low = compact_header(id, cycles);
+	if (!publish(ring, &reservation))
+		return 0;
+	slot->ring = ring;
+	slot->commit = &ring->commit[physical];
+	slot->slot_bytes = (uint32_t)layout->slot_bytes;
+	if (count_offset(ring, until) == 0) /* B 4.3.1 EndSwitchCurrent: it fits exactly */
+		header_end(ring, physical_data(ring, physical), count, subbuf_bytes(ring), cycles);
+	slot_begin(slot, writer, layout, id, cycles);
+	return 1;
+}
+
 /* Every reservation that is not the common one: a run begins, a sub-buffer ends, time jumped. */
 int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer,
 			   uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
-	uint64_t count, cycles = 0, last, until;
+	uint64_t count, cycles = 0, last;
 	struct layout layout;
-	uint32_t physical, scratch;
+	uint32_t physical;
 	int refused = 0;
 
-	/* Bound: each round follows a success of another writer, or an interruption of ours. */
-	for (;; lull_port_stuck()) {
-		struct lull_reservation reservation;
-
+	/*
+	 * Bound: each round follows a success of another writer, or an interruption of ours, and
+	 * LULL_ROUNDS_MAX of them are those of a damaged ring.
+	 */
+	for (int round = 0; round < LULL_ROUNDS_MAX;
+	     round += !LULL_MUTANT(ROUNDS_UNBOUNDED), lull_port_stuck()) {
 		if (refused > LULL_REFUSED_MAX)
 			return -EBUSY;
 		if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
@@ -411,44 +463,21 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 			return -ENOBUFS;
 		}
 		if (count_offset(ring, count) == 0 ||
-		    count_offset(ring, count) + layout.slot_bytes > subbuf_bytes(ring)) {
+		    slot_offset(ring, count) + layout.slot_bytes > subbuf_bytes(ring)) {
 			if (switch_subbuf(ring, writer->tid, count, cycles, 1))
 				return -ENOBUFS;
 			continue;
 		}
 		if (!reference_open(ring, count, &physical))
 			continue;
-		slot->start = physical_data(ring, physical) + count_offset(ring, count);
-		until = count + layout.slot_bytes;
-		reservation = (struct lull_reservation){
-			.shared = ring->shared,
-			.expect = count,
-			.until = until,
-			.run = ring->geometry.plain ? 0 : run_word(writer, until),
-			.cycles = cycles,
-			.slot_low = slot->start,
-			.slot_high = &scratch,
-			.mark_low = (uint32_t)LULL_HOLE(layout.slot_bytes, 0),
-			.mark_high = writer->tid,
-			.cpu = ring->geometry.cpu_id,
-		};
-		if (layout.slot_bytes >= 2 * sizeof(uint32_t))
-			reservation.slot_high = slot->start + sizeof(uint32_t);
-		else
-			reservation.mark_low = compact_header(id, cycles);
-		if (publish(ring, &reservation))
-			break;
+		slot->position = count;
+		if (slot_publish(ring, writer, &layout, physical, id, cycles, slot))
+			return 0;
 		if (!ring->geometry.plain && lull_load(&ring->shared->write_count) == count)
 			refused++;
 	}
-	slot->ring = ring;
-	slot->position = count;
-	slot->commit = &ring->commit[physical];
-	slot->slot_bytes = (uint32_t)layout.slot_bytes;
-	if (count_offset(ring, until) == 0) /* B 4.3.1 EndSwitchCurrent: it fits exactly */
-		header_end(ring, physical_data(ring, physical), count, subbuf_bytes(ring), cycles);
-	slot_begin(slot, writer, &layout, id, cycles);
-	return 0;
+	lose(ring, LULL_LOST_OVERFLOW);
+	return -ENOBUFS;
 }
 
 int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,

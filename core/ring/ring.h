@@ -44,6 +44,8 @@ struct lull_ring {
 	struct lull_ring_memory memory;
 	struct lull_ring_geometry geometry;
 	uint64_t subbuf_mask; /* subbuf_size_bytes - 1 */
+	uint64_t slot_mask; /* subbuf_size_bytes - LULL_SLOT_ALIGN */
+	uint32_t physical_mask; /* physical_count - 1 */
 	uint32_t subbuf_bits; /* lg2 of subbuf_size_bytes */
 	uint32_t buffer_bits; /* lg2 of subbuf_size_bytes * subbuf_count */
 } __attribute__((aligned(128))); /* indexed by CPU: a power of two, and no line shared */
@@ -57,6 +59,15 @@ struct lull_ring_writer {
 
 /* Interruptions of one reservation, none by another writer, before it gives up. */
 #define LULL_REFUSED_MAX 64
+
+/*
+ * Rounds of any loop of a writer. Each round of an honest ring follows a success of another
+ * writer or of the reader, so that this many are never seen; a process that keeps changing the
+ * shared words can enforce them, and then costs its neighbour this much an event and no more.
+ */
+#ifndef LULL_ROUNDS_MAX
+#define LULL_ROUNDS_MAX 1024
+#endif
 
 /* A reserved slot, between reserve and commit. Private to the writer. */
 struct lull_ring_slot {
@@ -115,8 +126,9 @@ void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes);
  * @id: event identifier; @payload_bytes: size of the payload
  * Context: any, NMI-safe, async-signal-safe. On a per-CPU ring the caller may migrate at any
  * time; it asks again for the ring of its CPU when this returns -EAGAIN.
- * Progress: wait-free on a per-CPU ring (T 8.5: delayed only by what preempts this very
- * thread); lock-free on a plain ring.
+ * Progress: wait-free. On a per-CPU ring only what preempts this very thread delays it
+ * (T 8.5); on a plain ring, successes of other writers too, and after LULL_ROUNDS_MAX of them
+ * the event is lost and counted. Whatever the shared words hold, it writes inside the ring only.
  * Return: 0; -EAGAIN when the caller is not on the ring's CPU any more; -EBUSY when the step
  * was interrupted LULL_REFUSED_MAX times without a cause, as a single-stepping debugger does:
  * the caller uses a plain ring; -ENOBUFS when the event is lost and counted.
@@ -160,6 +172,19 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
  * Return: 0; -EAGAIN when the oldest sub-buffer is still open or is complete (use get).
  */
 int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subbuf *subbuf);
+
+/*
+ * lull_ring_stuck() - look at the oldest sub-buffer when it is closed and lull_ring_get() refused
+ * it. A writer may complete it at any time.
+ * Return: 0 with committed_bytes; -EAGAIN when the oldest sub-buffer is still open.
+ */
+int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf);
+
+/*
+ * lull_ring_overwrites_next() - flight recorder: is the next sub-buffer to be opened the oldest
+ * one? Paper: B 4.2, equation (1).
+ */
+int lull_ring_overwrites_next(const struct lull_ring *ring);
 
 /* lull_ring_settled() - have all writers of a sub-buffer once taken committed? */
 int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);

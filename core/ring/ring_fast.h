@@ -42,7 +42,7 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	 * that was over before, and published all the same.
 	 */
 	uint64_t count = lull_load_acquire(&shared->write_count);
-	uint64_t offset = count & ring->subbuf_mask;
+	uint64_t offset = slot_offset(ring, count);
 	uint64_t slot_bytes =
 		((uint64_t)payload_bytes + LULL_COMPACT_HEADER_BYTES + LULL_SLOT_ALIGN - 1) &
 		~(uint64_t)(LULL_SLOT_ALIGN - 1);
@@ -61,10 +61,10 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 
 	if (__builtin_expect(run != run_word(writer, count), 0) ||
 	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
-	    __builtin_expect(offset + slot_bytes > ring->subbuf_mask, 0) ||
+	    __builtin_expect(offset + slot_bytes > ring->slot_mask, 0) ||
 	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))
 		return 0;
-	physical = reference_physical(lull_load(&ring->reference[count_index(ring, count)]));
+	physical = reference_physical(ring, lull_load(&ring->reference[count_index(ring, count)]));
 	start = physical_data(ring, physical) + offset;
 	slot->start = start;
 	slot->payload = start + LULL_COMPACT_HEADER_BYTES;

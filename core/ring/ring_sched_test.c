@@ -30,13 +30,15 @@ uint32_t subbuf_number(uint64_t position)
 
 static void names(void)
 {
-	static const char *const data[] = { "data[0]", "data[1]", "data[2]",
-					    "data[3]", "data[4]", "data[5]" };
+	static const char *const data[] = { "data[0]", "data[1]", "data[2]", "data[3]",
+					    "data[4]", "data[5]", "data[6]", "data[7]" };
 	static const char *const count[] = { "commit[0].count", "commit[1].count",
 					     "commit[2].count", "commit[3].count",
-					     "commit[4].count", "commit[5].count" };
+					     "commit[4].count", "commit[5].count",
+					     "commit[6].count", "commit[7].count" };
 	static const char *const seq[] = { "commit[0].seq", "commit[1].seq", "commit[2].seq",
-					   "commit[3].seq", "commit[4].seq", "commit[5].seq" };
+					   "commit[3].seq", "commit[4].seq", "commit[5].seq",
+					   "commit[6].seq", "commit[7].seq" };
 	uint32_t p;
 
 	sched_name(&ring.shared->write_count, 8, "write_count");
@@ -58,7 +60,7 @@ static void ring_make(const struct sched_scenario *scenario)
 	struct lull_ring_geometry geometry = {
 		.subbuf_size_bytes = SUBBUF_BYTES,
 		.subbuf_count = SUBBUF_COUNT,
-		.physical_count = SUBBUF_COUNT + 1u + (uint32_t)scenario->parameter[SPARES],
+		.physical_count = scenario->parameter[SPARES] > 1 ? PHYSICAL_MAX : 4,
 		.mode = (uint32_t)scenario->parameter[MODE],
 		.plain = (uint32_t)scenario->parameter[PLAIN],
 		.stream_id = 3,
@@ -267,7 +269,7 @@ static const struct sched_scenario scenarios_long[] = {
 				[READER] = 2, [SPARES] = 3 }),
 	SCENARIO("two_dead_writers", 3, .crashes = 2,
 		 .parameter = { DISCARD, [PAYLOAD] = SMALL, [EVENTS_A] = 2, [EVENTS_B] = 2,
-				[READER] = 22, [SPARES] = 6 }),
+				[READER] = 22, [SPARES] = 5 }),
 	SCENARIO("two_writers_lap_in_more_slices", 4,
 		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
 				[EVENTS_B] = 1, [READER] = 1 }),

@@ -16,7 +16,7 @@
 
 #define SUBBUF_BYTES 256u
 #define SUBBUF_COUNT 2u
-#define PHYSICAL_MAX 6u
+#define PHYSICAL_MAX 8u
 #define WRITERS_MAX 3
 #define EVENTS_MAX 8
 #define THREAD_BYTES (LULL_EXTENDED_HEADER_BYTES + sizeof(struct lull_thread_record))

@@ -11,7 +11,7 @@
 
 #define SUBBUF 4096u
 #define COUNT 4u
-#define PHYSICAL (COUNT + 3u)
+#define PHYSICAL (2 * COUNT)
 #define EVENT_ID 9u
 
 __thread struct rseq *lull_rseq_area;
@@ -129,8 +129,9 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 {
 	struct lull_ring_geometry good = { .subbuf_size_bytes = 4096,
 					   .subbuf_count = 2,
-					   .physical_count = 3 };
-	struct lull_ring_geometry bad[] = { good, good, good, good, good, good, good, good };
+					   .physical_count = 4 };
+	struct lull_ring_geometry bad[] = { good, good, good, good, good,
+					    good, good, good, good, good };
 
 	bad[0].subbuf_size_bytes = 5000;
 	bad[1].subbuf_size_bytes = 2048;
@@ -140,6 +141,8 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 	bad[5].physical_count = 2;
 	bad[6].mode = 7;
 	bad[7].subbuf_size_bytes = 0;
+	bad[8].physical_count = 5;
+	bad[9].physical_count = 2 * LULL_PHYSICAL_COUNT_MAX;
 	CHECK(lull_ring_check(&good) == NULL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK(lull_ring_check(&bad[i]) != NULL);

@@ -30,6 +30,15 @@ static inline uint64_t count_offset(const struct lull_ring *ring, uint64_t count
 	return count & ring->subbuf_mask;
 }
 
+/*
+ * Where a slot may begin: count_offset() of any count that this code made, which is a multiple of
+ * LULL_SLOT_ALIGN, and a place inside the sub-buffer whatever another process made of the count.
+ */
+static inline uint64_t slot_offset(const struct lull_ring *ring, uint64_t count)
+{
+	return count & (LULL_MUTANT(SLOT_UNALIGNED) ? ring->subbuf_mask : ring->slot_mask);
+}
+
 static inline uint64_t count_begin(const struct lull_ring *ring, uint64_t count)
 {
 	return count & ~ring->subbuf_mask;
@@ -70,9 +79,11 @@ static inline uint64_t reference_state(const struct lull_ring *ring, uint64_t co
 	return (count >> ring->buffer_bits) << 17;
 }
 
-static inline uint32_t reference_physical(uint64_t reference)
+/* The mask changes no reference of ours; it makes any other name a sub-buffer of this ring. */
+static inline uint32_t reference_physical(const struct lull_ring *ring, uint64_t reference)
 {
-	return (uint32_t)(reference & 0xffff);
+	return (uint32_t)(LULL_MUTANT(PHYSICAL_UNMASKED) ? reference & 0xffff :
+							   reference & ring->physical_mask);
 }
 
 static inline uint64_t reference_tag(uint64_t reference)

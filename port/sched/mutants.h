@@ -62,6 +62,17 @@
 	X(RUN_AT_END, "a run goes on at the start of a sub-buffer not yet opened",                 \
 	  "two_writers_of_one_cpu_and_reader")
 
+/* Tested by core/ring/hostile_sched_test.c. */
+#define SCHED_MUTANTS_HOSTILE(X)                                                              \
+	X(PHYSICAL_UNMASKED, "a reference may name a sub-buffer that the ring does not have", \
+	  "hostile_stores_at_any_step_of_an_opener")                                          \
+	X(SLOT_UNALIGNED, "a slot begins where the write count says, multiple of 4 or not",   \
+	  "hostile_stores_at_any_step_of_an_opener")                                          \
+	X(ROUNDS_UNBOUNDED, "reserve looks again as long as the words do not fit together",   \
+	  "hostile_counters_beside_an_opener")                                                \
+	X(COMMITTED_UNBOUNDED, "more bytes are committed than a sub-buffer has",              \
+	  "hostile_stores_beside_a_reader_alone")
+
 /* Tested by core/clock/test: synthetic_sched.c and synthetic_arithmetic.c. */
 #define SCHED_MUTANTS_CLOCK(X)                                                  \
 	X(CLOCK_ONE_COPY, "the update writes the copy that readers use",        \
@@ -176,10 +187,11 @@
 
 enum sched_mutant {
 	SCHED_MUTANT_NONE,
-	SCHED_MUTANTS_RING(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME)
-		SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(SCHED_MUTANT_NAME)
-			SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
-				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
+	SCHED_MUTANTS_RING(SCHED_MUTANT_NAME) SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME)
+		SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME)
+			SCHED_MUTANTS_GRACE_NUMBER(SCHED_MUTANT_NAME)
+				SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
+					SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
 };
 
 extern enum sched_mutant sched_mutant;

@@ -18,7 +18,7 @@
 
 #define CHECK_SUBBUF_BYTES LULL_SUBBUF_BYTES_MIN
 #define CHECK_SUBBUF_COUNT LULL_SUBBUF_COUNT_MIN
-#define CHECK_PHYSICAL_COUNT (CHECK_SUBBUF_COUNT + 1)
+#define CHECK_PHYSICAL_COUNT (2 * CHECK_SUBBUF_COUNT)
 #define CHECK_EVENTS_MAX CHECK_SUBBUF_BYTES /* a slot has more than one byte */
 
 /* Write events of one word until the first sub-buffer is full. Return: how many, or -errno. */

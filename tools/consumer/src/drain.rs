@@ -182,7 +182,7 @@ impl Drain {
     /// Flight recorder: takes the oldest sub-buffer out of the writers' way if they are about
     /// to overwrite it and a dead writer has left it open. Its content would be gone anyway.
     pub fn clear_way(&mut self, tools: &mut Tools) -> Result<(), String> {
-        if self.ring.next_open_meets_oldest() && self.ring.stuck_incomplete() {
+        if self.ring.overwrites_next() && self.ring.stuck_incomplete() {
             self.rescue(tools, None, true)?;
         } else {
             self.stuck_since = None;

@@ -36,6 +36,8 @@ pub struct RingView {
     pub memory: Memory,
     pub geometry: Geometry,
     pub subbuf_mask: u64,
+    pub slot_mask: u64,
+    pub physical_mask: u32,
     pub subbuf_bits: u32,
     pub buffer_bits: u32,
 }
@@ -66,6 +68,8 @@ extern "C" {
     pub fn lull_ring_poll(ring: *const RingView) -> c_uint;
     pub fn lull_ring_get(ring: *mut RingView, spare: *mut u32, subbuf: *mut Subbuf) -> c_int;
     pub fn lull_ring_take(ring: *mut RingView, spare: u32, subbuf: *mut Subbuf) -> c_int;
+    pub fn lull_ring_stuck(ring: *const RingView, subbuf: *mut Subbuf) -> c_int;
+    pub fn lull_ring_overwrites_next(ring: *const RingView) -> c_int;
     pub fn lull_ring_settled(ring: *const RingView, subbuf: *const Subbuf) -> c_int;
     pub fn lull_ring_put(ring: *mut RingView, subbuf: *const Subbuf);
     pub fn lull_ring_peek(ring: *const RingView, subbuf: *mut Subbuf) -> c_int;

@@ -212,36 +212,10 @@ impl Ring {
     /// The oldest sub-buffer when it is closed; `get` has refused it, so it is incomplete. Only
     /// to look at: a writer may complete it at any time.
     pub fn stuck(&self) -> Option<Subbuf> {
-        let shared = self.shared();
-        let read = shared.read_count.load(Ordering::Relaxed);
-        let write = shared.write_count.load(Ordering::Acquire);
-        let bits = self.view.subbuf_bits;
-        if read >> bits == write >> bits {
-            return None;
-        }
-        let index = (read >> bits) as u32 & (self.subbuf_count() - 1);
-        // SAFETY: the index is below subbuf_count, the length of the reference table.
-        let reference = unsafe { &*self.view.reference.add(index as usize) };
-        let physical = (reference.load(Ordering::Acquire) & 0xffff) as u32;
-        if physical >= self.view.geometry.physical_count {
-            return None;
-        }
-        // SAFETY: the physical index was just checked; commit has physical_count entries.
-        let (commit, data) = unsafe {
-            let offset = (physical as usize) << bits;
-            (&*self.view.commit.add(physical as usize), self.view.memory.base.add(offset))
-        };
-        let size = self.view.geometry.subbuf_size_bytes;
-        let committed = commit.count.load(Ordering::Acquire).wrapping_sub(self.commit_empty(read));
-        Some(self.wrap(ffi::Subbuf {
-            data,
-            position: read,
-            content_bytes: size,
-            committed_bytes: committed.min(size),
-            physical,
-            complete: 0,
-            last_cycles: 0,
-        }))
+        let mut raw = empty_subbuf();
+        // SAFETY: the view is attached.
+        let rc = unsafe { ffi::lull_ring_stuck(&self.view, &mut raw) };
+        (rc == 0).then(|| self.wrap(raw))
     }
 
     /// Whether the oldest sub-buffer is closed and a slot in it is not committed.
@@ -250,17 +224,9 @@ impl Ring {
     }
 
     /// Flight recorder: the next sub-buffer to be opened is the oldest one.
-    pub fn next_open_meets_oldest(&self) -> bool {
-        let shared = self.shared();
-        let bits = self.view.subbuf_bits;
-        let read = shared.read_count.load(Ordering::Relaxed) >> bits;
-        let write = shared.write_count.load(Ordering::Acquire) >> bits;
-        write.wrapping_sub(read) + 1 >= u64::from(self.subbuf_count())
-    }
-
-    /// The commit count of a sub-buffer at `count` that nothing is committed in: equation (2).
-    fn commit_empty(&self, count: u64) -> u64 {
-        (count >> self.view.buffer_bits) << self.view.subbuf_bits
+    pub fn overwrites_next(&self) -> bool {
+        // SAFETY: the view is attached.
+        unsafe { ffi::lull_ring_overwrites_next(&self.view) != 0 }
     }
 
     /// Takes the oldest closed sub-buffer although writers have not finished it; `debtors` are

@@ -18,7 +18,7 @@ pub const SUBBUF_BYTES_MIN: u64 = 4096;
 pub const SUBBUF_BYTES_MAX: u64 = 8 << 20;
 pub const SUBBUF_COUNT_MIN: u32 = 2;
 pub const SUBBUF_COUNT_MAX: u32 = 1024;
-pub const SUBBUF_SPARES: u32 = 64;
+pub const SUBBUF_SPARES: u32 = 31;
 pub const CPU_COUNT_MAX: u32 = 8192;
 
 pub const LOST_CAUSES: usize = 4;

@@ -65,7 +65,7 @@ impl Plan {
 pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     plan.check()?;
     let plain_count = if plan.rseq { 1 } else { plan.cpu_count };
-    let physical_count = plan.subbuf_count + 1 + SUBBUF_SPARES;
+    let physical_count = (plan.subbuf_count + 1 + SUBBUF_SPARES).next_power_of_two();
     let patterns_bytes = u32::try_from(plan.patterns.len() + 1).unwrap_or(u32::MAX);
     if patterns_bytes > 1 << 20 {
         return Err(Error::Setting {

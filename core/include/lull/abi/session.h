@@ -34,7 +34,9 @@
 #define LULL_SUBBUF_BYTES_MAX (8u << 20)
 #define LULL_SUBBUF_COUNT_MIN 2u
 #define LULL_SUBBUF_COUNT_MAX 1024u
-#define LULL_SUBBUF_SPARES 64u /* physical sub-buffers beyond subbuf_count and the reader's */
+#define LULL_SUBBUF_SPARES \
+	31u /* physical sub-buffers beyond subbuf_count and the reader's, at least */
+#define LULL_PHYSICAL_COUNT_MAX 2048u
 #define LULL_EVENT_CAPACITY_MAX 65536u
 #define LULL_CPU_COUNT_MAX 8192u
 
@@ -64,7 +66,7 @@ struct lull_session_control {
 	uint32_t plain_count;
 	uint64_t subbuf_size_bytes; /* power of two */
 	uint32_t subbuf_count; /* power of two */
-	uint32_t physical_count; /* subbuf_count + 1 + LULL_SUBBUF_SPARES */
+	uint32_t physical_count; /* power of two, at least subbuf_count + 1 + LULL_SUBBUF_SPARES */
 	uint64_t ring_stride_bytes; /* from one ring's control to the next */
 	uint64_t data_offset_bytes; /* of ring 0's data in the rings file */
 	uint64_t data_stride_bytes; /* physical_count * subbuf_size_bytes */
