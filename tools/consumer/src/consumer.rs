@@ -11,13 +11,13 @@ use crate::metadata::{Environment, Facts};
 use crate::output::{Older, Output, Trace};
 use crate::ring::{Readiness, Ring};
 use crate::stream::{Budget, Stream};
-use crate::verdict::{Lost, Sites, Verdict};
+use crate::verdict::{Lost, Verdict};
 use crate::walk::Walker;
 use session::clock::Calibration;
-use session::Session;
+use session::{Memory, Session};
 use std::collections::HashSet;
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,13 +46,19 @@ pub struct Progress {
     pub lost: u64,
 }
 
+/// Users whose processes may record in one session; more are not, and the verdict says so.
+const USERS_MAX: usize = 64;
+
 struct Channel {
+    memory: Arc<Memory>,
     drain: Drain,
     stream: Stream,
 }
 
 pub struct Consumer {
     session: Arc<Session>,
+    /// One a user, the recorder's own first.
+    memories: Vec<Arc<Memory>>,
     channels: Vec<Channel>,
     tools: Tools,
     output: Option<Output>,
@@ -62,6 +68,8 @@ pub struct Consumer {
     started: Instant,
     flushed: Instant,
     tick: Duration,
+    /// Whether probes may record.
+    active: bool,
     snapshots: u64,
     problems: Vec<String>,
 }
@@ -73,20 +81,18 @@ impl Consumer {
         output: Output,
         options: Options,
     ) -> Result<Self, crate::Error> {
-        let fixed = *session.fixed();
+        let memory = Arc::clone(&session.memory);
+        let fixed = *memory.fixed();
         if !crate::clock::start(fixed.clock_kind) {
             return Err(crate::Error::Clock { kind: fixed.clock_kind });
         }
         let start_cycles = now_cycles();
         let path = output.path().to_path_buf();
-        let mut channels = Vec::new();
-        for index in 0..session.ring_count() {
-            let mut ring = Ring::attach(&session, index).map_err(crate::Error::Ring)?;
-            ring.reset(0);
-            let stream = stream(&session, &path, index, start_cycles);
-            channels.push(Channel { drain: Drain::new(ring), stream });
+        let mut channels = channels(&memory, 0, &path, start_cycles)?;
+        for channel in &mut channels {
+            channel.drain.ring.reset(0);
         }
-        let walker = Walker::new(Arc::clone(&session));
+        let walker = Walker::new(Arc::clone(&memory));
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         let budget = Budget { used_bytes: 0, limit_bytes };
         let mut tools = Tools { walker, budget, limit_reached: false, trace: None };
@@ -94,11 +100,12 @@ impl Consumer {
         if fixed.mode == session::abi::MODE_DISCARD {
             let output = kept.take().expect("just set");
             let facts = options.facts.clone();
-            tools.trace = Some(Trace::start(output, facts, &tools.walker.events)?);
+            tools.trace = Some(Trace::start(output, facts, &tools.walker.events())?);
         }
         let now = Instant::now();
         Ok(Self {
             session,
+            memories: vec![memory],
             channels,
             tools,
             output: kept,
@@ -108,6 +115,7 @@ impl Consumer {
             started: now,
             flushed: now,
             tick: TICK,
+            active: true,
             snapshots: 0,
             problems: Vec::new(),
         })
@@ -117,8 +125,49 @@ impl Consumer {
         self.output.is_some()
     }
 
+    /// Adds the rings of users whose processes have joined since.
+    fn meet_users(&mut self) {
+        let known: Vec<u32> = self.memories.iter().map(|memory| memory.fixed().user_id).collect();
+        for found in self.session.newcomers(&known) {
+            let added = match found {
+                Ok(_) if self.memories.len() >= USERS_MAX => {
+                    Err(format!("more than {USERS_MAX} users took part"))
+                }
+                Ok(memory) => self.add_user(Arc::new(memory)).map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(problem) = added {
+                note(&mut self.problems, format!("processes of another user: {problem}"));
+            }
+        }
+    }
+
+    fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
+        let source = self.tools.walker.add(Arc::clone(&memory));
+        self.channels.extend(channels(&memory, source, &self.path, self.start_cycles)?);
+        if !self.active {
+            memory.set_active(false);
+        }
+        self.memories.push(memory);
+        Ok(())
+    }
+
+    /// The segments of all users' memory.
+    pub fn segments(&self) -> Vec<i32> {
+        self.memories.iter().map(|memory| memory.id()).collect()
+    }
+
+    /// Stops the probes of all users' processes.
+    pub fn stop_probes(&mut self) {
+        self.active = false;
+        for memory in &self.memories {
+            memory.set_active(false);
+        }
+    }
+
     /// Reads what there is. Return: when to come back.
     pub fn tick(&mut self) -> Duration {
+        self.meet_users();
         if self.is_flight_recorder() {
             return self.tick_flight_recorder();
         }
@@ -145,7 +194,7 @@ impl Consumer {
             }
         }
         if self.tools.limit_reached {
-            self.session.set_active(false);
+            self.stop_probes();
         }
         if self.channels.iter().any(|channel| channel.drain.is_stuck()) {
             return TICK_MIN;
@@ -162,7 +211,7 @@ impl Consumer {
     /// Reads one ring as far as it is closed. Return: how many sub-buffers that were.
     fn drain_one(&mut self, index: usize) -> u32 {
         let Self { channels, tools, problems, .. } = self;
-        let Channel { drain, stream } = &mut channels[index];
+        let Channel { drain, stream, .. } = &mut channels[index];
         let mut count = 0;
         while count < drain.ring.subbuf_count() {
             count += drain.drain_full(tools, stream);
@@ -240,11 +289,11 @@ impl Consumer {
         let facts = self.options.facts.clone();
         self.tools.budget.used_bytes = 0;
         self.tools.limit_reached = false;
-        self.tools.trace = Some(Trace::start(output, facts, &self.tools.walker.events)?);
+        self.tools.trace = Some(Trace::start(output, facts, &self.tools.walker.events())?);
         for channel in &mut self.channels {
             channel.drain.tally = Default::default();
             channel.stream =
-                stream(&self.session, &path, channel.drain.ring.index, self.start_cycles);
+                stream(&channel.memory, &path, channel.drain.ring.index, self.start_cycles);
         }
         self.drain_all(patience, last);
         let mut verdict = self.verdict(path);
@@ -261,7 +310,8 @@ impl Consumer {
         &mut self,
         adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
     ) -> Result<Verdict, crate::Error> {
-        self.session.set_active(false);
+        self.meet_users();
+        self.stop_probes();
         if let Some(output) = self.output.take() {
             output.release();
             return self.write_snapshot(FINISH_PATIENCE, true, adjust);
@@ -276,7 +326,7 @@ impl Consumer {
 
     fn write_verdict(&mut self, verdict: &mut Verdict) {
         let Some(trace) = &mut self.tools.trace else { return };
-        if let Err(error) = trace.finish(&self.tools.walker.events, verdict.environment()) {
+        if let Err(error) = trace.finish(&self.tools.walker.events(), verdict.environment()) {
             verdict.missing.push(format!("the trace's metadata could not be completed: {error}"));
             verdict.state = crate::verdict::State::Incomplete;
         }
@@ -291,7 +341,7 @@ impl Consumer {
             let patient = Instant::now() < until;
             let Self { channels, tools, problems, .. } = self;
             open.retain(|index| {
-                let Channel { drain, stream } = &mut channels[*index];
+                let Channel { drain, stream, .. } = &mut channels[*index];
                 !drain_to_end(drain, stream, tools, problems, patient, last)
             });
             if open.is_empty() || !patient {
@@ -299,23 +349,24 @@ impl Consumer {
             }
             std::thread::sleep(FINISH_PAUSE);
         }
-        for Channel { drain, stream } in &mut self.channels {
+        for Channel { drain, stream, .. } in &mut self.channels {
             drain.write_lost(&mut self.tools, stream, now_cycles());
         }
     }
 
     /// What was counted so far.
     fn verdict(&self, path: PathBuf) -> Verdict {
-        let live = self.session.live();
         let mut verdict = Verdict::new(path);
-        for Channel { drain, stream } in &self.channels {
+        let mut cpus = HashSet::new();
+        for Channel { memory, drain, stream } in &self.channels {
             let tally = &drain.tally;
-            let name = ring_name(&self.session, drain.ring.index);
+            let name = ring_name(memory, drain.ring.index);
             verdict.events += tally.events;
             verdict.packets += tally.packets;
             verdict.bytes += stream.bytes();
-            let is_cpu = !self.session.ring_is_plain(drain.ring.index);
-            verdict.cpus += u64::from(tally.events > 0 && is_cpu);
+            if tally.events > 0 && !memory.ring_is_plain(drain.ring.index) {
+                cpus.insert(drain.ring.index);
+            }
             verdict.unwritten_packets += tally.unwritten_packets;
             verdict.unwritten_events += tally.unwritten_events;
             verdict.damaged_packets += tally.damaged_packets;
@@ -331,16 +382,20 @@ impl Consumer {
             }
             verdict.add_ring(name, Lost::from_words(drain.ring.lost()));
         }
-        verdict.processes = u64::from(live.process_count.load(Ordering::Relaxed));
+        verdict.cpus = cpus.len() as u64;
+        for live in self.memories.iter().map(|memory| memory.live()) {
+            let add = |to: &mut u32, word: &AtomicU32| {
+                *to = to.saturating_add(word.load(Ordering::Relaxed));
+            };
+            verdict.processes += u64::from(live.process_count.load(Ordering::Relaxed));
+            add(&mut verdict.refused_processes, &live.refused_count);
+            add(&mut verdict.sites.seen, &live.site_count);
+            add(&mut verdict.sites.enabled, &live.enabled_count);
+            add(&mut verdict.sites.unpatched, &live.unpatched_count);
+            add(&mut verdict.sites.unregistered, &live.unregistered_count);
+        }
         verdict.threads = self.tools.walker.threads.thread_count();
         verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        verdict.refused_processes = live.refused_count.load(Ordering::Relaxed);
-        verdict.sites = Sites {
-            seen: live.site_count.load(Ordering::Relaxed),
-            enabled: live.enabled_count.load(Ordering::Relaxed),
-            unpatched: live.unpatched_count.load(Ordering::Relaxed),
-            unregistered: live.unregistered_count.load(Ordering::Relaxed),
-        };
         verdict.missing.extend(self.problems.iter().cloned());
         if let Some(error) = self.tools.trace.as_ref().and_then(|trace| trace.last_error.as_ref()) {
             verdict.notes.push(format!("metadata could not be updated while recording: {error}"));
@@ -395,18 +450,43 @@ fn note(problems: &mut Vec<String>, problem: String) {
     }
 }
 
-fn stream(session: &Session, directory: &std::path::Path, index: u32, start_cycles: u64) -> Stream {
-    let plain = session.ring_is_plain(index);
-    let (name, cpu_id) = match plain {
-        false => (format!("stream-cpu{index}"), index),
-        true => (format!("stream-any{}", index - session.fixed().cpu_count), u32::MAX),
-    };
-    Stream::new(directory.join(name), session.fixed().uuid, cpu_id, start_cycles)
+/// The rings of one user's memory, and the streams that they become.
+fn channels(
+    memory: &Arc<Memory>,
+    source: usize,
+    directory: &Path,
+    start_cycles: u64,
+) -> Result<Vec<Channel>, crate::Error> {
+    (0..memory.ring_count())
+        .map(|index| {
+            let ring = Ring::attach(memory, index).map_err(crate::Error::Ring)?;
+            let stream = stream(memory, directory, index, start_cycles);
+            Ok(Channel { memory: Arc::clone(memory), drain: Drain::new(ring, source), stream })
+        })
+        .collect()
 }
 
-fn ring_name(session: &Session, index: u32) -> String {
-    match session.ring_is_plain(index) {
+fn stream(memory: &Memory, directory: &Path, index: u32, start_cycles: u64) -> Stream {
+    let fixed = memory.fixed();
+    let (ring, cpu_id) = match memory.ring_is_plain(index) {
+        false => (format!("cpu{index}"), index),
+        true => (format!("any{}", index - fixed.cpu_count), u32::MAX),
+    };
+    let name = match fixed.stream_id {
+        0 => format!("stream-{ring}"),
+        _ => format!("stream-user{}-{ring}", fixed.user_id),
+    };
+    Stream::new(directory.join(name), fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
+}
+
+fn ring_name(memory: &Memory, index: u32) -> String {
+    let fixed = memory.fixed();
+    let ring = match memory.ring_is_plain(index) {
         false => format!("CPU {index}"),
-        true => format!("shared ring {}", index - session.fixed().cpu_count),
+        true => format!("shared ring {}", index - fixed.cpu_count),
+    };
+    match fixed.stream_id {
+        0 => ring,
+        _ => format!("{ring} of user {}", fixed.user_id),
     }
 }

@@ -92,6 +92,7 @@ pub enum OpenSlots {
 
 pub struct Drain {
     pub ring: Ring,
+    source: usize,
     pub tally: Tally,
     flushed: Option<Flushed>,
     thread: Option<Thread>,
@@ -101,9 +102,11 @@ pub struct Drain {
 }
 
 impl Drain {
-    pub fn new(ring: Ring) -> Self {
+    /// `source`: what the walker has to select for this ring.
+    pub fn new(ring: Ring, source: usize) -> Self {
         Self {
             ring,
+            source,
             tally: Tally::default(),
             flushed: None,
             thread: None,
@@ -114,6 +117,7 @@ impl Drain {
 
     /// Writes all full sub-buffers, at most as many as the ring has. Return: how many.
     pub fn drain_full(&mut self, tools: &mut Tools, stream: &mut Stream) -> u32 {
+        tools.walker.select(self.source);
         let mut count = 0;
         while count < self.ring.subbuf_count() && !tools.limit_reached {
             let Some(subbuf) = self.ring.get() else { break };
@@ -136,6 +140,7 @@ impl Drain {
         if tools.limit_reached {
             return true;
         }
+        tools.walker.select(self.source);
         let Some(subbuf) = self.ring.peek() else { return self.ring.pending_bytes() == 0 };
         let mut piece = self.open_piece(&subbuf);
         if piece.limit <= piece.from {
@@ -176,7 +181,7 @@ impl Drain {
     }
 
     fn all_dead(&self, holes: &Holes) -> bool {
-        holes.all_dead(self.ring.session_path())
+        holes.all_dead(self.ring.segment())
     }
 
     /// Flight recorder: takes the oldest sub-buffer out of the writers' way if they are about
@@ -206,13 +211,14 @@ impl Drain {
         let (_, since) =
             *self.stuck_since.insert(known.unwrap_or((stuck.position(), Instant::now())));
         let (view, size) = (stuck.view(), stuck.content_bytes());
+        tools.walker.select(self.source);
         let holes = find_holes(&mut tools.walker, view, size, self.ring.is_plain());
         let missing = (size as u64).saturating_sub(stuck.committed_bytes());
         let debtors = holes.debtors(missing, self.closer);
-        let session = self.ring.session_path();
+        let segment = self.ring.segment();
         let nobody_left = debtors
             .as_ref()
-            .is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(session)));
+            .is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(segment)));
         if patient && !nobody_left {
             // Nobody known to be alive has a slot open: only words around the slots are missing,
             // which the packet does without.
@@ -373,7 +379,7 @@ impl Drain {
 
     fn write(&mut self, tools: &mut Tools, stream: &mut Stream, packet: &Packet, events: u64) {
         if let Some(trace) = &mut tools.trace {
-            trace.describe(&tools.walker.events);
+            trace.describe(&tools.walker.events());
         }
         match stream.write(packet, &mut tools.budget) {
             Ok(()) => {

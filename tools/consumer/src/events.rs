@@ -7,8 +7,8 @@
 
 use crate::view::View;
 use session::abi::{EVENT_FIRST, THREAD_NAME_BYTES};
-use session::description::{Description, FieldKind};
-use session::Session;
+use session::description::{Description, FieldKind, SYSTEM_EVENTS};
+use session::Memory;
 
 /// A payload that `fixed` has no size for.
 const NOT_FIXED: u32 = u32::MAX;
@@ -33,13 +33,26 @@ pub struct Event {
 }
 
 /// All events met so far, by identifier.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Events {
     known: Vec<Option<Event>>,
     /// By identifier, the payload's size where it is the same for each occurrence.
     fixed: Vec<u32>,
     /// Grows when an event is added: the metadata is out of date.
     pub generation: u64,
+}
+
+/// Lull's own events, which every trace has.
+impl Default for Events {
+    fn default() -> Self {
+        let mut events = Self { known: Vec::new(), fixed: Vec::new(), generation: 0 };
+        for (id, text) in SYSTEM_EVENTS {
+            if let Ok(description) = Description::parse(text.as_bytes()) {
+                events.add(id, description);
+            }
+        }
+        events
+    }
 }
 
 /// Why an event cannot be measured.
@@ -110,18 +123,18 @@ impl Event {
 
 impl Events {
     /// Adds what a session says of an event. Return: false when it says nothing usable.
-    pub fn learn(&mut self, session: &Session, id: u32) -> bool {
-        let Some(text) = session.event_description(id) else { return false };
+    pub fn learn(&mut self, memory: &Memory, id: u32) -> bool {
+        let Some(text) = memory.event_description(id) else { return false };
         let Ok(description) = Description::parse(&text) else { return false };
         self.add(id, description);
         true
     }
 
     /// Adds every event in the session's table, met or not.
-    pub fn learn_all(&mut self, session: &Session) {
-        for id in 1..session.event_capacity() {
+    pub fn learn_all(&mut self, memory: &Memory) {
+        for id in 1..memory.event_capacity() {
             if self.get(id).is_none() {
-                let known = self.learn(session, id);
+                let known = self.learn(memory, id);
                 if !known && id >= EVENT_FIRST {
                     break;
                 }

@@ -68,16 +68,18 @@ typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;
 typealias string { encoding = UTF8; } := text;
 "#;
 
-const STREAM: &str = r"
+const CYCLES: &str = r"
 typealias integer {
 	size = 24; align = 8; signed = false; map = clock.monotonic.value;
 } := cycles24;
 typealias integer {
 	size = 64; align = 8; signed = false; map = clock.monotonic.value;
 } := cycles64;
+";
 
+const STREAM: &str = r"
 stream {
-	id = 0;
+	id = CLASS;
 	packet.context := struct {
 		cycles64 timestamp_begin;
 		cycles64 timestamp_end;
@@ -107,16 +109,19 @@ stream {
 };
 ";
 
-/// The whole text.
-pub fn metadata(facts: &Facts, events: &Events) -> String {
+/// The whole text. Each of `classes` is a stream class: what one user's processes recorded.
+pub fn metadata(facts: &Facts, classes: &[&Events]) -> String {
     let mut text = String::from(HEAD);
     trace(&mut text, facts);
     environment(&mut text, &facts.environment);
     clock(&mut text, facts);
-    text.push_str(STREAM);
-    let mut names = HashSet::new();
-    for item in events.iter() {
-        event(&mut text, item, &mut names);
+    text.push_str(CYCLES);
+    for (class, events) in classes.iter().enumerate() {
+        text.push_str(&STREAM.replace("CLASS", &class.to_string()));
+        let mut names = HashSet::new();
+        for item in events.iter() {
+            event(&mut text, class, item, &mut names);
+        }
     }
     text
 }
@@ -173,7 +178,7 @@ fn clock(text: &mut String, facts: &Facts) {
     );
 }
 
-fn event(text: &mut String, event: &Event, names: &mut HashSet<String>) {
+fn event(text: &mut String, class: usize, event: &Event, names: &mut HashSet<String>) {
     let description = &event.description;
     let mut name = escape(&description.name);
     if !names.insert(name.clone()) {
@@ -183,7 +188,7 @@ fn event(text: &mut String, event: &Event, names: &mut HashSet<String>) {
     }
     let _ = write!(
         text,
-        "\nevent {{\n\tid = {};\n\tname = \"{name}\";\n\tstream_id = 0;\n\tloglevel = {};\n",
+        "\nevent {{\n\tid = {};\n\tname = \"{name}\";\n\tstream_id = {class};\n\tloglevel = {};\n",
         event.id,
         loglevel(description.level)
     );
@@ -303,7 +308,7 @@ mod tests {
     fn text_of(description: &str) -> String {
         let mut events = Events::default();
         events.add(9, Description::parse(description.as_bytes()).unwrap());
-        metadata(&facts(), &events)
+        metadata(&facts(), &[&events])
     }
 
     #[test]
@@ -345,7 +350,7 @@ mod tests {
         let mut events = Events::default();
         events.add(9, Description::parse(b"a:b\n6\nf:1\nu8 x\n").unwrap());
         events.add(10, Description::parse(b"a:b\n6\nf:1\nu16 x\n").unwrap());
-        let text = metadata(&facts(), &events);
+        let text = metadata(&facts(), &[&events]);
         assert!(text.contains("name = \"a:b\";") && text.contains("name = \"a:b#10\";"));
     }
 }

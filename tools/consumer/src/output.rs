@@ -154,7 +154,7 @@ pub struct Trace {
 
 impl Trace {
     /// Writes the first metadata.
-    pub fn start(output: Output, facts: Facts, events: &Events) -> Result<Self, Error> {
+    pub fn start(output: Output, facts: Facts, events: &[&Events]) -> Result<Self, Error> {
         let mut trace = Self { output, facts, described: None, last_error: None };
         trace
             .write(events)
@@ -163,27 +163,32 @@ impl Trace {
     }
 
     /// Brings the metadata up to date before a packet with new events is written.
-    pub fn describe(&mut self, events: &Events) {
-        if self.described != Some(events.generation) {
+    pub fn describe(&mut self, events: &[&Events]) {
+        if self.described != Some(generation(events)) {
             if let Err(error) = self.write(events) {
                 self.last_error = Some(error.to_string());
             }
         }
     }
 
-    fn write(&mut self, events: &Events) -> io::Result<()> {
+    fn write(&mut self, events: &[&Events]) -> io::Result<()> {
         self.output.write_metadata(&metadata(&self.facts, events))?;
-        self.described = Some(events.generation);
+        self.described = Some(generation(events));
         Ok(())
     }
 
     /// Writes the last metadata, with what the verdict adds to the environment.
-    pub fn finish(&mut self, events: &Events, verdict: Environment) -> io::Result<()> {
+    pub fn finish(&mut self, events: &[&Events], verdict: Environment) -> io::Result<()> {
         let mut facts = self.facts.clone();
         facts.environment.retain(|(name, _)| !verdict.iter().any(|(other, _)| other == name));
         facts.environment.extend(verdict);
         self.output.finish(&metadata(&facts, events))
     }
+}
+
+/// Changes whenever an event is met for the first time, or a user.
+fn generation(events: &[&Events]) -> u64 {
+    events.len() as u64 + events.iter().map(|events| events.generation).sum::<u64>()
 }
 
 fn set_aside(path: &Path) -> io::Result<()> {

@@ -2,7 +2,6 @@
 //! Whether a thread that owes a commit can still pay: what /proc says about it.
 
 use std::fs;
-use std::path::Path;
 
 /// Whose slot a hole is. A writer leaves its number in the slot's second word when it reserves
 /// it, and may have overwritten that with payload since; then the run it is in tells.
@@ -18,23 +17,28 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// True when no thread that this can be will commit. `session` is the session's directory.
-    pub fn is_dead(&self, session: &Path) -> bool {
+    /// True when no thread that this can be will commit to the memory of this segment.
+    pub fn is_dead(&self, segment: i32) -> bool {
         match *self {
             Self::Thread(tid) => thread_is_dead(tid),
             Self::Either { run, mark } => {
-                thread_is_dead(run) && (thread_is_dead(mark) || !maps_session(mark, session))
+                thread_is_dead(run) && (thread_is_dead(mark) || !attaches(mark, segment))
             }
             Self::Unknown => false,
         }
     }
 }
 
-/// Whether a thread's process has the session mapped. Unreadable counts as no: not our user's.
-pub fn maps_session(tid: u32, session: &Path) -> bool {
+/// Whether a thread's process has a segment attached. Unreadable counts as no: not our user's.
+pub fn attaches(tid: u32, segment: i32) -> bool {
     let Ok(maps) = fs::read(format!("/proc/{tid}/maps")) else { return false };
-    let name = session.as_os_str().as_encoded_bytes();
-    maps.windows(name.len()).any(|window| window == name)
+    let maps = String::from_utf8_lossy(&maps);
+    maps.lines().any(|line| {
+        // address permissions offset device inode name; of a segment the inode is its identifier
+        let mut fields = line.split_ascii_whitespace().skip(4);
+        let inode = fields.next().and_then(|inode| inode.parse().ok());
+        inode == Some(segment) && fields.next().is_some_and(|name| name.starts_with("/SYSV"))
+    })
 }
 
 /// True when no thread of this number runs any more. A number that was given out again counts
@@ -60,12 +64,12 @@ mod tests {
     #[test]
     fn either_owner_is_dead_when_the_run_is_and_the_mark_is_no_traced_thread() {
         let (me, nobody) = (std::process::id(), 0x7fff_fff0);
-        let not_mapped = Path::new("/dev/shm/lull-0-nobody");
-        let mapped = std::env::current_exe().unwrap();
-        assert!(!Owner::Either { run: me, mark: nobody }.is_dead(&mapped));
-        assert!(Owner::Either { run: nobody, mark: nobody }.is_dead(&mapped));
-        assert!(Owner::Either { run: nobody, mark: me }.is_dead(not_mapped));
-        assert!(!Owner::Either { run: nobody, mark: me }.is_dead(&mapped));
+        let segment = session::segment::Segment::create(4096).unwrap();
+        let (attached, other) = (segment.id(), segment.id().wrapping_add(1));
+        assert!(!Owner::Either { run: me, mark: nobody }.is_dead(attached));
+        assert!(Owner::Either { run: nobody, mark: nobody }.is_dead(attached));
+        assert!(Owner::Either { run: nobody, mark: me }.is_dead(other));
+        assert!(!Owner::Either { run: nobody, mark: me }.is_dead(attached));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::view::{Copy, View};
 use crate::walk::{closer, thread_record, Stop, Thread, Walk, Walker};
 use session::abi::*;
 use std::collections::HashSet;
-use std::path::Path;
 
 /// By how much the clocks of two CPUs may differ, at the very most.
 const CLOCK_SLACK_CYCLES: u64 = 1 << 20;
@@ -64,8 +63,8 @@ impl Holes {
     }
 
     /// Whether no thread that has a slot open can still commit it.
-    pub fn all_dead(&self, session: &Path) -> bool {
-        !self.gaps && self.holes.iter().all(|hole| hole.owner.is_dead(session))
+    pub fn all_dead(&self, segment: i32) -> bool {
+        !self.gaps && self.holes.iter().all(|hole| hole.owner.is_dead(segment))
     }
 
     /// Only those at `from` and after it.
@@ -219,16 +218,13 @@ fn lose_slot(copy: &mut Copy, at: usize, bytes: usize, cycles: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::Events;
 
     fn walker() -> Walker {
-        let mut walker = Walker::without_session();
-        for (id, text) in session::description::SYSTEM_EVENTS {
-            let description = session::description::Description::parse(text.as_bytes());
-            walker.events.add(id, description.unwrap());
-        }
+        let mut events = Events::default();
         let description = session::description::Description::parse(b"a:b\n6\nf:1\nu32 x\n");
-        walker.events.add(9, description.unwrap());
-        walker
+        events.add(9, description.unwrap());
+        Walker::with_events(events)
     }
 
     fn copy_of(words: &[u32]) -> Copy {

@@ -9,9 +9,8 @@ use crate::ffi;
 use crate::process::Owner;
 use crate::view::View;
 use session::abi::*;
-use session::Session;
+use session::Memory;
 use std::ffi::CStr;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,7 +70,7 @@ struct Quarantined {
 
 pub struct Ring {
     view: ffi::RingView,
-    session: Arc<Session>,
+    memory: Arc<Memory>,
     pub index: u32,
     spare: u32,
     /// Allocated, owned by the reader, and free.
@@ -81,26 +80,26 @@ pub struct Ring {
     quarantine: Vec<Quarantined>,
 }
 
-// SAFETY: the view's pointers lead into the session's mapping, which `session` keeps alive and
+// SAFETY: the view's pointers lead into the user's memory, which `memory` keeps alive and
 // which any thread may use; one Ring is used by one thread at a time.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A view of the session's ring `index`; the ring itself is not touched.
-    pub fn attach(session: &Arc<Session>, index: u32) -> Result<Self, String> {
-        let fixed = session.fixed();
+    /// A view of the memory's ring `index`; the ring itself is not touched.
+    pub fn attach(memory: &Arc<Memory>, index: u32) -> Result<Self, String> {
+        let fixed = memory.fixed();
         let geometry = ffi::Geometry {
             subbuf_size_bytes: fixed.subbuf_size_bytes,
             subbuf_count: fixed.subbuf_count,
             physical_count: fixed.physical_count,
             mode: fixed.mode,
-            plain: u32::from(session.ring_is_plain(index)),
+            plain: u32::from(memory.ring_is_plain(index)),
             cpu_id: index,
-            stream_id: 0,
+            stream_id: fixed.stream_id,
             uuid: fixed.uuid,
         };
-        let memory = ffi::Memory { base: session.ring_data(index), pages: std::ptr::null() };
-        let control = session.ring_control(index);
+        let data = ffi::Memory { base: memory.ring_data(index), pages: std::ptr::null() };
+        let control = memory.ring_control(index);
         // SAFETY: geometry is valid for reads; the answer is NULL or a static string.
         let refusal = unsafe { ffi::lull_ring_check(&geometry) };
         if !refusal.is_null() {
@@ -115,12 +114,12 @@ impl Ring {
         // SAFETY: attach fills in the whole view; layout() sized control and data for it.
         let view = unsafe {
             let mut view = std::mem::zeroed();
-            ffi::lull_ring_attach(&mut view, &geometry, control, memory);
+            ffi::lull_ring_attach(&mut view, &geometry, control, data);
             view
         };
         Ok(Self {
             view,
-            session: Arc::clone(session),
+            memory: Arc::clone(memory),
             index,
             spare: fixed.subbuf_count,
             pool: Vec::new(),
@@ -129,9 +128,9 @@ impl Ring {
         })
     }
 
-    /// The directory of its session.
-    pub fn session_path(&self) -> &Path {
-        self.session.path()
+    /// The segment that it lies in.
+    pub fn segment(&self) -> i32 {
+        self.memory.id()
     }
 
     /// Gives the ring its first state; before any writer.
@@ -251,7 +250,7 @@ impl Ring {
             return Ok(spare);
         }
         if self.unallocated < self.view.geometry.physical_count {
-            self.session.allocate_subbuf(self.index, self.unallocated).map_err(|error| {
+            self.memory.populate_subbuf(self.index, self.unallocated).map_err(|error| {
                 format!("no memory to replace a sub-buffer that a dead thread left open: {error}")
             })?;
             self.unallocated += 1;
@@ -270,10 +269,12 @@ impl Ring {
             let entry = &self.quarantine[at];
             // SAFETY: the view is attached, the sub-buffer came from it.
             let settled = unsafe { ffi::lull_ring_settled(&self.view, &entry.subbuf) != 0 };
-            let session = self.session.path();
             let debtors = entry.debtors.as_ref();
-            let dead =
-                || debtors.is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(session)));
+            let dead = || {
+                debtors.is_some_and(|owners| {
+                    owners.iter().all(|owner| owner.is_dead(self.memory.id()))
+                })
+            };
             if settled || dead() {
                 let physical = self.recycle(at);
                 self.pool.push(physical);

@@ -47,6 +47,8 @@ pub struct Stream {
     path: PathBuf,
     file: Option<File>,
     uuid: [u8; 16],
+    /// The CTF stream class.
+    class: u32,
     cpu_id: u32,
     packet_seq: u64,
     offset_bytes: u64,
@@ -58,11 +60,12 @@ pub struct Stream {
 
 impl Stream {
     /// A stream that begins at `start_cycles`; its file is made with its first packet.
-    pub fn new(path: PathBuf, uuid: [u8; 16], cpu_id: u32, start_cycles: u64) -> Self {
+    pub fn new(path: PathBuf, uuid: [u8; 16], class: u32, cpu_id: u32, start_cycles: u64) -> Self {
         Self {
             path,
             file: None,
             uuid,
+            class,
             cpu_id,
             packet_seq: 0,
             offset_bytes: 0,
@@ -100,7 +103,7 @@ impl Stream {
         let header = PacketHeader {
             magic: PACKET_MAGIC,
             uuid: self.uuid,
-            stream_id: 0,
+            stream_id: self.class,
             timestamp_begin_cycles: packet.begin_cycles,
             timestamp_end_cycles: packet.end_cycles,
             content_size_bits: content_bytes as u64 * 8,
@@ -196,7 +199,7 @@ mod tests {
     fn stream(name: &str) -> (Stream, PathBuf) {
         let path = std::env::temp_dir().join(format!("lull-{name}-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        (Stream::new(path.clone(), [1; 16], 3, 10), path)
+        (Stream::new(path.clone(), [1; 16], 0, 3, 10), path)
     }
 
     fn packet(view: View) -> Packet {
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn file_that_cannot_be_made_refuses_the_packet_and_uses_up_its_number() {
-        let mut stream = Stream::new("/nonexistent/stream".into(), [1; 16], 3, 10);
+        let mut stream = Stream::new("/nonexistent/stream".into(), [1; 16], 0, 3, 10);
         let mut budget = Budget { used_bytes: 0, limit_bytes: u64::MAX };
         let refusal = stream.write(&packet(view()), &mut budget);
         assert!(matches!(refusal, Err(Refusal::Io(_))));

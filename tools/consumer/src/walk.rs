@@ -9,7 +9,7 @@
 use crate::events::{Events, Unmeasured};
 use crate::view::View;
 use session::abi::*;
-use session::Session;
+use session::Memory;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -189,33 +189,61 @@ pub fn thread_record(view: View, at: usize) -> Option<Thread> {
     Some(Thread { pid: view.word(at)?, tid: view.word(at + 4)?, name: view.bytes(at + 8)? })
 }
 
-/// Walks with all that is known of a session, and learns what is not.
+/// One user's memory, and the events that its table describes.
+struct Source {
+    memory: Option<Arc<Memory>>,
+    events: Events,
+}
+
+/// Walks with all that is known of a session, and learns what is not. Each user's processes give
+/// their events identifiers of their own, so a walk is in the memory selected before it.
 pub struct Walker {
-    session: Option<Arc<Session>>,
-    pub events: Events,
+    sources: Vec<Source>,
+    selected: usize,
     pub threads: Threads,
 }
 
 impl Walker {
-    pub fn new(session: Arc<Session>) -> Self {
+    pub fn new(memory: Arc<Memory>) -> Self {
+        let mut walker = Self { sources: Vec::new(), selected: 0, threads: Threads::default() };
+        walker.add(memory);
+        walker
+    }
+
+    /// Adds another user's memory. Return: what to select for it.
+    pub fn add(&mut self, memory: Arc<Memory>) -> usize {
         let mut events = Events::default();
-        events.learn_all(&session);
-        Self { session: Some(session), events, threads: Threads::default() }
+        events.learn_all(&memory);
+        self.sources.push(Source { memory: Some(memory), events });
+        self.sources.len() - 1
     }
 
     #[cfg(test)]
-    pub fn without_session() -> Self {
-        Self { session: None, events: Events::default(), threads: Threads::default() }
+    pub fn with_events(events: Events) -> Self {
+        let sources = vec![Source { memory: None, events }];
+        Self { sources, selected: 0, threads: Threads::default() }
     }
 
-    /// As [`walk`]; an event that even the session's table does not describe is damage.
+    /// What follows is in the memory that [`Walker::add`] gave this number to.
+    pub fn select(&mut self, source: usize) {
+        debug_assert!(source < self.sources.len());
+        self.selected = source;
+    }
+
+    /// The events of each user's memory, in the order in which they were added: each is a CTF
+    /// stream class, of this number.
+    pub fn events(&self) -> Vec<&Events> {
+        self.sources.iter().map(|source| &source.events).collect()
+    }
+
+    /// As [`walk`]; an event that even its table does not describe is damage.
     pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
         // Bound: each round follows an event learned.
+        let Source { memory, events } = &mut self.sources[self.selected];
         loop {
-            let stop = walk(view, limit, state, &self.events, &mut self.threads, horizon);
+            let stop = walk(view, limit, state, events, &mut self.threads, horizon);
             let Stop::Unknown { id } = stop else { return stop };
-            let session = self.session.as_ref();
-            if !session.is_some_and(|session| self.events.learn(session, id)) {
+            if !memory.as_ref().is_some_and(|memory| events.learn(memory, id)) {
                 return Stop::Damaged { reason: "an event is not in the session's table" };
             }
         }

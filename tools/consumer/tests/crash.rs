@@ -258,7 +258,7 @@ fn more_unfinished_sub_buffers_than_there_are_spares_are_all_read_at_the_end() {
     while writer.step(1, written, "text") {
         written += 1;
     }
-    let control = session.ring_control(session.ring_count() - 1);
+    let control = session.memory.ring_control(session.memory.ring_count() - 1);
     for index in 0..128 {
         // SAFETY: words of the ring: struct lull_ring_shared, then references, then commits.
         unsafe {

@@ -129,7 +129,7 @@ fn size_limit_stops_recording_at_a_packet_and_the_trace_reads() {
         }
     }
     assert!(consumer.limit_reached());
-    let active = session.live().active.load(std::sync::atomic::Ordering::Relaxed);
+    let active = session.memory.live().active.load(std::sync::atomic::Ordering::Relaxed);
     assert_eq!(active, 0, "probes are told to stop");
     let verdict = finish(&mut consumer);
     assert!(verdict.bytes <= 100_000 && verdict.bytes > 90_000, "{}", verdict.bytes);
@@ -177,8 +177,8 @@ fn all_kinds_of_fields_reach_babeltrace_as_they_were_written() {
     let (session, mut consumer, path) = start("fields", &Setup::default());
     let text = "test:all\n7\nfile.c:7\nu8 a\ni16 b\nx32 c\ni64 d\nf32 e\nf64 f\nbool g\nptr h\n\
                 str text\nbytes data\nai16 list\nenum state IDLE=0,BUSY=-1\nu8 event\nu8 _under\n";
-    assert!(session.publish_event(9, text));
-    assert!(session.publish_event(300, "test:none\n6\nfile.c:8\n"));
+    assert!(session.memory.publish_event(9, text));
+    assert!(session.memory.publish_event(300, "test:none\n6\nfile.c:8\n"));
     let mut payload = vec![200u8];
     payload.extend((-2i16).to_ne_bytes());
     payload.extend(0xabcdu32.to_ne_bytes());
@@ -250,17 +250,17 @@ fn rings_scribbled_over_while_they_are_read_end_in_a_verdict_and_not_in_a_panic(
             random ^= random << 17;
             random
         };
-        let control_bytes = session.fixed().ring_stride_bytes as usize;
-        let data_bytes = session.fixed().subbuf_size_bytes as usize * 5;
+        let control_bytes = session.memory.fixed().ring_stride_bytes as usize;
+        let data_bytes = session.memory.fixed().subbuf_size_bytes as usize * 5;
         for round in 0..30 {
-            for ring in 0..session.ring_count() {
+            for ring in 0..session.memory.ring_count() {
                 // SAFETY: inside the session's mapping; that is the point of the test.
                 unsafe {
-                    let data = session.ring_data(ring).add(next() as usize % data_bytes);
+                    let data = session.memory.ring_data(ring).add(next() as usize % data_bytes);
                     data.write_volatile(next() as u8);
                     if round % 3 == 0 {
                         let at = next() as usize % (control_bytes / 8);
-                        let word = session.ring_control(ring).cast::<u64>().add(at);
+                        let word = session.memory.ring_control(ring).cast::<u64>().add(at);
                         word.write_volatile(if seed % 2 == 0 { next() } else { next() % 8192 });
                     }
                 }
@@ -281,12 +281,12 @@ fn packet_with_senseless_bytes_is_kept_up_to_them_and_counted() {
     for step in 0..10 {
         writer.step(1, step, "text");
     }
-    let ring = session.ring_count() - 1;
+    let ring = session.memory.ring_count() - 1;
     // The sixth slot: each is a thread record, a header and the payload.
     let slot_bytes = 40 + 4 + 16;
     // SAFETY: inside the session's mapping.
     unsafe {
-        session.ring_data(ring).add(PACKET_HEADER_BYTES + 5 * slot_bytes).write_volatile(199)
+        session.memory.ring_data(ring).add(PACKET_HEADER_BYTES + 5 * slot_bytes).write_volatile(199)
     };
     let verdict = finish(&mut consumer);
     assert_eq!((verdict.events, verdict.damaged_packets), (5, 1), "{verdict:?}");

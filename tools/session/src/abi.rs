@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 1;
-pub const CONTROL_FILE: &str = "control";
-pub const RINGS_FILE: &str = "rings";
+pub const SESSION_VERSION: u32 = 2;
+pub const SESSION_MEMORY_LINK: &str = "memory";
+pub const SESSION_MEMORY_PREFIX: &str = "shm:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
 pub const SESSIONS_MAX: usize = 8;
 
@@ -78,7 +78,7 @@ pub struct EventEntry {
 
 /// The members of `struct lull_session_control` that are fixed before tracing starts.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlFixed {
     pub magic: u64,
     pub version: u32,
@@ -94,14 +94,17 @@ pub struct ControlFixed {
     pub ring_stride_bytes: u64,
     pub data_offset_bytes: u64,
     pub data_stride_bytes: u64,
-    pub rings_bytes: u64,
+    pub memory_bytes: u64,
     pub patterns_offset_bytes: u32,
     pub patterns_bytes: u32,
     pub events_offset_bytes: u32,
     pub event_capacity: u32,
     pub arena_offset_bytes: u32,
     pub arena_bytes: u32,
-    pub reserved: [u8; 40],
+    pub rings_offset_bytes: u64,
+    pub user_id: u32,
+    pub stream_id: u32,
+    pub reserved: [u8; 24],
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.

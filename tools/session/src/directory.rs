@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! Session directories: where they are made, how they are found again, when they are removed.
 //!
-//! Place in the flow: `memory` puts `control` and `rings` into one; `lull snapshot` finds the
+//! Place in the flow: links in one name the segments of `memory`; `lull snapshot` finds the
 //! recorder behind one. A recorder holds a lock on its `recorder` file for as long as it lives,
 //! so a directory whose lock is free was left behind by a recorder that was killed.
 
+use crate::abi::{SESSION_MEMORY_LINK, SESSION_MEMORY_PREFIX};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -20,8 +20,7 @@ const RECORDER_FILE: &str = "recorder";
 const SNAPSHOT_FILE: &str = "snapshot";
 /// A directory younger than this may belong to a recorder that has not come to lock it.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
-const TMPFS_MAGIC: i64 = 0x0102_1994;
-/// What attaching processes can hold, less the longest file name.
+/// What attaching processes can hold, less the longest name of a link.
 const PATH_BYTES_MAX: usize = 400;
 
 /// Who records into a session, for people and for `lull snapshot`.
@@ -46,22 +45,14 @@ pub struct SnapshotDone {
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Whether its files live in memory only.
-    pub tmpfs: bool,
     inode: u64,
     lock: File,
 }
 
-/// A directory that session directories may be made in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base {
-    pub path: PathBuf,
-    pub tmpfs: bool,
-}
-
-/// Where session directories may be made, best first: memory before disk, large before small.
-pub fn bases() -> Vec<Base> {
-    let mut bases: Vec<Base> = Vec::new();
+/// Directories that session directories may be made in, best first. Session directories hold a
+/// few small files.
+pub fn bases() -> Vec<PathBuf> {
+    let mut bases: Vec<PathBuf> = Vec::new();
     let variables = ["XDG_RUNTIME_DIR", "TMPDIR"].map(std::env::var_os);
     let [runtime, temporary] = variables.map(|value| value.map(PathBuf::from));
     let paths = [Some("/dev/shm".into()), runtime, temporary, Some("/tmp".into())];
@@ -69,41 +60,27 @@ pub fn bases() -> Vec<Base> {
         // A colon would split the path in LULL_SESSION.
         let fits =
             path.as_os_str().len() < PATH_BYTES_MAX && !path.as_os_str().as_bytes().contains(&b':');
-        if fits && path.is_dir() {
-            let tmpfs = file_system(&path).is_ok_and(|system| system.0 == TMPFS_MAGIC);
-            if !bases.iter().any(|base| base.path == path) {
-                bases.push(Base { path, tmpfs });
-            }
+        if fits && path.is_dir() && !bases.contains(&path) {
+            bases.push(path);
         }
     }
-    bases.sort_by_key(|base| !base.tmpfs);
     bases
 }
 
-/// Type and free bytes of the file system that `path` is on.
-pub fn file_system(path: &Path) -> io::Result<(i64, u64)> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: an all-zero statfs is valid; the path is NUL-terminated.
-    unsafe {
-        let mut status: libc::statfs = std::mem::zeroed();
-        if libc::statfs(path.as_ptr(), &mut status) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // A tmpfs without a size limit says 0 blocks.
-        let free = if status.f_blocks == 0 { u64::MAX } else { status.f_bavail };
-        Ok((status.f_type, free.saturating_mul(status.f_bsize as u64)))
-    }
+fn effective_user() -> u32 {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() }
 }
 
 fn prefix() -> String {
-    // SAFETY: geteuid has no preconditions.
-    format!("lull-{}-", unsafe { libc::geteuid() })
+    format!("lull-{}-", effective_user())
 }
 
 impl Directory {
-    /// Makes a private directory in `base`.
-    pub fn create(base: &Base) -> Result<Self> {
-        let template = base.path.join(format!("{}XXXXXX", prefix()));
+    /// Makes a directory in `base` that only we can list and change. Processes that stop being
+    /// root's must still find their memory in root's.
+    pub fn create(base: &Path) -> Result<Self> {
+        let template = base.join(format!("{}XXXXXX", prefix()));
         let mut bytes = template.clone().into_os_string().into_vec();
         bytes.push(0);
         // SAFETY: mkdtemp changes the template's last bytes in place; mode 0700 by contract.
@@ -112,13 +89,16 @@ impl Directory {
         }
         bytes.pop();
         let path = PathBuf::from(std::ffi::OsString::from_vec(bytes));
+        if effective_user() == 0 {
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o711));
+        }
         let file = path.join(RECORDER_FILE);
         let made = create_private(&file).and_then(|lock| {
             lock_exclusive(&lock)?;
             Ok((lock, fs::symlink_metadata(&path)?.ino()))
         });
         match made {
-            Ok((lock, inode)) => Ok(Self { path, tmpfs: base.tmpfs, inode, lock }),
+            Ok((lock, inode)) => Ok(Self { path, inode, lock }),
             Err(source) => {
                 let _ = fs::remove_dir_all(&path);
                 Err(Error::io("make", file)(source))
@@ -128,6 +108,18 @@ impl Directory {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Says which segment is the memory of the recorder's own user.
+    pub fn link_memory(&self, id: i32) -> Result<()> {
+        let link = self.path.join(SESSION_MEMORY_LINK);
+        std::os::unix::fs::symlink(format!("{SESSION_MEMORY_PREFIX}{id}"), &link)
+            .map_err(Error::io("make", link))
+    }
+
+    /// The memory of every user that takes part.
+    pub fn memories(&self) -> Vec<MemoryLink> {
+        memories(&self.path)
     }
 
     /// Says who records here.
@@ -153,8 +145,7 @@ impl Directory {
     /// Whether new processes can still find the session: nobody removed the directory.
     pub fn reachable(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode)
-            && self.path.join(crate::abi::CONTROL_FILE).exists()
-            && self.path.join(crate::abi::RINGS_FILE).exists()
+            && fs::symlink_metadata(self.path.join(SESSION_MEMORY_LINK)).is_ok()
     }
 }
 
@@ -164,6 +155,31 @@ impl Drop for Directory {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
+}
+
+/// A link to the memory of one user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLink {
+    /// None: the user who records.
+    pub user: Option<u32>,
+    pub segment: i32,
+}
+
+/// The links to memory in a session directory, made by root or by us. What is none is left out.
+pub fn memories(directory: &Path) -> Vec<MemoryLink> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let link = |entry: fs::DirEntry| {
+        let owner = fs::symlink_metadata(entry.path()).ok()?.uid();
+        let target = fs::read_link(entry.path()).ok()?;
+        let segment = target.to_str()?.strip_prefix(SESSION_MEMORY_PREFIX)?.parse().ok()?;
+        let name = entry.file_name();
+        let user = match name.to_str()?.strip_prefix(SESSION_MEMORY_LINK)? {
+            "" => None,
+            user => Some(user.strip_prefix('-')?.parse().ok()?),
+        };
+        (owner == 0 || owner == effective_user()).then_some(MemoryLink { user, segment })
+    };
+    entries.filter_map(link).collect()
 }
 
 /// Creates a file that only this user can open.
@@ -229,18 +245,17 @@ fn open_recorder(directory: &Path) -> io::Result<File> {
 /// Directories with a session's name that belong to this user and to nobody else's eyes.
 fn own_directories() -> impl Iterator<Item = PathBuf> {
     let prefix = prefix();
-    // SAFETY: geteuid has no preconditions.
-    let user = unsafe { libc::geteuid() };
+    let user = effective_user();
     bases()
         .into_iter()
-        .filter_map(|base| fs::read_dir(base.path).ok())
+        .filter_map(|base| fs::read_dir(base).ok())
         .flatten()
         .flatten()
         .filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()))
         .map(|entry| entry.path())
         .filter(move |path| {
             fs::symlink_metadata(path).is_ok_and(|found| {
-                found.is_dir() && found.uid() == user && found.mode() & 0o77 == 0
+                found.is_dir() && found.uid() == user && found.mode() & 0o66 == 0
             })
         })
 }
@@ -249,8 +264,8 @@ fn own_directories() -> impl Iterator<Item = PathBuf> {
 mod tests {
     use super::*;
 
-    fn base() -> Base {
-        Base { path: std::env::temp_dir(), tmpfs: false }
+    fn base() -> PathBuf {
+        std::env::temp_dir()
     }
 
     fn recorder() -> Recorder {
@@ -268,7 +283,7 @@ mod tests {
         let directory = Directory::create(&base()).unwrap();
         directory.introduce(&recorder()).unwrap();
         let path = directory.path().to_path_buf();
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o766, 0o700);
         let found = running().into_iter().find(|found| found.path == path).unwrap();
         assert_eq!(found.recorder, recorder());
         assert_eq!(found.snapshot(), None);
@@ -281,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_fresh_directory_without_a_lock_is_not_removed() {
-        let path = base().path.join(format!("{}fresh{}", prefix(), std::process::id()));
+        let path = base().join(format!("{}fresh{}", prefix(), std::process::id()));
         fs::create_dir(&path).unwrap();
         remove_left_behind();
         assert!(path.exists());
@@ -292,9 +307,15 @@ mod tests {
     fn reachable_tells_when_someone_removed_or_replaced_the_directory() {
         let directory = Directory::create(&base()).unwrap();
         let path = directory.path().to_path_buf();
-        assert!(!directory.reachable(), "control and rings are not there yet");
-        fs::write(path.join("control"), "").unwrap();
-        fs::write(path.join("rings"), "").unwrap();
+        assert!(!directory.reachable(), "no memory is named yet");
+        directory.link_memory(7).unwrap();
+        std::os::unix::fs::symlink("shm:9", path.join("memory-1000")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", path.join("memory-1001")).unwrap();
+        std::os::unix::fs::symlink("shm:10", path.join("memory-")).unwrap();
+        let mut links = directory.memories();
+        links.sort_by_key(|link| link.segment);
+        let named = |user, segment| MemoryLink { user, segment };
+        assert_eq!(links, [named(None, 7), named(Some(1000), 9)]);
         assert!(directory.reachable());
         fs::remove_dir_all(&path).unwrap();
         assert!(!directory.reachable());

@@ -11,11 +11,17 @@ pub enum Error {
     #[error("{what}: {value} (allowed: {allowed})")]
     Setting { what: &'static str, value: u64, allowed: &'static str },
     #[error(
-        "not enough shared memory in {}: the rings need {needed_bytes} bytes and {free_bytes} are \
-         free; use a smaller --buffer-size or fewer --buffers",
-        path.display()
+        "not enough memory: the rings need {needed_bytes} bytes and {free_bytes} are available; \
+         use a smaller --buffer-size or fewer --buffers"
     )]
-    Memory { path: PathBuf, needed_bytes: u64, free_bytes: u64 },
+    Memory { needed_bytes: u64, free_bytes: u64 },
+    #[error(
+        "the session's shared memory segment: {source}; `lull doctor` shows what this machine \
+         allows"
+    )]
+    Segment { source: io::Error },
+    #[error("memory for the rings' sub-buffers: {source}; use a smaller --buffer-size")]
+    Populate { source: io::Error },
     #[error(
         "no directory for the session: {tried}; set XDG_RUNTIME_DIR or TMPDIR to a directory you \
          can write to"

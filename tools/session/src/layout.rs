@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! From what a user asks for to where every byte of a session lies.
 //!
-//! Place in the flow: `Plan` (sizes, mode, patterns) -> `Layout` (offsets) -> `memory` makes the
-//! files. Sizes are powers of two because the ring's equations need them (B 4.1).
+//! Place in the flow: `Plan` (sizes, mode, patterns) -> `layout()` (offsets) -> `memory` makes the
+//! segment. Sizes are powers of two because the ring's equations need them (B 4.1).
 
 use crate::abi::*;
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// Where everything lies, as the control file says it.
+/// Where everything lies in the memory of the user who runs us.
 pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     plan.check()?;
     let plain_count = if plan.rseq { 1 } else { plan.cpu_count };
@@ -79,16 +79,19 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         + u64::from(physical_count) * size_of::<Commit>() as u64;
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);
-    let data_offset_bytes = (ring_count * ring_stride_bytes).next_multiple_of(PAGE_BYTES);
     let data_stride_bytes = u64::from(physical_count) * plan.subbuf_size_bytes;
     let patterns_offset_bytes = size_of::<Control>() as u32;
     let events_offset_bytes =
         (patterns_offset_bytes + patterns_bytes).next_multiple_of(LINE_BYTES as u32);
     let arena_offset_bytes = events_offset_bytes + EVENT_CAPACITY * size_of::<EventEntry>() as u32;
+    let control_bytes = (arena_offset_bytes + ARENA_BYTES).next_multiple_of(PAGE_BYTES as u32);
+    let rings_offset_bytes = u64::from(control_bytes);
+    let data_offset_bytes =
+        (rings_offset_bytes + ring_count * ring_stride_bytes).next_multiple_of(PAGE_BYTES);
     Ok(ControlFixed {
         magic: SESSION_MAGIC,
         version: SESSION_VERSION,
-        control_bytes: (arena_offset_bytes + ARENA_BYTES).next_multiple_of(PAGE_BYTES as u32),
+        control_bytes,
         uuid: plan.uuid,
         mode: if plan.flight_recorder { MODE_FLIGHT_RECORDER } else { MODE_DISCARD },
         clock_kind: plan.clock_kind,
@@ -100,14 +103,18 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         ring_stride_bytes,
         data_offset_bytes,
         data_stride_bytes,
-        rings_bytes: data_offset_bytes + ring_count * data_stride_bytes,
+        memory_bytes: data_offset_bytes + ring_count * data_stride_bytes,
         patterns_offset_bytes,
         patterns_bytes,
         events_offset_bytes,
         event_capacity: EVENT_CAPACITY,
         arena_offset_bytes,
         arena_bytes: ARENA_BYTES,
-        reserved: [0; 40],
+        rings_offset_bytes,
+        // SAFETY: geteuid has no preconditions.
+        user_id: unsafe { libc::geteuid() },
+        stream_id: 0,
+        reserved: [0; 24],
     })
 }
 
@@ -129,13 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_control_file_follow_each_other_without_overlap() {
+    fn parts_of_the_memory_follow_each_other_without_overlap() {
         let fixed = layout(&plan()).unwrap();
         assert!(fixed.patterns_offset_bytes as usize >= size_of::<Control>());
         assert!(fixed.events_offset_bytes >= fixed.patterns_offset_bytes + fixed.patterns_bytes);
         let table_until = fixed.events_offset_bytes + fixed.event_capacity * 16;
         assert_eq!(fixed.arena_offset_bytes, table_until);
         assert!(fixed.control_bytes >= fixed.arena_offset_bytes + fixed.arena_bytes);
+        assert_eq!(fixed.rings_offset_bytes, u64::from(fixed.control_bytes));
+        let controls_until = fixed.rings_offset_bytes + 5 * fixed.ring_stride_bytes;
+        assert!(fixed.data_offset_bytes >= controls_until);
+        assert_eq!(fixed.memory_bytes, fixed.data_offset_bytes + 5 * fixed.data_stride_bytes);
     }
 
     #[test]

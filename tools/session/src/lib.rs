@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Sessions: the private directory that a recorder makes and traced processes map.
+//! Sessions: the directory that a recorder makes, and the memory it shares with traced processes.
 //!
 //! Place in the flow: `lull record` -> **session** -> liblull writes -> consumer reads -> trace.
-//! `abi` mirrors the C headers; `layout` places every byte; `memory` makes it; `directory` finds
-//! it again; `description` reads what events look like; `pattern` says which are wanted; `clock`
-//! relates cycles to time.
+//! `abi` mirrors the C headers; `layout` places every byte; `segment` and `memory` make one user's
+//! part; `directory` says where it is; `session` is the whole; `description` reads what events look
+//! like; `pattern` says which are wanted; `clock` relates cycles to time.
 //! Paper: B 3.2 (channels and sub-buffers), 3.4 (control).
 
 pub mod abi;
@@ -16,7 +16,10 @@ pub mod layout;
 pub mod machine;
 pub mod memory;
 pub mod pattern;
+pub mod segment;
+pub mod session;
 
 pub use error::{Error, Result};
 pub use layout::Plan;
-pub use memory::Session;
+pub use memory::Memory;
+pub use session::Session;

@@ -40,6 +40,14 @@ fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
+/// Memory that new programs can have without swapping, as the kernel estimates it.
+pub fn available_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
 /// Whether the C library registers restartable sequences for every thread.
 pub fn has_rseq() -> bool {
     // SAFETY: dlsym with a NUL-terminated name; glibc's __rseq_size is an unsigned int.

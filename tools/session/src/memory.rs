@@ -1,102 +1,88 @@
 // SPDX-License-Identifier: MIT
-//! A session's memory: the files `control` and `rings`, made, filled in and mapped.
+//! The memory that a recorder shares with the traced processes of one user: made, filled in, and
+//! seen from the recorder's side.
 //!
-//! Place in the flow: `lull record` makes it, traced processes map it, the consumer reads it.
-//! Memory that a traced process can write to is allocated by us: a full tmpfs must be our
-//! error, not its SIGBUS. The first sub-buffers of each ring are there before the program starts,
-//! the others some milliseconds later, so that programs that end at once need not wait for them.
+//! Place in the flow: `session` has one for its own user and finds those of others; traced
+//! processes attach it, the consumer reads it. What a traced process can write to is given memory
+//! by us: memory that cannot be had must be our error, not its end. The first sub-buffers of each
+//! ring have memory before the program starts, the others some milliseconds later, so that
+//! programs that end at once need not wait for them.
 //! Paper: B 3.2, 3.4, 4.5.
 
 use crate::abi::*;
 use crate::description::{hash, SYSTEM_EVENTS};
-use crate::directory::{bases, create_private, file_system, Base, Directory};
 use crate::error::{Error, Result};
 use crate::layout::{layout, Plan};
-use crate::machine::online_cpus;
-use memmap2::MmapRaw;
-use std::fs::File;
+use crate::machine::{available_bytes, online_cpus};
+use crate::segment::Segment;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory beside the rings that tmpfs needs for page tables of the file and small files.
-const SLACK_BYTES: u64 = 1 << 20;
-/// Sub-buffers of each ring that are allocated before the program starts.
+/// Memory that is left to others: what is available is an estimate.
+const SLACK_BYTES: u64 = 16 << 20;
+/// Sub-buffers of each ring that have memory before the program starts.
 const SUBBUFS_AT_START: u64 = 2;
 
-/// A session that exists: its directory, and its memory mapped here.
 #[derive(Debug)]
-pub struct Session {
-    pub directory: Directory,
+pub struct Memory {
     fixed: ControlFixed,
-    control: MmapRaw,
-    rings: MmapRaw,
-    rings_file: File,
+    segment: Segment,
     /// The rings that are given memory.
     used_rings: Vec<u32>,
-    /// How many sub-buffers [`Session::allocate_next`] has allocated.
-    allocated: AtomicU64,
+    /// How many sub-buffers [`Memory::populate_next`] has given memory to.
+    populated: AtomicU64,
 }
 
-impl Session {
-    /// Makes a session in the first base directory that has room for it.
+impl Memory {
+    /// Makes the memory of the user who runs us. It is a session only after
+    /// [`Memory::fill_in`].
     pub fn create(plan: &Plan) -> Result<Self> {
         let fixed = layout(plan)?;
-        let mut full = None;
-        let mut tried = Vec::new();
-        for base in bases() {
-            match Self::create_in(&base, plan, &fixed) {
-                Ok(session) => return Ok(session),
-                Err(error @ Error::Memory { .. }) => full = full.or(Some(error)),
-                Err(error) => tried.push(error.to_string()),
-            }
+        let subbufs = u64::from(fixed.subbuf_count + 1);
+        let rings = used_rings(&fixed).len() as u64;
+        let needed_bytes = rings * subbufs * fixed.subbuf_size_bytes + fixed.data_offset_bytes;
+        let free_bytes = available_bytes().unwrap_or(u64::MAX);
+        let not_enough = || Error::Memory { needed_bytes, free_bytes };
+        if free_bytes < needed_bytes.saturating_add(SLACK_BYTES) {
+            return Err(not_enough());
         }
-        Err(full.unwrap_or(Error::NoDirectory { tried: tried.join("; ") }))
+        let failed = |source: io::Error| match source.raw_os_error() {
+            Some(libc::ENOSPC | libc::ENOMEM) => not_enough(),
+            _ => Error::Segment { source },
+        };
+        let segment = Segment::create(fixed.memory_bytes).map_err(failed)?;
+        segment.populate(0, fixed.data_offset_bytes).map_err(failed)?;
+        let memory = Self::over(fixed, segment);
+        for _ in 0..SUBBUFS_AT_START * rings {
+            memory.populate_next()?;
+        }
+        Ok(memory)
     }
 
-    fn create_in(base: &Base, plan: &Plan, fixed: &ControlFixed) -> Result<Self> {
-        let used_rings = used_rings(fixed);
-        let subbufs = u64::from(fixed.subbuf_count + 1);
-        let needed_bytes = used_rings.len() as u64 * subbufs * fixed.subbuf_size_bytes
-            + fixed.data_offset_bytes
-            + u64::from(fixed.control_bytes);
-        let not_enough =
-            |free_bytes| Error::Memory { path: base.path.clone(), needed_bytes, free_bytes };
-        let free_bytes = file_system(&base.path).map_err(Error::io("look at", &base.path))?.1;
-        if free_bytes < needed_bytes + SLACK_BYTES {
-            return Err(not_enough(free_bytes));
+    /// Memory that someone else made, of a size and layout that we know. It is removed with us.
+    pub fn adopt(fixed: ControlFixed, mut segment: Segment) -> Result<Self> {
+        if segment.bytes() < fixed.memory_bytes {
+            return Err(Error::Segment { source: io::ErrorKind::InvalidData.into() });
         }
-        let directory = Directory::create(base)?;
-        let (control_file, control) =
-            make_file(&directory, CONTROL_FILE, u64::from(fixed.control_bytes))?;
-        let (rings_file, mapped) = make_file(&directory, RINGS_FILE, fixed.rings_bytes)?;
-        let allocate = || {
-            allocate(&control_file, 0, u64::from(fixed.control_bytes))?;
-            allocate(&rings_file, 0, fixed.data_offset_bytes)?;
-            for &ring in &used_rings {
-                let begin = fixed.data_offset_bytes + u64::from(ring) * fixed.data_stride_bytes;
-                allocate(&rings_file, begin, SUBBUFS_AT_START * fixed.subbuf_size_bytes)?;
-            }
-            Ok(())
-        };
-        allocate().map_err(|error: io::Error| match error.raw_os_error() {
-            Some(libc::ENOSPC | libc::ENOMEM | libc::EDQUOT) => not_enough(free_bytes),
-            _ => Error::io("allocate", directory.path())(error),
-        })?;
-        let (rings, allocated) = (mapped, AtomicU64::new(0));
-        let session =
-            Self { directory, fixed: *fixed, control, rings, rings_file, used_rings, allocated };
-        session.fill_in(plan);
-        Ok(session)
+        segment.take_over();
+        Ok(Self::over(fixed, segment))
+    }
+
+    fn over(fixed: ControlFixed, segment: Segment) -> Self {
+        Self { fixed, segment, used_rings: used_rings(&fixed), populated: AtomicU64::new(0) }
+    }
+
+    /// The identifier of its segment.
+    pub fn id(&self) -> i32 {
+        self.segment.id()
     }
 
     /// Writes the control block, patterns and system events; `magic` last, so that a process
     /// that comes too early sees no session yet.
-    fn fill_in(&self, plan: &Plan) {
-        let base = self.control.as_mut_ptr();
+    pub fn fill_in(&self, plan: &Plan) {
+        let base = self.segment.as_ptr();
         let fixed = &self.fixed;
-        // SAFETY: layout() placed every part inside the mapping, which no one else has seen.
+        // SAFETY: layout() placed every part inside the segment, which no one else has seen.
         unsafe {
             let patterns = base.add(fixed.patterns_offset_bytes as usize);
             patterns.copy_from_nonoverlapping(plan.patterns.as_ptr(), plan.patterns.len());
@@ -106,7 +92,7 @@ impl Session {
             self.publish_event(id, text);
         }
         self.set_active(true);
-        // SAFETY: the mapping starts with the magic, on a page boundary.
+        // SAFETY: the segment starts with the magic, on a page boundary.
         unsafe { &*base.cast::<AtomicU64>() }.store(SESSION_MAGIC, Ordering::Release);
     }
 
@@ -121,9 +107,9 @@ impl Session {
         let reserved = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve);
         let Ok(offset) = reserved else { return false };
         let place = self.fixed.arena_offset_bytes as usize + offset as usize;
-        // SAFETY: the range was just reserved for us in the arena, which lies in the mapping.
+        // SAFETY: the range was just reserved for us in the arena, which lies in the segment.
         unsafe {
-            let to = self.control.as_mut_ptr().add(place);
+            let to = self.segment.as_ptr().add(place);
             to.copy_from_nonoverlapping(text.as_ptr(), text.len());
         }
         entry.hash.store(hash(text.as_bytes()), Ordering::Relaxed);
@@ -139,9 +125,9 @@ impl Session {
 
     /// The words that traced processes count in.
     pub fn live(&self) -> &ControlLive {
-        // SAFETY: the mapping is larger than Control and lives as long as self; all members
+        // SAFETY: the segment is larger than Control and lives as long as self; all members
         // are atomic.
-        let control = unsafe { &*self.control.as_ptr().cast::<Control>() };
+        let control = unsafe { &*self.segment.as_ptr().cast::<Control>() };
         &control.live
     }
 
@@ -152,10 +138,10 @@ impl Session {
 
     fn events(&self) -> &[EventEntry] {
         let offset = self.fixed.events_offset_bytes as usize;
-        // SAFETY: layout() placed the table inside the mapping, 64-byte aligned; entries are
+        // SAFETY: layout() placed the table inside the segment, 64-byte aligned; entries are
         // atomic.
         unsafe {
-            let first = self.control.as_ptr().add(offset).cast::<EventEntry>();
+            let first = self.segment.as_ptr().add(offset).cast::<EventEntry>();
             std::slice::from_raw_parts(first, self.fixed.event_capacity as usize)
         }
     }
@@ -170,9 +156,9 @@ impl Session {
             return None;
         }
         let mut text = vec![0u8; length];
-        // SAFETY: the range was checked to lie in the arena, which lies in the mapping.
+        // SAFETY: the range was checked to lie in the arena, which lies in the segment.
         unsafe {
-            let from = self.control.as_ptr().add(self.fixed.arena_offset_bytes as usize + offset);
+            let from = self.segment.as_ptr().add(self.fixed.arena_offset_bytes as usize + offset);
             from.copy_to_nonoverlapping(text.as_mut_ptr(), length);
         }
         let until = text.iter().position(|byte| *byte == 0).unwrap_or(length);
@@ -196,54 +182,48 @@ impl Session {
     /// The shared words of a ring. Panics when there is no such ring.
     pub fn ring_control(&self, ring: u32) -> *mut u8 {
         assert!(ring < self.ring_count());
-        // SAFETY: layout() placed every ring's control inside the mapping.
-        unsafe {
-            self.rings.as_mut_ptr().add(ring as usize * self.fixed.ring_stride_bytes as usize)
-        }
+        let offset = self.fixed.rings_offset_bytes + u64::from(ring) * self.fixed.ring_stride_bytes;
+        // SAFETY: layout() placed every ring's control inside the segment.
+        unsafe { self.segment.as_ptr().add(offset as usize) }
     }
 
     /// The sub-buffers of a ring. Panics when there is no such ring.
     pub fn ring_data(&self, ring: u32) -> *mut u8 {
-        self.ring_control(ring);
+        assert!(ring < self.ring_count());
         let offset = self.fixed.data_offset_bytes + u64::from(ring) * self.fixed.data_stride_bytes;
-        // SAFETY: layout() placed every ring's data inside the mapping.
-        unsafe { self.rings.as_mut_ptr().add(offset as usize) }
+        // SAFETY: layout() placed every ring's data inside the segment.
+        unsafe { self.segment.as_ptr().add(offset as usize) }
     }
 
-    /// Allocates one more of the sub-buffers that were left for later. Return: whether there may
-    /// be more.
-    pub fn allocate_next(&self) -> Result<bool> {
+    /// Gives memory to one more of the sub-buffers that were left for later. Return: whether
+    /// there may be more.
+    pub fn populate_next(&self) -> Result<bool> {
         let rings = &self.used_rings;
-        let next = self.allocated.fetch_add(1, Ordering::Relaxed);
-        let physical = SUBBUFS_AT_START + next / rings.len() as u64;
+        let next = self.populated.fetch_add(1, Ordering::Relaxed);
+        let physical = next / rings.len() as u64;
         if physical > u64::from(self.fixed.subbuf_count) {
             return Ok(false);
         }
         let ring = rings[(next % rings.len() as u64) as usize];
-        self.allocate_subbuf(ring, physical as u32)
-            .map_err(Error::io("allocate buffers in", self.path()))?;
+        self.populate_subbuf(ring, physical as u32).map_err(|source| Error::Populate { source })?;
         Ok(true)
     }
 
     /// Gives memory to a spare sub-buffer, so that writing to it cannot fail.
-    pub fn allocate_subbuf(&self, ring: u32, physical: u32) -> io::Result<()> {
+    pub fn populate_subbuf(&self, ring: u32, physical: u32) -> io::Result<()> {
         if ring >= self.ring_count() || physical >= self.fixed.physical_count {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let begin = self.fixed.data_offset_bytes
             + u64::from(ring) * self.fixed.data_stride_bytes
             + u64::from(physical) * self.fixed.subbuf_size_bytes;
-        allocate(&self.rings_file, begin, self.fixed.subbuf_size_bytes)
+        self.segment.populate(begin, self.fixed.subbuf_size_bytes)
     }
 
     /// Total size of the sub-buffers in use, for people.
     pub fn buffer_bytes(&self) -> u64 {
         let subbufs = u64::from(self.fixed.subbuf_count);
         self.used_rings.len() as u64 * subbufs * self.fixed.subbuf_size_bytes
-    }
-
-    pub fn path(&self) -> &Path {
-        self.directory.path()
     }
 }
 
@@ -256,35 +236,6 @@ fn used_rings(fixed: &ControlFixed) -> Vec<u32> {
     }
     rings.extend(fixed.cpu_count..fixed.cpu_count + fixed.plain_count);
     rings
-}
-
-fn make_file(directory: &Directory, name: &str, bytes: u64) -> Result<(File, MmapRaw)> {
-    let path = directory.path().join(name);
-    let make = || {
-        let file = create_private(&path)?;
-        file.set_len(bytes)?;
-        let map = MmapRaw::map_raw(&file)?;
-        Ok((file, map))
-    };
-    make().map_err(Error::io("make", &path))
-}
-
-fn allocate(file: &File, begin: u64, bytes: u64) -> io::Result<()> {
-    let (begin, bytes) = (begin as libc::off_t, bytes as libc::off_t);
-    loop {
-        // SAFETY: the descriptor is open for the length of the call.
-        if unsafe { libc::fallocate(file.as_raw_fd(), 0, begin, bytes) } == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EINTR) => {}
-            // A file system that cannot allocate ahead: the warning about it not being tmpfs
-            // has been given.
-            Some(libc::EOPNOTSUPP) => return Ok(()),
-            _ => return Err(error),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -305,22 +256,30 @@ mod tests {
         }
     }
 
+    fn session() -> Memory {
+        let memory = Memory::create(&plan()).unwrap();
+        memory.fill_in(&plan());
+        memory
+    }
+
     #[test]
-    fn session_on_disk_has_the_layout_it_says_and_is_active() {
-        let session = Session::create(&plan()).unwrap();
-        let control = std::fs::read(session.path().join(CONTROL_FILE)).unwrap();
-        let rings = std::fs::metadata(session.path().join(RINGS_FILE)).unwrap();
-        assert_eq!(control.len(), session.fixed().control_bytes as usize);
-        assert_eq!(rings.len(), session.fixed().rings_bytes);
-        assert_eq!(control[..8], SESSION_MAGIC.to_ne_bytes());
-        let patterns = session.fixed().patterns_offset_bytes as usize;
-        assert_eq!(&control[patterns..patterns + 14], b"io:*\nthread:*\0");
-        assert_eq!(session.live().active.load(Ordering::Relaxed), 1);
+    fn memory_has_the_layout_it_says_and_is_active() {
+        let memory = session();
+        let fixed = memory.fixed();
+        assert_eq!(memory.segment.bytes(), fixed.memory_bytes);
+        // SAFETY: the control block is initialised and nobody else has the segment.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(memory.segment.as_ptr(), fixed.control_bytes as usize)
+        };
+        assert_eq!(bytes[..8], SESSION_MAGIC.to_ne_bytes());
+        let patterns = fixed.patterns_offset_bytes as usize;
+        assert_eq!(&bytes[patterns..patterns + 14], b"io:*\nthread:*\0");
+        assert_eq!(memory.live().active.load(Ordering::Relaxed), 1);
     }
 
     #[test]
     fn system_events_are_in_the_table_under_their_identifiers() {
-        let session = Session::create(&plan()).unwrap();
+        let session = session();
         for (id, text) in SYSTEM_EVENTS {
             assert_eq!(session.event_description(id).unwrap(), text.as_bytes());
         }
@@ -331,7 +290,7 @@ mod tests {
 
     #[test]
     fn entry_that_points_outside_the_arena_is_no_description() {
-        let session = Session::create(&plan()).unwrap();
+        let session = session();
         let entry = &session.events()[EVENT_FIRST as usize];
         entry.length_bytes.store(100, Ordering::Relaxed);
         for offset in [session.fixed().arena_bytes - 50, u32::MAX] {
@@ -343,17 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn all_sub_buffers_in_use_have_memory_once_allocation_is_done() {
-        use std::os::unix::fs::MetadataExt;
-        let session = Session::create(&plan()).unwrap();
-        let rings_file = session.path().join(RINGS_FILE);
-        let blocks = || std::fs::metadata(&rings_file).unwrap().blocks() * 512;
-        let before = blocks();
-        while session.allocate_next().unwrap() {}
-        assert!(!session.allocate_next().unwrap());
-        let rings = used_rings(session.fixed()).len() as u64;
-        let first = session.fixed().data_offset_bytes + rings * 2 * 4096;
-        assert_eq!((before, blocks()), (first, first + rings * 4096));
+    fn all_sub_buffers_in_use_have_memory_once_populating_is_done() {
+        let memory = session();
+        let resident = |ring: u32, physical: u32| {
+            let mut page = [0u8];
+            let at = memory.ring_data(ring).wrapping_add(physical as usize * 4096);
+            // SAFETY: one page of the segment, and one byte for it.
+            assert_eq!(unsafe { libc::mincore(at.cast(), 4096, page.as_mut_ptr()) }, 0);
+            page[0] & 1 == 1
+        };
+        let ring = used_rings(memory.fixed())[0];
+        assert!(resident(ring, 1) && !resident(ring, 2));
+        while memory.populate_next().unwrap() {}
+        assert!(!memory.populate_next().unwrap());
+        assert!(resident(ring, 2) && !resident(ring, 3));
     }
 
     #[test]
@@ -365,8 +327,8 @@ mod tests {
             subbuf_count: 1024,
             ..plan()
         };
-        let error = Session::create(&huge).unwrap_err().to_string();
-        assert!(error.contains("not enough shared memory"), "{error}");
+        let error = Memory::create(&huge).unwrap_err().to_string();
+        assert!(error.contains("not enough memory"), "{error}");
         assert!(error.contains("--buffer-size"), "{error}");
     }
 }

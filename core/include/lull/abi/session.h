@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Session bytes: the files `control` and `rings` of a session directory, mapped by the
- * recorder and by each traced process.
+ * Session bytes: the memory that the recorder shares with the traced processes of one user.
  *
- * A session directory is private (mode 0700), on tmpfs, and made by `lull record`. A traced
- * process finds it by LULL_SESSION=DIR[:DIR...] in its environment. Neither side trusts the
- * other: geometry is copied and checked once, at mapping, and never read again.
+ * A session is a directory that `lull record` makes; a traced process finds it by
+ * LULL_SESSION=DIR[:DIR...] in its environment. Its memory is a System V shared memory segment
+ * a user, because nobody can make one smaller while others use it, as ftruncate() could a file, and
+ * because it outlives a recorder that was killed. The segment of the recorder's own user is named
+ * by the symbolic link LULL_SESSION_MEMORY_LINK in the directory, that of another user by the
+ * same with the user's number behind, as in `memory-1000`; the link's target is
+ * LULL_SESSION_MEMORY_PREFIX and the segment's identifier, as in `shm:42`. Only its user can
+ * attach it. No side trusts the other: geometry is copied and checked once, when the segment is
+ * attached, and never read again.
  *
- *	control	struct lull_session_control | patterns | event table | description arena
- *	rings	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
+ *	struct lull_session_control | patterns | event table | description arena |
+ *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
  *
  * Rings 0 .. cpu_count-1 take restartable-sequence reservations from that CPU only; the
  * plain_count rings after them take compare-and-swap reservations from anywhere.
@@ -24,9 +29,9 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 1u
-#define LULL_SESSION_CONTROL_FILE "control"
-#define LULL_SESSION_RINGS_FILE "rings"
+#define LULL_SESSION_VERSION 2u
+#define LULL_SESSION_MEMORY_LINK "memory"
+#define LULL_SESSION_MEMORY_PREFIX "shm:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
 #define LULL_SESSIONS_MAX 8 /* sessions one process takes part in at once */
 
@@ -34,8 +39,7 @@
 #define LULL_SUBBUF_BYTES_MAX (8u << 20)
 #define LULL_SUBBUF_COUNT_MIN 2u
 #define LULL_SUBBUF_COUNT_MAX 1024u
-#define LULL_SUBBUF_SPARES \
-	31u /* physical sub-buffers beyond subbuf_count and the reader's, at least */
+#define LULL_SUBBUF_SPARES 31u /* physical sub-buffers beyond those in use, at least */
 #define LULL_PHYSICAL_COUNT_MAX 2048u
 #define LULL_EVENT_CAPACITY_MAX 65536u
 #define LULL_CPU_COUNT_MAX 8192u
@@ -58,7 +62,7 @@ struct lull_event_entry {
 struct lull_session_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t control_bytes; /* size of the control file */
+	uint32_t control_bytes; /* of all that stands before the rings */
 	uint8_t uuid[16];
 	uint32_t mode; /* enum lull_mode */
 	uint32_t clock_kind; /* enum lull_clock_kind */
@@ -68,16 +72,19 @@ struct lull_session_control {
 	uint32_t subbuf_count; /* power of two */
 	uint32_t physical_count; /* power of two, at least subbuf_count + 1 + LULL_SUBBUF_SPARES */
 	uint64_t ring_stride_bytes; /* from one ring's control to the next */
-	uint64_t data_offset_bytes; /* of ring 0's data in the rings file */
+	uint64_t data_offset_bytes; /* of ring 0's data, from the start of the memory */
 	uint64_t data_stride_bytes; /* physical_count * subbuf_size_bytes */
-	uint64_t rings_bytes; /* size of the rings file */
+	uint64_t memory_bytes; /* size of all of it */
 	uint32_t patterns_offset_bytes; /* newline-separated text, NUL-terminated */
 	uint32_t patterns_bytes;
 	uint32_t events_offset_bytes;
 	uint32_t event_capacity;
 	uint32_t arena_offset_bytes;
 	uint32_t arena_bytes;
-	uint8_t reserved[40];
+	uint64_t rings_offset_bytes; /* of ring 0's control */
+	uint32_t user_id; /* whose processes write here */
+	uint32_t stream_id; /* of the CTF streams that these rings become */
+	uint8_t reserved[24];
 
 	/* Written while tracing. */
 	uint32_t active; /* 0: probes record nothing (start and stop, B 3.4) */

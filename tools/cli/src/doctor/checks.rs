@@ -4,7 +4,6 @@
 use super::{clocks_agree, Finding, Health};
 use crate::library;
 use session::clock::{ClockFacts, ClockKind};
-use session::directory::{bases, file_system};
 use session::machine;
 use std::ffi::CStr;
 use std::fs;
@@ -158,25 +157,32 @@ fn text_is_patchable() -> bool {
 
 fn session_memory() -> Finding {
     const MEANING: &str = "buffers lie in memory that programs and recorder share";
+    const RMID_FORCED: &str = "/proc/sys/kernel/shm_rmid_forced";
     let needed = (machine::online_cpus().len() as u64 + 1) * DEFAULT_RING_BYTES;
-    let mut found = String::from("none");
-    for base in bases() {
-        let free = file_system(&base.path).map_or(0, |(_, free)| free);
-        let size = consumer::verdict::bytes(free);
-        if base.tmpfs && free >= needed {
-            let found = format!("{} has {size} free", base.path.display());
-            return Finding::good("session memory", found, MEANING);
-        }
-        if found == "none" {
-            found = format!("{} has {size} free", base.path.display());
-        }
+    let size = consumer::verdict::bytes(needed);
+    let available = machine::available_bytes();
+    let left = available.map_or("an unknown amount".into(), consumer::verdict::bytes);
+    let finding = Finding::good("session memory", format!("{left} available"), MEANING);
+    if let Err(error) = session::segment::Segment::create(needed) {
+        let found = format!("no segment of {size}: {error}");
+        return Finding { found, ..finding }.but(
+            Health::Bad,
+            "nothing can be recorded with default buffers",
+            "raise kernel.shmmax, kernel.shmall and kernel.shmmni, or use a smaller --buffer-size",
+        );
     }
-    let advice = format!(
-        "mount a tmpfs on /dev/shm with at least {} free, or use a smaller --buffer-size",
-        consumer::verdict::bytes(needed)
-    );
-    let meaning = "no tmpfs has room for default buffers: they will be smaller or on disk";
-    Finding::good("session memory", found, MEANING).but(Health::Limited, meaning, advice)
+    if available.is_some_and(|available| available < needed) {
+        let advice = "use a smaller --buffer-size, or end programs that need much memory";
+        return finding.but(Health::Limited, "default buffers will be smaller", advice);
+    }
+    if std::fs::read_to_string(RMID_FORCED).is_ok_and(|forced| forced.trim() != "0") {
+        return finding.but(
+            Health::Limited,
+            "what a killed recorder leaves is lost when the programs that it recorded end",
+            "set kernel.shm_rmid_forced to 0",
+        );
+    }
+    finding
 }
 
 fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {

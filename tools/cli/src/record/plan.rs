@@ -10,7 +10,6 @@ use anyhow::bail;
 use consumer::output::Older;
 use session::abi::{SESSIONS_MAX, SESSION_VARIABLE};
 use session::clock::{ClockFacts, ClockKind};
-use session::directory::{bases, file_system};
 use session::machine;
 use session::pattern::Patterns;
 use std::path::PathBuf;
@@ -22,8 +21,6 @@ const SUBBUF_BYTES: u64 = 1 << 20;
 const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
 /// Default buffers take at most this part of the memory that is available.
 const MEMORY_PART: u64 = 16;
-/// And this part of the shared memory that is free, which containers often limit.
-const SHARED_PART: u64 = 2;
 
 pub struct Plan {
     pub program: Program,
@@ -100,25 +97,10 @@ impl Plan {
 /// A size for sub-buffers that leaves the machine its memory.
 fn default_size(subbuf_count: u32) -> u64 {
     let rings = machine::online_cpus().len() as u64 + 1;
-    let memory = available_bytes().map_or(u64::MAX, |available| available / MEMORY_PART);
-    let shared = shared_bytes().map_or(u64::MAX, |free| free / SHARED_PART);
-    let room = memory.min(shared);
+    let room = machine::available_bytes().map_or(u64::MAX, |available| available / MEMORY_PART);
     let fitting = room / (rings * u64::from(subbuf_count.max(1) + 1));
     let power = fitting.checked_ilog2().map_or(1, |bits| 1 << bits);
     SUBBUF_BYTES.min(power).max(SUBBUF_BYTES_LEAST)
-}
-
-/// Free bytes of the tmpfs that a session would be made in.
-fn shared_bytes() -> Option<u64> {
-    let base = bases().into_iter().find(|base| base.tmpfs)?;
-    file_system(&base.path).ok().map(|(_, free)| free)
-}
-
-fn available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
 }
 
 #[cfg(test)]

@@ -40,12 +40,6 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     let made = output.path().to_path_buf();
     let mut recording = Recording::start(plan.clock);
     let session = Arc::new(Session::create(&plan.session).inspect_err(|_| remove_made(&made))?);
-    if !session.directory.tmpfs && !args.quiet {
-        say(&format!(
-            "the session is in {}, which is not in memory: recording will be slower",
-            session.path().display()
-        ));
-    }
     let calibration = recording.provisional();
     let facts = Facts {
         uuid: plan.session.uuid,
@@ -153,7 +147,7 @@ fn environment(
         ("started".into(), chrono::Utc::now().to_rfc3339().into()),
         ("mode".into(), mode.into()),
         ("patterns".into(), plan.patterns.text().into()),
-        ("buffer_bytes".into(), session.buffer_bytes().into()),
+        ("buffer_bytes".into(), session.memory.buffer_bytes().into()),
         ("verdict".into(), "recording".into()),
     ];
     let clock = calibration.environment().into_iter();
@@ -202,9 +196,9 @@ impl Supervisor<'_> {
 
     /// Goes on allocating buffers. Return: whether there is more to do.
     fn allocate(&mut self) -> bool {
-        self.session.allocate_next().unwrap_or_else(|error| {
+        self.session.memory.populate_next().unwrap_or_else(|error| {
             // A writer must not come to memory that cannot be had.
-            self.session.set_active(false);
+            self.consumer.stop_probes();
             say(&format!("recording stopped: {error}"));
             self.consumer.give_up(format!("recording stopped at its start: {error}"));
             false
@@ -256,9 +250,9 @@ impl Supervisor<'_> {
         let calibration = self.recording.finish();
         self.consumer.calibrate(&calibration);
         let warnings = calibration.warnings();
-        let session = self.session.path();
+        let segments = self.consumer.segments();
         let told = self.consumer.finish(|verdict, pids| {
-            add_notes(verdict, descendants(pids, session), warnings);
+            add_notes(verdict, descendants(pids, &segments), warnings);
         })?;
         verdict::tell(self.args, &told);
         let program_status = match (status.code(), status.signal()) {
@@ -276,9 +270,11 @@ impl Supervisor<'_> {
 }
 
 /// Processes of the session that still run; one that has recorded nothing yet is not known.
-fn descendants(pids: HashSet<u32>, session: &Path) -> Vec<u32> {
-    let is_left =
-        |pid: &u32| *pid != std::process::id() && consumer::process::maps_session(*pid, session);
+fn descendants(pids: HashSet<u32>, segments: &[i32]) -> Vec<u32> {
+    let is_left = |pid: &u32| {
+        let attaches = |segment: &i32| consumer::process::attaches(*pid, *segment);
+        *pid != std::process::id() && segments.iter().any(attaches)
+    };
     let mut left: Vec<u32> = pids.into_iter().filter(is_left).collect();
     left.sort_unstable();
     left

@@ -3,13 +3,13 @@
 //! from threads and from processes that may be killed; and reads traces with babeltrace2.
 #![allow(dead_code)]
 
-use consumer::ffi::{lull_ring_attach, Geometry, Memory, RingView};
+use consumer::ffi::{self, lull_ring_attach, Geometry, RingView};
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::clock::CtfClock;
 use session::machine::{possible_cpus, random_uuid};
-use session::{Plan, Session};
+use session::{Memory, Plan, Session};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -67,25 +67,26 @@ pub struct Reserved(Slot);
 impl Writer {
     /// For the calling thread, or the calling process after a fork.
     pub fn new(session: &Session, kind: Rings) -> Self {
-        let fixed = session.fixed();
-        let rings = (0..session.ring_count())
+        let shared: &Memory = &session.memory;
+        let fixed = shared.fixed();
+        let rings = (0..shared.ring_count())
             .map(|index| {
                 let geometry = Geometry {
                     subbuf_size_bytes: fixed.subbuf_size_bytes,
                     subbuf_count: fixed.subbuf_count,
                     physical_count: fixed.physical_count,
                     mode: fixed.mode,
-                    plain: u32::from(session.ring_is_plain(index)),
+                    plain: u32::from(shared.ring_is_plain(index)),
                     cpu_id: index,
                     stream_id: 0,
                     uuid: fixed.uuid,
                 };
-                let base = session.ring_data(index);
-                let memory = Memory { base, pages: std::ptr::null() };
+                let base = shared.ring_data(index);
+                let memory = ffi::Memory { base, pages: std::ptr::null() };
                 // SAFETY: attach fills in the view; the session outlives the writer in tests.
                 unsafe {
                     let mut view = std::mem::zeroed();
-                    lull_ring_attach(&mut view, &geometry, session.ring_control(index), memory);
+                    lull_ring_attach(&mut view, &geometry, shared.ring_control(index), memory);
                     view
                 }
             })
@@ -223,7 +224,7 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let text = "test:step\n6\ntest.c:1\nu32 writer\nu32 step\nstr text\n";
-    assert!(session.publish_event(STEP, text));
+    assert!(session.memory.publish_event(STEP, text));
     let path = std::env::temp_dir().join(format!("lull-consumer-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     let output = Output::create(&path, Older::Refuse).unwrap();

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+//! A System V shared memory segment: memory that no process can make smaller under another's
+//! feet, that is gone from nobody's view until its last user detaches, and that outlives a
+//! recorder that was killed (docs/adr/0010).
+//!
+//! Place in the flow: `memory` makes one a user, `directory` says where it is to be found.
+
+use std::io;
+use std::ptr::NonNull;
+
+/// A segment attached to this process. Detached when dropped; who made it also removes it.
+#[derive(Debug)]
+pub struct Segment {
+    id: i32,
+    base: NonNull<u8>,
+    bytes: u64,
+    remove: bool,
+}
+
+// SAFETY: the memory may be used from any thread; what is in it is reached through atomics, or
+// copied and checked.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+/// What the kernel knows of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    pub bytes: u64,
+    pub user: u32,
+    pub creator: u32,
+    /// Permissions, as of a file.
+    pub mode: u32,
+    /// Processes that have it attached.
+    pub attached: u64,
+}
+
+impl Segment {
+    /// Makes a segment of zeros that only this user can attach. Memory is given to it as it is
+    /// used, or by [`Segment::populate`].
+    pub fn create(bytes: u64) -> io::Result<Self> {
+        let size = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | 0o600;
+        // SAFETY: no memory is passed.
+        let id = unsafe { libc::shmget(libc::IPC_PRIVATE, size, flags) };
+        if id < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        attach(id).map(|base| Self { id, base, bytes, remove: true }).inspect_err(|_| remove(id))
+    }
+
+    /// Attaches a segment that someone else made. The caller has looked at its [`Status`].
+    pub fn attach(id: i32) -> io::Result<Self> {
+        let mut segment = Self { id, base: attach(id)?, bytes: 0, remove: false };
+        segment.bytes = status(id)?.bytes;
+        Ok(segment)
+    }
+
+    pub fn id(&self) -> i32 {
+        self.id
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// From now on the segment is removed when this is dropped.
+    pub fn take_over(&mut self) {
+        self.remove = true;
+    }
+
+    /// Gives memory to a range, so that writing to it cannot fail. The range must lie in the
+    /// segment.
+    pub fn populate(&self, begin: u64, bytes: u64) -> io::Result<()> {
+        let page = page_bytes();
+        let until = begin.checked_add(bytes).filter(|until| *until <= self.bytes);
+        let Some(until) = until else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let begin = begin - begin % page;
+        // SAFETY: the range was checked to lie in the segment, which is attached.
+        let rc = unsafe {
+            let from = self.as_ptr().add(begin as usize);
+            libc::madvise(from.cast(), (until - begin) as usize, libc::MADV_POPULATE_WRITE)
+        };
+        let error = match rc {
+            0 => return Ok(()),
+            _ => io::Error::last_os_error(),
+        };
+        match error.raw_os_error() {
+            // Kernels before 5.14: a page that cannot be had then ends us, not the programs.
+            Some(libc::EINVAL) => self.touch(begin, until, page),
+            Some(libc::EFAULT | libc::EHWPOISON) => return Err(io::ErrorKind::OutOfMemory.into()),
+            _ => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Writes to each page what is there, whoever else writes to it.
+    fn touch(&self, begin: u64, until: u64, page: u64) {
+        for at in (begin..until).step_by(page as usize) {
+            // SAFETY: `at` is a page boundary in the segment, which populate() checked.
+            let word =
+                unsafe { &*self.as_ptr().add(at as usize).cast::<std::sync::atomic::AtomicU64>() };
+            word.fetch_or(0, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: the address is that of our attachment, which nobody uses any more.
+        unsafe { libc::shmdt(self.base.as_ptr().cast()) };
+        if self.remove {
+            remove(self.id);
+        }
+    }
+}
+
+/// What the kernel says of segment `id`.
+pub fn status(id: i32) -> io::Result<Status> {
+    // SAFETY: an all-zero structure is valid, and is filled in for its size.
+    let found = unsafe {
+        let mut found: libc::shmid_ds = std::mem::zeroed();
+        if libc::shmctl(id, libc::IPC_STAT, &mut found) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        found
+    };
+    Ok(Status {
+        bytes: found.shm_segsz as u64,
+        user: found.shm_perm.uid,
+        creator: found.shm_perm.cuid,
+        mode: u32::from(found.shm_perm.mode) & 0o777,
+        attached: found.shm_nattch,
+    })
+}
+
+/// Removes a segment: nobody new can attach it, and its memory is freed when nobody has it.
+pub fn remove(id: i32) {
+    // SAFETY: no memory is passed.
+    unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
+fn attach(id: i32) -> io::Result<NonNull<u8>> {
+    // SAFETY: the kernel chooses an address where nothing is.
+    let base = unsafe { libc::shmat(id, std::ptr::null(), 0) };
+    if base as isize == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+}
+
+fn page_bytes() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segment_is_its_users_alone_and_gone_when_its_maker_drops_it() {
+        let segment = Segment::create(1 << 20).unwrap();
+        let found = status(segment.id()).unwrap();
+        // SAFETY: no preconditions.
+        let me = unsafe { libc::geteuid() };
+        assert_eq!((found.bytes, found.user, found.creator), (1 << 20, me, me));
+        assert_eq!((found.mode, found.attached), (0o600, 1));
+        let id = segment.id();
+        drop(segment);
+        assert!(status(id).is_err());
+    }
+
+    #[test]
+    fn memory_stays_for_who_has_it_attached_and_the_segment_for_who_takes_it_over() {
+        let made = Segment::create(8192).unwrap();
+        let mut other = Segment::attach(made.id()).unwrap();
+        assert_eq!(other.bytes(), 8192);
+        let id = made.id();
+        // SAFETY: both addresses are of the same 8192 bytes.
+        unsafe { made.as_ptr().write_volatile(7) };
+        drop(made);
+        // SAFETY: attached still.
+        assert_eq!(unsafe { other.as_ptr().read_volatile() }, 7);
+        other.take_over();
+        drop(other);
+        assert!(status(id).is_err());
+    }
+
+    #[test]
+    fn range_outside_of_the_segment_is_given_no_memory() {
+        let segment = Segment::create(8192).unwrap();
+        assert!(segment.populate(0, 8192).is_ok());
+        assert!(segment.populate(4096, 8192).is_err());
+        assert!(segment.populate(u64::MAX, 2).is_err());
+    }
+}

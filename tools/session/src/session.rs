@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//! A session: its directory, and the memory of the recorder's own user.
+//!
+//! Place in the flow: `lull record` makes one and hands it to the consumer.
+
+use crate::abi::ControlFixed;
+use crate::directory::{bases, Directory};
+use crate::error::{Error, Result};
+use crate::layout::Plan;
+use crate::memory::Memory;
+use crate::segment::{self, Segment};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+const ROOT: u32 = 0;
+/// Permissions that a segment gives to anybody but its user.
+const OTHERS_MODE: u32 = 0o077;
+
+#[derive(Debug)]
+pub struct Session {
+    pub directory: Directory,
+    /// That of the user who records.
+    pub memory: Arc<Memory>,
+}
+
+impl Session {
+    /// Makes a session, in the first directory where one can be made.
+    pub fn create(plan: &Plan) -> Result<Self> {
+        let memory = Arc::new(Memory::create(plan)?);
+        let mut tried = Vec::new();
+        for base in bases() {
+            let made = Directory::create(&base).and_then(|directory| {
+                directory.link_memory(memory.id())?;
+                Ok(directory)
+            });
+            match made {
+                Ok(directory) => {
+                    memory.fill_in(plan);
+                    return Ok(Self { directory, memory });
+                }
+                Err(error) => tried.push(error.to_string()),
+            }
+        }
+        Err(Error::NoDirectory { tried: tried.join("; ") })
+    }
+
+    /// The memory of users whose processes have joined, but for those `known`. Only root's
+    /// processes can become another user's, and then make that user's memory.
+    pub fn newcomers(&self, known: &[u32]) -> Vec<Result<Memory>> {
+        let own = self.memory.fixed();
+        if own.user_id != ROOT {
+            return Vec::new();
+        }
+        let links = self.directory.memories().into_iter();
+        let new = links.filter_map(|link| link.user.map(|user_id| (user_id, link.segment)));
+        let new = new.filter(|(user_id, _)| !known.contains(user_id));
+        let adopt = |(index, (user_id, segment)): (usize, (u32, i32))| {
+            let segment = attach(segment, user_id, own.user_id)?;
+            let stream_id = (known.len() + index) as u32;
+            let memory = Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)?;
+            while memory.populate_next()? {}
+            Ok(memory)
+        };
+        new.enumerate().map(adopt).collect()
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Attaches a segment that is one user's alone and that `creator` made.
+fn attach(id: i32, user: u32, creator: u32) -> Result<Segment> {
+    let failed = |source: io::Error| Error::Segment { source };
+    let found = segment::status(id).map_err(failed)?;
+    if found.user != user || found.creator != creator || found.mode & OTHERS_MODE != 0 {
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
+    }
+    Segment::attach(id).map_err(failed)
+}
