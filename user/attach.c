@@ -7,109 +7,11 @@
  * size of the segment and used; the patterns are copied too. A session that does not pass is left
  * alone; the program runs on untraced. Paper: B 3.2, 3.4.
  */
-#include <linux/fcntl.h>
-#include <linux/ipc.h>
 #include <linux/mman.h>
-#include <linux/shm.h>
 #include "liblull.h"
 #include "lull_port.h"
+#include "segment.h"
 #include "syscall.h"
-
-#define PATH_BYTES 512
-#define NUMBER_BYTES 12 /* a 32-bit number in decimal, and its end */
-#define PREFIX_BYTES (sizeof(LULL_SESSION_MEMORY_PREFIX) - 1)
-#define OTHERS_MODE 077 /* permissions that a segment gives to anybody but its user */
-
-struct mapping {
-	unsigned char *base;
-	uint64_t bytes;
-};
-
-static uint32_t user_id(void)
-{
-	return (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
-}
-
-static size_t text_append(char *text, size_t used, const char *more, size_t bytes)
-{
-	__builtin_memcpy(text + used, more, bytes);
-	return used + bytes;
-}
-
-static size_t number_append(char *text, size_t used, uint32_t number)
-{
-	char digits[NUMBER_BYTES];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	return text_append(text, used, digits + at, sizeof(digits) - at);
-}
-
-/* The number behind the prefix in a link's target, or -1. */
-static long segment_parse(const char *target, long bytes)
-{
-	long id = 0;
-
-	if (bytes <= (long)PREFIX_BYTES || bytes >= (long)(PREFIX_BYTES + NUMBER_BYTES) ||
-	    __builtin_memcmp(target, LULL_SESSION_MEMORY_PREFIX, PREFIX_BYTES))
-		return -1;
-	for (long i = PREFIX_BYTES; i < bytes; i++) {
-		if (target[i] < '0' || target[i] > '9')
-			return -1;
-		id = id * 10 + (target[i] - '0');
-	}
-	return id <= INT32_MAX ? id : -1;
-}
-
-/* Attach a segment that is our user's alone, made by our user or by root. */
-static int segment_attach(long id, uint32_t user, struct mapping *map)
-{
-	struct shmid64_ds status;
-	long base;
-
-	if (lull_syscall(__NR_shmctl, id, IPC_STAT, (long)&status, 0, 0, 0) < 0 ||
-	    status.shm_perm.uid != user ||
-	    (status.shm_perm.cuid != user && status.shm_perm.cuid != 0) ||
-	    (status.shm_perm.mode & OTHERS_MODE))
-		return -1;
-	base = lull_syscall(__NR_shmat, id, 0, 0, 0, 0, 0);
-	if (base < 0 && base > -4096)
-		return -1;
-	*map = (struct mapping){ (unsigned char *)base, status.shm_segsz };
-	return 0;
-}
-
-/* Attach the memory that a session has for @user. @own: that of the recorder's own user. */
-static int memory_attach(const char *directory, size_t length, uint32_t user, int own,
-			 struct mapping *map)
-{
-	static const char link[] = "/" LULL_SESSION_MEMORY_LINK;
-	char path[PATH_BYTES], target[PREFIX_BYTES + NUMBER_BYTES];
-	size_t used;
-	long id;
-
-	if (length + sizeof(link) + 1 + NUMBER_BYTES > sizeof(path))
-		return -1;
-	used = text_append(path, 0, directory, length);
-	used = text_append(path, used, link, sizeof(link) - 1);
-	if (!own) {
-		used = text_append(path, used, "-", 1);
-		used = number_append(path, used, user);
-	}
-	path[used] = '\0';
-	id = segment_parse(target, lull_syscall(__NR_readlinkat, AT_FDCWD, (long)path, (long)target,
-						sizeof(target), 0, 0));
-	return id < 0 ? -1 : segment_attach(id, user, map);
-}
-
-static void unmap(const struct mapping *map)
-{
-	if (map->base)
-		lull_syscall(__NR_shmdt, (long)map->base, 0, 0, 0, 0, 0);
-}
 
 static void *private_memory(uint64_t bytes)
 {
@@ -117,6 +19,17 @@ static void *private_memory(uint64_t bytes)
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return base < 0 && base > -4096 ? NULL : (void *)base;
+}
+
+/* A copy that outlives the program's environment. */
+static const char *text_keep(const char *text)
+{
+	size_t bytes = __builtin_strlen(text) + 1;
+	char *kept = private_memory(bytes);
+
+	if (kept)
+		__builtin_memcpy(kept, text, bytes);
+	return kept;
 }
 
 /* What is in shared memory now; the compiler is kept from reading it there again. */
@@ -147,7 +60,7 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 }
 
 /* Return: the copy of a control block, or 0 when its recorder has not finished it. */
-static int control_copy(struct lull_session_control *copy, const struct mapping *map)
+static int control_copy(struct lull_session_control *copy, const struct lull_mapping *map)
 {
 	const struct lull_session_control *control = (const void *)map->base;
 
@@ -160,7 +73,7 @@ static int control_copy(struct lull_session_control *copy, const struct mapping 
 }
 
 static int patterns_copy(struct session *session, const struct lull_session_control *control,
-			 const struct mapping *map)
+			 const struct lull_mapping *map)
 {
 	char *patterns = private_memory(control->patterns_bytes);
 
@@ -188,7 +101,7 @@ static int rings_valid(const struct lull_session_control *control,
 }
 
 static int rings_attach(struct session *session, const struct lull_session_control *control,
-			const struct mapping *map)
+			const struct lull_mapping *map)
 {
 	uint32_t ring_count = control->cpu_count + control->plain_count;
 	struct lull_ring_geometry geometry = {
@@ -217,14 +130,13 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	return 0;
 }
 
-static int session_attach(struct session *session, const char *directory, size_t length)
+int lull_session_attach(struct session *session, const struct lull_directory *directory,
+			uint32_t user)
 {
-	struct mapping map = { 0 };
+	struct lull_mapping map = { 0 };
 	struct lull_session_control *shared, control;
-	uint32_t user = user_id();
 
-	if (memory_attach(directory, length, user, 1, &map) &&
-	    memory_attach(directory, length, user, 0, &map))
+	if (lull_memory_attach(directory, user, &map))
 		return -1;
 	shared = (struct lull_session_control *)map.base;
 	if (!control_copy(&control, &map))
@@ -239,26 +151,97 @@ static int session_attach(struct session *session, const char *directory, size_t
 	session->plain_count = control.plain_count;
 	session->event_capacity = control.event_capacity;
 	session->arena_bytes = control.arena_bytes;
-	__atomic_add_fetch(&shared->process_count, 1, __ATOMIC_RELAXED);
+	session->map = map;
+	session->fixed = control;
+	session->directory = *directory;
 	return 0;
 refuse:
 	__atomic_add_fetch(&shared->refused_count, 1, __ATOMIC_RELAXED);
 leave:
-	unmap(&map);
+	lull_memory_detach(&map);
 	return -1;
 }
 
-uint32_t lull_attach(const char *sessions)
+static void private_release(const void *memory, uint64_t bytes)
 {
+	lull_syscall(__NR_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+}
+
+void lull_session_detach(struct session *session)
+{
+	uint64_t ring_count = session->cpu_count + session->plain_count;
+
+	private_release(session->rings, ring_count * sizeof(struct lull_ring));
+	private_release(session->patterns, session->fixed.patterns_bytes);
+	lull_memory_detach(&session->map);
+}
+
+/*
+ * Fill in memory that was just made for @user as it is for the user of @session, and without any
+ * event yet. Nobody else has seen it.
+ */
+static int memory_fill(const struct lull_mapping *map, const struct session *session, uint32_t user)
+{
+	struct lull_session_control *shared = (struct lull_session_control *)map->base;
+	struct lull_session_control control = session->fixed;
+	uint32_t active = lull_load32(&session->control->active);
+	struct session made = { 0 };
+
+	__builtin_memset(&control.active, 0,
+			 sizeof(control) - offsetof(struct lull_session_control, active));
+	control.user_id = user;
+	if (rings_attach(&made, &control, map))
+		return -1;
+	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++)
+		lull_ring_reset(&made.rings[i], 0);
+	private_release(made.rings,
+			(control.cpu_count + control.plain_count) * sizeof(struct lull_ring));
+	__builtin_memcpy(map->base + control.patterns_offset_bytes, session->patterns,
+			 control.patterns_bytes);
+	control.magic = 0;
+	control.active = active;
+	__builtin_memcpy(shared, &control, sizeof(control));
+	__atomic_store_n(&shared->magic, LULL_SESSION_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int lull_session_make(const struct session *session, uint32_t user)
+{
+	struct lull_mapping map = { 0 };
+	int result;
+
+	if (lull_memory_make(session->map.bytes, &map))
+		return -1;
+	result = memory_fill(&map, session, user);
+	if (!result)
+		result = lull_memory_give(&session->directory, user, &map);
+	if (result)
+		lull_memory_remove(&map);
+	else
+		lull_memory_detach(&map);
+	return result;
+}
+
+uint32_t lull_attach(const char *variable)
+{
+	const char *sessions = text_keep(variable);
+
+	lull_process.user = (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
+	if (!sessions)
+		return 0;
 	while (*sessions && lull_process.session_count < LULL_SESSIONS_MAX) {
 		const char *end = sessions;
 
 		while (*end && *end != ':')
 			end++;
 		if (end != sessions &&
-		    session_attach(&lull_process.sessions[lull_process.session_count], sessions,
-				   (size_t)(end - sessions)) == 0)
-			lull_process.session_count++;
+		    lull_session_attach(
+			    &lull_process.sessions[lull_process.session_count],
+			    &(struct lull_directory){ sessions, (size_t)(end - sessions) },
+			    lull_process.user) == 0)
+			__atomic_add_fetch(&lull_process.sessions[lull_process.session_count++]
+						    .control->process_count,
+					   1, __ATOMIC_RELAXED);
 		sessions = *end ? end + 1 : end;
 	}
 	return lull_process.session_count;

@@ -14,6 +14,7 @@
 #include "lull/abi/session.h"
 #include "lull/abi/site.h"
 #include "ring/ring.h"
+#include "segment.h"
 
 /* One attached session. Set once by attach.c, then only read. */
 struct session {
@@ -26,12 +27,17 @@ struct session {
 	uint32_t plain_count;
 	uint32_t event_capacity;
 	uint32_t arena_bytes;
+	/* For a process that becomes another user. */
+	struct lull_mapping map;
+	struct lull_directory directory;
+	struct lull_session_control fixed; /* the control block as it was checked */
 } __attribute__((aligned(64)));
 
 struct process {
 	struct lull_probe_interface interface;
 	struct session sessions[LULL_SESSIONS_MAX];
 	uint32_t session_count;
+	uint32_t user; /* whose memory the sessions are */
 	uint32_t pid;
 	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
 	/*
@@ -62,6 +68,22 @@ extern __thread struct thread lull_thread;
 uint32_t lull_attach(const char *sessions);
 
 /*
+ * attach.c: attach the memory that the session in @directory has for @user.
+ * Return: 0 with @session filled in, or -1.
+ */
+int lull_session_attach(struct session *session, const struct lull_directory *directory,
+			uint32_t user);
+
+/* attach.c: undo what lull_session_attach() did, where nobody has used the session. */
+void lull_session_detach(struct session *session);
+
+/*
+ * attach.c: make memory for @user in the session that @session is part of. Only root's processes
+ * may. Return: 0; -1 also when the user has memory by now.
+ */
+int lull_session_make(const struct session *session, uint32_t user);
+
+/*
  * thread.c: make lull_thread true for the calling thread.
  * Context: async-signal-safe; the first event of a thread, and the first after a fork.
  */
@@ -88,6 +110,13 @@ uint32_t lull_event_register(struct session *session, const char *description, s
  * Context: load time, dlopen and dlclose; serialised by the dynamic linker's own lock.
  */
 void lull_objects_scan(void);
+
+/*
+ * objects.c: what is recorded in session @from is recorded in session @to from now on, or nowhere
+ * where @to is LULL_SESSIONS_MAX. Context: not beside a load or unload in another thread; then
+ * nothing is recorded any more.
+ */
+void lull_objects_move(uint32_t from, uint32_t to);
 
 /* objects.c: record each loaded object with its build identifier; @program is our own path. */
 void lull_objects_dump(const char *program);

@@ -24,11 +24,19 @@
 _Static_assert(sizeof(struct lull_probe_record) == 32 || sizeof(void *) == 4,
 	       "the assembly of sites makes records of 32 bytes");
 
+/* Where an object's program headers are, and what their addresses count from. */
+struct object {
+	const ElfW(Phdr) *headers;
+	uintptr_t base;
+	unsigned int header_count;
+};
+
 /* Written under the dynamic linker's lock only. */
 static struct {
 	unsigned long long unloads;
 	unsigned int count;
-	const void *headers[OBJECTS_SEEN_MAX];
+	unsigned int is_scanned; /* a scan is under way: the list may name what is being unloaded */
+	struct object objects[OBJECTS_SEEN_MAX];
 } seen;
 
 static int session_wants(const struct session *session, const struct lull_note *note)
@@ -132,47 +140,87 @@ static void segments_find(struct scan *scan, const struct dl_phdr_info *object)
 	}
 }
 
-static void notes_walk(const struct dl_phdr_info *object,
-		       int (*visit)(const struct lull_note *note, void *context), struct scan *scan)
+static void notes_walk(const struct object *object,
+		       int (*visit)(const struct lull_note *note, void *context), void *context)
 {
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
 
 		if (header->p_type == PT_NOTE)
-			lull_note_walk((const void *)(object->dlpi_addr + header->p_vaddr),
-				       header->p_memsz, visit, scan);
+			lull_note_walk((const void *)(object->base + header->p_vaddr),
+				       header->p_memsz, visit, context);
 	}
 }
 
-static int object_scan(struct dl_phdr_info *object, size_t bytes, void *unused)
+static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
+	struct object object = { info->dlpi_phdr, info->dlpi_addr, info->dlpi_phnum };
 	struct scan scan;
 
 	(void)unused;
-	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(object->dlpi_subs) &&
-	    object->dlpi_subs != seen.unloads) {
-		seen.unloads = object->dlpi_subs;
+	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs) &&
+	    info->dlpi_subs != seen.unloads) {
+		seen.unloads = info->dlpi_subs;
 		seen.count = 0;
 	}
 	for (unsigned int i = 0; i < seen.count; i++)
-		if (seen.headers[i] == object->dlpi_phdr)
+		if (seen.objects[i].headers == object.headers)
 			return 0;
 	if (seen.count < OBJECTS_SEEN_MAX)
-		seen.headers[seen.count++] = object->dlpi_phdr;
+		seen.objects[seen.count++] = object;
 	scan.is_new = 0;
-	segments_find(&scan, object);
-	notes_walk(object, probe_found, &scan);
+	segments_find(&scan, info);
+	notes_walk(&object, probe_found, &scan);
 	if (!scan.is_new)
 		return 0;
 	lull_patch_begin(&scan.patch);
-	notes_walk(object, site_found, &scan);
+	notes_walk(&object, site_found, &scan);
 	lull_patch_end(&scan.patch);
 	return 0;
 }
 
 void lull_objects_scan(void)
 {
+	__atomic_store_n(&seen.is_scanned, 1, __ATOMIC_RELAXED);
 	dl_iterate_phdr(object_scan, NULL);
+	__atomic_store_n(&seen.is_scanned, 0, __ATOMIC_RELEASE);
+}
+
+struct move {
+	uint32_t from;
+	uint32_t to;
+};
+
+/* A probe that records in one session goes over to the other. */
+static int probe_moves(const struct lull_note *note, void *context)
+{
+	const struct move *move = context;
+	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
+	uint32_t mask, id = 0;
+
+	if (note->type != LULL_NOTE_PROBE || record->interface != &lull_process.interface ||
+	    !(record->enabled_mask & 1u << move->from))
+		return 0;
+	if (move->to < LULL_SESSIONS_MAX)
+		id = lull_event_register(&lull_process.sessions[move->to], note->description,
+					 note->description_bytes);
+	mask = record->enabled_mask & ~(1u << move->from);
+	if (id) {
+		record->id[move->to] = (uint16_t)id;
+		mask |= 1u << move->to;
+	}
+	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE); /* [site.enable:A] */
+	return 0;
+}
+
+void lull_objects_move(uint32_t from, uint32_t to)
+{
+	struct move move = { from, to };
+
+	if (__atomic_load_n(&seen.is_scanned, __ATOMIC_ACQUIRE))
+		return;
+	for (unsigned int i = 0; i < seen.count; i++)
+		notes_walk(&seen.objects[i], probe_moves, &move);
 }
 
 struct build_id {

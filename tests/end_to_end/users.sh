@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# Programs that become another user: each user's processes have rings of their own.
+
+# A place that other users can read, with the command and its library, and programs of the test's.
+public_place() {
+	[ "$(id -u)" -eq 0 ] || skip "becoming another user needs root"
+	place=$(mktemp -d /tmp/lull-users.XXXXXX)
+	trap 'rm -rf "$place"' EXIT
+	chmod 755 "$place"
+	mkdir "$place/bin" "$place/lib"
+	cp "$root/build/bin/lull" "$place/bin"
+	cp -P "$root"/build/lib/liblull.so* "$place/lib"
+	PATH=$place/bin:$PATH
+}
+
+# compile NAME: a program of tests/hostile, for everybody to run.
+compile() {
+	gcc -O2 -pthread -I"$root/core/include" -o "$place/$1" "$root/tests/hostile/$1.c"
+}
+
+a_process_that_gives_up_root_goes_on_in_rings_of_its_new_user() {
+	public_place
+	compile become
+	lull record -o trace -e 'test:*' -e 'process:user' -- "$place/become" 65534 > output
+	grep -q '^before: 0 of 1 segments are of another user$' output
+	grep -q '^after: 1 segments, 0 of another user$' output
+	same "$(lull print trace | grep -c test:before)" 5 "events before"
+	same "$(lull print trace | grep -c test:after)" 7 "events after"
+	same "$(lull print trace | grep -c 'process:user')" 1 "changes of user"
+	[ -e trace/stream-user65534-cpu0 ] || [ -e trace/stream-user65534-cpu1 ] ||
+		ls trace/stream-user65534-* > /dev/null || fail "no stream of the new user"
+	babeltrace_reads trace
+}
+
+threads_record_on_while_one_of_them_changes_the_user() {
+	public_place
+	compile become
+	lull record -o trace -e 'test:*' -- "$place/become" 65534 threads > output
+	grep -q '^after: 1 segments, 0 of another user$' output
+	[ "$(lull print trace | grep -c test:thread)" -gt 1000 ] || fail "threads recorded too little"
+	babeltrace_reads trace
+}
+
+a_change_that_can_be_undone_changes_no_rings() {
+	public_place
+	compile become
+	lull record -o trace -e 'test:*' -- "$place/become" 65534 back > output
+	same "$(lull print trace | wc -l)" 12 "events"
+	[ -z "$(ls trace | grep user)" ] || fail "a second user: $(ls trace)"
+}
+
+programs_that_a_new_user_executes_are_recorded() {
+	public_place
+	lull record -o trace -- setpriv --reuid=65534 --clear-groups ls / > /dev/null
+	lull print trace | grep -q 'ls/[0-9]* process:start'
+	ls trace/stream-user65534-* > /dev/null
+	babeltrace_reads trace
+}
+
+a_vfork_child_that_changes_its_user_leaves_its_parent_alone() {
+	public_place
+	compile become
+	lull record -o trace -e 'test:*' -- "$place/become" 65534 vfork > output
+	same "$(lull print trace | grep -c test:after)" 7 "the parent's events"
+	grep -q '^after: 1 segments, 0 of another user$' output
+}
+
+a_user_cannot_attach_the_memory_of_root() {
+	public_place
+	compile become
+	lull record -o trace -e 'test:*' -- "$place/become" 65534 attach > output
+	grep -q "^root's segment: Permission denied$" output
+}

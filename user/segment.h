@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A user's memory in a session directory: for attach.c and credentials.c, from segment.c.
+ *
+ * Context of all: async-signal-safe, no allocation, errno unchanged.
+ */
+#ifndef LIBLULL_SEGMENT_H
+#define LIBLULL_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lull_directory {
+	const char *path; /* not ended by NUL */
+	size_t bytes;
+};
+
+/* A segment where it is attached; all 0 when none is. */
+struct lull_mapping {
+	unsigned char *base;
+	uint64_t bytes;
+	int id;
+};
+
+/* Attach the memory that a session has for @user. Return: 0, or -1 when it has none. */
+int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
+		       struct lull_mapping *map);
+
+/* Make a segment of zeros and attach it. Return: 0, or -1. */
+int lull_memory_make(uint64_t bytes, struct lull_mapping *map);
+
+/*
+ * Make a segment @user's and link it as that user's memory. Only root's processes may.
+ * Return: 0; -1 when that is not allowed, or the user has memory by now.
+ */
+int lull_memory_give(const struct lull_directory *directory, uint32_t user,
+		     const struct lull_mapping *map);
+
+/* Remove and detach a segment that lull_memory_make() made. */
+void lull_memory_remove(const struct lull_mapping *map);
+
+void lull_memory_detach(const struct lull_mapping *map);
+
+#endif
