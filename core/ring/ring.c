@@ -68,6 +68,8 @@ struct layout {
 
 /* Looks at a reference that an honest reader can change once under our eyes. */
 #define REFERENCE_ROUNDS 3
+/* Attempts to raise a count that honest helpers raise once a lap. */
+#define DELIVER_ROUNDS 4
 
 static void lose(struct lull_ring *ring, enum lull_lost_cause cause)
 {
@@ -81,14 +83,14 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 	uint64_t state = reference_state(ring, position) | physical;
 	uint64_t seq = lull_load(&commit->seq);
 
-	int rounds = LULL_ROUNDS_MAX;
+	int rounds = DELIVER_ROUNDS;
 
 	/*
 	 * [ring.deliver:A] compare-and-swap, release. Pairs with [ring.get:A].
 	 * Orders: every commit of this lap before commit.seq.
 	 * Else: the reader takes a sub-buffer that is still being written.
 	 * Mutants: SEQ_EARLY, DELIVER_RELAXED.
-	 * Bound: seq moves forward once a lap; LULL_ROUNDS_MAX in a damaged ring. Compared in the
+	 * Bound: seq moves forward once a lap; DELIVER_ROUNDS in a damaged ring. Compared in the
 	 * bits that commit counts share: a spare that is made to look full has no others.
 	 */
 	while ((int64_t)((count - seq) << commit_lap_bits(ring)) > 0 && rounds--) {
@@ -199,11 +201,11 @@ void lull_ring_push_reader(const struct lull_ring *ring, uint64_t begin)
 {
 	uint64_t target = begin + subbuf_bytes(ring) - buffer_bytes(ring);
 	uint64_t read = lull_load(&ring->shared->read_count);
-	int rounds = LULL_ROUNDS_MAX;
+	uint32_t rounds = ring->geometry.subbuf_count;
 
 	/*
-	 * Bound: the number of sub-buffers, for reader and writers move it the same way (T 8.6.3);
-	 * LULL_ROUNDS_MAX in a damaged ring.
+	 * Bound: the number of sub-buffers, for reader and writers move it the same way (T 8.6.3),
+	 * whatever the words hold.
 	 */
 	while ((int64_t)(target - read) > 0 && rounds--) {
 		uint64_t found = lull_cas(&ring->shared->read_count, read, target);
@@ -436,13 +438,14 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 	uint64_t count, cycles = 0, last;
 	struct layout layout;
 	uint32_t physical;
+	int rounds = ring->geometry.plain ? LULL_ROUNDS_PLAIN_MAX : LULL_ROUNDS_MAX;
 	int refused = 0;
 
 	/*
-	 * Bound: each round follows a success of another writer, or an interruption of ours, and
-	 * LULL_ROUNDS_MAX of them are those of a damaged ring.
+	 * Bound: each round follows a success of another writer, or an interruption of ours; more
+	 * than there can be are those of a damaged ring.
 	 */
-	for (int round = 0; round < LULL_ROUNDS_MAX;
+	for (int round = 0; round < rounds;
 	     round += !LULL_MUTANT(ROUNDS_UNBOUNDED), lull_port_stuck()) {
 		if (refused > LULL_REFUSED_MAX)
 			return -EBUSY;

@@ -61,12 +61,15 @@ struct lull_ring_writer {
 #define LULL_REFUSED_MAX 64
 
 /*
- * Rounds of any loop of a writer. Each round of an honest ring follows a success of another
- * writer or of the reader, so that this many are never seen; a process that keeps changing the
- * shared words can enforce them, and then costs its neighbour this much an event and no more.
+ * Rounds in which a writer tries to reserve, on a per-CPU ring and on a plain one. Each round of an
+ * honest ring follows a success of another writer, so that this many are never seen: on a per-CPU
+ * ring a signal or a preemption each, on a plain one more than there are CPUs to contend. A process
+ * that keeps changing the shared words can enforce them, and costs its neighbour that much time for
+ * each event, and no more.
  */
 #ifndef LULL_ROUNDS_MAX
-#define LULL_ROUNDS_MAX 1024
+#define LULL_ROUNDS_MAX (2 * LULL_REFUSED_MAX)
+#define LULL_ROUNDS_PLAIN_MAX 1024
 #endif
 
 /* A reserved slot, between reserve and commit. Private to the writer. */
@@ -127,8 +130,8 @@ void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes);
  * Context: any, NMI-safe, async-signal-safe. On a per-CPU ring the caller may migrate at any
  * time; it asks again for the ring of its CPU when this returns -EAGAIN.
  * Progress: wait-free. On a per-CPU ring only what preempts this very thread delays it
- * (T 8.5); on a plain ring, successes of other writers too, and after LULL_ROUNDS_MAX of them
- * the event is lost and counted. Whatever the shared words hold, it writes inside the ring only.
+ * (T 8.5); on a plain ring, successes of other writers too, and after LULL_ROUNDS_PLAIN_MAX of
+ * them the event is lost and counted. Whatever the shared words hold, it writes inside the ring.
  * Return: 0; -EAGAIN when the caller is not on the ring's CPU any more; -EBUSY when the step
  * was interrupted LULL_REFUSED_MAX times without a cause, as a single-stepping debugger does:
  * the caller uses a plain ring; -ENOBUFS when the event is lost and counted.

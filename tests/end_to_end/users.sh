@@ -37,7 +37,7 @@ threads_record_on_while_one_of_them_changes_the_user() {
 	compile become
 	lull record -o trace -e 'test:*' -- "$place/become" 65534 threads > output
 	grep -q '^after: 1 segments, 0 of another user$' output
-	[ "$(lull print trace | grep -c test:thread)" -gt 1000 ] || fail "threads recorded too little"
+	[ "$(lull print trace | grep -c test:thread)" -gt 1000 ] || fail "threads recorded little"
 	babeltrace_reads trace
 }
 
