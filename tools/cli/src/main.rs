@@ -11,6 +11,7 @@ mod elf;
 mod generate;
 mod library;
 mod list;
+mod newest;
 mod print;
 mod record;
 mod report;

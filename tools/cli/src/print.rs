@@ -21,13 +21,14 @@ use analysis::Glob;
 use anyhow::Context;
 use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
 
+use crate::newest;
 use classes::{ClassPlan, Classes, Thread, Threads};
 
 /// Print the events of a trace, merged by time
 #[derive(Debug, clap::Args)]
 pub struct PrintArgs {
-    /// Folders with traces in or below them
-    #[arg(value_name = "TRACE", default_value = "lull-trace")]
+    /// Folders with traces in or below them [default: lull-trace, the newest made here]
+    #[arg(value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 
     /// Print one JSON object a line
@@ -89,9 +90,12 @@ struct Tally {
 /// Runs the command; the result is the exit status.
 pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let mut traces = Vec::new();
-    for path in &args.traces {
-        let folders = find_traces(path)
-            .with_context(|| "no trace to print; record one or name its folder".to_string())?;
+    let roots = match &args.traces[..] {
+        [] => vec![newest::find()?],
+        named => named.to_vec(),
+    };
+    for root in &roots {
+        let folders = find_traces(root).context("no trace to print")?;
         for folder in folders {
             traces.push(Trace::open(&folder)?);
         }

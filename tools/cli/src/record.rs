@@ -14,6 +14,7 @@ mod supervise;
 mod verdict;
 
 use crate::say;
+use consumer::folder::Sharing;
 use plan::Plan;
 use std::path::PathBuf;
 
@@ -36,13 +37,17 @@ const LOST: i32 = 124;
     allocation only when a pattern names it."
 )]
 pub struct RecordArgs {
-    /// Directory for the trace; an older trace in lull-trace is kept as lull-trace.old
+    /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Replace an older trace in the output directory
-    #[arg(long)]
+    /// Replace an older trace in the directory of -o
+    #[arg(long, requires = "output")]
     pub overwrite: bool,
+
+    /// Permissions of the trace's directory, in octal; its files have them without execution
+    #[arg(long, value_name = "MODE", default_value = "0700")]
+    pub mode: Sharing,
 
     /// Events to record: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]

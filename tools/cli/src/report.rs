@@ -31,7 +31,7 @@ use progress::Progress;
 /// Sum up a trace: events, rates, latencies, waits, files, losses
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Folders with traces in or below them [default: the newest that `lull record` made here]
+    /// Folders with traces in or below them [default: lull-trace, the newest made here]
     #[arg(value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 

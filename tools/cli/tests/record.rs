@@ -101,7 +101,7 @@ fn what_cannot_be_recorded_is_refused_with_its_status_and_nothing_is_made() {
         let output = folder.run(&arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", errors(&output));
         assert!(!errors(&output).is_empty());
-        assert!(!folder.0.join("lull-trace").exists(), "{arguments:?}");
+        assert!(unnamed(&folder).is_empty(), "{arguments:?}");
     }
 }
 
@@ -131,21 +131,61 @@ fn verdict_as_json_is_the_last_line_of_standard_error_and_quiet_says_nothing() {
     assert_eq!(errors(&folder.run(&["record", "-o", "b", "-q", "--", "true"])), "");
 }
 
+/// The recordings that nobody named, and the link, as they are in a folder.
+fn unnamed(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(&folder.0).unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.contains("lull-trace")).collect();
+    names.sort();
+    names
+}
+
 #[test]
-fn default_directory_keeps_the_trace_before_as_old_and_a_named_one_is_not_overwritten() {
-    let folder = Folder::new("older");
+fn each_recording_has_a_name_of_its_own_and_the_link_leads_to_the_newest() {
+    let folder = Folder::new("newest");
     for word in ["first", "second"] {
-        assert!(folder.run(&["record", "--", "echo", word]).status.success());
+        let output = folder.run(&["record", "--", "echo", word]);
+        assert!(output.status.success());
+        let target = std::fs::read_link(folder.0.join("lull-trace")).unwrap();
+        assert!(errors(&output).contains(target.to_str().unwrap()), "{}", errors(&output));
+        assert!(folder.babeltrace("lull-trace").contains(&format!("echo {word}")));
     }
-    assert!(folder.babeltrace("lull-trace").contains("echo second"));
-    assert!(folder.babeltrace("lull-trace.old").contains("echo first"));
-    let refused = folder.run(&["record", "-o", "lull-trace", "--", "true"]);
+    let names = unnamed(&folder);
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(folder.babeltrace(&names[1]).contains("echo first"), "{names:?}");
+    assert!(folder.babeltrace(&names[2]).contains("echo second"), "{names:?}");
+    for command in ["print", "report"] {
+        let output = folder.run(&[command]);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("echo second"), "{command}");
+    }
+}
+
+#[test]
+fn link_that_is_none_of_ours_is_left_alone_and_that_is_said() {
+    let folder = Folder::new("taken");
+    std::fs::create_dir(folder.0.join("lull-trace")).unwrap();
+    let output = folder.run(&["record", "--", "true"]);
+    assert!(output.status.success());
+    assert!(errors(&output).contains("lull-trace is no link"), "{}", errors(&output));
+    assert!(folder.0.join("lull-trace").read_dir().unwrap().next().is_none());
+    assert_eq!(unnamed(&folder).len(), 2);
+}
+
+#[test]
+fn named_directory_with_a_trace_is_overwritten_only_on_request() {
+    let folder = Folder::new("older");
+    let record = |options: &[&str], word| {
+        folder.run(&[&["record"], options, &["--", "echo", word]].concat())
+    };
+    assert!(record(&["-o", "trace"], "first").status.success());
+    let refused = record(&["-o", "trace"], "second");
     assert_eq!(refused.status.code(), Some(125));
     assert!(errors(&refused).contains("--overwrite"));
-    let replaced =
-        folder.run(&["record", "-o", "lull-trace", "--overwrite", "--", "echo", "third"]);
-    assert!(replaced.status.success());
-    assert!(folder.babeltrace("lull-trace").contains("echo third"));
+    assert!(folder.babeltrace("trace").contains("echo first"));
+    assert!(record(&["-o", "trace", "--overwrite"], "third").status.success());
+    assert!(folder.babeltrace("trace").contains("echo third"));
+    let unnamed = record(&["--overwrite"], "fourth");
+    assert_eq!(unnamed.status.code(), Some(125), "without -o there is nothing to overwrite");
 }
 
 #[test]

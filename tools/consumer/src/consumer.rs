@@ -7,8 +7,9 @@
 
 use crate::clock::now_cycles;
 use crate::drain::{Drain, OpenSlots, Tools};
+use crate::folder::Folder;
 use crate::metadata::{Environment, Facts};
-use crate::output::{Older, Output, Trace};
+use crate::output::{Output, Trace};
 use crate::ring::{Readiness, Ring};
 use crate::stream::{Budget, Stream};
 use crate::verdict::{Lost, Verdict};
@@ -16,7 +17,7 @@ use crate::walk::Walker;
 use session::clock::Calibration;
 use session::{Memory, Session};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,8 +62,7 @@ pub struct Consumer {
     memories: Vec<Arc<Memory>>,
     channels: Vec<Channel>,
     tools: Tools,
-    output: Option<Output>,
-    path: PathBuf,
+    output: Arc<Output>,
     options: Options,
     start_cycles: u64,
     started: Instant,
@@ -87,8 +87,8 @@ impl Consumer {
             return Err(crate::Error::Clock { kind: fixed.clock_kind });
         }
         let start_cycles = now_cycles();
-        let path = output.path().to_path_buf();
-        let mut channels = channels(&memory, 0, &path, start_cycles)?;
+        let output = Arc::new(output);
+        let mut channels = channels(&memory, 0, output.folder(), start_cycles)?;
         for channel in &mut channels {
             channel.drain.ring.reset(0);
         }
@@ -96,10 +96,9 @@ impl Consumer {
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         let budget = Budget { used_bytes: 0, limit_bytes };
         let mut tools = Tools { walker, budget, limit_reached: false, trace: None };
-        let mut kept = Some(output);
         if fixed.mode == session::abi::MODE_DISCARD {
-            let output = kept.take().expect("just set");
             let facts = options.facts.clone();
+            let output = Arc::clone(&output);
             tools.trace = Some(Trace::start(output, facts, &tools.walker.events())?);
         }
         let now = Instant::now();
@@ -108,8 +107,7 @@ impl Consumer {
             memories: vec![memory],
             channels,
             tools,
-            output: kept,
-            path,
+            output,
             options,
             start_cycles,
             started: now,
@@ -121,8 +119,13 @@ impl Consumer {
         })
     }
 
+    /// The directory of the recording.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
     fn is_flight_recorder(&self) -> bool {
-        self.output.is_some()
+        self.session.memory.fixed().mode != session::abi::MODE_DISCARD
     }
 
     /// Adds the rings of users whose processes have joined since.
@@ -144,7 +147,7 @@ impl Consumer {
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
         let source = self.tools.walker.add(Arc::clone(&memory));
-        self.channels.extend(channels(&memory, source, &self.path, self.start_cycles)?);
+        self.channels.extend(channels(&memory, source, self.output.folder(), self.start_cycles)?);
         if !self.active {
             memory.set_active(false);
         }
@@ -283,17 +286,18 @@ impl Consumer {
         adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
     ) -> Result<Verdict, crate::Error> {
         self.snapshots += 1;
-        let path = self.path.join(format!("snapshot-{}", self.snapshots));
-        let output = Output::create(&path, Older::Refuse)?;
-        let path = output.path().to_path_buf();
+        let output = self.output.create_snapshot(self.snapshots)?;
+        let (path, folder) = (output.path().to_path_buf(), Arc::clone(output.folder()));
         let facts = self.options.facts.clone();
         self.tools.budget.used_bytes = 0;
         self.tools.limit_reached = false;
-        self.tools.trace = Some(Trace::start(output, facts, &self.tools.walker.events())?);
+        let trace = Trace::start(Arc::new(output), facts, &self.tools.walker.events())?;
+        trace.output.keep();
+        self.tools.trace = Some(trace);
         for channel in &mut self.channels {
             channel.drain.tally = Default::default();
             channel.stream =
-                stream(&channel.memory, &path, channel.drain.ring.index, self.start_cycles);
+                stream(&channel.memory, &folder, channel.drain.ring.index, self.start_cycles);
         }
         self.drain_all(patience, last);
         let mut verdict = self.verdict(path);
@@ -312,12 +316,12 @@ impl Consumer {
     ) -> Result<Verdict, crate::Error> {
         self.meet_users();
         self.stop_probes();
-        if let Some(output) = self.output.take() {
-            output.release();
+        if self.is_flight_recorder() {
+            self.output.release();
             return self.write_snapshot(FINISH_PATIENCE, true, adjust);
         }
         self.drain_all(FINISH_PATIENCE, true);
-        let mut verdict = self.verdict(self.path.clone());
+        let mut verdict = self.verdict(self.output.path().to_path_buf());
         adjust(&mut verdict, self.tools.walker.threads.pids());
         verdict.conclude(self.tools.limit_reached);
         self.write_verdict(&mut verdict);
@@ -400,6 +404,13 @@ impl Consumer {
         if let Some(error) = self.tools.trace.as_ref().and_then(|trace| trace.last_error.as_ref()) {
             verdict.notes.push(format!("metadata could not be updated while recording: {error}"));
         }
+        if !self.output.folder().is_at_its_path() {
+            verdict.notes.push(format!(
+                "{} was moved, removed or replaced while recording; the trace is in the \
+                 directory that was there at the beginning",
+                self.output.path().display()
+            ));
+        }
         if !self.session.directory.reachable() {
             verdict.missing.push(format!(
                 "the session directory {} was removed while recording: programs started after \
@@ -454,19 +465,19 @@ fn note(problems: &mut Vec<String>, problem: String) {
 fn channels(
     memory: &Arc<Memory>,
     source: usize,
-    directory: &Path,
+    folder: &Arc<Folder>,
     start_cycles: u64,
 ) -> Result<Vec<Channel>, crate::Error> {
     (0..memory.ring_count())
         .map(|index| {
             let ring = Ring::attach(memory, index).map_err(crate::Error::Ring)?;
-            let stream = stream(memory, directory, index, start_cycles);
+            let stream = stream(memory, folder, index, start_cycles);
             Ok(Channel { memory: Arc::clone(memory), drain: Drain::new(ring, source), stream })
         })
         .collect()
 }
 
-fn stream(memory: &Memory, directory: &Path, index: u32, start_cycles: u64) -> Stream {
+fn stream(memory: &Memory, folder: &Arc<Folder>, index: u32, start_cycles: u64) -> Stream {
     let fixed = memory.fixed();
     let (ring, cpu_id) = match memory.ring_is_plain(index) {
         false => (format!("cpu{index}"), index),
@@ -476,7 +487,7 @@ fn stream(memory: &Memory, directory: &Path, index: u32, start_cycles: u64) -> S
         0 => format!("stream-{ring}"),
         _ => format!("stream-user{}-{ring}", fixed.user_id),
     };
-    Stream::new(directory.join(name), fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
+    Stream::new(Arc::clone(folder), name, fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
 }
 
 fn ring_name(memory: &Memory, index: u32) -> String {

@@ -1,40 +1,84 @@
 // SPDX-License-Identifier: MIT
 //! The trace directory: made before the program starts, readable at every moment after.
 //!
-//! Place in the flow: `consumer` makes one for a recording and one for each snapshot. Metadata
-//! is replaced in one step, so a recorder that is killed leaves a trace that readers open. A
-//! small reserve of disk space is given back at the end, so that a full disk still takes the
-//! last metadata with the verdict in it.
+//! Place in the flow: `consumer` makes one for a recording and one for each snapshot. The
+//! directory is locked while a recorder writes to it. Metadata is replaced in one step, so a
+//! recorder that is killed leaves a trace that readers open. A small reserve of disk space is
+//! given back at the end, so that a full disk still takes the last metadata with the verdict in
+//! it. `place` and `folder` keep what others do to the path from mattering.
 
 use crate::events::Events;
+use crate::folder::{look, Folder, Sharing};
 use crate::metadata::{metadata, Environment, Facts};
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use crate::place::Place;
+use rustix::fs::{self, AtFlags, FileType};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 const METADATA_FILE: &str = "metadata";
 const METADATA_NEW_FILE: &str = ".metadata.new";
 const RESERVE_FILE: &str = ".reserve";
-const RESERVE_BYTES: i64 = 512 << 10;
-/// What a metadata file of ours begins its environment with.
-const OUR_MARK: &str = "tracer_name = \"lull\"";
+const RESERVE_BYTES: u64 = 512 << 10;
+const STREAM_PREFIX: &str = "stream-";
+/// Before a stream's own name, if it is of another user than the recorder's.
+const USER_PREFIX: &str = "user";
+const RING_PREFIXES: [&str; 2] = ["cpu", "any"];
+const SNAPSHOT_PREFIX: &str = "snapshot-";
+/// What a metadata file of ours begins its environment with, and where that is at the latest.
+const OUR_MARK: &[u8] = b"tracer_name = \"lull\"";
+const OUR_MARK_UNTIL_BYTES: u64 = 16 << 10;
+/// Recordings that begin in one folder within one second, at most.
+const NAMES_MAX: u32 = 1000;
+/// How often a link may turn up or vanish while it is set.
+const LINK_ATTEMPTS: u32 = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: {source}; choose another directory with -o", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "{} exists and is not empty; choose another directory with -o, or remove it",
-        path.display()
+        "{} holds {}, which Lull did not write; choose another directory with -o",
+        path.display(),
+        name.display()
     )]
-    Foreign { path: PathBuf },
+    Foreign { path: PathBuf, name: PathBuf },
     #[error(
         "{} holds an older trace; give --overwrite to replace it, or choose another directory \
          with -o",
         path.display()
     )]
     Older { path: PathBuf },
+    #[error(
+        "{} is being written by another recorder; choose another directory with -o",
+        path.display()
+    )]
+    Busy { path: PathBuf },
+    #[error(
+        "{} belongs to another user (number {uid}), who could change the trace; choose another \
+         directory with -o",
+        path.display()
+    )]
+    Owner { path: PathBuf, uid: u32 },
+    #[error("{} is a symbolic link; name the directory that is meant with -o", path.display())]
+    Link { path: PathBuf },
+    #[error(
+        "{}: the path leads through a symbolic link of another user (number {uid}), who could \
+         make it lead anywhere; name the directory without it",
+        path.display()
+    )]
+    ForeignLink { path: PathBuf, uid: u32 },
+    #[error(
+        "{} was replaced while it was opened; choose another directory with -o",
+        path.display()
+    )]
+    Replaced { path: PathBuf },
+    #[error("{} is no link to a recording of yours, and was left as it is", path.display())]
+    LinkTaken { path: PathBuf },
 }
 
 /// What to do when the directory holds an older trace.
@@ -44,95 +88,170 @@ pub enum Older {
     Refuse,
     /// Remove it.
     Replace,
-    /// Keep it under the same name with `.old` behind, in the place of the one before.
-    SetAside,
 }
 
+/// A directory that this recorder writes a trace to. Dropped before it was kept, it takes
+/// everything away that was made.
 #[derive(Debug)]
 pub struct Output {
-    path: PathBuf,
+    folder: Arc<Folder>,
+    place: Place,
+    sharing: Sharing,
+    /// Whether the directory was not there before.
+    is_made: bool,
+    is_kept: AtomicBool,
 }
 
-/// What is at a path where a trace is to go.
-#[derive(Debug, PartialEq, Eq)]
+/// Something in a directory that a recorder wrote.
+enum Part {
+    File(OsString),
+    Snapshot { name: OsString, folder: Folder, files: Vec<OsString> },
+}
+
+/// What is in a directory where a trace is to go.
 enum Occupant {
     Nothing,
-    OurTrace,
-    Other,
-}
-
-fn occupant(path: &Path) -> io::Result<Occupant> {
-    let mut entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Occupant::Other),
-        other => other?,
-    };
-    if entries.next().is_none() {
-        return Ok(Occupant::Nothing);
-    }
-    let ours =
-        fs::read_to_string(path.join(METADATA_FILE)).is_ok_and(|text| text.contains(OUR_MARK));
-    let snapshots = path.join("snapshot-1").join(METADATA_FILE);
-    let ours = ours || fs::read_to_string(snapshots).is_ok_and(|text| text.contains(OUR_MARK));
-    Ok(if ours { Occupant::OurTrace } else { Occupant::Other })
+    OurTrace(Vec<Part>),
+    Other(OsString),
 }
 
 impl Output {
-    /// Makes the directory and checks that files can be made in it.
-    pub fn create(path: &Path, older: Older) -> Result<Self, Error> {
-        let fail = |source| Error::Io { path: path.to_path_buf(), source };
-        let path_buf = path.to_path_buf();
-        match (occupant(path).map_err(fail)?, older) {
-            (Occupant::Nothing, _) => {}
-            (Occupant::Other, _) => return Err(Error::Foreign { path: path_buf }),
-            (Occupant::OurTrace, Older::Refuse) => return Err(Error::Older { path: path_buf }),
-            (Occupant::OurTrace, Older::Replace) => fs::remove_dir_all(path).map_err(fail)?,
-            (Occupant::OurTrace, Older::SetAside) => set_aside(path).map_err(fail)?,
+    /// Makes the directory, or takes one that is empty or, as `older` says, holds a trace.
+    pub fn create(path: &Path, sharing: Sharing, older: Older) -> Result<Self, Error> {
+        let place = Place::find(path, sharing)?;
+        let is_made = place.make()?;
+        Self::claim(place, is_made, sharing, older)
+    }
+
+    /// Makes a directory of its own in the folder that this process is in: `name`, or the first
+    /// of `name-2`, `name-3` and so on that is free.
+    pub fn create_new(name: &str, sharing: Sharing) -> Result<Self, Error> {
+        for number in 1..=NAMES_MAX {
+            let name = if number == 1 { name.to_string() } else { format!("{name}-{number}") };
+            let place = Place::here(&name)?;
+            if place.make()? {
+                return Self::claim(place, true, sharing, Older::Refuse);
+            }
         }
-        fs::create_dir_all(path).map_err(fail)?;
-        let path = fs::canonicalize(path).map_err(fail)?;
-        let output = Self { path };
-        output.reserve().map_err(fail)?;
+        Err(Error::Io { path: name.into(), source: io::ErrorKind::AlreadyExists.into() })
+    }
+
+    /// Makes the directory of a snapshot in this one.
+    pub fn create_snapshot(&self, number: u64) -> Result<Self, Error> {
+        let place = Place::within(&self.folder, &format!("{SNAPSHOT_PREFIX}{number}"))?;
+        let is_made = place.make()?;
+        Self::claim(place, is_made, self.sharing, Older::Refuse)
+    }
+
+    /// Takes the directory at a place, and checks that files can be made in it.
+    fn claim(place: Place, is_made: bool, sharing: Sharing, older: Older) -> Result<Self, Error> {
+        let path = place.shown().to_path_buf();
+        let folder = place.open(sharing)?;
+        match folder.lock() {
+            Ok(true) => {}
+            Ok(false) => return Err(Error::Busy { path }),
+            // A file system without locks: what is not there before is ours all the same, for
+            // the reserve is made where nothing is.
+            Err(_) if older == Older::Refuse => {}
+            Err(error) => return Err(Error::Io { path, source: error.into() }),
+        }
+        if !folder.is_at(place.above(), place.name()) {
+            return Err(Error::Replaced { path });
+        }
+        let fail = |source| Error::Io { path: path.clone(), source };
+        match occupant(&folder)? {
+            Occupant::Nothing => {}
+            Occupant::OurTrace(parts) if older == Older::Replace => {
+                clear(&folder, parts).map_err(fail)?;
+            }
+            Occupant::OurTrace(_) => return Err(Error::Older { path }),
+            Occupant::Other(name) => return Err(Error::Foreign { path, name: name.into() }),
+        }
+        folder.share().map_err(|error| fail(error.into()))?;
+        // Until here others may have been allowed to write to it.
+        let entries = folder.entries().map_err(|error| fail(error.into()))?;
+        if let Some((name, _)) = entries.into_iter().next() {
+            return Err(Error::Foreign { path, name: name.into() });
+        }
+        let output =
+            Self { folder: Arc::new(folder), place, sharing, is_made, is_kept: false.into() };
+        output.reserve().map_err(|source| Error::Io { path, source })?;
         Ok(output)
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    pub fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// From now on what was made stays.
+    pub fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes the link `name`, beside the directory, lead to it. A link is replaced in one step,
+    /// and only if it is this user's and leads to another `name-...`.
+    pub fn link(&self, name: &str) -> Result<(), Error> {
+        let above = self.place.above();
+        let path = || PathBuf::from(name);
+        let fail = |error: Errno| Error::Io { path: path(), source: error.into() };
+        for _ in 0..LINK_ATTEMPTS {
+            let found = match look(above, name.as_ref()) {
+                Err(Errno::NOENT) => match fs::symlinkat(self.place.name(), above, name) {
+                    Err(Errno::EXIST) => continue,
+                    other => return other.map_err(fail),
+                },
+                other => other.map_err(fail)?,
+            };
+            let is_ours = found.file_type() == FileType::Symlink
+                && found.status.st_uid == rustix::process::geteuid().as_raw()
+                && fs::readlinkat(&found.file, "", Vec::new())
+                    .is_ok_and(|target| is_sibling(target.to_bytes(), name));
+            if !is_ours {
+                return Err(Error::LinkTaken { path: path() });
+            }
+            let random = session::machine::uuid_text(&session::machine::random_uuid());
+            let new = format!(".{name}-{random}");
+            fs::symlinkat(self.place.name(), above, &new).map_err(fail)?;
+            return fs::renameat(above, &new, above, name).map_err(|error| {
+                let _ = fs::unlinkat(above, &new, AtFlags::empty());
+                fail(error)
+            });
+        }
+        Err(Error::LinkTaken { path: path() })
     }
 
     /// Takes disk space that [`Output::finish`] gives back.
     fn reserve(&self) -> io::Result<()> {
-        let file = File::create(self.path.join(RESERVE_FILE))?;
-        // SAFETY: the descriptor is open for the length of the call.
-        let rc = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, RESERVE_BYTES) };
-        if rc != 0 {
-            let error = io::Error::last_os_error();
-            if error.raw_os_error() == Some(libc::ENOSPC) {
-                let _ = fs::remove_file(self.path.join(RESERVE_FILE));
-                return Err(error);
+        let file = self.folder.make_file(RESERVE_FILE)?;
+        match fs::fallocate(&file, fs::FallocateFlags::empty(), 0, RESERVE_BYTES) {
+            Err(Errno::NOSPC) => {
+                let _ = self.folder.remove(RESERVE_FILE);
+                Err(Errno::NOSPC.into())
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Replaces the metadata in one step.
     pub fn write_metadata(&self, text: &str) -> io::Result<()> {
-        let new = self.path.join(METADATA_NEW_FILE);
-        let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            fs::rename(&new, self.path.join(METADATA_FILE))
-        };
-        let result = write();
-        if result.is_err() {
-            let _ = fs::remove_file(&new);
+        let folder = &self.folder;
+        let mut file = folder.make_file(METADATA_NEW_FILE)?;
+        let written = file
+            .write_all(text.as_bytes())
+            .and_then(|()| folder.rename(METADATA_NEW_FILE, METADATA_FILE));
+        if written.is_err() {
+            let _ = folder.remove(METADATA_NEW_FILE);
         }
-        result
+        written
     }
 
     /// Gives the reserve back.
     pub fn release(&self) {
-        let _ = fs::remove_file(self.path.join(RESERVE_FILE));
+        let _ = self.folder.remove(RESERVE_FILE);
     }
 
     /// Writes the last metadata, into the reserve if there is no other space.
@@ -142,10 +261,112 @@ impl Output {
     }
 }
 
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.is_kept.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Ok(Occupant::OurTrace(parts)) = occupant(&self.folder) {
+            let _ = clear(&self.folder, parts);
+        }
+        // There is no way to remove a directory but by its name; only an empty one goes.
+        if self.is_made && self.folder.is_at(self.place.above(), self.place.name()) {
+            let _ = fs::unlinkat(self.place.above(), self.place.name(), AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// Whether a link's target is `name-...` beside the link.
+fn is_sibling(target: &[u8], name: &str) -> bool {
+    let rest = target.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"-"));
+    rest.is_some_and(|rest| !rest.contains(&b'/'))
+}
+
+/// What is in a directory, without following links in it.
+fn occupant(folder: &Folder) -> Result<Occupant, Error> {
+    let fail = |error: Errno| Error::Io { path: folder.path().into(), source: error.into() };
+    let entries = folder.entries().map_err(fail)?;
+    if entries.is_empty() {
+        return Ok(Occupant::Nothing);
+    }
+    let mut parts = Vec::new();
+    for (name, kind) in entries {
+        if is_file_of_ours(&name, kind) {
+            parts.push(Part::File(name));
+            continue;
+        }
+        if !(kind == FileType::Directory && is_numbered(&name, SNAPSHOT_PREFIX)) {
+            return Ok(Occupant::Other(name));
+        }
+        let snapshot = folder.folder(&name)?;
+        let inside = snapshot.entries().map_err(fail)?;
+        if let Some((file, _)) = inside.iter().find(|(file, kind)| !is_file_of_ours(file, *kind)) {
+            return Ok(Occupant::Other(Path::new(&name).join(file).into()));
+        }
+        if !has_our_mark(&snapshot) {
+            return Ok(Occupant::Other(Path::new(&name).join(METADATA_FILE).into()));
+        }
+        let files = inside.into_iter().map(|(file, _)| file).collect();
+        parts.push(Part::Snapshot { name, folder: snapshot, files });
+    }
+    match has_our_mark(folder) {
+        true => Ok(Occupant::OurTrace(parts)),
+        false => Ok(Occupant::Other(METADATA_FILE.into())),
+    }
+}
+
+/// Removes what was found to be ours.
+fn clear(folder: &Folder, parts: Vec<Part>) -> io::Result<()> {
+    for part in parts {
+        match part {
+            Part::File(name) => folder.remove(&name)?,
+            Part::Snapshot { name, folder: snapshot, files } => {
+                files.iter().try_for_each(|file| snapshot.remove(file))?;
+                folder.remove_folder(&name)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_file_of_ours(name: &OsStr, kind: FileType) -> bool {
+    let is_known = name == METADATA_FILE || name == METADATA_NEW_FILE || name == RESERVE_FILE;
+    kind == FileType::RegularFile && (is_known || is_stream(name).unwrap_or(false))
+}
+
+/// `stream-cpu3`, or `stream-user1000-any0`.
+fn is_stream(name: &OsStr) -> Option<bool> {
+    let ring = name.to_str()?.strip_prefix(STREAM_PREFIX)?;
+    let ring = match ring.split_once('-') {
+        Some((user, ring)) if is_numbered(user.as_ref(), USER_PREFIX) => ring,
+        Some(_) => return None,
+        None => ring,
+    };
+    Some(RING_PREFIXES.iter().any(|prefix| is_numbered(ring.as_ref(), prefix)))
+}
+
+fn is_numbered(name: &OsStr, prefix: &str) -> bool {
+    let number = name.as_bytes().strip_prefix(prefix.as_bytes()).unwrap_or_default();
+    !number.is_empty() && number.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether the metadata says that Lull wrote it. A recorder that was killed before it wrote any
+/// leaves none.
+fn has_our_mark(folder: &Folder) -> bool {
+    let mut text = Vec::new();
+    match folder.read(METADATA_FILE) {
+        Ok(file) => {
+            let _ = file.take(OUR_MARK_UNTIL_BYTES).read_to_end(&mut text);
+            text.windows(OUR_MARK.len()).any(|window| window == OUR_MARK)
+        }
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
 /// A trace being written: its directory and what its metadata says.
 #[derive(Debug)]
 pub struct Trace {
-    pub output: Output,
+    pub output: Arc<Output>,
     pub facts: Facts,
     /// The generation of events that the metadata on disk describes.
     described: Option<u64>,
@@ -154,11 +375,12 @@ pub struct Trace {
 
 impl Trace {
     /// Writes the first metadata.
-    pub fn start(output: Output, facts: Facts, events: &[&Events]) -> Result<Self, Error> {
+    pub fn start(output: Arc<Output>, facts: Facts, events: &[&Events]) -> Result<Self, Error> {
         let mut trace = Self { output, facts, described: None, last_error: None };
-        trace
-            .write(events)
-            .map_err(|source| Error::Io { path: trace.output.path.join(METADATA_FILE), source })?;
+        trace.write(events).map_err(|source| Error::Io {
+            path: trace.output.path().join(METADATA_FILE),
+            source,
+        })?;
         Ok(trace)
     }
 
@@ -191,81 +413,5 @@ fn generation(events: &[&Events]) -> u64 {
     events.len() as u64 + events.iter().map(|events| events.generation).sum::<u64>()
 }
 
-fn set_aside(path: &Path) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".old");
-    let old = path.with_file_name(name);
-    match occupant(&old)? {
-        Occupant::Nothing => {
-            let _ = fs::remove_dir(&old);
-        }
-        Occupant::OurTrace => fs::remove_dir_all(&old)?,
-        Occupant::Other => return Err(io::ErrorKind::AlreadyExists.into()),
-    }
-    fs::rename(path, &old)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn place(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("lull-output-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        path
-    }
-
-    fn trace_at(path: &Path) {
-        let output = Output::create(path, Older::Refuse).unwrap();
-        output.finish(OUR_MARK).unwrap();
-    }
-
-    #[test]
-    fn metadata_is_replaced_and_nothing_else_is_left() {
-        let path = place("replace");
-        let output = Output::create(&path, Older::Refuse).unwrap();
-        output.write_metadata("one").unwrap();
-        output.finish("two").unwrap();
-        let names: Vec<_> = fs::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["metadata"]);
-        assert_eq!(fs::read_to_string(path.join("metadata")).unwrap(), "two");
-        fs::remove_dir_all(&path).unwrap();
-    }
-
-    #[test]
-    fn directory_of_someone_else_is_never_touched() {
-        let path = place("foreign");
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("thesis.txt"), "work of years").unwrap();
-        for older in [Older::Refuse, Older::Replace, Older::SetAside] {
-            let error = Output::create(&path, older).unwrap_err();
-            assert!(matches!(error, Error::Foreign { .. }), "{error}");
-        }
-        assert!(path.join("thesis.txt").exists());
-        fs::remove_dir_all(&path).unwrap();
-    }
-
-    #[test]
-    fn older_trace_is_refused_replaced_or_set_aside_as_asked() {
-        let path = place("older");
-        let old = place("older.old");
-        let old =
-            old.with_file_name(format!("{}.old", path.file_name().unwrap().to_str().unwrap()));
-        trace_at(&path);
-        fs::write(path.join("stream-cpu0"), "").unwrap();
-        assert!(matches!(Output::create(&path, Older::Refuse), Err(Error::Older { .. })));
-        Output::create(&path, Older::SetAside).unwrap().finish(OUR_MARK).unwrap();
-        assert!(old.join("stream-cpu0").exists() && !path.join("stream-cpu0").exists());
-        Output::create(&path, Older::SetAside).unwrap().finish(OUR_MARK).unwrap();
-        assert!(!old.join("stream-cpu0").exists());
-        Output::create(&path, Older::Replace).unwrap();
-        fs::remove_dir_all(&path).unwrap();
-        fs::remove_dir_all(&old).unwrap();
-    }
-
-    #[test]
-    fn place_where_no_directory_can_be_made_says_so_at_once() {
-        let error = Output::create(Path::new("/proc/lull"), Older::Refuse).unwrap_err();
-        assert!(error.to_string().contains("-o"), "{error}");
-    }
-}
+mod tests;

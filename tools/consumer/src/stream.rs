@@ -6,12 +6,13 @@
 //! at all: when the disk is full the file is cut where the packet began.
 //! Sequence numbers are ours, one after the other; a number left out is a packet dropped.
 
+use crate::folder::Folder;
 use crate::view::View;
 use session::abi::*;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// CTF packets here end on this boundary, so that the next header is aligned in a mapping.
 const PACKET_ALIGN: usize = 8;
@@ -44,7 +45,8 @@ pub enum Refusal {
 }
 
 pub struct Stream {
-    path: PathBuf,
+    folder: Arc<Folder>,
+    name: String,
     file: Option<File>,
     uuid: [u8; 16],
     /// The CTF stream class.
@@ -60,9 +62,17 @@ pub struct Stream {
 
 impl Stream {
     /// A stream that begins at `start_cycles`; its file is made with its first packet.
-    pub fn new(path: PathBuf, uuid: [u8; 16], class: u32, cpu_id: u32, start_cycles: u64) -> Self {
+    pub fn new(
+        folder: Arc<Folder>,
+        name: String,
+        uuid: [u8; 16],
+        class: u32,
+        cpu_id: u32,
+        start_cycles: u64,
+    ) -> Self {
         Self {
-            path,
+            folder,
+            name,
             file: None,
             uuid,
             class,
@@ -137,7 +147,7 @@ impl Stream {
     fn write_parts(&mut self, mut parts: [libc::iovec; 4], total: usize) -> io::Result<()> {
         let file = match &self.file {
             Some(file) => file,
-            None => self.file.insert(File::create_new(&self.path)?),
+            None => self.file.insert(self.folder.make_file(&self.name)?),
         };
         let mut done = 0;
         while done < total {
@@ -195,11 +205,18 @@ pub fn prelude(thread: &crate::walk::Thread, cycles: u64) -> [u8; PRELUDE_BYTES]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Sharing;
+    use crate::output::{Older, Output};
+    use std::path::PathBuf;
 
+    /// A stream in the directory for temporary files, and where it is.
     fn stream(name: &str) -> (Stream, PathBuf) {
-        let path = std::env::temp_dir().join(format!("lull-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
-        (Stream::new(path.clone(), [1; 16], 0, 3, 10), path)
+        let name = format!("lull-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(format!("{name}.folder"));
+        let output = Output::create(&folder, Sharing::PRIVATE, Older::Replace).unwrap();
+        output.keep();
+        let path = folder.join("stream-cpu3");
+        (Stream::new(Arc::clone(output.folder()), "stream-cpu3".into(), [1; 16], 0, 3, 10), path)
     }
 
     fn packet(view: View) -> Packet {
@@ -228,7 +245,7 @@ mod tests {
         stream.write(&packet(view()), &mut budget).unwrap();
         stream.write(&packet(view()), &mut budget).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
         assert_eq!(bytes.len(), 2 * 128);
         assert_eq!(bytes[40..48], ((112 + 11) * 8u64).to_ne_bytes(), "content size");
         assert_eq!(bytes[48..56], (128 * 8u64).to_ne_bytes(), "packet size");
@@ -245,7 +262,7 @@ mod tests {
         stream.write(&lossy, &mut budget).unwrap();
         stream.write(&lossy, &mut budget).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
         assert_eq!(bytes.len(), 112 + 2 * 128);
         assert_eq!(bytes[64..72], 0u64.to_ne_bytes(), "events discarded");
         assert_eq!(bytes[112 + 64..112 + 72], 10u64.to_ne_bytes());
@@ -259,15 +276,17 @@ mod tests {
         let refusal = stream.write(&packet(view()), &mut budget);
         assert!(matches!(refusal, Err(Refusal::Limit)));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 128);
-        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[test]
     fn file_that_cannot_be_made_refuses_the_packet_and_uses_up_its_number() {
-        let mut stream = Stream::new("/nonexistent/stream".into(), [1; 16], 0, 3, 10);
+        let (mut stream, path) = stream("unmade");
+        std::fs::create_dir(&path).unwrap();
         let mut budget = Budget { used_bytes: 0, limit_bytes: u64::MAX };
         let refusal = stream.write(&packet(view()), &mut budget);
         assert!(matches!(refusal, Err(Refusal::Io(_))));
         assert_eq!((stream.packet_seq, stream.bytes(), budget.used_bytes), (1, 0, 0));
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }

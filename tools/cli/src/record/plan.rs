@@ -7,15 +7,12 @@ use super::program::Program;
 use super::RecordArgs;
 use crate::library::{self, Libraries};
 use anyhow::bail;
-use consumer::output::Older;
 use session::abi::{SESSIONS_MAX, SESSION_VARIABLE};
 use session::clock::{ClockFacts, ClockKind};
 use session::machine;
 use session::pattern::Patterns;
-use std::path::PathBuf;
 use std::time::Duration;
 
-pub const DEFAULT_OUTPUT: &str = "lull-trace";
 const SUBBUF_BYTES: u64 = 1 << 20;
 /// Below this, the machine's memory does not make default buffers smaller.
 const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
@@ -26,8 +23,6 @@ pub struct Plan {
     pub program: Program,
     pub libraries: Libraries,
     pub preload_allocation: bool,
-    pub output: PathBuf,
-    pub older: Older,
     pub patterns: Patterns,
     pub session: session::Plan,
     pub clock: ClockKind,
@@ -74,18 +69,10 @@ impl Plan {
             patterns: patterns.text().to_string(),
         };
         session.check()?;
-        let (output, older) = match (&args.output, args.overwrite) {
-            (Some(path), true) => (path.clone(), Older::Replace),
-            (Some(path), false) => (path.clone(), Older::Refuse),
-            (None, true) => (DEFAULT_OUTPUT.into(), Older::Replace),
-            (None, false) => (DEFAULT_OUTPUT.into(), Older::SetAside),
-        };
         Ok(Self {
             program,
             libraries,
             preload_allocation,
-            output,
-            older,
             patterns,
             session,
             clock,

@@ -9,10 +9,10 @@ use super::launch::{self, Inherited};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::{verdict, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
-use crate::say;
+use crate::{newest, say};
 use anyhow::Context;
 use consumer::metadata::{Environment, Facts, Value};
-use consumer::output::Output;
+use consumer::output::{Older, Output};
 use consumer::verdict::{plural, short, Verdict};
 use consumer::{Consumer, Options};
 use session::clock::{Calibration, Recording};
@@ -31,15 +31,14 @@ const PASSED_ON: [i32; 5] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR2];
 
 pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
-    if let Some(warning) = plan.program.warning.as_ref().filter(|_| !args.quiet) {
-        say(warning);
+    if let Some(warning) = &plan.program.warning {
+        tell(args, warning);
     }
     let signals = Signals::take().context("taking over signals")?;
     session::directory::remove_left_behind();
-    let output = Output::create(&plan.output, plan.older)?;
-    let made = output.path().to_path_buf();
+    let output = make_output(args)?;
     let mut recording = Recording::start(plan.clock);
-    let session = Arc::new(Session::create(&plan.session).inspect_err(|_| remove_made(&made))?);
+    let session = Arc::new(Session::create(&plan.session)?);
     let calibration = recording.provisional();
     let facts = Facts {
         uuid: plan.session.uuid,
@@ -49,28 +48,29 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     };
     let limit_bytes = args.max_size;
     let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
-    let consumer = Consumer::start(Arc::clone(&session), output, options)
-        .inspect_err(|_| remove_made(&made))?;
+    let consumer = Consumer::start(Arc::clone(&session), output, options)?;
     if args.wait_all {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     }
     let child = match launch::start(&plan, &args.program, session.path(), signals.inherited) {
         Ok(child) => child,
-        Err(error) => {
-            drop(consumer);
-            remove_made(&made);
-            return Ok(start_failed(&plan, &error));
-        }
+        Err(error) => return Ok(start_failed(&plan, &error)),
     };
-    ask_for_promptness();
+    consumer.output().keep();
     session.directory.introduce(&Recorder {
         pid: std::process::id(),
         program: args.program[0].to_string_lossy().into_owned(),
         program_pid: child.id(),
-        output: made,
+        output: consumer.output().path().to_path_buf(),
         flight_recorder: args.flight_recorder,
     })?;
+    ask_for_promptness();
+    if args.output.is_none() {
+        if let Err(error) = consumer.output().link(newest::LINK) {
+            tell(args, &error.to_string());
+        }
+    }
     let progress = Progress::new(args.quiet);
     let mut supervisor =
         Supervisor { args, session, consumer, recording, signals, child, progress, snapshots: 0 };
@@ -113,9 +113,20 @@ fn ask_for_promptness() {
     }
 }
 
-/// Removes the output directory of a recording that never began.
-fn remove_made(path: &Path) {
-    let _ = std::fs::remove_dir_all(path);
+/// Says what is no part of the verdict, unless --quiet was given.
+fn tell(args: &RecordArgs, line: &str) {
+    if !args.quiet {
+        say(line);
+    }
+}
+
+/// The directory that was named, or one of a new name.
+fn make_output(args: &RecordArgs) -> Result<Output, consumer::output::Error> {
+    match (&args.output, args.overwrite) {
+        (Some(path), true) => Output::create(path, args.mode, Older::Replace),
+        (Some(path), false) => Output::create(path, args.mode, Older::Refuse),
+        (None, _) => Output::create_new(&newest::name(), args.mode),
+    }
 }
 
 fn start_failed(plan: &Plan, error: &std::io::Error) -> i32 {

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use consumer::ffi::{self, lull_ring_attach, Geometry, RingView};
+use consumer::folder::Sharing;
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
@@ -227,7 +228,8 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
     assert!(session.memory.publish_event(STEP, text));
     let path = std::env::temp_dir().join(format!("lull-consumer-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
-    let output = Output::create(&path, Older::Refuse).unwrap();
+    let output = Output::create(&path, Sharing::PRIVATE, Older::Refuse).unwrap();
+    output.keep();
     let facts = Facts {
         uuid: plan.uuid,
         clock: clock(),

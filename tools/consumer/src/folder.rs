@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+//! A trace's directory, held open: whatever happens to its path, files are made, replaced and
+//! removed in this directory and in no other.
+//!
+//! Place in the flow: `place` finds where it goes, `output` claims it, `stream` and `metadata`
+//! are written through it. Files are made where nothing is and links are never followed, so
+//! nothing that another user put in the way is written to.
+
+use crate::output::Error;
+use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// How a component of a path is looked at before anything is done with it.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Who may read a trace: the permissions of its directories. Its files have the same, but that
+/// nobody may execute them. Whatever the umask is, a trace has exactly these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sharing(u32);
+
+impl Sharing {
+    /// Only its owner.
+    pub const PRIVATE: Self = Self(0o700);
+
+    pub(crate) fn directory(self) -> Mode {
+        Mode::from_raw_mode(self.0)
+    }
+
+    fn file(self) -> Mode {
+        Mode::from_raw_mode(self.0 & 0o666)
+    }
+}
+
+impl FromStr for Sharing {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const REASON: &str = "write the permissions of the directory in octal, such as 0750: its \
+                              owner has all of them, and nobody else may write";
+        match u32::from_str_radix(text, 8) {
+            Ok(mode) if mode & !0o055 == 0o700 => Ok(Self(mode)),
+            _ => Err(REASON),
+        }
+    }
+}
+
+/// A directory of this user, open.
+#[derive(Debug)]
+pub struct Folder {
+    file: OwnedFd,
+    /// For people; nothing is opened by it.
+    path: PathBuf,
+    sharing: Sharing,
+}
+
+impl Folder {
+    /// Opens the directory `name` in `above`, which must be a directory and this user's.
+    pub(crate) fn open(
+        above: BorrowedFd,
+        name: &OsStr,
+        shown: &Path,
+        sharing: Sharing,
+    ) -> Result<Self, Error> {
+        let fail = |error: Errno| Error::Io { path: shown.to_path_buf(), source: error.into() };
+        let looked = look(above, name).map_err(fail)?;
+        match looked.file_type() {
+            FileType::Directory => {}
+            FileType::Symlink => return Err(Error::Link { path: shown.to_path_buf() }),
+            _ => return Err(fail(Errno::NOTDIR)),
+        }
+        if looked.status.st_uid != rustix::process::geteuid().as_raw() {
+            let (path, uid) = (shown.to_path_buf(), looked.status.st_uid);
+            return Err(Error::Owner { path, uid });
+        }
+        // The directory that was looked at, even if its name leads elsewhere by now.
+        let file = fs::openat(&looked.file, ".", READ, Mode::empty()).map_err(fail)?;
+        let path = path_of(&file).unwrap_or_else(|| shown.to_path_buf());
+        Ok(Self { file, path, sharing })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    pub(crate) fn into_file(self) -> OwnedFd {
+        self.file
+    }
+
+    /// Keeps other recorders away for as long as the directory is open. Return: false when one
+    /// is here already.
+    pub(crate) fn lock(&self) -> Result<bool, Errno> {
+        match fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the directory the permissions that were asked for.
+    pub(crate) fn share(&self) -> Result<(), Errno> {
+        fs::fchmod(&self.file, self.sharing.directory())
+    }
+
+    /// Whether `name` in `above` is this directory.
+    pub(crate) fn is_at(&self, above: BorrowedFd, name: &OsStr) -> bool {
+        let found = fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
+        matches!((found, fs::fstat(&self.file)), (Ok(a), Ok(b)) if is_same(&a, &b))
+    }
+
+    /// Whether the path still leads to this directory.
+    pub fn is_at_its_path(&self) -> bool {
+        matches!((fs::stat(&self.path), fs::fstat(&self.file)), (Ok(a), Ok(b)) if is_same(&a, &b))
+    }
+
+    /// What is in the directory, each with its type.
+    pub(crate) fn entries(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&self.file)? {
+            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let status = fs::statat(&self.file, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+            entries.push((name, FileType::from_raw_mode(status.st_mode)));
+        }
+        Ok(entries)
+    }
+
+    /// The directory `name` in this one.
+    pub(crate) fn folder(&self, name: &OsStr) -> Result<Self, Error> {
+        Self::open(self.file.as_fd(), name, &self.path.join(name), self.sharing)
+    }
+
+    /// Opens a file for reading; a link or a pipe is none.
+    pub(crate) fn read(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = fs::openat(&self.file, name, flags, Mode::empty())?;
+        match FileType::from_raw_mode(fs::fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(file.into()),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Makes a file where nothing is.
+    pub fn make_file(&self, name: &str) -> io::Result<File> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = fs::openat(&self.file, name, flags, Mode::RUSR | Mode::WUSR)?;
+        fs::fchmod(&file, self.sharing.file())?;
+        Ok(file.into())
+    }
+
+    /// Gives a file another name, in place of what had that name.
+    pub(crate) fn rename(&self, name: &str, new: &str) -> io::Result<()> {
+        Ok(fs::renameat(&self.file, name, &self.file, new)?)
+    }
+
+    /// Removes a file, or the link of that name itself.
+    pub(crate) fn remove(&self, name: impl rustix::path::Arg) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.file, name, AtFlags::empty())?)
+    }
+
+    /// Removes an empty directory in this one.
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.file, name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+/// Something that a name led to, held without opening it.
+pub(crate) struct Looked {
+    pub file: OwnedFd,
+    pub status: Stat,
+}
+
+impl Looked {
+    pub fn file_type(&self) -> FileType {
+        FileType::from_raw_mode(self.status.st_mode)
+    }
+}
+
+/// Looks at what is at a name, and follows no link.
+pub(crate) fn look(above: BorrowedFd, name: &OsStr) -> Result<Looked, Errno> {
+    let file = fs::openat(above, name, LOOK, Mode::empty())?;
+    let status = fs::fstat(&file)?;
+    Ok(Looked { file, status })
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// Where the kernel says that an open directory is.
+fn path_of(file: &OwnedFd) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_are_octal_and_let_nobody_else_write() {
+        assert_eq!("0750".parse(), Ok(Sharing(0o750)));
+        assert_eq!("700".parse(), Ok(Sharing::PRIVATE));
+        assert_eq!(Sharing(0o755).file(), Mode::from_raw_mode(0o644));
+        for text in ["", "0770", "0500", "07755", "1755", "rwx", "0798", "-700"] {
+            assert!(text.parse::<Sharing>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+//! Where a trace directory goes: the directory above it, held open, and its name in there.
+//!
+//! Place in the flow: `output` asks with the path that a person gave. Each component of the path
+//! is opened in the one before, so nobody can swap one between a check and its use. A symbolic
+//! link is followed only if it is this user's or root's: another user's could lead anywhere.
+
+use crate::folder::{look, Folder, Looked, Sharing};
+use crate::output::Error;
+use rustix::fs::{self, FileType, Mode, OFlags, CWD};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Links followed on one path, as many as the kernel follows.
+const LINKS_MAX: u32 = 40;
+const ROOT_UID: u32 = 0;
+
+#[derive(Debug)]
+pub(crate) struct Place {
+    above: OwnedFd,
+    /// `.` when the path names a directory without saying what is above it.
+    name: OsString,
+    /// The path as the person gave it.
+    shown: PathBuf,
+}
+
+impl Place {
+    /// Finds the place and makes directories that are missing above it.
+    pub fn find(path: &Path, sharing: Sharing) -> Result<Self, Error> {
+        let fail = |error: Errno| Error::Io { path: path.to_path_buf(), source: error.into() };
+        let mut shown = path.to_path_buf();
+        let mut above = here().map_err(fail)?;
+        let mut links = 0;
+        let mut rest = names(path);
+        if rest.is_empty() {
+            return Err(fail(Errno::NOENT));
+        }
+        while let Some(name) = rest.pop() {
+            if rest.is_empty() && name != "/" && name != ".." && name != "." {
+                return Ok(Self { above, name, shown });
+            }
+            let found = match look(above.as_fd(), &name) {
+                Err(Errno::NOENT) => {
+                    let missing = Self { above, name, shown };
+                    // If another recorder was faster, this opens what that one made.
+                    missing.make()?;
+                    let folder = missing.open(sharing)?;
+                    folder.share().map_err(fail)?;
+                    shown = missing.shown;
+                    above = folder.into_file();
+                    continue;
+                }
+                other => other.map_err(fail)?,
+            };
+            match found.file_type() {
+                FileType::Directory => above = found.file,
+                FileType::Symlink if links < LINKS_MAX => {
+                    links += 1;
+                    rest.extend(names(&target(&found, path)?));
+                }
+                FileType::Symlink => return Err(fail(Errno::LOOP)),
+                _ => return Err(fail(Errno::NOTDIR)),
+            }
+        }
+        Ok(Self { above, name: ".".into(), shown })
+    }
+
+    /// The place of a name in the directory that this process is in.
+    pub fn here(name: &str) -> Result<Self, Error> {
+        let fail = |error: Errno| Error::Io { path: name.into(), source: error.into() };
+        Ok(Self { above: here().map_err(fail)?, name: name.into(), shown: name.into() })
+    }
+
+    /// The place of a name in a trace's directory.
+    pub fn within(folder: &Folder, name: &str) -> Result<Self, Error> {
+        let shown = folder.path().join(name);
+        let above = folder.file().try_clone_to_owned();
+        let above = above.map_err(|source| Error::Io { path: shown.clone(), source })?;
+        Ok(Self { above, name: name.into(), shown })
+    }
+
+    pub fn above(&self) -> BorrowedFd<'_> {
+        self.above.as_fd()
+    }
+
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// Makes the directory, for its owner only so far. Return: false when something is there.
+    pub fn make(&self) -> Result<bool, Error> {
+        match fs::mkdirat(&self.above, &self.name, Sharing::PRIVATE.directory()) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(Error::Io { path: self.shown.clone(), source: error.into() }),
+        }
+    }
+
+    /// Opens the directory that is there.
+    pub fn open(&self, sharing: Sharing) -> Result<Folder, Error> {
+        Folder::open(self.above(), &self.name, &self.shown, sharing)
+    }
+}
+
+fn here() -> Result<OwnedFd, Errno> {
+    fs::openat(CWD, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// A path's components, the first one last.
+fn names(path: &Path) -> Vec<OsString> {
+    let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
+    names.into_iter().rev().map(OsStr::to_os_string).collect()
+}
+
+/// Where a link leads, if it is one that may be followed.
+fn target(link: &Looked, path: &Path) -> Result<PathBuf, Error> {
+    let owner = link.status.st_uid;
+    if owner != ROOT_UID && owner != rustix::process::geteuid().as_raw() {
+        return Err(Error::ForeignLink { path: path.to_path_buf(), uid: owner });
+    }
+    // The link itself is open: no other can be read in its place.
+    let target = fs::readlinkat(&link.file, "", Vec::new())
+        .map_err(|error| Error::Io { path: path.to_path_buf(), source: error.into() })?;
+    Ok(OsString::from_vec(target.into_bytes()).into())
+}
