@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Rule `docs`: links and paths in documents lead somewhere, tables are rectangular, and code
-//! refers to documents that exist.
+//! Rule `docs`: links and paths in documents lead somewhere, tables are rectangular, names in
+//! capitals are somewhere in the sources, and code refers to documents that exist.
 
 use crate::code;
+use crate::joins::is_mutant_name;
 use crate::tree::{File, Finding, Language, Tree};
+use std::collections::BTreeSet;
 
 const RULE: &str = "docs";
 /// Folders whose paths, in backquotes in a document, must exist.
@@ -92,11 +94,37 @@ fn check_path(tree: &Tree, span: &str) -> Option<String> {
     (!adr && !tree.contains(span)).then(|| format!("there is no {span}"))
 }
 
-fn cells(row: &str) -> usize {
-    row.replace("\\|", "").trim().trim_matches('|').matches('|').count() + 1
+fn cells(row: &str) -> Vec<String> {
+    let row = row.replace("\\|", "");
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    let row = row.strip_suffix('|').unwrap_or(row);
+    row.split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
-fn check_tables(file: &File) -> Vec<Finding> {
+/// Words in capitals of everything that is no document: a document may use these, and no others.
+/// Faults that can be put into the code or into a model are among them.
+fn names_in_sources(tree: &Tree) -> BTreeSet<&str> {
+    let sources = tree.files().into_iter().filter(|f| f.language() != Language::Markdown);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = sources.flat_map(|file| file.text.split(move |c| !is_part(c)));
+    words.filter(|word| is_mutant_name(word)).collect()
+}
+
+/// A name in backquotes, such as `COMMIT_EARLY`; a word without underscore may be anything.
+fn check_name(names: &BTreeSet<&str>, span: &str) -> Option<String> {
+    let is_gone = is_mutant_name(span) && span.contains('_') && !names.contains(span);
+    is_gone.then(|| format!("{span} is in no source"))
+}
+
+/// The names in a column of mutants.
+fn check_mutants(names: &BTreeSet<&str>, cell: &str) -> Option<String> {
+    let mut words = cell.split([',', ' ', '`']);
+    let gone = words.find(|word| is_mutant_name(word) && !names.contains(word))?;
+    Some(format!("there is no mutant {gone}"))
+}
+
+fn check_tables(file: &File, names: &BTreeSet<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rows: Vec<(usize, &str)> = Vec::new();
     for (line, text) in prose(&file.text).chain(std::iter::once((0, ""))) {
@@ -111,9 +139,19 @@ fn check_tables(file: &File) -> Vec<Finding> {
             if !rule_row {
                 findings.push(Finding::new(&file.path, *first, RULE, "a table without a header"));
             }
-            for (line, row) in rest.iter().filter(|(_, row)| cells(row) != cells(header)) {
-                let message = format!("{} cells in a table of {}", cells(row), cells(header));
-                findings.push(Finding::new(&file.path, *line, RULE, message));
+            let titles = cells(header);
+            let of_mutants =
+                titles.iter().position(|title| ["mutant", "mutants"].contains(&&title[..]));
+            for (line, row) in rest {
+                let found = cells(row);
+                if found.len() != titles.len() {
+                    let message = format!("{} cells in a table of {}", found.len(), titles.len());
+                    findings.push(Finding::new(&file.path, *line, RULE, message));
+                }
+                let cell = of_mutants.and_then(|column| found.get(column));
+                if let Some(message) = cell.and_then(|cell| check_mutants(names, cell)) {
+                    findings.push(Finding::new(&file.path, *line, RULE, message));
+                }
             }
         }
         rows.clear();
@@ -121,13 +159,15 @@ fn check_tables(file: &File) -> Vec<Finding> {
     findings
 }
 
-fn check_document(tree: &Tree, file: &File) -> Vec<Finding> {
-    let mut findings = check_tables(file);
+fn check_document(tree: &Tree, file: &File, names: &BTreeSet<&str>) -> Vec<Finding> {
+    let mut findings = check_tables(file, names);
     for (line, text) in prose(&file.text) {
         let (code, text) = spans(text);
         let links = link_targets(&text).into_iter().filter_map(|link| check_link(tree, file, link));
-        let paths = code.into_iter().filter_map(|span| check_path(tree, span));
-        for message in links.chain(paths) {
+        let spans = code.into_iter();
+        let spans =
+            spans.filter_map(|span| check_path(tree, span).or_else(|| check_name(names, span)));
+        for message in links.chain(spans) {
             findings.push(Finding::new(&file.path, line, RULE, message));
         }
     }
@@ -163,9 +203,10 @@ fn check_references(tree: &Tree, file: &File) -> Vec<Finding> {
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let names = names_in_sources(tree);
     for file in tree.files() {
         match file.language() {
-            Language::Markdown => findings.extend(check_document(tree, file)),
+            Language::Markdown => findings.extend(check_document(tree, file, &names)),
             Language::C | Language::Rust | Language::Promela | Language::Script => {
                 if !file.path.starts_with("check/tidy/") {
                     findings.extend(check_references(tree, file));
@@ -185,7 +226,8 @@ mod tests {
         let tree = Tree::of(&[
             ("docs/a.md", text),
             ("docs/adr/0002-rseq.md", "# Two words, and `code`\n"),
-            ("core/ring/ring.c", ""),
+            ("core/ring/ring.c", "int IN_SOURCE;\n"),
+            ("port/sched/mutants.h", "#define M(X) X(EARLY, \"too early\")\n"),
         ]);
         check(&tree).into_iter().map(|finding| finding.message).collect()
     }
@@ -219,6 +261,19 @@ mod tests {
         assert!(messages("| a | b |\n|---|---|\n| c \\| d | e |\n").is_empty());
         assert_eq!(messages("| a | b |\n|---|---|\n| c |\n"), ["1 cells in a table of 2"]);
         assert_eq!(messages("| a | b |\n| c | d |\n"), ["a table without a header"]);
+    }
+
+    #[test]
+    fn a_name_in_capitals_that_is_nowhere_is_found() {
+        assert!(messages("`IN_SOURCE` `MIT` NOT_CODE `O_x` ``IN_SOURCE``\n").is_empty());
+        assert_eq!(messages("`GONE_EARLY`\n"), ["GONE_EARLY is in no source"]);
+    }
+
+    #[test]
+    fn a_mutant_in_a_table_that_is_gone_is_found() {
+        let table = "| what | mutant |\n|---|---|\n| a | `EARLY` |\n| b | |\n";
+        assert!(messages(table).is_empty());
+        assert_eq!(messages(&format!("{table}| c | EARLY, LATE |\n")), ["there is no mutant LATE"]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn mutants(block: &str) -> Vec<String> {
         .collect()
 }
 
-fn is_mutant_name(word: &str) -> bool {
+pub fn is_mutant_name(word: &str) -> bool {
     word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
