@@ -71,8 +71,6 @@ INTERPOSE(pthread_mutex_unlock, int, (pthread_mutex_t * mutex))
 }
 
 static inline __attribute__((always_inline)) void rwlock_entry(const pthread_rwlock_t *rwlock,
-#define ROBUST_KIND 16 /* in the kind of a pthread_mutex_t: glibc, part of its ABI */
-
 							       enum rwlock_kind kind)
 {
 	EVENT("rwlock:wait_entry", lull_ptr(rwlock, rwlock),
