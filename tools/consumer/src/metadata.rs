@@ -196,9 +196,12 @@ fn event(text: &mut String, class: usize, event: &Event, names: &mut HashSet<Str
         let _ = writeln!(text, "\tmodel.emf.uri = \"{}\";", escape(&description.source));
     }
     text.push_str("\tfields := struct {\n");
+    // A program's names come first, so that a field of ours never changes one of them.
     let mut members = HashSet::new();
-    for item in &description.fields {
-        field(text, item, &mut members);
+    let fields = &description.fields;
+    let names: Vec<String> = fields.iter().map(|f| member(&f.name, &mut members)).collect();
+    for (item, name) in fields.iter().zip(names) {
+        field(text, item, &name, &mut members);
     }
     text.push_str("\t};\n};\n");
 }
@@ -212,19 +215,18 @@ fn loglevel(level: u8) -> u8 {
     }
 }
 
-fn field(text: &mut String, field: &Field, members: &mut HashSet<String>) {
-    let name = member(&field.name, members);
+fn field(text: &mut String, field: &Field, name: &str, members: &mut HashSet<String>) {
     let _ = match &field.kind {
         FieldKind::Bool => writeln!(text, "\t\tu8 {name};"),
         FieldKind::Pointer => writeln!(text, "\t\tx64 {name};"),
         FieldKind::Text => writeln!(text, "\t\ttext {name};"),
         FieldKind::Name => writeln!(text, "\t\tcharacter {name}[16];"),
-        FieldKind::Bytes => sequence(text, &field.name, &name, "x8", members),
+        FieldKind::Bytes => sequence(text, &field.name, name, "x8", members),
         FieldKind::Sequence { bits, signed } => {
             let element = format!("{}{bits}", if *signed { 'i' } else { 'u' });
-            sequence(text, &field.name, &name, &element, members)
+            sequence(text, &field.name, name, &element, members)
         }
-        FieldKind::Enumeration(values) => enumeration(text, &name, values),
+        FieldKind::Enumeration(values) => enumeration(text, name, values),
         kind => writeln!(text, "\t\t{} {name};", kind.name()),
     };
 }
@@ -333,6 +335,15 @@ mod tests {
             "model.emf.uri = \"f.c:12\";",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn field_that_is_called_like_a_length_keeps_its_name() {
+        for fields in ["bytes len\nu32 _len_length", "u32 _len_length\nbytes len"] {
+            let text = text_of(&format!("a:b\n6\nf:1\n{fields}\n"));
+            assert!(text.contains("u32 __len_length;"), "{text}");
+            assert!(text.contains("u32 __len_length_;\n\t\tx8 _len[__len_length_];"), "{text}");
         }
     }
 

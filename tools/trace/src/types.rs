@@ -61,6 +61,13 @@ pub struct Integer {
     pub(crate) shared: bool,
 }
 
+impl Integer {
+    /// Whether the length of a sequence or the tag of a variant refers to it.
+    pub fn is_referred_to(&self) -> bool {
+        self.slot.is_some()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Float {
     /// 32 or 64.

@@ -4,8 +4,8 @@
 //! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
 //! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
 //! enumerations are `label(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
-//! `{option=value}`; bytes in base sixteen `[0x12ab]`; unknown things are `-`. A sequence's length
-//! field, `_NAME_length`, is left out.
+//! `{option=value}`; bytes in base sixteen `[0x12ab]`; unknown things are `-`. The field that holds
+//! a sequence's length is left out.
 
 use std::io::Write;
 
@@ -136,9 +136,10 @@ impl Form for LineForm {
     }
 }
 
-/// Whether a field only says how long the next one is, which shows anyway.
-fn is_length_of_another(name: &str) -> bool {
-    name.starts_with('_') && name.ends_with("_length")
+/// Whether a field only says how long another one is, which shows anyway: tracers give such
+/// fields names that begin with an underscore. So may a program, whose fields nothing refers to.
+fn is_length_of_another(name: &str, ty: &Integer) -> bool {
+    name.starts_with('_') && ty.is_referred_to()
 }
 
 /// Writes ` name=value` for each field.
@@ -179,7 +180,7 @@ impl Visitor for Fields<'_> {
     #[inline]
     fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
         match name {
-            Name::Field(name) if is_length_of_another(name) => {}
+            Name::Field(name) if is_length_of_another(name, ty) => {}
             Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
                 if std::mem::take(&mut self.opened) {
                     self.out.extend_from_slice(b"0x");
