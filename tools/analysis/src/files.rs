@@ -17,6 +17,9 @@ use crate::threads::{ProcessIndex, Threads};
 
 const CLOSES_ON_EXEC: i64 = 0o2_000_000;
 const CLOSE_RANGE_ON_EXEC: i64 = 4;
+/// EINTR, EAGAIN (which EWOULDBLOCK is, too) and EINPROGRESS, the same on all of Linux's machines
+/// that Lull runs on.
+const RETRY_REASONS: [i64; 3] = [4, 11, 115];
 const DUPLICATE: i64 = 0;
 const DUPLICATE_ON_EXEC: i64 = 1030;
 
@@ -27,7 +30,8 @@ struct Account {
     writes: u64,
     write_bytes: u64,
     other_calls: u64,
-    errors: u64,
+    failures: u64,
+    retries: u64,
     duration_ns: u64,
     longest_ns: u64,
     process: Option<ProcessIndex>,
@@ -48,7 +52,9 @@ pub struct FileRow {
     /// Calls that move no bytes, such as fsync.
     pub other_calls: u64,
     /// Calls that failed.
-    pub errors: u64,
+    pub failures: u64,
+    /// Calls to be made again, as nothing was ready or a signal came: EAGAIN, EINTR, EINPROGRESS.
+    pub retries: u64,
     pub duration_ns: u64,
     pub max_ns: u64,
 }
@@ -78,7 +84,7 @@ impl Files {
         };
         if let Some(duration_ns) = duration_ns {
             for (file, way) in moved.into_iter().flatten() {
-                self.accounts.row(file).add(process, way, values.result, duration_ns);
+                self.accounts.row(file).add(process, way, values, duration_ns);
             }
         }
         if operation == Operation::StreamClose {
@@ -198,7 +204,8 @@ impl Files {
                     writes: account.writes,
                     write_bytes: account.write_bytes,
                     other_calls: account.other_calls,
-                    errors: account.errors,
+                    failures: account.failures,
+                    retries: account.retries,
                     duration_ns: account.duration_ns,
                     max_ns: account.longest_ns,
                 }
@@ -222,7 +229,7 @@ enum Way {
 }
 
 impl Account {
-    fn add(&mut self, process: ProcessIndex, way: Way, result: i64, duration_ns: u64) {
+    fn add(&mut self, process: ProcessIndex, way: Way, values: &Values, duration_ns: u64) {
         match way {
             Way::In(bytes) => {
                 self.reads += 1;
@@ -234,7 +241,11 @@ impl Account {
             }
             Way::None => self.other_calls += 1,
         }
-        self.errors += u64::from(result < 0);
+        match outcome(values) {
+            Outcome::Done => {}
+            Outcome::Failure => self.failures += 1,
+            Outcome::Retry => self.retries += 1,
+        }
         self.duration_ns = self.duration_ns.saturating_add(duration_ns);
         self.longest_ns = self.longest_ns.max(duration_ns);
         self.has_several_processes |= self.process.is_some_and(|known| known != process);
@@ -243,6 +254,23 @@ impl Account {
 
     fn calls(&self) -> u64 {
         self.reads + self.writes + self.other_calls
+    }
+}
+
+enum Outcome {
+    Done,
+    Failure,
+    Retry,
+}
+
+/// How a call ended. The C library's functions give -1 and put the reason elsewhere; system calls
+/// give the reason itself, negative.
+fn outcome(values: &Values) -> Outcome {
+    let reason = if values.error > 0 { values.error } else { values.result.saturating_neg() };
+    match values.result {
+        0.. => Outcome::Done,
+        _ if RETRY_REASONS.contains(&reason) => Outcome::Retry,
+        _ => Outcome::Failure,
     }
 }
 
@@ -303,9 +331,26 @@ mod tests {
         let rows = files.finish(&Threads::new(1), &texts);
         let row = &rows[0];
         assert_eq!((row.name.as_str(), row.read_bytes, row.write_bytes), ("/tmp/x", 100, 40));
-        assert_eq!((row.reads, row.writes, row.errors), (2, 1, 1));
+        assert_eq!((row.reads, row.writes, row.failures), (2, 1, 1));
         assert_eq!((row.duration_ns, row.max_ns), (11, 7));
         assert_eq!((rows[1].name.as_str(), rows[1].read_bytes), ("descriptor 3", 9));
+    }
+
+    #[test]
+    fn calls_to_be_made_again_are_no_failures() {
+        let (mut files, mut texts) = (Files::new(9, 99), Texts::new(9));
+        let mut read = |result, error| {
+            let values = Values { error, ..values(3, 0, result) };
+            files.event(Operation::Read, P, &values, Some(1), &mut texts);
+        };
+        let (interrupted, again, in_progress, bad_descriptor) = (4, 11, 115, 9);
+        for reason in [interrupted, again, in_progress, bad_descriptor] {
+            read(-1, reason); // the C library's function
+            read(-reason, 0); // the system call
+        }
+        read(0, again);
+        let row = &files.finish(&Threads::new(1), &texts)[0];
+        assert_eq!((row.reads, row.failures, row.retries), (9, 2, 6));
     }
 
     #[test]

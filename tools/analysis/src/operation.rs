@@ -78,6 +78,7 @@ pub(crate) enum Slot {
     Other,
     Third,
     Result,
+    Error,
     Text,
     MoreText,
 }
@@ -89,6 +90,7 @@ pub(crate) struct Values {
     pub other: i64,
     pub third: i64,
     pub result: i64,
+    pub error: i64,
     pub text: TextIndex,
     pub more_text: TextIndex,
 }
@@ -96,6 +98,7 @@ pub(crate) struct Values {
 type Fields = &'static [(Slot, &'static [&'static str])];
 
 const RESULT: (Slot, &[&str]) = (Slot::Result, &["result", "ret"]);
+const ERROR: (Slot, &[&str]) = (Slot::Error, &["error"]);
 const DESCRIPTOR: (Slot, &[&str]) = (Slot::Subject, &["fd", "fildes"]);
 const STREAM: (Slot, &[&str]) = (Slot::Subject, &["file"]);
 const PATH: (Slot, &[&str]) = (Slot::Text, &["path", "filename"]);
@@ -208,14 +211,15 @@ impl Operation {
             Lock(LockKind::Cond) => &[(Slot::Subject, &["cond"])],
             Lock(LockKind::Sem) => &[(Slot::Subject, &["sem"])],
             Lock(LockKind::Barrier) => &[(Slot::Subject, &["barrier"])],
-            Read | Write | Touch | Close => &[DESCRIPTOR, RESULT],
+            Read | Write | Touch | Close => &[DESCRIPTOR, RESULT, ERROR],
             Copy => &[
                 (Slot::Subject, &["from_fd", "in_fd", "fd_in"]),
                 (Slot::Other, &["to_fd", "out_fd", "fd_out"]),
                 RESULT,
+                ERROR,
             ],
-            StreamRead | StreamWrite => &[STREAM, (Slot::Other, &["size_bytes"]), RESULT],
-            StreamTouch | StreamClose => &[STREAM, RESULT],
+            StreamRead | StreamWrite => &[STREAM, (Slot::Other, &["size_bytes"]), RESULT, ERROR],
+            StreamTouch | StreamClose => &[STREAM, RESULT, ERROR],
             Open => &[PATH, FLAGS, RESULT],
             StreamOpen => &[PATH, STREAM, (Slot::Other, &["fd"])],
             StreamAttach => &[STREAM, (Slot::Other, &["fd"])],
@@ -274,6 +278,7 @@ impl Loads {
                 Slot::Other => values.other = number(value),
                 Slot::Third => values.third = number(value),
                 Slot::Result => values.result = number(value),
+                Slot::Error => values.error = number(value),
                 Slot::Text => values.text = text(texts),
                 Slot::MoreText => values.more_text = text(texts),
             }

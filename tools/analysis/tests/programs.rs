@@ -104,7 +104,7 @@ fn files_are_followed_through_dup_fork_and_exec() {
     let report = report(&program);
     let hosts = &report.files[0];
     assert_eq!((hosts.name.as_str(), hosts.read_bytes, hosts.reads), ("/etc/hosts", 612, 3));
-    assert_eq!((hosts.errors, hosts.duration_ns, hosts.pid), (1, 40, None));
+    assert_eq!((hosts.failures, hosts.duration_ns, hosts.pid), (1, 40, None));
     assert_eq!((report.files[1].name.as_str(), report.files[1].pid), ("stdin", Some(20)));
     let cat = report.processes.iter().find(|row| row.pid == Some(20)).unwrap();
     assert_eq!((cat.name.as_str(), cat.arguments.as_str()), ("cat", "cat -"));

@@ -5,7 +5,9 @@
 //! load for it, and of liblull's interposers. Nothing of the program is run.
 
 use crate::elf::{self, Carried, Kind};
+use crate::nearest::no_match;
 use crate::record::RecordArgs;
+use crate::shown::{json_shown, shown};
 use crate::{library, say};
 use anyhow::Context;
 use serde_json::json;
@@ -51,7 +53,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
     for path in [Some(libraries.lull), libraries.allocation].into_iter().flatten() {
         sources.push(Source { events: elf::read(&path)?.events, path });
     }
-    print(&sources, &patterns, args.json)
+    print(&sources, &patterns, &args.events, args.json)
 }
 
 /// `lull record --list`: what would be recorded.
@@ -64,7 +66,7 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
     for path in [Some(libraries.lull), allocation].into_iter().flatten() {
         sources.push(Source { events: elf::read(&path)?.events, path });
     }
-    print(&sources, &patterns, args.json)
+    print(&sources, &patterns, &args.events, args.json)
 }
 
 /// A name without a slash is looked for in PATH, like the program of `lull record`.
@@ -143,7 +145,13 @@ fn library_of_line(line: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| path.into())
 }
 
-fn print(sources: &[Source], patterns: &Patterns, json: bool) -> anyhow::Result<i32> {
+/// `asked`: the patterns as they were given.
+fn print(
+    sources: &[Source],
+    patterns: &Patterns,
+    asked: &[String],
+    json: bool,
+) -> anyhow::Result<i32> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut count = 0;
     for source in sources {
@@ -167,13 +175,14 @@ fn print(sources: &[Source], patterns: &Patterns, json: bool) -> anyhow::Result<
         }
     }
     if count == 0 {
-        say("no event matches");
+        let names = sources.iter().flat_map(|source| &source.events);
+        say(&no_match(asked, names.map(|event| event.description.name.as_str())));
     }
     Ok(i32::from(count == 0))
 }
 
-fn print_text(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
-    writeln!(out, "{}", source.path.display())?;
+fn print_text<W: Write>(out: &mut W, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
+    writeln!(out, "{}", shown(&source.path.to_string_lossy()))?;
     let width = |text: fn(&Carried) -> usize| events.iter().map(|event| text(event)).max();
     let name_width = width(|event| event.description.name.len()).unwrap_or(0);
     for event in events {
@@ -190,12 +199,12 @@ fn print_text(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std
             description.source,
             fields.join(" ")
         );
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", shown(line.trim_end()))?;
     }
     Ok(())
 }
 
-fn print_json(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
+fn print_json<W: Write>(out: &mut W, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
     for event in events {
         let description = &event.description;
         let fields: Vec<_> = description
@@ -211,7 +220,7 @@ fn print_json(out: &mut impl Write, source: &Source, events: &[&Carried]) -> std
             "sites": event.sites,
             "object": source.path.to_string_lossy(),
         });
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", json_shown(&line.to_string()))?;
     }
     Ok(())
 }
@@ -227,6 +236,21 @@ mod tests {
         assert_eq!(path("\t/lib64/ld-linux.so.2 (0x00007f)"), Some("/lib64/ld-linux.so.2".into()));
         assert_eq!(path("\tlinux-vdso.so.1 (0x00007ffe)"), None);
         assert_eq!(path("\tlibx.so => not found"), None);
+    }
+
+    #[test]
+    fn names_that_would_act_on_a_terminal_are_listed_escaped() {
+        let text = "a:\u{1b}[2J\u{9b}\u{202e}b\n6\nf\u{85}:1\nu8 x\u{1b}\n";
+        let description = session::description::Description::parse(text.as_bytes()).unwrap();
+        let source = Source { path: "/a\x1b".into(), events: Vec::new() };
+        let event = Carried { description, sites: 1 };
+        for print in [print_text::<Vec<u8>>, print_json::<Vec<u8>>] {
+            let mut out = Vec::new();
+            print(&mut out, &source, &[&event]).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let odd = |c: char| c != '\n' && !crate::shown::is_plain(c);
+            assert!(!text.contains(odd) && text.contains("202e"), "{text:?}");
+        }
     }
 
     #[test]

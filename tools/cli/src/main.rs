@@ -11,10 +11,12 @@ mod elf;
 mod generate;
 mod library;
 mod list;
+mod nearest;
 mod newest;
 mod print;
 mod record;
 mod report;
+mod shown;
 mod snapshot;
 
 use clap::{Parser, Subcommand};
@@ -73,5 +75,5 @@ fn usage_status(error: &clap::Error) -> i32 {
 /// A line for people, on standard error; nobody being there to read it is no error.
 fn say(line: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "lull: {line}");
+    let _ = writeln!(std::io::stderr(), "lull: {}", shown::lines_shown(line));
 }

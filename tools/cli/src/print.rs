@@ -21,8 +21,8 @@ use analysis::Glob;
 use anyhow::Context;
 use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
 
-use crate::newest;
-use classes::{ClassPlan, Classes, Thread, Threads};
+use crate::{nearest, newest, say};
+use classes::{is_hidden, ClassPlan, Classes, Thread, Threads};
 
 /// Print the events of a trace, merged by time
 #[derive(Debug, clap::Args)]
@@ -117,8 +117,21 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     }
     let problems = merge.problems();
     show_problems(&problems);
+    if tally.events == 0 && args.limit != Some(0) {
+        say(&nothing_printed(args, &traces));
+    }
     let is_complete = problems.is_empty() && tally.losses == 0 && tally.events > 0;
     Ok(if is_complete { 0 } else { 1 })
+}
+
+/// Why there is not one event.
+fn nothing_printed(args: &PrintArgs, traces: &[Trace]) -> String {
+    if args.events.is_empty() {
+        return "no event is in the trace".into();
+    }
+    let classes = traces.iter().flat_map(Trace::event_classes);
+    let names = classes.map(|class| &*class.name).filter(|name| args.all || !is_hidden(name));
+    nearest::no_match(&args.events, names)
 }
 
 fn print<F: Form>(
@@ -173,9 +186,9 @@ fn flush(buffer: &mut Vec<u8>, out: &mut impl Write) -> anyhow::Result<bool> {
 
 fn show_problems(problems: &[Problem]) {
     for problem in problems.iter().take(PROBLEMS_SHOWN) {
-        eprintln!("lull: {problem}");
+        say(&problem.to_string());
     }
     if problems.len() > PROBLEMS_SHOWN {
-        eprintln!("lull: and {} problems more", problems.len() - PROBLEMS_SHOWN);
+        say(&format!("and {} problems more", problems.len() - PROBLEMS_SHOWN));
     }
 }

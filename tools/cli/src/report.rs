@@ -25,6 +25,8 @@ use analysis::{analyse, By, Glob, Limits, Options, Report};
 use anyhow::Context;
 use trace::Trace;
 
+use crate::shown::json_shown;
+
 use look::Look;
 use progress::Progress;
 
@@ -84,7 +86,11 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
     progress.finish();
     report.verdict.notes.extend(chosen.notes);
     let output = match args.json {
-        true => serde_json::to_string_pretty(&report).context("writing the report as JSON")? + "\n",
+        true => {
+            let json =
+                serde_json::to_string_pretty(&report).context("writing the report as JSON")?;
+            json_shown(&json) + "\n"
+        }
         false => text::render(&report, &Look::of_stdout(args.top)),
     };
     write_out(output.as_bytes())?;

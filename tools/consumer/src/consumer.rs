@@ -331,7 +331,8 @@ impl Consumer {
     fn write_verdict(&mut self, verdict: &mut Verdict) {
         let Some(trace) = &mut self.tools.trace else { return };
         if let Err(error) = trace.finish(&self.tools.walker.events(), verdict.environment()) {
-            verdict.missing.push(format!("the trace's metadata could not be completed: {error}"));
+            let what = "the trace's metadata could not be completed";
+            verdict.missing.push(verdict.because(what, &error.to_string()));
             verdict.state = crate::verdict::State::Incomplete;
         }
     }
@@ -371,18 +372,15 @@ impl Consumer {
             if tally.events > 0 && !memory.ring_is_plain(drain.ring.index) {
                 cpus.insert(drain.ring.index);
             }
-            verdict.unwritten_packets += tally.unwritten_packets;
-            verdict.unwritten_events += tally.unwritten_events;
             verdict.damaged_packets += tally.damaged_packets;
             if let Some(damage) = &tally.last_damage {
                 verdict.notes.push(format!("damaged packet of {name}: {damage}"));
             }
+            verdict.unwritten_packets += tally.unwritten_packets;
+            verdict.unwritten_events += tally.unwritten_events;
             if let Some(error) = &tally.last_error {
-                verdict.missing.push(format!(
-                    "{} with {} of {name} not written: {error}",
-                    crate::verdict::plural(tally.unwritten_packets, "packet"),
-                    crate::verdict::plural(tally.unwritten_events, "event")
-                ));
+                let unwritten = (tally.unwritten_packets, tally.unwritten_events);
+                verdict.add_unwritten(&name, unwritten, error);
             }
             verdict.add_ring(name, Lost::from_words(drain.ring.lost()));
         }
@@ -402,7 +400,8 @@ impl Consumer {
         verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         verdict.missing.extend(self.problems.iter().cloned());
         if let Some(error) = self.tools.trace.as_ref().and_then(|trace| trace.last_error.as_ref()) {
-            verdict.notes.push(format!("metadata could not be updated while recording: {error}"));
+            let note = verdict.because("metadata could not be updated while recording", error);
+            verdict.notes.push(note);
         }
         if !self.output.folder().is_at_its_path() {
             verdict.notes.push(format!(

@@ -17,6 +17,7 @@ pub mod events;
 pub mod ffi;
 pub mod folder;
 pub mod metadata;
+pub mod number;
 pub mod output;
 mod place;
 pub mod process;

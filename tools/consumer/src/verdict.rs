@@ -5,6 +5,7 @@
 //! keeps it, so that every reader can say the same.
 
 use crate::metadata::{Environment, Value};
+use crate::number::{bytes, plural};
 use serde::Serialize;
 use session::abi::{LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG};
 use std::path::{Path, PathBuf};
@@ -70,6 +71,15 @@ pub struct RingLost {
     pub lost: Lost,
 }
 
+/// What could not be written for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unwritten {
+    pub rings: Vec<String>,
+    pub packets: u64,
+    pub events: u64,
+    pub reason: String,
+}
+
 /// What traced processes said about their sites.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Sites {
@@ -94,6 +104,7 @@ pub struct Verdict {
     pub lost_where: Vec<RingLost>,
     pub unwritten_packets: u64,
     pub unwritten_events: u64,
+    pub unwritten_where: Vec<Unwritten>,
     pub damaged_packets: u64,
     pub refused_processes: u32,
     pub sites: Sites,
@@ -119,6 +130,7 @@ impl Verdict {
             lost_where: Vec::new(),
             unwritten_packets: 0,
             unwritten_events: 0,
+            unwritten_where: Vec::new(),
             damaged_packets: 0,
             refused_processes: 0,
             sites: Sites::default(),
@@ -135,6 +147,34 @@ impl Verdict {
         }
     }
 
+    /// Takes down why packets of a ring were not written. Rings that failed for one reason are told
+    /// in one sentence.
+    pub fn add_unwritten(&mut self, ring: &str, (packets, events): (u64, u64), reason: &str) {
+        match self.unwritten_where.iter_mut().find(|unwritten| unwritten.reason == reason) {
+            Some(unwritten) => {
+                unwritten.rings.push(ring.to_string());
+                unwritten.packets += packets;
+                unwritten.events += events;
+            }
+            None => self.unwritten_where.push(Unwritten {
+                rings: vec![ring.to_string()],
+                packets,
+                events,
+                reason: reason.to_string(),
+            }),
+        }
+    }
+
+    /// A sentence and its reason, which is said once in a verdict.
+    pub fn because(&self, what: &str, reason: &str) -> String {
+        let said = self.missing.iter().chain(&self.notes).any(|line| line.ends_with(reason));
+        if said || self.unwritten_where.iter().any(|unwritten| unwritten.reason == reason) {
+            format!("{what}, for the same reason")
+        } else {
+            format!("{what}: {reason}")
+        }
+    }
+
     /// Whether events are known to be missing; what --fail-on-loss asks.
     pub fn has_loss(&self) -> bool {
         self.lost.total() > 0 || self.unwritten_packets > 0 || self.damaged_packets > 0
@@ -147,6 +187,13 @@ impl Verdict {
             for (count, why) in causes(lost) {
                 missing.push(format!("{} lost on {ring}: {why}", events(count)));
             }
+        }
+        for Unwritten { rings, packets, events: count, reason } in &self.unwritten_where {
+            let (packets, count) = (plural(*packets, "packet"), events(*count));
+            missing.push(format!(
+                "{packets} with {count} of {} not written: {reason}",
+                rings.join(", ")
+            ));
         }
         if self.damaged_packets > 0 {
             missing.push(format!(
@@ -243,46 +290,8 @@ fn causes(lost: &Lost) -> Vec<(u64, &'static str)> {
     all.into_iter().filter(|(count, _)| *count > 0).collect()
 }
 
-/// `1 event`, `2 events`, `3 processes`.
-pub fn plural(count: u64, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ if noun.ends_with('s') => format!("{} {noun}es", grouped(count)),
-        _ => format!("{} {noun}s", grouped(count)),
-    }
-}
-
 fn events(count: u64) -> String {
     plural(count, "event")
-}
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A size in the largest unit that leaves a number of 1 or more.
-pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{count} B")
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
-    }
 }
 
 fn seconds(ns: u64) -> String {
@@ -314,19 +323,25 @@ mod tests {
     }
 
     #[test]
+    fn reason_why_the_disk_refused_is_said_once() {
+        let mut verdict = Verdict::new("trace".into());
+        verdict.add_unwritten("CPU 0", (1, 10), "disk full");
+        verdict.add_unwritten("CPU 1", (2, 30), "disk full");
+        verdict.notes.push(verdict.because("metadata is old", "disk full"));
+        verdict.conclude(false);
+        assert_eq!(
+            verdict.missing,
+            ["3 packets with 40 events of CPU 0, CPU 1 not written: disk full"]
+        );
+        assert_eq!(verdict.notes, ["metadata is old, for the same reason"]);
+        assert_eq!(verdict.because("x", "other"), "x: other");
+    }
+
+    #[test]
     fn limit_alone_is_stopped_and_not_a_loss() {
         let mut verdict = Verdict::new("trace".into());
         verdict.conclude(true);
         assert_eq!(verdict.state, State::Stopped);
         assert!(!verdict.has_loss());
-    }
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(123), "123");
-        assert_eq!(plural(0, "process"), "0 processes");
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1536), "1.5 KiB");
     }
 }

@@ -159,9 +159,9 @@ fn session_memory() -> Finding {
     const MEANING: &str = "buffers lie in memory that programs and recorder share";
     const RMID_FORCED: &str = "/proc/sys/kernel/shm_rmid_forced";
     let needed = (machine::online_cpus().len() as u64 + 1) * DEFAULT_RING_BYTES;
-    let size = consumer::verdict::bytes(needed);
+    let size = consumer::number::bytes(needed);
     let available = machine::available_bytes();
-    let left = available.map_or("an unknown amount".into(), consumer::verdict::bytes);
+    let left = available.map_or("an unknown amount".into(), consumer::number::bytes);
     let finding = Finding::good("session memory", format!("{left} available"), MEANING);
     if let Err(error) = session::segment::Segment::create(needed) {
         let found = format!("no segment of {size}: {error}");
@@ -201,7 +201,7 @@ fn address_space() -> Finding {
     let Some(bytes) = limit(libc::RLIMIT_AS) else { return finding };
     let rings = u64::from(machine::possible_cpus() + 1);
     let needed = rings * (DEFAULT_RING_BYTES + (u64::from(session::abi::SUBBUF_SPARES) << 20));
-    let found = format!("limited to {}", consumer::verdict::bytes(bytes));
+    let found = format!("limited to {}", consumer::number::bytes(bytes));
     let finding = Finding { found, ..finding };
     if bytes < 4 * needed {
         return finding.but(
@@ -216,7 +216,7 @@ fn address_space() -> Finding {
 fn file_size() -> Finding {
     let finding = Finding::good("file size", "not limited", "traces can grow as far as the disk");
     let Some(bytes) = limit(libc::RLIMIT_FSIZE) else { return finding };
-    let found = format!("limited to {}", consumer::verdict::bytes(bytes));
+    let found = format!("limited to {}", consumer::number::bytes(bytes));
     Finding { found, ..finding }.but(
         Health::Limited,
         "events beyond that are dropped and counted",

@@ -31,6 +31,10 @@ impl ThreadFields {
     }
 }
 
+pub(super) fn is_hidden(name: &str) -> bool {
+    HIDDEN_EVENTS.contains(&name)
+}
+
 pub(super) struct ClassPlan {
     pub is_shown: bool,
     /// The name as it stands in a line, with a blank before it.
@@ -52,7 +56,7 @@ impl Classes {
             text::word(&mut label, name.as_bytes());
             ClassPlan {
                 label,
-                is_shown: matches && (all || !HIDDEN_EVENTS.contains(&name)),
+                is_shown: matches && (all || !is_hidden(name)),
                 thread: ThreadFields::of(class),
             }
         };

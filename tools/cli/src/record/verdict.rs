@@ -4,6 +4,7 @@
 
 use super::RecordArgs;
 use crate::say;
+use crate::shown::json_shown;
 use consumer::verdict::Verdict;
 use std::io::Write;
 
@@ -13,7 +14,7 @@ pub fn tell(args: &RecordArgs, verdict: &Verdict) {
     }
     if args.json {
         let text = serde_json::to_string(verdict).unwrap_or_default();
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let _ = writeln!(std::io::stderr(), "{}", json_shown(&text));
         return;
     }
     for line in verdict.lines() {

@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Numbers for people: three digits and a unit.
+//! Numbers of a report for people: three digits and a unit.
 //!
-//! Place in the flow: every cell of a table and every number in a sentence.
+//! Place in the flow: every cell of a table and every number in a sentence; counts and sizes have
+//! the form that they have in a verdict, too.
 
-/// `1234567` as `1,234,567`.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 event`, `2 events`, `3 processes`.
-pub(super) fn plural(count: u64, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ if noun.ends_with('s') => format!("{} {noun}es", grouped(count)),
-        _ => format!("{} {noun}s", grouped(count)),
-    }
-}
+pub(super) use consumer::number::{bytes, grouped, plural};
 
 /// Three significant digits of a value below 1000 or so.
 fn three_digits(value: f64) -> String {
@@ -51,18 +32,6 @@ pub(super) fn duration(ns: u64) -> String {
         _ => scaled(
             ns as f64,
             &[("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86400e9)],
-        ),
-    }
-}
-
-/// `0`, `17 B`, `1.23 kB`, `45.6 MB`.
-pub(super) fn bytes(count: u64) -> String {
-    match count {
-        0 => "0".into(),
-        1..=999 => format!("{count} B"),
-        _ => scaled(
-            count as f64,
-            &[("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15), ("EB", 1e18)],
         ),
     }
 }
@@ -97,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_and_bytes_have_three_digits_and_never_a_thousand_of_a_unit() {
+    fn durations_have_three_digits_and_never_a_thousand_of_a_unit() {
         let durations = [
             (0, "0"),
             (999, "999 ns"),
@@ -113,19 +82,14 @@ mod tests {
         for (ns, wanted) in durations {
             assert_eq!(duration(ns), wanted);
         }
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(1_500_000), "1.50 MB");
-        assert_eq!(bytes(u64::MAX), "18.4 EB");
         assert!(duration(u64::MAX).ends_with(" d"));
     }
 
     #[test]
-    fn rates_shares_and_counts_read_well() {
+    fn rates_and_shares_read_well() {
         assert_eq!([rate(0.25), rate(17.0), rate(45_600_000.0)], ["0.25", "17.0", "45.6 M"]);
         assert_eq!([rate(f64::NAN), rate(999.7)], ["0", "1.00 k"]);
         assert_eq!([share(0.0), share(0.0001), share(0.1234)], ["0.0 %", "<0.1 %", "12.3 %"]);
-        assert_eq!([grouped(999), grouped(1_234_567)], ["999", "1,234,567"]);
-        assert_eq!([plural(1, "process"), plural(2, "process")], ["1 process", "2 processes"]);
         assert_eq!([offset(5, 9), offset(2_009, 9)], ["+0", "+2.00 us"]);
     }
 }

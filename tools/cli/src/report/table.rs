@@ -2,10 +2,11 @@
 //! Aligned columns that fit the width there is.
 //!
 //! Place in the flow: `text` fills tables row by row. When a table is too wide, its less important
-//! columns go first, then its texts are cut. Control characters, which names in a trace may hold,
-//! never reach a terminal.
+//! columns go first, then its texts are cut. What names in a trace may hold and a terminal would
+//! obey is escaped.
 
 use super::look::Look;
+use crate::shown::shown;
 
 const GAP: usize = 2;
 /// Texts are not cut to less.
@@ -48,7 +49,7 @@ impl Table {
 
     /// A row has a cell for each column.
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
+        self.rows.push(cells.into_iter().map(|cell| shown(&cell).into_owned()).collect());
     }
 
     pub fn render(&self, look: &Look, out: &mut String) {
@@ -146,13 +147,6 @@ fn cut(text: &str, width: usize, kind: Kind, look: &Look) -> String {
     }
 }
 
-/// The text without characters that would move the cursor or end the line.
-pub(super) fn clean(text: &str) -> String {
-    let is_odd =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if is_odd(c) { '?' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,7 +177,7 @@ mod tests {
         let lines = rendered(80);
         assert_eq!(lines[0], "file                    count    rate");
         assert_eq!(lines[1], "/usr/share/a/long/path      1  1.00 k");
-        assert_eq!(lines[2], "x?[2J?                  1,000       7");
+        assert_eq!(lines[2], "x\\u{1b}[2J\\n            1,000       7");
     }
 
     #[test]

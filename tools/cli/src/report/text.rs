@@ -7,9 +7,11 @@
 
 use analysis::{FileRow, LockRow, ProcessRow, Report};
 
+use crate::shown::shown;
+
 use super::look::Look;
 use super::number::{bytes, duration, grouped, offset, plural, rate, share};
-use super::table::{clean, Kind, Table};
+use super::table::{Kind, Table};
 use super::{exit, spark, verdict};
 
 const OTHERS: &str = "(others)";
@@ -62,7 +64,7 @@ fn summary(report: &Report, look: &Look, out: &mut String) {
     out.push('\n');
     for trace in report.traces.iter().filter(|trace| !trace.path.is_empty()).take(look.top) {
         let command = trace.command.as_ref().map_or(String::new(), |c| format!(": {c}"));
-        out.push_str(&format!("{}\n", clean(&format!("{}{command}", trace.path))));
+        out.push_str(&format!("{}\n", shown(&format!("{}{command}", trace.path))));
     }
     if report.traces.len() > look.top {
         let more = (report.traces.len() - look.top) as u64;
@@ -199,6 +201,7 @@ fn files(report: &Report, look: &Look, out: &mut String) {
         .column("written", Kind::Number, 0)
         .column("calls", Kind::Number, 0)
         .column("failed", Kind::Number, 1)
+        .column("retry", Kind::Number, 2)
         .column("time", Kind::Number, 0)
         .column("max", Kind::Number, 3);
     for row in report.files.iter().take(look.top) {
@@ -208,12 +211,21 @@ fn files(report: &Report, look: &Look, out: &mut String) {
             bytes(row.read_bytes),
             bytes(row.write_bytes),
             grouped(calls(row)),
-            if row.errors == 0 { String::new() } else { grouped(row.errors) },
+            or_nothing(row.failures),
+            or_nothing(row.retries),
             duration(row.duration_ns),
             duration(row.max_ns),
         ]);
     }
     section("Files and sockets", table, report.files.len(), look, out);
+}
+
+fn or_nothing(count: u64) -> String {
+    if count == 0 {
+        String::new()
+    } else {
+        grouped(count)
+    }
 }
 
 fn calls(row: &FileRow) -> u64 {
@@ -289,7 +301,7 @@ fn notes(report: &Report, look: &Look, out: &mut String) {
     out.push_str(&look.bold("Notes"));
     out.push('\n');
     for note in notes {
-        for (index, line) in wrapped(&clean(&note), look.columns.min(100) - 2).iter().enumerate() {
+        for (index, line) in wrapped(&shown(&note), look.columns.min(100) - 2).iter().enumerate() {
             out.push_str(if index == 0 { "- " } else { "  " });
             out.push_str(line);
             out.push('\n');

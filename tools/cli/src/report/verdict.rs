@@ -6,9 +6,10 @@
 
 use analysis::{Cause, LostRow, Report, State};
 
+use crate::shown::shown;
+
 use super::look::Look;
 use super::number::{duration, grouped, offset, plural};
-use super::table::clean;
 
 /// Lines of one kind that are printed; the rest are counted.
 const MOST_LINES: usize = 8;
@@ -37,7 +38,7 @@ pub(super) fn render(report: &Report, look: &Look, out: &mut String) {
 
 fn lines(lines: Vec<String>, what: &str, out: &mut String) {
     for line in lines.iter().take(MOST_LINES) {
-        out.push_str(&format!("  {}\n", clean(line)));
+        out.push_str(&format!("  {}\n", shown(line)));
     }
     if lines.len() > MOST_LINES {
         let more = (lines.len() - MOST_LINES) as u64;

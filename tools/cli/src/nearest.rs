@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//! What to say when nothing has a name that was asked for: the names that are most like it.
+//!
+//! Place in the flow: `print` and `list`, when no event matches their -e.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Names that are said.
+const NAMES_MAX: usize = 3;
+/// Below this, of 1000, a name is not like a pattern at all.
+const LIKENESS_MIN: u32 = 700;
+
+/// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`
+pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> String {
+    let said = format!("no event matches {}", patterns.join(" or "));
+    match nearest(patterns, names)[..] {
+        [] => said,
+        [one] => format!("{said}; the nearest is {one}"),
+        ref several => format!("{said}; the nearest are {}", several.join(", ")),
+    }
+}
+
+/// The best names, the best first.
+fn nearest<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let words: Vec<String> = patterns.iter().map(|pattern| word(pattern)).collect();
+    let likeness = |name: &str| {
+        let each = words.iter().map(|word| strsim::jaro_winkler(word, name));
+        (each.fold(0.0, f64::max) * 1000.0) as u32
+    };
+    let likenesses: BTreeMap<&str, u32> = names.map(|name| (name, likeness(name))).collect();
+    let mut likely: Vec<(&str, u32)> = likenesses.into_iter().collect();
+    likely.retain(|(_, likeness)| *likeness >= LIKENESS_MIN);
+    likely.sort_by_key(|(_, likeness)| Reverse(*likeness));
+    likely.into_iter().take(NAMES_MAX).map(|(name, _)| name).collect()
+}
+
+/// What a pattern says of a name: neither wildcards nor the level behind it.
+fn word(pattern: &str) -> String {
+    let name = pattern.split('@').next().unwrap_or(pattern);
+    name.chars().filter(|c| !matches!(c, '*' | '?' | '!')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(pattern: &str) -> String {
+        let names = ["mutex:wait_entry", "io:read_entry", "io:read_exit", "io:write_entry"];
+        no_match(&[pattern.to_string()], names.into_iter().chain(["io:read_exit"]))
+    }
+
+    #[test]
+    fn nearest_names_are_said_best_first_and_each_once() {
+        assert!(said("io:red_exit").contains("the nearest are io:read_exit, io:read_entry"));
+        assert!(said("mutx*@debug").ends_with("the nearest is mutex:wait_entry"));
+        assert_eq!(said("zzz"), "no event matches zzz");
+        assert_eq!(said("*"), "no event matches *");
+    }
+}
