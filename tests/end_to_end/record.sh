@@ -88,3 +88,45 @@ an_unload_does_not_count_the_sites_of_others_again() {
 	thrice=$(sites_seen 3)
 	same "$((thrice - once))" 2 "more sites, of a plugin with one that is loaded twice more"
 }
+
+report_shows_a_thread_under_the_name_that_another_gave_it() {
+	cat > names.c <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <unistd.h>
+		static pthread_barrier_t barrier;
+		static void *work(void *argument)
+		{
+			if (write(1, "", 0)) /* its first event, under the old name */
+				return argument;
+			pthread_barrier_wait(&barrier);
+			pthread_barrier_wait(&barrier);
+			return write(1, "", 0) ? argument : NULL;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			pthread_barrier_init(&barrier, NULL, 2);
+			pthread_create(&thread, NULL, work, NULL);
+			pthread_barrier_wait(&barrier);
+			pthread_setname_np(thread, "pool-1");
+			pthread_barrier_wait(&barrier);
+			return pthread_join(thread, NULL);
+		}
+	END
+	gcc -O1 -o names names.c -lpthread
+	lull record -q -o trace -- ./names
+	lull report --json trace > report.json
+	same "$(python3 -c 'import json
+threads = json.load(open("report.json"))["threads"]
+print(*sorted(thread["name"] for thread in threads))')" "names pool-1" "the threads' names"
+}
+
+print_of_nothing_names_what_is_nearest() {
+	lull record -q -o trace -- true
+	status_is 1 lull print -e 'proces:strat' trace > printed 2> said
+	[ ! -s printed ] || fail "$(cat printed)"
+	grep -q 'no event matches proces:strat; the nearest are process:start' said ||
+		fail "$(cat said)"
+}

@@ -21,7 +21,7 @@ use crate::operation::{Operation, Values};
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::streams::Stream;
-use crate::texts::Texts;
+use crate::texts::{TextIndex, Texts};
 use crate::threads::{ProcessIndex, ThreadIndex, Threads};
 
 /// Progress is reported after so many messages.
@@ -262,6 +262,12 @@ impl Analyses {
                 self.latency.thread_ended(thread);
                 self.threads.ended(thread);
             }
+            Operation::ThreadStart => self.threads.has_handle(thread, values.subject),
+            Operation::ThreadName if values.text != TextIndex::NONE => {
+                let name = self.texts.text(values.text);
+                self.threads.renamed(thread, values.subject, name.as_bytes());
+            }
+            Operation::ThreadName => {}
             of_files => {
                 self.files.event(of_files, process, values, duration_ns, &mut self.texts);
             }

@@ -67,6 +67,8 @@ pub(crate) enum Operation {
     ChildWait,
     Exec,
     ThreadExit,
+    ThreadStart,
+    ThreadName,
 }
 
 /// Where a field's value goes.
@@ -176,6 +178,8 @@ const NAMES: &[(&str, Operation)] = &[
     ("process:exec", Operation::Exec),
     ("syscall_execve", Operation::Exec),
     ("thread:exit", Operation::ThreadExit),
+    ("thread:start", Operation::ThreadStart),
+    ("thread:name", Operation::ThreadName),
 ];
 
 /// What system calls' pairs are called: `syscall_entry_read` and `syscall_exit_read` make
@@ -198,7 +202,15 @@ impl Operation {
         use Operation::*;
         !matches!(
             self,
-            None | Lock(_) | ProcessStart | ProcessExit | Forked | ChildWait | Exec | ThreadExit
+            None | Lock(_)
+                | ProcessStart
+                | ProcessExit
+                | Forked
+                | ChildWait
+                | Exec
+                | ThreadExit
+                | ThreadStart
+                | ThreadName
         )
     }
 
@@ -206,6 +218,8 @@ impl Operation {
         use Operation::*;
         match self {
             None | ThreadExit => &[],
+            ThreadStart => &[(Slot::Subject, &["handle"])],
+            ThreadName => &[(Slot::Subject, &["handle"]), (Slot::Text, &["name"])],
             Lock(LockKind::Mutex) => &[(Slot::Subject, &["mutex"])],
             Lock(LockKind::Rwlock) => &[(Slot::Subject, &["rwlock"])],
             Lock(LockKind::Cond) => &[(Slot::Subject, &["cond"])],

@@ -44,6 +44,11 @@ pub(crate) enum ThreadKey {
     },
 }
 
+/// The kernel keeps so much of a name, and a NUL.
+const NAME_BYTES_MAX: usize = 15;
+/// Threads of one process that have a name and have not begun.
+const NAMED_EARLY_MAX: usize = 64;
+
 /// A short name, as the kernel keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ShortName([u8; 16]);
@@ -67,6 +72,10 @@ pub(crate) struct Thread {
     key: Option<ThreadKey>,
     pub process: ProcessIndex,
     name: ShortName,
+    /// What the last record said: a thread does not know of a name that another gave it.
+    recorded: ShortName,
+    /// What the threads of its process call it.
+    handle: Option<i64>,
     events: u64,
     first: Ns,
     last: Ns,
@@ -87,6 +96,8 @@ struct Process {
     arguments: TextIndex,
     exit: Option<Exit>,
     threads: Vec<ThreadIndex>,
+    /// Names of threads, by handle, that were given before the threads began.
+    named_early: Vec<(i64, ShortName)>,
 }
 
 #[derive(Debug)]
@@ -100,12 +111,14 @@ pub(crate) struct Threads {
 
 fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) -> Thread {
     let (first, last) = (Ns(i64::MAX), Ns(i64::MIN));
-    Thread { key, process, name, events: 0, first, last, has_ended: false }
+    let (recorded, handle) = (name, None);
+    Thread { key, process, name, recorded, handle, events: 0, first, last, has_ended: false }
 }
 
 fn new_process(pid: Option<i64>) -> Process {
     let (path, arguments) = (TextIndex::NONE, TextIndex::NONE);
-    Process { pid, parent_pid: None, path, arguments, exit: None, threads: Vec::new() }
+    let (threads, named_early) = (Vec::new(), Vec::new());
+    Process { pid, parent_pid: None, path, arguments, exit: None, threads, named_early }
 }
 
 impl Threads {
@@ -124,7 +137,9 @@ impl Threads {
     pub fn index(&mut self, key: ThreadKey, name: Option<ShortName>) -> ThreadIndex {
         if let Some(index) = self.by_key.get(&key) {
             if let (Some(name), Some(thread)) = (name, self.threads.get_mut(index.0 as usize)) {
-                thread.name = name;
+                if name != thread.recorded {
+                    (thread.name, thread.recorded) = (name, name);
+                }
             }
             return *index;
         }
@@ -186,6 +201,39 @@ impl Threads {
             thread.events += 1;
             thread.first = thread.first.min(at);
             thread.last = thread.last.max(at);
+        }
+    }
+
+    /// A thread began, and says what the threads of its process call it.
+    pub fn has_handle(&mut self, thread: ThreadIndex, handle: i64) {
+        let process = self.process_of(thread);
+        let early = self.of(process).map(|process| &mut process.named_early);
+        let name = early.and_then(|names| {
+            let position = names.iter().position(|(of, _)| *of == handle)?;
+            Some(names.swap_remove(position).1)
+        });
+        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
+            thread.handle = Some(handle);
+            thread.name = name.unwrap_or(thread.name);
+        }
+    }
+
+    /// A thread gave a name to the thread of its process that has this handle. One that has not
+    /// begun yet gets it then; one that was there before the recording says its name itself.
+    pub fn renamed(&mut self, by: ThreadIndex, handle: i64, name: &[u8]) {
+        let name = ShortName::new(&name[..name.len().min(NAME_BYTES_MAX)]);
+        let process = self.process_of(by);
+        let found = self.threads_of(process).iter().rev().copied().find(|index| {
+            let thread = self.threads.get(index.0 as usize);
+            thread.is_some_and(|thread| thread.handle == Some(handle) && !thread.has_ended)
+        });
+        if let Some(thread) = found.and_then(|index| self.threads.get_mut(index.0 as usize)) {
+            thread.name = name;
+        } else if let Some(process) = self.of(process) {
+            process.named_early.retain(|(of, _)| *of != handle);
+            if process.named_early.len() < NAMED_EARLY_MAX {
+                process.named_early.push((handle, name));
+            }
         }
     }
 
@@ -327,6 +375,30 @@ mod tests {
         let row = &processes[0];
         assert_eq!((row.events, row.threads, row.first_ns, row.last_ns), (3, 2, 5, 9));
         assert_eq!((row.name.as_str(), row.pid), ("sort", Some(10)));
+    }
+
+    #[test]
+    fn name_that_another_thread_gives_lasts_until_the_thread_takes_a_new_one() {
+        let mut threads = Threads::new(9);
+        let program = |threads: &mut Threads, tid, name: &[u8]| {
+            threads.index(key(10, tid), Some(ShortName::new(name)))
+        };
+        let main = program(&mut threads, 10, b"server");
+        let worker = program(&mut threads, 11, b"server");
+        threads.has_handle(worker, 0x7f00);
+        threads.renamed(main, 0x7f00, b"pool-1");
+        program(&mut threads, 11, b"server");
+        assert_eq!(threads.label(worker), "pool-1[11]");
+        threads.renamed(main, 0x7e00, b"a-name-longer-than-15");
+        assert_eq!(
+            (threads.label(main), threads.label(worker)),
+            ("server[10]".into(), "pool-1[11]".into())
+        );
+        let late = program(&mut threads, 12, b"server");
+        threads.has_handle(late, 0x7e00);
+        assert_eq!(threads.label(late), "a-name-longer-t[12]");
+        program(&mut threads, 11, b"own-name");
+        assert_eq!(threads.label(worker), "own-name[11]");
     }
 
     #[test]
