@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct lull_probe_record) == 32 || sizeof(void *) == 4,
 
 /* Where an object's program headers are, and what their addresses count from. */
 struct object {
-	const ElfW(Phdr) *headers;
+	const ElfW(Phdr) * headers;
 	uintptr_t base;
 	unsigned int header_count;
 };
