@@ -72,16 +72,29 @@ static int control_copy(struct lull_session_control *copy, const struct lull_map
 	return 1;
 }
 
+/* Rules that a text of patterns can have. */
+static size_t rules_capacity(const struct lull_session_control *control)
+{
+	return control->patterns_bytes / 2 + 1;
+}
+
 static int patterns_copy(struct session *session, const struct lull_session_control *control,
 			 const struct lull_mapping *map)
 {
-	char *patterns = private_memory(control->patterns_bytes);
+	size_t capacity = rules_capacity(control);
+	struct lull_rule *rules =
+		private_memory(capacity * sizeof(*rules) + control->patterns_bytes);
+	char *patterns = (char *)(rules + capacity);
 
-	if (!patterns)
+	if (!rules)
 		return -1;
 	copy_once(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
+	if (patterns[control->patterns_bytes - 1])
+		return -1;
 	session->patterns = patterns;
-	return patterns[control->patterns_bytes - 1] == '\0' ? 0 : -1;
+	session->rules = rules;
+	session->rule_count = lull_rules_read(patterns, rules, capacity);
+	return 0;
 }
 
 static int rings_valid(const struct lull_session_control *control,
@@ -172,7 +185,8 @@ void lull_session_detach(struct session *session)
 	uint64_t ring_count = session->cpu_count + session->plain_count;
 
 	private_release(session->rings, ring_count * sizeof(struct lull_ring));
-	private_release(session->patterns, session->fixed.patterns_bytes);
+	private_release(session->rules, rules_capacity(&session->fixed) * sizeof(*session->rules) +
+						session->fixed.patterns_bytes);
 	lull_memory_detach(&session->map);
 }
 

@@ -5,8 +5,15 @@
  * The description is the identity, so a program run twice or a library in two programs
  * uses the same identifier, and identifiers are dense, so the common ones fit in a byte.
  * struct lull_event_entry in abi/session.h tells how a claimant that dies is made up for.
+ *
+ * A program's events get identifiers in the order of its notes, so in all its processes but the
+ * first, an event most often has the identifier after that of the event before it, or one that
+ * is a few places back, where a function with several events was inlined again.
+ * lull_event_known() looks there, and compares texts instead of computing a hash.
  */
 #include "liblull.h"
+
+#define KNOWN_BACK 8u /* identifiers that lull_event_known() tries, from the next one back */
 
 static uint64_t description_hash(const char *text, size_t bytes)
 {
@@ -33,19 +40,56 @@ static uint32_t describe(struct session *session, const char *description, size_
 	return used + 1;
 }
 
+/* Is this the description that was published under @id? */
+static int is_published(const struct session *session, uint32_t id, const char *description,
+			size_t bytes)
+{
+	const struct lull_event_entry *entry = &session->events[id];
+	uint32_t offset = __atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE);
+	uint32_t length = __atomic_load_n(&entry->length_bytes, __ATOMIC_RELAXED);
+
+	return offset && length == bytes && offset - 1 <= session->arena_bytes &&
+	       bytes <= session->arena_bytes - (offset - 1) &&
+	       !__builtin_memcmp(session->arena + offset - 1, description, bytes);
+}
+
+uint32_t lull_event_known(struct session *session, const char *description, size_t bytes)
+{
+	uint32_t next = session->last_event + 1;
+
+	for (uint32_t back = 0; back < KNOWN_BACK; back++) {
+		uint32_t id = next - back;
+
+		if (id >= LULL_EVENT_FIRST && id < session->event_capacity &&
+		    is_published(session, id, description, bytes))
+			return session->last_event = id;
+	}
+	return 0;
+}
+
+/* Claim the entry for @hash, or find it claimed for it. Return: 0 when it is another event's. */
+static int claim(struct lull_event_entry *entry, uint64_t hash)
+{
+	/* Most entries are others': a load leaves their lines shared. */
+	uint64_t found = __atomic_load_n(&entry->hash, __ATOMIC_ACQUIRE);
+
+	if (!found && __atomic_compare_exchange_n(&entry->hash, &found, hash, 0, __ATOMIC_ACQ_REL,
+						  __ATOMIC_ACQUIRE))
+		return 1;
+	return found == hash;
+}
+
 uint32_t lull_event_register(struct session *session, const char *description, size_t bytes)
 {
 	uint64_t hash = description_hash(description, bytes);
 
 	for (uint32_t id = LULL_EVENT_FIRST; id < session->event_capacity; id++) {
 		struct lull_event_entry *entry = &session->events[id];
-		uint64_t found = 0;
 		uint32_t offset;
 
-		if (!__atomic_compare_exchange_n(&entry->hash, &found, hash, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE) &&
-		    found != hash)
+		if (!claim(entry, hash))
 			continue;
+		session->last_event = id;
 		if (__atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE))
 			return id;
 		offset = describe(session, description, bytes);

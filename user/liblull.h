@@ -9,24 +9,36 @@
 #ifndef LIBLULL_H
 #define LIBLULL_H
 
+/*
+ * The sites of liblull itself test their records: nearly every process has all of them enabled,
+ * and patching them would cost each process a private copy of most of liblull's text.
+ */
+#ifndef LULL_SITE_LOAD
+#define LULL_SITE_LOAD
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 #include "lull/abi/session.h"
 #include "lull/abi/site.h"
 #include "ring/ring.h"
 #include "segment.h"
+#include "site/pattern.h"
 
 /* One attached session. Set once by attach.c, then only read. */
 struct session {
 	struct lull_session_control *control;
 	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
 	const char *patterns;
+	const struct lull_rule *rules; /* the patterns, taken apart; in one mapping with their text */
+	size_t rule_count;
 	struct lull_event_entry *events;
 	char *arena;
 	uint32_t cpu_count;
 	uint32_t plain_count;
 	uint32_t event_capacity;
 	uint32_t arena_bytes;
+	uint32_t last_event; /* the identifier found last; written while objects are looked at */
 	/* For a process that becomes another user. */
 	struct lull_mapping map;
 	struct lull_directory directory;
@@ -99,9 +111,17 @@ void lull_fork_watch(void);
 void lull_vfork_writer(struct lull_ring_writer *writer);
 
 /*
- * events.c: the identifier of an event in a session.
+ * events.c: the identifier of an event that a process has registered before, if it is near the
+ * one found last.
+ * Return: 0 when it is not there.
+ * Context: as lull_objects_scan(). Progress: wait-free.
+ */
+uint32_t lull_event_known(struct session *session, const char *description, size_t bytes);
+
+/*
+ * events.c: the identifier of an event in a session; @description has been checked.
  * Return: 0 when the event table or the arena is full.
- * Context: any. Progress: lock-free.
+ * Context: as lull_objects_scan(). Progress: lock-free.
  */
 uint32_t lull_event_register(struct session *session, const char *description, size_t bytes);
 

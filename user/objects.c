@@ -9,6 +9,7 @@
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <link.h>
 #include "liblull.h"
 #include "lull/trace.h"
@@ -39,54 +40,72 @@ static struct {
 	struct object objects[OBJECTS_SEEN_MAX];
 } seen;
 
-static int session_wants(const struct session *session, const struct lull_note *note)
-{
-	return lull_pattern_match(session->patterns, note->name, note->name_bytes, note->level);
-}
-
-/* Give the event an identifier in each session that wants it. Return: those sessions. */
-static uint32_t event_enable(struct lull_probe_record *record, const struct lull_note *note)
-{
-	uint32_t mask = 0;
-
-	for (uint32_t i = 0; i < lull_process.session_count; i++) {
-		struct session *session = &lull_process.sessions[i];
-		uint32_t id;
-
-		if (!session_wants(session, note))
-			continue;
-		id = lull_event_register(session, note->description, note->description_bytes);
-		if (!id) {
-			__atomic_add_fetch(&session->control->unregistered_count, 1,
-					   __ATOMIC_RELAXED);
-			continue;
-		}
-		record->id[i] = (uint16_t)id;
-		mask |= 1u << i;
-	}
-	return mask;
-}
-
 /* One object while it is looked at. */
 struct scan {
 	struct lull_patch patch;
 	struct lull_segment segments[SEGMENTS_MAX];
 	size_t segment_count;
 	int is_new; /* it has a probe that was not set up before */
+	int has_text; /* it has sites that are patched */
+	/* The probe before, which most often has the description of the site that follows. */
+	const char *probe_description;
+	size_t probe_description_bytes;
+	uint32_t probe_wanted; /* bit i: session i */
+	uint32_t site_count;
+	uint32_t enabled_count[LULL_SESSIONS_MAX];
+	uint32_t unpatched_count[LULL_SESSIONS_MAX];
 };
 
-/* Set up one probe: everything before the mask, for the mask is what probes look at. */
-static int probe_found(const struct lull_note *note, void *context)
+static int session_wants(const struct session *session, const struct lull_note *note)
 {
-	struct scan *scan = context;
-	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
-	uint32_t mask;
+	return lull_rules_match(session->rules, session->rule_count, note->name, note->name_bytes,
+				note->level);
+}
 
-	if (note->type != LULL_NOTE_PROBE ||
-	    lull_note_check(note, scan->segments, scan->segment_count) || record->interface)
+/*
+ * Give the event an identifier in a session that wants it. What a process of the session has
+ * registered is wanted by it, and its description was checked.
+ * Return: 1 when the session wants it, 0 when not, -EINVAL for a description that is damaged.
+ */
+static int event_enable(struct lull_probe_record *record, uint32_t index,
+			const struct lull_note *note)
+{
+	struct session *session = &lull_process.sessions[index];
+	uint32_t id = lull_event_known(session, note->description, note->description_bytes);
+
+	if (!id) {
+		if (!session_wants(session, note))
+			return 0;
+		if (lull_description_check(note->description, note->description_bytes))
+			return -EINVAL;
+		id = lull_event_register(session, note->description, note->description_bytes);
+	}
+	if (!id)
+		__atomic_add_fetch(&session->control->unregistered_count, 1, __ATOMIC_RELAXED);
+	record->id[index] = (uint16_t)id;
+	return 1;
+}
+
+/* Set up one probe: everything before the mask, for the mask is what probes look at. */
+static int probe_found(struct scan *scan, const struct lull_note *note)
+{
+	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
+	uint32_t wanted = 0, mask = 0;
+
+	if (record->interface)
 		return 0;
 	scan->is_new = 1;
-	mask = event_enable(record, note);
+	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+		int result = event_enable(record, i, note);
+
+		if (result < 0)
+			return result;
+		wanted |= (uint32_t)result << i;
+		mask |= (uint32_t)(result && record->id[i]) << i;
+	}
+	scan->probe_description = note->description;
+	scan->probe_description_bytes = note->description_bytes;
+	scan->probe_wanted = wanted;
 	record->interface = &lull_process.interface;
 	/*
 	 * [site.enable:A] release. Pairs with [site.probe:A].
@@ -98,34 +117,76 @@ static int probe_found(const struct lull_note *note, void *context)
 	return 0;
 }
 
-/* Patch one site if a session wants its event, and count it in each session. */
-static int site_found(const struct lull_note *note, void *context)
+/* The sessions that want a site's event, a bit for each. */
+static uint32_t site_wanted(const struct scan *scan, const struct lull_note *note)
+{
+	uint32_t wanted = 0;
+
+	if (note->description_bytes == scan->probe_description_bytes &&
+	    !__builtin_memcmp(note->description, scan->probe_description, note->description_bytes))
+		return scan->probe_wanted;
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		wanted |= (uint32_t)session_wants(&lull_process.sessions[i], note) << i;
+	return wanted;
+}
+
+static void site_count(struct scan *scan, uint32_t wanted, int failed)
+{
+	scan->site_count++;
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		if (wanted & 1u << i)
+			(failed ? scan->unpatched_count : scan->enabled_count)[i]++;
+}
+
+/* The first walk: probes, and sites that test the record of their probe. */
+static int note_found(const struct lull_note *note, void *context)
 {
 	struct scan *scan = context;
-	int wanted = 0, failed = 0;
 
-	if (note->type != LULL_NOTE_SITE ||
+	if (lull_note_check(note, scan->segments, scan->segment_count))
+		return 0;
+	if (note->type == LULL_NOTE_PROBE)
+		return probe_found(scan, note);
+	if (note->code)
+		scan->has_text = 1;
+	else
+		site_count(scan, site_wanted(scan, note), 0);
+	return 0;
+}
+
+/* The second walk: patch one site if a session wants its event. */
+static int text_found(const struct lull_note *note, void *context)
+{
+	struct scan *scan = context;
+	uint32_t wanted;
+	int failed = 0;
+
+	if (note->type != LULL_NOTE_SITE || !note->code ||
 	    lull_note_check(note, scan->segments, scan->segment_count))
 		return 0;
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		wanted |= session_wants(&lull_process.sessions[i], note) << i;
-	if (wanted && note->code)
+	wanted = site_wanted(scan, note);
+	if (wanted)
 		failed = lull_patch_site(&scan->patch, note->code, note->target, 1) != 0;
+	site_count(scan, wanted, failed);
+	return 0;
+}
+
+/* Tell each session what was found. */
+static void counts_add(const struct scan *scan)
+{
 	for (uint32_t i = 0; i < lull_process.session_count; i++) {
 		struct lull_session_control *control = lull_process.sessions[i].control;
 
-		__atomic_add_fetch(&control->site_count, 1, __ATOMIC_RELAXED);
-		if (wanted & 1 << i)
-			__atomic_add_fetch(failed ? &control->unpatched_count :
-						    &control->enabled_count,
-					   1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&control->site_count, scan->site_count, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&control->enabled_count, scan->enabled_count[i],
+				   __ATOMIC_RELAXED);
+		__atomic_add_fetch(&control->unpatched_count, scan->unpatched_count[i],
+				   __ATOMIC_RELAXED);
 	}
-	return 0;
 }
 
 static void segments_find(struct scan *scan, const struct dl_phdr_info *object)
 {
-	scan->segment_count = 0;
 	for (int i = 0; i < object->dlpi_phnum && scan->segment_count < SEGMENTS_MAX; i++) {
 		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
 		uintptr_t begin = object->dlpi_addr + header->p_vaddr;
@@ -155,7 +216,7 @@ static void notes_walk(const struct object *object,
 static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
 	struct object object = { info->dlpi_phdr, info->dlpi_addr, info->dlpi_phnum };
-	struct scan scan;
+	struct scan scan = { 0 };
 
 	(void)unused;
 	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs) &&
@@ -168,14 +229,16 @@ static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 			return 0;
 	if (seen.count < OBJECTS_SEEN_MAX)
 		seen.objects[seen.count++] = object;
-	scan.is_new = 0;
 	segments_find(&scan, info);
-	notes_walk(&object, probe_found, &scan);
+	notes_walk(&object, note_found, &scan);
 	if (!scan.is_new)
 		return 0;
-	lull_patch_begin(&scan.patch);
-	notes_walk(&object, site_found, &scan);
-	lull_patch_end(&scan.patch);
+	if (scan.has_text) {
+		lull_patch_begin(&scan.patch);
+		notes_walk(&object, text_found, &scan);
+		lull_patch_end(&scan.patch);
+	}
+	counts_add(&scan);
 	return 0;
 }
 

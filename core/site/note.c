@@ -110,22 +110,33 @@ static int field_check(const char *line, size_t bytes)
 	return at < until && *at == ' ' && at + 1 < until ? 0 : -EINVAL;
 }
 
-int lull_description_check(const char *text, size_t bytes, struct lull_note *note)
+/* The first two lines, without a look at what they say but for the level. */
+static int head_read(const char *text, size_t bytes, struct rest *rest, struct lull_note *note)
 {
-	struct rest rest = { text, text + bytes };
-	size_t line_bytes;
 	const char *line;
-	struct lull_note found = { .description = text, .description_bytes = bytes };
+	size_t line_bytes;
 
-	if (bytes >= LULL_DESCRIPTION_BYTES_MAX || __builtin_memchr(text, 0, bytes))
-		return -EINVAL;
-	found.name = line_take(&rest, &found.name_bytes);
-	if (!found.name || name_check(found.name, found.name_bytes))
-		return -EINVAL;
-	line = line_take(&rest, &line_bytes);
+	*rest = (struct rest){ text, text + bytes };
+	note->name = line_take(rest, &note->name_bytes);
+	line = line_take(rest, &line_bytes);
 	if (!line || line_bytes != 1 || *line < '0' || *line > '0' + LULL_LEVEL_DEBUG)
 		return -EINVAL;
-	found.level = (uint32_t)(*line - '0');
+	note->level = (uint32_t)(*line - '0');
+	note->description = text;
+	note->description_bytes = bytes;
+	return 0;
+}
+
+int lull_description_check(const char *text, size_t bytes)
+{
+	struct lull_note note;
+	struct rest rest;
+	size_t line_bytes;
+	const char *line;
+
+	if (bytes >= LULL_DESCRIPTION_BYTES_MAX || __builtin_memchr(text, 0, bytes) ||
+	    head_read(text, bytes, &rest, &note) || name_check(note.name, note.name_bytes))
+		return -EINVAL;
 	line = line_take(&rest, &line_bytes);
 	if (!line || place_check(line, line_bytes))
 		return -EINVAL;
@@ -133,13 +144,6 @@ int lull_description_check(const char *text, size_t bytes, struct lull_note *not
 		line = line_take(&rest, &line_bytes);
 		if (!line || fields == LULL_FIELDS_MAX || field_check(line, line_bytes))
 			return -EINVAL;
-	}
-	if (note) {
-		note->level = found.level;
-		note->name = found.name;
-		note->name_bytes = found.name_bytes;
-		note->description = text;
-		note->description_bytes = bytes;
 	}
 	return 0;
 }
@@ -160,6 +164,7 @@ static int descriptor_read(struct lull_note *note, uint32_t type, const char *de
 	size_t fixed_bytes = type == LULL_NOTE_SITE ? sizeof(struct lull_note_site) :
 						      sizeof(struct lull_note_probe);
 	const char *text = descriptor + fixed_bytes;
+	struct rest rest;
 	const char *nul;
 
 	if (type != LULL_NOTE_SITE && type != LULL_NOTE_PROBE)
@@ -167,7 +172,7 @@ static int descriptor_read(struct lull_note *note, uint32_t type, const char *de
 	if (bytes <= fixed_bytes)
 		return -EINVAL;
 	nul = __builtin_memchr(text, 0, bytes - fixed_bytes);
-	if (!nul || lull_description_check(text, (size_t)(nul - text), note))
+	if (!nul || head_read(text, (size_t)(nul - text), &rest, note))
 		return -EINVAL;
 	note->type = type;
 	note->code = note->target = note->record = 0;

@@ -46,11 +46,12 @@ struct lull_segment {
  * @context: passed on to visit.
  *
  * Notes of other owners, and types that this version does not know, are skipped. Nothing
- * outside the segment is read, whatever the segment holds.
+ * outside the segment is read, whatever the segment holds. Of a description, only the lines of
+ * the name and the level are read: the rest is to be checked by whoever uses it.
  *
  * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
  * Return: 0; what visit returned; or -EINVAL where a note is cut short, or one of Lull's has a
- * description that abi/site.h does not allow. Notes before it have been visited.
+ * description without an end, a name or a level. Notes before it have been visited.
  */
 int lull_note_walk(const void *notes, size_t bytes,
 		   int (*visit)(const struct lull_note *note, void *context), void *context);
@@ -72,11 +73,10 @@ int lull_note_check(const struct lull_note *note, const struct lull_segment *seg
  * lull_description_check() - is this text a description as abi/site.h lays it down?
  * @text: not necessarily NUL-terminated.
  * @bytes: its length, without a NUL.
- * @note: where not NULL, its name, name_bytes, level and description are set.
  *
  * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
  * Return: 0 or -EINVAL.
  */
-int lull_description_check(const char *text, size_t bytes, struct lull_note *note);
+int lull_description_check(const char *text, size_t bytes);
 
 #endif

@@ -9,14 +9,6 @@
 
 #define LEVEL_ANY LULL_LEVEL_DEBUG
 
-/* One line, taken apart. */
-struct rule {
-	const char *glob;
-	const char *glob_until;
-	uint32_t level; /* the least severe that it matches */
-	int excludes;
-};
-
 static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
 					   "warning",	"notice", "info",     "debug" };
 
@@ -53,30 +45,29 @@ static const char *set_end(const char *at, const char *until)
 }
 
 /* Take a line apart. Return: NULL, or what is wrong with it. */
-static const char *rule_read(const char *line, const char *until, struct rule *rule)
+static const char *rule_read(const char *line, const char *until, struct lull_rule *rule)
 {
+	const char *glob_until = until;
 	const char *at;
-	int level;
+	int level = LEVEL_ANY;
 
 	rule->excludes = line < until && *line == '!';
 	rule->glob = line + rule->excludes;
-	rule->glob_until = until;
-	rule->level = LEVEL_ANY;
-	for (at = rule->glob; at < until && *at != '@'; at++)
-		;
-	if (at < until) {
-		rule->glob_until = at;
+	at = __builtin_memchr(rule->glob, '@', (size_t)(until - rule->glob));
+	if (at) {
+		glob_until = at;
 		level = level_read(at + 1, (size_t)(until - at - 1));
 		if (level < 0)
 			return "the level after '@' is none of emergency, alert, critical, "
 			       "error, warning, notice, info, debug, or 0 to 7";
-		rule->level = (uint32_t)level;
 	}
-	if (rule->glob == rule->glob_until)
+	rule->level = (uint8_t)level;
+	if (rule->glob == glob_until)
 		return "there is no name to match; write * for all";
-	for (at = rule->glob; at < rule->glob_until;) {
+	rule->glob_bytes = (size_t)(glob_until - rule->glob);
+	for (at = rule->glob; at < glob_until;) {
 		if (*at == '[') {
-			at = set_end(at, rule->glob_until);
+			at = set_end(at, glob_until);
 			if (!at)
 				return "the set that begins with '[' has no ']'";
 		} else if ((unsigned char)*at <= ' ') {
@@ -125,19 +116,20 @@ static int one_matches(const char **glob, const char *until, char c)
 	return 1;
 }
 
-static int glob_matches(const struct rule *rule, const char *name, size_t name_bytes)
+static int glob_matches(const struct lull_rule *rule, const char *name, size_t name_bytes)
 {
 	const char *name_until = name + name_bytes;
 	const char *glob = rule->glob;
+	const char *glob_until = glob + rule->glob_bytes;
 	const char *star = NULL; /* after the last '*' */
 	const char *star_name = NULL; /* what it has swallowed ends here */
 
 	/* Bound: each round consumes a character of the name, or of the glob, or moves star. */
 	while (name < name_until) {
-		if (glob < rule->glob_until && *glob == '*') {
+		if (glob < glob_until && *glob == '*') {
 			star = ++glob;
 			star_name = name;
-		} else if (one_matches(&glob, rule->glob_until, *name)) {
+		} else if (one_matches(&glob, glob_until, *name)) {
 			name++;
 		} else if (star) {
 			glob = star;
@@ -146,24 +138,58 @@ static int glob_matches(const struct rule *rule, const char *name, size_t name_b
 			return 0;
 		}
 	}
-	while (glob < rule->glob_until && *glob == '*')
+	while (glob < glob_until && *glob == '*')
 		glob++;
-	return glob == rule->glob_until;
+	return glob == glob_until;
+}
+
+static int rule_matches(const struct lull_rule *rule, const char *name, size_t name_bytes,
+			uint32_t level)
+{
+	return level <= rule->level && glob_matches(rule, name, name_bytes);
+}
+
+/* The next line that can be understood. Return: 0 at the end of the text. */
+static int rule_next(const char **patterns, struct lull_rule *rule)
+{
+	while (**patterns) {
+		const char *line = *patterns;
+		const char *until = line_end(line);
+
+		*patterns = *until ? until + 1 : until;
+		if (until > line && !rule_read(line, until, rule))
+			return 1;
+	}
+	return 0;
+}
+
+size_t lull_rules_read(const char *patterns, struct lull_rule *rules, size_t capacity)
+{
+	size_t count = 0;
+
+	while (count < capacity && rule_next(&patterns, &rules[count]))
+		count++;
+	return count;
+}
+
+int lull_rules_match(const struct lull_rule *rules, size_t count, const char *name,
+		     size_t name_bytes, uint32_t level)
+{
+	/* The last rule that matches decides. */
+	while (count--)
+		if (rule_matches(&rules[count], name, name_bytes, level))
+			return !rules[count].excludes;
+	return 0;
 }
 
 int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes, uint32_t level)
 {
+	struct lull_rule rule;
 	int wanted = 0;
 
-	for (const char *line = patterns; *line;) {
-		const char *until = line_end(line);
-		struct rule rule;
-
-		if (until > line && !rule_read(line, until, &rule) && level <= rule.level &&
-		    glob_matches(&rule, name, name_bytes))
+	while (rule_next(&patterns, &rule))
+		if (rule_matches(&rule, name, name_bytes, level))
 			wanted = !rule.excludes;
-		line = *until ? until + 1 : until;
-	}
 	return wanted;
 }
 
@@ -173,7 +199,7 @@ size_t lull_pattern_check(const char *patterns, const char **reason)
 
 	for (const char *line = patterns; *line; number++) {
 		const char *until = line_end(line);
-		struct rule rule;
+		struct lull_rule rule;
 		const char *wrong = until > line ? rule_read(line, until, &rule) : NULL;
 
 		if (wrong) {

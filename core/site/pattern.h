@@ -18,8 +18,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One line, taken apart. It points into the text that it was read from. */
+struct lull_rule {
+	const char *glob;
+	size_t glob_bytes;
+	uint8_t level; /* the least severe that the rule matches */
+	uint8_t excludes;
+};
+
 /**
- * lull_pattern_match() - does a session want an event?
+ * lull_rules_read() - take a text apart, once for many events.
+ * @patterns: text as above, NUL-terminated; it has to stay as it is.
+ * @rules: filled in; a line that lull_pattern_check() refuses gives no rule.
+ * @capacity: how many rules fit. A text of n bytes has at most n / 2 + 1.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free.
+ * Return: how many rules there are; those that do not fit are left out.
+ */
+size_t lull_rules_read(const char *patterns, struct lull_rule *rules, size_t capacity);
+
+/**
+ * lull_rules_match() - does a session with these rules want an event?
+ * @rules: from lull_rules_read().
+ * @count: how many.
+ * @name: of the event, not necessarily NUL-terminated.
+ * @name_bytes: its length.
+ * @level: of the event, enum lull_level.
+ *
+ * Context: any, async-signal-safe.
+ * Progress: wait-free, at most glob length times name length steps a rule.
+ * Return: 1 or 0.
+ */
+int lull_rules_match(const struct lull_rule *rules, size_t count, const char *name,
+		     size_t name_bytes, uint32_t level);
+
+/**
+ * lull_pattern_match() - does a session want an event? For few events: it takes the text apart.
  * @patterns: text as above, NUL-terminated.
  * @name: of the event, not necessarily NUL-terminated.
  * @name_bytes: its length.

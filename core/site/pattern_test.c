@@ -90,6 +90,31 @@ static void refused(void)
 	      "a_refused_line_matches_nothing");
 }
 
+/* A text taken apart once answers as the text does, whatever lines it has. */
+static void rules(void)
+{
+	static const char *const texts[] = { "", "a:b", "*\n!a:*\na:b@3\n\n", "a:b\n!a:?\n",
+					     "*@loud\na:[b\n!x", "*\n!b:*\nb:*@info\n!c:*", "\n\n*" };
+	static const char *const names[] = { "a:b", "b:c", "c:d", "x", "" };
+	struct lull_rule rule[8];
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t count = lull_rules_read(texts[i], rule, 8);
+
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			for (uint32_t level = 0; level < 8; level++)
+				wrong += lull_rules_match(rule, count, names[j], strlen(names[j]),
+							  level) !=
+					 lull_pattern_match(texts[i], names[j], strlen(names[j]),
+							    level);
+	}
+	check(!wrong, "rules_read_once_match_as_their_text_does");
+	check(lull_rules_read("a\nb\nc", rule, 2) == 2 && lull_rules_read("a\nb\nc", rule, 8) == 3 &&
+		      lull_rules_read("a b\n\n", rule, 8) == 0,
+	      "rules_that_do_not_fit_or_have_no_sense_are_left_out");
+}
+
 /* A second, recursive matcher, for stars and question marks only. */
 static int reference(const char *glob, const char *name)
 {
@@ -126,6 +151,7 @@ int main(void)
 	order();
 	levels();
 	refused();
+	rules();
 	random_globs();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;

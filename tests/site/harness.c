@@ -81,6 +81,8 @@ static int note_take(const struct lull_note *note, void *context)
 
 	if (lull_note_check(note, object->segments, object->segment_count))
 		check(0, "notes_point_into_their_object", note->description);
+	if (lull_description_check(note->description, note->description_bytes))
+		check(0, "descriptions_are_well_formed", note->description);
 	if (note_count < NOTES_MAX)
 		notes[note_count++] = *note;
 	return 0;

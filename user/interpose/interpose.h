@@ -4,7 +4,7 @@
  *
  * Flow: the program calls read(); the dynamic linker bound it to ours; ours records an event,
  * calls the real one through a pointer that resolve.c filled in, and records another. With no
- * event enabled that is a patched no-op, a load, a test and an indirect call.
+ * event enabled that is the tests of two records, a load, a test and an indirect call.
  *
  * Rules that every interposer keeps (docs/design/50-interposers.md says why):
  *  - results and errno are the real function's; probes change neither;
@@ -31,6 +31,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifndef LULL_SITE_LOAD
+#define LULL_SITE_LOAD /* as liblull.h says */
+#endif
 #include "lull/trace.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
