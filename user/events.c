@@ -40,17 +40,17 @@ static uint32_t describe(struct session *session, const char *description, size_
 	return used + 1;
 }
 
-/* Is this the description that was published under @id? */
+/* Is this the description that was published under @id? Before that, its offset is 0. */
 static int is_published(const struct session *session, uint32_t id, const char *description,
 			size_t bytes)
 {
 	const struct lull_event_entry *entry = &session->events[id];
-	uint32_t offset = __atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE);
+	uint32_t offset = __atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE) - 1;
 	uint32_t length = __atomic_load_n(&entry->length_bytes, __ATOMIC_RELAXED);
 
-	return offset && length == bytes && offset - 1 <= session->arena_bytes &&
-	       bytes <= session->arena_bytes - (offset - 1) &&
-	       !__builtin_memcmp(session->arena + offset - 1, description, bytes);
+	return length == bytes && offset <= session->arena_bytes &&
+	       bytes <= session->arena_bytes - offset &&
+	       !__builtin_memcmp(session->arena + offset, description, bytes);
 }
 
 uint32_t lull_event_known(struct session *session, const char *description, size_t bytes)
