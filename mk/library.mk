@@ -42,7 +42,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(USER_SOURCES)) \
 	$(patsubst %.S,$(BUILD)/obj/%.o,$(ASSEMBLY_SOURCES))
 INTERPOSE_OBJECTS := $(call objects,$(INTERPOSE_SOURCES))
-MALLOC_OBJECTS := $(call objects,$(MALLOC_SOURCES))
+MALLOC_OBJECTS := $(call objects,$(MALLOC_SOURCES) user/interpose/resolve.c)
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
 EXAMPLES := $(addprefix $(BUILD)/,$(basename $(EXAMPLE_SOURCES)))
 LIBRARIES := $(BUILD)/lib/liblull.so $(BUILD)/lib/liblull.a

@@ -113,8 +113,8 @@ static void walks(unsigned char *page)
 
 static void refusals(unsigned char *page)
 {
-	static const char *const headless[] = { "", "a:b", "a:b\n", "a:b\n6", "a:b\n8\n",
-						"a:b\n66\n", "a:b\n\n" };
+	static const char *const headless[] = { "",	    "a:b",	 "a:b\n",  "a:b\n6",
+						"a:b\n8\n", "a:b\n66\n", "a:b\n\n" };
 	size_t bytes = site_put(page, 4, 8, description, sizeof(description) - 1);
 
 	check(walk(page, bytes) == -EINVAL, "a_description_without_its_nul_is_refused");

@@ -93,8 +93,13 @@ static void refused(void)
 /* A text taken apart once answers as the text does, whatever lines it has. */
 static void rules(void)
 {
-	static const char *const texts[] = { "", "a:b", "*\n!a:*\na:b@3\n\n", "a:b\n!a:?\n",
-					     "*@loud\na:[b\n!x", "*\n!b:*\nb:*@info\n!c:*", "\n\n*" };
+	static const char *const texts[] = { "",
+					     "a:b",
+					     "*\n!a:*\na:b@3\n\n",
+					     "a:b\n!a:?\n",
+					     "*@loud\na:[b\n!x",
+					     "*\n!b:*\nb:*@info\n!c:*",
+					     "\n\n*" };
 	static const char *const names[] = { "a:b", "b:c", "c:d", "x", "" };
 	struct lull_rule rule[8];
 	int wrong = 0;
@@ -110,7 +115,8 @@ static void rules(void)
 							    level);
 	}
 	check(!wrong, "rules_read_once_match_as_their_text_does");
-	check(lull_rules_read("a\nb\nc", rule, 2) == 2 && lull_rules_read("a\nb\nc", rule, 8) == 3 &&
+	check(lull_rules_read("a\nb\nc", rule, 2) == 2 &&
+		      lull_rules_read("a\nb\nc", rule, 8) == 3 &&
 		      lull_rules_read("a b\n\n", rule, 8) == 0,
 	      "rules_that_do_not_fit_or_have_no_sense_are_left_out");
 }

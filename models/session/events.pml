@@ -20,7 +20,8 @@
  * either order; a table of two; a text and its length are one word; hashes without collision;
  * room for every attempt. C loads a hash first and swaps only a 0: a load that finds another value
  * is the swap that fails here. lull_event_known() reads as the recorder does. Not modelled: a full
- * table or arena, which leaves the site disabled and is counted. ALPHA is left out of the short form. 244 thousand states in 1 s (TSO).
+ * table or arena, which leaves the site disabled and is counted. ALPHA is left out of the short
+ * form. 244 thousand states in 1 s (TSO).
  */
 #define CPUS 3
 #define VARS 9

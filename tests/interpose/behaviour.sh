@@ -97,10 +97,14 @@ allocation_by_many_threads_is_unchanged() { # test
 	[ "$(count '$2 == "malloc:aligned"')" -gt 1000 ] || same few many "aligned events"
 }
 
-memory_allocated_while_the_allocator_is_looked_for_stays_valid() { # test
-	record env LD_PRELOAD="$programs/plugins/liballocating_dlsym.so" \
-		"$programs/allocate" > output
-	same "$(tail -n 1 output)" "8 blocks of dlsym, 0 mistakes" "the program's last line"
+libraries_preloaded_behind_ours_are_called_by_ours() { # test
+	for hash in gnu sysv; do
+		record env LD_PRELOAD="$programs/plugins/libbehind_$hash.so" \
+			"$programs/behind_user" > output
+		same "$(cat output)" "fsync -7 131, fdatasync -1" "the result of a $hash library"
+		events > /dev/null
+		same "$(count '$2 == "io:fsync_exit"')" 1 "io:fsync_exit events"
+	done
 }
 
 exceptions_and_forced_unwinding_are_unchanged() { # test

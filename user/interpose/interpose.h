@@ -3,7 +3,7 @@
  * Interposers: how one function of the C library is wrapped, and the shapes they come in.
  *
  * Flow: the program calls read(); the dynamic linker bound it to ours; ours records an event,
- * calls the real one through a pointer that resolve.c filled in, and records another. With no
+ * calls the real one through a pointer that resolve.c fills in, and records another. With no
  * event enabled that is the tests of two records, a load, a test and an indirect call.
  *
  * Rules that every interposer keeps (docs/design/50-interposers.md says why):
@@ -40,38 +40,28 @@
 #define EVENT(...) lull_event(__VA_ARGS__)
 #define CHATTY_EVENT(...) lull_event_level(LULL_LEVEL_DEBUG, __VA_ARGS__)
 
-/* One function to resolve. All of them stand in one section of the library. */
-struct interposed {
-	const char *function;
-	const char *version; /* NULL: the default one */
-	void **real;
-	void *early; /* what to call while resolving, or NULL */
-};
-
 /*
- * resolve.c: fill in every pointer, and return this one's.
- * Context: any at load time; the constructor has normally done it before.
+ * resolve.c: find @function in the objects after ours and keep it in @real. @version: NULL for
+ * the default one. Return: the function, or one that fails with ENOSYS where there is none.
+ * Context: any, async-signal-safe.
  */
-void *lull_interpose_resolve(void **real);
+void *lull_interpose_resolve(void **real, const char *function, const char *version)
+	__attribute__((cold));
 
 /* Declare the pointer to the real @function. */
-#define REAL_DECLARE(function, version, early)                                                   \
-	static __typeof__(function) *real_##function;                                            \
-	static struct interposed interposed_##function                                           \
-		__attribute__((section("lull_interposed"), used)) = { #function, version,        \
-								      (void **)&real_##function, \
-								      (void *)(early) }
-#define REAL_FUNCTION(function) REAL_DECLARE(function, NULL, NULL)
-#define REAL_VERSIONED(function, version) REAL_DECLARE(function, version, NULL)
-#define REAL_EARLY(function, early) REAL_DECLARE(function, NULL, early)
+#define REAL_VERSIONED(function, version)                                                     \
+	static __typeof__(function) *real_##function;                                         \
+	static inline void *resolve_##function(void)                                          \
+	{                                                                                     \
+		return lull_interpose_resolve((void **)&real_##function, #function, version); \
+	}
+#define REAL_FUNCTION(function) REAL_VERSIONED(function, NULL)
 
 /* The real @function, to be called. */
 #define REAL(function)                                                                            \
 	({                                                                                        \
 		__typeof__(function) *real = __atomic_load_n(&real_##function, __ATOMIC_RELAXED); \
-		__builtin_expect(!real, 0) ?                                                      \
-			(__typeof__(real))lull_interpose_resolve((void **)&real_##function) :     \
-			real;                                                                     \
+		__builtin_expect(!real, 0) ? (__typeof__(real))resolve_##function() : real;       \
 	})
 
 /* Begin the definition of an interposer. */

@@ -10,12 +10,11 @@
 #include "../interpose.h"
 #include <malloc.h>
 #include <stdlib.h>
-#include "bootstrap.h"
 
-REAL_EARLY(malloc, lull_bootstrap_malloc);
-REAL_EARLY(calloc, lull_bootstrap_calloc);
-REAL_EARLY(realloc, lull_bootstrap_realloc);
-REAL_EARLY(free, lull_bootstrap_free);
+REAL_FUNCTION(malloc);
+REAL_FUNCTION(calloc);
+REAL_FUNCTION(realloc);
+REAL_FUNCTION(free);
 
 INTERPOSED void *malloc(size_t bytes)
 {
@@ -34,42 +33,24 @@ INTERPOSED void *calloc(size_t count, size_t size_bytes)
 	return result;
 }
 
-/* A block of the bootstrap area grows by moving out of it. */
-static void *move_out(void *pointer, size_t bytes)
-{
-	size_t held = lull_bootstrap_bytes(pointer);
-	void *result = REAL(malloc)(bytes);
-
-	if (result)
-		__builtin_memcpy(result, pointer, held < bytes ? held : bytes);
-	return result;
-}
-
 INTERPOSED void *realloc(void *pointer, size_t bytes)
 {
 	void *result;
 
 	CHATTY_EVENT("malloc:realloc_entry", lull_ptr(pointer, pointer), lull_u64(bytes, bytes));
-	if (__builtin_expect(lull_bootstrap_owns(pointer), 0))
-		result = move_out(pointer, bytes);
-	else
-		result = REAL(realloc)(pointer, bytes);
+	result = REAL(realloc)(pointer, bytes);
 	CHATTY_EVENT("malloc:realloc_exit", lull_ptr(result, result));
 	return result;
 }
 
 INTERPOSED void free(void *pointer)
 {
-	if (__builtin_expect(lull_bootstrap_owns(pointer), 0))
-		return;
 	CHATTY_EVENT("malloc:free", lull_ptr(pointer, pointer));
 	REAL(free)(pointer);
 }
 
 INTERPOSE(malloc_usable_size, size_t, (void *pointer))
 {
-	if (lull_bootstrap_owns(pointer))
-		return lull_bootstrap_bytes(pointer);
 	return REAL(malloc_usable_size)(pointer);
 }
 
