@@ -21,7 +21,9 @@ WARNINGS := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
 LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
 	-fno-semantic-interposition $(WARNINGS) $(INCLUDES)
-LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs
+# One segment for all that is only read: every recorded process maps each segment anew.
+LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs \
+	-Wl,-z,noseparate-code
 
 CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))

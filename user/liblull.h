@@ -9,14 +9,6 @@
 #ifndef LIBLULL_H
 #define LIBLULL_H
 
-/*
- * The sites of liblull itself test their records: nearly every process has all of them enabled,
- * and patching them would cost each process a private copy of most of liblull's text.
- */
-#ifndef LULL_SITE_LOAD
-#define LULL_SITE_LOAD
-#endif
-
 #include <stddef.h>
 #include <stdint.h>
 #include "lull/abi/session.h"

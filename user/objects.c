@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <link.h>
 #include "liblull.h"
-#include "lull/trace.h"
 #include "site/note.h"
 #include "site/pattern.h"
 #include "site/site.h"
+#include "sites.h"
 
 #define OBJECTS_SEEN_MAX 1024
 #define SEGMENTS_MAX 32

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include "liblull.h"
-#include "lull/trace.h"
+#include "sites.h"
 #include "syscall.h"
 
 #define ARGUMENT_BYTES 2048

@@ -165,14 +165,13 @@ static int descriptor_read(struct lull_note *note, uint32_t type, const char *de
 						      sizeof(struct lull_note_probe);
 	const char *text = descriptor + fixed_bytes;
 	struct rest rest;
-	const char *nul;
+	const char *nul = descriptor + bytes - 1;
 
 	if (type != LULL_NOTE_SITE && type != LULL_NOTE_PROBE)
 		return -ENOENT;
 	if (bytes <= fixed_bytes)
 		return -EINVAL;
-	nul = __builtin_memchr(text, 0, bytes - fixed_bytes);
-	if (!nul || head_read(text, (size_t)(nul - text), &rest, note))
+	if (*nul || head_read(text, (size_t)(nul - text), &rest, note))
 		return -EINVAL;
 	note->type = type;
 	note->code = note->target = note->record = 0;
@@ -232,7 +231,7 @@ int lull_note_check(const struct lull_note *note, const struct lull_segment *seg
 {
 	int code = !note->code, target = !note->target, record = !note->record;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !(code && target && record); i++) {
 		if (segments[i].is_executable && is_within(&segments[i], note->code, 4))
 			code = 1;
 		if (segments[i].is_executable && is_within(&segments[i], note->target, 1))

@@ -31,10 +31,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
-#ifndef LULL_SITE_LOAD
-#define LULL_SITE_LOAD /* as liblull.h says */
-#endif
-#include "lull/trace.h"
+#include "sites.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
 #define EVENT(...) lull_event(__VA_ARGS__)

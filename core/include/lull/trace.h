@@ -104,9 +104,10 @@ static inline __attribute__((__always_inline__)) int lull_probe_reserve(struct l
 /*
  * A shared object asks to be looked at before its other constructors run, so that their
  * events are not missed when dlopen() brings it in. Executables need not: liblull is
- * initialised before them. The reference is weak: without liblull, nothing happens.
+ * initialised before them. The reference is weak: without liblull, nothing happens. An object
+ * that is there before liblull starts may define LULL_OBJECT_ANNOUNCED and do without.
  */
-#if defined(__PIC__) && !defined(__PIE__)
+#if defined(__PIC__) && !defined(__PIE__) && !defined(LULL_OBJECT_ANNOUNCED)
 #ifdef __cplusplus
 extern "C"
 #endif

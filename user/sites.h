@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of liblull itself: <lull/trace.h>, for objects that are in every recorded process.
+ *
+ * Their sites test their records. Nearly every process has most of them enabled, and patching
+ * them would cost each process a private copy of most of liblull's text. Nor do the objects
+ * announce themselves: liblull's constructor looks at all objects there are when it starts.
+ */
+#ifndef LULL_USER_SITES_H
+#define LULL_USER_SITES_H
+
+#define LULL_SITE_LOAD
+#define LULL_OBJECT_ANNOUNCED
+#include "lull/trace.h"
+
+#endif
