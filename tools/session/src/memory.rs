@@ -4,9 +4,10 @@
 //!
 //! Place in the flow: `session` has one for its own user and finds those of others; traced
 //! processes attach it, the consumer reads it. What a traced process can write to is given memory
-//! by us: memory that cannot be had must be our error, not its end. The first sub-buffers of each
-//! ring have memory before the program starts, the others some milliseconds later, so that
-//! programs that end at once need not wait for them.
+//! by us: memory that cannot be had must be our error, not its end. The first part of each ring has
+//! memory before the program starts, and the rest follows while the program is loaded and runs its
+//! first milliseconds: that is most of what a session costs, and programs that end at once need
+//! wait neither for it nor for its end.
 //! Paper: B 3.2, 3.4, 4.5.
 
 use crate::abi::*;
@@ -20,8 +21,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Memory that is left to others: what is available is an estimate.
 const SLACK_BYTES: u64 = 16 << 20;
-/// Sub-buffers of each ring that have memory before the program starts.
-const SUBBUFS_AT_START: u64 = 2;
+/// Bytes of each ring that have memory before the program starts: more than it can write in the
+/// time in which it is loaded.
+const START_BYTES: u64 = 128 << 10;
+/// Bytes of descriptions that have memory before the program starts.
+const START_ARENA_BYTES: u64 = 64 << 10;
+/// Bytes of a ring that are given memory in one step after that, some 0.1 ms.
+const STEP_BYTES: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub struct Memory {
@@ -29,8 +35,8 @@ pub struct Memory {
     segment: Segment,
     /// The rings that are given memory.
     used_rings: Vec<u32>,
-    /// How many sub-buffers [`Memory::populate_next`] has given memory to.
-    populated: AtomicU64,
+    /// How many steps [`Memory::populate_next`] has made.
+    steps: AtomicU64,
 }
 
 impl Memory {
@@ -38,9 +44,8 @@ impl Memory {
     /// [`Memory::fill_in`].
     pub fn create(plan: &Plan) -> Result<Self> {
         let fixed = layout(plan)?;
-        let subbufs = u64::from(fixed.subbuf_count + 1);
         let rings = used_rings(&fixed).len() as u64;
-        let needed_bytes = rings * subbufs * fixed.subbuf_size_bytes + fixed.data_offset_bytes;
+        let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes;
         let free_bytes = available_bytes().unwrap_or(u64::MAX);
         let not_enough = || Error::Memory { needed_bytes, free_bytes };
         if free_bytes < needed_bytes.saturating_add(SLACK_BYTES) {
@@ -51,11 +56,8 @@ impl Memory {
             _ => Error::Segment { source },
         };
         let segment = Segment::create(fixed.memory_bytes).map_err(failed)?;
-        segment.populate(0, fixed.data_offset_bytes).map_err(failed)?;
         let memory = Self::over(fixed, segment);
-        for _ in 0..SUBBUFS_AT_START * rings {
-            memory.populate_next()?;
-        }
+        memory.populate_start().map_err(failed)?;
         Ok(memory)
     }
 
@@ -69,7 +71,7 @@ impl Memory {
     }
 
     fn over(fixed: ControlFixed, segment: Segment) -> Self {
-        Self { fixed, segment, used_rings: used_rings(&fixed), populated: AtomicU64::new(0) }
+        Self { fixed, segment, used_rings: used_rings(&fixed), steps: AtomicU64::new(0) }
     }
 
     /// The identifier of its segment.
@@ -195,18 +197,37 @@ impl Memory {
         unsafe { self.segment.as_ptr().add(offset as usize) }
     }
 
-    /// Gives memory to one more of the sub-buffers that were left for later. Return: whether
-    /// there may be more.
-    pub fn populate_next(&self) -> Result<bool> {
-        let rings = &self.used_rings;
-        let next = self.populated.fetch_add(1, Ordering::Relaxed);
-        let physical = next / rings.len() as u64;
-        if physical > u64::from(self.fixed.subbuf_count) {
-            return Ok(false);
+    /// Gives memory to what the program may need at once.
+    fn populate_start(&self) -> io::Result<()> {
+        let fixed = &self.fixed;
+        let arena_bytes = START_ARENA_BYTES.min(fixed.arena_bytes.into());
+        self.segment.populate(0, u64::from(fixed.arena_offset_bytes) + arena_bytes)?;
+        let rings_offset = fixed.rings_offset_bytes;
+        self.segment.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
+        for &ring in &self.used_rings {
+            let begin = fixed.data_offset_bytes + u64::from(ring) * fixed.data_stride_bytes;
+            self.segment.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
         }
-        let ring = rings[(next % rings.len() as u64) as usize];
-        self.populate_subbuf(ring, physical as u32).map_err(|source| Error::Populate { source })?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Gives memory to one more step of what was left for later: of each ring in turn, and at last
+    /// that of descriptions. Return: whether there may be more.
+    pub fn populate_next(&self) -> Result<bool> {
+        let rings = self.used_rings.len() as u64;
+        let step = self.steps.fetch_add(1, Ordering::Relaxed);
+        let begin = START_BYTES + step / rings * STEP_BYTES;
+        let used = used_bytes(&self.fixed);
+        let more = begin < used;
+        let populated = if more {
+            let ring = u64::from(self.used_rings[(step % rings) as usize]);
+            let data = self.fixed.data_offset_bytes + ring * self.fixed.data_stride_bytes;
+            self.segment.populate(data + begin, STEP_BYTES.min(used - begin))
+        } else {
+            self.segment.populate(0, self.fixed.control_bytes.into())
+        };
+        populated.map_err(|source| Error::Populate { source })?;
+        Ok(more)
     }
 
     /// Gives memory to a spare sub-buffer, so that writing to it cannot fail.
@@ -225,6 +246,11 @@ impl Memory {
         let subbufs = u64::from(self.fixed.subbuf_count);
         self.used_rings.len() as u64 * subbufs * self.fixed.subbuf_size_bytes
     }
+}
+
+/// Bytes of one ring's data that are in use from the start: all sub-buffers but the spare ones.
+fn used_bytes(fixed: &ControlFixed) -> u64 {
+    u64::from(fixed.subbuf_count + 1) * fixed.subbuf_size_bytes
 }
 
 /// The rings that can be written to as the machine is now: those of running CPUs where threads
@@ -303,19 +329,28 @@ mod tests {
 
     #[test]
     fn all_sub_buffers_in_use_have_memory_once_populating_is_done() {
-        let memory = session();
-        let resident = |ring: u32, physical: u32| {
+        let plan = Plan { subbuf_size_bytes: 256 << 10, ..plan() };
+        let memory = Memory::create(&plan).unwrap();
+        let fixed = *memory.fixed();
+        let resident = |at: u64| {
             let mut page = [0u8];
-            let at = memory.ring_data(ring).wrapping_add(physical as usize * 4096);
+            let at = memory.segment.as_ptr().wrapping_add((at & !4095) as usize);
             // SAFETY: one page of the segment, and one byte for it.
             assert_eq!(unsafe { libc::mincore(at.cast(), 4096, page.as_mut_ptr()) }, 0);
             page[0] & 1 == 1
         };
-        let ring = used_rings(memory.fixed())[0];
-        assert!(resident(ring, 1) && !resident(ring, 2));
+        let ring = u64::from(used_rings(&fixed)[0]);
+        let data = fixed.data_offset_bytes + ring * fixed.data_stride_bytes;
+        let (arena, arena_until) =
+            (u64::from(fixed.arena_offset_bytes), u64::from(fixed.control_bytes) - 1);
+        assert!(resident(data + START_BYTES - 1) && !resident(data + START_BYTES));
+        assert!(resident(arena + START_ARENA_BYTES - 1) && !resident(arena_until));
+        assert!(resident(fixed.rings_offset_bytes) && resident(fixed.data_offset_bytes - 1));
         while memory.populate_next().unwrap() {}
         assert!(!memory.populate_next().unwrap());
-        assert!(resident(ring, 2) && !resident(ring, 3));
+        assert!((0..used_bytes(&fixed)).step_by(4096).all(|at| resident(data + at)));
+        assert!(!resident(data + used_bytes(&fixed)), "spare sub-buffers wait until they are used");
+        assert!(resident(arena_until));
     }
 
     #[test]
