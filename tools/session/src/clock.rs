@@ -36,27 +36,44 @@ const NOISE_MAX_NS: u64 = 1_000_000_000;
 pub struct Recording {
     kind: ClockKind,
     rate: Option<Rate>,
+    /// Whether the rate is as good as it gets before the recording's end.
+    is_fine: bool,
     start: Sample,
 }
 
 impl Recording {
     /// Samples the clocks; takes some ten microseconds.
     pub fn start(kind: ClockKind) -> Self {
-        Self { kind, rate: rate::known(kind), start: Sample::take(kind) }
+        let rate = rate::known(kind);
+        Self { kind, is_fine: rate.is_some(), rate, start: Sample::take(kind) }
     }
 
     /// For metadata written before the recording ends: one end, and the known rate. Where the
-    /// machine tells no rate, it is measured since the start; two milliseconds are waited for.
+    /// machine tells no rate, it is measured since the start, roughly: that takes a tenth of a
+    /// millisecond, which has most often passed.
     pub fn provisional(&mut self) -> Calibration {
-        let rate = self.rate.get_or_insert_with(|| rate::measured(self.kind, &self.start));
-        Calibration::new(self.kind, rate, &self.start, &self.start)
+        let (kind, start) = (self.kind, &self.start);
+        let rate = self.rate.get_or_insert_with(|| rate::measured(kind, start, rate::ROUGH_NS));
+        Calibration::new(kind, rate, start, start)
+    }
+
+    /// The same, once more time has passed and a rough rate can be replaced by a finer one.
+    pub fn refined(&mut self) -> Option<Calibration> {
+        if self.is_fine || rate::elapsed_ns(&self.start) < rate::FINE_NS {
+            return None;
+        }
+        self.is_fine = true;
+        self.rate = Some(rate::measured(self.kind, &self.start, rate::FINE_NS));
+        Some(self.provisional())
     }
 
     /// The calibration of the recording that ends now. Waits two milliseconds more if no rate is
     /// known yet, to compare with.
     pub fn finish(&self) -> Calibration {
         let end = Sample::take(self.kind);
-        let rate = self.rate.clone().unwrap_or_else(|| rate::measured(self.kind, &end));
+        let rate = self.rate.clone().unwrap_or_else(|| {
+            rate::measured(self.kind, &end, rate::FINE_NS)
+        });
         Calibration::new(self.kind, &rate, &self.start, &end)
     }
 }

@@ -183,6 +183,9 @@ impl Supervisor<'_> {
         let mut status = None;
         let mut more_memory = true;
         loop {
+            if let Some(calibration) = self.recording.refined() {
+                self.consumer.calibrate(&calibration);
+            }
             let mut pause = self.consumer.tick();
             if more_memory {
                 more_memory = self.allocate();

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! The rate of a counter as someone knows it, before a recording is long enough to tell.
 //!
-//! The architected counter has a register for it, some CPUs tell the TSC's; otherwise two
-//! milliseconds of measurement do. Against the kernel's clocks, which are slewed to follow the
+//! The architected counter has a register for it, some CPUs tell the TSC's; otherwise it is
+//! measured: over a tenth of a millisecond, which the program is kept waiting for, then over two,
+//! which it is not. Against the kernel's clocks, which are slewed to follow the
 //! world's time, a nominal rate is off by some parts in a million: a recording of more than
 //! about a millisecond is fitted instead, and this rate then only tells whether to believe the
 //! fit.
 
 use std::time::Duration;
 
-use super::counter::{arch, ClockKind};
+use super::counter::{arch, read_kernel_ns, ClockKind};
 use super::sample::{Bracket, Sample};
 
 /// Long enough to measure the rate to some 20 parts in a million.
-const MEASURED_MIN_NS: i64 = 2_000_000;
+pub(super) const FINE_NS: i64 = 2_000_000;
+/// Long enough to tell a steady counter from one that is not, to some 400 parts in a million.
+pub(super) const ROUGH_NS: i64 = 100_000;
 
 /// No counter is faster; products of a rate and a time fit 128 bits.
 const HZ_MAX: f64 = 1e12;
@@ -42,15 +45,18 @@ pub(super) fn known(kind: ClockKind) -> Option<Rate> {
     Some(Rate { hz, source, exact: false })
 }
 
-/// The rate since `start`, waiting until that is long enough ago.
-pub(super) fn measured(kind: ClockKind, start: &Sample) -> Rate {
-    let mut now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
-    let elapsed_ns = now.ns.saturating_sub(start.boottime.ns);
-    if elapsed_ns < MEASURED_MIN_NS {
-        let missing_ns = MEASURED_MIN_NS - elapsed_ns.max(0);
+/// How long ago `start` was.
+pub(super) fn elapsed_ns(start: &Sample) -> i64 {
+    read_kernel_ns(libc::CLOCK_BOOTTIME).saturating_sub(start.boottime.ns)
+}
+
+/// The rate since `start`, waiting until that is `least_ns` ago.
+pub(super) fn measured(kind: ClockKind, start: &Sample, least_ns: i64) -> Rate {
+    let missing_ns = least_ns - elapsed_ns(start).max(0);
+    if missing_ns > 0 {
         std::thread::sleep(Duration::from_nanos(missing_ns.unsigned_abs()));
-        now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
     }
+    let now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
     let ns = now.ns.saturating_sub(start.boottime.ns).max(1);
     let cycles = now.cycles.saturating_sub(start.boottime.cycles).max(1);
     Rate { hz: cycles as f64 * 1e9 / ns as f64, source: "measured", exact: false }
@@ -80,8 +86,10 @@ mod tests {
     fn known_and_measured_rates_agree_where_both_exist() {
         let (kind, _) = ClockKind::choose(&super::super::ClockFacts::here());
         let Some(known) = known(kind) else { return };
-        let measured = measured(kind, &Sample::take(kind));
-        let difference = (measured.hz / known.hz - 1.0).abs();
-        assert!(difference < 0.05, "{known:?} {measured:?}");
+        for least_ns in [ROUGH_NS, FINE_NS] {
+            let measured = measured(kind, &Sample::take(kind), least_ns);
+            let difference = (measured.hz / known.hz - 1.0).abs();
+            assert!(difference < 0.05, "{known:?} {measured:?}");
+        }
     }
 }

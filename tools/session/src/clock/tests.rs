@@ -236,6 +236,10 @@ fn this_machine_is_calibrated_to_its_own_clocks() {
     for kind in [kind, ClockKind::Monotonic] {
         let mut recording = Recording::start(kind);
         let provisional = recording.provisional();
+        let known = rate::known(recording.kind).is_some();
+        std::thread::sleep(std::time::Duration::from_nanos(rate::FINE_NS.unsigned_abs()));
+        assert_eq!(recording.refined().is_some(), !known, "a rough rate is replaced once");
+        assert_eq!(recording.refined(), None);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let calibration = recording.finish();
         assert!(calibration.frequency_hz > 1000);
