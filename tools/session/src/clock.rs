@@ -71,9 +71,8 @@ impl Recording {
     /// known yet, to compare with.
     pub fn finish(&self) -> Calibration {
         let end = Sample::take(self.kind);
-        let rate = self.rate.clone().unwrap_or_else(|| {
-            rate::measured(self.kind, &end, rate::FINE_NS)
-        });
+        let rate =
+            self.rate.clone().unwrap_or_else(|| rate::measured(self.kind, &end, rate::FINE_NS));
         Calibration::new(self.kind, &rate, &self.start, &end)
     }
 }
