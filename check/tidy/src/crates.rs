@@ -6,21 +6,24 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
     ("tools/trace", &[]),
     ("tools/session", &[]),
+    ("tools/verdict", &[]),
     ("tools/state", &["trace"]),
-    ("tools/consumer", &["session", "state", "trace"]),
-    ("tools/relay", &["session", "state", "trace"]),
-    ("tools/analysis", &["state", "trace"]),
+    ("tools/consumer", &["session", "state", "trace", "verdict"]),
+    ("tools/relay", &["session", "state", "trace", "verdict"]),
+    ("tools/analysis", &["state", "trace", "verdict"]),
     ("tools/query", &["analysis", "state", "trace"]),
     ("tools/export", &["analysis", "state", "trace"]),
     (
         "tools/cli",
-        &["analysis", "consumer", "export", "query", "relay", "session", "state", "trace"],
+        &[
+            "analysis", "consumer", "export", "query", "relay", "session", "state", "trace", "verdict",
+        ],
     ),
 ];
 

@@ -44,7 +44,7 @@ pub use files::FileRow;
 pub use glob::Glob;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
-pub use losses::{Cause, Lost, LostRow, State, Verdict};
+pub use losses::{recorded_verdict, Cause, Lost, LostRow, Verdict};
 pub use operation::LockKind;
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};

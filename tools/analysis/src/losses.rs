@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Metadata, Ns, Problem};
+use verdict::environment::Value;
+use verdict::State;
 
 use crate::rows::Rows;
 
@@ -31,11 +33,11 @@ pub enum Cause {
     Packets,
 }
 
-const CAUSES: [(Cause, &str, &str); 4] = [
-    (Cause::Full, "full", "lost_full"),
-    (Cause::Overflow, "overflow", "lost_overflow"),
-    (Cause::TooBig, "too_big", "lost_too_big"),
-    (Cause::InFlight, "in_flight", "lost_in_flight"),
+const CAUSES: [(Cause, &str); 4] = [
+    (Cause::Full, "full"),
+    (Cause::Overflow, "overflow"),
+    (Cause::TooBig, "too_big"),
+    (Cause::InFlight, "in_flight"),
 ];
 
 /// Lost events by cause, and lost packets.
@@ -68,20 +70,14 @@ pub struct LostRow {
     pub times: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    Complete,
-    /// Complete up to a limit of size that was asked for.
-    Stopped,
-    Incomplete,
-}
-
+/// The recorders' verdicts on all traces and what the reader found, in one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub state: State,
     /// What is missing beside the counted losses, a sentence each.
     pub missing: Vec<String>,
+    /// What a trace without loss does not tell, a sentence each.
+    pub limits: Vec<String>,
     pub notes: Vec<String>,
     /// Damage, with file, packet and byte.
     pub problems: Vec<String>,
@@ -131,7 +127,7 @@ impl Losses {
         }
         let mut rest = loss.count;
         for (name, count) in &loss.causes {
-            let known = CAUSES.iter().find(|(_, known, _)| *known == &**name);
+            let known = CAUSES.iter().find(|(_, known)| *known == &**name);
             let count = (*count).min(rest);
             rest -= count;
             self.add(place(known.map_or(Cause::Other, |(cause, ..)| *cause)), count, span);
@@ -193,33 +189,27 @@ impl Losses {
         let mut verdict = Verdict {
             state: State::Complete,
             missing: Vec::new(),
+            limits: Vec::new(),
             notes: Vec::new(),
             problems: problems.iter().take(MOST_PROBLEMS).map(Problem::to_string).collect(),
             problem_count: problems.len() as u64,
         };
-        let add = |sum: &mut u64, metadata, name| {
-            *sum = sum.saturating_add(number(metadata, name));
-        };
+        let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
         for (index, metadata) in traces.iter().enumerate() {
-            for (cause, _, name) in CAUSES {
-                let missed = number(metadata, name).saturating_sub(self.seen(index as u32, cause));
-                if missed > 0 {
-                    let (cpu, begin_ns, until_ns) = (None, None, None);
-                    places.push(LostRow {
-                        cause,
-                        count: missed,
-                        cpu,
-                        begin_ns,
-                        until_ns,
-                        times: 1,
-                    });
+            let said = recorded_verdict(metadata);
+            let told = [said.lost.full, said.lost.overflow, said.lost.too_big, said.lost.in_flight];
+            for ((cause, _), told) in CAUSES.into_iter().zip(told) {
+                let count = told.saturating_sub(self.seen(index as u32, cause));
+                let (cpu, begin_ns, until_ns, times) = (None, None, None, 1);
+                if count > 0 {
+                    places.push(LostRow { cause, count, cpu, begin_ns, until_ns, times });
                 }
             }
-            add(&mut lost.unwritten_packets, metadata, "unwritten_packets");
-            add(&mut lost.unwritten_events, metadata, "unwritten_events");
-            add(&mut lost.damaged_packets, metadata, "damaged_packets");
+            add(&mut lost.unwritten_packets, said.unwritten_packets);
+            add(&mut lost.unwritten_events, said.unwritten_events);
+            add(&mut lost.damaged_packets, said.damaged_packets);
             let read = events_read.get(index).copied().unwrap_or(0);
-            verdict.hear(metadata, read);
+            verdict.hear(said, read);
         }
         for row in &places {
             let count = match row.cause {
@@ -236,55 +226,37 @@ impl Losses {
         lost.events = by_cause.into_iter().fold(0, u64::saturating_add);
         let is_damaged = !verdict.missing.is_empty() || verdict.problem_count > 0;
         if is_damaged || !places.is_empty() {
-            verdict.state = State::Incomplete;
+            verdict.state = verdict.state.max(State::Incomplete);
         }
         LossesReport { lost, places, verdict }
     }
 }
 
 impl Verdict {
-    /// Takes over what a trace's recorder said.
-    fn hear(&mut self, metadata: &Metadata, events_read: u64) {
-        let said = text(metadata, "verdict");
-        match said {
-            Some("stopped") if self.state == State::Complete => self.state = State::Stopped,
-            Some("incomplete") => self.state = State::Incomplete,
-            None if text(metadata, "tracer_name") == Some("lull") => self.missing.push(
-                "the recorder has not finished this trace: it is still at work, or it was killed"
-                    .into(),
-            ),
-            _ => {}
-        }
-        let counted = |sentence: &String| sentence.contains(" lost on ");
-        let missing = sentences(text(metadata, "verdict_missing").unwrap_or(""));
-        self.missing.extend(missing.into_iter().filter(|sentence| !counted(sentence)));
-        self.notes.extend(sentences(text(metadata, "verdict_notes").unwrap_or("")));
-        let written = number(metadata, "events");
-        if said.is_some() && written > events_read {
+    /// Takes over what a trace's recorder said, but for the losses that the packets tell of.
+    fn hear(&mut self, said: verdict::Verdict, events_read: u64) {
+        self.state = self.state.max(said.state);
+        let counted = said.loss_sentences();
+        self.missing.extend(said.missing.into_iter().filter(|line| !counted.contains(line)));
+        self.limits.extend(said.limits);
+        self.notes.extend(said.notes);
+        if said.events > events_read {
             self.missing.push(format!(
-                "the recorder wrote {written} events; {events_read} of them can be read"
+                "the recorder wrote {} events; {events_read} of them can be read",
+                said.events
             ));
         }
     }
 }
 
-/// The recorder's sentences; an advice that begins with `use` belongs to the one before it.
-fn sentences(text: &str) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    for part in text.split("; ").filter(|part| !part.is_empty()) {
-        match sentences.last_mut() {
-            Some(last) if part.starts_with("use ") => last.extend(["; ", part]),
-            _ => sentences.push(part.into()),
-        }
-    }
-    sentences
-}
-
-fn number(metadata: &Metadata, name: &str) -> u64 {
-    match metadata.environment_value(name) {
-        Some(EnvironmentValue::Number(number)) => u64::try_from(*number).unwrap_or(0),
-        _ => 0,
-    }
+/// What a trace's recorder wrote into its environment.
+pub fn recorded_verdict(metadata: &Metadata) -> verdict::Verdict {
+    verdict::Verdict::parse(Default::default(), |name| {
+        Some(match metadata.environment_value(name)? {
+            EnvironmentValue::Number(number) => Value::Integer(i64::try_from(*number).ok()?),
+            EnvironmentValue::Text(text) => Value::Text(text.clone()),
+        })
+    })
 }
 
 pub(crate) fn text<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m str> {

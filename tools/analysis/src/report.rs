@@ -18,6 +18,7 @@ use crate::threads::{ProcessRow, ThreadRow};
 pub struct Report {
     /// Raised when a field changes its meaning or goes away.
     pub schema_version: u32,
+    /// Whether the verdict's state is `complete`: nothing is missing, without a limit.
     pub complete: bool,
     /// All events of the traces, whatever the filter.
     pub events: u64,

@@ -3,8 +3,9 @@
 
 mod program;
 
-use analysis::{analyse, By, Glob, Limits, LockKind, Options, Report, State};
+use analysis::{analyse, By, Glob, Limits, LockKind, Options, Report};
 use program::{Number, Program, Text, Who, NOBODY};
+use verdict::State;
 
 const MAIN: Who = (10, 10, "main");
 const WORKER: Who = (10, 11, "worker");
@@ -263,7 +264,9 @@ fn what_the_recorder_knows_beyond_the_packets_counts_too() {
     program.event(100, 0, MAIN, "tick", &[]);
     program.end_packet(200, 0, [5, 0, 0, 0]);
     program.environment = "tracer_name = \"lull\"; verdict = \"incomplete\"; lost_full = 7;
-        verdict_missing = \"7 events lost on CPU 0: full; use more; 1 process could not join\";
+        lost_where = \"CPU 0\\t7\\t0\\t0\\t0\";
+        verdict_missing = \"7 events lost on CPU 0: its buffer was full; use larger --buffer-size \
+        or more --buffers\\n1 process could not join\";
         verdict_notes = \"odd\"; events = 4; unwritten_packets = 2;"
         .into();
     let report = report(&program);
@@ -275,16 +278,40 @@ fn what_the_recorder_knows_beyond_the_packets_counts_too() {
 }
 
 #[test]
-fn a_trace_without_a_verdict_is_unfinished_if_lull_recorded_it() {
+fn a_trace_is_called_complete_only_where_its_recorder_said_so() {
     let mut program = Program::new();
     program.event(100, 0, MAIN, "tick", &[]);
-    program.environment = "tracer_name = \"lull\";".into();
-    assert!(!report(&program).complete);
-    assert!(report(&program).verdict.missing[0].contains("has not finished"));
-    program.environment = "tracer_name = \"lttng-ust\";".into();
-    assert!(report(&program).complete);
-    program.environment = "tracer_name = \"lull\"; verdict = \"stopped\";".into();
-    assert_eq!(report(&program).verdict.state, State::Stopped);
+    for (environment, state) in [
+        ("tracer_name = \"lull\"; verdict = \"complete\";", State::Complete),
+        ("tracer_name = \"lull\"; verdict = \"limited\";", State::Limited),
+        ("tracer_name = \"lull\"; verdict = \"stopped\";", State::Stopped),
+        ("tracer_name = \"lull\"; verdict = \"nothing_matched\";", State::NothingMatched),
+        ("tracer_name = \"lull\"; verdict = \"recording\";", State::NotFinished),
+        ("tracer_name = \"lull\"; verdict = \"fine\";", State::Unknown),
+        ("tracer_name = \"lull\";", State::Unknown),
+        ("tracer_name = \"lttng-ust\"; verdict = \"complete\";", State::Unknown),
+    ] {
+        program.environment = environment.into();
+        let report = report(&program);
+        assert_eq!(report.verdict.state, state, "{environment}");
+        assert_eq!(report.complete, state == State::Complete, "{environment}");
+    }
+}
+
+#[test]
+fn losses_in_the_packets_make_a_trace_incomplete_whatever_its_recorder_said() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "tick", &[]);
+    program.end_packet(200, 0, [5, 0, 0, 0]);
+    for (said, state) in [
+        ("complete", State::Incomplete),
+        ("limited", State::Incomplete),
+        ("fine", State::Incomplete),
+        ("recording", State::NotFinished),
+    ] {
+        program.environment = format!("tracer_name = \"lull\"; verdict = \"{said}\";");
+        assert_eq!(report(&program).verdict.state, state, "{said}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use object::Endianness;
 use session::description::Description;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const NOTE_NAME: &[u8] = b"Lull";
@@ -57,7 +58,10 @@ const MACHINE: u16 = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else {
 /// Looks into a file.
 pub fn read(path: &Path) -> anyhow::Result<Object> {
     let reading = || format!("reading {}", path.display());
-    let file = File::open(path).with_context(reading)?;
+    // What is no file may wait for somebody when it is opened: a pipe, a terminal.
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.open(path).with_context(reading)?;
     if !file.metadata().with_context(reading)?.is_file() {
         bail!("{} is no file", path.display());
     }

@@ -42,8 +42,8 @@ struct Source {
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
     let patterns = match args.events.is_empty() {
-        true => Patterns::new(&["*".to_string()])?,
-        false => Patterns::new(&args.events)?,
+        true => Patterns::exactly(&["*".to_string()])?,
+        false => Patterns::exactly(&args.events)?,
     };
     let mut sources = Vec::new();
     for program in &args.programs {
@@ -67,6 +67,23 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
         sources.push(Source { events: elf::read(&path)?.events, path });
     }
     print(&sources, &patterns, &args.events, args.json)
+}
+
+/// Names and levels of all events that a program, its libraries and the interposers carry.
+pub fn known_events(program: &Path) -> Vec<(String, u8)> {
+    let is_readable = elf::read(program).is_ok_and(|object| {
+        matches!(object.kind, Kind::Script { .. } | Kind::Static | Kind::Dynamic { .. })
+    });
+    let mut events: Vec<Carried> = Vec::new();
+    if is_readable {
+        let sources = sources_of(program).unwrap_or_default();
+        events.extend(sources.into_iter().flat_map(|source| source.events));
+    }
+    if let Ok(libraries) = library::find() {
+        let paths = [Some(libraries.lull), libraries.allocation].into_iter().flatten();
+        events.extend(paths.filter_map(|path| elf::read(&path).ok()).flat_map(|o| o.events));
+    }
+    events.into_iter().map(|event| (event.description.name, event.description.level)).collect()
 }
 
 /// A name without a slash is looked for in PATH, like the program of `lull record`.

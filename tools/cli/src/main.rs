@@ -16,8 +16,9 @@ mod newest;
 mod print;
 mod record;
 mod report;
-mod shown;
+use verdict::shown;
 mod snapshot;
+mod unfinished;
 
 use clap::{Parser, Subcommand};
 

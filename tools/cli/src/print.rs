@@ -3,7 +3,8 @@
 //!
 //! Place in the flow: a thin reader on top of the `trace` crate. Here are the arguments and the
 //! loop; `print/line.rs` and `print/json.rs` give events their form. The exit status says whether
-//! what was printed is all there was: 0 complete, 1 incomplete or nothing matched, 2 error.
+//! what was printed is all there was: 0 done, 1 incomplete, not finished or nothing matched, 2 an
+//! error.
 
 mod classes;
 mod clock;
@@ -21,8 +22,9 @@ use analysis::Glob;
 use anyhow::Context;
 use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
 
-use crate::{nearest, newest, say};
+use crate::{nearest, newest, say, unfinished};
 use classes::{is_hidden, ClassPlan, Classes, Thread, Threads};
+use verdict::State;
 
 /// Print the events of a trace, merged by time
 #[derive(Debug, clap::Args)]
@@ -120,7 +122,11 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     if tally.events == 0 && args.limit != Some(0) {
         say(&nothing_printed(args, &traces));
     }
-    let is_complete = problems.is_empty() && tally.losses == 0 && tally.events > 0;
+    let mut is_failure = false;
+    for trace in &traces {
+        is_failure |= show_verdict(trace);
+    }
+    let is_complete = !is_failure && problems.is_empty() && tally.losses == 0 && tally.events > 0;
     Ok(if is_complete { 0 } else { 1 })
 }
 
@@ -182,6 +188,22 @@ fn flush(buffer: &mut Vec<u8>, out: &mut impl Write) -> anyhow::Result<bool> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(error).context("writing the output"),
     }
+}
+
+/// Says what the trace's recorder said, unless that is that nothing is missing, or is nothing.
+/// Return: whether that is a failure.
+fn show_verdict(trace: &Trace) -> bool {
+    let mut verdict = analysis::recorded_verdict(trace.metadata());
+    if !matches!(verdict.state, State::Complete | State::Unknown) {
+        verdict.missing.splice(0..0, unfinished::sentence(trace));
+        let path = trace.path().display();
+        let lines = verdict.judgement();
+        say(&format!("{path}: {}", lines.first().map_or("", String::as_str)));
+        for line in lines.iter().skip(1).chain(&verdict.notes) {
+            say(line);
+        }
+    }
+    verdict.state.is_failure()
 }
 
 fn show_problems(problems: &[Problem]) {

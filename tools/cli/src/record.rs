@@ -5,13 +5,16 @@
 //! is started before everything that can be refused has been; once the program runs, its output,
 //! its input and its status are its own.
 
+mod absent;
+mod judge;
 mod launch;
 mod plan;
 mod program;
 mod progress;
 mod size;
 mod supervise;
-mod verdict;
+pub mod tell;
+mod unmatched;
 
 use crate::say;
 use consumer::folder::Sharing;
@@ -24,17 +27,20 @@ pub const FAILED: i32 = 125;
 const NOT_EXECUTABLE: i32 = 126;
 /// There is no such program.
 const NOT_FOUND: i32 = 127;
-/// Events were lost and --fail-on-loss was given.
+/// The trace lacks what was asked for, and --fail-on-loss was given.
 const LOST: i32 = 124;
 
 /// Run a program and record what it does
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The status is the program's own (128 + N when signal N ended it); 125 when \
-    recording itself failed, 126 or 127 when the program could not be started, 124 after a loss \
-    with --fail-on-loss.\n\nWithout -e, what is recorded is everything the program itself \
-    instruments, process and thread life, lock contention, and file and socket I/O; memory \
-    allocation only when a pattern names it."
+    recording itself failed, 126 or 127 when the program could not be started, 124 when the \
+    verdict is incomplete or nothing matched, with --fail-on-loss.\n\nWithout -e, what is \
+    recorded is everything the program itself instruments, process and thread life, lock \
+    contention, and file and socket I/O; memory allocation only when a pattern names it. With \
+    -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
+    exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
+    them out, and the verdict says so."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -81,7 +87,7 @@ pub struct RecordArgs {
     #[arg(long)]
     pub wait_all: bool,
 
-    /// Exit with status 124 if events were lost
+    /// Exit with status 124 if events were lost, processes not recorded, or nothing matched
     #[arg(long)]
     pub fail_on_loss: bool,
 

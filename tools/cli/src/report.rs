@@ -2,8 +2,8 @@
 //! `lull report`: what happened, for people or as JSON.
 //!
 //! Place in the flow: the `analysis` crate reads the traces once and gathers the report; here are
-//! the arguments, the choice of trace and the exit status: 0 complete, 1 incomplete or nothing
-//! matched, 2 error. `report/text.rs` lays the report out, `report/table.rs` aligns it.
+//! the arguments, the choice of trace and the exit status: 0 done, 1 incomplete, not finished or
+//! nothing matched, 2 error. `report/text.rs` lays the report out, `report/table.rs` aligns it.
 
 mod exit;
 mod look;
@@ -26,6 +26,7 @@ use anyhow::Context;
 use trace::Trace;
 
 use crate::shown::json_shown;
+use crate::unfinished;
 
 use look::Look;
 use progress::Progress;
@@ -85,6 +86,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
     let mut report = analyse(&traces, &options, |bytes_read| progress.advance(bytes_read));
     progress.finish();
     report.verdict.notes.extend(chosen.notes);
+    report.verdict.missing.splice(0..0, traces.iter().filter_map(unfinished::sentence));
     let output = match args.json {
         true => {
             let json =
@@ -98,11 +100,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
 }
 
 fn status(report: &Report) -> i32 {
-    if report.complete && report.matched_events > 0 {
-        0
-    } else {
-        1
-    }
+    i32::from(report.verdict.state.is_failure() || report.matched_events == 0)
 }
 
 /// A reader of our output that goes away early has what it wanted.

@@ -245,6 +245,12 @@ fn recorder_that_is_killed_leaves_a_trace_that_reads() {
     assert!(folder.babeltrace("trace").contains("process:start"));
     let metadata = std::fs::read_to_string(folder.0.join("trace/metadata")).unwrap();
     assert!(metadata.contains("verdict = \"recording\""), "it does not claim to be complete");
+    let trace = std::fs::canonicalize(folder.0.join("trace")).unwrap();
+    for left in session::directory::left_behind() {
+        if left.recorder.is_some_and(|recorder| recorder.output == trace) {
+            std::fs::remove_dir_all(left.path).unwrap();
+        }
+    }
 }
 
 #[test]

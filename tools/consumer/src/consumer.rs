@@ -8,12 +8,13 @@
 use crate::clock::now_cycles;
 use crate::drain::{Drain, OpenSlots, Tools};
 use crate::folder::Folder;
-use crate::metadata::{Environment, Facts};
+use crate::lives::Absent;
+use crate::metadata::Facts;
 use crate::output::{Output, Trace};
 use crate::ring::{Readiness, Ring};
 use crate::stream::{Budget, Stream};
-use crate::verdict::{Lost, Verdict};
 use crate::walk::Walker;
+use session::abi::{LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG};
 use session::clock::Calibration;
 use session::{Memory, Session};
 use std::collections::HashSet;
@@ -21,6 +22,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use verdict::environment::Environment;
+use verdict::{Lost, State, Verdict};
 
 const TICK_MIN: Duration = Duration::from_millis(1);
 const TICK: Duration = Duration::from_millis(10);
@@ -49,6 +52,25 @@ pub struct Progress {
 
 /// Users whose processes may record in one session; more are not, and the verdict says so.
 const USERS_MAX: usize = 64;
+
+/// What a recording saw, beside what is in the verdict already.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Whether any process attached to the session.
+    pub joined: bool,
+    /// Processes that recorded events.
+    pub pids: HashSet<u32>,
+    /// Processes that were started and recorded nothing.
+    pub absent: Vec<Absent>,
+    /// Further ones that were only counted.
+    pub absent_more: u64,
+    /// Starts of processes that nobody could follow, because there were too many at a time.
+    pub unwatched: u64,
+    /// Whether all that was recorded was seen: nothing was overwritten or cut off.
+    pub is_whole: bool,
+    /// Names and levels of the events that some process had enabled.
+    pub events: Vec<(String, u8)>,
+}
 
 struct Channel {
     memory: Arc<Memory>,
@@ -244,7 +266,7 @@ impl Consumer {
         let mut progress = Progress { bytes: self.tools.budget.used_bytes, ..Progress::default() };
         for Channel { drain, .. } in &self.channels {
             progress.events += drain.tally.events;
-            progress.lost += Lost::from_words(drain.ring.lost()).total();
+            progress.lost += lost_of(drain.ring.lost()).total();
             progress.lost = progress.lost.saturating_add(drain.tally.unwritten_events);
         }
         progress
@@ -283,7 +305,7 @@ impl Consumer {
         &mut self,
         patience: Duration,
         last: bool,
-        adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
+        adjust: impl FnOnce(&mut Verdict, Seen),
     ) -> Result<Verdict, crate::Error> {
         self.snapshots += 1;
         let output = self.output.create_snapshot(self.snapshots)?;
@@ -301,18 +323,39 @@ impl Consumer {
         }
         self.drain_all(patience, last);
         let mut verdict = self.verdict(path);
-        adjust(&mut verdict, self.tools.walker.threads.pids());
+        let seen = self.seen();
+        adjust(&mut verdict, seen);
         verdict.conclude(self.tools.limit_reached);
         self.write_verdict(&mut verdict);
         self.tools.trace = None;
         Ok(verdict)
     }
 
+    /// Tells of the process that is about to run `program`, so that it is missed if it never joins.
+    pub fn expect(&mut self, pid: u32, program: &str) {
+        self.tools.walker.threads.lives.expect(pid, program, self.start_cycles);
+    }
+
+    /// What only whoever looks at the machine can judge.
+    fn seen(&mut self) -> Seen {
+        let (absent, absent_more) = self.tools.walker.threads.absent();
+        let joined = |memory: &Arc<Memory>| memory.live().process_count.load(Ordering::Relaxed) > 0;
+        Seen {
+            joined: self.memories.iter().any(joined),
+            pids: self.tools.walker.threads.pids(),
+            absent,
+            absent_more,
+            unwatched: self.tools.walker.threads.lives.unwatched_count(),
+            is_whole: !self.tools.limit_reached && !self.is_flight_recorder(),
+            events: self.tools.walker.enabled_events(),
+        }
+    }
+
     /// Stops all probes, reads everything that is left, and completes the trace. `adjust` adds
-    /// what the caller knows before the verdict is written; it is told the processes met.
+    /// what the caller knows before the verdict is written; it is told what was seen.
     pub fn finish(
         &mut self,
-        adjust: impl FnOnce(&mut Verdict, HashSet<u32>),
+        adjust: impl FnOnce(&mut Verdict, Seen),
     ) -> Result<Verdict, crate::Error> {
         self.meet_users();
         self.stop_probes();
@@ -322,7 +365,8 @@ impl Consumer {
         }
         self.drain_all(FINISH_PATIENCE, true);
         let mut verdict = self.verdict(self.output.path().to_path_buf());
-        adjust(&mut verdict, self.tools.walker.threads.pids());
+        let seen = self.seen();
+        adjust(&mut verdict, seen);
         verdict.conclude(self.tools.limit_reached);
         self.write_verdict(&mut verdict);
         Ok(verdict)
@@ -333,7 +377,7 @@ impl Consumer {
         if let Err(error) = trace.finish(&self.tools.walker.events(), verdict.environment()) {
             let what = "the trace's metadata could not be completed";
             verdict.missing.push(verdict.because(what, &error.to_string()));
-            verdict.state = crate::verdict::State::Incomplete;
+            verdict.state = State::Incomplete;
         }
     }
 
@@ -361,6 +405,7 @@ impl Consumer {
 
     /// What was counted so far.
     fn verdict(&self, path: PathBuf) -> Verdict {
+        let threads = &self.tools.walker.threads;
         let mut verdict = Verdict::new(path);
         let mut cpus = HashSet::new();
         for Channel { memory, drain, stream } in &self.channels {
@@ -382,21 +427,22 @@ impl Consumer {
                 let unwritten = (tally.unwritten_packets, tally.unwritten_events);
                 verdict.add_unwritten(&name, unwritten, error);
             }
-            verdict.add_ring(name, Lost::from_words(drain.ring.lost()));
+            verdict.add_ring(name, lost_of(drain.ring.lost()));
         }
         verdict.cpus = cpus.len() as u64;
         for live in self.memories.iter().map(|memory| memory.live()) {
             let add = |to: &mut u32, word: &AtomicU32| {
                 *to = to.saturating_add(word.load(Ordering::Relaxed));
             };
-            verdict.processes += u64::from(live.process_count.load(Ordering::Relaxed));
-            add(&mut verdict.refused_processes, &live.refused_count);
+            let refused = u64::from(live.refused_count.load(Ordering::Relaxed));
+            verdict.refused_processes = verdict.refused_processes.saturating_add(refused);
             add(&mut verdict.sites.seen, &live.site_count);
             add(&mut verdict.sites.enabled, &live.enabled_count);
             add(&mut verdict.sites.unpatched, &live.unpatched_count);
             add(&mut verdict.sites.unregistered, &live.unregistered_count);
         }
-        verdict.threads = self.tools.walker.threads.thread_count();
+        verdict.processes = threads.process_count();
+        verdict.threads = threads.thread_count();
         verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         verdict.missing.extend(self.problems.iter().cloned());
         if let Some(error) = self.tools.trace.as_ref().and_then(|trace| trace.last_error.as_ref()) {
@@ -418,6 +464,15 @@ impl Consumer {
             ));
         }
         verdict
+    }
+}
+
+fn lost_of(words: [u64; LOST_CAUSES]) -> Lost {
+    Lost {
+        full: words[LOST_FULL],
+        overflow: words[LOST_OVERFLOW],
+        too_big: words[LOST_TOO_BIG],
+        in_flight: words[LOST_IN_FLIGHT],
     }
 }
 

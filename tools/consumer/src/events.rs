@@ -5,6 +5,7 @@
 //! are learned from the session's table when they are first met in a ring, which is after a
 //! process published them there.
 
+use crate::lives::Sign;
 use crate::view::View;
 use session::abi::{EVENT_FIRST, THREAD_NAME_BYTES};
 use session::description::{Description, FieldKind, SYSTEM_EVENTS};
@@ -30,6 +31,8 @@ pub struct Event {
     steps: Vec<Step>,
     /// Counted for people: everything but Lull's own bookkeeping.
     pub counts: bool,
+    /// What it says of its process's life.
+    pub sign: Option<Sign>,
 }
 
 /// All events met so far, by identifier.
@@ -38,6 +41,8 @@ pub struct Events {
     known: Vec<Option<Event>>,
     /// By identifier, the payload's size where it is the same for each occurrence.
     fixed: Vec<u32>,
+    /// By identifier, whether the event has a sign.
+    signs: Vec<bool>,
     /// Grows when an event is added: the metadata is out of date.
     pub generation: u64,
 }
@@ -45,7 +50,8 @@ pub struct Events {
 /// Lull's own events, which every trace has.
 impl Default for Events {
     fn default() -> Self {
-        let mut events = Self { known: Vec::new(), fixed: Vec::new(), generation: 0 };
+        let (known, fixed, signs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut events = Self { known, fixed, signs, generation: 0 };
         for (id, text) in SYSTEM_EVENTS {
             if let Ok(description) = Description::parse(text.as_bytes()) {
                 events.add(id, description);
@@ -64,7 +70,7 @@ pub enum Unmeasured {
     TooLong,
 }
 
-fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
+pub(crate) fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
     match kind {
         FieldKind::Unsigned { bits, .. }
         | FieldKind::Signed { bits }
@@ -92,7 +98,8 @@ impl Event {
                 _ => steps.push(step),
             }
         }
-        Self { id, description, steps, counts: id >= EVENT_FIRST }
+        let sign = Sign::of(&description.name).filter(|_| id >= EVENT_FIRST);
+        Self { id, description, steps, counts: id >= EVENT_FIRST, sign }
     }
 
     fn fixed_bytes(&self) -> Option<u32> {
@@ -147,15 +154,30 @@ impl Events {
         if self.known.len() <= index {
             self.known.resize_with(index + 1, || None);
             self.fixed.resize(index + 1, NOT_FIXED);
+            self.signs.resize(index + 1, false);
         }
         let event = Event::new(id, description);
         self.fixed[index] = event.fixed_bytes().unwrap_or(NOT_FIXED);
+        self.signs[index] = event.sign.is_some();
         self.known[index] = Some(event);
         self.generation += 1;
     }
 
     pub fn get(&self, id: u32) -> Option<&Event> {
         self.known.get(id as usize)?.as_ref()
+    }
+
+    /// Whether an event says something of its process's life.
+    #[inline]
+    pub fn tells_of_life(&self, id: u32) -> bool {
+        self.signs.get(id as usize).is_some_and(|tells| *tells)
+    }
+
+    /// Names and levels of all but Lull's own.
+    pub fn names(&self) -> Vec<(String, u8)> {
+        let counted = self.iter().filter(|event| event.counts);
+        let name = |event: &Event| (event.description.name.clone(), event.description.level);
+        counted.map(name).collect()
     }
 
     /// In order of identifiers.

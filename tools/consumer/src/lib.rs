@@ -4,8 +4,8 @@
 //! Place in the flow: liblull writes rings -> **consumer** -> CTF 1.8 files -> `trace` reads.
 //! `ring` is `core/ring/reader.c` with Rust's guarantees; `walk` checks every slot; `repair`
 //! mends what dead writers left; `stream`, `metadata` and `output` write, through the directory
-//! that `place` found and `folder` holds; `drain` ties one ring
-//! to one stream, `consumer` ticks them all; `verdict` says what is missing.
+//! that `place` found and `folder` holds; `drain` ties one ring to one stream, `consumer` ticks
+//! them all; `lives` finds processes that were not recorded.
 //! Rings are hostile input: nothing read from one is believed unchecked.
 //! Paper: B 4.3.2 (reading), 4.4 (barriers), 4.5 (sub-buffer exchange).
 
@@ -16,15 +16,14 @@ pub mod events;
 #[doc(hidden)]
 pub mod ffi;
 pub mod folder;
+pub mod lives;
 pub mod metadata;
-pub mod number;
 pub mod output;
 mod place;
 pub mod process;
 pub mod repair;
 pub mod ring;
 pub mod stream;
-pub mod verdict;
 pub mod view;
 pub mod walk;
 

@@ -10,33 +10,7 @@ use session::description::{Field, FieldKind};
 use session::machine::uuid_text;
 use std::collections::HashSet;
 use std::fmt::Write;
-
-/// A value of the trace's environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    Integer(i64),
-    Text(String),
-}
-
-impl From<u64> for Value {
-    fn from(value: u64) -> Self {
-        Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Value::Text(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(value.to_string())
-    }
-}
-
-pub type Environment = Vec<(String, Value)>;
+use verdict::environment::{Environment, Value};
 
 /// Everything the metadata says beside the events.
 #[derive(Debug, Clone)]

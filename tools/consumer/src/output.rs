@@ -9,7 +9,7 @@
 
 use crate::events::Events;
 use crate::folder::{look, Folder, Sharing};
-use crate::metadata::{metadata, Environment, Facts};
+use crate::metadata::{metadata, Facts};
 use crate::place::Place;
 use rustix::fs::{self, AtFlags, FileType};
 use rustix::io::Errno;
@@ -400,7 +400,7 @@ impl Trace {
     }
 
     /// Writes the last metadata, with what the verdict adds to the environment.
-    pub fn finish(&mut self, events: &[&Events], verdict: Environment) -> io::Result<()> {
+    pub fn finish(&mut self, events: &[&Events], verdict: verdict::environment::Environment) -> io::Result<()> {
         let mut facts = self.facts.clone();
         facts.environment.retain(|(name, _)| !verdict.iter().any(|(other, _)| other == name));
         facts.environment.extend(verdict);

@@ -7,10 +7,11 @@
 //! holds and which threads wrote them. Costs about three nanoseconds an event.
 
 use crate::events::{Events, Unmeasured};
+use crate::lives::{Absent, Lives};
 use crate::view::View;
 use session::abi::*;
 use session::Memory;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Threads remembered in one recording; more are traced but not counted.
@@ -24,21 +25,22 @@ pub struct Thread {
     pub name: [u8; THREAD_NAME_BYTES],
 }
 
-/// Who wrote events.
+/// Who wrote events, and what is known of the lives of their processes.
 #[derive(Debug, Default)]
 pub struct Threads {
-    seen: HashSet<(u32, u32)>,
-    last: Option<(u32, u32)>,
+    /// By process and thread, the time of the last event.
+    seen: HashMap<(u32, u32), u64>,
+    pub lives: Lives,
 }
 
 impl Threads {
-    fn meet(&mut self, thread: &Thread) {
+    /// The thread wrote its last event, as far as is known, at this time.
+    fn meet(&mut self, thread: &Thread, cycles: u64) {
         let key = (thread.pid, thread.tid);
-        if self.last != Some(key) {
-            self.last = Some(key);
-            if self.seen.len() < THREADS_MAX {
-                self.seen.insert(key);
-            }
+        if let Some(last) = self.seen.get_mut(&key) {
+            *last = cycles.max(*last);
+        } else if self.seen.len() < THREADS_MAX {
+            self.seen.insert(key, cycles);
         }
     }
 
@@ -47,11 +49,22 @@ impl Threads {
     }
 
     pub fn tids(&self) -> HashSet<u32> {
-        self.seen.iter().map(|(_, tid)| *tid).collect()
+        self.seen.keys().map(|(_, tid)| *tid).collect()
     }
 
     pub fn pids(&self) -> HashSet<u32> {
-        self.seen.iter().map(|(pid, _)| *pid).collect()
+        self.seen.keys().map(|(pid, _)| *pid).collect()
+    }
+
+    /// Processes that recorded events; those of one number are told apart where it is known.
+    pub fn process_count(&self) -> u64 {
+        (self.pids().len() as u64).saturating_add(self.lives.reused_count)
+    }
+
+    /// Processes that were started and recorded nothing, and how many more there are.
+    pub fn absent(&mut self) -> (Vec<Absent>, u64) {
+        let Self { seen, lives } = self;
+        lives.absent(|pid, tid| seen.get(&(pid, tid)).copied())
     }
 }
 
@@ -151,8 +164,14 @@ pub fn walk(
         };
         if id == EVENT_THREAD {
             let Some(thread) = thread_record(view, payload) else { return OVERLONG };
-            threads.meet(&thread);
-            walk.thread = Some(thread);
+            threads.meet(&thread, cycles);
+            if let Some(before) = walk.thread.replace(thread) {
+                threads.meet(&before, walk.cycles);
+            }
+        } else if events.tells_of_life(id) {
+            if let (Some(thread), Some(event)) = (&walk.thread, events.get(id)) {
+                threads.lives.note((view, payload, until), event, thread, cycles);
+            }
         }
         walk.events += u64::from(id >= EVENT_FIRST);
         walk.cycles = cycles;
@@ -236,12 +255,25 @@ impl Walker {
         self.sources.iter().map(|source| &source.events).collect()
     }
 
+    /// Names and levels of the events that some process had enabled, met or not.
+    pub fn enabled_events(&mut self) -> Vec<(String, u8)> {
+        for Source { memory, events } in &mut self.sources {
+            if let Some(memory) = memory {
+                events.learn_all(memory);
+            }
+        }
+        self.sources.iter().flat_map(|source| source.events.names()).collect()
+    }
+
     /// As [`walk`]; an event that even its table does not describe is damage.
     pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
         // Bound: each round follows an event learned.
         let Source { memory, events } = &mut self.sources[self.selected];
         loop {
             let stop = walk(view, limit, state, events, &mut self.threads, horizon);
+            if let Some(thread) = &state.thread {
+                self.threads.meet(thread, state.cycles);
+            }
             let Stop::Unknown { id } = stop else { return stop };
             if !memory.as_ref().is_some_and(|memory| events.learn(memory, id)) {
                 return Stop::Damaged { reason: "an event is not in the session's table" };

@@ -7,7 +7,7 @@ use session::abi::*;
 use std::time::{Duration, Instant};
 use support::*;
 
-fn finish(consumer: &mut consumer::Consumer) -> consumer::verdict::Verdict {
+fn finish(consumer: &mut consumer::Consumer) -> verdict::Verdict {
     consumer.finish(|_, _| {}).unwrap()
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Session directories: where they are made, how they are found again, when they are removed.
+//! Session directories: where they are made, how they are found again, what is left of
+//! those whose recorder was killed.
 //!
 //! Place in the flow: links in one name the segments of `memory`; `lull snapshot` finds the
 //! recorder behind one. A recorder holds a lock on its `recorder` file for as long as it lives,
@@ -195,6 +196,12 @@ fn lock_exclusive(file: &File) -> io::Result<()> {
     }
 }
 
+/// Whether a recorder holds its lock. Those who only look do not hold it against each other.
+fn is_held(file: &File) -> bool {
+    // SAFETY: the descriptor is open for the length of the call.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) != 0 }
+}
+
 /// A session directory that a live recorder of this user holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -214,7 +221,7 @@ pub fn running() -> Vec<Found> {
     let mut found: Vec<Found> = own_directories()
         .filter_map(|path| {
             let file = open_recorder(&path).ok()?;
-            if lock_exclusive(&file).is_ok() {
+            if !is_held(&file) {
                 return None;
             }
             let recorder = serde_json::from_reader(io::BufReader::new(file)).ok()?;
@@ -225,16 +232,41 @@ pub fn running() -> Vec<Found> {
     found
 }
 
-/// Removes the directories that killed recorders left behind. Return: how many.
-pub fn remove_left_behind() -> usize {
+/// A session directory whose recorder ended without removing it: it was killed, and what programs
+/// recorded after its last look is only here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftBehind {
+    pub path: PathBuf,
+    /// None where the recorder ended before it said who it is.
+    pub recorder: Option<Recorder>,
+    /// Its memory.
+    pub segments: Vec<i32>,
+    /// When the session was made.
+    pub made: SystemTime,
+}
+
+/// This user's sessions that killed recorders left behind, oldest first. They are never removed
+/// here: their events may be in no trace.
+pub fn left_behind() -> Vec<LeftBehind> {
     let now = SystemTime::now();
-    let abandoned = |path: &PathBuf| {
-        let age = fs::symlink_metadata(path).and_then(|found| found.modified());
-        let old = age.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > LEFT_BEHIND_AGE);
-        // A free lock tells; an unlocked directory is only safe to judge once it is old.
-        old && open_recorder(path).map_or(true, |file| lock_exclusive(&file).is_ok())
-    };
-    own_directories().filter(abandoned).filter(|path| fs::remove_dir_all(path).is_ok()).count()
+    let mut found: Vec<LeftBehind> = own_directories()
+        .filter_map(|path| {
+            let made = fs::symlink_metadata(&path).and_then(|found| found.modified()).ok()?;
+            let lock = open_recorder(&path).ok();
+            let recorder: Option<Recorder> = lock
+                .as_ref()
+                .and_then(|lock| serde_json::from_reader(io::BufReader::new(lock)).ok());
+            let is_free = !lock.as_ref().is_some_and(is_held);
+            // A recorder holds the lock before it says who it is. A directory that says nothing
+            // may belong to one that has not come to lock it, until it is old.
+            let is_old = now.duration_since(made).unwrap_or_default() > LEFT_BEHIND_AGE;
+            let segments = memories(&path).iter().map(|link| link.segment).collect();
+            let is_left = is_free && (recorder.is_some() || is_old);
+            is_left.then_some(LeftBehind { path, recorder, segments, made })
+        })
+        .collect();
+    found.sort_by_key(|found| found.made);
+    found
 }
 
 fn open_recorder(directory: &Path) -> io::Result<File> {
@@ -295,12 +327,22 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_directory_without_a_lock_is_not_removed() {
-        let path = base().join(format!("{}fresh{}", prefix(), std::process::id()));
-        fs::create_dir(&path).unwrap();
-        remove_left_behind();
-        assert!(path.exists());
-        fs::remove_dir(&path).unwrap();
+    fn directory_is_left_behind_once_its_recorder_is_gone_and_is_still_there_after_that_was_told() {
+        let directory = Directory::create(&base()).unwrap();
+        directory.introduce(&recorder()).unwrap();
+        let path = directory.path().to_path_buf();
+        let left = || left_behind().into_iter().find(|left| left.path == path);
+        assert_eq!(left(), None, "its recorder lives");
+        let copy = path.with_file_name(format!("{}left{}", prefix(), std::process::id()));
+        fs::create_dir(&copy).unwrap();
+        fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let left = || left_behind().into_iter().find(|left| left.path == copy);
+        assert_eq!(left(), None, "fresh, and its recorder may be about to lock it");
+        fs::copy(path.join(RECORDER_FILE), copy.join(RECORDER_FILE)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(left().unwrap().recorder, Some(recorder()));
+        }
+        fs::remove_dir_all(&copy).unwrap();
     }
 
     #[test]

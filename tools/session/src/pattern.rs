@@ -22,10 +22,23 @@ const INTERPOSED: [&str; 9] =
 /// Groups that have a library of their own, loaded only when a pattern names them.
 const ALLOCATION: [&str; 2] = ["malloc", "mmap"];
 
+/// The events that tell of the lives of processes. The verdict rests on them, so they come before
+/// what is asked for: they are recorded unless a later pattern leaves them out.
+const LIVES: [&str; 6] = [
+    "process:start",
+    "process:fork*",
+    "process:exec_*",
+    "process:spawn_*",
+    "process:exit",
+    "process:quick_exit",
+];
+
 /// Text that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patterns {
     text: CString,
+    /// What was asked for, one by one; empty for what is recorded by default.
+    asked: Vec<String>,
 }
 
 /// A pattern that cannot be understood.
@@ -37,11 +50,20 @@ pub struct BadPattern {
 }
 
 impl Patterns {
-    /// From the arguments of -e, in their order; without any, what is recorded by default.
+    /// What to record: the arguments of -e, in their order, after the lives of processes; without
+    /// any, what is recorded by default.
     pub fn new(arguments: &[String]) -> Result<Self, BadPattern> {
         if arguments.is_empty() {
             return Ok(Self::default());
         }
+        let exactly = Self::exactly(arguments)?;
+        let lines: Vec<&str> = LIVES.into_iter().chain(exactly.text().lines()).collect();
+        let text = CString::new(lines.join("\n")).unwrap_or_default();
+        Ok(Self { text, ..exactly })
+    }
+
+    /// These patterns and no others.
+    pub fn exactly(arguments: &[String]) -> Result<Self, BadPattern> {
         let bad = |pattern: &str, reason: &str| BadPattern {
             pattern: pattern.to_string(),
             reason: reason.to_string(),
@@ -52,12 +74,13 @@ impl Patterns {
         if let Some(pattern) = arguments.iter().find(|pattern| pattern.contains(['\n', '\0'])) {
             return Err(bad(pattern, "it has a character that no event's name has"));
         }
+        let asked = arguments.to_vec();
         let text = CString::new(arguments.join("\n")).unwrap_or_default();
         let mut reason = std::ptr::null();
         // SAFETY: the text is NUL-terminated; reason is set to a constant string on failure.
         let line = unsafe { lull_pattern_check(text.as_ptr(), &mut reason) };
         if line == 0 {
-            return Ok(Self { text });
+            return Ok(Self { text, asked });
         }
         let pattern = arguments.get(line - 1).map_or("", String::as_str);
         let reason = if reason.is_null() {
@@ -79,6 +102,29 @@ impl Patterns {
             let name_start = name.as_ptr().cast();
             lull_pattern_match(self.text.as_ptr(), name_start, name.len(), u32::from(level)) != 0
         }
+    }
+
+    /// The patterns that ask for events, as they were given.
+    pub fn asking(&self) -> impl Iterator<Item = &str> {
+        self.asked.iter().map(String::as_str).filter(|pattern| !pattern.starts_with('!'))
+    }
+
+    /// Whether anything was asked for that is not recorded anyway.
+    pub fn is_default(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// Whether all events that tell of the lives of processes are recorded.
+    pub fn watches_processes(&self) -> bool {
+        const INFO: u8 = 6;
+        let name = |glob: &str| glob.replace('*', "entry");
+        LIVES.iter().all(|glob| self.matches(&name(glob), INFO))
+    }
+
+    /// Whether a pattern matches an event, as if it were the only one.
+    pub fn alone_matches(pattern: &str, name: &str, level: u8) -> bool {
+        let Ok(text) = CString::new(pattern) else { return false };
+        Self { text, asked: Vec::new() }.matches(name, level)
     }
 
     /// Whether a pattern asks for memory allocation by name: a program allocates more often
@@ -108,7 +154,8 @@ impl Default for Patterns {
             lines.push(format!("{group}:*@info"));
         }
         lines.extend(ALLOCATION.map(|group| format!("!{group}:*")));
-        Self { text: CString::new(lines.join("\n")).unwrap_or_default() }
+        let text = CString::new(lines.join("\n")).unwrap_or_default();
+        Self { text, asked: Vec::new() }
     }
 }
 
@@ -139,6 +186,31 @@ mod tests {
         for bad in ["", " ", "a\nb"] {
             assert!(patterns(&[bad]).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn lives_of_processes_are_recorded_unless_they_are_left_out() {
+        for arguments in [&[][..], &["io:*"], &["*@error"], &["http:*", "!io:*"]] {
+            let patterns = patterns(arguments).unwrap();
+            for name in ["process:start", "process:forked", "process:exec_entry", "process:exit"] {
+                assert!(patterns.matches(name, 6), "{arguments:?} {name}");
+            }
+            assert!(patterns.watches_processes(), "{arguments:?}");
+        }
+        for arguments in [&["io:*", "!process:*"][..], &["!process:exec*"], &["!*"]] {
+            assert!(!patterns(arguments).unwrap().watches_processes(), "{arguments:?}");
+        }
+        assert!(!patterns(&["io:*"]).unwrap().matches("process:kill", 6), "not all of process");
+        assert!(!Patterns::exactly(&["io:*".into()]).unwrap().matches("process:start", 6));
+        assert!(!patterns(&["io:*", "!process:*"]).unwrap().matches("process:start", 6));
+    }
+
+    #[test]
+    fn what_asks_is_kept_as_it_was_given_and_can_be_asked_alone() {
+        let patterns = patterns(&["io:*", "!io:read*", "a:b@info"]).unwrap();
+        assert_eq!(patterns.asking().collect::<Vec<_>>(), ["io:*", "a:b@info"]);
+        assert!(Patterns::alone_matches("io:*", "io:read_entry", 6));
+        assert!(!Patterns::alone_matches("a:b@info", "a:b", 7));
     }
 
     #[test]

@@ -8,12 +8,12 @@ use trace::{Problem, Trace};
 
 use super::{since, Analyses, By};
 use crate::latency::Open;
-use crate::losses::{text, State};
+use crate::losses::text;
 use crate::operation::Operation;
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::threads::{ProcessIndex, ThreadIndex};
 
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 /// Entries without exits that are listed.
 const MOST_RUNNING: usize = 1000;
 
@@ -106,7 +106,7 @@ impl Analyses {
         let has_events = self.events_read.iter().any(|events| *events > 0);
         Report {
             schema_version: SCHEMA_VERSION,
-            complete: losses.verdict.state != State::Incomplete,
+            complete: losses.verdict.state == verdict::State::Complete,
             events: self.events_read.iter().sum(),
             matched_events: counts.total,
             lost: losses.lost,

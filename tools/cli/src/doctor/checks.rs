@@ -22,6 +22,7 @@ pub fn all() -> Vec<Finding> {
         membarrier(),
         code_patching(),
         session_memory(),
+        left_behind(),
         address_space(),
         file_size(),
         seccomp(),
@@ -159,9 +160,9 @@ fn session_memory() -> Finding {
     const MEANING: &str = "buffers lie in memory that programs and recorder share";
     const RMID_FORCED: &str = "/proc/sys/kernel/shm_rmid_forced";
     let needed = (machine::online_cpus().len() as u64 + 1) * DEFAULT_RING_BYTES;
-    let size = consumer::number::bytes(needed);
+    let size = verdict::text::bytes(needed);
     let available = machine::available_bytes();
-    let left = available.map_or("an unknown amount".into(), consumer::number::bytes);
+    let left = available.map_or("an unknown amount".into(), verdict::text::bytes);
     let finding = Finding::good("session memory", format!("{left} available"), MEANING);
     if let Err(error) = session::segment::Segment::create(needed) {
         let found = format!("no segment of {size}: {error}");
@@ -185,6 +186,21 @@ fn session_memory() -> Finding {
     finding
 }
 
+/// Sessions of recorders that were killed.
+fn left_behind() -> Finding {
+    let left = session::directory::left_behind();
+    let finding = Finding::good("left-behind sessions", "none", "no recorder was killed");
+    if left.is_empty() {
+        return finding;
+    }
+    let found: Vec<String> = left.iter().map(crate::record::tell::left_line).collect();
+    Finding { found: found.join("; "), ..finding }.but(
+        Health::Limited,
+        "they take memory, and what they hold may be in no trace",
+        "remove those that are not wanted",
+    )
+}
+
 fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     // SAFETY: the structure is writable; getrlimit fills it in.
     unsafe {
@@ -201,7 +217,7 @@ fn address_space() -> Finding {
     let Some(bytes) = limit(libc::RLIMIT_AS) else { return finding };
     let rings = u64::from(machine::possible_cpus() + 1);
     let needed = rings * (DEFAULT_RING_BYTES + (u64::from(session::abi::SUBBUF_SPARES) << 20));
-    let found = format!("limited to {}", consumer::number::bytes(bytes));
+    let found = format!("limited to {}", verdict::text::bytes(bytes));
     let finding = Finding { found, ..finding };
     if bytes < 4 * needed {
         return finding.but(
@@ -216,7 +232,7 @@ fn address_space() -> Finding {
 fn file_size() -> Finding {
     let finding = Finding::good("file size", "not limited", "traces can grow as far as the disk");
     let Some(bytes) = limit(libc::RLIMIT_FSIZE) else { return finding };
-    let found = format!("limited to {}", consumer::number::bytes(bytes));
+    let found = format!("limited to {}", verdict::text::bytes(bytes));
     Finding { found, ..finding }.but(
         Health::Limited,
         "events beyond that are dropped and counted",

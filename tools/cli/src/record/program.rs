@@ -89,7 +89,7 @@ pub fn find(name: &OsStr) -> Result<Program, Problem> {
     Ok(Program { path, warning })
 }
 
-fn search(name: &OsStr) -> Result<PathBuf, Problem> {
+pub(super) fn search(name: &OsStr) -> Result<PathBuf, Problem> {
     let not_found = || Problem::NotFound(name.to_string_lossy().into_owned());
     if name.is_empty() {
         return Err(not_found());
@@ -132,7 +132,7 @@ fn check(path: &Path) -> std::io::Result<()> {
 }
 
 /// The file whose privileges count: that of a script is its interpreter.
-fn executed_file(path: &Path) -> PathBuf {
+pub(super) fn executed_file(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Bound: the kernel follows four interpreters.
     for _ in 0..4 {
@@ -147,7 +147,7 @@ fn executed_file(path: &Path) -> PathBuf {
 }
 
 /// How executing a file changes privileges, if it does.
-fn privileges(path: &Path) -> Option<&'static str> {
+pub(super) fn privileges(path: &Path) -> Option<&'static str> {
     let found = std::fs::metadata(path).ok()?;
     // SAFETY: no preconditions.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };

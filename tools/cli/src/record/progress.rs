@@ -7,10 +7,10 @@
 //! seconds and then each time that has doubled, and none while the program has switched off the
 //! terminal's own lines, as editors do.
 
-use consumer::number::{bytes, plural};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use verdict::text::{bytes, plural};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const PERIOD: Duration = Duration::from_millis(500);

@@ -5,26 +5,28 @@
 //! Place in the flow: the middle of `lull record`. One thread waits for signals and for the
 //! consumer's timer at once; the program's own signals go to the program.
 
+use super::judge::Judge;
 use super::launch::{self, Inherited};
 use super::plan::Plan;
 use super::progress::Progress;
-use super::{verdict, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
+use super::{tell, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
 use crate::{newest, say};
 use anyhow::Context;
-use consumer::metadata::{Environment, Facts, Value};
-use consumer::number::plural;
+use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
-use consumer::verdict::{short, Verdict};
 use consumer::{Consumer, Options};
 use session::clock::{Calibration, Recording};
 use session::directory::{Recorder, SnapshotDone};
+use session::pattern::Patterns;
 use session::{machine, Session};
-use std::collections::HashSet;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
+use verdict::environment::{Environment, Value};
+use verdict::text::short;
 
 /// Signals that are for the program when someone sends them to us.
 const PASSED_ON: [i32; 5] =
@@ -35,7 +37,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         tell(args, warning);
     }
     let signals = Signals::take().context("taking over signals")?;
-    session::directory::remove_left_behind();
+    tell::left_behind(args);
     let output = make_output(args)?;
     let mut recording = Recording::start(plan.clock);
     let session = Arc::new(Session::create(&plan.session)?);
@@ -48,7 +50,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     };
     let limit_bytes = args.max_size;
     let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
-    let consumer = Consumer::start(Arc::clone(&session), output, options)?;
+    let mut consumer = Consumer::start(Arc::clone(&session), output, options)?;
     if args.wait_all {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
@@ -58,6 +60,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         Err(error) => return Ok(start_failed(&plan, &error)),
     };
     consumer.output().keep();
+    consumer.expect(child.id(), &plan.program.path.to_string_lossy());
     session.directory.introduce(&Recorder {
         pid: std::process::id(),
         program: args.program[0].to_string_lossy().into_owned(),
@@ -72,8 +75,18 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         }
     }
     let progress = Progress::new(args.quiet);
-    let mut supervisor =
-        Supervisor { args, session, consumer, recording, signals, child, progress, snapshots: 0 };
+    let mut supervisor = Supervisor {
+        args,
+        patterns: plan.patterns,
+        program: plan.program.path,
+        session,
+        consumer,
+        recording,
+        signals,
+        child,
+        progress,
+        snapshots: 0,
+    };
     let status = supervisor.watch()?;
     supervisor.conclude(status)
 }
@@ -159,7 +172,7 @@ fn environment(
         ("mode".into(), mode.into()),
         ("patterns".into(), plan.patterns.text().into()),
         ("buffer_bytes".into(), session.memory.buffer_bytes().into()),
-        ("verdict".into(), "recording".into()),
+        ("verdict".into(), verdict::RECORDING.into()),
     ];
     let clock = calibration.environment().into_iter();
     environment.extend(clock.map(|(name, value)| (name.to_string(), Value::from(value))));
@@ -168,6 +181,8 @@ fn environment(
 
 struct Supervisor<'a> {
     args: &'a RecordArgs,
+    patterns: Patterns,
+    program: PathBuf,
     session: Arc<Session>,
     consumer: Consumer,
     recording: Recording,
@@ -263,17 +278,22 @@ impl Supervisor<'_> {
         self.progress.clear();
         let calibration = self.recording.finish();
         self.consumer.calibrate(&calibration);
-        let warnings = calibration.warnings();
         let segments = self.consumer.segments();
-        let told = self.consumer.finish(|verdict, pids| {
-            add_notes(verdict, descendants(pids, &segments), warnings);
-        })?;
-        verdict::tell(self.args, &told);
+        let judge = Judge {
+            patterns: &self.patterns,
+            program: &self.program,
+            program_pid: self.child.id(),
+            segments: &segments,
+            is_flight_recorder: self.args.flight_recorder,
+            warnings: calibration.warnings(),
+        };
+        let told = self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?;
+        tell::tell(self.args, &told);
         let program_status = match (status.code(), status.signal()) {
             (Some(code), _) => code,
             (None, signal) => 128 + signal.unwrap_or(0),
         };
-        let ours = verdict::status(self.args, &told, program_status);
+        let ours = tell::status(self.args, &told, program_status);
         drop(self.consumer);
         drop(self.session);
         if let Some(signal) = status.signal().filter(|_| ours == program_status) {
@@ -281,38 +301,6 @@ impl Supervisor<'_> {
         }
         Ok(ours)
     }
-}
-
-/// Processes of the session that still run; one that has recorded nothing yet is not known.
-fn descendants(pids: HashSet<u32>, segments: &[i32]) -> Vec<u32> {
-    let is_left = |pid: &u32| {
-        let attaches = |segment: &i32| consumer::process::attaches(*pid, *segment);
-        *pid != std::process::id() && segments.iter().any(attaches)
-    };
-    let mut left: Vec<u32> = pids.into_iter().filter(is_left).collect();
-    left.sort_unstable();
-    left
-}
-
-fn add_notes(verdict: &mut Verdict, left: Vec<u32>, warnings: Vec<String>) {
-    if !left.is_empty() {
-        let list: Vec<String> = left.iter().take(8).map(u32::to_string).collect();
-        verdict.notes.push(format!(
-            "{} of the program went on when it ended and is no longer recorded (pid {}{}); \
-             --wait-all waits for all",
-            plural(left.len() as u64, "descendant"),
-            list.join(", "),
-            if left.len() > 8 { ", ..." } else { "" }
-        ));
-    }
-    if verdict.processes == 0 {
-        verdict.missing.push(
-            "no process joined the session: the program is static, cleared its environment, or \
-             ended before it began"
-                .into(),
-        );
-    }
-    verdict.notes.extend(warnings);
 }
 
 /// Waits for descendants that became ours. Return: whether any is left.

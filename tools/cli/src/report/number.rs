@@ -4,7 +4,7 @@
 //! Place in the flow: every cell of a table and every number in a sentence; counts and sizes have
 //! the form that they have in a verdict, too.
 
-pub(super) use consumer::number::{bytes, grouped, plural};
+pub(super) use verdict::number::{bytes, grouped, plural};
 
 /// Three significant digits of a value below 1000 or so.
 fn three_digits(value: f64) -> String {

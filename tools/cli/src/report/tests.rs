@@ -99,7 +99,9 @@ fn report_of_a_lossy_trace_says_what_is_missing_where_and_what_to_do() {
     program.end_packet(450 * MS, 1, [1_234, 0, 0, 0]);
     program.end_packet(1100 * MS, 1, [0, 1, 2, 1]);
     program.environment = "tracer_name = \"lull\"; verdict = \"incomplete\";
-        verdict_missing = \"1 event lost on CPU 1: full; use more; 1 process could not join\"; "
+        lost_where = \"CPU 1\\t1\\t0\\t0\\t0\";
+        verdict_missing = \"1 event lost on CPU 1: its buffer was full; use larger --buffer-size \
+        or more --buffers\\n1 process could not join\"; "
         .into();
     check("lossy.txt", &text::render(&report(&program, &["client:*"], None), &look(100, true)));
 }

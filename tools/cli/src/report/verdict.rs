@@ -4,7 +4,8 @@
 //!
 //! Place in the flow: two sections of the text report, the second and the last.
 
-use analysis::{Cause, LostRow, Report, State};
+use ::verdict::State;
+use analysis::{Cause, LostRow, Report};
 
 use crate::shown::shown;
 
@@ -15,16 +16,19 @@ use super::number::{duration, grouped, offset, plural};
 const MOST_LINES: usize = 8;
 
 pub(super) fn render(report: &Report, look: &Look, out: &mut String) {
-    let line = match report.verdict.state {
-        State::Complete => look.good("Complete: no event is missing"),
-        State::Stopped => look.good("Stopped at its size limit: complete until then"),
-        State::Incomplete => look.bad("INCOMPLETE"),
+    let state = report.verdict.state;
+    let headline = capitalised(state.headline());
+    let line = match state {
+        State::Complete | State::Limited | State::Stopped => look.good(&headline),
+        State::Unknown => headline,
+        _ => look.bad(&headline),
     };
     out.push_str(&line);
     out.push('\n');
     let lost = report.lost_where.iter().map(|row| lost_line(row, report.begin_ns));
     lines(lost.collect(), "losses", out);
     lines(report.verdict.missing.clone(), "sentences", out);
+    lines(report.verdict.limits.clone(), "limits", out);
     let problems = report.verdict.problems.iter().map(|problem| format!("damaged: {problem}"));
     let count = report.verdict.problem_count as usize;
     let mut problems: Vec<String> = problems.collect();
@@ -34,6 +38,12 @@ pub(super) fn render(report: &Report, look: &Look, out: &mut String) {
     if count > kept {
         out.push_str(&format!("  and {} more\n", plural((count - kept) as u64, "problem")));
     }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 fn lines(lines: Vec<String>, what: &str, out: &mut String) {

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+# What the verdict says of recordings that are not all that was asked for, and of those that are.
+
+# verdict_is STATE COMMAND...: records the command and reads the state that the verdict names in
+# JSON; leaves the verdict in ./verdict and the trace in ./trace.
+verdict_is() {
+	local state=$1
+	shift
+	rm -rf trace
+	lull record --json -o trace "$@" > output 2> errors || true
+	grep '^{"state"' errors > verdict || fail "no verdict: $(cat errors)"
+	same "$(python3 -c 'import json; print(json.load(open("verdict"))["state"])')" "$state" \
+		"the state of: $* ($(cat errors))"
+}
+
+# value EXPRESSION: of the verdict, which is called v.
+value() {
+	python3 -c "import json; v = json.load(open('verdict')); print($1)"
+}
+
+# not_recorded PATH WHY: the verdict names one such process, and so do report and print.
+not_recorded() {
+	same "$(value 'len(v["not_recorded"])')" 1 "the number of processes not recorded"
+	[[ $(value 'v["not_recorded"][0]["path"]') = *"$1" ]] || fail "$1: $(cat verdict)"
+	[[ $(value 'v["not_recorded"][0]["why"]') = *"$2"* ]] || fail "$2: $(cat verdict)"
+	local line
+	line="not recorded: .*$1, pid $(value 'v["not_recorded"][0]["pid"]'): .*$2"
+	status_is 1 lull report trace > report
+	grep -q "INCOMPLETE" report || fail "$(cat report)"
+	grep -q "$line" report || fail "$line: $(cat report)"
+	status_is 1 lull print trace > /dev/null 2> print.errors
+	grep -q "$line" print.errors || fail "$line: $(cat print.errors)"
+}
+
+static_program() {
+	printf 'int main(void) { return 0; }\n' > static.c
+	gcc -O2 -static -o static static.c
+}
+
+# wait_until COMMAND...: at most 30 seconds.
+wait_until() {
+	for _ in $(seq 600); do
+		"$@" > /dev/null 2>&1 && return
+		sleep 0.05
+	done
+	fail "this did not become true: $*"
+}
+
+killed_recorder_leaves_a_trace_that_is_not_finished() {
+	lull record -o trace -- sh -c 'echo $$ > ready; exec sleep 60' &
+	local recorder=$!
+	wait_until grep -q . ready
+	wait_until sh -c 'lull print trace | grep -q "sleep 60"'
+	kill -KILL $recorder
+	wait $recorder || true
+	kill "$(cat ready)"
+	status_is 1 lull report trace > report
+	grep -q '^Not finished:' report || fail "$(cat report)"
+	grep -q 'its recorder ended before it finished this trace' report || fail "$(cat report)"
+	! grep -qi 'complete' report || fail "$(cat report)"
+	status_is 1 lull print trace > /dev/null 2> errors
+	grep -q 'not finished:' errors || fail "$(cat errors)"
+	local session
+	session=$(sed -n 's/.*its recorder ended .* may be in memory, in \([^ ]*\)$/\1/p' errors)
+	[ -d "$session" ] || fail "$(cat errors)"
+	# Nobody removes it: the next recorder and doctor tell of it.
+	lull record -o other -- true 2> errors
+	grep -q "$session, of sh into $PWD/trace" errors || fail "$(cat errors)"
+	lull doctor > doctor || true
+	grep -q "left-behind sessions: .*$session, of sh into $PWD/trace" doctor ||
+		fail "$(cat doctor)"
+	[ -d "$session" ] || fail "the session was removed"
+	eval "$(sed -n "s|.*$session, of.*(\`\(.*\)\` removes it)|\1|p" doctor)"
+	[ ! -e "$session" ] || fail "the session is still there"
+	# Without it, less is known.
+	lull report trace > report || true
+	grep -q 'no recorder that can be seen from here is at work on it' report ||
+		fail "$(cat report)"
+}
+
+trace_that_is_being_recorded_is_not_finished() {
+	lull record -o trace -- sh -c 'echo ready > ready; until [ -e stop ]; do sleep 0.05; done' &
+	local recorder=$!
+	wait_until grep -q . ready
+	status_is 1 lull report trace > report
+	grep -q '^Not finished:' report || fail "$(cat report)"
+	grep -q "it is being recorded now, by process $recorder" report || fail "$(cat report)"
+	touch stop
+	wait $recorder
+	status_is 0 lull report trace > report
+	grep -q '^Complete: no event is missing' report || fail "$(cat report)"
+}
+
+static_program_is_not_recorded() {
+	static_program
+	verdict_is incomplete -- ./static
+	not_recorded static 'it is statically linked'
+}
+
+static_descendant_is_not_recorded_whatever_the_patterns() {
+	static_program
+	for pattern in 'io:*' '*'; do
+		verdict_is incomplete -e "$pattern" -- sh -c './static; ls / > /dev/null'
+		not_recorded static 'it is statically linked'
+	done
+}
+
+static_program_that_is_spawned_is_not_recorded() {
+	static_program
+	verdict_is incomplete -- python3 -c \
+		'import os; os.waitpid(os.posix_spawn("./static", ["s"], os.environ), 0)'
+	not_recorded static 'it is statically linked'
+}
+
+setuid_descendant_is_not_recorded() {
+	cp /bin/true privileged
+	chown nobody privileged
+	chmod u+s privileged
+	verdict_is incomplete -- sh -c './privileged; exit 0'
+	not_recorded privileged 'it is setuid to another user'
+}
+
+program_that_runs_as_another_user_is_not_recorded() {
+	verdict_is incomplete -- setpriv --reuid=nobody --clear-groups true
+	not_recorded true 'it did not join the session'
+}
+
+program_for_another_word_size_is_not_recorded() {
+	printf 'void _start(void) { __asm__("int $0x80" : : "a"(1), "b"(0)); }\n' > small.c
+	gcc -m32 -O2 -static -nostdlib -ffreestanding -fno-pic -o small small.c
+	verdict_is incomplete -- sh -c './small; exit 0'
+	not_recorded small 'it is a program for 32-bit x86'
+}
+
+program_that_lost_its_environment_is_recorded_all_the_same() {
+	verdict_is complete -- env -i ls /
+	same "$(value 'len(v["not_recorded"])')" 0 "processes not recorded"
+}
+
+exec_that_failed_and_children_that_record_nothing_are_no_loss() {
+	verdict_is complete -- sh -c './nowhere || (exit 3) || true'
+	verdict_is complete -- python3 -c '
+import os, subprocess
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+try:
+    subprocess.run(["./nowhere"])
+except FileNotFoundError:
+    pass
+try:
+    os.posix_spawn("./nowhere", ["n"], os.environ)
+except FileNotFoundError:
+    pass'
+}
+
+many_programs_after_each_other_are_all_recorded() {
+	verdict_is complete -- bash -c \
+		'for i in $(seq 200); do /bin/true; ( exec /bin/true ) & done; wait'
+	same "$(value 'v["processes"]')" 402 "the number of processes"
+}
+
+processes_are_counted_and_not_the_programs_they_execute() {
+	verdict_is complete -- sh -c 'exec sh -c "exec sh -c \"exec true\""'
+	same "$(value 'v["processes"]')" 1 "the number of processes"
+}
+
+daemon_that_goes_on_qualifies_the_verdict() {
+	cat > daemon.py <<-'END'
+	import os, time
+	if os.fork():
+	    while not os.path.exists("pid"):
+	        time.sleep(0.01)
+	    os._exit(0)
+	os.setsid()
+	if os.fork():
+	    os._exit(0)
+	with open("new", "w") as file:
+	    file.write(str(os.getpid()))
+	os.rename("new", "pid")
+	while not os.path.exists("stop"):
+	    time.sleep(0.05)
+	END
+	rm -f pid stop
+	verdict_is limited -- python3 daemon.py
+	touch stop
+	same "$(value 'v["went_on"][0]["pid"]')" "$(cat pid)" "the daemon"
+	status_is 0 lull report trace > report
+	grep -q '^Complete within these limits:' report || fail "$(cat report)"
+	grep -q "until the program ended: 1 descendant went on .*python3.*, pid $(cat pid)" \
+		report || fail "$(cat report)"
+	# One that records nothing is known, too.
+	rm -f pid stop
+	verdict_is limited -e 'no:*' -e '!process:*' -e 'io:open*' -- python3 daemon.py
+	touch stop
+	same "$(value 'v["went_on"][0]["pid"]')" "$(cat pid)" "the daemon"
+	rm -f pid stop
+	(sleep 1; touch stop) &
+	verdict_is complete --wait-all -- python3 daemon.py
+}
+
+patterns_that_match_nothing_are_the_verdict() {
+	verdict_is nothing_matched -e 'oi:*' -- true
+	same "$(value 'v["unmatched"][0]["pattern"]')" 'oi:*' "the pattern"
+	[[ $(value 'v["unmatched"][0]["nearest"]') = *"'io:*'"* ]] || fail "$(cat verdict)"
+	status_is 1 lull report trace > report
+	grep -q "^Nothing matched: no event was recorded that the patterns ask for" report ||
+		fail "$(cat report)"
+	grep -q "the pattern 'oi:\*' matches no event of the programs that were recorded; the \
+nearest name is io:\*" report || fail "$(cat report)"
+	status_is 1 lull print trace > /dev/null 2> errors
+	grep -q 'nothing matched' errors || fail "$(cat errors)"
+	status_is 124 lull record -q --fail-on-loss -o failed -e 'oi:*' -- true
+	status_is 0 lull record -q -o not-failed -e 'oi:*' -- true
+}
+
+one_pattern_of_several_that_matches_nothing_is_noted() {
+	verdict_is complete -e 'io:*' -e 'io:raed_entry' -e '!mutex:*' -- true
+	[[ $(value 'v["notes"]') = *"'io:raed_entry' matches no event"*"io:read_entry"* ]] ||
+		fail "$(cat verdict)"
+	same "$(value 'len(v["unmatched"])')" 1 "the number of patterns"
+}
+
+without_the_events_of_processes_the_verdict_says_so() {
+	static_program
+	verdict_is limited -e 'io:*' -e '!process:*' -- sh -c './static; ls /'
+	status_is 0 lull report trace > report
+	grep -q "the patterns leave out events of process" report || fail "$(cat report)"
+}
+
+process_that_was_not_recorded_fails_on_loss() {
+	static_program
+	status_is 124 lull record -q --fail-on-loss -o trace -- sh -c './static; exit 0'
+	status_is 0 lull record -q -o trace2 -- sh -c './static; exit 0'
+}
+
+trace_of_another_tracer_is_not_called_complete() {
+	lull record -q -o trace -- true
+	sed -i 's/tracer_name = "lull"/tracer_name = "other"/' trace/metadata
+	status_is 0 lull report trace > report
+	grep -q '^Unknown: the trace does not say whether events are missing' report ||
+		fail "$(cat report)"
+	lull report --json trace > report.json
+	same "$(python3 -c 'import json; print(json.load(open("report.json"))["complete"])')" \
+		False "complete"
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//! Why a program was not recorded, as far as its file tells.
+//!
+//! Place in the flow: `judge` asks for each process that was started and recorded nothing. The
+//! paths are what processes claimed, so a file is only looked at, once, and never waited for.
+
+use super::program::{executed_file, privileges, search};
+use crate::elf::{self, Kind};
+use consumer::lives::Absent;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use verdict::shown::shown;
+use verdict::NotRecorded;
+
+const UNKNOWN: &str =
+    "it did not join the session: it ran as another user, without LD_PRELOAD, or \
+                       ended before it could";
+const PERHAPS_LOST: &str =
+    "there is no start of it: it did not join the session, or its start is among what was lost";
+
+/// The reason for each. `has_lost`: events were lost, and a start may be among them.
+pub fn with_reasons<'a>(
+    processes: impl Iterator<Item = &'a Absent>,
+    has_lost: bool,
+) -> Vec<NotRecorded> {
+    let mut known: HashMap<&str, Option<String>> = HashMap::new();
+    let mut found = Vec::new();
+    for Absent { pid, path } in processes {
+        let reason = known.entry(path).or_insert_with(|| reason(path));
+        let why = reason.clone().unwrap_or_else(|| match has_lost {
+            true => PERHAPS_LOST.into(),
+            false => UNKNOWN.into(),
+        });
+        let path = if path.is_empty() { "(unknown)".into() } else { shown(path).into_owned() };
+        found.push(NotRecorded { path, pid: *pid, why });
+    }
+    found
+}
+
+/// What the file of a program says against recording it.
+fn reason(path: &str) -> Option<String> {
+    let path = Path::new(path);
+    let file = resolve(path)?;
+    let why = reason_of(&executed_file(&file))?;
+    Some(match path.is_absolute() {
+        true => why,
+        // Its directory and PATH need not be ours.
+        false => format!("{why} (as {} is)", shown(&file.to_string_lossy()).into_owned()),
+    })
+}
+
+fn resolve(path: &Path) -> Option<PathBuf> {
+    if path.as_os_str().as_encoded_bytes().contains(&b'/') {
+        return std::path::absolute(path).ok();
+    }
+    search(OsStr::new(path)).ok()
+}
+
+fn reason_of(file: &Path) -> Option<String> {
+    if !std::fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    if let Some(how) = privileges(file) {
+        return Some(format!("it {how}, and the dynamic linker preloads nothing into it"));
+    }
+    let object = elf::read(file).ok()?;
+    match object.kind {
+        Kind::Static if object.events.is_empty() => Some("it is statically linked".into()),
+        Kind::OtherMachine { machine } => Some(format!("it is a program for {machine}")),
+        Kind::Dynamic { interpreter } if is_musl(&interpreter) => {
+            Some("its C library is musl".into())
+        }
+        _ => None,
+    }
+}
+
+fn is_musl(interpreter: &str) -> bool {
+    let name = interpreter.rsplit('/').next().unwrap_or_default();
+    name.starts_with("ld-musl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_is_given_only_where_the_file_tells_it() {
+        let odd = |path: &str| Absent { pid: 7, path: path.into() };
+        let odd = [odd("/bin/sh"), odd("/nowhere"), odd("/dev/zero"), odd("no-such"), odd("")];
+        for (process, known) in odd.iter().zip(with_reasons(odd.iter(), false)) {
+            assert_eq!(known.why, UNKNOWN, "{process:?}");
+        }
+        assert_eq!(with_reasons(odd.iter(), true)[0].why, PERHAPS_LOST);
+        assert_eq!(with_reasons(odd.iter(), true)[4].path, "(unknown)");
+        assert!(is_musl("/lib/ld-musl-x86_64.so.1") && !is_musl("/lib64/ld-linux-x86-64.so.2"));
+    }
+
+    #[test]
+    fn pipe_is_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("lull-absent-{}", std::process::id()));
+        let text = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the path is NUL-terminated.
+        assert_eq!(unsafe { libc::mkfifo(text.as_ptr(), 0o600) }, 0);
+        let process = Absent { pid: 7, path: path.to_str().unwrap().into() };
+        assert_eq!(with_reasons([process].iter(), false)[0].why, UNKNOWN);
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//! What the verdict owes to a look at the machine: which processes went on, why others were not
+//! recorded, and which patterns matched nothing.
+//!
+//! Place in the flow: called when everything was read, before the verdict is written. What
+//! processes claimed is repeated, never acted on beyond a look at a file.
+
+use super::{absent, unmatched};
+use consumer::consumer::Seen;
+use consumer::process::attaches;
+use session::pattern::Patterns;
+use std::collections::BTreeSet;
+use std::path::Path;
+use verdict::shown::shown;
+use verdict::text::plural;
+use verdict::{Verdict, WentOn};
+
+pub struct Judge<'a> {
+    pub patterns: &'a Patterns,
+    pub program: &'a Path,
+    pub program_pid: u32,
+    pub segments: &'a [i32],
+    pub is_flight_recorder: bool,
+    pub warnings: Vec<String>,
+}
+
+impl Judge<'_> {
+    pub fn add(self, verdict: &mut Verdict, seen: Seen) {
+        let left = self.left(&seen);
+        verdict.went_on = left.iter().map(|pid| went_on(*pid)).collect();
+        if self.is_flight_recorder {
+            verdict.limits.push(
+                "of what was recorded last: a flight recorder overwrites what is older, and \
+                 programs that were not recorded are not known"
+                    .into(),
+            );
+        } else if !self.patterns.watches_processes() {
+            verdict.limits.push(
+                "of the processes that joined: the patterns leave out events of process, so \
+                 programs that were not recorded are not known"
+                    .into(),
+            );
+        } else if !seen.is_whole {
+            verdict.limits.push(
+                "until recording stopped: programs that were not recorded are not known".into(),
+            );
+        } else {
+            self.add_absent(verdict, &seen, &left);
+        }
+        if !seen.joined && verdict.not_recorded.is_empty() {
+            verdict.missing.push(
+                "no process joined the session: the program is static, cleared its environment, \
+                 or ended before it began"
+                    .into(),
+            );
+        }
+        if seen.joined {
+            let known = || crate::list::known_events(self.program);
+            unmatched::add(verdict, self.patterns, &seen.events, known);
+        }
+        verdict.notes.extend(self.warnings);
+    }
+
+    fn add_absent(&self, verdict: &mut Verdict, seen: &Seen, left: &BTreeSet<u32>) {
+        let has_lost = verdict.lost.total() > 0
+            || verdict.unwritten_packets > 0
+            || verdict.damaged_packets > 0
+            || verdict.sites.unregistered > 0;
+        // One that maps the session joined it; its start came after the last look.
+        let absent = seen.absent.iter().filter(|process| !left.contains(&process.pid));
+        verdict.not_recorded = absent::with_reasons(absent, has_lost);
+        verdict.not_recorded_more = seen.absent_more;
+        if seen.unwatched > 0 {
+            verdict.limits.push(format!(
+                "of the processes that could be followed: {} came while too many others lived",
+                plural(seen.unwatched, "start")
+            ));
+        }
+    }
+
+    /// Processes of the session that still run.
+    fn left(&self, seen: &Seen) -> BTreeSet<u32> {
+        let candidates = seen.pids.iter().copied().chain(pids_since(self.program_pid));
+        let is_left = |pid: &u32| {
+            *pid != std::process::id() && self.segments.iter().any(|id| attaches(*pid, *id))
+        };
+        candidates.collect::<BTreeSet<u32>>().into_iter().filter(is_left).collect()
+    }
+}
+
+fn went_on(pid: u32) -> WentOn {
+    let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    WentOn { path: shown(&path.to_string_lossy()).into_owned(), pid }
+}
+
+/// Processes with numbers that were given out since `first` was.
+fn pids_since(first: u32) -> Vec<u32> {
+    let last = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| {
+        let (_, last) = text.trim().rsplit_once(' ')?;
+        last.parse::<u32>().ok()
+    });
+    let is_new = |pid: &u32| match last {
+        Some(last) if last >= first => (first..=last).contains(pid),
+        // The numbers began again, or are not known.
+        Some(last) => *pid >= first || *pid <= last,
+        None => true,
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn child_is_among_the_processes_since_itself_and_since_its_parent() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(pids_since(child.id()).contains(&child.id()));
+        assert!(pids_since(std::process::id()).contains(&child.id()));
+        assert_eq!(went_on(child.id()).pid, child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

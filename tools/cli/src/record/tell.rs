@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//! Telling the verdict: lines for people or one line of JSON, always on standard error, for
+//! standard output is the program's.
+
+use super::RecordArgs;
+use crate::say;
+use crate::shown::json_shown;
+use session::directory::LeftBehind;
+use std::io::Write;
+use verdict::text::plural;
+use verdict::Verdict;
+
+pub fn tell(args: &RecordArgs, verdict: &Verdict) {
+    if args.quiet {
+        return;
+    }
+    if args.json {
+        let text = serde_json::to_string(verdict).unwrap_or_default();
+        let _ = writeln!(std::io::stderr(), "{}", json_shown(&text));
+        return;
+    }
+    for line in verdict.lines() {
+        say(&line);
+    }
+}
+
+/// The status that is ours to give after the program's own.
+pub fn status(args: &RecordArgs, verdict: &Verdict, program_status: i32) -> i32 {
+    if args.fail_on_loss && verdict.has_loss() {
+        super::LOST
+    } else {
+        program_status
+    }
+}
+
+/// Says which sessions killed recorders left behind: what they hold may be in no trace, so they
+/// stay until the user removes them.
+pub fn left_behind(args: &RecordArgs) {
+    let left = session::directory::left_behind();
+    if args.quiet || left.is_empty() {
+        return;
+    }
+    let paths: Vec<String> = left.iter().map(left_line).collect();
+    let sessions = plural(left.len() as u64, "session");
+    say(&format!("{sessions} of recorders that were killed, with events that may be in no trace:"));
+    for path in paths {
+        say(&format!("  {path}"));
+    }
+}
+
+/// Where a session is, what it recorded and into which trace, and how to remove it.
+pub fn left_line(left: &LeftBehind) -> String {
+    let path = left.path.display();
+    let of = match &left.recorder {
+        Some(recorder) => format!("of {} into {}", recorder.program, recorder.output.display()),
+        None => "of a recorder that had not started its program".into(),
+    };
+    let segments = left.segments.iter().map(|segment| format!("ipcrm -m {segment}; "));
+    let segments: String = segments.collect();
+    format!("{path}, {of} (`{segments}rm -r {path}` removes it)")
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//! Patterns that matched nothing, and what may have been meant.
+//!
+//! Place in the flow: `judge` compares the patterns with the events that recorded programs had
+//! enabled, and with those in the files of the program and of the interposers, which also give
+//! the names to suggest.
+
+use session::pattern::Patterns;
+use std::collections::BTreeSet;
+use verdict::{Unmatched, Verdict};
+
+/// Names that are suggested for one pattern.
+const NEAREST_MAX: usize = 3;
+/// A name less like the pattern than this is no suggestion; 1 is the same.
+const LIKENESS_MIN: f64 = 0.6;
+
+/// Adds the patterns without a match. `enabled`: names and levels of the events that programs had
+/// enabled; `known`: those that can be found in files.
+pub fn add(
+    verdict: &mut Verdict,
+    patterns: &Patterns,
+    enabled: &[(String, u8)],
+    known: impl FnOnce() -> Vec<(String, u8)>,
+) {
+    if patterns.is_default() {
+        return;
+    }
+    let matches = |pattern: &str, events: &[(String, u8)]| {
+        events.iter().any(|(name, level)| Patterns::alone_matches(pattern, name, *level))
+    };
+    let asking: Vec<&str> = patterns.asking().collect();
+    let mut missed: Vec<&str> =
+        asking.iter().copied().filter(|pattern| !matches(pattern, enabled)).collect();
+    if !missed.is_empty() {
+        let known = known();
+        // What another pattern left out again did match.
+        missed.retain(|pattern| !matches(pattern, &known));
+        let names = names(&known);
+        let unmatched = |pattern: &&str| Unmatched {
+            pattern: pattern.to_string(),
+            nearest: nearest(pattern, &names),
+        };
+        verdict.unmatched = missed.iter().map(unmatched).collect();
+    }
+    verdict.nothing_matched = missed.len() == asking.len();
+}
+
+/// What can be suggested: each event, and each group as a pattern.
+fn names(known: &[(String, u8)]) -> BTreeSet<String> {
+    let group = |name: &str| name.split_once(':').map(|(group, _)| format!("{group}:*"));
+    let names = known.iter().flat_map(|(name, _)| [Some(name.clone()), group(name)]);
+    names.flatten().collect()
+}
+
+fn nearest(pattern: &str, names: &BTreeSet<String>) -> Vec<String> {
+    let glob = pattern.split('@').next().unwrap_or_default();
+    let likeness = |name: &String| strsim::normalized_damerau_levenshtein(glob, name);
+    let mut found: Vec<(f64, &String)> = names.iter().map(|name| (likeness(name), name)).collect();
+    found.retain(|(likeness, _)| *likeness >= LIKENESS_MIN);
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    found.into_iter().take(NEAREST_MAX).map(|(_, name)| name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(arguments: &[&str]) -> Verdict {
+        let event = |name: &str| (name.to_string(), 6);
+        let enabled = ["process:start", "http:request"].map(event);
+        let known = ["process:start", "http:request", "io:read_entry", "io:read_exit"].map(event);
+        let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
+        let patterns = Patterns::new(&arguments).unwrap();
+        let mut verdict = Verdict::new("trace".into());
+        add(&mut verdict, &patterns, &enabled, || known.to_vec());
+        verdict
+    }
+
+    #[test]
+    fn pattern_without_a_match_is_named_with_what_is_like_it() {
+        let verdict = judged(&["http:*", "io:raed_entry@info", "zzz"]);
+        assert!(!verdict.nothing_matched);
+        let patterns: Vec<&str> = verdict.unmatched.iter().map(|u| u.pattern.as_str()).collect();
+        assert_eq!(patterns, ["io:raed_entry@info", "zzz"]);
+        assert_eq!(verdict.unmatched[0].nearest[0], "io:read_entry");
+        assert!(verdict.unmatched[1].nearest.is_empty());
+        assert_eq!(judged(&["htpp:*"]).unmatched[0].nearest[0], "http:*");
+    }
+
+    #[test]
+    fn nothing_matched_when_no_pattern_that_asks_matches() {
+        assert!(judged(&["zzz"]).nothing_matched && judged(&["!http:*"]).nothing_matched);
+        assert!(!judged(&["zzz", "http:*"]).nothing_matched && !judged(&[]).nothing_matched);
+        let left_out = judged(&["io:*", "!io:*"]);
+        assert!(left_out.unmatched.is_empty() && !left_out.nothing_matched);
+    }
+}

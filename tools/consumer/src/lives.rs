@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+//! The lives of recorded processes: which programs they started that never recorded anything.
+//!
+//! Place in the flow: `walk` hands over the events that tell of starts, executions, forks and
+//! ends; the verdict names the programs whose start is not among them. Rings are read one after
+//! the other, so the events are kept for a while and taken in the order of time.
+//!
+//! An execution, or a spawn that gave a process number, is missed until the process says that it
+//! started, that the execution failed, or records anything else. A forked child that records
+//! nothing is not missed: it shares its parent's sites, so there was nothing to record. Events
+//! are anyone's claims: what is kept of them is bounded, and a claim is repeated, not acted on.
+
+use crate::events::{fixed_bytes, Event};
+use crate::view::View;
+use crate::walk::Thread;
+use session::description::FieldKind;
+use std::collections::HashMap;
+
+/// Events that wait to be taken in order.
+const PENDING_MAX: usize = 1 << 14;
+/// Processes, and calls of spawn, that are watched at a time.
+const WATCHED_MAX: usize = 1 << 15;
+/// Ended processes remembered to know their number again.
+const ENDED_MAX: usize = 1 << 17;
+/// Absent processes that are listed; more are counted.
+const ABSENT_MAX: usize = 100;
+/// A path is kept up to here.
+const PATH_BYTES: usize = 512;
+
+/// What an event says of its process's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Start,
+    Forked,
+    ExecEntry,
+    ExecExit,
+    SpawnEntry,
+    SpawnExit,
+    Exit,
+}
+
+impl Sign {
+    /// By the event's name. `session::pattern` keeps these events enabled.
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "process:start" => Self::Start,
+            "process:forked" => Self::Forked,
+            "process:exec_entry" => Self::ExecEntry,
+            "process:exec_exit" => Self::ExecExit,
+            "process:spawn_entry" => Self::SpawnEntry,
+            "process:spawn_exit" => Self::SpawnExit,
+            "process:exit" | "process:quick_exit" => Self::Exit,
+            _ => return None,
+        })
+    }
+}
+
+/// A process that was started and never recorded anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    pub pid: u32,
+    /// As whoever started it named the program; empty where that is not known.
+    pub path: String,
+}
+
+/// An event, read.
+#[derive(Debug)]
+struct Moment {
+    cycles: u64,
+    pid: u32,
+    tid: u32,
+    sign: Sign,
+    path: Option<Box<str>>,
+    /// The child of a spawn that succeeded.
+    child: Option<u32>,
+}
+
+/// A program that has to start before it is not missed.
+#[derive(Debug)]
+struct Missed {
+    path: Box<str>,
+    since_cycles: u64,
+    /// Whose later events prove that the process goes on recorded.
+    tid: u32,
+}
+
+#[derive(Debug, Default)]
+struct Life {
+    missed: Option<Missed>,
+    started_cycles: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Lives {
+    pending: Vec<Moment>,
+    lives: HashMap<u32, Life>,
+    /// Calls of spawn that have not returned, by process and thread.
+    spawns: HashMap<(u32, u32), Missed>,
+    /// When processes ended.
+    ended: HashMap<u32, u64>,
+    absent: Vec<Absent>,
+    absent_more: u64,
+    /// Starts of processes that could not be watched.
+    unwatched_count: u64,
+    /// Process numbers that were given out again.
+    pub reused_count: u64,
+}
+
+impl Lives {
+    /// A program is about to run, started by the recorder.
+    pub fn expect(&mut self, pid: u32, path: &str, cycles: u64) {
+        let sign = Sign::ExecEntry;
+        let path = Some(cut(path));
+        self.add(Moment { cycles, pid, tid: pid, sign, path, child: None });
+    }
+
+    /// Takes an event with a sign: its payload is the bytes `at..until` of `view`.
+    pub fn note(
+        &mut self,
+        (view, at, until): (View, usize, usize),
+        event: &Event,
+        thread: &Thread,
+        cycles: u64,
+    ) {
+        let Some(sign) = event.sign else { return };
+        let field = |name| field(view, (at, until), event, name);
+        let number = |name| match field(name) {
+            Some(Field::Number(number)) => Some(number),
+            _ => None,
+        };
+        let path = match (sign, field("path")) {
+            (Sign::ExecEntry | Sign::SpawnEntry, Some(Field::Text(text))) => Some(text),
+            _ => None,
+        };
+        let child = match sign {
+            Sign::SpawnExit if number("result") == Some(0) => number("child_pid"),
+            _ => None,
+        };
+        let Thread { pid, tid, .. } = *thread;
+        self.add(Moment { cycles, pid, tid, sign, path, child: child.filter(|pid| *pid != 0) });
+    }
+
+    fn add(&mut self, moment: Moment) {
+        self.pending.push(moment);
+        if self.pending.len() >= PENDING_MAX {
+            self.settle(PENDING_MAX / 2);
+        }
+    }
+
+    /// Takes the oldest events.
+    fn settle(&mut self, count: usize) {
+        self.pending.sort_by_key(|moment| moment.cycles);
+        let rest = self.pending.split_off(count);
+        for moment in std::mem::replace(&mut self.pending, rest) {
+            self.take(moment);
+        }
+    }
+
+    fn take(&mut self, moment: Moment) {
+        let Moment { cycles, pid, tid, sign, path, child } = moment;
+        let missed = |path: Option<Box<str>>, tid| Missed {
+            path: path.unwrap_or_default(),
+            since_cycles: cycles,
+            tid,
+        };
+        match sign {
+            Sign::Start => {
+                self.reused_count += u64::from(self.ended.remove(&pid).is_some());
+                if let Some(life) = self.life(pid) {
+                    *life = Life { missed: None, started_cycles: Some(cycles) };
+                }
+            }
+            Sign::Forked => {
+                let before = self.lives.remove(&pid);
+                let has_ended = self.ended.remove(&pid).is_some();
+                self.reused_count += u64::from(before.is_some() || has_ended);
+                self.lose(pid, before.and_then(|life| life.missed));
+                let _ = self.life(pid);
+            }
+            Sign::ExecEntry => {
+                let missed = missed(path, tid);
+                if let Some(life) = self.life(pid) {
+                    // An event that came late, after the start that follows it.
+                    let is_late = life.started_cycles.is_some_and(|at| at > cycles);
+                    life.missed = Some(missed).filter(|_| !is_late);
+                }
+            }
+            Sign::ExecExit => {
+                if let Some(life) = self.lives.get_mut(&pid) {
+                    life.missed = None;
+                }
+            }
+            Sign::SpawnEntry if self.spawns.len() < WATCHED_MAX => {
+                drop(self.spawns.insert((pid, tid), missed(path, tid)));
+            }
+            Sign::SpawnEntry => self.unwatched_count += 1,
+            Sign::SpawnExit => {
+                let spawn = self.spawns.remove(&(pid, tid));
+                let (Some(spawn), Some(child)) = (spawn, child) else { return };
+                self.spawned(child, Missed { tid: child, ..spawn });
+            }
+            Sign::Exit => {
+                self.lives.remove(&pid);
+                if self.ended.len() < ENDED_MAX {
+                    self.ended.insert(pid, cycles);
+                }
+            }
+        }
+    }
+
+    /// A spawn has returned. Its child may have started already, and ended.
+    fn spawned(&mut self, child: u32, spawn: Missed) {
+        if self.ended.get(&child).is_some_and(|at| *at > spawn.since_cycles) {
+            return;
+        }
+        let Some(life) = self.life(child) else { return };
+        if life.started_cycles.is_none_or(|at| at < spawn.since_cycles) {
+            let before = life.missed.replace(spawn);
+            self.lose(child, before);
+        }
+    }
+
+    fn life(&mut self, pid: u32) -> Option<&mut Life> {
+        if !self.lives.contains_key(&pid) && self.lives.len() >= WATCHED_MAX {
+            self.unwatched_count += 1;
+            return None;
+        }
+        Some(self.lives.entry(pid).or_default())
+    }
+
+    fn lose(&mut self, pid: u32, missed: Option<Missed>) {
+        let Some(Missed { path, .. }) = missed else { return };
+        if self.absent.len() < ABSENT_MAX {
+            self.absent.push(Absent { pid, path: path.into() });
+        } else {
+            self.absent_more += 1;
+        }
+    }
+
+    /// How many starts were not watched, because too many processes lived at a time.
+    pub fn unwatched_count(&self) -> u64 {
+        self.unwatched_count
+    }
+
+    /// Ends the watch: processes that are still missed, and how many more there are.
+    /// `active_cycles` tells when a process and thread wrote their last event.
+    pub fn absent(
+        &mut self,
+        active_cycles: impl Fn(u32, u32) -> Option<u64>,
+    ) -> (Vec<Absent>, u64) {
+        self.settle(self.pending.len());
+        let mut missed: Vec<(u32, Missed)> = std::mem::take(&mut self.lives)
+            .into_iter()
+            .filter_map(|(pid, life)| Some((pid, life.missed?)))
+            .collect();
+        missed.retain(|(pid, missed)| {
+            active_cycles(*pid, missed.tid).is_none_or(|at| at <= missed.since_cycles)
+        });
+        missed.sort_by_key(|(pid, missed)| (missed.since_cycles, *pid));
+        for (pid, missed) in missed {
+            self.lose(pid, Some(missed));
+        }
+        (std::mem::take(&mut self.absent), std::mem::take(&mut self.absent_more))
+    }
+}
+
+enum Field {
+    Number(u32),
+    Text(Box<str>),
+}
+
+/// A field of an event, if it has one of that name that is a text or 32 bits wide.
+fn field(view: View, (at, until): (usize, usize), event: &Event, name: &str) -> Option<Field> {
+    let mut at = at;
+    for field in &event.description.fields {
+        let bytes = match fixed_bytes(&field.kind) {
+            Some(bytes) => bytes,
+            None if field.kind == FieldKind::Text => view.text_bytes(at, until)? + 1,
+            // None of the events with a sign has a sequence.
+            None => return None,
+        };
+        let end = at.checked_add(bytes).filter(|end| *end <= until)?;
+        if field.name == name {
+            return match field.kind {
+                FieldKind::Text => Some(Field::Text(text(view, at, bytes - 1)?)),
+                _ if bytes == 4 => Some(Field::Number(u32::from_ne_bytes(view.bytes(at)?))),
+                _ => None,
+            };
+        }
+        at = end;
+    }
+    None
+}
+
+/// The text at `at`, as far as it is kept. Each byte is fetched once.
+fn text(view: View, at: usize, length: usize) -> Option<Box<str>> {
+    let mut bytes = Vec::with_capacity(length.min(PATH_BYTES));
+    for index in 0..length.min(PATH_BYTES) {
+        let [byte] = view.bytes(at + index)?;
+        bytes.push(byte);
+    }
+    Some(String::from_utf8_lossy(&bytes).into())
+}
+
+fn cut(path: &str) -> Box<str> {
+    String::from_utf8_lossy(&path.as_bytes()[..path.len().min(PATH_BYTES)]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(cycles: u64, pid: u32, sign: Sign) -> Moment {
+        let path = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry).then(|| "/p".into());
+        Moment { cycles, pid, tid: pid, sign, path, child: None }
+    }
+
+    fn spawned(cycles: u64, pid: u32, child: u32) -> Moment {
+        Moment { child: Some(child), ..moment(cycles, pid, Sign::SpawnExit) }
+    }
+
+    /// The processes that are missed after these events, in whatever order they are met.
+    fn missed(moments: &[fn() -> Moment]) -> Vec<u32> {
+        let forward = pids(moments.iter().map(|moment| moment()));
+        let backward = pids(moments.iter().rev().map(|moment| moment()));
+        assert_eq!(forward, backward, "the order of reading is not that of time");
+        forward
+    }
+
+    fn pids(moments: impl Iterator<Item = Moment>) -> Vec<u32> {
+        let mut lives = Lives::default();
+        moments.for_each(|moment| lives.add(moment));
+        let (absent, more) = lives.absent(|_, _| None);
+        assert_eq!(more, 0);
+        absent.into_iter().map(|process| process.pid).collect()
+    }
+
+    #[test]
+    fn execution_is_missed_until_it_starts_or_fails() {
+        assert_eq!(missed(&[|| moment(1, 7, Sign::ExecEntry)]), [7]);
+        assert!(
+            missed(&[|| moment(1, 7, Sign::ExecEntry), || moment(2, 7, Sign::Start)]).is_empty()
+        );
+        let failed: [fn() -> Moment; 2] =
+            [|| moment(1, 7, Sign::ExecEntry), || moment(2, 7, Sign::ExecExit)];
+        assert!(missed(&failed).is_empty());
+        let again: [fn() -> Moment; 4] = [
+            || moment(1, 7, Sign::Start),
+            || moment(2, 7, Sign::ExecEntry),
+            || moment(3, 7, Sign::Start),
+            || moment(4, 7, Sign::ExecEntry),
+        ];
+        assert_eq!(missed(&again), [7]);
+    }
+
+    #[test]
+    fn spawned_child_may_start_before_and_after_the_call_returns() {
+        assert_eq!(missed(&[|| moment(1, 7, Sign::SpawnEntry), || spawned(3, 7, 8)]), [8]);
+        let early: [fn() -> Moment; 3] =
+            [|| moment(1, 7, Sign::SpawnEntry), || moment(2, 8, Sign::Start), || spawned(3, 7, 8)];
+        assert!(missed(&early).is_empty());
+        let over: [fn() -> Moment; 4] = [
+            || moment(1, 7, Sign::SpawnEntry),
+            || moment(2, 8, Sign::Start),
+            || moment(3, 8, Sign::Exit),
+            || spawned(4, 7, 8),
+        ];
+        assert!(missed(&over).is_empty());
+        let late: [fn() -> Moment; 3] =
+            [|| moment(1, 7, Sign::SpawnEntry), || spawned(2, 7, 8), || moment(3, 8, Sign::Start)];
+        assert!(missed(&late).is_empty());
+        let failed: [fn() -> Moment; 2] =
+            [|| moment(1, 7, Sign::SpawnEntry), || moment(2, 7, Sign::SpawnExit)];
+        assert!(missed(&failed).is_empty());
+    }
+
+    #[test]
+    fn forked_child_is_not_missed_and_begins_a_life_of_its_own() {
+        assert!(missed(&[|| moment(1, 7, Sign::Forked)]).is_empty());
+        let reused: [fn() -> Moment; 4] = [
+            || moment(1, 7, Sign::Forked),
+            || moment(2, 7, Sign::ExecEntry),
+            || moment(3, 7, Sign::Forked),
+            || moment(4, 7, Sign::Exit),
+        ];
+        assert_eq!(missed(&reused), [7]);
+        let mut lives = Lives::default();
+        reused.iter().for_each(|moment| lives.add(moment()));
+        lives.absent(|_, _| None);
+        assert_eq!(lives.reused_count, 1);
+    }
+
+    #[test]
+    fn process_that_records_after_an_execution_is_not_missed_though_its_start_was_lost() {
+        for (active_cycles, count) in [(9, 1), (10, 1), (11, 0)] {
+            let mut lives = Lives::default();
+            lives.expect(7, "/p", 10);
+            assert_eq!(lives.absent(|_, _| Some(active_cycles)).0.len(), count);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_was_not_watched_is_counted() {
+        let mut lives = Lives::default();
+        let count = WATCHED_MAX as u32 + 10;
+        for pid in 1..=count {
+            lives.add(moment(u64::from(pid), pid, Sign::ExecEntry));
+            assert!(lives.pending.len() < PENDING_MAX && lives.lives.len() <= WATCHED_MAX);
+        }
+        let (absent, more) = lives.absent(|_, _| None);
+        assert_eq!(absent.len(), ABSENT_MAX);
+        assert_eq!(more as usize, WATCHED_MAX - ABSENT_MAX);
+        assert_eq!(lives.unwatched_count(), 10);
+    }
+
+    #[test]
+    fn fields_are_found_by_name_whatever_a_program_describes() {
+        use session::description::Description;
+        let mut events = crate::events::Events::default();
+        let text = b"process:spawn_exit\n6\nf:1\nstr odd\ni32 child_pid\ni32 result\nbytes rest\n";
+        events.add(9, Description::parse(text).unwrap());
+        let event = events.get(9).unwrap();
+        let words = [u32::from_ne_bytes(*b"abc\0"), 8, 0, 0];
+        // SAFETY: the words outlive the view.
+        let view = unsafe { View::new(words.as_ptr().cast(), 16) };
+        let number = |name, until| match field(view, (0, until), event, name) {
+            Some(Field::Number(number)) => Some(number),
+            _ => None,
+        };
+        assert_eq!((number("child_pid", 16), number("result", 16)), (Some(8), Some(0)));
+        assert_eq!(
+            (number("child_pid", 7), number("rest", 16), number("no", 16)),
+            (None, None, None)
+        );
+        assert!(
+            matches!(field(view, (0, 16), event, "odd"), Some(Field::Text(text)) if &*text == "abc")
+        );
+    }
+}
