@@ -22,7 +22,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "export", "query", "relay", "session", "state", "trace", "verdict",
+            "analysis", "consumer", "export", "query", "relay", "session", "state", "trace",
+            "verdict",
         ],
     ),
 ];

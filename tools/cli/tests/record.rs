@@ -248,6 +248,10 @@ fn recorder_that_is_killed_leaves_a_trace_that_reads() {
     let trace = std::fs::canonicalize(folder.0.join("trace")).unwrap();
     for left in session::directory::left_behind() {
         if left.recorder.is_some_and(|recorder| recorder.output == trace) {
+            for segment in left.segments {
+                // SAFETY: removes memory that nobody uses any more.
+                unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+            }
             std::fs::remove_dir_all(left.path).unwrap();
         }
     }

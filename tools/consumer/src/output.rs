@@ -400,7 +400,11 @@ impl Trace {
     }
 
     /// Writes the last metadata, with what the verdict adds to the environment.
-    pub fn finish(&mut self, events: &[&Events], verdict: verdict::environment::Environment) -> io::Result<()> {
+    pub fn finish(
+        &mut self,
+        events: &[&Events],
+        verdict: verdict::environment::Environment,
+    ) -> io::Result<()> {
         let mut facts = self.facts.clone();
         facts.environment.retain(|(name, _)| !verdict.iter().any(|(other, _)| other == name));
         facts.environment.extend(verdict);
