@@ -237,7 +237,7 @@ mod tests {
         verdict.not_recorded[0].path = "a\n9\tb\tc".into();
         let mut environment = verdict.environment();
         environment.push(("tracer_name".into(), "lull".into()));
-        assert_eq!(parsed(&environment).not_recorded[0].path, "a?9?b?c");
+        assert_eq!(parsed(&environment).not_recorded[0].path, "a\\n9\\tb\\tc");
         let hostile = [
             ("tracer_name", Value::from("lull")),
             ("events", Value::Integer(-1)),
