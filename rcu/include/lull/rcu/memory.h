@@ -84,21 +84,36 @@ static inline void lull_mem_fence_light(void)
 #define LULL_MEM_STORE_FULL_DIVISIBLE 1
 #endif
 
-/* A store, then a full fence; earlier accesses stay before the store too. */
-static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
+/*
+ * What makes a sequentially consistent step full. On x86 it is: one instruction, locked. Elsewhere
+ * a later relaxed load may be made before the step's store is visible, as that of aarch64's
+ * exclusive pair.
+ */
+static inline void lull_mem_fence_step(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	(void)__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
-#else
-	__atomic_store_n(p, v, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#if !defined(__x86_64__) && !defined(__i386__)
+	lull_mem_fence();
 #endif
 }
 
 /* Full; returns what was there. */
 static inline unsigned long lull_mem_exchange(unsigned long *p, unsigned long v)
 {
-	return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+	unsigned long found = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return found;
+}
+
+/* A store, then a full fence; earlier accesses stay before the store too. */
+static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
+{
+#if LULL_MEM_STORE_FULL_DIVISIBLE
+	lull_mem_store_release(p, v);
+	lull_mem_fence();
+#else
+	(void)lull_mem_exchange(p, v);
+#endif
 }
 
 /* Full; returns what was found, which is @expect when it was replaced. */
@@ -106,13 +121,26 @@ static inline unsigned long lull_mem_cas(unsigned long *p, unsigned long expect,
 					 unsigned long desired)
 {
 	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	lull_mem_fence_step();
 	return expect;
 }
 
 /* Full; returns the sum. */
 static inline unsigned long lull_mem_add(unsigned long *p, unsigned long v)
 {
-	return __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+	unsigned long sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return sum;
+}
+
+/* Full; sets bits; returns what was there. */
+static inline unsigned long lull_mem_or(unsigned long *p, unsigned long bits)
+{
+	unsigned long found = __atomic_fetch_or(p, bits, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return found;
 }
 
 static inline uint32_t lull_mem_load32(const uint32_t *p)
@@ -138,10 +166,97 @@ static inline void lull_mem_store32(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
+static inline uint32_t lull_mem_load32_acquire(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_mem_store32_release(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* A store, then a full fence; earlier accesses stay before the store too. */
 /* Full; returns the sum. */
 static inline uint32_t lull_mem_add32(uint32_t *p, uint32_t v)
 {
-	return __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+	uint32_t sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return sum;
 }
+
+/* No order; returns the sum. */
+static inline uint32_t lull_mem_add32_relaxed(uint32_t *p, uint32_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
+}
+
+/* Full; returns what was there. */
+static inline uint32_t lull_mem_exchange32(uint32_t *p, uint32_t v)
+{
+	uint32_t found = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return found;
+}
+
+/* A store, then a full fence; earlier accesses stay before the store too. */
+static inline void lull_mem_store32_full(uint32_t *p, uint32_t v)
+{
+	(void)lull_mem_exchange32(p, v);
+}
+
+/* Full; returns what was found, which is @expect when it was replaced. */
+static inline uint32_t lull_mem_cas32(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	lull_mem_fence_step();
+	return expect;
+}
+
+/* No order; returns what was there. */
+static inline uint32_t lull_mem_exchange32_relaxed(uint32_t *p, uint32_t v)
+{
+	return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);
+}
+
+/* No order; returns as lull_mem_cas32(). */
+static inline uint32_t lull_mem_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return expect;
+}
+
+/* Counts of 64 bits, whatever a word is. */
+static inline uint64_t lull_mem_load64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t lull_mem_load64_acquire(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_mem_store64(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+/* Full; returns the sum. */
+static inline uint64_t lull_mem_add64(uint64_t *p, uint64_t v)
+{
+	uint64_t sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
+
+	lull_mem_fence_step();
+	return sum;
+}
+
+/* Pointers of any type, by the address of the pointer. */
+#define lull_mem_load_pointer(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define lull_mem_load_pointer_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define lull_mem_store_pointer(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define lull_mem_store_pointer_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 #endif
