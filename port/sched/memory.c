@@ -99,15 +99,17 @@ static uint64_t load(uint32_t thread, const struct op *op, uint32_t age)
 
 static uint64_t read_modify_write(uint32_t thread, const struct op *op)
 {
+	int relaxed = op->relaxed || (op->kind == OP_ADD && LULL_MUTANT(ADD_RELAXED));
 	uint32_t cpu = cpu_of(thread);
 	uint64_t found;
 
-	if (op->kind != OP_ADD || !LULL_MUTANT(ADD_RELAXED) ||
-	    fixture.scenario->memory == SCHED_TSO)
+	if (!relaxed || fixture.scenario->memory == SCHED_TSO)
 		buffer_land_all(cpu);
+	else
+		buffer_land_bytes(cpu, op->offset, op->bytes);
 	found = memory_view(cpu, op->offset, op->bytes);
 	version_spend(cpu, op->offset, op->bytes, 0);
-	if (op->full || (op->kind == OP_CAS && found == op->expect))
+	if (op->full || (op->kind == OP_CAS && found == op->expect && !op->relaxed))
 		version_forget_all(cpu);
 	if (op->kind == OP_ADD) {
 		owned_check(thread, op->offset, op->bytes, "writes");

@@ -17,6 +17,7 @@
 #define VERSIONS_MAX 192
 #define OWNED_MAX 12
 #define PLAIN_MAX 24
+#define MOVED_MAX 8
 #define NO_THREAD 255u
 #define ATTEMPTS_MAX 32u /* counted no further, so that waiting comes back to a state */
 
@@ -53,6 +54,7 @@ struct op {
 	uint32_t bytes;
 	uint32_t count; /* of OP_CHOOSE: the values; of OP_HEAVY, OP_COUNT, OP_REPLACE: the CPU */
 	uint32_t full; /* of OP_CAS, OP_ADD, OP_EXCHANGE: orders all, whether it succeeds or not */
+	uint32_t relaxed; /* of the same: orders nothing */
 	uint64_t value;
 	uint64_t expect;
 	const void *source; /* OP_COPY: bytes; OP_PUBLISH: the reservation */
@@ -147,6 +149,11 @@ struct fixture {
 		uint32_t offset;
 		uint32_t bytes;
 	} plain[PLAIN_MAX];
+	uint32_t moved_count;
+	struct {
+		const void *variable;
+		uint8_t *to;
+	} moved[MOVED_MAX]; /* rcu_port.h: LULL_SHARED(), LULL_OWN() */
 	struct {
 		const char *name;
 		void (*body)(long argument);

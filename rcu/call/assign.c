@@ -7,15 +7,12 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 void call_rcu_data_tune(struct call_rcu_data *worker, const struct call_rcu_tuning *tuning)
 {
-	__atomic_store_n(&worker->tuning.batch_min_count, tuning->batch_min_count,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&worker->tuning.delay_max_us, tuning->delay_max_us, __ATOMIC_RELAXED);
-	__atomic_store_n(&worker->tuned, 1, __ATOMIC_RELAXED);
+	lull_mem_store(&worker->tuning.batch_min_count, tuning->batch_min_count);
+	lull_mem_store(&worker->tuning.delay_max_us, tuning->delay_max_us);
+	lull_mem_store32(&worker->tuned, 1);
 	/* It looks at them between naps: the batch that waits now waits by the new ones. */
 	lull_worker_rouse(worker);
 }
@@ -40,12 +37,12 @@ struct call_rcu_data *get_call_rcu_data(struct rcu_domain *domain)
 
 struct call_rcu_data *get_thread_call_rcu_data(struct rcu_domain *domain)
 {
-	return lull_call_thread.own[lull_call_index(domain)];
+	return lull_call_self()->own[lull_call_index(domain)];
 }
 
 void set_thread_call_rcu_data(struct rcu_domain *domain, struct call_rcu_data *worker)
 {
-	lull_call_thread.own[lull_call_index(domain)] = worker;
+	lull_call_self()->own[lull_call_index(domain)] = worker;
 }
 
 int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread)
@@ -54,60 +51,54 @@ int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread)
 	uint32_t state;
 
 	lull_lock_take(&calls->lock);
-	state = __atomic_load_n(&worker->state, __ATOMIC_RELAXED);
+	state = lull_mem_load32(&worker->state);
 	if (state < CALL_THREADLESS)
-		*(pthread_t *)pthread = worker->thread;
+		lull_thread_handle(&worker->thread, pthread);
 	lull_lock_release(&calls->lock);
 	return state < CALL_THREADLESS ? 0 : -ESRCH;
 }
 
 struct call_rcu_data *get_cpu_call_rcu_data(struct rcu_domain *domain, int cpu)
 {
-	const struct call_domain *calls = lull_call_domain(domain);
-	/* [call.find:A], twice, in call.c */
-	struct call_rcu_data **workers = __atomic_load_n(&calls->cpu_workers, __ATOMIC_ACQUIRE);
-
-	if (!workers || cpu < 0 || (unsigned int)cpu >= calls->cpu_count)
-		return NULL;
-	return __atomic_load_n(&workers[cpu], __ATOMIC_ACQUIRE);
+	return cpu < 0 ? NULL : lull_call_worker_of_cpu(lull_call_domain(domain), cpu);
 }
 
 /* Makes the table of CPUs, which stays. Return: 0 or -ENOMEM. */
 static int need_cpus_locked(struct call_domain *calls)
 {
-	long count = sysconf(_SC_NPROCESSORS_CONF);
+	const unsigned int count = lull_rcu_cpu_count();
 	struct call_rcu_data **workers;
 
-	if (calls->cpu_workers)
+	if (lull_mem_load_pointer(&calls->cpu_workers))
 		return 0;
-	if (count < 1)
-		count = 1;
-	workers = calloc((size_t)count, sizeof(struct call_rcu_data *));
+	workers = lull_memory_take(count * sizeof(struct call_rcu_data *));
 	if (!workers)
 		return -ENOMEM;
-	calls->cpu_count = (unsigned int)count;
+	lull_mem_store32(&calls->cpu_count, count);
 	/*
 	 * [call.assign:A] release. Pairs with [call.find:A].
 	 * Orders: the table and its size before the table's address; a worker before the entry.
 	 * Else: a caller reads past the table, or queues in what is not a worker yet.
 	 */
-	__atomic_store_n(&calls->cpu_workers, workers, __ATOMIC_RELEASE);
+	lull_mem_store_pointer_release(&calls->cpu_workers, workers);
 	return 0;
 }
 
 int set_cpu_call_rcu_data(struct rcu_domain *domain, int cpu, struct call_rcu_data *worker)
 {
 	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data **workers;
 	int error;
 
 	lull_lock_take(&calls->lock);
 	error = need_cpus_locked(calls);
-	if (!error && (cpu < 0 || (unsigned int)cpu >= calls->cpu_count))
+	if (!error && (cpu < 0 || (unsigned int)cpu >= lull_mem_load32(&calls->cpu_count)))
 		error = -EINVAL;
-	if (!error && worker && calls->cpu_workers[cpu])
+	workers = lull_mem_load_pointer(&calls->cpu_workers);
+	if (!error && worker && lull_mem_load_pointer(&workers[cpu]))
 		error = -EEXIST;
 	if (!error) /* [call.assign:A], above, for the entry */
-		__atomic_store_n(&calls->cpu_workers[cpu], worker, __ATOMIC_RELEASE);
+		lull_mem_store_pointer_release(&workers[cpu], worker);
 	lull_lock_release(&calls->lock);
 	return error;
 }
@@ -120,7 +111,7 @@ int create_all_cpu_call_rcu_data(struct rcu_domain *domain, unsigned long flags)
 
 	lull_lock_take(&calls->lock);
 	error = need_cpus_locked(calls);
-	cpu_count = calls->cpu_count;
+	cpu_count = lull_mem_load32(&calls->cpu_count);
 	lull_lock_release(&calls->lock);
 	for (cpu = 0; !error && cpu < cpu_count; cpu++) {
 		struct call_rcu_data *worker;
@@ -142,16 +133,15 @@ int create_all_cpu_call_rcu_data(struct rcu_domain *domain, unsigned long flags)
 /* Takes the worker of some CPU away from all its CPUs. */
 static struct call_rcu_data *take_cpu_worker(struct call_domain *calls)
 {
-	struct call_rcu_data *worker = NULL;
+	struct call_rcu_data **workers, *worker = NULL;
 	unsigned int i;
 
 	lull_lock_take(&calls->lock);
-	for (i = 0; calls->cpu_workers && i < calls->cpu_count; i++) {
-		if (!worker)
-			worker = calls->cpu_workers[i];
-		if (calls->cpu_workers[i] == worker)
-			__atomic_store_n(&calls->cpu_workers[i], NULL, __ATOMIC_RELAXED);
-	}
+	workers = lull_mem_load_pointer(&calls->cpu_workers);
+	for (i = 0; workers && !worker && i < lull_mem_load32(&calls->cpu_count); i++)
+		worker = lull_mem_load_pointer(&workers[i]);
+	if (worker)
+		lull_call_forget_cpu_locked(calls, worker);
 	lull_lock_release(&calls->lock);
 	return worker;
 }

@@ -22,16 +22,14 @@
  *	[call.take:A]	a link before the callback		[call.put:B]
  *	[call.take:B]	an empty lane before its tail		[call.put:A]
  *	[call.sleep:A]	ASLEEP before the look at tails		[call.put:A], [call.stop:A]
- *	[call.stop:A]	what is wanted before state		[call.sleep:A], [call.nap:A]
+ *	[call.stop:A]	what is wanted before state		[call.sleep:A]
  *	[call.retire:A]	RETIRED before the look at tails	[call.put:A]
- *	[call.nap:A]	NAPPING before the look at what is wanted	[call.stop:A]
  *	[call.quiet:A]	hurry is 0 before the look at tails	[call.put:A]
  *	[call.begin:A]	busy before the look at pause		[call.pause:A]
  *	[call.end:A]	not busy before the look at pause	[call.pause:A]
- *	[call.pause:A]	pause before the look at busy		[call.begin:A], [call.end:A],
- *								[call.resume:B]
+ *	[call.pause:A]	pause before the look at busy		[call.begin:A], [call.end:A]
  *	[call.resume:A]	what a fork did before pause		[call.resume:B]
- *	[call.resume:B]	pause before the look at batch and stop	[call.resume:A], [call.pause:A]
+ *	[call.resume:B]	pause before the look at batch and stop	[call.resume:A]
  *	[call.arrive:A]	callbacks before the last arrival	[call.arrive:B]
  *	[call.arrive:B]	the last arrival before the return	[call.arrive:A]
  *	[call.drop:A]	each user's accesses before free()	[call.drop:A]
@@ -52,15 +50,9 @@
  * after a grace period (callers need not be readers); one tail a worker (callers on different CPUs
  * hold each other up: it moved between them once for each callback).
  */
-#define _GNU_SOURCE
 #include "worker.h"
 
 #include <errno.h>
-#include <features.h>
-#include <sched.h>
-#if __GLIBC_PREREQ(2, 35)
-#include <sys/rseq.h>
-#endif
 
 #define DOMAIN(d)                                                           \
 	{                                                                   \
@@ -81,48 +73,36 @@ __thread struct call_thread lull_call_thread;
 unsigned int lull_call_lane_assign(void)
 {
 	static unsigned int assigned;
-	unsigned int number = __atomic_fetch_add(&assigned, 1, __ATOMIC_RELAXED);
+	unsigned int number = lull_mem_add32_relaxed(LULL_SHARED(&assigned), 1) - 1;
 
-	lull_call_thread.lane = 1 + number % CALL_LANES;
-	return lull_call_thread.lane;
+	lull_call_self()->lane = 1 + number % CALL_LANES;
+	return lull_call_self()->lane;
 }
 
-/* The CPU the caller runs on; a load where the C library keeps a restartable-sequence area. */
-static unsigned int current_cpu(void)
-{
-	int cpu = -1;
-
-#if __GLIBC_PREREQ(2, 35)
-	const char *thread = __builtin_thread_pointer();
-	const struct rseq *area = (const struct rseq *)(thread + __rseq_offset);
-
-	if (__rseq_size)
-		cpu = (int)__atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
-#endif
-	return (unsigned int)(cpu < 0 ? sched_getcpu() : cpu);
-}
-
-static struct call_rcu_data *worker_of_cpu(const struct call_domain *calls)
+/* The worker of a CPU, of the caller's where @cpu is negative; or NULL. */
+struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls, int cpu)
 {
 	/*
 	 * [call.find:A] acquire, of the table and of its entry. Pairs with [call.assign:A].
 	 * Orders: an address before what is there. Else: as for its partner.
 	 */
-	struct call_rcu_data **workers = __atomic_load_n(&calls->cpu_workers, __ATOMIC_ACQUIRE);
-	unsigned int cpu;
+	struct call_rcu_data **workers = lull_mem_load_pointer_acquire(&calls->cpu_workers);
+	unsigned int number;
 
 	if (!workers)
 		return NULL;
-	cpu = current_cpu();
-	return cpu < calls->cpu_count ? __atomic_load_n(&workers[cpu], __ATOMIC_ACQUIRE) : NULL;
+	number = cpu < 0 ? lull_rcu_cpu() : (unsigned int)cpu;
+	if (number >= lull_mem_load32(&calls->cpu_count))
+		return NULL;
+	return lull_mem_load_pointer_acquire(&workers[number]);
 }
 
 static struct call_rcu_data *worker_of_caller(struct call_domain *calls)
 {
-	struct call_rcu_data *worker = lull_call_thread.own[calls - lull_call_domains];
+	struct call_rcu_data *worker = lull_call_self()->own[lull_call_index(calls->domain)];
 
 	if (!worker)
-		worker = worker_of_cpu(calls);
+		worker = lull_call_worker_of_cpu(calls, -1);
 	return worker ? worker : &calls->standby;
 }
 
@@ -132,8 +112,7 @@ void rcu_domain_call(struct rcu_domain *domain, struct rcu_head *head,
 	struct call_domain *calls = lull_call_domain(domain);
 	struct call_rcu_data *worker = worker_of_caller(calls);
 
-	head->next = NULL;
-	head->func = func;
+	lull_head_set(head, func);
 	lull_lane_put(&worker->lanes[lull_call_lane()], head, &head->next);
 	lull_call_prompt(calls, worker);
 }
@@ -148,7 +127,7 @@ struct call_rcu_data *lull_call_worker(struct call_domain *calls)
 static void move_on(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	lull_lock_take(&calls->lock);
-	if (__atomic_load_n(&worker->state, __ATOMIC_RELAXED) == CALL_RETIRED)
+	if (lull_mem_load32(&worker->state) == CALL_RETIRED)
 		lull_worker_hand_over_locked(calls, worker);
 	else
 		lull_worker_rouse(worker);
@@ -159,7 +138,7 @@ void lull_call_prompt_slow(struct call_domain *calls, struct call_rcu_data *work
 {
 	int saved = errno;
 
-	switch (__atomic_load_n(&worker->state, __ATOMIC_RELAXED)) {
+	switch (lull_mem_load32(&worker->state)) {
 	case CALL_ASLEEP:
 		lull_worker_rouse(worker);
 		break;

@@ -15,18 +15,14 @@
  *	[defer.full:A]	the free place before the next entry	[defer.take:B]
  *	[defer.sleep:A]	asleep before the look at numbers	[defer.put:B]
  */
-#define _GNU_SOURCE
 #include "worker.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#ifndef DEFER_ENTRIES
 #define DEFER_ENTRIES 4096UL
+#endif
 /* How long the background thread lets calls gather: one of them woke it, the others need not. */
 #define GATHER_MS 10
 
@@ -81,8 +77,18 @@ struct defer_thread {
 		.lock = LULL_LOCK_INITIALIZER, .asleep = DEFER_THREADLESS \
 	}
 
-static struct defer_domain domains[RCU_DOMAINS] = { DOMAIN, DOMAIN, DOMAIN, DOMAIN, DOMAIN };
-static __thread struct defer_thread self;
+static struct defer_domain defer_domains[RCU_DOMAINS] = { DOMAIN, DOMAIN, DOMAIN, DOMAIN, DOMAIN };
+static __thread struct defer_thread defer_thread;
+
+static struct defer_domain *defer_domain(unsigned int index)
+{
+	return LULL_SHARED(&defer_domains[index]);
+}
+
+static struct defer_thread *defer_self(void)
+{
+	return LULL_OWN(&defer_thread);
+}
 
 static void misuse(unsigned int index, const char *what)
 {
@@ -94,10 +100,10 @@ static void lock(unsigned int index)
 {
 	int was_online;
 
-	if (self.draining[index])
+	if (defer_self()->draining[index])
 		misuse(index, "waits for deferred calls in a deferred call");
 	was_online = lull_wait_begin(rcu_domains[index]);
-	lull_lock_take(&domains[index].lock);
+	lull_lock_take(&defer_domain(index)->lock);
 	lull_wait_end(rcu_domains[index], was_online);
 }
 
@@ -109,24 +115,28 @@ static int mark(struct defer_queue *queue)
 	 * Orders: the number before the entries that it counts.
 	 * Else: an entry of the lap before is called again.
 	 */
-	queue->until = __atomic_load_n(&queue->put_count, __ATOMIC_ACQUIRE);
-	return queue->until != queue->taken_count;
+	queue->until = lull_mem_load_acquire(&queue->put_count);
+	return queue->until != lull_mem_load(&queue->taken_count);
 }
 
 /* Calls what was marked. Bound: DEFER_ENTRIES. */
 static void call_marked(unsigned int index, struct defer_queue *queue)
 {
-	while (queue->taken_count != queue->until) {
-		struct defer_entry entry = queue->entries[queue->taken_count % DEFER_ENTRIES];
+	unsigned long taken;
+
+	while ((taken = lull_mem_load(&queue->taken_count)) != queue->until) {
+		const struct defer_entry *entry = &queue->entries[taken % DEFER_ENTRIES];
+		void (*func)(void *argument) = lull_mem_load_pointer(&entry->func);
+		void *argument = lull_mem_load_pointer(&entry->argument);
 
 		/*
 		 * [defer.take:B] release. Pairs with [defer.full:A].
 		 * Orders: the copy of the entry before the number that frees its place.
 		 * Else: what is called is half the next lap's entry.
 		 */
-		__atomic_store_n(&queue->taken_count, queue->taken_count + 1, __ATOMIC_RELEASE);
-		entry.func(entry.argument);
-		if (rcu_domains[index] == &rcu_qsbr_domain && self.background)
+		lull_mem_store_release(&queue->taken_count, taken + 1);
+		func(argument);
+		if (rcu_domains[index] == &rcu_qsbr_domain && defer_self()->background)
 			rcu_reader_quiescent(&rcu_qsbr_domain, &rcu_qsbr_reader);
 	}
 }
@@ -139,35 +149,40 @@ static void drain_locked(unsigned int index, struct defer_queue *only)
 
 	if (only)
 		found = mark(only);
-	for (queue = domains[index].queues; queue && !only; queue = queue->next)
+	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
 		found |= mark(queue);
 	if (!found)
 		return;
 	rcu_domain_synchronize(rcu_domains[index]);
-	self.draining[index] = 1;
+	defer_self()->draining[index] = 1;
 	if (only)
 		call_marked(index, only);
-	for (queue = domains[index].queues; queue && !only; queue = queue->next)
+	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
 		call_marked(index, queue);
-	self.draining[index] = 0;
+	defer_self()->draining[index] = 0;
 }
 
 static void drain(unsigned int index, struct defer_queue *only)
 {
 	lock(index);
 	drain_locked(index, only);
-	lull_lock_release(&domains[index].lock);
+	lull_lock_release(&defer_domain(index)->lock);
+}
+
+static int is_empty(const struct defer_queue *queue)
+{
+	return lull_mem_load(&queue->put_count) == lull_mem_load(&queue->taken_count);
 }
 
 /* Frees the queues of threads that a fork left behind, once they are empty. */
 static void bury_locked(unsigned int index)
 {
-	struct defer_queue **place = &domains[index].queues, *queue;
+	struct defer_queue **place = &defer_domain(index)->queues, *queue;
 
 	while ((queue = *place) != NULL) {
-		if (queue->orphaned && queue->taken_count == queue->put_count) {
+		if (queue->orphaned && is_empty(queue)) {
 			*place = queue->next;
-			free(queue);
+			lull_memory_give(queue);
 		} else {
 			place = &queue->next;
 		}
@@ -178,8 +193,8 @@ static int has_entries_locked(unsigned int index)
 {
 	struct defer_queue *queue;
 
-	for (queue = domains[index].queues; queue; queue = queue->next)
-		if (__atomic_load_n(&queue->put_count, __ATOMIC_RELAXED) != queue->taken_count)
+	for (queue = defer_domain(index)->queues; queue; queue = queue->next)
+		if (!is_empty(queue))
 			return 1;
 	return 0;
 }
@@ -188,35 +203,35 @@ static int has_entries(unsigned int index)
 {
 	int found;
 
-	lull_lock_take(&domains[index].lock);
+	lull_lock_take(&defer_domain(index)->lock);
 	found = has_entries_locked(index);
-	lull_lock_release(&domains[index].lock);
+	lull_lock_release(&defer_domain(index)->lock);
 	return found;
 }
 
 /* Where there is no membarrier, callers may be late to see that the thread sleeps: it naps. */
 static void sleep_until_put(unsigned int index)
 {
-	uint32_t *asleep = &domains[index].asleep;
+	uint32_t *asleep = &defer_domain(index)->asleep;
 	int forced;
 
 	for (;;) {
-		__atomic_store_n(asleep, DEFER_ASLEEP, __ATOMIC_RELAXED);
+		lull_mem_store32(asleep, DEFER_ASLEEP);
 		/*
 		 * [defer.sleep:A] heavy. Pairs with [defer.put:B].
 		 * Orders: asleep before the look at numbers; in each caller, the number before its
 		 * look at asleep.
 		 * Else: an entry is put, and neither side sees the other.
 		 */
-		forced = !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+		forced = lull_fence_threads();
 		if (has_entries(index))
 			break;
 		if (forced)
 			lull_futex_wait(asleep, DEFER_ASLEEP);
 		else
-			lull_call_moment();
+			lull_moment();
 	}
-	__atomic_store_n(asleep, DEFER_AWAKE, __ATOMIC_RELAXED);
+	lull_mem_store32(asleep, DEFER_AWAKE);
 }
 
 static void *background(void *argument)
@@ -227,22 +242,22 @@ static void *background(void *argument)
 	char name[16]; /* what the kernel keeps */
 	int i;
 
-	self.background = index + 1;
+	defer_self()->background = index + 1;
 	snprintf(name, sizeof(name), "defer-%s", rcu_domain_name(domain));
-	pthread_setname_np(pthread_self(), name);
+	lull_thread_name(name);
 	rcu_domain_register(domain, reader, 0);
 	for (;;) {
 		if (domain == &rcu_qsbr_domain)
 			rcu_reader_offline(domain, reader);
 		sleep_until_put(index);
 		for (i = 0; i < GATHER_MS; i++)
-			lull_call_moment();
+			lull_moment();
 		if (domain == &rcu_qsbr_domain)
 			rcu_reader_online(domain, reader);
 		lock(index);
 		drain_locked(index, NULL);
 		bury_locked(index);
-		lull_lock_release(&domains[index].lock);
+		lull_lock_release(&defer_domain(index)->lock);
 	}
 	return NULL;
 }
@@ -250,34 +265,31 @@ static void *background(void *argument)
 /* Starts the background thread unless it runs. Return: 0 or a negative errno. */
 static int need_background(unsigned int index)
 {
-	uint32_t *asleep = &domains[index].asleep, state = DEFER_THREADLESS;
-	sigset_t before;
-	pthread_t thread;
+	uint32_t *asleep = &defer_domain(index)->asleep;
+	struct lull_thread thread;
 	int error;
 
 	/* One of several callers starts it; what orders is the new thread's beginning. */
-	if (!__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
+	if (lull_mem_cas32_relaxed(asleep, DEFER_THREADLESS, DEFER_AWAKE) != DEFER_THREADLESS)
 		return 0;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-	lull_call_block_signals(rcu_domains[index], &before);
-	error = pthread_create(&thread, NULL, background, (void *)(uintptr_t)index);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	lull_fence_threads_start();
+	error = lull_thread_start(&thread, background, (void *)(uintptr_t)index,
+				  lull_call_signal(rcu_domains[index]));
 	if (error)
-		__atomic_store_n(asleep, DEFER_THREADLESS, __ATOMIC_RELAXED);
+		lull_mem_store32(asleep, DEFER_THREADLESS);
 	else
-		pthread_detach(thread);
-	return -error;
+		lull_thread_detach(&thread);
+	return error;
 }
 
 static void prompt(unsigned int index)
 {
-	uint32_t *asleep = &domains[index].asleep, state = DEFER_ASLEEP;
+	uint32_t *asleep = &defer_domain(index)->asleep, state;
 	int saved = errno;
 
 	/* The number is before it by [defer.put:B] and the barrier that the thread forced. */
-	if (__atomic_compare_exchange_n(asleep, &state, DEFER_AWAKE, 0, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
+	state = lull_mem_cas32_relaxed(asleep, DEFER_ASLEEP, DEFER_AWAKE);
+	if (state == DEFER_ASLEEP)
 		lull_futex_wake(asleep, 1);
 	else if (state == DEFER_THREADLESS)
 		need_background(index); /* when it fails, the next call tries again */
@@ -291,39 +303,43 @@ static void make_room(unsigned int index, struct defer_queue *queue)
 	 * Orders: the free place before the entry that is written there.
 	 * Else: as for [defer.take:B].
 	 */
-	queue->room_until = __atomic_load_n(&queue->taken_count, __ATOMIC_ACQUIRE) + DEFER_ENTRIES;
-	if (queue->put_count != queue->room_until)
+	queue->room_until = lull_mem_load_acquire(&queue->taken_count) + DEFER_ENTRIES;
+	if (lull_mem_load(&queue->put_count) != queue->room_until)
 		return;
 	drain(index, queue);
-	queue->room_until = queue->taken_count + DEFER_ENTRIES;
+	queue->room_until = lull_mem_load(&queue->taken_count) + DEFER_ENTRIES;
 }
 
 void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), void *argument)
 {
 	unsigned int index = lull_call_index(domain);
-	struct defer_queue *queue = self.queues[index];
+	struct defer_queue *queue = defer_self()->queues[index];
 	struct defer_entry *entry;
+	unsigned long put;
 
 	if (__builtin_expect(!queue, 0))
 		misuse(index, "defer_rcu() in a thread without rcu_defer_register_thread()");
-	if (__builtin_expect(queue->put_count == queue->room_until, 0))
+	put = lull_mem_load(&queue->put_count);
+	if (__builtin_expect(put == queue->room_until, 0)) {
 		make_room(index, queue);
-	entry = &queue->entries[queue->put_count % DEFER_ENTRIES];
-	entry->func = func;
-	entry->argument = argument;
+		put = lull_mem_load(&queue->put_count); /* what is called may defer */
+	}
+	entry = &queue->entries[put % DEFER_ENTRIES];
+	lull_mem_store_pointer(&entry->func, func);
+	lull_mem_store_pointer(&entry->argument, argument);
 	/*
 	 * [defer.put:A] release. Pairs with [defer.take:A].
 	 * Orders: the entry, and all the caller did before, before the number.
 	 * Else: as for [defer.take:A].
 	 */
-	__atomic_store_n(&queue->put_count, queue->put_count + 1, __ATOMIC_RELEASE);
+	lull_mem_store_release(&queue->put_count, put + 1);
 	/*
 	 * [defer.put:B] light. Pairs with [defer.sleep:A].
 	 * Orders: the number before the look at asleep.
 	 * Else: as for [defer.sleep:A].
 	 */
 	lull_mem_fence_light();
-	if (__builtin_expect(__atomic_load_n(&domains[index].asleep, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(lull_mem_load32(&defer_domain(index)->asleep) != DEFER_AWAKE, 0))
 		prompt(index);
 }
 
@@ -333,42 +349,41 @@ int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 	struct defer_queue *queue;
 	int error;
 
-	if (self.queues[index])
+	if (defer_self()->queues[index])
 		misuse(index, "rcu_defer_register_thread() twice");
 	lull_call_follow_forks(lull_call_domain(domain));
 	error = need_background(index);
 	if (error)
 		return error;
-	queue = aligned_alloc(64, (sizeof(*queue) + 63) / 64 * 64);
+	queue = lull_memory_take(sizeof(*queue));
 	if (!queue)
 		return -ENOMEM;
-	queue->put_count = queue->taken_count = queue->until = 0;
 	queue->room_until = DEFER_ENTRIES;
-	queue->orphaned = 0;
 	lock(index);
-	queue->next = domains[index].queues;
-	domains[index].queues = queue;
-	lull_lock_release(&domains[index].lock);
-	self.queues[index] = queue;
+	queue->next = defer_domain(index)->queues;
+	defer_domain(index)->queues = queue;
+	lull_lock_release(&defer_domain(index)->lock);
+	defer_self()->queues[index] = queue;
 	return 0;
 }
 
 void rcu_domain_defer_unregister_thread(struct rcu_domain *domain)
 {
 	unsigned int index = lull_call_index(domain);
-	struct defer_queue *queue = self.queues[index], **place = &domains[index].queues;
+	struct defer_queue *queue = defer_self()->queues[index],
+			   **place = &defer_domain(index)->queues;
 
 	if (!queue)
 		misuse(index, "rcu_defer_unregister_thread() without rcu_defer_register_thread()");
 	lock(index);
-	while (queue->taken_count != queue->put_count) /* what it calls may defer again */
+	while (!is_empty(queue)) /* what it calls may defer again */
 		drain_locked(index, queue);
 	while (*place != queue)
 		place = &(*place)->next;
 	*place = queue->next;
-	lull_lock_release(&domains[index].lock);
-	self.queues[index] = NULL;
-	free(queue);
+	lull_lock_release(&defer_domain(index)->lock);
+	defer_self()->queues[index] = NULL;
+	lull_memory_give(queue);
 }
 
 void rcu_domain_defer_barrier(struct rcu_domain *domain)
@@ -380,34 +395,34 @@ void rcu_domain_defer_barrier_thread(struct rcu_domain *domain)
 {
 	unsigned int index = lull_call_index(domain);
 
-	if (self.queues[index])
-		drain(index, self.queues[index]);
+	if (defer_self()->queues[index])
+		drain(index, defer_self()->queues[index]);
 }
 
-/* Return: 0 when somebody is calling now: try later. A deferred call may fork itself. */
+/* Return: 0 when somebody is calling now: try later. A deferred call may fork itdefer_self()-> */
 int lull_defer_try_before_fork(unsigned int index)
 {
-	return self.draining[index] || lull_lock_try(&domains[index].lock);
+	return defer_self()->draining[index] || lull_lock_try(&defer_domain(index)->lock);
 }
 
 void lull_defer_after_fork_parent(unsigned int index)
 {
-	if (!self.draining[index])
-		lull_lock_release(&domains[index].lock);
+	if (!defer_self()->draining[index])
+		lull_lock_release(&defer_domain(index)->lock);
 }
 
 /* The queues of threads that are not in the child are emptied for them. */
 void lull_defer_after_fork_child(unsigned int index)
 {
-	struct defer_domain *domain = &domains[index];
+	struct defer_domain *domain = defer_domain(index);
 	struct defer_queue *queue;
 
-	if (!self.draining[index])
-		pthread_mutex_init(&domain->lock.mutex, NULL);
+	if (!defer_self()->draining[index])
+		lull_lock_renew(&domain->lock);
 	for (queue = domain->queues; queue; queue = queue->next)
-		if (queue != self.queues[index])
+		if (queue != defer_self()->queues[index])
 			queue->orphaned = 1;
-	if (self.background == index + 1)
+	if (defer_self()->background == index + 1)
 		return;
 	domain->asleep = DEFER_THREADLESS;
 	if (has_entries_locked(index))

@@ -10,8 +10,8 @@
  */
 #include "worker.h"
 
-#include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,7 @@
 static int is_paused(const struct call_rcu_data *worker)
 {
 	/* The look of [call.pause:A]. */
-	return worker == lull_call_thread.working ||
-	       !__atomic_load_n(&worker->busy, __ATOMIC_SEQ_CST);
+	return worker == lull_call_self()->working || !lull_mem_load32_acquire(&worker->busy);
 }
 
 /* Each worker of a domain: for (w = first(c); w; w = following(c, w)). */
@@ -40,13 +39,13 @@ static void pause_all(struct call_domain *calls)
 	struct call_rcu_data *worker;
 
 	/*
-	 * [call.pause:A] full. Pairs with [call.begin:A], [call.end:A], [call.resume:B].
+	 * [call.pause:A] full. Pairs with [call.begin:A], [call.end:A].
 	 * Orders: pause before the look at busy.
 	 * Else: as for [call.begin:A].
 	 *
 	 * A count: several threads may fork, one of them in a callback that another waits for.
 	 */
-	__atomic_add_fetch(&calls->pause, 1, __ATOMIC_SEQ_CST);
+	lull_mem_add32(&calls->pause, 1);
 	for (;;) {
 		lull_lock_take(&calls->lock);
 		for (worker = first(calls); worker; worker = following(calls, worker))
@@ -55,7 +54,7 @@ static void pause_all(struct call_domain *calls)
 		if (!worker)
 			return;
 		lull_lock_release(&calls->lock);
-		while (__atomic_load_n(&worker->busy, __ATOMIC_ACQUIRE))
+		while (lull_mem_load32(&worker->busy))
 			lull_futex_wait(&worker->busy, 1);
 	}
 }
@@ -68,7 +67,7 @@ static void resume_all(struct call_domain *calls)
 	 * before those that pause are told to look for it.
 	 * Else: a worker calls what the fork was taking, or pauses although it is to end.
 	 */
-	if (!(__atomic_sub_fetch(&calls->pause, 1, __ATOMIC_SEQ_CST) % CALL_PAUSE_EVENT))
+	if (!(lull_mem_add32(&calls->pause, -1u) % CALL_PAUSE_EVENT))
 		lull_futex_wake(&calls->pause, INT_MAX);
 	lull_lock_release(&calls->lock);
 }
@@ -94,7 +93,7 @@ static void settle(struct call_rcu_data *worker)
 		settle_chain(&worker->held[i]);
 		settle_chain(&worker->batch[i]);
 		if (worker->held[i].first) /* before [call.stop:A], below */
-			__atomic_store_n(&worker->holds, 1, __ATOMIC_SEQ_CST);
+			lull_mem_store32_full(&worker->holds, 1);
 	}
 	lull_worker_rouse(worker); /* it may have found its lanes empty meanwhile */
 }
@@ -102,11 +101,11 @@ static void settle(struct call_rcu_data *worker)
 void call_rcu_before_fork(struct rcu_domain *domain)
 {
 	unsigned int index = lull_call_index(domain);
-	struct call_domain *calls = &lull_call_domains[index];
+	struct call_domain *calls = lull_call_domain(domain);
 	struct call_rcu_data *worker;
 	int was_online;
 
-	if (lull_call_thread.forking[index]++)
+	if (lull_call_self()->forking[index]++)
 		return;
 	was_online = lull_wait_begin(domain);
 	for (;;) {
@@ -115,7 +114,7 @@ void call_rcu_before_fork(struct rcu_domain *domain)
 			break;
 		/* What is called there may need the workers. */
 		resume_all(calls);
-		lull_call_moment();
+		lull_moment();
 	}
 	for (worker = first(calls); worker; worker = following(calls, worker))
 		settle(worker);
@@ -125,9 +124,9 @@ void call_rcu_before_fork(struct rcu_domain *domain)
 void call_rcu_after_fork_parent(struct rcu_domain *domain)
 {
 	unsigned int index = lull_call_index(domain);
-	struct call_domain *calls = &lull_call_domains[index];
+	struct call_domain *calls = lull_call_domain(domain);
 
-	if (--lull_call_thread.forking[index])
+	if (--lull_call_self()->forking[index])
 		return;
 	resume_all(calls);
 	lull_defer_after_fork_parent(index);
@@ -142,7 +141,7 @@ static void salvage(struct call_lane *lane, struct call_chain *chain)
 	for (; head; head = head->next)
 		chain->until = &head->next;
 	lane->first = NULL;
-	lane->tail = NULL;
+	lane->tail = 0;
 }
 
 /*
@@ -155,7 +154,7 @@ static void collect(struct call_rcu_data *worker, struct call_chain *all)
 	int i;
 
 	for (i = 0; i < CALL_LANES; i++) {
-		if (worker != lull_call_thread.working)
+		if (worker != lull_call_self()->working)
 			lull_chain_append(&all[i], &worker->batch[i]);
 		lull_chain_append(&all[i], &worker->held[i]);
 		salvage(&worker->lanes[i], &chain);
@@ -171,7 +170,7 @@ static void drop_workers(struct call_domain *calls, struct call_chain *all)
 	for (worker = calls->workers; worker; worker = next) {
 		next = worker->next;
 		collect(worker, all);
-		if (worker == lull_call_thread.working)
+		if (worker == lull_call_self()->working)
 			continue;
 		worker->busy = 0;
 		lull_worker_retire_locked(calls, worker);
@@ -183,7 +182,7 @@ static void restart_standby(struct call_domain *calls, struct call_chain *all)
 	struct call_rcu_data *standby = &calls->standby;
 	int i;
 
-	if (standby != lull_call_thread.working) {
+	if (standby != lull_call_self()->working) {
 		standby->busy = 0;
 		standby->state = CALL_THREADLESS;
 	}
@@ -198,19 +197,19 @@ static void restart_standby(struct call_domain *calls, struct call_chain *all)
 void call_rcu_after_fork_child(struct rcu_domain *domain)
 {
 	unsigned int index = lull_call_index(domain);
-	struct call_domain *calls = &lull_call_domains[index];
+	struct call_domain *calls = lull_call_domain(domain);
 	struct call_chain all[CALL_LANES] = { { NULL, NULL } };
 
-	if (--lull_call_thread.forking[index])
+	if (--lull_call_self()->forking[index])
 		return;
-	pthread_mutex_init(&calls->lock.mutex, NULL);
+	lull_lock_renew(&calls->lock);
 	calls->pause = 0;
 	lull_lock_take(&calls->lock);
 	collect(&calls->standby, all);
 	drop_workers(calls, all);
 	restart_standby(calls, all);
-	if (lull_call_thread.own[index] != lull_call_thread.working)
-		lull_call_thread.own[index] = NULL;
+	if (lull_call_self()->own[index] != lull_call_self()->working)
+		lull_call_self()->own[index] = NULL;
 	lull_lock_release(&calls->lock);
 	lull_defer_after_fork_child(index);
 }

@@ -12,14 +12,15 @@
 
 #include <stddef.h>
 #include "lull/rcu/call.h"
+#include "lull/rcu/memory.h"
 
 /**
  * struct call_lane - Callbacks that were queued and not yet taken.
- * @tail: the link that the next callback's address goes to. NULL: @first.
+ * @tail: address of the link that the next callback's address goes to. 0: that of @first.
  * @first: the first callback. NULL: none, or its caller has not written this link yet.
  */
 struct call_lane {
-	struct rcu_head **tail;
+	unsigned long tail;
 	struct rcu_head *first;
 } __attribute__((aligned(64)));
 
@@ -36,7 +37,14 @@ struct call_chain {
 static inline int lull_lane_empty(const struct call_lane *lane)
 {
 	/* The look of [call.sleep:A], [call.retire:A] and [call.quiet:A]. */
-	return __atomic_load_n(&lane->tail, __ATOMIC_SEQ_CST) == NULL;
+	return lull_mem_load(&lane->tail) == 0;
+}
+
+/* What a caller writes before it queues. */
+static inline void lull_head_set(struct rcu_head *head, void (*func)(struct rcu_head *head))
+{
+	head->func = func;
+	lull_mem_store_pointer(&head->next, NULL);
 }
 
 /* Queues a chain; its last link must be NULL, and its inner ones may still be on their way. */
@@ -49,14 +57,15 @@ static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
 	 * Orders: the new tail before the look at the worker's state.
 	 * Else: the worker sleeps, or is gone, and nobody sees to the callback.
 	 */
-	struct rcu_head **link = __atomic_exchange_n(&lane->tail, until, __ATOMIC_SEQ_CST);
+	unsigned long tail = lull_mem_exchange(&lane->tail, (unsigned long)until);
+	struct rcu_head **link = tail ? (struct rcu_head **)tail : &lane->first;
 
 	/*
 	 * [call.put:B] release. Pairs with [call.take:A].
 	 * Orders: the callback, and all that its caller did before, before the link to it.
 	 * Else: the worker calls what was not written yet, or reclaims what was not removed yet.
 	 */
-	__atomic_store_n(link ? link : &lane->first, first, __ATOMIC_RELEASE);
+	lull_mem_store_pointer_release(link, first);
 }
 
 /* Waits until a link is written. Bound: its caller has one instruction left to run. */
@@ -69,7 +78,7 @@ static inline struct rcu_head *lull_lane_follow(struct rcu_head **link)
 	 * Orders: the link before the callback that it leads to.
 	 * Else: as for [call.put:B].
 	 */
-	struct rcu_head *head = __atomic_load_n(link, __ATOMIC_ACQUIRE);
+	struct rcu_head *head = lull_mem_load_pointer_acquire(link);
 
 	return __builtin_expect(head != NULL, 1) ? head : lull_lane_wait(link);
 }
@@ -80,13 +89,13 @@ static inline int lull_lane_take(struct call_lane *lane, struct call_chain *chai
 	if (lull_lane_empty(lane))
 		return 0;
 	chain->first = lull_lane_follow(&lane->first);
-	__atomic_store_n(&lane->first, NULL, __ATOMIC_RELAXED);
+	lull_mem_store_pointer(&lane->first, NULL);
 	/*
 	 * [call.take:B] exchange, full. Pairs with [call.put:A].
 	 * Orders: the first link is empty before a caller is told to write it.
 	 * Else: that caller's callback is overwritten and never called.
 	 */
-	chain->until = __atomic_exchange_n(&lane->tail, NULL, __ATOMIC_SEQ_CST);
+	chain->until = (struct rcu_head **)lull_mem_exchange(&lane->tail, 0);
 	return 1;
 }
 
@@ -103,7 +112,7 @@ static inline void lull_chain_append(struct call_chain *to, struct call_chain *f
 	if (!from->first)
 		return;
 	if (to->first)
-		__atomic_store_n(to->until, from->first, __ATOMIC_RELAXED);
+		lull_mem_store_pointer(to->until, from->first);
 	else
 		to->first = from->first;
 	to->until = from->until;

@@ -9,71 +9,37 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/*
- * Signals are for the program's threads, but for the one by which the signal flavour, and the
- * others where there is no membarrier, reach their readers.
- */
-void lull_call_block_signals(const struct rcu_domain *domain, sigset_t *before)
+/* The signal by which the signal flavour, and others without membarrier, reach their readers. */
+int lull_call_signal(const struct rcu_domain *domain)
 {
-	sigset_t blocked;
-
-	sigfillset(&blocked);
-	if (domain != &rcu_qsbr_domain && domain != &rcu_mb_domain)
-		sigdelset(&blocked, RCU_BARRIER_SIGNAL);
-	pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
-/*
- * Where a worker runs: on its CPU; else wherever the process's first thread may. What it would
- * have otherwise is the CPUs of the thread that happened to start it, which may be pinned.
- * Neither is worth a failure: a CPU may be off line.
- */
-static void set_cpus(const struct call_rcu_data *worker)
-{
-	cpu_set_t *cpus = CPU_ALLOC(CALL_CPUS);
-	size_t bytes = CPU_ALLOC_SIZE(CALL_CPUS);
-
-	if (!cpus)
-		return;
-	CPU_ZERO_S(bytes, cpus);
-	if (worker->cpu >= 0)
-		CPU_SET_S((size_t)worker->cpu, bytes, cpus);
-	if (worker->cpu >= 0 || !sched_getaffinity(getpid(), bytes, cpus))
-		pthread_setaffinity_np(worker->thread, bytes, cpus);
-	CPU_FREE(cpus);
+	return domain != &rcu_qsbr_domain && domain != &rcu_mb_domain ? RCU_BARRIER_SIGNAL : 0;
 }
 
 int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *worker)
 {
-	sigset_t before;
 	int error;
 
 	worker->calls = calls;
-	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED); /* it looks by itself */
-	lull_call_block_signals(calls->domain, &before);
-	error = pthread_create(&worker->thread, NULL, lull_worker_main, worker);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	lull_mem_store32(&worker->state, CALL_AWAKE); /* it looks by itself */
+	error = lull_thread_start(&worker->thread, lull_worker_main, worker,
+				  lull_call_signal(calls->domain));
 	if (error) /* who queued meanwhile and saw AWAKE waits for the next caller */
-		__atomic_store_n(&worker->state, CALL_THREADLESS, __ATOMIC_RELAXED);
-	else
-		set_cpus(worker);
-	return -error;
+		lull_mem_store32(&worker->state, CALL_THREADLESS);
+	else /* what it would have is the CPUs of the thread that happened to start it */
+		lull_thread_place(&worker->thread, worker->cpu);
+	return error;
 }
 
 /* Says so once: what was queued waits for the next caller, who tries again. */
 static void complain(const struct rcu_domain *domain, int error)
 {
-	static int complained;
+	static uint32_t complained;
 	char reason[128];
 
-	if (__atomic_exchange_n(&complained, 1, __ATOMIC_RELAXED))
+	if (lull_mem_cas32_relaxed(LULL_SHARED(&complained), 0, 1))
 		return;
 	fprintf(stderr,
 		"lull-rcu (%s): the thread that calls callbacks cannot be started: %s. They are "
@@ -86,7 +52,7 @@ int lull_worker_need_locked(struct call_domain *calls)
 	struct call_rcu_data *standby = &calls->standby;
 	int error;
 
-	if (__atomic_load_n(&standby->state, __ATOMIC_RELAXED) != CALL_THREADLESS)
+	if (lull_mem_load32(&standby->state) != CALL_THREADLESS)
 		return 0;
 	error = lull_worker_start_locked(calls, standby);
 	if (error)
@@ -122,7 +88,7 @@ void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_dat
 	struct call_chain chain;
 	int i, moved = 0;
 
-	worker->holds = 0;
+	lull_mem_store32(&worker->holds, 0);
 	for (i = 0; i < CALL_LANES; i++) {
 		struct call_lane *lane = &standby->lanes[i];
 
@@ -136,13 +102,15 @@ void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_dat
 	lull_worker_rouse(standby);
 }
 
-static void forget_cpu_locked(struct call_domain *calls, const struct call_rcu_data *worker)
+/* Takes a worker away from all its CPUs. */
+void lull_call_forget_cpu_locked(struct call_domain *calls, const struct call_rcu_data *worker)
 {
+	struct call_rcu_data **workers = lull_mem_load_pointer(&calls->cpu_workers);
 	unsigned int i;
 
-	for (i = 0; calls->cpu_workers && i < calls->cpu_count; i++)
-		if (calls->cpu_workers[i] == worker)
-			__atomic_store_n(&calls->cpu_workers[i], NULL, __ATOMIC_RELAXED);
+	for (i = 0; workers && i < lull_mem_load32(&calls->cpu_count); i++)
+		if (lull_mem_load_pointer(&workers[i]) == worker)
+			lull_mem_store_pointer(&workers[i], NULL);
 }
 
 /* A worker whose thread has ended becomes a spare. */
@@ -153,13 +121,13 @@ void lull_worker_retire_locked(struct call_domain *calls, struct call_rcu_data *
 	while (*place != worker)
 		place = &(*place)->next;
 	*place = worker->next;
-	forget_cpu_locked(calls, worker);
+	lull_call_forget_cpu_locked(calls, worker);
 	/*
 	 * [call.retire:A] full. Pairs with [call.put:A].
 	 * Orders: RETIRED before the last look at tails.
 	 * Else: a callback that comes now is called by nobody.
 	 */
-	__atomic_store_n(&worker->state, CALL_RETIRED, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&worker->state, CALL_RETIRED);
 	lull_worker_hand_over_locked(calls, worker);
 	worker->next = calls->spares;
 	calls->spares = worker;
@@ -173,10 +141,7 @@ static struct call_rcu_data *new_worker_locked(struct call_domain *calls)
 		calls->spares = worker->next;
 		return worker;
 	}
-	worker = aligned_alloc(64, sizeof(*worker));
-	if (worker)
-		memset(worker, 0, sizeof(*worker));
-	return worker;
+	return lull_memory_take(sizeof(*worker));
 }
 
 struct call_rcu_data *create_call_rcu_data(struct rcu_domain *domain, unsigned long flags, int cpu)
@@ -215,13 +180,17 @@ static int stop(struct call_domain *calls, struct call_rcu_data *worker)
 	int first;
 
 	lull_lock_take(&calls->lock);
-	first = !worker->stop && __atomic_load_n(&worker->state, __ATOMIC_RELAXED) != CALL_RETIRED;
+	first = !worker->stop && lull_mem_load32(&worker->state) != CALL_RETIRED;
 	if (first) {
-		forget_cpu_locked(calls, worker);
-		/* before the look of [call.stop:A], and before pause: [call.resume:A] */
-		__atomic_store_n(&worker->stop, 1, __ATOMIC_SEQ_CST);
+		lull_call_forget_cpu_locked(calls, worker);
+		/*
+		 * [call.stop:A] full. Pairs with [call.sleep:A].
+		 * Orders: stop, hurry or holds before the look at state, and stop before pause.
+		 * Else: the worker sleeps, and does not know.
+		 */
+		lull_mem_store32_full(&worker->stop, 1);
 		lull_worker_rouse(worker);
-		__atomic_add_fetch(&calls->pause, CALL_PAUSE_EVENT, __ATOMIC_SEQ_CST);
+		lull_mem_add32(&calls->pause, CALL_PAUSE_EVENT); /* [call.resume:A], in fork.c */
 		lull_futex_wake(&calls->pause, INT_MAX);
 	}
 	lull_lock_release(&calls->lock);
@@ -231,21 +200,19 @@ static int stop(struct call_domain *calls, struct call_rcu_data *worker)
 void call_rcu_data_free(struct call_rcu_data *worker)
 {
 	struct call_domain *calls;
-	int was_online, cancel;
+	int was_online;
 
 	if (!worker || worker == &worker->calls->standby)
 		return;
 	calls = worker->calls;
-	if (worker == lull_call_thread.working)
+	if (worker == lull_call_self()->working)
 		rcu_domain_misuse(rcu_domain_self(calls->domain),
 				  "call_rcu_data_free() of a worker in one of its callbacks");
 	lull_wait_check(calls->domain, "call_rcu_data_free() within a read-side critical section");
 	if (!stop(calls, worker))
 		return;
 	was_online = lull_wait_begin(calls->domain);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_join(worker->thread, NULL);
-	pthread_setcancelstate(cancel, NULL);
+	lull_thread_join(&worker->thread);
 	lull_lock_take(&calls->lock);
 	lull_worker_retire_locked(calls, worker);
 	lull_lock_release(&calls->lock);

@@ -10,7 +10,6 @@
 #include "worker.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 struct barrier_call {
 	struct rcu_head head;
@@ -39,8 +38,8 @@ static void put(struct barrier *barrier)
 	 * [call.drop:A] release and acquire. Pairs with [call.drop:A].
 	 * Orders: what each user did with the barrier before the last one frees it.
 	 */
-	if (__atomic_sub_fetch(&barrier->users, 1, __ATOMIC_ACQ_REL) == 0)
-		free(barrier);
+	if (lull_mem_add32(&barrier->users, -1u) == 0)
+		lull_memory_give(barrier);
 }
 
 static void arrive(struct rcu_head *head)
@@ -53,17 +52,18 @@ static void arrive(struct rcu_head *head)
 	 * Orders: all callbacks of this lane before its arrival.
 	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
 	 */
-	if (__atomic_sub_fetch(&barrier->left, 1, __ATOMIC_ACQ_REL) == 0)
+	if (lull_mem_add32(&barrier->left, -1u) == 0)
 		lull_futex_wake(&barrier->left, INT_MAX);
 	put(barrier);
 }
 
 static struct barrier *barrier_new(uint32_t room)
 {
-	struct barrier *barrier = malloc(sizeof(*barrier) + room * sizeof(barrier->calls[0]));
+	struct barrier *barrier =
+		lull_memory_take(sizeof(*barrier) + room * sizeof(barrier->calls[0]));
 
 	if (barrier)
-		*barrier = (struct barrier){ .room = room };
+		barrier->room = room;
 	return barrier;
 }
 
@@ -72,10 +72,9 @@ static void queue(struct barrier *barrier, struct call_lane *lane)
 	struct barrier_call *call = &barrier->calls[barrier->count++];
 
 	call->barrier = barrier;
-	call->head.next = NULL;
-	call->head.func = arrive;
-	__atomic_add_fetch(&barrier->left, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&barrier->users, 1, __ATOMIC_RELAXED);
+	lull_head_set(&call->head, arrive);
+	lull_mem_add32_relaxed(&barrier->left, 1);
+	lull_mem_add32_relaxed(&barrier->users, 1);
 	lull_lane_put(lane, &call->head, &call->head.next);
 }
 
@@ -86,13 +85,13 @@ static void queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
 	for (i = 0; i < CALL_LANES; i++)
 		queue(barrier, &worker->lanes[i]);
 	/* before the look of [call.stop:A] */
-	__atomic_store_n(&worker->hurry, 1, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&worker->hurry, 1);
 	lull_worker_rouse(worker);
 }
 
 static int is_threadless(const struct call_rcu_data *worker)
 {
-	return __atomic_load_n(&worker->state, __ATOMIC_RELAXED) == CALL_THREADLESS;
+	return lull_mem_load32(&worker->state) == CALL_THREADLESS;
 }
 
 static uint32_t room_needed_locked(const struct call_domain *calls)
@@ -117,10 +116,10 @@ static struct barrier *prepare(struct call_domain *calls)
 		if (barrier && barrier->room >= room)
 			return barrier;
 		lull_lock_release(&calls->lock);
-		free(barrier);
+		lull_memory_give(barrier);
 		barrier = barrier_new(room);
 		if (!barrier)
-			lull_call_moment(); /* callbacks free memory, as a rule */
+			lull_moment(); /* callbacks free memory, as a rule */
 	}
 }
 
@@ -133,10 +132,10 @@ static void wait_for(struct barrier *barrier, struct call_domain *calls)
 	 * [call.arrive:B] acquire. Pairs with [call.arrive:A].
 	 * Orders: the last arrival before what the caller does next. Else: as for its partner.
 	 */
-	while ((left = __atomic_load_n(&barrier->left, __ATOMIC_ACQUIRE)) != 0) {
+	while ((left = lull_mem_load32_acquire(&barrier->left)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
 		    lull_worker_need(calls))
-			lull_call_moment();
+			lull_moment();
 		else
 			lull_futex_wait(&barrier->left, left);
 	}
@@ -149,7 +148,7 @@ void rcu_domain_barrier(struct rcu_domain *domain)
 	struct barrier *barrier;
 	int was_online;
 
-	if (lull_call_thread.working && lull_call_thread.working->calls == calls)
+	if (lull_call_self()->working && lull_call_self()->working->calls == calls)
 		rcu_domain_misuse(rcu_domain_self(domain), "rcu_barrier() in a callback: it would "
 							   "wait for itself");
 	lull_wait_check(domain, "rcu_barrier() within a read-side critical section: it would wait "

@@ -6,16 +6,10 @@
  * sleeps until a caller wakes it; a real-time one sleeps by a timer, so that its callers never
  * need a system call. Paper: T 6.4.5 (figure 6.11, lines 9-24), 6.5.3 (batches).
  */
-#define _GNU_SOURCE
 #include "worker.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* How often a real-time worker looks for callbacks. */
 #define REAL_TIME_PERIOD_NS 10000000
@@ -23,7 +17,9 @@
 #define REST_BELOW_COUNT 1000
 #define REST_NS 1000000
 /* Looks for a link that is being written, before the worker lets its caller run. */
+#ifndef LINK_SPINS
 #define LINK_SPINS 1000
+#endif
 /* While its batch grows, a worker looks at it after that part of the time left, or sooner. */
 #define GATHER_NAPS 8
 #define GATHER_NAP_MIN_NS 50000
@@ -31,35 +27,27 @@
 /* A delay of an hour or more is for ever. */
 #define DELAY_MAX_US 3600000000UL
 
-/* Sleeps for a millisecond. Unlike the C library's ways, no point of cancellation. */
-void lull_call_moment(void)
-{
-	struct timespec moment = { 0, 1000000 };
-	int saved = errno;
-
-	syscall(SYS_nanosleep, &moment, NULL);
-	errno = saved;
-}
-
 struct rcu_head *lull_lane_wait(struct rcu_head **link)
 {
 	struct rcu_head *head;
-	int spins;
+	int spins = LINK_SPINS;
 
 	/* [call.take:A], in lane.h */
-	for (spins = 0; !(head = __atomic_load_n(link, __ATOMIC_ACQUIRE)); spins++) {
-		if (spins < LINK_SPINS)
+	while (!(head = lull_mem_load_pointer_acquire(link))) {
+		if (spins) {
+			spins--;
 			lull_relax();
-		else
-			lull_call_moment();
+		} else {
+			lull_moment();
+		}
 	}
 	return head;
 }
 
 static int is_stopped(const struct call_rcu_data *worker)
 {
-	/* The look of [call.sleep:A], [call.nap:A] and [call.resume:B]. */
-	return (int)__atomic_load_n(&worker->stop, __ATOMIC_SEQ_CST);
+	/* The look of [call.sleep:A] and [call.resume:B]. */
+	return (int)lull_mem_load32(&worker->stop);
 }
 
 static void end(struct call_rcu_data *worker)
@@ -69,7 +57,7 @@ static void end(struct call_rcu_data *worker)
 	 * Orders: what the worker did, and not busy, before the look at pause.
 	 * Else: the fork sleeps for a worker that is busy no more, and nobody wakes it.
 	 */
-	__atomic_store_n(&worker->busy, 0, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&worker->busy, 0);
 	if (lull_call_paused(worker->calls))
 		lull_futex_wake(&worker->busy, INT_MAX);
 }
@@ -90,17 +78,17 @@ static int begin(struct call_rcu_data *worker)
 		 * Orders: busy before the look at pause.
 		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
 		 */
-		__atomic_store_n(&worker->busy, 1, __ATOMIC_SEQ_CST);
-		if (!lull_call_paused(calls))
-			return 1;
-		end(worker);
+		lull_mem_store32_full(&worker->busy, 1);
 		/*
-		 * [call.resume:B] full. Pairs with [call.resume:A], [call.pause:A].
+		 * [call.resume:B] acquire, of this and of the look below. Pairs with
+		 * [call.resume:A].
 		 * Orders: pause before the look at stop, and at what the fork left.
 		 * Else: as for its partner.
 		 */
-		while ((seen = __atomic_load_n(&calls->pause, __ATOMIC_SEQ_CST)) %
-		       CALL_PAUSE_EVENT) {
+		if (!(lull_mem_load32_acquire(&calls->pause) % CALL_PAUSE_EVENT))
+			return 1;
+		end(worker);
+		while ((seen = lull_mem_load32_acquire(&calls->pause)) % CALL_PAUSE_EVENT) {
 			if (is_stopped(worker))
 				return 0;
 			lull_futex_wait(&calls->pause, seen);
@@ -111,43 +99,30 @@ static int begin(struct call_rcu_data *worker)
 /* Wakes a worker that sleeps. Of several wakers one makes the system call. */
 void lull_worker_rouse(struct call_rcu_data *worker)
 {
-	/*
-	 * [call.stop:A] full. Pairs with [call.sleep:A], [call.nap:A].
-	 * Orders: stop, hurry, holds or a callback before the look at state.
-	 * Else: the worker sleeps, and does not know.
-	 */
-	uint32_t state = __atomic_load_n(&worker->state, __ATOMIC_SEQ_CST);
+	/* The look of [call.stop:A] and [call.put:A]. */
+	uint32_t state = lull_mem_load32(&worker->state);
 
 	if ((state == CALL_ASLEEP || state == CALL_NAPPING) &&
-	    __atomic_compare_exchange_n(&worker->state, &state, CALL_AWAKE, 0, __ATOMIC_SEQ_CST,
-					__ATOMIC_RELAXED))
+	    lull_mem_cas32_relaxed(&worker->state, state, CALL_AWAKE) == state)
 		lull_futex_wake(&worker->state, 1);
 }
 
 static int is_hurried(const struct call_rcu_data *worker)
 {
-	/* The look of [call.nap:A]. */
-	return (int)__atomic_load_n(&worker->hurry, __ATOMIC_SEQ_CST) ||
-	       (int)__atomic_load_n(&worker->holds, __ATOMIC_SEQ_CST) || is_stopped(worker);
+	return lull_mem_load32(&worker->hurry) || lull_mem_load32(&worker->holds) ||
+	       is_stopped(worker);
 }
 
-/* Sleeps until someone hurries it, at most @duration_ns. */
+/*
+ * Sleeps until someone hurries it, at most @duration_ns. Nothing orders NAPPING before the look
+ * at what is wanted: who hurries it just then may find it awake, and waits for one nap.
+ */
 static void nap(struct call_rcu_data *worker, int64_t duration_ns)
 {
-	struct timespec duration = { duration_ns / 1000000000, duration_ns % 1000000000 };
-	int saved = errno;
-
-	/*
-	 * [call.nap:A] full. Pairs with [call.stop:A].
-	 * Orders: NAPPING before the look at what is wanted.
-	 * Else: who wants it to hurry finds it awake, and it sleeps out its time.
-	 */
-	__atomic_store_n(&worker->state, CALL_NAPPING, __ATOMIC_SEQ_CST);
+	lull_mem_store32(&worker->state, CALL_NAPPING);
 	if (!is_hurried(worker))
-		syscall(SYS_futex, &worker->state, FUTEX_WAIT_PRIVATE, CALL_NAPPING, &duration,
-			NULL, 0);
-	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED);
-	errno = saved;
+		lull_futex_wait_for(&worker->state, CALL_NAPPING, duration_ns);
+	lull_mem_store32(&worker->state, CALL_AWAKE);
 }
 
 static void sleep_until_called(struct call_rcu_data *worker)
@@ -157,10 +132,10 @@ static void sleep_until_called(struct call_rcu_data *worker)
 	 * Orders: ASLEEP before the look at tails and stop.
 	 * Else: a callback comes, its caller finds the worker awake, and it sleeps.
 	 */
-	__atomic_store_n(&worker->state, CALL_ASLEEP, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&worker->state, CALL_ASLEEP);
 	if (!lull_worker_has_callbacks(worker) && !is_stopped(worker))
 		lull_futex_wait(&worker->state, CALL_ASLEEP);
-	__atomic_store_n(&worker->state, CALL_AWAKE, __ATOMIC_RELAXED);
+	lull_mem_store32(&worker->state, CALL_AWAKE);
 }
 
 /* Where a count of callbacks has come to, by lane. */
@@ -179,13 +154,13 @@ static void count_callbacks(struct call_rcu_data *worker, struct call_census *ce
 
 	for (i = 0; i < CALL_LANES; i++) {
 		struct call_lane *lane = &worker->lanes[i];
-		struct rcu_head **until = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
+		struct rcu_head **until = (struct rcu_head **)lull_mem_load(&lane->tail);
 		struct rcu_head **link = &lane->first, *head;
 
 		if (census->last[i])
 			link = &census->last[i]->next;
 		/* [call.take:A], in lane.h */
-		while (link != until && (head = __atomic_load_n(link, __ATOMIC_ACQUIRE)) != NULL) {
+		while (link != until && (head = lull_mem_load_pointer_acquire(link)) != NULL) {
 			census->last[i] = head;
 			census->count++;
 			link = &head->next;
@@ -193,20 +168,12 @@ static void count_callbacks(struct call_rcu_data *worker, struct call_census *ce
 	}
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* How long a batch may still grow, as call_rcu_data_tune() asks. */
 static int64_t patience_ns(const struct call_rcu_data *worker, unsigned long count,
 			   int64_t waited_ns)
 {
-	unsigned long wanted = __atomic_load_n(&worker->tuning.batch_min_count, __ATOMIC_RELAXED);
-	unsigned long delay_us = __atomic_load_n(&worker->tuning.delay_max_us, __ATOMIC_RELAXED);
+	unsigned long wanted = lull_mem_load(&worker->tuning.batch_min_count);
+	unsigned long delay_us = lull_mem_load(&worker->tuning.delay_max_us);
 
 	if (!delay_us || count >= wanted || is_hurried(worker))
 		return 0;
@@ -223,10 +190,10 @@ static void gather(struct call_rcu_data *worker)
 
 	if (patience_ns(worker, 1, 0) <= 0)
 		return;
-	since_ns = now_ns();
+	since_ns = lull_now_ns();
 	for (;;) {
 		count_callbacks(worker, &census);
-		left_ns = patience_ns(worker, census.count, now_ns() - since_ns);
+		left_ns = patience_ns(worker, census.count, lull_now_ns() - since_ns);
 		if (left_ns <= 0)
 			return;
 		nap_ns = left_ns / GATHER_NAPS;
@@ -246,8 +213,8 @@ static void take(struct call_rcu_data *worker)
 	 * Orders: hurry is 0 before the look at tails.
 	 * Else: who queued after that look, and then hurried, is not heard.
 	 */
-	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&worker->holds, 0, __ATOMIC_RELAXED); /* a fork writes it while not busy */
+	lull_mem_store32_full(&worker->hurry, 0);
+	lull_mem_store32(&worker->holds, 0); /* a fork writes it while not busy */
 	for (i = 0; i < CALL_LANES; i++) {
 		lull_chain_append(&worker->batch[i], &worker->held[i]);
 		if (lull_lane_take(&worker->lanes[i], &chain))
@@ -320,16 +287,19 @@ static unsigned long work(struct call_rcu_data *worker)
  */
 static int rests_after(const struct call_rcu_data *worker, unsigned long count)
 {
-	return count < REST_BELOW_COUNT && !__atomic_load_n(&worker->tuned, __ATOMIC_RELAXED);
+	return count < REST_BELOW_COUNT && !lull_mem_load32(&worker->tuned);
 }
 
 /* What a worker does between batches. */
 static void idle(struct call_rcu_data *worker)
 {
 	/* [call.quiet:A], in take() */
-	__atomic_store_n(&worker->hurry, 0, __ATOMIC_SEQ_CST);
-	if (lull_worker_has_callbacks(worker))
+	lull_mem_store32_full(&worker->hurry, 0);
+	if (lull_worker_has_callbacks(worker)) {
+		/* They may be what it was hurried for, a moment ago. */
+		lull_mem_store32(&worker->hurry, 1);
 		return;
+	}
 	if (worker->flags & CALL_RCU_RT)
 		nap(worker, REAL_TIME_PERIOD_NS);
 	else
@@ -345,7 +315,7 @@ static void name_thread(const struct call_rcu_data *worker)
 		snprintf(name, sizeof(name), "rcu-%s", flavour);
 	else
 		snprintf(name, sizeof(name), "rcu-%s/%d", flavour, worker->cpu);
-	pthread_setname_np(pthread_self(), name);
+	lull_thread_name(name);
 }
 
 void *lull_worker_main(void *argument)
@@ -354,7 +324,7 @@ void *lull_worker_main(void *argument)
 	struct rcu_domain *domain = worker->calls->domain;
 	struct rcu_reader *self = rcu_domain_self(domain);
 
-	lull_call_thread.working = worker;
+	lull_call_self()->working = worker;
 	name_thread(worker);
 	rcu_domain_register(domain, self, 0);
 	if (domain == &rcu_qsbr_domain)

@@ -10,13 +10,13 @@
 #ifndef LULL_CALL_WORKER_H
 #define LULL_CALL_WORKER_H
 
-#include <pthread.h>
-#include <signal.h>
 #include "host.h"
 #include "lane.h"
 
 /* Threads are spread over the lanes of a worker, so that they do not meet at one tail. */
+#ifndef CALL_LANES
 #define CALL_LANES 8
+#endif
 /* As many CPUs as Linux has at most. */
 #define CALL_CPUS 8192
 
@@ -64,7 +64,7 @@ struct call_rcu_data {
 	uint32_t tuned;
 	struct call_rcu_tuning tuning;
 	int cpu;
-	pthread_t thread;
+	struct lull_thread thread;
 	struct call_rcu_data *next;
 };
 
@@ -113,18 +113,19 @@ extern struct call_domain lull_call_domains[RCU_DOMAINS];
 extern __thread struct call_thread lull_call_thread;
 unsigned int lull_call_lane_assign(void);
 struct call_rcu_data *lull_call_worker(struct call_domain *calls);
+struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls, int cpu);
 void lull_call_prompt_slow(struct call_domain *calls, struct call_rcu_data *worker);
 
 /* worker.c */
 void lull_worker_rouse(struct call_rcu_data *worker);
 void *lull_worker_main(void *worker);
-void lull_call_moment(void);
 
 /* start.c; those named locked under the domain's lock */
-void lull_call_block_signals(const struct rcu_domain *domain, sigset_t *before);
+int lull_call_signal(const struct rcu_domain *domain);
 int lull_worker_need(struct call_domain *calls);
 int lull_worker_need_locked(struct call_domain *calls);
 int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *worker);
+void lull_call_forget_cpu_locked(struct call_domain *calls, const struct call_rcu_data *worker);
 void lull_worker_retire_locked(struct call_domain *calls, struct call_rcu_data *worker);
 void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_data *worker);
 
@@ -152,13 +153,18 @@ static inline unsigned int lull_call_index(const struct rcu_domain *domain)
 
 static inline struct call_domain *lull_call_domain(const struct rcu_domain *domain)
 {
-	return &lull_call_domains[lull_call_index(domain)];
+	return LULL_SHARED(&lull_call_domains[lull_call_index(domain)]);
+}
+
+static inline struct call_thread *lull_call_self(void)
+{
+	return LULL_OWN(&lull_call_thread);
 }
 
 /* The calling thread's lane in any worker. */
 static inline unsigned int lull_call_lane(void)
 {
-	unsigned int lane = lull_call_thread.lane;
+	unsigned int lane = lull_call_self()->lane;
 
 	return (__builtin_expect(lane != 0, 1) ? lane : lull_call_lane_assign()) - 1;
 }
@@ -171,20 +177,20 @@ static inline int lull_worker_has_callbacks(const struct call_rcu_data *worker)
 		if (!lull_lane_empty(&worker->lanes[i]))
 			return 1;
 	/* The look of [call.sleep:A]. */
-	return (int)__atomic_load_n(&worker->holds, __ATOMIC_SEQ_CST);
+	return (int)lull_mem_load32(&worker->holds);
 }
 
 static inline uint32_t lull_call_paused(const struct call_domain *calls)
 {
 	/* The look of [call.begin:A] and [call.end:A]. */
-	return __atomic_load_n(&calls->pause, __ATOMIC_SEQ_CST) % CALL_PAUSE_EVENT;
+	return lull_mem_load32(&calls->pause) % CALL_PAUSE_EVENT;
 }
 
 /* Sees to it that a worker looks at what was just queued. */
 static inline void lull_call_prompt(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	/* The look of [call.put:A]. */
-	uint32_t state = __atomic_load_n(&worker->state, __ATOMIC_SEQ_CST);
+	uint32_t state = lull_mem_load32(&worker->state);
 
 	if (__builtin_expect(state >= CALL_ASLEEP, 0))
 		lull_call_prompt_slow(calls, worker);

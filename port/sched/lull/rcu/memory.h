@@ -26,6 +26,22 @@ uint32_t lull_mem_load32(const uint32_t *p);
 #define lull_mem_is_zero32(p) (lull_mem_load32(p) == 0)
 void lull_mem_store32(uint32_t *p, uint32_t v);
 uint32_t lull_mem_add32(uint32_t *p, uint32_t v);
+uint32_t lull_mem_cas32(uint32_t *p, uint32_t expect, uint32_t desired);
+uint32_t lull_mem_load32_acquire(const uint32_t *p);
+void lull_mem_store32_release(uint32_t *p, uint32_t v);
+void lull_mem_store32_full(uint32_t *p, uint32_t v);
+/* Of the port's own: what is left of an access when models/barriers takes its order away. */
+unsigned long lull_mem_exchange_relaxed(unsigned long *p, unsigned long v);
+unsigned long lull_mem_cas_relaxed(unsigned long *p, unsigned long expect, unsigned long desired);
+unsigned long lull_mem_add_relaxed(unsigned long *p, unsigned long v);
+uint32_t lull_mem_add32_relaxed(uint32_t *p, uint32_t v);
+uint32_t lull_mem_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired);
+#define lull_mem_word(p) ((unsigned long *)(p))
+#define lull_mem_load_pointer(p) ((__typeof__(*(p)))lull_mem_load(lull_mem_word(p)))
+#define lull_mem_load_pointer_acquire(p) ((__typeof__(*(p)))lull_mem_load_acquire(lull_mem_word(p)))
+#define lull_mem_store_pointer(p, v) lull_mem_store(lull_mem_word(p), (unsigned long)(v))
+#define lull_mem_store_pointer_release(p, v) \
+	lull_mem_store_release(lull_mem_word(p), (unsigned long)(v))
 
 void sched_mem_store_release(unsigned long *p, unsigned long v, const char *function);
 void sched_mem_store_full(unsigned long *p, unsigned long v, const char *function);

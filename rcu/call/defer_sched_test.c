@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Deferred calls in every order in which their steps can happen, within bounds.
+ *
+ * What is explored is the shipped defer.c, in queues of two entries, above grace periods that are
+ * one full fence each. Every call is made once, after a grace period that began behind it, in its
+ * thread's order, and sees what that thread wrote; everyone ends: no wake-up is lost.
+ * Paper: T 6.4.5.
+ */
+#include "defer.c"
+#include "host_sched_test.h"
+
+#define ITEMS 4u
+#define VALUE 7ul
+#define HEAP_BYTES 1024u
+#define CALLERS 2u
+
+/* What a caller does, one hexadecimal digit each, from the last digit on. */
+enum defer_step {
+	DEFER_PUT = 1,
+	DEFER_BARRIER,
+	DEFER_AWAIT, /* waits until the other caller has ended */
+	DEFER_STOP, /* a call that ends the background thread */
+};
+
+/* Indexes of a scenario's parameters: digits of enum defer_step, 0: no such thread. */
+enum { CALLER_A, CALLER_B };
+
+/* Ghost memory. */
+struct books {
+	uint8_t called[CALLERS]; /* how many, of each caller's */
+	uint8_t put[CALLERS];
+	uint8_t stopped;
+	uint32_t graces_before[CALLERS][ITEMS];
+};
+
+struct call_domain lull_call_domains[RCU_DOMAINS];
+__thread struct call_thread lull_call_thread;
+static const long *parameter;
+static struct books *books;
+static unsigned long *values; /* written before they are deferred */
+static uint32_t *callers_left; /* futex */
+static unsigned int domain_index;
+
+int lull_call_signal(const struct rcu_domain *of)
+{
+	(void)of;
+	return 0;
+}
+
+void lull_call_follow_forks(const struct call_domain *calls)
+{
+	(void)calls;
+}
+
+static void called(void *argument)
+{
+	uint32_t item = (uint32_t)((unsigned long *)argument - values);
+	uint32_t caller = item / ITEMS, number = item % ITEMS;
+
+	sched_check(books->called[caller] == number, "out of order, or twice");
+	sched_check(host_books->graces > books->graces_before[caller][number],
+		    "no grace period began behind it");
+	sched_check(lull_mem_load(&values[item]) == VALUE, "it does not see what was written");
+	books->called[caller]++;
+}
+
+static void stop(void *argument)
+{
+	(void)argument;
+	books->stopped = 1;
+}
+
+static void put_next(uint32_t caller)
+{
+	uint32_t number = books->put[caller]++;
+
+	lull_mem_store(&values[caller * ITEMS + number], VALUE);
+	books->graces_before[caller][number] = host_books->graces;
+	rcu_domain_defer(domain, called, &values[caller * ITEMS + number]);
+}
+
+static void wait_for_own(uint32_t caller)
+{
+	rcu_domain_defer_barrier(domain);
+	sched_check(books->called[caller] == books->put[caller], "the barrier has not waited");
+}
+
+static void await_other(void)
+{
+	uint32_t left;
+
+	while ((left = lull_mem_load32_acquire(callers_left)) > 1)
+		lull_futex_wait(callers_left, left);
+}
+
+static void caller_thread(long caller)
+{
+	unsigned long steps = (unsigned long)parameter[CALLER_A + caller];
+
+	sched_check(!rcu_domain_defer_register_thread(domain), "register");
+	for (; steps; steps >>= 4) {
+		switch (steps & 15) {
+		case DEFER_PUT:
+			put_next((uint32_t)caller);
+			break;
+		case DEFER_BARRIER:
+			wait_for_own((uint32_t)caller);
+			break;
+		case DEFER_AWAIT:
+			await_other();
+			break;
+		case DEFER_STOP:
+			rcu_domain_defer(domain, stop, NULL);
+			break;
+		}
+	}
+	lull_mem_add32(callers_left, -1u);
+	lull_futex_wake(callers_left, 1);
+}
+
+/* As background(), which never ends. */
+static void background_thread(long argument)
+{
+	(void)argument;
+	while (!books->stopped) {
+		sleep_until_put(domain_index);
+		drain(domain_index, NULL);
+	}
+	drain(domain_index, NULL); /* what was put behind its looks, before the call that ends it */
+}
+
+static void setup(const struct sched_scenario *scenario)
+{
+	const struct defer_queue *queue;
+	struct defer_domain *defers;
+	uint32_t i;
+
+	parameter = scenario->parameter;
+	books = sched_ghost(sizeof(*books));
+	host_setup(HEAP_BYTES);
+	values = sched_alloc(CALLERS * ITEMS * sizeof(*values), 64);
+	callers_left = sched_alloc(sizeof(*callers_left), 64);
+	*callers_left = 1u + !!parameter[CALLER_B];
+	domain_index = lull_call_index(domain);
+	lull_call_domain(domain);
+	defer_self();
+	defers = defer_domain(domain_index);
+	lull_mem_store32(&defers->asleep, DEFER_AWAKE);
+	sched_plain(&defers->queues, sizeof(defers->queues));
+	sched_name(&defers->lock, 8, "lock");
+	sched_name(&defers->asleep, 4, "asleep");
+	queue = (const struct defer_queue *)host_heap;
+	for (i = 0; i < CALLERS; i++) {
+		sched_plain(&queue[i].until, sizeof(queue[i].until));
+		sched_plain(&queue[i].room_until, sizeof(queue[i].room_until));
+		sched_plain(&queue[i].next, sizeof(queue[i].next));
+		sched_name(&queue[i].put_count, 8, "put_count");
+		sched_name(&queue[i].taken_count, 8, "taken_count");
+		sched_name(queue[i].entries, sizeof(queue[i].entries), "entries");
+	}
+	sched_thread("caller A", 0, caller_thread, 0);
+	if (parameter[CALLER_B])
+		sched_thread("caller B", 2, caller_thread, 1);
+	sched_thread("background", 1, background_thread, 0);
+}
+
+static void finish(void)
+{
+	uint32_t caller;
+
+	for (caller = 0; caller < CALLERS; caller++)
+		sched_check(books->called[caller] == books->put[caller], "never called");
+}
+
+#define ON(machine, scenario_name, a, b)                                                    \
+	{                                                                                   \
+		.name = scenario_name, .setup = setup, .finish = finish, .memory = machine, \
+		.preemptions = SCHED_UNBOUNDED, .cycles_allowed = 2, .parameter = {         \
+			[CALLER_A] = a,                                                     \
+			[CALLER_B] = b                                                      \
+		}                                                                           \
+	}
+#define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
+#define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
+
+/* Programs are read from their last digit. */
+static const struct sched_scenario scenarios[] = {
+	SCENARIO("call_wakes_the_background", 0x41, 0),
+	SCENARIO("calls_follow_each_other", 0x411, 0),
+	SCENARIO("queue_is_full", 0x4111, 0),
+	SCENARIO("barrier_beside_a_call", 0x4321, 0x1),
+	SCENARIO("calls_of_two_threads", 0x431, 0x1),
+
+	/* loads of old values */
+	STALE("call_wakes_the_background_by_old_values", 0x41, 0),
+	STALE("calls_follow_each_other_by_old_values", 0x411, 0),
+	STALE("queue_is_full_by_old_values", 0x4111, 0),
+};
+
+int main(int count, char **argument)
+{
+	static const struct sched_suite suite = {
+		.scenarios = SCHED_TABLE(scenarios),
+	};
+
+	return sched_main(&suite, count, argument);
+}
