@@ -19,8 +19,8 @@
 /* Looks at a thread that was sent a signal, before sleeping until it answers. */
 #define ANSWER_SPINS 1000
 
-static int signal_number; /* 0 until a handler is installed */
-static int no_membarrier; /* set once; the domains' locks do not guard it from each other */
+static uint32_t signal_number; /* 0 until a handler is installed */
+static uint32_t no_membarrier; /* set once; the domains' locks do not guard it from each other */
 
 static int membarrier(int command)
 {
@@ -62,7 +62,7 @@ static void install_handler(void)
 	 * Orders: the number before any signal of this thread. Else: as for its partner.
 	 * Mutant: LOOK_RELAXED.
 	 */
-	if (__atomic_load_n(&signal_number, __ATOMIC_ACQUIRE))
+	if (lull_mem_load32_acquire(&signal_number))
 		return;
 	sigemptyset(&action.sa_mask);
 	if (sigaction(RCU_BARRIER_SIGNAL, &action, NULL))
@@ -73,14 +73,13 @@ static void install_handler(void)
 	 * Else: the signal arrives where nothing handles it, and ends the process.
 	 * Mutant: INSTALL_RELAXED.
 	 */
-	__atomic_store_n(&signal_number, RCU_BARRIER_SIGNAL, __ATOMIC_RELEASE);
+	lull_mem_store32_release(&signal_number, (uint32_t)RCU_BARRIER_SIGNAL);
 }
 
 int rcu_barrier_by_signal(const struct rcu_grace *grace)
 {
 	return grace->kind == RCU_KIND_SIGNAL ||
-	       (grace->kind == RCU_KIND_MEMBARRIER &&
-		__atomic_load_n(&no_membarrier, __ATOMIC_RELAXED));
+	       (grace->kind == RCU_KIND_MEMBARRIER && lull_mem_load32(&no_membarrier));
 }
 
 /*
@@ -92,7 +91,7 @@ static void send(struct rcu_reader *reader)
 {
 	static const struct timespec moment = { .tv_nsec = 100000 };
 
-	while (syscall(SYS_tgkill, getpid(), reader->tid, signal_number)) {
+	while (syscall(SYS_tgkill, getpid(), reader->tid, RCU_BARRIER_SIGNAL)) {
 		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
 			lull_mem_store32(&reader->fence_wanted, 0);
 			return;
@@ -176,7 +175,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 		if (!membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
 		    !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 			return;
-		__atomic_store_n(&no_membarrier, 1, __ATOMIC_RELAXED);
+		lull_mem_store32(&no_membarrier, 1);
 	}
 	fence_by_signals(grace, self);
 	/*

@@ -144,7 +144,7 @@ struct qdo *qdo_default(void)
 	 * [qdo.default:B] acquire. Pairs with [qdo.default:A].
 	 * Orders: the address before what is there. Else: as for its partner.
 	 */
-	struct qdo *instance = __atomic_load_n(&default_instance, __ATOMIC_ACQUIRE);
+	struct qdo *instance = lull_mem_load_pointer_acquire(&default_instance);
 
 	if (__builtin_expect(instance != NULL, 1))
 		return instance;
@@ -155,7 +155,7 @@ struct qdo *qdo_default(void)
 	 * Orders: the instance before its address. Else: a request goes into half an instance.
 	 */
 	if (!instance && !qdo_create(NULL, &instance))
-		__atomic_store_n(&default_instance, instance, __ATOMIC_RELEASE);
+		lull_mem_store_pointer_release(&default_instance, instance);
 	lull_lock_release(&lull_qdo_default_lock);
 	return instance;
 }
@@ -179,8 +179,8 @@ static void leave_gate(struct qdo *instance, struct host_gate *gate)
 	 * Orders: outside before the look at closed. Else: nobody wakes the fork.
 	 * Mutant: ASK_B_RELAXED.
 	 */
-	__atomic_sub_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
-	if (__builtin_expect(__atomic_load_n(&instance->closed, __ATOMIC_SEQ_CST) != 0, 0))
+	lull_mem_add32(&gate->inside, -1u);
+	if (__builtin_expect(lull_mem_load32(&instance->closed) != 0, 0))
 		lull_futex_wake(&gate->inside, INT_MAX);
 }
 
@@ -197,9 +197,8 @@ static struct host_gate *enter_gate(struct qdo *instance)
 		 * Else: a fork finds half a request, or a list in the middle of a change.
 		 * Mutant: ASK_A_RELAXED.
 		 */
-		__atomic_add_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
-		if (!__atomic_load_n(&instance->closed, __ATOMIC_SEQ_CST) ||
-		    lull_qdo_thread.forking)
+		lull_mem_add32(&gate->inside, 1);
+		if (!lull_mem_load32(&instance->closed) || lull_qdo_thread.forking)
 			return gate;
 		leave_gate(instance, gate);
 		lull_futex_wait(&instance->closed, 1);
@@ -252,7 +251,7 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 	if (!callback)
 		return -EINVAL;
 	gate = enter_gate(instance);
-	if (__atomic_load_n(&instance->started, __ATOMIC_RELAXED) != instance->monitor_count)
+	if (lull_mem_load32(&instance->started) != instance->monitor_count)
 		error = lull_qdo_monitors_start(instance);
 	if (!error)
 		error = new_request(instance, quiescence, execution, &request);
@@ -260,15 +259,14 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 		request->core.callback = callback;
 		request->core.argument = argument;
 		/* A barrier waits for requests that are before it by the program's own order. */
-		request->phase = __atomic_load_n(&instance->phase, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&instance->outstanding, lull_qdo_phase_one(request->phase),
-				   __ATOMIC_RELAXED);
+		request->phase = lull_mem_load32(&instance->phase);
+		lull_mem_add64(&instance->outstanding, lull_qdo_phase_one(request->phase));
 		/*
-		 * [qdo.tally:A] release. Pairs with [qdo.tally:B].
+		 * [qdo.tally:A] full. Pairs with [qdo.tally:B].
 		 * Orders: outstanding before requests. Else: statistics count as completed what
 		 * is not.
 		 */
-		__atomic_add_fetch(&gate->requests, 1, __ATOMIC_RELEASE);
+		lull_mem_add64(&gate->requests, 1);
 		lull_qdo_monitors_requested(instance,
 					    qdo_core_submit(&instance->core, &request->core));
 	}
@@ -288,10 +286,9 @@ void lull_qdo_request_done(struct qdo *instance, struct host_request *request)
 	 * Else: as for [qdo.await:A].
 	 * Mutant: FINISH_RELAXED.
 	 */
-	left = __atomic_sub_fetch(&instance->outstanding, one, __ATOMIC_SEQ_CST);
-	if ((left & one * UINT32_MAX) == 0 &&
-	    __atomic_load_n(&instance->awaited, __ATOMIC_SEQ_CST) &&
-	    __atomic_exchange_n(&instance->awaited, 0, __ATOMIC_SEQ_CST))
+	left = lull_mem_add64(&instance->outstanding, -one);
+	if ((left & one * UINT32_MAX) == 0 && lull_mem_load32(&instance->awaited) &&
+	    lull_mem_exchange32_relaxed(&instance->awaited, 0))
 		lull_futex_wake(&instance->awaited, INT_MAX);
 }
 
@@ -304,12 +301,13 @@ static void drain(struct qdo *instance, uint64_t mask)
 		 * Orders: awaited before the look at outstanding. Else: nobody wakes us.
 		 * Mutant: AWAIT_RELAXED.
 		 */
-		__atomic_store_n(&instance->awaited, 1, __ATOMIC_SEQ_CST);
-		if (!(__atomic_load_n(&instance->outstanding, __ATOMIC_SEQ_CST) & mask))
+		lull_mem_store32_full(&instance->awaited, 1);
+		/* Acquire: what callbacks did is before the end of the wait. */
+		if (!(lull_mem_load64_acquire(&instance->outstanding) & mask))
 			break;
 		lull_futex_wait(&instance->awaited, 1);
 	}
-	__atomic_store_n(&instance->awaited, 0, __ATOMIC_RELAXED);
+	lull_mem_store32(&instance->awaited, 0);
 }
 
 int qdo_barrier(struct qdo *instance)
@@ -323,7 +321,7 @@ int qdo_barrier(struct qdo *instance)
 	/* A request is in either phase; while one drains, new ones are in the other. */
 	for (i = 0; i < 2; i++) {
 		phase = instance->phase;
-		__atomic_store_n(&instance->phase, !phase, __ATOMIC_RELAXED);
+		lull_mem_store32(&instance->phase, !phase);
 		drain(instance, lull_qdo_phase_one(phase) * UINT32_MAX);
 	}
 	lull_lock_release(&instance->barrier_lock);
@@ -336,7 +334,7 @@ int qdo_destroy(struct qdo *instance)
 
 	if (!instance)
 		return 0;
-	if (instance == __atomic_load_n(&default_instance, __ATOMIC_RELAXED))
+	if (instance == lull_mem_load_pointer(&default_instance))
 		return -EINVAL;
 	if (is_within(instance))
 		return -EDEADLK;
@@ -372,7 +370,7 @@ void qdo_statistics_read(struct qdo *instance, struct qdo_statistics *result)
 	memset(result, 0, sizeof(*result));
 	for (i = 0; i < instance->monitor_count; i++) {
 		lull_lock_take(&instance->monitors[i].lock);
-		result->checks += __atomic_load_n(&instance->monitors[i].checks, __ATOMIC_RELAXED);
+		result->checks += lull_mem_load64(&instance->monitors[i].checks);
 	}
 	for (i = 0; i < instance->core.cpu_count; i++) {
 		result->steps += instance->core.cpus[i].counts.steps;
@@ -385,8 +383,8 @@ void qdo_statistics_read(struct qdo *instance, struct qdo_statistics *result)
 	 * Orders: requests before outstanding: what counts as completed has been.
 	 */
 	for (i = 0; i < instance->gate_count; i++)
-		result->requests += __atomic_load_n(&instance->gates[i].requests, __ATOMIC_ACQUIRE);
-	outstanding = __atomic_load_n(&instance->outstanding, __ATOMIC_RELAXED);
+		result->requests += lull_mem_load64_acquire(&instance->gates[i].requests);
+	outstanding = lull_mem_load64(&instance->outstanding);
 	outstanding = (outstanding & UINT32_MAX) + (outstanding >> 32);
 	result->completed = result->requests > outstanding ? result->requests - outstanding : 0;
 	lull_lock_take(&instance->executors.lock);

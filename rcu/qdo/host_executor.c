@@ -42,10 +42,10 @@ static struct host_request *host_request(struct qdo_request *request)
 
 static void complain(int error)
 {
-	static int complained;
+	static uint32_t complained;
 	char reason[128];
 
-	if (__atomic_exchange_n(&complained, 1, __ATOMIC_RELAXED))
+	if (lull_mem_exchange32_relaxed(&complained, 1))
 		return;
 	fprintf(stderr,
 		"lull-qdo: a thread for callbacks cannot be started: %s. They are kept, and it "
@@ -88,7 +88,7 @@ static void rouse_idle_locked(struct host_executors *pool)
 
 	pool->idle = executor->next_idle;
 	pool->idle_count--;
-	__atomic_store_n(&executor->work, 1, __ATOMIC_RELAXED); /* read under the lock, too */
+	lull_mem_store32(&executor->work, 1); /* read under the lock, too */
 	lull_futex_wake(&executor->work, 1);
 }
 
@@ -123,7 +123,7 @@ static void append_locked(struct host_executors *pool, struct host_request *requ
 	request->next = NULL;
 	*pool->until = request;
 	pool->until = &request->next;
-	__atomic_store_n(&pool->queued, pool->queued + 1, __ATOMIC_RELAXED);
+	lull_mem_store32(&pool->queued, pool->queued + 1);
 }
 
 void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first)
@@ -154,7 +154,7 @@ int lull_qdo_executors_tend(struct qdo *instance)
 	uint64_t now_ns;
 	int again;
 
-	if (!__atomic_load_n(&pool->queued, __ATOMIC_RELAXED))
+	if (!lull_mem_load32(&pool->queued))
 		return 0;
 	lull_lock_take(&pool->lock);
 	now_ns = lull_qdo_now_ns();
@@ -181,7 +181,7 @@ static struct host_request *remove_locked(struct host_executors *pool, struct ho
 	*link = request->next;
 	if (pool->until == &request->next)
 		pool->until = link;
-	__atomic_store_n(&pool->queued, pool->queued - 1, __ATOMIC_RELAXED);
+	lull_mem_store32(&pool->queued, pool->queued - 1);
 	pool->taken++;
 	return request;
 }
@@ -218,14 +218,14 @@ static int idle_locked(struct host_executors *pool, struct host_executor *self)
 {
 	struct host_executor **link;
 
-	__atomic_store_n(&self->work, 0, __ATOMIC_RELAXED);
+	lull_mem_store32(&self->work, 0);
 	self->next_idle = pool->idle;
 	pool->idle = self;
 	pool->idle_count++;
 	lull_lock_release(&pool->lock);
 	lull_qdo_wait(&self->work, 0, IDLE_NS);
 	lull_lock_take(&pool->lock);
-	if (__atomic_load_n(&self->work, __ATOMIC_RELAXED))
+	if (lull_mem_load32(&self->work))
 		return 1;
 	for (link = &pool->idle; *link != self; link = &(*link)->next_idle)
 		;
@@ -309,7 +309,7 @@ static void end(void *argument)
 		pool->first = request;
 		if (!request->next)
 			pool->until = &request->next;
-		__atomic_store_n(&pool->queued, pool->queued + 1, __ATOMIC_RELAXED);
+		lull_mem_store32(&pool->queued, pool->queued + 1);
 	} else if (request) {
 		lull_qdo_request_done(instance, request);
 	}

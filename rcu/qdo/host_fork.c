@@ -32,16 +32,16 @@ static void close_gates(struct qdo *instance)
 	 * Orders: closed before the look at who is inside. Else: as for those.
 	 * Mutant: CLOSE_RELAXED.
 	 */
-	__atomic_store_n(&instance->closed, 1, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&instance->closed, 1);
 	for (i = 0; i < instance->gate_count; i++)
-		while ((inside = __atomic_load_n(&instance->gates[i].inside, __ATOMIC_SEQ_CST)))
+		while ((inside = lull_mem_load32_acquire(&instance->gates[i].inside)))
 			lull_futex_wait(&instance->gates[i].inside, inside);
 }
 
 static void open_gates(struct qdo *instance)
 {
-	/* What [qdo.close:A] kept out may come in, and finds all as it was. */
-	__atomic_store_n(&instance->closed, 0, __ATOMIC_SEQ_CST);
+	/* What [qdo.close:A] kept out may come in: this process changed nothing. */
+	lull_mem_store32(&instance->closed, 0);
 	lull_futex_wake(&instance->closed, INT_MAX);
 }
 

@@ -40,15 +40,10 @@ static struct host_monitor *monitor_of(struct qdo *instance, unsigned int cpu)
 /* Of several wakers one makes the system call. */
 static void wake(struct host_monitor *monitor)
 {
-	/*
-	 * [qdo.prompt:A] full, with the access before it. Pairs with [qdo.rest:A].
-	 * Orders: a prompt, tend, stop or a pending request before the look at state.
-	 * Else: the monitor sleeps, and does not know.
-	 * Mutant: PROMPT_RELAXED.
-	 */
-	if (__atomic_load_n(&monitor->state, __ATOMIC_SEQ_CST) == MONITOR_AWAKE)
+	/* The look of [qdo.prompt:A], and of the full step by which the caller submitted. */
+	if (lull_mem_load32(&monitor->state) == MONITOR_AWAKE)
 		return;
-	if (__atomic_exchange_n(&monitor->state, MONITOR_AWAKE, __ATOMIC_SEQ_CST) != MONITOR_AWAKE)
+	if (lull_mem_exchange32_relaxed(&monitor->state, MONITOR_AWAKE) != MONITOR_AWAKE)
 		lull_futex_wake(&monitor->state, 1);
 }
 
@@ -60,10 +55,10 @@ void lull_qdo_monitors_prompt(struct qdo *instance, unsigned int cpu)
 
 	/*
 	 * [qdo.tell:A] full. Pairs with [qdo.serve:A].
-	 * Orders: the request before the bit, and the bit before the look of [qdo.prompt:A].
+	 * Orders: the request before the bit, and the bit before the look at state.
 	 * Else: the step that answers finds no request. Who has set it before sees to the wake.
 	 */
-	if (!(__atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST) & bit))
+	if (!(lull_mem_or(word, bit) & bit))
 		wake(monitor);
 }
 
@@ -79,15 +74,19 @@ void lull_qdo_monitors_requested(struct qdo *instance, unsigned int cpu)
 	lull_qdo_monitors_prompt(instance, cpu);
 	/* The first request after a pause starts all timers; the look of [qdo.prompt:A]. */
 	for (i = 0; instance->timer_only && i < instance->monitor_count; i++)
-		if (__atomic_load_n(&instance->monitors[i].state, __ATOMIC_SEQ_CST) ==
-		    MONITOR_ASLEEP)
+		if (lull_mem_load32(&instance->monitors[i].state) == MONITOR_ASLEEP)
 			wake(&instance->monitors[i]);
 }
 
 void lull_qdo_monitors_tend(struct qdo *instance)
 {
-	/* before the look of [qdo.prompt:A] */
-	__atomic_store_n(&instance->monitors[0].tend, 1, __ATOMIC_SEQ_CST);
+	/*
+	 * [qdo.prompt:A] full. Pairs with [qdo.rest:A].
+	 * Orders: tend or stop before the look at state.
+	 * Else: the monitor sleeps, and does not know.
+	 * Mutant: PROMPT_RELAXED.
+	 */
+	lull_mem_store32_full(&instance->monitors[0].tend, 1);
 	wake(&instance->monitors[0]);
 }
 
@@ -128,7 +127,7 @@ static int pass(struct host_monitor *monitor, int is_due)
 
 	lull_lock_take(&monitor->lock);
 	for (word = 0; word < words(monitor->instance); word++) {
-		unsigned long bits = __atomic_load_n(&monitor->prompted[word], __ATOMIC_RELAXED);
+		unsigned long bits = lull_mem_load(&monitor->prompted[word]);
 
 		if (bits) {
 			found = 1;
@@ -137,7 +136,7 @@ static int pass(struct host_monitor *monitor, int is_due)
 			 * Orders: the bits' fall before the look at the CPUs' requests.
 			 * Else: a request is late for that look, and its bit falls with it.
 			 */
-			bits = __atomic_exchange_n(&monitor->prompted[word], 0, __ATOMIC_SEQ_CST);
+			bits = lull_mem_exchange(&monitor->prompted[word], 0);
 		}
 		if (is_due)
 			bits |= due_bits(monitor, word);
@@ -153,7 +152,7 @@ static int is_any(const unsigned long *bits, const struct qdo *instance)
 	unsigned int word;
 
 	for (word = 0; word < words(instance); word++) /* a look of [qdo.rest:A] */
-		if (__atomic_load_n(&bits[word], __ATOMIC_SEQ_CST))
+		if (lull_mem_load(&bits[word]))
 			return 1;
 	return 0;
 }
@@ -164,7 +163,7 @@ static int is_waiting(const struct host_monitor *monitor)
 	const struct qdo *instance = monitor->instance;
 
 	if (instance->timer_only) /* a look of [qdo.rest:A] */
-		return __atomic_load_n(&instance->core.pending, __ATOMIC_SEQ_CST) != 0;
+		return lull_mem_load(&instance->core.pending) != 0;
 	return is_any(monitor->waiting.bits, instance);
 }
 
@@ -196,7 +195,7 @@ static void count_check(struct host_monitor *monitor)
 {
 	const struct qdo *instance = monitor->instance;
 
-	__atomic_store_n(&monitor->checks, monitor->checks + 1, __ATOMIC_RELAXED);
+	lull_mem_store64(&monitor->checks, monitor->checks + 1);
 	monitor->due_ns = 0;
 	monitor->nap_us *= 2;
 	if (monitor->nap_us > instance->period_us)
@@ -208,10 +207,8 @@ static int is_needed(const struct host_monitor *monitor, uint32_t state)
 	const struct qdo *instance = monitor->instance;
 
 	/* The look of [qdo.rest:A]. */
-	return is_any(monitor->prompted, instance) ||
-	       __atomic_load_n(&monitor->stop, __ATOMIC_SEQ_CST) ||
-	       __atomic_load_n(&monitor->tend, __ATOMIC_SEQ_CST) ||
-	       (state == MONITOR_ASLEEP && is_waiting(monitor));
+	return is_any(monitor->prompted, instance) || lull_mem_load32(&monitor->stop) ||
+	       lull_mem_load32(&monitor->tend) || (state == MONITOR_ASLEEP && is_waiting(monitor));
 }
 
 /* Sleeps until there is something to do. Return: whether waiting operations are due. */
@@ -221,8 +218,8 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	uint64_t timeout_ns = set_timer(monitor, was_prompted);
 	uint32_t state;
 
-	/* Before the executors' lock; what comes after that sets it again: [qdo.rest:A]. */
-	__atomic_store_n(&monitor->tend, 0, __ATOMIC_SEQ_CST);
+	/* Before the look at the queue; who puts something there later sets it again: [qdo.rest:A]. */
+	lull_mem_store32_full(&monitor->tend, 0);
 	if (monitor == &instance->monitors[0] && lull_qdo_executors_tend(instance) &&
 	    (!timeout_ns || timeout_ns > QDO_TEND_NS))
 		timeout_ns = QDO_TEND_NS;
@@ -233,10 +230,10 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	 * Else: as for [qdo.prompt:A].
 	 * Mutant: REST_RELAXED.
 	 */
-	__atomic_store_n(&monitor->state, state, __ATOMIC_SEQ_CST);
+	lull_mem_store32_full(&monitor->state, state);
 	if (!is_needed(monitor, state))
 		lull_qdo_wait(&monitor->state, state, timeout_ns);
-	__atomic_store_n(&monitor->state, MONITOR_AWAKE, __ATOMIC_SEQ_CST);
+	lull_mem_store32(&monitor->state, MONITOR_AWAKE);
 	if (!monitor->due_ns || lull_qdo_now_ns() < monitor->due_ns)
 		return 0;
 	count_check(monitor);
@@ -254,7 +251,7 @@ static void *monitor_main(void *argument)
 		lull_qdo_thread_pin(monitor->cpu);
 	}
 	pthread_setname_np(pthread_self(), name);
-	while (!__atomic_load_n(&monitor->stop, __ATOMIC_RELAXED)) {
+	while (!lull_mem_load32(&monitor->stop)) {
 		was_prompted = 0;
 		/* Bound: each request is prompted a bounded number of times on its way. */
 		while (pass(monitor, is_due))
@@ -275,7 +272,7 @@ int lull_qdo_monitors_start(struct qdo *instance)
 		error = lull_qdo_thread_start(monitor_main, &instance->monitors[i],
 					      &instance->monitors[i].thread, 0);
 		if (!error)
-			__atomic_store_n(&instance->started, i + 1, __ATOMIC_RELAXED);
+			lull_mem_store32(&instance->started, i + 1);
 	}
 	lull_lock_release(&instance->start_lock);
 	return error;
@@ -286,8 +283,7 @@ void lull_qdo_monitors_stop(struct qdo *instance)
 	unsigned int i;
 
 	for (i = 0; i < instance->started; i++) {
-		/* before the look of [qdo.prompt:A] */
-		__atomic_store_n(&instance->monitors[i].stop, 1, __ATOMIC_SEQ_CST);
+		lull_mem_store32_full(&instance->monitors[i].stop, 1); /* [qdo.prompt:A] */
 		wake(&instance->monitors[i]);
 		pthread_join(instance->monitors[i].thread, NULL);
 	}
