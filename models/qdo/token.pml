@@ -4,7 +4,7 @@
  * is quiescent, and a request is done at its second arrival. Paper: Q 2.2.2, 3.3.2, figure 2.10.
  *
  *	step of a CPU						| step of the next
- *	take, heavy fence [qdo.take:A] = [qdo.wake:A]		| token? [qdo.hold:A]
+ *	take, heavy fence [qdo.take:A] = [qdo.wake:A]		| token?
  *	first pending? prompt token_at				| pending? [qdo.hold:B]
  *	token, pending: new here? since = generation, arrive	| new here? ...
  *	passed? token = 0, token_at, token of next [qdo.pass:A]	|
@@ -17,7 +17,7 @@
  *
  * Proved too: there is one token, also as memory shows it to a third CPU, and it does not lie
  * still while a request is pending.
- * None can tell [qdo.hold:A], [qdo.hold:B] (mutant HOLD_UNORDERED drops both and passes) and
+ * None can tell [qdo.hold:B] (mutant HOLD_UNORDERED drops both and passes) and
  * [qdo.wake:A] (QDO_TAKE_NO_FENCE passes here): prompts, and the fence in passed(), order the same
  * accesses on machines that show a store to all CPUs at once.
  *
@@ -134,7 +134,7 @@ inline go_on(cpu, c)
 #ifdef MUTANT_HOLD_UNORDERED
 		scratch = LOAD(cpu, TOKEN(c));
 #else
-		LOAD_ACQUIRE(cpu, TOKEN(c), scratch); /* [qdo.hold:A] */
+		LOAD(cpu, TOKEN(c), scratch); /* the fence below orders it */
 #endif
 		/* one CPU holds the token */
 		assert(!scratch || IS_ALONE(c))

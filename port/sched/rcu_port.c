@@ -108,6 +108,39 @@ void lull_mem_store32_full(uint32_t *p, uint32_t v)
 	lull_mem_fence();
 }
 
+void lull_mem_store64(uint64_t *p, uint64_t v)
+{
+	access_word(OP_STORE, p, sizeof(*p), v, 0);
+}
+
+/* As a machine without such a step has it. */
+unsigned long lull_mem_or(unsigned long *p, unsigned long bits)
+{
+	unsigned long expect, found = lull_mem_load(p);
+
+	do {
+		expect = found;
+		found = lull_mem_cas(p, expect, expect | bits);
+	} while (found != expect);
+	return found;
+}
+
+unsigned long lull_mem_or_relaxed(unsigned long *p, unsigned long bits)
+{
+	unsigned long expect, found = lull_mem_load(p);
+
+	do {
+		expect = found;
+		found = lull_mem_cas_relaxed(p, expect, expect | bits);
+	} while (found != expect);
+	return found;
+}
+
+uint32_t lull_mem_exchange32_relaxed(uint32_t *p, uint32_t v)
+{
+	return (uint32_t)access_ordered(OP_EXCHANGE, p, sizeof(*p), v, 0, 1);
+}
+
 unsigned long lull_mem_exchange_relaxed(unsigned long *p, unsigned long v)
 {
 	return access_ordered(OP_EXCHANGE, p, sizeof(*p), v, 0, 1);

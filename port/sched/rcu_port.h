@@ -46,7 +46,7 @@ void lull_futex_wait_for(uint32_t *word, uint32_t seen, int64_t duration_ns);
 #define LULL_OWN(p) ((__typeof__(p))sched_moved((p), sizeof(*(p)), 1))
 void *sched_moved(const void *variable, size_t bytes, int own);
 
-/* Threads are declared in setup; one that stands for a struct lull_thread looks until it is started. */
+/* Threads are declared in setup; one that stands for another looks until that is started. */
 struct lull_thread {
 	uint32_t state; /* futex: 0, then 1 once it was started, then 2 once it has ended */
 };

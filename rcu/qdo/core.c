@@ -21,9 +21,8 @@
  *	[qdo.judge:C]	a generation, or batch, before the counts of operations	[qdo.take:A],
  *								[qdo.passed:A]
  *	[qdo.passed:A]	a generation before what follows		[qdo.judge:C]
- *	[qdo.pass:A]	judgements of one CPU before the token moves on	[qdo.hold:A]
- *	[qdo.hold:A]	the token before generations	[qdo.pass:A]
- *	[qdo.hold:B]	the token seen before pending	[qdo.wake:A]
+ *	[qdo.pass:A]	judgements of one CPU before the token moves on	[qdo.hold:B]
+ *	[qdo.hold:B]	the token seen before pending and generations	[qdo.wake:A], [qdo.pass:A]
  *	[qdo.wake:A]	pending before where the token is	[qdo.hold:B]
  *	[qdo.publish:A]	judgements of a subtree before its batch number	[qdo.poll:A]
  *	[qdo.poll:A]	a child's batch number before what follows	[qdo.publish:A]

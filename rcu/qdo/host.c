@@ -260,7 +260,7 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 		request->core.argument = argument;
 		/* A barrier waits for requests that are before it by the program's own order. */
 		request->phase = lull_mem_load32(&instance->phase);
-		lull_mem_add64(&instance->outstanding, lull_qdo_phase_one(request->phase));
+		lull_mem_add64_relaxed(&instance->outstanding, lull_qdo_phase_one(request->phase));
 		/*
 		 * [qdo.tally:A] full. Pairs with [qdo.tally:B].
 		 * Orders: outstanding before requests. Else: statistics count as completed what

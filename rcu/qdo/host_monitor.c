@@ -218,7 +218,7 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	uint64_t timeout_ns = set_timer(monitor, was_prompted);
 	uint32_t state;
 
-	/* Before the look at the queue; who puts something there later sets it again: [qdo.rest:A]. */
+	/* As [qdo.rest:A], before the look at the queue: who puts something there sets it again. */
 	lull_mem_store32_full(&monitor->tend, 0);
 	if (monitor == &instance->monitors[0] && lull_qdo_executors_tend(instance) &&
 	    (!timeout_ns || timeout_ns > QDO_TEND_NS))

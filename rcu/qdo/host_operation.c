@@ -5,10 +5,6 @@
  * A thread's operations are a list through its stack, so that a forked child can begin them again.
  * A signal handler puts its own in front and takes them away before it returns: the list is
  * the same after it as before, at whatever instruction it came. Paper: Q 2.2.2, 4.6.
- *
- * Barrier pairs (label: what it orders; partner):
- *	[qdo.nest:A]	an operation before its link, that before the list	[qdo.nest:B]
- *	[qdo.nest:B]	nothing: one store			[qdo.nest:A]
  */
 #include "host.h"
 
@@ -26,22 +22,21 @@ void qdo_enter(struct qdo *instance, struct qdo_operation *operation)
 {
 	struct host_thread *self = &lull_qdo_thread;
 	uint32_t cpu = lull_percpu_cpu_or_none();
+	volatile struct qdo_operation *linked = operation;
 	struct qdo_ticket ticket;
 
 	/* Restarted, or without steps, or on a CPU that the instance does not know. */
 	if (__builtin_expect(cpu >= instance->core.cpu_count, 0) ||
 	    __builtin_expect(qdo_operation_enter(&instance->core, cpu, &ticket) != 1, 0))
 		ticket = qdo_core_enter(&instance->core);
-	operation->place = lull_qdo_place(ticket);
-	operation->instance = instance;
 	/*
-	 * [qdo.nest:A] light, twice. Pairs with [qdo.nest:B].
-	 * Orders: the operation before it is linked, its link before it is the innermost.
-	 * Else: a handler in between, which enters and leaves, links it to nothing.
+	 * Volatile stores, which the compiler keeps in this order: a handler in between, which
+	 * enters and leaves, finds an operation that is whole before it is linked, and a link
+	 * before it is the innermost.
 	 */
-	lull_mem_fence_light();
-	operation->previous = self->innermost;
-	lull_mem_fence_light();
+	linked->place = lull_qdo_place(ticket);
+	linked->instance = instance;
+	linked->previous = self->innermost;
 	*(struct qdo_operation *volatile *)&self->innermost = operation;
 }
 
@@ -76,7 +71,7 @@ void qdo_leave(struct qdo_operation *operation)
 	struct host_thread *self = &lull_qdo_thread;
 	struct qdo_ticket ticket = lull_qdo_ticket(operation->place);
 
-	/* [qdo.nest:B] one volatile store, as in a handler. Pairs with [qdo.nest:A]. */
+	/* One volatile store, as in a handler. */
 	if (__builtin_expect(self->innermost == operation, 1))
 		*(struct qdo_operation *volatile *)&self->innermost = operation->previous;
 	else

@@ -54,7 +54,7 @@ static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
 	if (core->prompting)
 		lull_mem_store(&core->token_at, next);
 	/*
-	 * [qdo.pass:A] release. Pairs with [qdo.hold:A].
+	 * [qdo.pass:A] release. Pairs with [qdo.hold:B].
 	 * Orders: what was seen of this CPU's operations before the token is the next one's; that
 	 * it is no longer here, and where it is, too.
 	 * Else: a callback runs beside operations of a CPU judged before. Mutant: QDO_PASS_RELAXED.
@@ -70,17 +70,14 @@ static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
 void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	/*
-	 * [qdo.hold:A] acquire. Pairs with [qdo.pass:A].
-	 * Orders: the token before this CPU's generation, and before callbacks. Else: as there.
-	 */
-	const unsigned long token = lull_mem_load_acquire(&cpu->token);
+	const unsigned long token = lull_mem_load(&cpu->token);
 
 	if (!token)
 		return;
 	/*
-	 * [qdo.hold:B] full. Pairs with [qdo.wake:A].
-	 * Orders: the token, and where it was said to be, before pending. Else: as there.
+	 * [qdo.hold:B] full. Pairs with [qdo.wake:A], [qdo.pass:A].
+	 * Orders: the token, and where it was said to be, before pending, before this CPU's
+	 * generation, and before callbacks. Else: as there.
 	 */
 	lull_mem_fence();
 	if (!lull_mem_load(&core->pending))

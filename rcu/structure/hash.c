@@ -298,7 +298,8 @@ static unsigned long bucket_ahead(unsigned long mask, unsigned long index, unsig
  */
 static void fetch_ahead(const struct rcu_hash *table, unsigned long bucket)
 {
-	unsigned long mask = lull_mem_load_acquire(&table->mask); /* [hash.start:A], in hash.h */
+	/* No order: a bucket's address is made of it, and what that leads to is not read. */
+	unsigned long mask = lull_mem_load(&table->mask);
 	unsigned long index = (bucket - (unsigned long)table->buckets) / sizeof(unsigned long);
 	const unsigned long *soon, *late;
 

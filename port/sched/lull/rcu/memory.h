@@ -27,6 +27,8 @@ uint32_t lull_mem_load32(const uint32_t *p);
 void lull_mem_store32(uint32_t *p, uint32_t v);
 uint32_t lull_mem_add32(uint32_t *p, uint32_t v);
 uint32_t lull_mem_cas32(uint32_t *p, uint32_t expect, uint32_t desired);
+unsigned long lull_mem_or(unsigned long *p, unsigned long bits);
+void lull_mem_store64(uint64_t *p, uint64_t v);
 uint32_t lull_mem_load32_acquire(const uint32_t *p);
 void lull_mem_store32_release(uint32_t *p, uint32_t v);
 void lull_mem_store32_full(uint32_t *p, uint32_t v);
@@ -36,6 +38,8 @@ unsigned long lull_mem_cas_relaxed(unsigned long *p, unsigned long expect, unsig
 unsigned long lull_mem_add_relaxed(unsigned long *p, unsigned long v);
 uint32_t lull_mem_add32_relaxed(uint32_t *p, uint32_t v);
 uint32_t lull_mem_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired);
+uint32_t lull_mem_exchange32_relaxed(uint32_t *p, uint32_t v);
+unsigned long lull_mem_or_relaxed(unsigned long *p, unsigned long bits);
 #define lull_mem_word(p) ((unsigned long *)(p))
 #define lull_mem_load_pointer(p) ((__typeof__(*(p)))lull_mem_load(lull_mem_word(p)))
 #define lull_mem_load_pointer_acquire(p) ((__typeof__(*(p)))lull_mem_load_acquire(lull_mem_word(p)))

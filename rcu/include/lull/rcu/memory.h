@@ -253,6 +253,12 @@ static inline uint64_t lull_mem_add64(uint64_t *p, uint64_t v)
 	return sum;
 }
 
+/* No order; returns the sum. */
+static inline uint64_t lull_mem_add64_relaxed(uint64_t *p, uint64_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
+}
+
 /* Pointers of any type, by the address of the pointer. */
 #define lull_mem_load_pointer(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define lull_mem_load_pointer_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
