@@ -16,11 +16,10 @@
  *	pause	threads that fork; read by workers
  *
  * Barrier pairs (label: what it orders; partner):
- *	[call.put:A]	a new tail before the look at state	[call.sleep:A], [call.retire:A],
+ *	[call.put:A]	a callback before the tail, that before the look at state
+ *								[call.sleep:A], [call.retire:A],
  *								[call.take:B], [call.quiet:A]
- *	[call.put:B]	a callback before the link to it	[call.take:A]
- *	[call.take:A]	a link before the callback		[call.put:B]
- *	[call.take:B]	an empty lane before its tail		[call.put:A]
+ *	[call.take:B]	an empty lane before its tail, that before callbacks	[call.put:A]
  *	[call.sleep:A]	ASLEEP before the look at tails		[call.put:A], [call.stop:A]
  *	[call.stop:A]	what is wanted before state		[call.sleep:A]
  *	[call.retire:A]	RETIRED before the look at tails	[call.put:A]

@@ -141,8 +141,10 @@ static void stop_standby(void)
 	rcu_domain_barrier(domain);
 	lull_mem_store32_full(&calls->standby.stop, 1);
 	lull_worker_rouse(&calls->standby);
-	lull_mem_add32(&calls->pause, CALL_PAUSE_EVENT);
+	lull_lock_take(&calls->lock);
+	lull_mem_store32(&calls->pause, lull_mem_load32(&calls->pause) + CALL_PAUSE_EVENT);
 	lull_futex_wake(&calls->pause, (int)SCHED_THREADS_MAX);
+	lull_lock_release(&calls->lock);
 }
 
 static void await_others(void)

@@ -111,11 +111,12 @@ static void lock(unsigned int index)
 static int mark(struct defer_queue *queue)
 {
 	/*
-	 * [defer.take:A] acquire. Pairs with [defer.put:A].
+	 * [defer.take:A] the full barrier of the grace period that follows. Pairs with
+	 * [defer.put:A].
 	 * Orders: the number before the entries that it counts.
 	 * Else: an entry of the lap before is called again.
 	 */
-	queue->until = lull_mem_load_acquire(&queue->put_count);
+	queue->until = lull_mem_load(&queue->put_count);
 	return queue->until != lull_mem_load(&queue->taken_count);
 }
 

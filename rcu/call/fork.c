@@ -43,11 +43,12 @@ static void pause_all(struct call_domain *calls)
 	 * Orders: pause before the look at busy.
 	 * Else: as for [call.begin:A].
 	 *
-	 * A count: several threads may fork, one of them in a callback that another waits for.
+	 * A count, under the lock: several threads may fork, one of them in a callback that
+	 * another waits for.
 	 */
-	lull_mem_add32(&calls->pause, 1);
+	lull_lock_take(&calls->lock);
+	lull_mem_store32_full(&calls->pause, lull_mem_load32(&calls->pause) + 1);
 	for (;;) {
-		lull_lock_take(&calls->lock);
 		for (worker = first(calls); worker; worker = following(calls, worker))
 			if (!is_paused(worker))
 				break;
@@ -56,18 +57,21 @@ static void pause_all(struct call_domain *calls)
 		lull_lock_release(&calls->lock);
 		while (lull_mem_load32(&worker->busy))
 			lull_futex_wait(&worker->busy, 1);
+		lull_lock_take(&calls->lock);
 	}
 }
 
 static void resume_all(struct call_domain *calls)
 {
+	const uint32_t pause = lull_mem_load32(&calls->pause) - 1;
+
 	/*
-	 * [call.resume:A] full. Pairs with [call.resume:B].
-	 * Orders: what the fork did to batches and lanes before workers touch them again; stop
-	 * before those that pause are told to look for it.
-	 * Else: a worker calls what the fork was taking, or pauses although it is to end.
+	 * [call.resume:A] release. Pairs with [call.resume:B].
+	 * Orders: what the fork did to batches and lanes before workers touch them again.
+	 * Else: a worker calls what the fork was taking.
 	 */
-	if (!(lull_mem_add32(&calls->pause, -1u) % CALL_PAUSE_EVENT))
+	lull_mem_store32_release(&calls->pause, pause);
+	if (!(pause % CALL_PAUSE_EVENT))
 		lull_futex_wake(&calls->pause, INT_MAX);
 	lull_lock_release(&calls->lock);
 }

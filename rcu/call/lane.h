@@ -54,31 +54,24 @@ static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
 	/*
 	 * [call.put:A] exchange, full. Pairs with [call.take:B], [call.sleep:A], [call.retire:A],
 	 * [call.quiet:A].
-	 * Orders: the new tail before the look at the worker's state.
-	 * Else: the worker sleeps, or is gone, and nobody sees to the callback.
+	 * Orders: the callback, and all that its caller did before, before the tail and the link
+	 * that lead to it; the new tail before the look at the worker's state.
+	 * Else: the worker calls what was not written yet, or reclaims what was not removed yet;
+	 * or it sleeps, or is gone, and nobody sees to the callback.
 	 */
 	unsigned long tail = lull_mem_exchange(&lane->tail, (unsigned long)until);
 	struct rcu_head **link = tail ? (struct rcu_head **)tail : &lane->first;
 
-	/*
-	 * [call.put:B] release. Pairs with [call.take:A].
-	 * Orders: the callback, and all that its caller did before, before the link to it.
-	 * Else: the worker calls what was not written yet, or reclaims what was not removed yet.
-	 */
-	lull_mem_store_pointer_release(link, first);
+	lull_mem_store_pointer(link, first);
 }
 
 /* Waits until a link is written. Bound: its caller has one instruction left to run. */
 struct rcu_head *lull_lane_wait(struct rcu_head **link);
 
+/* No order: a callback is touched after the exchange of the tail that led behind it. */
 static inline struct rcu_head *lull_lane_follow(struct rcu_head **link)
 {
-	/*
-	 * [call.take:A] acquire. Pairs with [call.put:B].
-	 * Orders: the link before the callback that it leads to.
-	 * Else: as for [call.put:B].
-	 */
-	struct rcu_head *head = lull_mem_load_pointer_acquire(link);
+	struct rcu_head *head = lull_mem_load_pointer(link);
 
 	return __builtin_expect(head != NULL, 1) ? head : lull_lane_wait(link);
 }
@@ -92,8 +85,9 @@ static inline int lull_lane_take(struct call_lane *lane, struct call_chain *chai
 	lull_mem_store_pointer(&lane->first, NULL);
 	/*
 	 * [call.take:B] exchange, full. Pairs with [call.put:A].
-	 * Orders: the first link is empty before a caller is told to write it.
-	 * Else: that caller's callback is overwritten and never called.
+	 * Orders: the first link is empty before a caller is told to write it; the tail before the
+	 * callbacks up to there.
+	 * Else: that caller's callback is overwritten and never called; or as for [call.put:A].
 	 */
 	chain->until = (struct rcu_head **)lull_mem_exchange(&lane->tail, 0);
 	return 1;

@@ -190,7 +190,7 @@ static int stop(struct call_domain *calls, struct call_rcu_data *worker)
 		 */
 		lull_mem_store32_full(&worker->stop, 1);
 		lull_worker_rouse(worker);
-		lull_mem_add32(&calls->pause, CALL_PAUSE_EVENT); /* [call.resume:A], in fork.c */
+		lull_mem_store32(&calls->pause, lull_mem_load32(&calls->pause) + CALL_PAUSE_EVENT);
 		lull_futex_wake(&calls->pause, INT_MAX);
 	}
 	lull_lock_release(&calls->lock);

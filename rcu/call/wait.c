@@ -35,8 +35,9 @@ struct barrier {
 static void put(struct barrier *barrier)
 {
 	/*
-	 * [call.drop:A] release and acquire. Pairs with [call.drop:A].
-	 * Orders: what each user did with the barrier before the last one frees it.
+	 * [call.drop:A] full. Pairs with [call.drop:A].
+	 * Orders: what each user did with the barrier before the last one frees it; the last
+	 * arrival before what the caller of rcu_barrier() does next.
 	 */
 	if (lull_mem_add32(&barrier->users, -1u) == 0)
 		lull_memory_give(barrier);
@@ -84,8 +85,11 @@ static void queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
 
 	for (i = 0; i < CALL_LANES; i++)
 		queue(barrier, &worker->lanes[i]);
-	/* before the look of [call.stop:A] */
-	lull_mem_store32_full(&worker->hurry, 1);
+	/*
+	 * No order: who finds it asleep wakes it for the callbacks, by [call.put:A]; a nap that
+	 * does not hear of the hurry is short.
+	 */
+	lull_mem_store32(&worker->hurry, 1);
 	lull_worker_rouse(worker);
 }
 
@@ -129,10 +133,11 @@ static void wait_for(struct barrier *barrier, struct call_domain *calls)
 	uint32_t left;
 
 	/*
-	 * [call.arrive:B] acquire. Pairs with [call.arrive:A].
+	 * [call.arrive:B] the full step of [call.drop:A], which follows. Pairs with
+	 * [call.arrive:A].
 	 * Orders: the last arrival before what the caller does next. Else: as for its partner.
 	 */
-	while ((left = lull_mem_load32_acquire(&barrier->left)) != 0) {
+	while ((left = lull_mem_load32(&barrier->left)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
 		    lull_worker_need(calls))
 			lull_moment();

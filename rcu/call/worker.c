@@ -32,8 +32,7 @@ struct rcu_head *lull_lane_wait(struct rcu_head **link)
 	struct rcu_head *head;
 	int spins = LINK_SPINS;
 
-	/* [call.take:A], in lane.h */
-	while (!(head = lull_mem_load_pointer_acquire(link))) {
+	while (!(head = lull_mem_load_pointer(link))) {
 		if (spins) {
 			spins--;
 			lull_relax();
@@ -79,15 +78,15 @@ static int begin(struct call_rcu_data *worker)
 		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
 		 */
 		lull_mem_store32_full(&worker->busy, 1);
-		/*
-		 * [call.resume:B] acquire, of this and of the look below. Pairs with
-		 * [call.resume:A].
-		 * Orders: pause before the look at stop, and at what the fork left.
-		 * Else: as for its partner.
-		 */
-		if (!(lull_mem_load32_acquire(&calls->pause) % CALL_PAUSE_EVENT))
+		/* What a fork left is looked at in take(), behind the full store there. */
+		if (!lull_call_paused(calls))
 			return 1;
 		end(worker);
+		/*
+		 * [call.resume:B] acquire. Pairs with [call.resume:A].
+		 * Orders: pause before the look at stop.
+		 * Else: the worker waits for a fork that waits for the worker's end.
+		 */
 		while ((seen = lull_mem_load32_acquire(&calls->pause)) % CALL_PAUSE_EVENT) {
 			if (is_stopped(worker))
 				return 0;
@@ -159,8 +158,8 @@ static void count_callbacks(struct call_rcu_data *worker, struct call_census *ce
 
 		if (census->last[i])
 			link = &census->last[i]->next;
-		/* [call.take:A], in lane.h */
-		while (link != until && (head = lull_mem_load_pointer_acquire(link)) != NULL) {
+		/* No order: the next link's address is made of what is loaded. */
+		while (link != until && (head = lull_mem_load_pointer(link)) != NULL) {
 			census->last[i] = head;
 			census->count++;
 			link = &head->next;

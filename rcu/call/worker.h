@@ -76,8 +76,8 @@ struct call_rcu_data {
  * @domain: whose they are.
  * @lock: over the lists, the threads of workers, and hand-over. Nobody waits for a grace period or
  *	a callback while holding it.
- * @pause: futex: below CALL_PAUSE_EVENT, how many threads that fork want workers not to be busy;
- *	above, what else those that pause should look for.
+ * @pause: futex, written under @lock: below CALL_PAUSE_EVENT, how many threads that fork want
+ *	workers not to be busy; above, what else those that pause should look for.
  * @workers: those with a thread, but for @standby.
  * @spares: those that were freed.
  */

@@ -124,10 +124,16 @@ static void setup(const struct sched_scenario *scenario)
 }
 
 static const struct sched_scenario scenarios[] = {
-	{ .name = "monitor_beside_two_prompts", .setup = setup, .memory = SCHED_PSO,
-	  .preemptions = SCHED_UNBOUNDED, .cycles_allowed = 2 },
-	{ .name = "monitor_beside_two_prompts_by_old_values", .setup = setup,
-	  .memory = SCHED_STALE, .preemptions = SCHED_UNBOUNDED, .cycles_allowed = 2 },
+	{ .name = "monitor_beside_two_prompts",
+	  .setup = setup,
+	  .memory = SCHED_PSO,
+	  .preemptions = SCHED_UNBOUNDED,
+	  .cycles_allowed = 2 },
+	{ .name = "monitor_beside_two_prompts_by_old_values",
+	  .setup = setup,
+	  .memory = SCHED_STALE,
+	  .preemptions = SCHED_UNBOUNDED,
+	  .cycles_allowed = 2 },
 };
 
 int main(int count, char **argument)

@@ -45,7 +45,7 @@ static void see(struct qdo_core *core, unsigned int index, unsigned long batch)
 	if (fresh) {
 		cpu->batch = batch;
 		/* After the batch number; [qdo.judge:C] orders both before the counts. */
-		cpu->since = lull_mem_load_acquire(&cpu->generation);
+		cpu->since = lull_mem_load(&cpu->generation);
 		cpu->counts.communications += index != 0;
 	}
 	if (core->prompting && (fresh || cpu->wake != wakes)) {
@@ -78,12 +78,12 @@ static unsigned long publish(struct qdo_core *core, unsigned int index, unsigned
 	unsigned long *number = index ? &core->cpus[index].tree : &core->batch;
 
 	/*
-	 * [qdo.publish:A] release. Pairs with [qdo.poll:A].
+	 * [qdo.publish:A] the full step of a generation before it. Pairs with [qdo.poll:A].
 	 * Orders: what was seen of the subtree's operations before its number. The same for the
 	 * root's number, which leaves and waiting requests acquire.
 	 * Else: as for [qdo.poll:A].
 	 */
-	lull_mem_store_release(number, next);
+	lull_mem_store(number, next);
 	if (core->prompting)
 		qdo_port_prompt(core, index - lowest_bit(index));
 	return next;

@@ -68,11 +68,12 @@ static void publish(struct hash_table *table, unsigned long size)
 		table->step_seq++;
 	}
 	/*
-	 * [hash.grow:A] release. Pairs with [hash.start:A].
+	 * [hash.grow:A] the full steps that linked the buckets, under the lock. Pairs with
+	 * [hash.start:A].
 	 * Orders: the words of the buckets, linked, before the mask that leads to them.
 	 * Else: a lookup starts at a bucket's word that is not written yet, and finds nothing.
 	 */
-	lull_mem_store_release(&table->shared.mask, size - 1);
+	lull_mem_store(&table->shared.mask, size - 1);
 	lull_hash_limits_set(table);
 }
 

@@ -159,14 +159,12 @@ static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_
 	else
 		word++;
 	/*
-	 * [grace.enter:A] release. Pairs with [grace.scan:A].
-	 * Orders: the section before, if any, before this one's word, which the driver may see in
-	 * the place of the word that ended that section.
-	 * Else: that section's reads happen after the grace period, in the letter of C11's
-	 * successors; on machines that keep stores to one word in order the word that ended the
-	 * section does it ([grace.leave:A]). Mutant: none can tell.
+	 * [grace.enter:A] no order of its own: that of [grace.leave:A], of the section before, to
+	 * whose release sequence this store belongs (C11 5.1.2.4). Pairs with [grace.scan:A].
+	 * Orders: that section before this word, which the driver may see in its word's place. The
+	 * models pass without more (ENTER_RELAXED).
 	 */
-	lull_mem_store_release(&reader->word, word);
+	lull_mem_store(&reader->word, word);
 	/*
 	 * [grace.enter:B] light. Pairs with [grace.begin:A].
 	 * Orders: the word before the section's reads.
@@ -244,8 +242,8 @@ static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_r
 	} else {
 		word++;
 	}
-	/* As [grace.enter:A] and [grace.enter:B], in rcu_reader_enter_light(). */
-	lull_mem_store_release(&reader->word, word);
+	/* As in rcu_reader_enter_light(): [grace.enter:B]. */
+	lull_mem_store(&reader->word, word);
 	lull_mem_fence_light();
 }
 
