@@ -84,7 +84,7 @@ models: ## prove the models on every machine that fits ten minutes; needs spin
 models-full: ## the rest of the models too: hours and 8 GiB
 	$(Q)models/run --full
 
-barriers: ## take away each barrier of core and rcu and see what misses it; up to an hour
+barriers: ## take away each barrier of core and rcu and see what catches that; up to an hour
 	$(Q)models/barriers
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes

@@ -82,8 +82,9 @@ unsigned int lull_call_lane_assign(void)
 struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls, int cpu)
 {
 	/*
-	 * [call.find:A] acquire, of the table and of its entry. Pairs with [call.assign:A].
-	 * Orders: an address before what is there. Else: as for its partner.
+	 * [call.find:A] acquire. Pairs with [call.assign:A].
+	 * Orders: the table's address before its size and entries; an entry leads to its worker
+	 * as rcu_dereference() does, by its value. Else: as for its partner.
 	 */
 	struct call_rcu_data **workers = lull_mem_load_pointer_acquire(&calls->cpu_workers);
 	unsigned int number;
@@ -93,7 +94,7 @@ struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls, i
 	number = cpu < 0 ? lull_rcu_cpu() : (unsigned int)cpu;
 	if (number >= lull_mem_load32(&calls->cpu_count))
 		return NULL;
-	return lull_mem_load_pointer_acquire(&workers[number]);
+	return lull_mem_load_pointer(&workers[number]);
 }
 
 static struct call_rcu_data *worker_of_caller(struct call_domain *calls)

@@ -11,8 +11,6 @@
  *	[qdo.ask:B]	outside before the look at closed	[qdo.close:A]
  *	[qdo.default:A]	the instance before its address		[qdo.default:B]
  *	[qdo.default:B]	its address before the instance		[qdo.default:A]
- *	[qdo.tally:A]	outstanding before requests		[qdo.tally:B]
- *	[qdo.tally:B]	requests before outstanding		[qdo.tally:A]
  *	[qdo.await:A]	awaited before the look at outstanding	[qdo.finish:A]
  *	[qdo.finish:A]	outstanding before the look at awaited	[qdo.await:A]
  */
@@ -261,12 +259,7 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 		/* A barrier waits for requests that are before it by the program's own order. */
 		request->phase = lull_mem_load32(&instance->phase);
 		lull_mem_add64_relaxed(&instance->outstanding, lull_qdo_phase_one(request->phase));
-		/*
-		 * [qdo.tally:A] full. Pairs with [qdo.tally:B].
-		 * Orders: outstanding before requests. Else: statistics count as completed what
-		 * is not.
-		 */
-		lull_mem_add64(&gate->requests, 1);
+		lull_mem_add64_relaxed(&gate->requests, 1);
 		lull_qdo_monitors_requested(instance,
 					    qdo_core_submit(&instance->core, &request->core));
 	}
@@ -286,6 +279,7 @@ void lull_qdo_request_done(struct qdo *instance, struct host_request *request)
 	 * Else: as for [qdo.await:A].
 	 * Mutant: FINISH_RELAXED.
 	 */
+	lull_mem_add64_relaxed(&instance->completed, 1);
 	left = lull_mem_add64(&instance->outstanding, -one);
 	if ((left & one * UINT32_MAX) == 0 && lull_mem_load32(&instance->awaited) &&
 	    lull_mem_exchange32_relaxed(&instance->awaited, 0))
@@ -364,7 +358,6 @@ unsigned int qdo_cpu_current(const struct qdo *instance)
 
 void qdo_statistics_read(struct qdo *instance, struct qdo_statistics *result)
 {
-	uint64_t outstanding;
 	unsigned int i;
 
 	memset(result, 0, sizeof(*result));
@@ -378,15 +371,11 @@ void qdo_statistics_read(struct qdo *instance, struct qdo_statistics *result)
 	}
 	for (i = 0; i < instance->monitor_count; i++)
 		lull_lock_release(&instance->monitors[i].lock);
-	/*
-	 * [qdo.tally:B] acquire. Pairs with [qdo.tally:A].
-	 * Orders: requests before outstanding: what counts as completed has been.
-	 */
+	result->completed = lull_mem_load64(&instance->completed);
 	for (i = 0; i < instance->gate_count; i++)
-		result->requests += lull_mem_load64_acquire(&instance->gates[i].requests);
-	outstanding = lull_mem_load64(&instance->outstanding);
-	outstanding = (outstanding & UINT32_MAX) + (outstanding >> 32);
-	result->completed = result->requests > outstanding ? result->requests - outstanding : 0;
+		result->requests += lull_mem_load64(&instance->gates[i].requests);
+	if (result->requests < result->completed) /* counted, but not seen yet */
+		result->requests = result->completed;
 	lull_lock_take(&instance->executors.lock);
 	result->executors = instance->executors.count;
 	lull_lock_release(&instance->executors.lock);

@@ -145,6 +145,7 @@ struct qdo {
 	uint32_t phase __attribute__((aligned(64))); /* which half of outstanding counts */
 	uint32_t awaited; /* futex, not 0 while qdo_barrier() sleeps */
 	uint64_t outstanding; /* requests made and not done: 32 bits for each phase */
+	uint64_t completed; /* requests whose callbacks have all run */
 	struct host_executors executors __attribute__((aligned(64)));
 };
 

@@ -106,6 +106,7 @@ static void forget_requests(struct qdo *instance)
 	for (i = 0; i < instance->gate_count; i++)
 		memset(&instance->gates[i], 0, sizeof(instance->gates[i]));
 	instance->outstanding = 0;
+	instance->completed = 0;
 	instance->awaited = 0;
 }
 

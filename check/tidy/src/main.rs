@@ -24,7 +24,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use tree::{Finding, Tree};
 
-fn rules(tree: &Tree, exceptions_before: Option<&str>) -> Vec<Finding> {
+fn rules(
+    tree: &Tree,
+    exceptions_before: Option<&str>,
+    unproved_before: Option<&str>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(licence::check(tree));
     findings.extend(size::check(tree, exceptions_before));
@@ -32,7 +36,7 @@ fn rules(tree: &Tree, exceptions_before: Option<&str>) -> Vec<Finding> {
     findings.extend(arrows::check(tree));
     findings.extend(crates::check(tree));
     findings.extend(joins::check(tree));
-    findings.extend(barriers::check(tree));
+    findings.extend(barriers::check(tree, unproved_before));
     findings.extend(docs::check(tree));
     findings.extend(abi::check(tree));
     findings.sort();
@@ -109,7 +113,9 @@ fn main() -> ExitCode {
             }
         };
     }
-    let findings = rules(&tree, tree::committed(root, size::EXCEPTIONS).as_deref());
+    let exceptions_before = tree::committed(root, size::EXCEPTIONS);
+    let unproved_before = tree::committed(root, barriers::UNPROVED);
+    let findings = rules(&tree, exceptions_before.as_deref(), unproved_before.as_deref());
     for finding in &findings {
         println!("{finding}");
     }
