@@ -83,15 +83,15 @@ static int list_empty(const struct rcu_reader *head)
 	return head->next == head;
 }
 
-/* Moves all of one list to the end of another. */
+/* Moves all of one list to another, which is empty. */
 static void list_move(struct rcu_reader *from, struct rcu_reader *to)
 {
 	if (list_empty(from))
 		return;
-	from->next->previous = to->previous;
-	to->previous->next = from->next;
-	from->previous->next = to;
+	to->next = from->next;
 	to->previous = from->previous;
+	to->next->previous = to;
+	to->previous->next = to;
 	from->next = from;
 	from->previous = from;
 }
@@ -216,7 +216,6 @@ static int advance(struct rcu_grace *grace)
 		if (grace->asleep && !LULL_MUTANT(PHASE_NO_WAKE))
 			wake_driver(grace);
 	}
-	list_move(&grace->pending, &grace->readers);
 	end(grace);
 	return 1;
 }
