@@ -180,17 +180,77 @@ mod tests {
         assert_eq!(parse(&header[..]).kind, Kind::OtherMachine { machine });
     }
 
+    const DESCRIPTION: &str = "http:request\n6\n/a b/c.c:12\nu64 id\n\0";
+
+    fn note(kind: u32, fixed_bytes: usize) -> Vec<u8> {
+        let bytes = fixed_bytes + DESCRIPTION.len();
+        let mut note: Vec<u8> =
+            [5, bytes as u32, kind].iter().flat_map(|word| word.to_le_bytes()).collect();
+        note.extend(b"Lull\0\0\0\0");
+        note.extend(vec![0; fixed_bytes]);
+        note.extend(DESCRIPTION.bytes());
+        note.resize(note.len().next_multiple_of(4), 0);
+        note
+    }
+
+    /// A header, one program header and its notes: two sites and a probe of one event.
+    fn object_with_an_event() -> Vec<u8> {
+        let notes = [note(NOTE_SITE, 8), note(NOTE_SITE, 8), note(NOTE_PROBE, 4)].concat();
+        let mut bytes = vec![0u8; 64 + 56];
+        bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1]);
+        bytes[16] = 3;
+        bytes[18..20].copy_from_slice(&MACHINE.to_le_bytes());
+        bytes[20] = 1;
+        bytes[32] = 64; // where the program headers are
+        bytes[52] = 64;
+        bytes[54] = 56;
+        bytes[56] = 1;
+        bytes[64] = 4; // of notes
+        bytes[72] = 120;
+        bytes[96..104].copy_from_slice(&(notes.len() as u64).to_le_bytes());
+        bytes[112] = 4;
+        bytes.extend(notes);
+        bytes
+    }
+
     #[test]
-    fn damaged_files_carry_no_events_and_stop_nobody() {
-        let whole = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        for length in (0..4096).step_by(7) {
-            parse(&whole[..length]);
+    fn sites_of_one_event_are_counted_together() {
+        let object = parse(&object_with_an_event()[..]);
+        assert_eq!(object.kind, Kind::Static);
+        let found: Vec<(&str, u64)> =
+            object.events.iter().map(|e| (e.description.name.as_str(), e.sites)).collect();
+        assert_eq!(found, [("http:request", 2)]);
+    }
+
+    #[test]
+    fn file_that_is_cut_carries_the_event_only_when_its_notes_are_whole() {
+        let whole = object_with_an_event();
+        for length in 0..whole.len() {
+            let object = parse(&whole[..length]);
+            assert_eq!(object.events, [], "cut at {length}");
+            let is_known = length >= 20;
+            assert_eq!(object.kind == Kind::Static, is_known, "cut at {length}");
         }
-        let mut damaged = whole[..65536.min(whole.len())].to_vec();
-        for at in 0..2048 {
+    }
+
+    #[test]
+    fn damaged_byte_invents_no_event_and_hides_none_but_its_own() {
+        let whole = object_with_an_event();
+        let intact = parse(&whole[..]).events;
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
             damaged[at] ^= 0xff;
-            parse(&damaged[..]);
-            damaged[at] ^= 0xff;
+            let object = parse(&damaged[..]);
+            assert!(object.events.len() <= 2, "byte {at}: {:?}", object.events);
+            let sites: u64 = object.events.iter().map(|event| event.sites).sum();
+            assert!(sites <= 3, "byte {at}: {:?}", object.events);
+            let is_identity = at < 6 || (18..20).contains(&at);
+            assert_eq!(object.kind != Kind::Static, is_identity, "byte {at}: {:?}", object.kind);
+            // In a note, what comes before its description's text is not looked at here.
+            let note_at = at.checked_sub(120).map(|at| at % note(NOTE_SITE, 8).len());
+            if note_at.is_some_and(|at| (20..28).contains(&at)) {
+                assert_eq!(object.events, intact, "byte {at}");
+            }
         }
         assert_eq!(parse(&b"text"[..]).kind, Kind::Unknown);
     }
