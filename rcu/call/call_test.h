@@ -17,7 +17,7 @@
 #include "lull/rcu/call.h"
 #include "lull/rcu/defer.h"
 
-static int passed, failed;
+static int passed, failed, skipped;
 
 static inline void check(int condition, const char *name)
 {
@@ -37,9 +37,16 @@ static inline void named(int condition, const char *name)
 	check(condition, text);
 }
 
+/* Names what this machine cannot test. */
+static inline void left_out(const char *name, const char *reason)
+{
+	printf("skip %s: %s: %s\n", rcu_domain_name(domain), name, reason);
+	skipped++;
+}
+
 static inline int summary(void)
 {
-	printf("%d passed, %d failed\n", passed, failed);
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed != 0;
 }
 

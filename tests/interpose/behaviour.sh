@@ -58,7 +58,7 @@ fortified_calls_that_overflow_still_abort() { # test
 }
 
 condition_variables_of_the_oldest_version_are_left_alone() { # test
-	[ -x "$programs/cond_version" ] || return 0
+	[ "$(uname -m)" = x86_64 ] || skip "this machine's C library has them in one version only"
 	unchanged "$programs/cond_version"
 	same "$(count '$2 == "cond:signal"')" 100 "signals of the newer kind"
 	same "$(count '$2 == "cond:broadcast"')" 0 "broadcasts of the older kind"
@@ -128,7 +128,7 @@ except FileNotFoundError as error:
 
 static_programs_run_untouched() { # test
 	printf '#include <stdio.h>\nint main(void) { puts("static"); return 6; }\n' > static.c
-	gcc -static -o static static.c || return 0
+	gcc -static -o static static.c
 	status=0
 	record ./static > output || status=$?
 	same "$status $(cat output)" "6 static" "status and output"

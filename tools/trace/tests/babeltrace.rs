@@ -2,7 +2,7 @@
 //! The same trace read by this crate and by Babeltrace 2, line by line.
 //!
 //! Place in the flow: pins down what is only convention: nanoseconds from cycles, names, labels,
-//! number bases. Without `babeltrace2` on the path the tests say so and pass.
+//! number bases. `babeltrace2` is one of the needs that `mk/deps test` installs.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,21 +14,18 @@ use trace::{Message, Trace};
 
 mod notation;
 
-/// The lines that Babeltrace 2 prints; `None` if it is not installed.
-fn babeltrace(folder: &Path) -> Option<Vec<String>> {
+/// The lines that Babeltrace 2 prints.
+fn babeltrace(folder: &Path) -> Vec<String> {
     let output = Command::new("babeltrace2")
         .args(["--clock-seconds", "--no-delta"])
         .arg(folder)
         .env("BABELTRACE_TERM_COLOR", "never")
-        .output();
-    let Ok(output) = output else {
-        eprintln!("skipped: babeltrace2 is not installed (Debian package babeltrace2)");
-        return None;
-    };
+        .output()
+        .expect("babeltrace2 is installed");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "babeltrace2 failed on {}: {errors}", folder.display());
     let lines = String::from_utf8_lossy(&output.stdout);
-    Some(lines.lines().map(str::to_string).collect())
+    lines.lines().map(str::to_string).collect()
 }
 
 /// The same lines from this crate.
@@ -72,8 +69,8 @@ fn shown_context(text: &str) -> String {
     fields.collect::<Vec<_>>().join(",")
 }
 
-fn assert_same(seed: u64, folder: &Path) -> bool {
-    let Some(mut theirs) = babeltrace(folder) else { return false };
+fn assert_same(seed: u64, folder: &Path) {
+    let mut theirs = babeltrace(folder);
     let mut ours = own(folder);
     // Events of the same nanosecond may come in either order.
     theirs.sort();
@@ -82,7 +79,6 @@ fn assert_same(seed: u64, folder: &Path) -> bool {
     let only_theirs = theirs.iter().find(|line| ours.binary_search(line).is_err());
     assert_eq!((only_ours, only_theirs), (None, None), "seed {seed}");
     assert_eq!(ours.len(), theirs.len(), "seed {seed}");
-    true
 }
 
 #[test]
@@ -92,9 +88,7 @@ fn random_traces_read_alike() {
         let streams: Vec<Vec<u8>> =
             (0..3).map(|cpu| random_stream(&spec, cpu, seed * 3 + u64::from(cpu), 3).0).collect();
         let folder = TraceFolder::new(&spec.metadata(), &streams).unwrap();
-        if !assert_same(seed, folder.path()) {
-            return;
-        }
+        assert_same(seed, folder.path());
     }
 }
 
@@ -200,9 +194,7 @@ fn cycles_of_any_size_become_the_same_nanoseconds() {
         }
         writer.end_packet(*cycles.last().unwrap(), 0);
         let folder = TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap();
-        if !assert_same(seed as u64, folder.path()) {
-            return;
-        }
+        assert_same(seed as u64, folder.path());
     }
 }
 
@@ -225,22 +217,6 @@ fn packetized_metadata_reads_alike_in_both_byte_orders() {
         let (stream, _) = random_stream(&spec, 0, 5, 2);
         let folder = TraceFolder::new("", &[stream]).unwrap();
         std::fs::write(folder.path().join("metadata"), bytes).unwrap();
-        if !assert_same(0, folder.path()) {
-            return;
-        }
-    }
-}
-
-/// A trace recorded elsewhere, such as one of LTTng's: `LULL_COMPARE_TRACE=FOLDER cargo test`.
-#[test]
-fn a_recorded_trace_reads_alike() {
-    let Some(folder) = std::env::var_os("LULL_COMPARE_TRACE") else {
-        eprintln!("skipped: LULL_COMPARE_TRACE names no trace");
-        return;
-    };
-    let folder = Path::new(&folder);
-    let found = trace::find_traces(folder).unwrap();
-    for folder in found {
-        assert_same(0, &folder);
+        assert_same(0, folder.path());
     }
 }
