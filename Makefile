@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	sched-long clean FORCE
+	mutants sched-long clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -86,6 +86,10 @@ models-full: ## the rest of the models too: hours and 8 GiB
 
 barriers: ## take away each barrier of core and rcu and see what catches that; up to an hour
 	$(Q)models/barriers
+
+mutants: ## change the code line by line and see which tests notice; FOLDER=core/ring SAMPLE=40
+	$(Q)mk/deps build test mutants
+	$(Q)check/mutants/mutants --sample $(or $(SAMPLE),1) $(FOLDER)
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long

@@ -97,7 +97,6 @@ class SvgTest(unittest.TestCase):
             self.assertNotIn(gone, made)
         xml.etree.ElementTree.fromstring(made)
 
-    @unittest.skipIf(plot.missing(), "gnuplot is not installed")
     def test_equal_figures_give_equal_bytes(self) -> None:
         table = table_of(a=(1, 2), b=(30, 40))
         drawn = [

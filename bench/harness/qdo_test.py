@@ -116,9 +116,8 @@ class OverheadTest(unittest.TestCase):
         self.assertEqual(qdo.overhead_percent(whole, alone).samples, (10.0, 50.0))
 
 
-@unittest.skipIf(qdo.missing(None), "liblull-rcu.a is not built")
 class ProgramTest(unittest.TestCase):
-    """The measured program and the simulation, where the library is there."""
+    """The measured program and the simulation, with the library that `make all` builds."""
 
     def test_a_chain_sees_every_part_of_every_request_in_both_modes(self) -> None:
         with ExitStack() as stack:

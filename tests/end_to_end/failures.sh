@@ -66,7 +66,8 @@ truncated_trace_is_read_up_to_the_cut() {
 		same "$status" 1 "the status of lull print"
 		after=$(wc -l < said.output)
 		[ "$after" -gt 0 ] || fail "nothing is left"
-		[ "$before" -eq 0 ] || [ "$after" -le "$before" ] || fail "$after events after $before"
+		[ "$before" -eq 0 ] || [ "$after" -le "$before" ] ||
+			fail "$after events after $before"
 		[ "$after" -lt "$(wc -l < whole)" ] || fail "all events are there"
 		head -n "$after" whole | cmp - said.output || fail "these are not the first events"
 		before=$after

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""Tests of the machinery that mutates: what it leaves out, what it believes, what it writes."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import tomllib
+import unittest
+
+import planting
+import rust
+import table
+import trying
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SHIPPED = '#include "more.h"\nint twice(int n)\n{\n\treturn n * TWO; /* both */\n}\n'
+
+
+def mutant_of(path, shipped, before, after):
+    text = shipped.replace(before, after)
+    assert text != shipped
+    return planting.Mutant(path, text, *planting.difference(shipped, text))
+
+
+class Scratch(unittest.TestCase):
+    """A repository with one C file, its header and a test of it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name) / "root"
+        (self.root / "part").mkdir(parents=True)
+        (self.root / "part" / "twice.c").write_text(SHIPPED)
+        (self.root / "part" / "more.h").write_text("#define TWO 2\n#define OTHER 3\n")
+        (self.root / "part" / "test.sh").write_text("grep -q 'n . TWO' part/twice.c\n")
+        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
+        self.folder = {"files": ["part/twice.c", "part/more.h"], "units": ["part/twice.c"],
+                       "flags": "-Ipart",
+                       "step": [{"name": "test", "run": "bash part/test.sh", "limit_s": 20,
+                                 "inputs": ["part/test.sh"]}]}
+        self.tree = trying.Tree(self.root, pathlib.Path(folder.name) / "tree")
+        self.tree.refresh()
+
+    def found(self):
+        return trying.Found(self.root.parent / "found", self.root, self.folder)
+
+    def step(self, command, **more):
+        return dict({"name": "one", "run": command, "limit_s": 20}, **more)
+
+
+class Planting(Scratch):
+    def sort_out(self, *mutants):
+        run_all = lambda function, items: [function(item) for item in items]
+        return planting.Compiler(self.root, self.folder).sort_out(list(mutants), run_all)
+
+    def test_difference_names_the_lines_that_differ(self):
+        self.assertEqual(planting.difference("a\nb\nc\n", "a\nx  y\nc\n"), (2, "b", "x y"))
+        self.assertEqual(planting.difference("a\nb\n", "a\nnew\nb\n"), (2, "", "new"))
+        self.assertEqual(planting.difference("a\nb\n", "a\n"), (2, "b", ""))
+
+    def test_comments_and_what_does_not_compile_are_left_out(self):
+        comment = mutant_of("part/twice.c", SHIPPED, "both", "all")
+        broken = mutant_of("part/twice.c", SHIPPED, "return", "retrun")
+        real = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + TWO")
+        self.assertEqual(self.sort_out(comment, broken, real), ([real], 1, 1))
+
+    def test_two_ways_to_the_same_code_are_tried_once(self):
+        one = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n - 1")
+        other = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + -1")
+        self.assertEqual(self.sort_out(one, other), ([one], 0, 1))
+
+    def test_a_header_reaches_the_code_of_its_units(self):
+        header = (self.root / "part" / "more.h").read_text()
+        used = mutant_of("part/more.h", header, "TWO 2", "TWO 5")
+        unused = mutant_of("part/more.h", header, "OTHER 3", "OTHER 4")
+        self.assertEqual(self.sort_out(used, unused), ([used], 0, 1))
+
+    def test_a_larger_sample_holds_the_smaller_ones(self):
+        mutants = [planting.Mutant("f", str(i), 1, "", "") for i in range(400)]
+        small = [m for m in mutants if planting.is_in_sample(m, 20)]
+        large = [m for m in mutants if planting.is_in_sample(m, 10)]
+        self.assertTrue(small and set(small) < set(large))
+
+
+class Trying(Scratch):
+    FOREVER = float("inf")
+
+    def test_a_step_that_fails_kills(self):
+        self.assertEqual(trying.attempt(self.tree, self.step("exit 3")), "killed")
+        self.assertEqual(trying.attempt(self.tree, self.step("true")), "passed")
+        self.assertEqual(trying.attempt(self.tree, self.step("true", build="false")), "killed")
+
+    def test_a_line_that_tells_of_a_failure_ends_the_step(self):
+        step = self.step("echo FAIL early; sleep 60; true", limit_s=50)
+        self.assertEqual(trying.attempt(self.tree, step), "killed")
+
+    def test_a_limit_kills_only_where_a_hang_means_a_fault(self):
+        slow = self.step("sleep 60", limit_s=0.2)
+        self.assertEqual(trying.attempt(self.tree, slow), "limit")
+        slow["hangs"] = True
+        self.assertEqual(trying.attempt(self.tree, slow), "killed")
+
+    def test_a_fault_that_the_tests_have_without_a_mutant_stops_the_run(self):
+        with self.assertRaisesRegex(RuntimeError, "without any mutant"):
+            trying.baseline([self.tree], self.step("false"))
+
+    def test_mutants_are_tried_in_a_copy_that_is_restored(self):
+        noticed = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n")
+        missed = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + TWO")
+        found, step = self.found(), self.folder["step"][0]
+        trying.try_step([self.tree], step, [noticed, missed], found, lambda _: None, self.FOREVER)
+        self.assertEqual(found.row(noticed)["step"], "test")
+        self.assertEqual(found.row(missed)["verdict"], "survived")
+        self.assertEqual((self.tree.place / "part" / "twice.c").read_text(), SHIPPED)
+        self.assertEqual((self.root / "part" / "twice.c").read_text(), SHIPPED)
+
+    def test_nothing_is_begun_when_the_time_is_over(self):
+        mutant = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n")
+        found, step = self.found(), self.folder["step"][0]
+        trying.try_step([self.tree], step, [mutant], found, lambda _: None, 0)
+        self.assertEqual(found.row(mutant)["verdict"], "undecided")
+        self.assertEqual(found.row(mutant)["open"], ["test"])
+
+    def test_a_later_step_can_kill_what_another_left_undecided(self):
+        mutant = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n")
+        self.folder["step"].append(dict(self.folder["step"][0], name="later"))
+        found = self.found()
+        found.add(mutant, self.folder["step"][0], "limit")
+        self.assertEqual(found.row(mutant)["open"], ["test", "later"])
+        found.add(mutant, self.folder["step"][1], "killed")
+        self.assertEqual((found.row(mutant)["verdict"], found.row(mutant)["step"]),
+                         ("killed", "later"))
+
+    def test_a_run_goes_on_where_it_was_until_code_or_tests_change(self):
+        killed = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n")
+        lives = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + TWO")
+        found, step = self.found(), self.folder["step"][0]
+        found.add(killed, step, "killed")
+        found.add(lives, step, "passed")
+        known = lambda: [bool(self.found().get(mutant, step)) for mutant in (killed, lives)]
+        self.assertEqual(known(), [True, True])
+        (self.root / "part" / "test.sh").write_text("false\n")
+        self.assertEqual(known(), [True, False])
+        (self.root / "part" / "more.h").write_text("#define TWO 4\n")
+        self.assertEqual(known(), [False, False])
+
+
+class Table(unittest.TestCase):
+    ROWS = [{"path": "f.c", "before": "a | b", "after": "a", "verdict": "survived", "step": None,
+             "open": []},
+            {"path": "f.c", "before": "x", "after": "", "verdict": "undecided", "step": None,
+             "open": ["slow"]},
+            {"path": "f.c", "before": "y", "after": "z", "verdict": "killed", "step": "quick",
+             "open": []}]
+
+    def page(self, reasons):
+        with tempfile.TemporaryDirectory() as folder:
+            results = pathlib.Path(folder)
+            table.write_summary(results, table.summary("core/x", 95, 10, 7, self.ROWS))
+            return table.page(results, reasons)
+
+    def test_page_shows_the_score_and_each_mutant_that_lives(self):
+        text, unused = self.page({("f.c", "a | b", "a"): "Nobody can tell."})
+        self.assertIn("| `core/x` | 1 of 10 | 7 | 3 | 1: quick 1 | 1 | 1 | 33 % | 95 % |", text)
+        self.assertIn("| `f.c` | `a \\| b` | `a` | Nobody can tell. |", text)
+        self.assertIn("| `f.c` | `x` | nothing | undecided: slow |", text)
+        self.assertEqual(unused, [])
+
+    def test_a_reason_for_no_survivor_is_reported(self):
+        gone = ("f.c", "gone", "by now")
+        self.assertEqual(self.page({gone: "Why."})[1], [gone])
+
+    def test_committed_page_is_what_results_and_reasons_make(self):
+        text, unused = table.page(HERE / "results", table.load_reasons(HERE / "reasons.toml"))
+        self.assertEqual((ROOT / "docs" / "mutants.md").read_text(), text)
+        self.assertEqual(unused, [])
+
+
+class Rust(unittest.TestCase):
+    def test_outcomes_become_rows(self):
+        mutant = {"name": "a.rs:3:1: replace f with ()", "file": "tools/trace/src/a.rs",
+                  "replacement": "()", "span": {"start": {"line": 3}}}
+        outcomes = [{"scenario": "Baseline", "summary": "Success"}] + [
+            {"scenario": {"Mutant": dict(mutant, name=name)}, "summary": summary}
+            for name, summary in (("a", "CaughtMutant"), ("b", "MissedMutant"),
+                                  ("c", "Timeout"), ("d", "Unviable"))]
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder)
+            (output / "mutants.out").mkdir()
+            (output / "mutants.out" / "outcomes.json").write_text(
+                json.dumps({"outcomes": outcomes}))
+            rows = rust.rows_of(output)
+        self.assertEqual([(row["before"], row["verdict"]) for row in rows],
+                         [("a", "killed"), ("b", "survived"), ("c", "killed")])
+        self.assertEqual(rows[0]["path"], "tools/trace/src/a.rs")
+
+
+class Plan(unittest.TestCase):
+    PLAN = tomllib.loads((HERE / "plan.toml").read_text())["folder"]
+
+    def test_every_file_and_every_test_of_the_plan_is_there(self):
+        for folder in self.PLAN:
+            if "crate" in folder:
+                self.assertTrue((ROOT / "tools" / folder["crate"] / "Cargo.toml").is_file())
+                continue
+            for name in folder["files"] + folder.get("units", []):
+                self.assertTrue((ROOT / name).is_file(), name)
+            for step in folder["step"]:
+                for pattern in step["inputs"]:
+                    self.assertTrue(any(ROOT.glob(pattern)), pattern)
+
+    def test_the_plan_leaves_out_no_file_of_its_folders(self):
+        for folder in self.PLAN:
+            planned = set(folder.get("files", []))
+            if "crate" not in folder:
+                there = {str(file.relative_to(ROOT)) for file in
+                         (ROOT / folder["name"]).glob("*.c") if not file.name.endswith("_test.c")}
+                self.assertEqual(there - planned, set(), folder["name"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What mutation found: a file for each folder in results, and docs/mutants.md made from them."""
+import json
+import tomllib
+
+OPENING = """\
+<!-- SPDX-License-Identifier: MIT -->
+# What the tests notice
+
+`make mutants` changes one line of the code at a time and runs the tests that concern it; a change
+that no test notices has survived. `check/mutants/mutants --table` writes this page from
+`check/mutants/results`, where each folder has what its last run found, and from
+`check/mutants/reasons.toml`.
+
+The tools are universalmutator for C and cargo-mutants for Rust. Changes that do not compile, and
+those from which the compiler makes the shipped code or that of another change, are left out.
+*Sample* says how many of the rest were tried: 1 of N, chosen by a digest of the changed file, or
+all. The score is killed / tried. *Undecided* ones are killed by none of the tests that were run,
+but some tests were not run yet or reached their time limit: the table below names them. A folder
+that is not in the table has not been run.
+
+"""
+
+
+def percent(killed, tried):
+    return f"{100 * killed // tried} %" if tried else "-"
+
+
+def summary(name, goal, one_of, left_out, rows):
+    """What results/*.json holds: only what says something about the code and its tests."""
+    steps = {}
+    for row in rows:
+        if row["verdict"] == "killed":
+            steps[row["step"]] = steps.get(row["step"], 0) + 1
+    kept = [{key: row[key] for key in ("path", "before", "after", "verdict", "open")}
+            for row in rows if row["verdict"] != "killed"]
+    kept.sort(key=lambda row: (row["path"], row["before"], row["after"]))
+    return {"folder": name, "goal_percent": goal, "sample": one_of, "left_out": left_out,
+            "tried": len(rows), "killed": steps, "not_killed": kept}
+
+
+def write_summary(results, found):
+    results.mkdir(exist_ok=True)
+    path = results / (found["folder"].replace("/", "-") + ".json")
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+def load_reasons(path):
+    """The reasons by (path, before, after)."""
+    reasons = {}
+    for entry in tomllib.loads(path.read_text()).get("reason", []):
+        reasons[entry["path"], entry["before"], entry["after"]] = entry["reason"]
+    return reasons
+
+
+def cell(text):
+    """Code in a cell of a table."""
+    shown = text.replace("|", "\\|").replace("`", "'") or " "
+    return f"`{shown}`" if shown.strip() else "nothing"
+
+
+def page(results, reasons):
+    """Return the text of docs/mutants.md, and the reasons that fit no survivor."""
+    found = [json.loads(file.read_text()) for file in sorted(results.glob("*.json"))]
+    unused = dict(reasons)
+    lines = ["| folder | sample | left out | tried | killed, by | undecided | survived | score"
+             " | goal |", "|---|---|---|---|---|---|---|---|---|"]
+    details = []
+    for one in found:
+        verdicts = [row["verdict"] for row in one["not_killed"]]
+        killed = sum(one["killed"].values())
+        by = ", ".join(f"{step} {count}" for step, count in sorted(one["killed"].items()))
+        sample = "all" if one["sample"] == 1 else f"1 of {one['sample']}"
+        lines.append(f"| `{one['folder']}` | {sample} | {one['left_out']} | {one['tried']} | "
+                     f"{killed}: {by} | {verdicts.count('undecided')} | "
+                     f"{verdicts.count('survived')} | {percent(killed, one['tried'])} | "
+                     f"{one['goal_percent']} % |")
+        if one["not_killed"]:
+            details += ["", f"## {one['folder']}", "", "| file | line | becomes | why it lives |",
+                        "|---|---|---|---|"]
+        for row in one["not_killed"]:
+            key = row["path"], row["before"], row["after"]
+            unused.pop(key, None)
+            why = reasons.get(key, "*no reason yet*")
+            if row["verdict"] == "undecided":
+                why = reasons.get(key, "") or "undecided: " + ", ".join(row["open"])
+            details.append(f"| `{row['path']}` | {cell(row['before'])} | {cell(row['after'])} | "
+                           f"{why} |")
+    return OPENING + "\n".join(lines + details) + "\n", sorted(unused)
