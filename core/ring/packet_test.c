@@ -14,7 +14,7 @@
 
 #define SUBBUF 4096u
 #define COUNT 4u
-#define PHYSICAL (COUNT + 3u)
+#define PHYSICAL (2 * COUNT)
 #define EVENT_ID 9u
 #define EVENTS_MAX 4096u
 #define COMPACT (1ull << LULL_COMPACT_TIMESTAMP_BITS)
@@ -24,7 +24,9 @@ __thread struct rseq *lull_rseq_area;
 static struct rseq area = { .cpu_id = 3 }; /* not registered: nothing restarts */
 static unsigned int passed, failed;
 
-static const struct lull_ring_writer writer = { .pid = 10, .tid = 11, .name = "writer" };
+static const struct lull_ring_writer writers[] = { { .pid = 10, .tid = 11, .name = "first" },
+						   { .pid = 10, .tid = 12, .name = "second" } };
+static const struct lull_ring_writer *writer = &writers[0]; /* who records now */
 
 static struct lull_ring ring;
 static unsigned char *memory;
@@ -32,6 +34,7 @@ static void *control;
 static uint32_t spare;
 static uint64_t now_cycles; /* what the clock says */
 static uint64_t stamped[EVENTS_MAX], found[EVENTS_MAX]; /* times of events: wanted, read */
+static uint32_t wanted_tid[EVENTS_MAX], found_tid[EVENTS_MAX]; /* and their threads */
 static uint32_t stamped_count, found_count;
 
 #define CHECK(condition)                                                         \
@@ -64,7 +67,8 @@ static void ring_begin(uint32_t plain)
 					       .stream_id = 7,
 					       .uuid = "0123456789abcde" };
 
-	memory = calloc(PHYSICAL, SUBBUF);
+	memory = malloc(PHYSICAL * SUBBUF);
+	memset(memory, plain ? 0 : 0xa5, PHYSICAL * SUBBUF); /* plain rings begin with zeros */
 	control = aligned_alloc(64, 4096);
 	spare = COUNT;
 	lull_ring_attach(&ring, &geometry, control, (struct lull_ring_memory){ memory, NULL });
@@ -73,6 +77,8 @@ static void ring_begin(uint32_t plain)
 	lull_clock.gettime = clock_read;
 	now_cycles = BEGIN_CYCLES;
 	stamped_count = found_count = 0;
+	writer = &writers[0];
+	area.cpu_id = 3;
 }
 
 static void ring_end(void)
@@ -85,20 +91,24 @@ static void ring_end(void)
 static int event(uint32_t id, uint32_t payload_bytes, uint64_t cycles)
 {
 	struct lull_ring_slot slot;
-	int result = lull_ring_reserve(&ring, &writer, id, payload_bytes, &slot);
+	int result;
 
+	memset(&slot, 0xff, sizeof(slot)); /* what reserve leaves unset is wrong */
+	result = lull_ring_reserve(&ring, writer, id, payload_bytes, &slot);
 	if (result)
 		return result;
 	memset(slot.payload, 0, payload_bytes);
 	lull_ring_commit(&slot);
+	wanted_tid[stamped_count] = writer->tid;
 	stamped[stamped_count++] = cycles;
 	return 0;
 }
 
-/* Note the times of a packet's events of 4 bytes, as a reader tells them. Return: 0, or -1. */
+/* Note times and threads of a packet's 4-byte events, as a reader tells them. Return: 0 or -1. */
 static int packet_walk(const unsigned char *data, uint64_t begin_cycles, uint64_t content_bytes)
 {
 	uint64_t at = sizeof(struct lull_packet_header), cycles = begin_cycles;
+	struct lull_thread_record thread = { 0 };
 
 	while (at < content_bytes) {
 		uint32_t word, id;
@@ -114,11 +124,13 @@ static int packet_walk(const unsigned char *data, uint64_t begin_cycles, uint64_
 			cycles += ((word >> 8) - cycles) & (COMPACT - 1);
 		}
 		if (id == LULL_EVENT_THREAD) {
-			at += bytes + sizeof(struct lull_thread_record);
+			memcpy(&thread, data + at + bytes, sizeof(thread));
+			at += bytes + sizeof(thread);
 			continue;
 		}
 		if (found_count == EVENTS_MAX)
 			return -1;
+		found_tid[found_count] = thread.tid;
 		found[found_count++] = cycles;
 		at += bytes + 4;
 	}
@@ -133,6 +145,10 @@ static int packet_read(struct lull_packet_header *header)
 
 	if (result)
 		return result;
+	if (subbuf.complete != 1 || subbuf.content_bytes != SUBBUF ||
+	    subbuf.committed_bytes != SUBBUF || subbuf.position % SUBBUF != 0 ||
+	    subbuf.data != memory + subbuf.physical * SUBBUF)
+		return -1;
 	memcpy(header, subbuf.data, sizeof(*header));
 	result = packet_walk(subbuf.data, header->timestamp_begin_cycles,
 			     header->content_size_bits / 8);
@@ -140,7 +156,7 @@ static int packet_read(struct lull_packet_header *header)
 	return result;
 }
 
-static int times_are_right(void)
+static int events_are_right(void)
 {
 	struct lull_packet_header header;
 
@@ -149,7 +165,7 @@ static int times_are_right(void)
 		;
 	CHECK(found_count == stamped_count);
 	for (uint32_t i = 0; i < stamped_count; i++)
-		CHECK(found[i] == stamped[i]);
+		CHECK(found[i] == stamped[i] && found_tid[i] == wanted_tid[i]);
 	return 0;
 }
 
@@ -171,7 +187,7 @@ static int time_of_each_event_is_told_whatever_the_step_before_it(void)
 			now_cycles += steps[i / step_count];
 			CHECK(event(EVENT_ID + 1000 * (i % 7 == 0), 4, now_cycles) == 0);
 		}
-		CHECK(times_are_right() == 0);
+		CHECK(events_are_right() == 0);
 		ring_end();
 	}
 	return 0;
@@ -198,6 +214,20 @@ static int event_costs_an_extended_header_only_when_24_bits_are_not_enough(void)
 	return 0;
 }
 
+static int each_event_is_its_threads_however_they_take_turns(void)
+{
+	for (uint32_t plain = 0; plain <= 1; plain++) {
+		ring_begin(plain);
+		for (uint32_t i = 0; i < 256; i++) {
+			writer = &writers[(i >> (i / 64)) & 1]; /* turns of 1, 2, 4, 8 events */
+			CHECK(event(EVENT_ID, 4, ++now_cycles) == 0);
+		}
+		CHECK(events_are_right() == 0);
+		ring_end();
+	}
+	return 0;
+}
+
 /* On a plain ring the clock is ordered instead, and last_cycles is not kept. */
 static int clock_that_steps_back_takes_no_event_back(void)
 {
@@ -211,7 +241,7 @@ static int clock_that_steps_back_takes_no_event_back(void)
 			CHECK(event(EVENT_ID, 4, BEGIN_CYCLES) == 0);
 		now_cycles = BEGIN_CYCLES + 5;
 		CHECK(event(EVENT_ID, 4, now_cycles) == 0);
-		CHECK(times_are_right() == 0);
+		CHECK(events_are_right() == 0);
 		ring_end();
 	}
 	return 0;
@@ -308,6 +338,58 @@ static int packet_says_what_was_lost_before_its_end(void)
 	return 0;
 }
 
+static int ring_of_another_cpu_is_left_alone(void)
+{
+	struct lull_ring_slot slot;
+	uint64_t count;
+
+	ring_begin(0);
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+	count = ring.shared->write_count;
+	area.cpu_id = 4;
+	CHECK(lull_ring_reserve(&ring, writer, EVENT_ID, 4, &slot) == -EAGAIN);
+	CHECK(lull_ring_force_switch(&ring) == -EAGAIN);
+	CHECK(ring.shared->write_count == count);
+	area.cpu_id = 3;
+	CHECK(lull_ring_force_switch(&ring) == 1);
+	ring_end();
+	return 0;
+}
+
+/* Not the first sub-buffer, so that no default is right by chance. */
+static int look_at_an_open_packet_shows_what_it_holds(void)
+{
+	struct lull_ring_subbuf subbuf;
+	struct lull_packet_header header;
+
+	ring_begin(0);
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0 && lull_ring_force_switch(&ring) == 1);
+	CHECK(lull_ring_peek(&ring, &subbuf) == -EAGAIN); /* an older one is unread */
+	CHECK(packet_read(&header) == 0);
+	CHECK(lull_ring_peek(&ring, &subbuf) == -EAGAIN); /* none is open */
+	now_cycles += 77;
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+	CHECK(lull_ring_peek(&ring, &subbuf) == 0);
+	CHECK(subbuf.physical == 1 && subbuf.data == memory + SUBBUF && subbuf.position == SUBBUF);
+	CHECK(subbuf.complete == 1 && subbuf.last_cycles == now_cycles);
+	CHECK(subbuf.content_bytes == ring.shared->write_count - SUBBUF);
+	CHECK(subbuf.committed_bytes == subbuf.content_bytes);
+	ring_end();
+	return 0;
+}
+
+static int control_words_take_as_many_bytes_as_are_used(void)
+{
+	ring_begin(0);
+	CHECK(lull_ring_control_bytes(&ring.geometry) ==
+	      sizeof(struct lull_ring_shared) + COUNT * sizeof(uint64_t) +
+		      PHYSICAL * sizeof(struct lull_commit));
+	CHECK((unsigned char *)(ring.commit + PHYSICAL) - (unsigned char *)control ==
+	      (ptrdiff_t)lull_ring_control_bytes(&ring.geometry));
+	ring_end();
+	return 0;
+}
+
 /* Equation (2) is first asked of commit.seq: it says so as soon as the last slot is committed. */
 static int last_commit_says_that_the_packet_is_whole(void)
 {
@@ -315,7 +397,7 @@ static int last_commit_says_that_the_packet_is_whole(void)
 	uint64_t whole;
 
 	ring_begin(0);
-	CHECK(lull_ring_reserve(&ring, &writer, EVENT_ID, 4, &slot) == 0);
+	CHECK(lull_ring_reserve(&ring, writer, EVENT_ID, 4, &slot) == 0);
 	CHECK(lull_ring_force_switch(&ring) == 1);
 	CHECK(ring.commit[0].seq == 0);
 	lull_ring_commit(&slot);
@@ -342,10 +424,14 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	RUN(time_of_each_event_is_told_whatever_the_step_before_it);
 	RUN(event_costs_an_extended_header_only_when_24_bits_are_not_enough);
+	RUN(each_event_is_its_threads_however_they_take_turns);
 	RUN(clock_that_steps_back_takes_no_event_back);
 	RUN(packet_ends_no_earlier_than_its_last_event);
 	RUN(packets_carry_their_names_sizes_and_numbers);
 	RUN(packet_says_what_was_lost_before_its_end);
+	RUN(ring_of_another_cpu_is_left_alone);
+	RUN(look_at_an_open_packet_shows_what_it_holds);
+	RUN(control_words_take_as_many_bytes_as_are_used);
 	RUN(last_commit_says_that_the_packet_is_whole);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed != 0;
