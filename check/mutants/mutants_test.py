@@ -178,22 +178,22 @@ class Table(unittest.TestCase):
 
 
 class Rust(unittest.TestCase):
-    def test_outcomes_become_rows(self):
-        mutant = {"name": "a.rs:3:1: replace f with ()", "file": "tools/trace/src/a.rs",
-                  "replacement": "()", "span": {"start": {"line": 3}}}
+    def test_outcomes_become_rows_and_what_was_caught_before_is_kept(self):
         outcomes = [{"scenario": "Baseline", "summary": "Success"}] + [
-            {"scenario": {"Mutant": dict(mutant, name=name)}, "summary": summary}
+            {"scenario": {"Mutant": {"name": f"tools/a.rs:3:1: {name}", "replacement": "()"}},
+             "summary": summary}
             for name, summary in (("a", "CaughtMutant"), ("b", "MissedMutant"),
                                   ("c", "Timeout"), ("d", "Unviable"))]
         with tempfile.TemporaryDirectory() as folder:
-            output = pathlib.Path(folder)
-            (output / "mutants.out").mkdir()
-            (output / "mutants.out" / "outcomes.json").write_text(
-                json.dumps({"outcomes": outcomes}))
-            rows = rust.rows_of(output)
-        self.assertEqual([(row["before"], row["verdict"]) for row in rows],
-                         [("a", "killed"), ("b", "survived"), ("c", "killed")])
-        self.assertEqual(rows[0]["path"], "tools/trace/src/a.rs")
+            last = pathlib.Path(folder) / "mutants.out"
+            last.mkdir()
+            (last / "outcomes.json").write_text(json.dumps({"outcomes": outcomes}))
+            (last / "previously_caught.txt").write_text("tools/a.rs:9:1: e\n")
+            rows = rust.rows_of(pathlib.Path(folder))
+        found = sorted((row["before"][-1], row["verdict"]) for row in rows)
+        self.assertEqual(found, [("a", "killed"), ("b", "survived"), ("c", "killed"),
+                                 ("e", "killed")])
+        self.assertEqual({row["path"] for row in rows}, {"tools/a.rs"})
 
 
 class Plan(unittest.TestCase):
