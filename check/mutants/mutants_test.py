@@ -65,6 +65,10 @@ class Planting(Scratch):
         real = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + TWO")
         self.assertEqual(self.sort_out(comment, broken, real), ([real], 1, 1))
 
+    def test_calls_of_what_is_not_declared_do_not_compile(self):
+        undeclared = mutant_of("part/twice.c", SHIPPED, "return n", "return more(n)")
+        self.assertEqual(self.sort_out(undeclared), ([], 1, 0))
+
     def test_two_ways_to_the_same_code_are_tried_once(self):
         one = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n - 1")
         other = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + -1")

@@ -56,12 +56,12 @@ static int clock_read(int32_t clock, void *time)
 	return 0;
 }
 
-static void ring_begin(uint32_t plain)
+static void ring_begin_mode(uint32_t mode, uint32_t plain)
 {
 	struct lull_ring_geometry geometry = { .subbuf_size_bytes = SUBBUF,
 					       .subbuf_count = COUNT,
 					       .physical_count = PHYSICAL,
-					       .mode = LULL_MODE_DISCARD,
+					       .mode = mode,
 					       .plain = plain,
 					       .cpu_id = 3,
 					       .stream_id = 7,
@@ -79,6 +79,11 @@ static void ring_begin(uint32_t plain)
 	stamped_count = found_count = 0;
 	writer = &writers[0];
 	area.cpu_id = 3;
+}
+
+static void ring_begin(uint32_t plain)
+{
+	ring_begin_mode(LULL_MODE_DISCARD, plain);
 }
 
 static void ring_end(void)
@@ -346,10 +351,13 @@ static int ring_of_another_cpu_is_left_alone(void)
 	ring_begin(0);
 	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
 	count = ring.shared->write_count;
-	area.cpu_id = 4;
-	CHECK(lull_ring_reserve(&ring, writer, EVENT_ID, 4, &slot) == -EAGAIN);
-	CHECK(lull_ring_force_switch(&ring) == -EAGAIN);
-	CHECK(ring.shared->write_count == count);
+	for (area.cpu_id = 2; area.cpu_id <= 4; area.cpu_id += 2) {
+		CHECK(lull_ring_reserve(&ring, writer, EVENT_ID, 5000, &slot) == -EAGAIN);
+		CHECK(lull_ring_reserve(&ring, &writers[1], EVENT_ID, 4, &slot) == -EAGAIN);
+		CHECK(lull_ring_force_switch(&ring) == -EAGAIN);
+		CHECK(ring.shared->write_count == count);
+	}
+	CHECK(lull_ring_lost(&ring, LULL_LOST_TOO_BIG) == 0);
 	area.cpu_id = 3;
 	CHECK(lull_ring_force_switch(&ring) == 1);
 	ring_end();
@@ -374,6 +382,41 @@ static int look_at_an_open_packet_shows_what_it_holds(void)
 	CHECK(subbuf.complete == 1 && subbuf.last_cycles == now_cycles);
 	CHECK(subbuf.content_bytes == ring.shared->write_count - SUBBUF);
 	CHECK(subbuf.committed_bytes == subbuf.content_bytes);
+	for (int i = -1; i <= 1; i += 2) {
+		ring.shared->run += (uint64_t)(int64_t)i * 4; /* an interrupted reservation's */
+		CHECK(lull_ring_peek(&ring, &subbuf) == 0 && subbuf.last_cycles == 0);
+		ring.shared->run -= (uint64_t)(int64_t)i * 4;
+	}
+	ring_end();
+	return 0;
+}
+
+/* A writer stopped within the oldest packet: the reader is told, and nobody writes over it. */
+static int packet_that_is_not_whole_is_kept_and_said_to_be_stuck(void)
+{
+	struct lull_ring_subbuf subbuf;
+	struct lull_ring_slot stopped;
+
+	ring_begin_mode(LULL_MODE_FLIGHT_RECORDER, 0);
+	CHECK(lull_ring_stuck(&ring, &subbuf) == -EAGAIN); /* it is open still */
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+	CHECK(lull_ring_reserve(&ring, writer, EVENT_ID, 4, &stopped) == 0);
+	CHECK(lull_ring_force_switch(&ring) == 1);
+	for (uint32_t packet = 1; packet < COUNT; packet++) {
+		CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+		CHECK(lull_ring_overwrites_next(&ring) == (packet == COUNT - 1));
+		CHECK(lull_ring_force_switch(&ring) == 1);
+	}
+	CHECK(lull_ring_stuck(&ring, &subbuf) == 0);
+	CHECK(subbuf.position == 0 && subbuf.physical == 0 && subbuf.data == memory);
+	CHECK(subbuf.content_bytes == SUBBUF && !subbuf.complete);
+	CHECK(subbuf.committed_bytes == SUBBUF - stopped.slot_bytes);
+	CHECK(event(EVENT_ID, 4, now_cycles) == -ENOBUFS);
+	CHECK(lull_ring_lost(&ring, LULL_LOST_OVERFLOW) == 1);
+	CHECK(ring.shared->write_count == (uint64_t)COUNT * SUBBUF);
+	lull_ring_commit(&stopped);
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+	CHECK(lull_ring_lost(&ring, LULL_LOST_OVERFLOW) == 1);
 	ring_end();
 	return 0;
 }
@@ -431,6 +474,7 @@ int main(void)
 	RUN(packet_says_what_was_lost_before_its_end);
 	RUN(ring_of_another_cpu_is_left_alone);
 	RUN(look_at_an_open_packet_shows_what_it_holds);
+	RUN(packet_that_is_not_whole_is_kept_and_said_to_be_stuck);
 	RUN(control_words_take_as_many_bytes_as_are_used);
 	RUN(last_commit_says_that_the_packet_is_whole);
 	printf("%u passed, %u failed\n", passed, failed);

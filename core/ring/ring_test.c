@@ -145,7 +145,7 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 	bad[9].physical_count = 2 * LULL_PHYSICAL_COUNT_MAX;
 	CHECK(lull_ring_check(&good) == NULL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		CHECK(lull_ring_check(&bad[i]) != NULL);
+		CHECK(lull_ring_check(&bad[i]) != NULL && lull_ring_check(&bad[i])[0]);
 		for (size_t k = 0; k < i; k++)
 			CHECK(k == 0 || i == 7 ||
 			      lull_ring_check(&bad[i]) != lull_ring_check(&bad[k]));
