@@ -14,8 +14,8 @@ that no test notices has survived. `check/mutants/mutants --table` writes this p
 
 The tools are universalmutator for C and cargo-mutants for Rust. Changes that do not compile, and
 those from which the compiler makes the shipped code or that of another change, are left out.
-*Sample* says how many of the rest were tried: 1 of N, chosen by a digest of the changed file, or
-all. The score is killed / tried. *Undecided* ones are killed by none of the tests that were run,
+*Sample* says which of the rest were looked at: 1 of N, chosen by a digest of the changed file, or
+all. The score is killed / mutants. *Undecided* ones are killed by none of the tests that were run,
 but some tests were not run yet or reached their time limit: the table below names them. A folder
 that is not in the table has not been run.
 
@@ -63,7 +63,7 @@ def page(results, reasons):
     """Return the text of docs/mutants.md, and the reasons that fit no survivor."""
     found = [json.loads(file.read_text()) for file in sorted(results.glob("*.json"))]
     unused = dict(reasons)
-    lines = ["| folder | sample | left out | tried | killed, by | undecided | survived | score"
+    lines = ["| folder | sample | left out | mutants | killed, by | undecided | survived | score"
              " | goal |", "|---|---|---|---|---|---|---|---|---|"]
     details = []
     for one in found:
