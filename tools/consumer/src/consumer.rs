@@ -14,7 +14,9 @@ use crate::output::{Output, Trace};
 use crate::ring::{Readiness, Ring};
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
-use session::abi::{LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG};
+use session::abi::{
+    ControlLive, LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG,
+};
 use session::clock::Calibration;
 use session::{Memory, Session};
 use std::collections::HashSet;
@@ -23,7 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verdict::environment::Environment;
-use verdict::{Lost, State, Verdict};
+use verdict::{Lost, Sites, State, Verdict};
 
 const TICK_MIN: Duration = Duration::from_millis(1);
 const TICK: Duration = Duration::from_millis(10);
@@ -50,6 +52,8 @@ pub struct Progress {
     pub lost: u64,
 }
 
+/// Process identifiers that Linux gives out.
+const PROCESSES_MAX: u32 = 1 << 22;
 /// Users whose processes may record in one session; more are not, and the verdict says so.
 const USERS_MAX: usize = 64;
 
@@ -427,19 +431,23 @@ impl Consumer {
                 let unwritten = (tally.unwritten_packets, tally.unwritten_events);
                 verdict.add_unwritten(&name, unwritten, error);
             }
-            verdict.add_ring(name, lost_of(drain.ring.lost()));
+            verdict.add_ring(name.clone(), lost_of(drain.ring.lost()));
+            if drain.ring.is_overwritten() {
+                verdict.missing.push(format!(
+                    "events lost on {name} that are in no count: a process that shares the ring \
+                     wrote over its counts of lost events"
+                ));
+            }
         }
         verdict.cpus = cpus.len() as u64;
-        for live in self.memories.iter().map(|memory| memory.live()) {
-            let add = |to: &mut u32, word: &AtomicU32| {
-                *to = to.saturating_add(word.load(Ordering::Relaxed));
-            };
-            let refused = u64::from(live.refused_count.load(Ordering::Relaxed));
-            verdict.refused_processes = verdict.refused_processes.saturating_add(refused);
-            add(&mut verdict.sites.seen, &live.site_count);
-            add(&mut verdict.sites.enabled, &live.enabled_count);
-            add(&mut verdict.sites.unpatched, &live.unpatched_count);
-            add(&mut verdict.sites.unregistered, &live.unregistered_count);
+        for memory in &self.memories {
+            if !add_counts(&mut verdict, memory.live()) {
+                verdict.missing.push(format!(
+                    "sites and processes of user {} that are in no count: a process wrote over \
+                     the session's counts",
+                    memory.fixed().user_id
+                ));
+            }
         }
         verdict.processes = threads.process_count();
         verdict.threads = threads.thread_count();
@@ -513,6 +521,31 @@ fn note(problems: &mut Vec<String>, problem: String) {
     if problems.len() < PROBLEMS_MAX && !problems.contains(&problem) {
         problems.push(problem);
     }
+}
+
+/// Adds what the processes of one user counted. Return: false, and nothing is added, when these
+/// are not counts that processes made.
+fn add_counts(verdict: &mut Verdict, live: &ControlLive) -> bool {
+    let count = |word: &AtomicU32| word.load(Ordering::Relaxed);
+    let sites = Sites {
+        // Processes add to what they saw first, so it is read last.
+        enabled: count(&live.enabled_count),
+        unpatched: count(&live.unpatched_count),
+        unregistered: count(&live.unregistered_count),
+        seen: count(&live.site_count),
+    };
+    let refused = count(&live.refused_count);
+    let marked = u64::from(sites.enabled) + u64::from(sites.unpatched);
+    if marked > u64::from(sites.seen) || refused > PROCESSES_MAX {
+        return false;
+    }
+    let total = &mut verdict.sites;
+    total.seen = total.seen.saturating_add(sites.seen);
+    total.enabled = total.enabled.saturating_add(sites.enabled);
+    total.unpatched = total.unpatched.saturating_add(sites.unpatched);
+    total.unregistered = total.unregistered.saturating_add(sites.unregistered);
+    verdict.refused_processes += u64::from(refused);
+    true
 }
 
 /// The rings of one user's memory, and the streams that they become.

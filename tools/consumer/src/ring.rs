@@ -10,6 +10,7 @@ use crate::process::Owner;
 use crate::view::View;
 use session::abi::*;
 use session::Memory;
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ use std::time::{Duration, Instant};
 /// A quarantined sub-buffer with a writer nobody can name is reused after this long, and only
 /// when spares run out.
 const QUARANTINE: Duration = Duration::from_secs(10);
+
+/// Events that writers can lose between two looks: a quarter of an hour, one each nanosecond.
+const LOST_AT_ONCE_MAX: u64 = 1 << 40;
 
 /// A sub-buffer in the reader's hands.
 #[derive(Clone, Copy)]
@@ -78,6 +82,9 @@ pub struct Ring {
     /// The first spare that has not been given memory yet.
     unallocated: u32,
     quarantine: Vec<Quarantined>,
+    /// Events lost, as far as that is believed.
+    counted: Cell<[u64; LOST_CAUSES]>,
+    overwritten: Cell<bool>,
 }
 
 // SAFETY: the view's pointers lead into the user's memory, which `memory` keeps alive and
@@ -125,6 +132,8 @@ impl Ring {
             pool: Vec::new(),
             unallocated: fixed.subbuf_count + 1,
             quarantine: Vec::new(),
+            counted: Cell::new([0; LOST_CAUSES]),
+            overwritten: Cell::new(false),
         })
     }
 
@@ -297,10 +306,25 @@ impl Ring {
         physical
     }
 
-    /// Events lost so far, by cause.
+    /// Events lost so far, by cause. A count that runs backwards, or faster than events can be
+    /// lost, is not one that writers made: it stays where it was, see [`Ring::is_overwritten`].
     pub fn lost(&self) -> [u64; LOST_CAUSES] {
-        // SAFETY: the view is attached; causes are below LULL_LOST_CAUSES.
-        std::array::from_fn(|cause| unsafe { ffi::lull_ring_lost(&self.view, cause as u32) })
+        let mut counted = self.counted.get();
+        for (cause, count) in counted.iter_mut().enumerate() {
+            // SAFETY: the view is attached; the cause is below LULL_LOST_CAUSES.
+            let found = unsafe { ffi::lull_ring_lost(&self.view, cause as u32) };
+            match found.checked_sub(*count) {
+                Some(more) if more <= LOST_AT_ONCE_MAX => *count = found,
+                _ => self.overwritten.set(true),
+            }
+        }
+        self.counted.set(counted);
+        counted
+    }
+
+    /// Whether a process wrote over the counts of lost events, so that they say too little.
+    pub fn is_overwritten(&self) -> bool {
+        self.overwritten.get()
     }
 
     pub fn count_in_flight(&mut self, events: u64) {

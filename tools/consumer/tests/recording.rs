@@ -294,3 +294,26 @@ fn packet_with_senseless_bytes_is_kept_up_to_them_and_counted() {
     assert_eq!(steps(&babeltrace(&path, true)).len(), 5);
     std::fs::remove_dir_all(&path).unwrap();
 }
+
+#[test]
+fn counts_of_lost_events_that_nobody_can_have_made_are_not_believed() {
+    let (session, mut consumer, path) = start("counts", &Setup::default());
+    let ring = session.memory.ring_count() - 1;
+    let lost = std::mem::offset_of!(RingShared, lost);
+    // SAFETY: inside the session's memory; that is the point of the test.
+    unsafe {
+        let word = session.memory.ring_control(ring).add(lost).cast::<u64>();
+        word.write_volatile(3);
+        assert_eq!(consumer.progress().lost, 3);
+        word.write_volatile(u64::MAX);
+    }
+    session.memory.live().enabled_count.store(u32::MAX, std::sync::atomic::Ordering::Relaxed);
+    let verdict = consumer.finish(|_, _| {}).unwrap();
+    assert_eq!(verdict.lost.total(), 3);
+    assert_eq!(verdict.sites.enabled, 0);
+    let said = |what: &str| verdict.missing.iter().any(|line| line.contains(what));
+    assert!(said("wrote over its counts of lost events"), "{:?}", verdict.missing);
+    assert!(said("wrote over the session's counts"), "{:?}", verdict.missing);
+    babeltrace(&path, true);
+    std::fs::remove_dir_all(path).unwrap();
+}
