@@ -2,14 +2,15 @@
 //! Writes CTF 1.8 traces for tests: bit-exact, random, or damaged.
 //!
 //! Flow: a [`Spec`] describes a trace and gives its metadata text; a [`StreamWriter`] fills packets
-//! through a [`BitWriter`] and remembers what it wrote ([`Written`]); [`TraceFolder`] puts it on
-//! disk. Everything is drawn from a seeded [`Random`], so a failing test names its trace by a
-//! number.
+//! through a [`BitWriter`] and remembers what it wrote ([`Written`]); a [`program::Program`] does
+//! both for what a made-up program did; [`TraceFolder`] puts it on disk. Everything random is drawn
+//! from a seeded [`Random`], so a failing test names its trace by a number.
 
 mod bit_writer;
 mod datum;
 mod folder;
 mod kind;
+pub mod program;
 mod random;
 mod spec;
 mod stream;

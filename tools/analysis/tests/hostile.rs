@@ -2,10 +2,8 @@
 //! No trace, however damaged or absurd, stops the analyses, and each one is told apart from a good
 //! one or read as if it were good. Fields of every kind stand under names that have a meaning.
 
-mod program;
-
 use analysis::{analyse, By, Options};
-use program::{Number, Program, Text};
+use testkit::program::{Number, Program, Text};
 use testkit::{random_stream, Kind, Order, Random, Spec};
 use trace::Trace;
 
@@ -88,8 +86,8 @@ fn busy() -> Program {
 fn any_flipped_byte_is_survived() {
     let (metadata, streams) = busy().files();
     let random = &mut Random::new(7);
-    for at in 0..streams[0].len() {
-        let mut bytes = streams[0].clone();
+    for at in 0..streams[0].1.len() {
+        let mut bytes = streams[0].1.clone();
         bytes[at] ^= 1 << random.below(8);
         let files = vec![("stream_0".into(), bytes)];
         let trace = Trace::from_bytes(metadata.as_bytes(), files).expect("the metadata is whole");
@@ -106,8 +104,7 @@ fn any_flipped_byte_of_the_metadata_is_survived() {
     for at in (0..metadata.len()).step_by(3) {
         let mut bytes = metadata.clone().into_bytes();
         bytes[at] ^= 1 << random.below(8);
-        let files = vec![("stream_0".into(), streams[0].clone())];
-        if let Ok(trace) = Trace::from_bytes(&bytes, files) {
+        if let Ok(trace) = Trace::from_bytes(&bytes, streams.clone()) {
             analyse(&[trace], &Options::default(), |_| {});
             read += 1;
         }

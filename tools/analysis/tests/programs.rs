@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT
 //! What the report says of made-up programs, from packets on.
 
-mod program;
-
 use analysis::{analyse, By, Glob, Limits, LockKind, Options, Report};
-use program::{Number, Program, Text, Who, NOBODY};
+use testkit::program::{Number, Program, Text, Who, NOBODY};
+use trace::Trace;
 use verdict::State;
 
 const MAIN: Who = (10, 10, "main");
 const WORKER: Who = (10, 11, "worker");
 const CHILD: Who = (20, 20, "main");
 
+fn trace(program: &Program) -> Trace {
+    let (metadata, streams) = program.files();
+    Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed")
+}
+
 fn report(program: &Program) -> Report {
-    analyse(&[program.trace()], &Options::default(), |_| {})
+    analyse(&[trace(program)], &Options::default(), |_| {})
 }
 
 fn filtered(program: &Program, globs: &[&str]) -> Report {
     let globs = globs.iter().map(|glob| Glob::parse(glob).unwrap()).collect();
-    analyse(&[program.trace()], &Options { globs, ..Options::default() }, |_| {})
+    analyse(&[trace(program)], &Options { globs, ..Options::default() }, |_| {})
 }
 
 fn grouped(program: &Program, by: By) -> Report {
-    analyse(&[program.trace()], &Options { by: Some(by), ..Options::default() }, |_| {})
+    analyse(&[trace(program)], &Options { by: Some(by), ..Options::default() }, |_| {})
 }
 
 fn open(program: &mut Program, at_ns: u64, who: Who, path: &'static str, fd: i64) {
@@ -321,10 +325,9 @@ fn damage_makes_the_trace_incomplete_and_names_its_place() {
         program.event(at_ns, 0, MAIN, "tick", &[]);
     }
     let (metadata, mut streams) = program.files();
-    let length = streams[0].len();
-    streams[0].truncate(length - 64);
-    let files = vec![("stream_0".into(), streams.remove(0))];
-    let trace = trace::Trace::from_bytes(metadata.as_bytes(), files).unwrap();
+    let length = streams[0].1.len();
+    streams[0].1.truncate(length - 64);
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).unwrap();
     let report = analyse(&[trace], &Options::default(), |_| {});
     assert!(!report.complete && report.events > 0 && report.events < 50);
     assert_eq!(report.verdict.problem_count, report.verdict.problems.len() as u64);
@@ -345,7 +348,7 @@ fn tables_stay_within_their_limits_and_no_event_is_forgotten() {
     }
     let limits = Limits { threads: 30, locks: 8, ..Limits::default() };
     let options = Options { limits, ..Options::default() };
-    let report = analyse(&[program.trace()], &options, |_| {});
+    let report = analyse(&[trace(&program)], &options, |_| {});
     assert_eq!((report.threads.len(), report.locks.len()), (31, 9));
     assert_eq!(report.threads.iter().map(|row| row.events).sum::<u64>(), 80);
     let unmatched = &report.unmatched[0];

@@ -2,17 +2,15 @@
 //! The whole way from packets to text, on made-up programs, against the files in `golden/`. With
 //! LULL_BLESS=1 set, the files are written instead; the difference is then for a person to read.
 
-#[path = "../../../analysis/tests/program/mod.rs"]
-mod program;
-
 use std::path::Path;
 
 use analysis::{analyse, By, Glob, Options, Report};
+use testkit::program::{Number, Program, Text, Who};
 use testkit::TraceFolder;
+use trace::Trace;
 
 use super::look::Look;
 use super::{run, text, Grouping, ReportArgs};
-use program::{Number, Program, Text, Who};
 
 const SERVER: Who = (100, 100, "server");
 const WORKER: Who = (100, 101, "worker-1");
@@ -26,7 +24,9 @@ fn look(columns: usize, is_utf8: bool) -> Look {
 
 fn report(program: &Program, globs: &[&str], by: Option<By>) -> Report {
     let globs = globs.iter().map(|glob| Glob::parse(glob).expect("the pattern is right")).collect();
-    analyse(&[program.trace()], &Options { globs, by, ..Options::default() }, |_| {})
+    let (metadata, streams) = program.files();
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
+    analyse(&[trace], &Options { globs, by, ..Options::default() }, |_| {})
 }
 
 /// Compares with a file, or writes it.
@@ -139,6 +139,7 @@ fn arguments(trace: &Path) -> ReportArgs {
 
 fn written(program: &Program) -> TraceFolder {
     let (metadata, streams) = program.files();
+    let streams: Vec<_> = streams.into_iter().map(|(_, bytes)| bytes).collect();
     TraceFolder::new(&metadata, &streams).expect("the trace can be written")
 }
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Traces of made-up programs: events of named threads at chosen nanoseconds, in Lull's format.
 //!
-//! Place in the flow: tests say what happened; `trace()` gives it as the packets that Lull's probes
+//! Place in the flow: tests say what happened; `files()` gives it as the packets that Lull's probes
 //! would have written, with a `lull:thread` record wherever the thread changes.
-
-#![allow(dead_code)] // Each test program uses a part.
 
 use std::path::PathBuf;
 
-use testkit::{Datum, Int, Kind, Losses, Order, Spec, StreamWriter};
-use trace::Trace;
+use crate::{Datum, Int, Kind, Losses, Order, Spec, StreamWriter};
 
 pub enum Value {
     Number(i64),
@@ -49,11 +46,18 @@ fn number() -> Kind {
     Kind::Int(Int { signed: true, ..Int::bytes(64, Order::native()) })
 }
 
-impl Program {
-    pub fn new() -> Self {
+impl Default for Program {
+    /// A program to which nothing has happened, in a trace that is complete.
+    fn default() -> Self {
         let environment = "tracer_name = \"lull\"; verdict = \"complete\";".into();
         let (happenings, classes) = (Vec::new(), Vec::new());
         Self { environment, happenings, classes, packet_ends: Vec::new() }
+    }
+}
+
+impl Program {
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// An event. All events of one name have the same fields.
@@ -112,14 +116,17 @@ impl Program {
         }
     }
 
-    /// The metadata and the streams.
-    pub fn files(&self) -> (String, Vec<Vec<u8>>) {
+    /// The metadata, and each stream with the name of its file.
+    pub fn files(&self) -> (String, Vec<(PathBuf, Vec<u8>)>) {
         let spec = self.spec();
         let mut cpus: Vec<u32> = self.happenings.iter().map(|happening| happening.cpu).collect();
         cpus.extend(self.packet_ends.iter().map(|(cpu, ..)| *cpu));
         cpus.sort_unstable();
         cpus.dedup();
-        let streams = cpus.into_iter().map(|cpu| self.stream(&spec, cpu)).collect();
+        let streams = cpus.into_iter().enumerate();
+        let streams =
+            streams.map(|(i, cpu)| (format!("stream_{i}").into(), self.stream(&spec, cpu)));
+        let streams = streams.collect();
         let metadata = spec.metadata();
         let begin = metadata.find("env {").expect("the metadata has an environment");
         let until = begin + metadata[begin..].find('}').expect("that ends");
@@ -158,13 +165,6 @@ impl Program {
             begin_ns = end_ns;
         }
         writer.finish().0
-    }
-
-    pub fn trace(&self) -> Trace {
-        let (metadata, streams) = self.files();
-        let named = streams.into_iter().enumerate();
-        let named = named.map(|(i, bytes)| (PathBuf::from(format!("stream_{i}")), bytes));
-        Trace::from_bytes(metadata.as_bytes(), named.collect()).expect("the trace is well formed")
     }
 }
 
