@@ -16,7 +16,7 @@ use crate::files::Files;
 use crate::glob::Glob;
 use crate::latency::{Latency, Open};
 use crate::locks::{Locks, Wait};
-use crate::losses::{text, Losses};
+use crate::losses::Losses;
 use crate::operation::{Operation, Values};
 use crate::rate::Rate;
 use crate::report::Report;
@@ -298,7 +298,8 @@ fn since(begin: Ns, until: Ns) -> u64 {
 /// A number for each machine, by name; traces that do not say are of one machine.
 fn hosts(traces: &[Trace]) -> Vec<u32> {
     let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-    let names = traces.iter().map(|trace| text(trace.metadata(), "hostname").unwrap_or(""));
+    let names =
+        traces.iter().map(|trace| trace.metadata().environment_text("hostname").unwrap_or(""));
     names
         .map(|name| {
             let next = numbers.len() as u32;

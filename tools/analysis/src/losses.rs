@@ -258,10 +258,3 @@ pub fn recorded_verdict(metadata: &Metadata) -> verdict::Verdict {
         })
     })
 }
-
-pub(crate) fn text<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m str> {
-    match metadata.environment_value(name) {
-        Some(EnvironmentValue::Text(text)) => Some(text),
-        _ => None,
-    }
-}

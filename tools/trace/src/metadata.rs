@@ -59,6 +59,14 @@ impl Metadata {
         self.environment.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
+    /// The value of an `env` entry that is a text.
+    pub fn environment_text(&self, key: &str) -> Option<&str> {
+        match self.environment_value(key)? {
+            EnvironmentValue::Text(text) => Some(text),
+            EnvironmentValue::Number(_) => None,
+        }
+    }
+
     pub fn stream(&self, id: StreamId) -> Option<&StreamClass> {
         self.streams.iter().find(|stream| stream.id == id)
     }

@@ -31,10 +31,8 @@ fn babeltrace(folder: &Path) -> Vec<String> {
 /// The same lines from this crate.
 fn own(folder: &Path) -> Vec<String> {
     let trace = Trace::open(folder).unwrap();
-    let host = match trace.metadata().environment_value("hostname") {
-        Some(trace::EnvironmentValue::Text(host)) => format!("{host} "),
-        _ => String::new(),
-    };
+    let host = trace.metadata().environment_text("hostname");
+    let host = host.map_or_else(String::new, |host| format!("{host} "));
     let mut merge = trace.merge();
     let mut lines = Vec::new();
     let mut before = trace::Ns(i64::MIN);

@@ -36,6 +36,8 @@ fn every_block_is_understood() {
     assert_eq!(metadata.byte_order, ByteOrder::Big);
     assert_eq!(metadata.uuid.map(|uuid| uuid[15]), Some(16));
     assert_eq!(metadata.environment_value("negative"), Some(&EnvironmentValue::Number(-7)));
+    let texts = ["hostname", "negative", "absent"].map(|key| metadata.environment_text(key));
+    assert_eq!(texts, [Some("box"), None, None]);
     let clock = &metadata.clocks[0];
     assert_eq!((clock.offset_s, clock.frequency_hz, clock.precision_cycles), (-5, 1000, 3));
     assert!(clock.absolute && clock.description == "a \"clock\"");

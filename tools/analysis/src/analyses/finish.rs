@@ -8,7 +8,6 @@ use trace::{Problem, Trace};
 
 use super::{since, Analyses, By};
 use crate::latency::Open;
-use crate::losses::text;
 use crate::operation::Operation;
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::threads::{ProcessIndex, ThreadIndex};
@@ -143,7 +142,7 @@ impl Analyses {
 
 fn trace_row(trace: &Trace) -> TraceRow {
     let bytes_of = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let value = |name| text(trace.metadata(), name).map(str::to_string);
+    let value = |name| trace.metadata().environment_text(name).map(str::to_string);
     TraceRow {
         path: trace.path().display().to_string(),
         bytes: trace.files().iter().map(|file| bytes_of(file.path())).sum(),
