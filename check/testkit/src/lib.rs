@@ -6,6 +6,7 @@
 //! both for what a made-up program did; [`TraceFolder`] puts it on disk. Everything random is drawn
 //! from a seeded [`Random`], so a failing test names its trace by a number.
 
+mod absurd;
 mod bit_writer;
 mod datum;
 mod folder;
@@ -15,6 +16,7 @@ mod random;
 mod spec;
 mod stream;
 
+pub use absurd::absurd;
 pub use bit_writer::{BitWriter, Order};
 pub use datum::{encoded, Datum};
 pub use folder::TraceFolder;

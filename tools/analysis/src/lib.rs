@@ -8,35 +8,30 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `classes` decides from the metadata what each event class is to the analyses, with the
-//! meanings in `operation`; `streams` and `threads` find out whose an event is; `counts`, `rate`,
-//! `latency`, `locks`, `files` (with `descriptors`) and `losses` each keep one part of the answer;
-//! `analyses` passes the events around and gathers the [`Report`].
+//! Flow: the crate `state` finds out whose an event is and what it finishes; `filter` says whether
+//! it is counted; `counts`, `rate`, `writers`, `latency`, `locks`, `files` and `losses` each keep
+//! one part of the answer; `analyses` passes the events around and gathers the [`Report`].
 //!
 //! Memory is bounded by [`Limits`], whatever the trace: tables are `rows` that end in a row for
-//! all others, texts are kept once each in `texts`. Any trace is safe: nothing panics.
+//! all others. Any trace is safe: nothing panics.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod analyses;
-mod classes;
 mod counts;
-mod descriptors;
 mod distribution;
 mod files;
+mod filter;
 mod glob;
 mod latency;
 mod locks;
 mod losses;
-mod operation;
 mod rate;
 mod report;
 mod rows;
-mod streams;
-mod texts;
-mod threads;
+mod writers;
 
 pub use analyses::{analyse, Analyses, By, Limits, Options};
 pub use distribution::DistributionReport;
@@ -45,7 +40,7 @@ pub use glob::Glob;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
 pub use losses::{recorded_verdict, Cause, Lost, LostRow, Verdict};
-pub use operation::LockKind;
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
-pub use threads::{ProcessRow, ThreadRow};
+pub use state::LockKind;
+pub use writers::{ProcessRow, ThreadRow};

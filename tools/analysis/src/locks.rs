@@ -7,12 +7,10 @@
 use std::cmp::Reverse;
 
 use serde::Serialize;
+use state::{LockKind, ProcessIndex, Texts, ThreadIndex, Threads};
 
 use crate::distribution::{Distribution, DistributionReport};
-use crate::operation::LockKind;
 use crate::rows::Rows;
-use crate::texts::Texts;
-use crate::threads::{ProcessIndex, ThreadIndex, Threads};
 
 /// Waiting threads told apart for each lock.
 const WAITERS: usize = 16;
@@ -135,7 +133,7 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::threads::ThreadKey;
+    use state::ThreadKey;
 
     #[test]
     fn waits_add_up_by_process_and_address_with_the_longest_waiters_first() {

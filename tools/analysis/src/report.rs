@@ -12,7 +12,7 @@ use crate::latency::LatencyRow;
 use crate::locks::LockRow;
 use crate::losses::{Lost, LostRow, Verdict};
 use crate::rate::RateReport;
-use crate::threads::{ProcessRow, ThreadRow};
+use crate::writers::{ProcessRow, ThreadRow};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {

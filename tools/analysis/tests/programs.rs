@@ -2,7 +2,7 @@
 //! What the report says of made-up programs, from packets on.
 
 use analysis::{analyse, By, Glob, Limits, LockKind, Options, Report};
-use testkit::program::{Number, Program, Text, Who, NOBODY};
+use testkit::program::{Number, Program, Text, Who};
 use trace::Trace;
 use verdict::State;
 
@@ -226,17 +226,6 @@ fn loss_before_the_first_packet_has_no_begin() {
 }
 
 #[test]
-fn thread_of_one_packet_is_not_assumed_in_the_next() {
-    let mut program = Program::new();
-    program.event(100, 3, MAIN, "tick", &[]);
-    program.end_packet(200, 3, [0; 4]);
-    program.event(300, 3, NOBODY, "tick", &[]);
-    let report = report(&program);
-    let rows: Vec<_> = report.threads.iter().map(|row| (row.tid, row.name.as_str())).collect();
-    assert_eq!(rows, [(None, "unknown, on CPU 3"), (Some(10), "main")]);
-}
-
-#[test]
 fn call_seen_by_interposer_and_kernel_counts_once() {
     let mut program = Program::new();
     program.event(100, 0, MAIN, "io:read_entry", &[("fd", Number(3))]);
@@ -346,7 +335,8 @@ fn tables_stay_within_their_limits_and_no_event_is_forgotten() {
             ("mutex:wait_exit", &[("mutex", Number(i))]),
         );
     }
-    let limits = Limits { threads: 30, locks: 8, ..Limits::default() };
+    let of_state = state::Limits { threads: 30, ..state::Limits::default() };
+    let limits = Limits { state: of_state, locks: 8, ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let report = analyse(&[trace(&program)], &options, |_| {});
     assert_eq!((report.threads.len(), report.locks.len()), (31, 9));

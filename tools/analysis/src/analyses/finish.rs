@@ -4,13 +4,11 @@
 //! Place in the flow: after the last event. Numbers become names, halves of pairs are told apart by
 //! whether their threads are over, and the verdict is weighed.
 
+use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
 use trace::{Problem, Trace};
 
 use super::{since, Analyses, By};
-use crate::latency::Open;
-use crate::operation::Operation;
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
-use crate::threads::{ProcessIndex, ThreadIndex};
 
 const SCHEMA_VERSION: u32 = 2;
 /// Entries without exits that are listed.
@@ -18,22 +16,23 @@ const MOST_RUNNING: usize = 1000;
 
 impl Analyses {
     fn group_name(&self, group: u32) -> Option<String> {
+        let threads = self.state.threads();
         Some(match self.by? {
-            By::Process => self.threads.process_label(ProcessIndex(group), &self.texts),
-            By::Thread => self.threads.label(ThreadIndex(group)),
+            By::Process => threads.process_label(ProcessIndex(group), self.state.texts()),
+            By::Thread => threads.label(ThreadIndex(group)),
             By::Cpu if group == u32::MAX => "no CPU".into(),
             By::Cpu => format!("CPU {group}"),
         })
     }
 
-    fn pair_name(&self, pair: u32) -> String {
-        self.classes.pairs.get(pair as usize).map_or_else(String::new, |pair| pair.name.clone())
+    fn pair_name(&self, pair: PairIndex) -> String {
+        self.state.classes().pair(pair).map_or_else(String::new, |pair| pair.name.clone())
     }
 
     /// What is still running, the longest first, and all halves of pairs.
     fn running(&self) -> (Running, Vec<UnmatchedRow>) {
         let mut running = Running::default();
-        let pairs = self.classes.pairs.iter().zip(&self.latency.unmatched);
+        let pairs = self.state.classes().pairs().iter().zip(self.state.calls().unmatched());
         let mut rows: Vec<UnmatchedRow> = pairs
             .map(|(pair, unmatched)| UnmatchedRow {
                 name: pair.name.clone(),
@@ -43,52 +42,43 @@ impl Analyses {
                 forgotten_entries: unmatched.forgotten,
             })
             .collect();
-        for (thread, open) in self.latency.still_open() {
-            let Some(row) = rows.get_mut(open.pair as usize) else { continue };
-            let Some(pair) = self.classes.pairs.get(open.pair as usize) else { continue };
-            if self.threads.is_over(thread) {
+        for (thread, call) in self.state.calls().still_open() {
+            let Some(row) = rows.get_mut(call.pair.0 as usize) else { continue };
+            if self.state.threads().is_over(thread) {
                 row.ended_inside += 1;
                 continue;
             }
             row.still_running += 1;
-            if !pair.is_counted {
+            if !self.filter.counts_pair(call.pair) {
                 continue;
             }
             running.count += 1;
             if running.longest.len() < MOST_RUNNING {
-                running.longest.push(self.running_row(thread, &open));
+                running.longest.push(self.running_row(thread, &call));
             }
         }
-        let pairs = self.classes.pairs.iter().map(|pair| pair.is_counted);
-        let mut rows: Vec<UnmatchedRow> = rows
-            .into_iter()
-            .zip(pairs)
-            .filter(|(_, is_counted)| *is_counted)
-            .map(|p| p.0)
-            .collect();
-        rows.retain(|row| {
-            row.still_running + row.ended_inside + row.exits_without_entry + row.forgotten_entries
-                > 0
+        let counted = rows.into_iter().zip(0..).filter(|(row, pair)| {
+            self.filter.counts_pair(PairIndex(*pair))
+                && row.still_running
+                    + row.ended_inside
+                    + row.exits_without_entry
+                    + row.forgotten_entries
+                    > 0
         });
-        (running, rows)
+        (running, counted.map(|(row, _)| row).collect())
     }
 
-    fn running_row(&self, thread: ThreadIndex, open: &Open) -> RunningRow {
-        let process = self.threads.process_of(thread);
-        let operation = self.classes.pairs.get(open.pair as usize).map(|pair| pair.operation);
-        let subject = operation.and_then(|operation| match operation {
-            Operation::Lock(kind) => Some(format!("{} {:#x}", kind.name(), open.values.subject)),
-            call => self.files.subject(call, process, &open.values, &self.texts),
-        });
+    fn running_row(&self, thread: ThreadIndex, call: &OpenCall) -> RunningRow {
+        let threads = self.state.threads();
         RunningRow {
-            name: self.pair_name(open.pair),
-            thread: self.threads.label(thread),
-            pid: self.threads.pid(process),
-            tid: self.threads.tid(thread),
-            subject,
-            begin_ns: open.begin.0,
-            elapsed_ns: since(open.begin, self.counts.last),
-            exit_may_be_lost: self.losses.latest().is_some_and(|latest| latest >= open.begin),
+            name: self.pair_name(call.pair),
+            thread: threads.label(thread),
+            pid: threads.pid(threads.process_of(thread)),
+            tid: threads.tid(thread),
+            subject: self.state.subject(thread, call),
+            begin_ns: call.begin.0,
+            elapsed_ns: since(call.begin, self.counts.last),
+            exit_may_be_lost: self.losses.latest().is_some_and(|latest| latest >= call.begin),
         }
     }
 
@@ -96,10 +86,14 @@ impl Analyses {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
         let losses = self.losses.finish(&metadata, &self.events_read, problems);
         let (running, unmatched) = self.running();
-        let name = |index: u32| self.classes.names.get(index as usize).cloned().unwrap_or_default();
+        let names = self.state.classes().names();
+        let name = |index: u32| {
+            names.get(index as usize).map_or_else(String::new, |name| name.text.clone())
+        };
         let counts = &self.counts;
-        let threads = self.threads.thread_rows();
-        let processes = self.threads.process_rows(&self.texts);
+        let (by_index, texts) = (self.state.threads(), self.state.texts());
+        let threads = self.writers.thread_rows(by_index);
+        let processes = self.writers.process_rows(by_index, texts);
         let cpus = counts.cpus();
         let rows: Vec<TraceRow> = traces.iter().map(trace_row).collect();
         let has_events = self.events_read.iter().any(|events| *events > 0);
@@ -113,7 +107,7 @@ impl Analyses {
             verdict: losses.verdict,
             // Traces in memory have no files.
             bytes: match rows.iter().map(|row| row.bytes).sum() {
-                0 => self.bytes_read,
+                0 => self.state.bytes_read(),
                 bytes => bytes,
             },
             traces: rows,
@@ -130,8 +124,8 @@ impl Analyses {
                 .finish(|pair| self.pair_name(pair), |group| self.group_name(group)),
             running,
             unmatched,
-            locks: self.locks.finish(&self.threads, &self.texts),
-            files: self.files.finish(&self.threads, &self.texts),
+            locks: self.locks.finish(by_index, texts),
+            files: self.files.finish(by_index, texts),
             processes,
             threads,
             cpus,

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: MIT
 //! Each text once: paths, addresses and command lines by number.
 //!
-//! Place in the flow: field values are borrowed from the packet; what an analysis remembers of them
-//! is a number from here. Both the count of texts and the length of each are bounded.
+//! Place in the flow: field values are borrowed from the packet; what is remembered of them is a
+//! number from here. Both the count of texts and the length of each are bounded.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Position of a text.
+/// Number of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct TextIndex(pub u32);
+pub struct TextIndex(pub u32);
 
 impl TextIndex {
+    /// Stands for no text, and for the empty one.
     pub const NONE: TextIndex = TextIndex(0);
     /// Stands for texts that found no space.
     const OTHERS: TextIndex = TextIndex(1);
 }
 
 const MOST_BYTES: usize = 512;
-pub(crate) const OTHERS_TEXT: &str = "(others)";
+/// What all things that found no space are called together.
+pub const OTHERS_TEXT: &str = "(others)";
 
+/// The texts that events told, once each.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub struct Texts {
     /// From hash to text; on the rare collision the later text is stored again.
     index: FxHashMap<u64, u32>,
     texts: Vec<Box<[u8]>>,
@@ -30,12 +33,14 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
+    /// No texts; at most `limit` find space, with 512 bytes each.
     pub fn new(limit: usize) -> Self {
         let texts = vec![Box::default(), OTHERS_TEXT.as_bytes().into()];
         Self { index: FxHashMap::default(), texts, limit: limit.saturating_add(2) }
     }
 
-    pub fn index(&mut self, text: &[u8]) -> TextIndex {
+    /// The number of a text, which is remembered if there is space.
+    pub(crate) fn index(&mut self, text: &[u8]) -> TextIndex {
         if text.is_empty() {
             return TextIndex::NONE;
         }
@@ -55,6 +60,7 @@ impl Texts {
         TextIndex(index)
     }
 
+    /// The text as the trace has it, cut to 512 bytes; empty if the number is of no text.
     pub fn bytes(&self, index: TextIndex) -> &[u8] {
         self.texts.get(index.0 as usize).map_or(&[], |text| text)
     }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 //! Which file each descriptor and each stream of each process stands for, as far as events tell.
 //!
-//! Place in the flow: `analyses` reports opening, duplicating, closing, forking and executing;
-//! `files` asks what to count a call under. What no event told of is named by its number.
+//! Place in the flow: `usage` knows which call opens, duplicates, closes or uses what, `moment`
+//! reports forking and executing. What no event told of is named by its number.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::texts::TextIndex;
+use crate::texts::{TextIndex, Texts};
 use crate::threads::ProcessIndex;
 
-/// What calls are counted under.
+/// What a descriptor stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum File {
+pub enum File {
+    /// A file that was opened by this path, whichever process it was.
     Path(TextIndex),
     /// A socket connected to an address.
     To(TextIndex),
@@ -21,12 +22,33 @@ pub(crate) enum File {
     From(TextIndex),
     /// A socket bound to an address.
     At(TextIndex),
+    /// A socket of a process without a known address.
     Socket(ProcessIndex),
+    /// An end of a pipe that a process made.
     Pipe(ProcessIndex),
     /// A descriptor that was there before the first event.
     Descriptor(ProcessIndex, i32),
     /// A stream that was there before the first event.
     Stream(ProcessIndex),
+}
+
+impl File {
+    /// What to call it.
+    pub fn label(self, texts: &Texts) -> String {
+        match self {
+            File::Path(path) => texts.text(path),
+            File::To(address) => format!("socket to {}", texts.text(address)),
+            File::From(address) => format!("socket from {}", texts.text(address)),
+            File::At(address) => format!("socket at {}", texts.text(address)),
+            File::Socket(_) => "socket".into(),
+            File::Pipe(_) => "pipe".into(),
+            File::Descriptor(_, 0) => "stdin".into(),
+            File::Descriptor(_, 1) => "stdout".into(),
+            File::Descriptor(_, 2) => "stderr".into(),
+            File::Descriptor(_, fd) => format!("descriptor {fd}"),
+            File::Stream(_) => "streams opened before".into(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +64,9 @@ struct Table {
     streams: FxHashMap<u64, (i32, File)>,
 }
 
+/// The open descriptors and streams of all processes.
 #[derive(Debug)]
-pub(crate) struct Descriptors {
+pub struct Descriptors {
     tables: FxHashMap<ProcessIndex, Table>,
     /// Descriptors and streams of all processes, and how many there may be.
     count: usize,
@@ -51,11 +74,17 @@ pub(crate) struct Descriptors {
 }
 
 impl Descriptors {
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { tables: FxHashMap::default(), count: 0, limit }
     }
 
-    pub fn opened(&mut self, process: ProcessIndex, fd: i64, file: File, closes_on_exec: bool) {
+    pub(crate) fn opened(
+        &mut self,
+        process: ProcessIndex,
+        fd: i64,
+        file: File,
+        closes_on_exec: bool,
+    ) {
         let Some(fd) = descriptor(fd) else { return };
         if self.count >= self.limit || process == ProcessIndex::OTHERS {
             return;
@@ -65,7 +94,7 @@ impl Descriptors {
         self.count += usize::from(old.is_none());
     }
 
-    pub fn closed(&mut self, process: ProcessIndex, first: i64, last: i64) {
+    pub(crate) fn closed(&mut self, process: ProcessIndex, first: i64, last: i64) {
         let Some(table) = self.tables.get_mut(&process) else { return };
         let bound = |fd: i64| fd.clamp(0, i64::from(i32::MAX)) as i32;
         if first > last {
@@ -80,12 +109,24 @@ impl Descriptors {
         }
     }
 
-    pub fn duplicated(&mut self, process: ProcessIndex, from: i64, to: i64, closes_on_exec: bool) {
+    pub(crate) fn duplicated(
+        &mut self,
+        process: ProcessIndex,
+        from: i64,
+        to: i64,
+        closes_on_exec: bool,
+    ) {
         let file = self.file(process, from);
         self.opened(process, to, file, closes_on_exec);
     }
 
-    pub fn stream_opened(&mut self, process: ProcessIndex, stream: u64, fd: i64, file: File) {
+    pub(crate) fn stream_opened(
+        &mut self,
+        process: ProcessIndex,
+        stream: u64,
+        fd: i64,
+        file: File,
+    ) {
         let (Some(fd), true) = (descriptor(fd), stream != 0) else { return };
         if self.count >= self.limit || process == ProcessIndex::OTHERS {
             return;
@@ -95,7 +136,7 @@ impl Descriptors {
         self.count += usize::from(old.is_none());
     }
 
-    pub fn stream_closed(&mut self, process: ProcessIndex, stream: u64) {
+    pub(crate) fn stream_closed(&mut self, process: ProcessIndex, stream: u64) {
         let Some(table) = self.tables.get_mut(&process) else { return };
         if let Some((fd, _)) = table.streams.remove(&stream) {
             self.count -= 1;
@@ -110,13 +151,26 @@ impl Descriptors {
         found.map_or(File::Descriptor(process, fd), |descriptor| descriptor.file)
     }
 
+    /// What a stream, by its address, reads and writes.
     pub fn stream_file(&self, process: ProcessIndex, stream: u64) -> File {
         let found = self.tables.get(&process).and_then(|table| table.streams.get(&stream));
         found.map_or(File::Stream(process), |(_, file)| *file)
     }
 
+    /// The descriptors that a process is known to have open, in order.
+    pub fn open(&self, process: ProcessIndex) -> impl Iterator<Item = (i32, File)> + '_ {
+        let table = self.tables.get(&process);
+        let open = table.into_iter().flat_map(|table| &table.descriptors);
+        open.map(|(fd, descriptor)| (*fd, descriptor.file))
+    }
+
     /// A child has what its parent has, except what the child is known to have done already.
-    pub fn inherited(&mut self, child: ProcessIndex, parent: ProcessIndex, has_executed: bool) {
+    pub(crate) fn inherited(
+        &mut self,
+        child: ProcessIndex,
+        parent: ProcessIndex,
+        has_executed: bool,
+    ) {
         if child == parent || child == ProcessIndex::OTHERS {
             return;
         }
@@ -143,7 +197,7 @@ impl Descriptors {
     }
 
     /// The process runs another program now.
-    pub fn executed(&mut self, process: ProcessIndex) {
+    pub(crate) fn executed(&mut self, process: ProcessIndex) {
         let Some(table) = self.tables.get_mut(&process) else { return };
         let before = table.descriptors.len() + table.streams.len();
         table.descriptors.retain(|_, open| !open.closes_on_exec);
@@ -152,7 +206,7 @@ impl Descriptors {
     }
 
     /// The process is over.
-    pub fn ended(&mut self, process: ProcessIndex) {
+    pub(crate) fn ended(&mut self, process: ProcessIndex) {
         if let Some(table) = self.tables.remove(&process) {
             self.count -= table.descriptors.len() + table.streams.len();
         }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! What each event class is to the analyses: counted or not, an entry, an exit, or by itself.
+//! What each event class is: an entry, an exit, or by itself, and what it means.
 //!
 //! Place in the flow: decided once from the metadata of all traces, before the first event. Classes
-//! of the same name share a row, whichever trace or program they come from.
+//! of the same name share a number, whichever trace or program they come from.
 
 use rustc_hash::FxHashMap;
 use trace::{EventClass, Trace};
 
-use crate::glob::Glob;
 use crate::operation::{Loads, Operation};
 
 /// Written by Lull's probes for readers; not events of the program.
@@ -40,11 +39,11 @@ pub(crate) enum Role {
         name: usize,
     },
     Entry {
-        pair: u32,
+        pair: PairIndex,
         loads: Loads,
     },
     Exit {
-        pair: u32,
+        pair: PairIndex,
         loads: Loads,
     },
     Single {
@@ -55,45 +54,60 @@ pub(crate) enum Role {
 
 #[derive(Debug)]
 pub(crate) struct ClassPlan {
-    /// Position among the names.
-    pub name: u32,
+    pub name: NameIndex,
     pub is_bookkeeping: bool,
-    /// Whether the filter lets it through.
-    pub is_counted: bool,
     pub role: Role,
 }
 
+/// Number of a name of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NameIndex(pub u32);
+
+/// Number of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PairIndex(pub u32);
+
+/// A name of events, of however many classes.
 #[derive(Debug)]
-pub(crate) struct Pair {
-    pub name: String,
-    pub operation: Operation,
-    /// Whether the filter lets both events through.
-    pub is_counted: bool,
+pub struct ClassName {
+    /// Without what Lull's recorder appends to tell apart equal names from two programs.
+    pub text: String,
+    /// The pair that the events are one end of.
+    pub pair: Option<PairIndex>,
 }
 
-/// The plans for all classes of all traces.
+/// Two names that are the two ends of a call.
 #[derive(Debug)]
-pub(crate) struct Classes {
+pub struct Pair {
+    /// What the two names have in common: `io:read` for `io:read_entry` and `io:read_exit`.
+    pub name: String,
+    /// What the call does.
+    pub operation: Operation,
+}
+
+/// What the metadata of the traces says of their events. As many things as it names.
+#[derive(Debug)]
+pub struct Classes {
     by_trace: Vec<Vec<ClassPlan>>,
-    pub names: Vec<String>,
-    pub pairs: Vec<Pair>,
+    names: Vec<ClassName>,
+    pairs: Vec<Pair>,
 }
 
 impl Classes {
-    pub fn new(traces: &[Trace], globs: &[Glob]) -> Self {
+    pub(crate) fn new(traces: &[Trace]) -> Self {
         let names = traces.iter().flat_map(Trace::event_classes).map(shown_name);
         let pairing = Pairing::new(names);
         let mut classes = Self { by_trace: Vec::new(), names: Vec::new(), pairs: Vec::new() };
         let has_interposed_files = pairing.names.keys().any(|name| name.starts_with("io:"));
-        let mut name_index: FxHashMap<String, u32> = FxHashMap::default();
-        let mut pair_index: FxHashMap<String, u32> = FxHashMap::default();
+        let mut name_index: FxHashMap<String, NameIndex> = FxHashMap::default();
+        let mut pair_index: FxHashMap<String, PairIndex> = FxHashMap::default();
         for trace in traces {
             let mut plans = Vec::new();
             for class in trace.event_classes() {
                 let name = shown_name(class);
-                let row = *name_index.entry(name.to_string()).or_insert_with(|| {
-                    classes.names.push(name.to_string());
-                    classes.names.len() as u32 - 1
+                let number = *name_index.entry(name.to_string()).or_insert_with(|| {
+                    classes.names.push(ClassName { text: name.to_string(), pair: None });
+                    NameIndex(classes.names.len() as u32 - 1)
                 });
                 let base = pairing.base(name);
                 let operation = |name: &str| match Operation::of(name) {
@@ -108,13 +122,14 @@ impl Classes {
                     _ if name == THREAD_EVENT => thread_role(class),
                     Some((base, is_entry)) => {
                         let pair = *pair_index.entry(base.clone()).or_insert_with(|| {
-                            classes.pairs.push(Pair {
-                                operation: operation(&base),
-                                name: base.clone(),
-                                is_counted: true,
-                            });
-                            classes.pairs.len() as u32 - 1
+                            classes
+                                .pairs
+                                .push(Pair { operation: operation(&base), name: base.clone() });
+                            PairIndex(classes.pairs.len() as u32 - 1)
                         });
+                        if let Some(name) = classes.names.get_mut(number.0 as usize) {
+                            name.pair = Some(pair);
+                        }
                         let loads = Loads::of(operation(&base), class);
                         match is_entry {
                             true => Role::Entry { pair, loads },
@@ -126,36 +141,31 @@ impl Classes {
                         operation => Role::Single { operation, loads: Loads::of(operation, class) },
                     },
                 };
-                let matches = |glob: &Glob| {
-                    let base = pairing.base(name);
-                    glob.matches(name) || base.is_some_and(|(base, _)| glob.matches(&base))
-                };
-                plans.push(ClassPlan {
-                    name: row,
-                    is_bookkeeping: BOOKKEEPING.contains(&name),
-                    is_counted: globs.is_empty() || globs.iter().any(matches),
-                    role,
-                });
+                let is_bookkeeping = BOOKKEEPING.contains(&name);
+                plans.push(ClassPlan { name: number, is_bookkeeping, role });
             }
             classes.by_trace.push(plans);
         }
-        classes.settle_pairs();
         classes
     }
 
-    /// A pair of which the filter takes one half only has no latency.
-    fn settle_pairs(&mut self) {
-        for plan in self.by_trace.iter().flatten().filter(|plan| !plan.is_counted) {
-            if let Role::Entry { pair, .. } | Role::Exit { pair, .. } = plan.role {
-                if let Some(pair) = self.pairs.get_mut(pair as usize) {
-                    pair.is_counted = false;
-                }
-            }
-        }
+    /// Every name of events; a [`NameIndex`] is a position.
+    pub fn names(&self) -> &[ClassName] {
+        &self.names
+    }
+
+    /// Every pair; a [`PairIndex`] is a position.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// The pair of a number.
+    pub fn pair(&self, pair: PairIndex) -> Option<&Pair> {
+        self.pairs.get(pair.0 as usize)
     }
 
     #[inline]
-    pub fn plan(&self, trace_index: usize, class: &EventClass) -> Option<&ClassPlan> {
+    pub(crate) fn plan(&self, trace_index: usize, class: &EventClass) -> Option<&ClassPlan> {
         self.by_trace.get(trace_index)?.get(class.index)
     }
 }

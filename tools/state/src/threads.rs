@@ -1,45 +1,48 @@
 // SPDX-License-Identifier: MIT
-//! Threads and processes: who there was, what they were called, how much they wrote, how they
-//! ended.
+//! Threads and processes: who there was, what they were called, how they ended.
 //!
 //! Place in the flow: `streams` finds out of which thread an event is and asks here for its
-//! number; every other analysis speaks of threads and processes by these numbers.
-
-mod rows;
+//! number; everything else speaks of threads and processes by these numbers.
 
 use rustc_hash::FxHashMap;
-use trace::Ns;
 
-use crate::texts::{TextIndex, Texts};
-pub use rows::{ProcessRow, ThreadRow};
+use crate::texts::{TextIndex, Texts, OTHERS_TEXT};
 
-/// Position of a thread. The first stands for all that found no space.
+/// Number of a thread. The first stands for all that found no space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ThreadIndex(pub u32);
+pub struct ThreadIndex(pub u32);
 
 impl ThreadIndex {
+    /// All threads that found no space.
     pub const OTHERS: ThreadIndex = ThreadIndex(0);
 }
 
-/// Position of a process. The first stands for all that found no space.
+/// Number of a process. The first stands for all that found no space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ProcessIndex(pub u32);
+pub struct ProcessIndex(pub u32);
 
 impl ProcessIndex {
+    /// All processes that found no space, and those that the trace does not name.
     pub const OTHERS: ProcessIndex = ProcessIndex(0);
 }
 
 /// What tells one thread from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ThreadKey {
+pub enum ThreadKey {
+    /// A thread that the trace names.
     Named {
+        /// Number of the machine, by its name.
         host: u32,
+        /// The process's identifier, as the trace has it.
         pid: i64,
+        /// The thread's identifier, as the trace has it.
         tid: i64,
     },
     /// Events of a trace that does not say which thread wrote them.
     Unnamed {
+        /// Position of the trace.
         trace: u32,
+        /// The processor, or the position of the stream if that has none.
         cpu: u32,
     },
 }
@@ -49,11 +52,12 @@ const NAME_BYTES_MAX: usize = 15;
 /// Threads of one process that have a name and have not begun.
 const NAMED_EARLY_MAX: usize = 64;
 
-/// A short name, as the kernel keeps it.
+/// A short name, as the kernel keeps it: 16 bytes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct ShortName([u8; 16]);
+pub struct ShortName([u8; 16]);
 
 impl ShortName {
+    /// The first 16 bytes.
     pub fn new(bytes: &[u8]) -> Self {
         let mut name = [0; 16];
         let count = bytes.len().min(name.len());
@@ -61,47 +65,61 @@ impl ShortName {
         Self(name)
     }
 
+    /// Up to the first NUL; bytes that are not UTF-8 are shown as such.
     pub fn text(&self) -> String {
         let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
         String::from_utf8_lossy(&self.0[..length]).into_owned()
     }
 }
 
+/// What is known of a thread.
 #[derive(Debug)]
-pub(crate) struct Thread {
-    key: Option<ThreadKey>,
+pub struct Thread {
+    /// `None`: it stands for all threads that found no space.
+    pub key: Option<ThreadKey>,
+    /// Whose thread it is.
     pub process: ProcessIndex,
-    name: ShortName,
+    /// What it was called last.
+    pub name: ShortName,
     /// What the last record said: a thread does not know of a name that another gave it.
     recorded: ShortName,
     /// What the threads of its process call it.
     handle: Option<i64>,
-    events: u64,
-    first: Ns,
-    last: Ns,
-    has_ended: bool,
+    /// Whether an event told that it ends.
+    pub has_ended: bool,
 }
 
+/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exit {
+pub enum Exit {
+    /// With this status, 0 to 255.
     Code(i32),
+    /// By this signal.
     Signal(i32),
 }
 
+/// What is known of a process.
 #[derive(Debug)]
-struct Process {
-    pid: Option<i64>,
-    parent_pid: Option<i64>,
-    path: TextIndex,
-    arguments: TextIndex,
-    exit: Option<Exit>,
-    threads: Vec<ThreadIndex>,
+pub struct Process {
+    /// `None`: it stands for all processes that found no space.
+    pub pid: Option<i64>,
+    /// `None`: no event told where it comes from.
+    pub parent_pid: Option<i64>,
+    /// Of the program that it runs.
+    pub path: TextIndex,
+    /// The command line.
+    pub arguments: TextIndex,
+    /// `None`: no event told that it ended.
+    pub exit: Option<Exit>,
+    /// The threads that wrote events.
+    pub threads: Vec<ThreadIndex>,
     /// Names of threads, by handle, that were given before the threads began.
     named_early: Vec<(i64, ShortName)>,
 }
 
+/// All threads and processes there were, in the order in which they were first met.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub struct Threads {
     threads: Vec<Thread>,
     by_key: FxHashMap<ThreadKey, ThreadIndex>,
     processes: Vec<Process>,
@@ -110,9 +128,7 @@ pub(crate) struct Threads {
 }
 
 fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) -> Thread {
-    let (first, last) = (Ns(i64::MAX), Ns(i64::MIN));
-    let (recorded, handle) = (name, None);
-    Thread { key, process, name, recorded, handle, events: 0, first, last, has_ended: false }
+    Thread { key, process, name, recorded: name, handle: None, has_ended: false }
 }
 
 fn new_process(pid: Option<i64>) -> Process {
@@ -122,7 +138,7 @@ fn new_process(pid: Option<i64>) -> Process {
 }
 
 impl Threads {
-    /// At most `limit` threads, and as many processes.
+    /// Nobody; at most `limit` threads find space, and as many processes.
     pub fn new(limit: usize) -> Self {
         Self {
             threads: vec![new_thread(None, ProcessIndex::OTHERS, ShortName::default())],
@@ -161,13 +177,10 @@ impl Threads {
         index
     }
 
-    /// The number of a process.
-    pub fn process(&mut self, host: u32, pid: i64) -> ProcessIndex {
+    /// The number of the process of a new thread: so there are no more processes than threads.
+    fn process(&mut self, host: u32, pid: i64) -> ProcessIndex {
         if let Some(index) = self.by_pid.get(&(host, pid)) {
             return *index;
-        }
-        if self.by_pid.len() >= self.limit {
-            return ProcessIndex::OTHERS;
         }
         let index = ProcessIndex(self.processes.len() as u32);
         self.processes.push(new_process(Some(pid)));
@@ -176,36 +189,27 @@ impl Threads {
     }
 
     /// A process that was met before.
-    pub fn known_process(&self, host: u32, pid: i64) -> Option<ProcessIndex> {
+    pub(crate) fn known_process(&self, host: u32, pid: i64) -> Option<ProcessIndex> {
         self.by_pid.get(&(host, pid)).copied()
     }
 
     /// Whether any event told where a process comes from.
-    pub fn has_origin(&self, process: ProcessIndex) -> bool {
+    pub(crate) fn has_origin(&self, process: ProcessIndex) -> bool {
         self.processes.get(process.0 as usize).is_some_and(|p| p.parent_pid.is_some())
     }
 
+    /// Whose thread it is.
     pub fn process_of(&self, thread: ThreadIndex) -> ProcessIndex {
         self.threads.get(thread.0 as usize).map_or(ProcessIndex::OTHERS, |thread| thread.process)
     }
 
     /// The threads that a process was seen to have.
-    pub fn threads_of(&self, process: ProcessIndex) -> &[ThreadIndex] {
+    pub(crate) fn threads_of(&self, process: ProcessIndex) -> &[ThreadIndex] {
         self.processes.get(process.0 as usize).map_or(&[], |process| &process.threads)
     }
 
-    /// Counts an event.
-    #[inline]
-    pub fn event(&mut self, thread: ThreadIndex, at: Ns) {
-        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
-            thread.events += 1;
-            thread.first = thread.first.min(at);
-            thread.last = thread.last.max(at);
-        }
-    }
-
     /// A thread began, and says what the threads of its process call it.
-    pub fn has_handle(&mut self, thread: ThreadIndex, handle: i64) {
+    pub(crate) fn has_handle(&mut self, thread: ThreadIndex, handle: i64) {
         let process = self.process_of(thread);
         let early = self.of(process).map(|process| &mut process.named_early);
         let name = early.and_then(|names| {
@@ -220,7 +224,7 @@ impl Threads {
 
     /// A thread gave a name to the thread of its process that has this handle. One that has not
     /// begun yet gets it then; one that was there before the recording says its name itself.
-    pub fn renamed(&mut self, by: ThreadIndex, handle: i64, name: &[u8]) {
+    pub(crate) fn renamed(&mut self, by: ThreadIndex, handle: i64, name: &[u8]) {
         let name = ShortName::new(&name[..name.len().min(NAME_BYTES_MAX)]);
         let process = self.process_of(by);
         let found = self.threads_of(process).iter().rev().copied().find(|index| {
@@ -237,13 +241,13 @@ impl Threads {
         }
     }
 
-    pub fn ended(&mut self, thread: ThreadIndex) {
+    pub(crate) fn ended(&mut self, thread: ThreadIndex) {
         if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
             thread.has_ended = true;
         }
     }
 
-    pub fn started(
+    pub(crate) fn started(
         &mut self,
         process: ProcessIndex,
         parent_pid: i64,
@@ -258,7 +262,7 @@ impl Threads {
         }
     }
 
-    pub fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
+    pub(crate) fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
         let of_parent = self.of(parent).map(|parent| (parent.path, parent.arguments));
         if let Some(process) = self.of(process) {
             process.parent_pid = Some(parent_pid);
@@ -269,14 +273,14 @@ impl Threads {
     }
 
     /// What a process itself says when it ends.
-    pub fn exited(&mut self, process: ProcessIndex, status: i64) {
+    pub(crate) fn exited(&mut self, process: ProcessIndex, status: i64) {
         if let Some(process) = self.of(process) {
             process.exit = Some(Exit::Code((status & 0xff) as i32));
         }
     }
 
     /// What its parent was told by wait(): the last word. `false` if the process lives on.
-    pub fn waited_for(&mut self, process: ProcessIndex, status: i64) -> bool {
+    pub(crate) fn waited_for(&mut self, process: ProcessIndex, status: i64) -> bool {
         let exit = match (status & 0x7f, status >> 8 & 0xff) {
             (0, code) => Exit::Code(code as i32),
             (0x7f, _) => return false, // stopped or continued
@@ -286,6 +290,16 @@ impl Threads {
             process.exit = Some(exit);
         }
         true
+    }
+
+    /// Every thread; a [`ThreadIndex`] is a position.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// Every process; a [`ProcessIndex`] is a position.
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
     }
 
     /// The process, unless it stands for many.
@@ -310,7 +324,7 @@ impl Threads {
                 format!("{}[{tid}]", name.text())
             }
             Some(Thread { key: Some(ThreadKey::Unnamed { cpu, .. }), .. }) => format!("CPU {cpu}"),
-            _ => crate::texts::OTHERS_TEXT.into(),
+            _ => OTHERS_TEXT.into(),
         }
     }
 
@@ -318,16 +332,18 @@ impl Threads {
     pub fn process_label(&self, process: ProcessIndex, texts: &Texts) -> String {
         match self.processes.get(process.0 as usize) {
             Some(found @ Process { pid: Some(pid), .. }) => {
-                format!("{}[{pid}]", self.name(found, texts))
+                format!("{}[{pid}]", self.process_name(found, texts))
             }
-            _ => crate::texts::OTHERS_TEXT.into(),
+            _ => OTHERS_TEXT.into(),
         }
     }
 
+    /// The process's identifier, if it is known and the number is of one process.
     pub fn pid(&self, process: ProcessIndex) -> Option<i64> {
         self.processes.get(process.0 as usize)?.pid
     }
 
+    /// The thread's identifier, if it is known and the number is of one thread.
     pub fn tid(&self, thread: ThreadIndex) -> Option<i64> {
         match self.threads.get(thread.0 as usize)?.key? {
             ThreadKey::Named { tid, .. } => Some(tid),
@@ -336,7 +352,7 @@ impl Threads {
     }
 
     /// The last part of the program's path, or the name of the first thread.
-    fn name(&self, process: &Process, texts: &Texts) -> String {
+    pub fn process_name(&self, process: &Process, texts: &Texts) -> String {
         let path = texts.text(process.path);
         if let Some(name) = path.rsplit('/').next().filter(|name| !name.is_empty()) {
             return name.into();
@@ -359,22 +375,19 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_counted_under_their_latest_name_and_processes_sum_them_up() {
+    fn threads_have_their_latest_name_and_processes_that_of_their_first_thread() {
         let mut threads = Threads::new(9);
-        let main = threads.index(key(10, 10), Some(ShortName::new(b"sh\0")));
         let other = threads.index(key(10, 11), Some(ShortName::new(b"worker-with-a-long-name")));
+        let main = threads.index(key(10, 10), Some(ShortName::new(b"sh\0")));
         assert_eq!(threads.index(key(10, 10), Some(ShortName::new(b"sort"))), main);
-        threads.event(main, Ns(5));
-        threads.event(other, Ns(9));
-        threads.event(other, Ns(7));
-        let rows = threads.thread_rows();
-        assert_eq!((rows[0].name.as_str(), rows[0].events), ("worker-with-a-lo", 2));
-        assert_eq!((rows[1].name.as_str(), rows[1].tid), ("sort", Some(10)));
-        let processes = threads.process_rows(&Texts::new(9));
-        assert_eq!(processes.len(), 1);
-        let row = &processes[0];
-        assert_eq!((row.events, row.threads, row.first_ns, row.last_ns), (3, 2, 5, 9));
-        assert_eq!((row.name.as_str(), row.pid), ("sort", Some(10)));
+        assert_eq!(threads.label(main), "sort[10]");
+        assert_eq!(threads.label(other), "worker-with-a-lo[11]");
+        assert_eq!(threads.process_of(other), threads.process_of(main));
+        let process = threads.process_of(main);
+        let mut texts = Texts::new(9);
+        assert_eq!(threads.process_label(process, &texts), "sort[10]");
+        threads.started(process, 1, texts.index(b"/bin/cat"), TextIndex::NONE);
+        assert_eq!(threads.process_label(process, &texts), "cat[10]");
     }
 
     #[test]
@@ -406,29 +419,22 @@ mod tests {
         let mut threads = Threads::new(9);
         let thread = threads.index(key(1, 1), None);
         let process = threads.process_of(thread);
-        threads.event(thread, Ns(0));
         threads.exited(process, 256 + 3);
-        let exit = |threads: &Threads| {
-            let row = threads.process_rows(&Texts::new(1)).remove(0);
-            (row.exit_code, row.exit_signal)
-        };
-        assert_eq!(exit(&threads), (Some(3), None));
+        let exit = |threads: &Threads| threads.processes()[process.0 as usize].exit;
+        assert_eq!(exit(&threads), Some(Exit::Code(3)));
         threads.waited_for(process, 0x137f); // stopped: not an end
-        assert_eq!(exit(&threads), (Some(3), None));
+        assert_eq!(exit(&threads), Some(Exit::Code(3)));
         threads.waited_for(process, 0x8b); // SIGSEGV, core dumped
-        assert_eq!(exit(&threads), (None, Some(11)));
+        assert_eq!(exit(&threads), Some(Exit::Signal(11)));
         assert!(threads.is_over(thread));
     }
 
     #[test]
-    fn threads_past_the_limit_are_counted_together() {
+    fn threads_past_the_limit_have_one_number() {
         let mut threads = Threads::new(1);
-        for tid in 1..4 {
-            let thread = threads.index(key(1, tid), None);
-            threads.event(thread, Ns(tid));
-        }
-        let events: Vec<u64> = threads.thread_rows().iter().map(|row| row.events).collect();
-        assert_eq!(events, [2, 1]);
+        let indices = [1, 2, 3].map(|tid| threads.index(key(1, tid), None));
+        assert_eq!(indices, [ThreadIndex(1), ThreadIndex::OTHERS, ThreadIndex::OTHERS]);
         assert_eq!(threads.label(ThreadIndex::OTHERS), "(others)");
+        assert_eq!(threads.threads().len(), 2);
     }
 }

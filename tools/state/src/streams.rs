@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Of which thread the events of each stream are.
 //!
-//! Place in the flow: `analyses` asks for each event. Lull writes a `lull:thread` event where a
+//! Place in the flow: `moment` asks for each event. Lull writes a `lull:thread` event where a
 //! packet goes over to another thread; LTTng writes thread contexts with each event; traces with
 //! neither have one nameless thread for each processor.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! What a pair or a single event means to the analyses, and which of its fields they need.
+//! What a pair or a single event means, and which of its fields tell it.
 //!
-//! Place in the flow: `classes` asks once for each event class; `analyses` acts on the answer for
+//! Place in the flow: `classes` asks once for each event class; `moment` acts on the answer for
 //! each event. Known are the events of Lull's interposers (`io:`, `process:`, ...), system calls as
 //! LTTng names them, and LTTng-UST's mutex events.
 
@@ -13,14 +13,20 @@ use crate::texts::{TextIndex, Texts};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LockKind {
+    /// A mutual exclusion lock.
     Mutex,
+    /// A lock for many readers or one writer.
     Rwlock,
+    /// A condition variable.
     Cond,
+    /// A semaphore.
     Sem,
+    /// A point that a number of threads reach together.
     Barrier,
 }
 
 impl LockKind {
+    /// In lower case.
     pub fn name(self) -> &'static str {
         match self {
             LockKind::Mutex => "mutex",
@@ -32,51 +38,79 @@ impl LockKind {
     }
 }
 
+/// What a call does, or what a single event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
+    /// Nothing that is known here.
     None,
+    /// Waits for a lock.
     Lock(LockKind),
+    /// Reads from a descriptor.
     Read,
+    /// Writes to a descriptor.
     Write,
-    /// From one descriptor to another.
+    /// Moves bytes from one descriptor to another.
     Copy,
-    /// A call on a descriptor that moves no bytes.
+    /// Is a call on a descriptor that moves no bytes.
     Touch,
+    /// Reads from a stream of the C library.
     StreamRead,
+    /// Writes to a stream.
     StreamWrite,
+    /// Is a call on a stream that moves no bytes.
     StreamTouch,
+    /// Closes a stream and its descriptor.
     StreamClose,
+    /// Opens a path.
     Open,
+    /// Opens a path as a stream.
     StreamOpen,
-    /// A stream on a descriptor that is open already.
+    /// Makes a stream of a descriptor that is open already.
     StreamAttach,
+    /// Closes a descriptor.
     Close,
+    /// Closes descriptors from a first to a last.
     CloseRange,
+    /// Closes descriptors from a first on.
     CloseFrom,
+    /// Makes a second descriptor of one.
     Duplicate,
+    /// Is an fcntl, which may duplicate.
     Control,
+    /// Makes both ends of a pipe.
     Pipe,
+    /// Makes a socket.
     Socket,
+    /// Makes two sockets that are connected.
     SocketPair,
+    /// Gives a socket an address.
     Bind,
+    /// Connects a socket to an address.
     Connect,
+    /// Takes a connection.
     Accept,
+    /// A program begins.
     ProcessStart,
+    /// A process says that it ends.
     ProcessExit,
+    /// A process says of whom it is a fork.
     Forked,
+    /// A process is told how a child has ended.
     ChildWait,
+    /// Becomes another program.
     Exec,
+    /// A thread ends.
     ThreadExit,
+    /// A thread begins, and tells its handle.
     ThreadStart,
+    /// Gives a name to the thread of a handle.
     ThreadName,
 }
 
-/// Where a field's value goes.
+/// Which of the [`Values`] a field's value becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Which descriptor, lock, stream or process.
     Subject,
-    /// The second operand: the other descriptor, flags, the size of an item, a status.
     Other,
     Third,
     Result,
@@ -85,15 +119,22 @@ pub(crate) enum Slot {
     MoreText,
 }
 
-/// Values of the fields an operation needs, of entry and exit together.
+/// Values of the fields an operation needs, of entry and exit together; what no field told is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Values {
+pub struct Values {
+    /// Which descriptor, lock, stream or process: the bits of an address or a number.
     pub subject: i64,
+    /// The second operand: the other descriptor, the size of an item in bytes, a status.
     pub other: i64,
+    /// Flags.
     pub third: i64,
+    /// What the call returned; negative if it failed.
     pub result: i64,
+    /// The number of the error, where the call tells it apart from its result; else 0.
     pub error: i64,
+    /// A path, an address or a thread's name.
     pub text: TextIndex,
+    /// A command line.
     pub more_text: TextIndex,
 }
 
@@ -188,7 +229,7 @@ const SYSTEM_CALLS: [&str; 2] = ["syscall_", "compat_syscall_"];
 
 impl Operation {
     /// The meaning of a pair's base name, or of a single event's name.
-    pub fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         if let Some((_, operation)) = NAMES.iter().find(|(known, _)| *known == name) {
             return *operation;
         }
@@ -198,7 +239,7 @@ impl Operation {
     }
 
     /// Whether it changes or uses descriptors.
-    pub fn is_of_files(self) -> bool {
+    pub(crate) fn is_of_files(self) -> bool {
         use Operation::*;
         !matches!(
             self,

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+//! Which calls each thread is in: entries whose exits have not come.
+//!
+//! Place in the flow: `moment` enters and leaves. Each thread has a stack in which an exit takes
+//! the latest entry of its own name, so nesting and recursion match, and pairs of different names
+//! may overlap. What is left at the end is still running, or ended with its thread or process.
+
+use trace::Ns;
+
+use crate::classes::PairIndex;
+use crate::operation::Values;
+use crate::threads::ThreadIndex;
+
+/// Entries open at once in one thread, and in all; beyond, the oldest is forgotten.
+const MOST_OPEN: usize = 256;
+const MOST_OPEN_IN_ALL: usize = 1 << 20;
+
+/// An entry whose exit has not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenCall {
+    /// What it is an entry of.
+    pub pair: PairIndex,
+    /// When it came.
+    pub begin: Ns,
+    /// The operands, as far as the entry tells them.
+    pub values: Values,
+}
+
+/// How many events of a pair have no partner.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unmatched {
+    /// Exits whose entries came before the trace, or were lost.
+    pub exits: u64,
+    /// Entries whose thread ended, or became another program, inside.
+    pub ended: u64,
+    /// Entries given up because too many were open.
+    pub forgotten: u64,
+}
+
+/// The open calls of all threads: at most 256 of a thread, and 2^20 together.
+#[derive(Debug)]
+pub struct Calls {
+    stacks: Vec<Vec<OpenCall>>,
+    open_count: usize,
+    unmatched: Vec<Unmatched>,
+}
+
+impl Calls {
+    pub(crate) fn new(pair_count: usize) -> Self {
+        let unmatched = vec![Unmatched::default(); pair_count];
+        Self { stacks: Vec::new(), open_count: 0, unmatched }
+    }
+
+    /// What has found no partner, pair by pair in the order of their numbers.
+    pub fn unmatched(&self) -> &[Unmatched] {
+        &self.unmatched
+    }
+
+    fn unmatched_of(&mut self, pair: PairIndex) -> Option<&mut Unmatched> {
+        self.unmatched.get_mut(pair.0 as usize)
+    }
+
+    #[inline]
+    pub(crate) fn enter(&mut self, thread: ThreadIndex, open: OpenCall) {
+        if thread == ThreadIndex::OTHERS {
+            // Several threads in one: their entries and exits would match at random.
+            if let Some(unmatched) = self.unmatched_of(open.pair) {
+                unmatched.forgotten += 1;
+            }
+            return;
+        }
+        let position = thread.0 as usize;
+        if self.stacks.len() <= position {
+            self.stacks.resize_with(position + 1, Vec::new);
+        }
+        let Some(stack) = self.stacks.get_mut(position) else { return };
+        let no_more = self.open_count >= MOST_OPEN_IN_ALL;
+        let forgotten = if stack.len() >= MOST_OPEN || (no_more && !stack.is_empty()) {
+            let oldest = stack.remove(0);
+            stack.push(open);
+            oldest.pair
+        } else if no_more {
+            open.pair
+        } else {
+            stack.push(open);
+            self.open_count += 1;
+            return;
+        };
+        if let Some(unmatched) = self.unmatched_of(forgotten) {
+            unmatched.forgotten += 1;
+        }
+    }
+
+    /// The entry that an exit belongs to.
+    #[inline]
+    pub(crate) fn leave(&mut self, thread: ThreadIndex, pair: PairIndex) -> Option<OpenCall> {
+        let stack = self.stacks.get_mut(thread.0 as usize);
+        let found = stack.and_then(|stack| {
+            let position = stack.iter().rposition(|open| open.pair == pair)?;
+            Some(stack.remove(position))
+        });
+        match found {
+            Some(_) => self.open_count = self.open_count.saturating_sub(1),
+            None => {
+                if let Some(unmatched) = self.unmatched_of(pair) {
+                    unmatched.exits += 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// The thread is over: nothing it is in will be left.
+    pub(crate) fn thread_ended(&mut self, thread: ThreadIndex) {
+        let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { return };
+        let open = std::mem::take(stack);
+        self.open_count = self.open_count.saturating_sub(open.len());
+        for open in open {
+            if let Some(unmatched) = self.unmatched_of(open.pair) {
+                unmatched.ended += 1;
+            }
+        }
+    }
+
+    /// Every call that has not returned, oldest first.
+    pub fn still_open(&self) -> Vec<(ThreadIndex, OpenCall)> {
+        let threads = self.stacks.iter().enumerate();
+        let mut open: Vec<(ThreadIndex, OpenCall)> = threads
+            .flat_map(|(index, stack)| {
+                stack.iter().map(move |open| (ThreadIndex(index as u32), *open))
+            })
+            .collect();
+        open.sort_by_key(|(thread, open)| (open.begin, thread.0));
+        open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: PairIndex = PairIndex(0);
+    const B: PairIndex = PairIndex(1);
+
+    fn open(pair: PairIndex, begin: i64) -> OpenCall {
+        OpenCall { pair, begin: Ns(begin), values: Values::default() }
+    }
+
+    fn begin(open: Option<OpenCall>) -> Option<i64> {
+        open.map(|open| open.begin.0)
+    }
+
+    #[test]
+    fn recursion_matches_inside_out_and_threads_do_not_mix() {
+        let mut calls = Calls::new(2);
+        let (one, two) = (ThreadIndex(1), ThreadIndex(2));
+        calls.enter(one, open(A, 10));
+        calls.enter(two, open(A, 11));
+        calls.enter(one, open(A, 12));
+        assert_eq!(begin(calls.leave(one, A)), Some(12));
+        assert_eq!(begin(calls.leave(one, A)), Some(10));
+        assert_eq!(begin(calls.leave(two, A)), Some(11));
+        assert_eq!(calls.leave(two, A), None);
+        assert_eq!(calls.unmatched[0], Unmatched { exits: 1, ..Unmatched::default() });
+    }
+
+    #[test]
+    fn pairs_of_different_names_may_overlap() {
+        let mut calls = Calls::new(2);
+        let thread = ThreadIndex(1);
+        calls.enter(thread, open(A, 1));
+        calls.enter(thread, open(B, 2));
+        assert_eq!(begin(calls.leave(thread, A)), Some(1));
+        assert_eq!(begin(calls.leave(thread, B)), Some(2));
+        assert!(calls.still_open().is_empty());
+    }
+
+    #[test]
+    fn what_is_open_at_the_end_is_told_oldest_first_unless_its_thread_ended() {
+        let mut calls = Calls::new(2);
+        calls.enter(ThreadIndex(2), open(A, 5));
+        calls.enter(ThreadIndex(1), open(B, 3));
+        calls.enter(ThreadIndex(3), open(B, 1));
+        calls.thread_ended(ThreadIndex(3));
+        let left: Vec<_> = calls.still_open().iter().map(|(t, o)| (t.0, o.begin.0)).collect();
+        assert_eq!(left, [(1, 3), (2, 5)]);
+        assert_eq!(calls.unmatched[1].ended, 1);
+    }
+
+    #[test]
+    fn entries_without_exits_do_not_grow_without_bound() {
+        let mut calls = Calls::new(1);
+        for at in 0..1000 {
+            calls.enter(ThreadIndex(1), open(A, at));
+        }
+        assert_eq!(calls.still_open().len(), MOST_OPEN);
+        assert_eq!(calls.unmatched[0].forgotten, 1000 - MOST_OPEN as u64);
+        assert_eq!(begin(calls.leave(ThreadIndex(1), A)), Some(999));
+    }
+}

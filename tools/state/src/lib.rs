@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//! What processes and threads are like at a moment of a trace: what they are called, which calls
+//! they are in, which file each descriptor stands for, who has ended and how.
+//!
+//! ```no_run
+//! use trace::{Merge, Message};
+//!
+//! let traces = [trace::Trace::open("a/trace")?];
+//! let mut merge = Merge::over(&traces);
+//! let limits = state::Limits::default();
+//! let mut state = state::State::new(&traces, merge.stream_count(), &limits);
+//! while let Some(message) = merge.next() {
+//!     let Message::Event(event) = message else { continue };
+//!     if let Some(step) = state.event(&event) {
+//!         println!("{}", state.threads().label(step.thread));
+//!     }
+//! }
+//! # Ok::<(), trace::Error>(())
+//! ```
+//!
+//! Flow: `classes` decides from the metadata what each event class means, with the meanings in
+//! `operation`; for each event, `streams` and `threads` find out whose it is, `calls` joins exits
+//! with their entries, and what a finished call changes goes to `threads` and to `descriptors`
+//! (`usage` knows which call does what). [`State`] drives them, one event after the other, in the
+//! order of time.
+//!
+//! Everything is numbered: threads, processes, names, pairs and texts each have an index type of
+//! their own. Numbers stay valid as long as the state, whatever happens after.
+//!
+//! Any trace is safe. Memory is bounded by [`Limits`] and by the metadata, whatever the events say:
+//! what finds no space shares the first number, of the others. The work for an event is bounded by
+//! what is remembered of its process. Nothing panics.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, missing_docs)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod calls;
+mod classes;
+mod descriptors;
+mod moment;
+mod operation;
+mod streams;
+mod texts;
+mod threads;
+mod usage;
+
+pub use calls::{Calls, OpenCall, Unmatched};
+pub use classes::{ClassName, Classes, NameIndex, Pair, PairIndex};
+pub use descriptors::{Descriptors, File};
+pub use moment::{Done, Limits, State, Step};
+pub use operation::{LockKind, Operation, Values};
+pub use texts::{TextIndex, Texts, OTHERS_TEXT};
+pub use threads::{
+    Exit, Process, ProcessIndex, ShortName, Thread, ThreadIndex, ThreadKey, Threads,
+};
+pub use usage::{Moved, Uses};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+//! The state at the moment of the latest event.
+//!
+//! Place in the flow: whoever reads a trace hands each event to [`State::event`] and learns whose
+//! it is and what it finishes. What the event changes is in the state when that returns; what it
+//! used before the change is in the answer. Nothing is allocated for an event of known threads,
+//! texts and descriptors.
+
+use rustc_hash::FxHashMap;
+use trace::{Event, Ns, Trace};
+
+use crate::calls::{Calls, OpenCall};
+use crate::classes::{Classes, NameIndex, PairIndex, Role};
+use crate::descriptors::Descriptors;
+use crate::operation::{Operation, Values};
+use crate::streams::Stream;
+use crate::texts::{TextIndex, Texts};
+use crate::threads::{ProcessIndex, ThreadIndex, Threads};
+use crate::usage::Uses;
+
+/// How much is remembered, in numbers of things.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Threads, and as many processes.
+    pub threads: usize,
+    /// Open descriptors and streams, of all processes together.
+    pub descriptors: usize,
+    /// Paths, addresses and command lines; of each, the first 512 bytes.
+    pub texts: usize,
+}
+
+impl Default for Limits {
+    /// Together with the open calls, these bound the memory to a few hundred megabytes.
+    fn default() -> Self {
+        Self { threads: 1 << 16, descriptors: 1 << 20, texts: 1 << 16 }
+    }
+}
+
+/// What an event is.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// What it is called.
+    pub name: NameIndex,
+    /// Who wrote it.
+    pub thread: ThreadIndex,
+    /// What it finishes, if that has a meaning or a duration.
+    pub done: Option<Done>,
+}
+
+/// A finished call, or something that happened in one event.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    /// The pair that the call's two events make; `None`: it happened in one event.
+    pub pair: Option<PairIndex>,
+    /// When it began: at its entry, or at its only event. `None`: the trace has no entry for it.
+    pub begin: Option<Ns>,
+    /// What it means.
+    pub operation: Operation,
+    /// Its operands and its result.
+    pub values: Values,
+    /// The files that it used, as they were before it changed them.
+    pub uses: Uses,
+}
+
+/// Everything known of processes and threads at the moment of the latest event.
+#[derive(Debug)]
+pub struct State {
+    classes: Classes,
+    /// The machine of each trace: processes of one machine are the same in all its traces.
+    hosts: Vec<u32>,
+    streams: Vec<Stream>,
+    bytes_read: u64,
+    threads: Threads,
+    texts: Texts,
+    calls: Calls,
+    descriptors: Descriptors,
+}
+
+impl State {
+    /// The state before the first event of `traces`, which are read as `stream_count` streams
+    /// (`trace::Merge::stream_count`). The events must be those of the same traces.
+    pub fn new(traces: &[Trace], stream_count: usize, limits: &Limits) -> Self {
+        let classes = Classes::new(traces);
+        Self {
+            hosts: hosts(traces),
+            streams: vec![Stream::default(); stream_count],
+            bytes_read: 0,
+            threads: Threads::new(limits.threads),
+            texts: Texts::new(limits.texts),
+            calls: Calls::new(classes.pairs().len()),
+            descriptors: Descriptors::new(limits.descriptors),
+            classes,
+        }
+    }
+
+    /// The names of events, and which of them are two ends of a call.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Who there is, and who there was.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The texts behind the numbers.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    /// What the threads are in.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// What their descriptors stand for.
+    pub fn descriptors(&self) -> &Descriptors {
+        &self.descriptors
+    }
+
+    /// Sizes of the packets entered so far, in bytes.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// Goes on to the moment of an event. `None`: it is a record of Lull's probes for readers and
+    /// not an event of the program, or it is of none of the traces.
+    #[inline]
+    pub fn event(&mut self, event: &Event<'_>) -> Option<Step> {
+        let trace_index = event.trace_index();
+        let plan = self.classes.plan(trace_index, event.class())?;
+        let stream = self.streams.get_mut(event.stream_index())?;
+        let host = self.hosts.get(trace_index).copied().unwrap_or(0);
+        if let Some(size_bytes) = stream.enter(event) {
+            self.bytes_read = self.bytes_read.saturating_add(size_bytes);
+        }
+        if plan.is_bookkeeping {
+            if let Role::Thread { pid, tid, name } = plan.role {
+                stream.switch(event, (pid, tid, name), host, &mut self.threads);
+            }
+            return None;
+        }
+        let thread = stream.thread(event, host, &mut self.threads);
+        let (name, is_plain) = (plan.name, matches!(plan.role, Role::Plain));
+        let done = if is_plain { None } else { self.act(event, thread, host) };
+        Some(Step { name, thread, done })
+    }
+
+    /// The part that only events of a known meaning need.
+    fn act(&mut self, event: &Event<'_>, thread: ThreadIndex, host: u32) -> Option<Done> {
+        let plan = self.classes.plan(event.trace_index(), event.class())?;
+        let mut values = Values::default();
+        let (pair, begin, operation) = match &plan.role {
+            Role::Plain | Role::Thread { .. } => return None,
+            Role::Entry { pair, loads } => {
+                loads.read(event, &mut values, &mut self.texts);
+                self.calls.enter(thread, OpenCall { pair: *pair, begin: event.time_ns(), values });
+                return None;
+            }
+            Role::Exit { pair, loads } => {
+                let operation = self.classes.pair(*pair)?.operation;
+                let call = self.calls.leave(thread, *pair);
+                let is_told_by_exit = matches!(operation, Operation::Open | Operation::ChildWait);
+                if call.is_none() && !is_told_by_exit {
+                    return None;
+                }
+                values = call.map_or(values, |call| call.values);
+                loads.read(event, &mut values, &mut self.texts);
+                (Some(*pair), call.map(|call| call.begin), operation)
+            }
+            Role::Single { operation, loads } => {
+                loads.read(event, &mut values, &mut self.texts);
+                (None, Some(event.time_ns()), *operation)
+            }
+        };
+        let process = self.threads.process_of(thread);
+        let uses = self.descriptors.uses(operation, process, &values);
+        self.change(operation, (host, process, thread), &values);
+        Some(Done { pair, begin, operation, values, uses })
+    }
+
+    /// Takes over what a finished operation changes.
+    fn change(
+        &mut self,
+        operation: Operation,
+        (host, process, thread): (u32, ProcessIndex, ThreadIndex),
+        values: &Values,
+    ) {
+        match operation {
+            Operation::None | Operation::Exec | Operation::Lock(_) => {}
+            Operation::ProcessStart => self.start(host, process, values),
+            Operation::ProcessExit => self.threads.exited(process, values.subject),
+            Operation::Forked => {
+                if let Some(parent) = self.threads.known_process(host, values.subject) {
+                    self.threads.forked(process, parent, values.subject);
+                    self.descriptors.inherited(process, parent, false);
+                }
+            }
+            Operation::ChildWait => {
+                if let Some(child) = self.threads.known_process(host, values.subject) {
+                    if self.threads.waited_for(child, values.other) {
+                        self.descriptors.ended(child);
+                    }
+                }
+            }
+            Operation::ThreadExit => {
+                self.calls.thread_ended(thread);
+                self.threads.ended(thread);
+            }
+            Operation::ThreadStart => self.threads.has_handle(thread, values.subject),
+            Operation::ThreadName if values.text != TextIndex::NONE => {
+                let name = self.texts.bytes(values.text);
+                self.threads.renamed(thread, values.subject, name);
+            }
+            Operation::ThreadName => {}
+            of_files => self.descriptors.change(of_files, process, values, &mut self.texts),
+        }
+    }
+
+    /// A program begins: in a new process, or in one that ran another until now.
+    fn start(&mut self, host: u32, process: ProcessIndex, values: &Values) {
+        let parent_pid = values.other;
+        for thread in self.threads.threads_of(process) {
+            self.calls.thread_ended(*thread);
+        }
+        self.descriptors.executed(process);
+        if !self.threads.has_origin(process) {
+            if let Some(parent) = self.threads.known_process(host, parent_pid) {
+                self.descriptors.inherited(process, parent, true);
+            }
+        }
+        self.threads.started(process, parent_pid, values.text, values.more_text);
+    }
+
+    /// The lock or file that a call is about; `None`: that is not known, or it is about neither.
+    pub fn subject(&self, thread: ThreadIndex, call: &OpenCall) -> Option<String> {
+        match self.classes.pair(call.pair)?.operation {
+            Operation::Lock(kind) => Some(format!("{} {:#x}", kind.name(), call.values.subject)),
+            operation => {
+                let process = self.threads.process_of(thread);
+                let file = self.descriptors.subject(operation, process, &call.values)?;
+                Some(file.label(&self.texts))
+            }
+        }
+    }
+}
+
+/// A number for each machine, by name; traces that do not say are of one machine.
+fn hosts(traces: &[Trace]) -> Vec<u32> {
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    let names = traces.iter().map(|t| t.metadata().environment_text("hostname").unwrap_or(""));
+    names
+        .map(|name| {
+            let next = numbers.len() as u32;
+            *numbers.entry(name).or_insert(next)
+        })
+        .collect()
+}
