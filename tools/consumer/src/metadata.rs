@@ -7,9 +7,9 @@
 use crate::events::{Event, Events};
 use session::clock::CtfClock;
 use session::description::{Field, FieldKind};
-use session::machine::uuid_text;
 use std::collections::HashSet;
 use std::fmt::Write;
+use uuid::Uuid;
 use verdict::environment::{Environment, Value};
 
 /// Everything the metadata says beside the events.
@@ -102,7 +102,7 @@ pub fn metadata(facts: &Facts, classes: &[&Events]) -> String {
 
 fn trace(text: &mut String, facts: &Facts) {
     let order = if cfg!(target_endian = "big") { "be" } else { "le" };
-    let uuid = uuid_text(&facts.uuid);
+    let uuid = Uuid::from_bytes(facts.uuid);
     let _ = write!(
         text,
         "

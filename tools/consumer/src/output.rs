@@ -213,7 +213,7 @@ impl Output {
             if !is_ours {
                 return Err(Error::LinkTaken { path: path() });
             }
-            let random = session::machine::uuid_text(&session::machine::random_uuid());
+            let random = uuid::Uuid::new_v4();
             let new = format!(".{name}-{random}");
             fs::symlinkat(self.place.name(), above, &new).map_err(fail)?;
             return fs::renameat(above, &new, above, name).map_err(|error| {

@@ -71,33 +71,6 @@ pub fn boot_id() -> Option<String> {
     Some(text.trim().to_string()).filter(|id| id.len() == 36)
 }
 
-/// Sixteen random bytes, as a version 4 UUID.
-pub fn random_uuid() -> [u8; 16] {
-    let mut uuid = [0u8; 16];
-    // SAFETY: the buffer is writable for the length given.
-    let filled = unsafe { libc::getrandom(uuid.as_mut_ptr().cast(), uuid.len(), 0) };
-    if filled != uuid.len() as isize {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let seed = now.map_or(0, |now| now.as_nanos()) ^ (u128::from(std::process::id()) << 96);
-        uuid = seed.to_le_bytes();
-    }
-    uuid[6] = (uuid[6] & 0x0f) | 0x40;
-    uuid[8] = (uuid[8] & 0x3f) | 0x80;
-    uuid
-}
-
-/// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
-pub fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in uuid.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,12 +82,5 @@ mod tests {
         for text in ["", "a", "3-1", "0-99999999"] {
             assert_eq!(parse_cpu_list(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn uuid_is_of_version_4_and_reads_in_five_groups() {
-        let text = uuid_text(&random_uuid());
-        assert_eq!(text.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
-        assert_eq!(text.as_bytes()[14], b'4');
     }
 }

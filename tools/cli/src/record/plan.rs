@@ -12,6 +12,7 @@ use session::clock::{ClockFacts, ClockKind};
 use session::machine;
 use session::pattern::Patterns;
 use std::time::Duration;
+use uuid::Uuid;
 
 const SUBBUF_BYTES: u64 = 1 << 20;
 /// Below this, the machine's memory does not make default buffers smaller.
@@ -59,7 +60,7 @@ impl Plan {
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
         let cpu_count = machine::possible_cpus();
         let session = session::Plan {
-            uuid: machine::random_uuid(),
+            uuid: Uuid::new_v4().into_bytes(),
             flight_recorder: args.flight_recorder,
             clock_kind: clock.abi(),
             cpu_count,
