@@ -125,11 +125,6 @@ setuid_descendant_is_not_recorded() {
 	not_recorded privileged 'it is setuid to another user'
 }
 
-program_that_runs_as_another_user_is_not_recorded() {
-	verdict_is incomplete -- setpriv --reuid=nobody --clear-groups true
-	not_recorded true 'it did not join the session'
-}
-
 program_for_another_word_size_is_not_recorded() {
 	printf 'void _start(void) { __asm__("int $0x80" : : "a"(1), "b"(0)); }\n' > small.c
 	gcc -m32 -O2 -static -nostdlib -ffreestanding -fno-pic -o small small.c
