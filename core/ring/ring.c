@@ -46,8 +46,9 @@
  *	   left in run, last_cycles or beyond write_count is never believed
  *	I5 the bytes from a sub-buffer's start to write_count are a chain of slots and holes
  *
- * Progress: reserve is wait-free on a per-CPU ring and lock-free on a plain one; commit is
- * wait-free. Nothing here waits, allocates or calls the system.
+ * Progress: reserve and commit are wait-free; on a plain ring a reservation that others overtake
+ * LULL_ROUNDS_PLAIN_MAX times is given up and counted. Nothing here waits, allocates or calls the
+ * system. Other processes may store anything in the shared words: docs/design/10-ring.md.
  *
  * Rejected: locked compare-and-swap on write_count (3.6 ns of 9.3, and holes of unknown size
  * when a writer dies); an owner per sub-buffer (wastes space and waits); opening a sub-buffer
