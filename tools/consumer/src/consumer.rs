@@ -121,7 +121,8 @@ impl Consumer {
         let walker = Walker::new(Arc::clone(&memory));
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         let budget = Budget { used_bytes: 0, limit_bytes };
-        let mut tools = Tools { walker, budget, limit_reached: false, trace: None };
+        let mut tools =
+            Tools { walker, budget, limit_reached: false, trace: None, copy: Default::default() };
         if fixed.mode == session::abi::MODE_DISCARD {
             let facts = options.facts.clone();
             let output = Arc::clone(&output);

@@ -12,7 +12,7 @@ use crate::output::Trace;
 use crate::repair::{find_holes, repair, Holes};
 use crate::ring::{barrier_heavy, Readiness, Ring, Subbuf};
 use crate::stream::{prelude, Budget, Packet, Refusal, Stream};
-use crate::view::View;
+use crate::view::{Copy, View};
 use crate::walk::{closer, starts_with_thread_record, Stop, Thread, Walk, Walker};
 use session::abi::*;
 use std::time::{Duration, Instant};
@@ -48,6 +48,8 @@ pub struct Tools {
     pub limit_reached: bool,
     /// None: a flight recorder between snapshots.
     pub trace: Option<Trace>,
+    /// Of the piece that is being written.
+    pub copy: Copy,
 }
 
 /// The part of the oldest sub-buffer that is on disk already.
@@ -305,25 +307,37 @@ impl Drain {
         flushed.map_or(PACKET_HEADER_BYTES, |flushed| flushed.until)
     }
 
-    /// Walks a piece, repairs it if need be, and writes it.
+    /// Walks a piece, repairs it if need be, and writes it. It is read once: what is walked is the
+    /// copy that is written, for a process that shares the ring may change it in between.
     fn emit(&mut self, tools: &mut Tools, stream: &mut Stream, piece: &Piece) {
+        let mut copy = std::mem::take(&mut tools.copy);
+        piece.view.copy_to(piece.limit, &mut copy);
+        self.emit_copy(tools, stream, piece, &mut copy);
+        tools.copy = copy;
+    }
+
+    fn emit_copy(
+        &mut self,
+        tools: &mut Tools,
+        stream: &mut Stream,
+        piece: &Piece,
+        copy: &mut Copy,
+    ) {
         let horizon = now_cycles().saturating_add(HORIZON_CYCLES);
         let opened = piece.opened_cycles.filter(|_| piece.from == PACKET_HEADER_BYTES);
         let opened = opened.filter(|opened| (stream.end_cycles..=horizon).contains(opened));
         let begin_cycles = opened.unwrap_or(stream.end_cycles);
         let thread_before = self.thread;
         let mut state = Walk::new(piece.from, begin_cycles, thread_before);
-        let stop = tools.walker.walk(piece.view, piece.limit, &mut state, horizon);
+        let stop = tools.walker.walk(copy.view(), piece.limit, &mut state, horizon);
         if matches!(stop, Stop::Limit | Stop::End { .. }) {
-            let view = piece.view;
+            let view = copy.view();
             let walked = Walked { view, begin_cycles, thread_before, state, lost_count: 0 };
             self.finish(tools, stream, piece, &walked);
             return;
         }
-        let mut copy = piece.view.copy(piece.limit);
         let plain = self.ring.is_plain();
-        let repaired =
-            repair(&mut tools.walker, &mut copy, piece.limit, &mut state, horizon, plain);
+        let repaired = repair(&mut tools.walker, copy, piece.limit, &mut state, horizon, plain);
         if let Some(reason) = repaired.damage {
             self.tally.damaged_packets += 1;
             self.tally.last_damage = Some(format!("{reason}, at byte {}", state.at));

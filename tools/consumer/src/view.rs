@@ -73,16 +73,24 @@ impl<'a> View<'a> {
 
     /// A private copy of the first `until` bytes, in words for alignment.
     pub fn copy(&self, until: usize) -> Copy {
+        let mut copy = Copy::default();
+        self.copy_to(until, &mut copy);
+        copy
+    }
+
+    /// The same, in memory that `copy` has already.
+    pub fn copy_to(&self, until: usize, copy: &mut Copy) {
         let until = until.min(self.len);
-        let mut words = vec![0u32; until.div_ceil(4)];
+        copy.words.resize(until.div_ceil(4), 0);
+        copy.len = until;
         // SAFETY: both are valid for `until` bytes and do not overlap. What a hostile writer
         // changes meanwhile is copied in one state or the other; nothing is believed before.
-        unsafe { self.data.copy_to_nonoverlapping(words.as_mut_ptr().cast(), until) };
-        Copy { words, len: until }
+        unsafe { self.data.copy_to_nonoverlapping(copy.words.as_mut_ptr().cast(), until) };
     }
 }
 
-/// A private copy of a sub-buffer, to be repaired.
+/// A private copy of a sub-buffer, to be walked, repaired and written.
+#[derive(Default)]
 pub struct Copy {
     words: Vec<u32>,
     len: usize,
