@@ -47,8 +47,7 @@ static int inside(uint64_t offset, uint64_t bytes, uint64_t size)
 
 static int control_valid(const struct lull_session_control *control, uint64_t control_bytes)
 {
-	return control_bytes >= sizeof(*control) && control->magic == LULL_SESSION_MAGIC &&
-	       control->version == LULL_SESSION_VERSION && control->cpu_count > 0 &&
+	return control->version == LULL_SESSION_VERSION && control->cpu_count > 0 &&
 	       control->cpu_count <= LULL_CPU_COUNT_MAX && control->plain_count > 0 &&
 	       control->plain_count <= LULL_CPU_COUNT_MAX &&
 	       control->event_capacity <= LULL_EVENT_CAPACITY_MAX && control->patterns_bytes > 0 &&

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attaching: what liblull refuses of the memory that somebody offers it.
+ *
+ * Each row changes one thing of a session that is attached otherwise, and each condition of
+ * attach.c and segment.c has a row that only it refuses.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "liblull.h"
+
+#define NOBODY 65534
+#define CPUS 2u
+#define PLAIN 1u
+#define RINGS (CPUS + PLAIN)
+#define SUBBUF 4096u
+#define SUBBUFS 2u
+#define PHYSICAL 64u
+#define PATTERNS "test:*"
+#define CAPACITY 64u
+#define ARENA_BYTES 4096u
+#define ROOM_BYTES (2ull << 20) /* behind what is needed: what is changed then fits all the same */
+/* Three times this is 128, modulo 2^64. */
+#define WRAPS_IN_THREE ((~0ull / 192 + 1) * 64)
+
+static int passed, failed;
+
+static void check(int condition, const char *name)
+{
+	printf("%s %s\n", condition ? "pass" : "fail", name);
+	passed += !!condition;
+	failed += !condition;
+}
+
+/* A session as a recorder makes it, in a directory of its own. */
+struct offer {
+	char directory[64];
+	unsigned char *memory;
+	int id;
+	struct lull_session_control *control;
+};
+
+static uint64_t up(uint64_t value, uint64_t step)
+{
+	return (value + step - 1) / step * step;
+}
+
+static struct lull_session_control control_good(void)
+{
+	struct lull_ring_geometry geometry = { .subbuf_size_bytes = SUBBUF,
+					       .subbuf_count = SUBBUFS,
+					       .physical_count = PHYSICAL };
+	struct lull_session_control control = {
+		.magic = LULL_SESSION_MAGIC,
+		.version = LULL_SESSION_VERSION,
+		.mode = LULL_MODE_DISCARD,
+		.clock_kind = LULL_CLOCK_MONOTONIC,
+		.cpu_count = CPUS,
+		.plain_count = PLAIN,
+		.subbuf_size_bytes = SUBBUF,
+		.subbuf_count = SUBBUFS,
+		.physical_count = PHYSICAL,
+		.ring_stride_bytes = up(lull_ring_control_bytes(&geometry), 128),
+		.data_stride_bytes = PHYSICAL * SUBBUF,
+		.patterns_offset_bytes = sizeof(control),
+		.patterns_bytes = sizeof(PATTERNS),
+		.event_capacity = CAPACITY,
+		.arena_bytes = ARENA_BYTES,
+		.active = 1,
+	};
+
+	control.events_offset_bytes = (uint32_t)up(sizeof(control) + sizeof(PATTERNS), 64);
+	control.arena_offset_bytes =
+		control.events_offset_bytes + CAPACITY * (uint32_t)sizeof(struct lull_event_entry);
+	control.control_bytes = (uint32_t)up(control.arena_offset_bytes + ARENA_BYTES, 4096);
+	control.rings_offset_bytes = control.control_bytes;
+	control.data_offset_bytes =
+		up(control.rings_offset_bytes + RINGS * control.ring_stride_bytes, 4096);
+	control.memory_bytes = control.data_offset_bytes + RINGS * control.data_stride_bytes;
+	return control;
+}
+
+static void link_make(const struct offer *offer, const char *target)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", offer->directory, LULL_SESSION_MEMORY_LINK);
+	unlink(path);
+	if (target && symlink(target, path))
+		abort();
+}
+
+static struct offer offer_make(int mode)
+{
+	struct lull_session_control good = control_good();
+	struct offer offer = { .directory = "/tmp/lull-attach-XXXXXX" };
+	char target[32];
+
+	offer.id = shmget(IPC_PRIVATE, good.memory_bytes + ROOM_BYTES, IPC_CREAT | mode);
+	offer.memory = shmat(offer.id, NULL, 0);
+	if (!mkdtemp(offer.directory) || offer.id < 0 || offer.memory == (void *)-1)
+		abort();
+	memcpy(offer.memory, &good, sizeof(good));
+	memcpy(offer.memory + good.patterns_offset_bytes, PATTERNS, sizeof(PATTERNS));
+	offer.control = (struct lull_session_control *)offer.memory;
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.id);
+	link_make(&offer, target);
+	return offer;
+}
+
+static void offer_end(struct offer *offer)
+{
+	link_make(offer, NULL);
+	rmdir(offer->directory);
+	shmdt(offer->memory);
+	shmctl(offer->id, IPC_RMID, NULL);
+}
+
+/* Return: whether liblull takes the offer. */
+static int is_taken(const struct offer *offer)
+{
+	struct lull_directory directory = { offer->directory, strlen(offer->directory) };
+	struct session session = { 0 };
+	int result = lull_session_attach(&session, &directory, geteuid());
+
+	if (!result)
+		lull_session_detach(&session);
+	return result == 0;
+}
+
+/* Shape: a control block that differs from a good one in what @change does to it. */
+#define REFUSES(name, change)                                         \
+	do {                                                          \
+		struct offer offer = offer_make(0600);                \
+		struct lull_session_control *control = offer.control; \
+                                                                      \
+		check(is_taken(&offer), "taken_before_" name);        \
+		change;                                               \
+		check(!is_taken(&offer), "refused_with_" name);       \
+		offer_end(&offer);                                    \
+	} while (0)
+
+static void controls(void)
+{
+	REFUSES("another_magic", control->magic++);
+	REFUSES("another_version", control->version++);
+	REFUSES("no_cpu", control->cpu_count = 0);
+	REFUSES("cpus_that_wrap_round", control->cpu_count = ~0u; control->plain_count = 2);
+	REFUSES("plain_rings_that_wrap_round", control->plain_count = ~0u; control->cpu_count = 2);
+	REFUSES("no_plain_ring", control->plain_count = 0);
+	REFUSES("plain_rings_beyond_the_memory", control->plain_count = 1000);
+	REFUSES("more_events_than_identifiers", control->event_capacity = 65537);
+	REFUSES("an_event_table_beyond_the_memory", control->event_capacity = 65536;
+		control->events_offset_bytes = (uint32_t)control->memory_bytes + (1 << 20) + 64);
+	REFUSES("an_event_table_that_begins_outside", control->events_offset_bytes = ~7u);
+	REFUSES("an_event_table_off_its_boundary", control->events_offset_bytes += 4);
+	REFUSES("no_patterns", control->patterns_bytes = 0);
+	REFUSES("patterns_that_begin_outside", control->patterns_offset_bytes = ~0u);
+	REFUSES("patterns_that_end_outside", control->patterns_bytes = 0x7fffffff);
+	REFUSES("patterns_without_an_end", control->patterns_bytes--);
+	REFUSES("an_arena_that_begins_outside", control->arena_offset_bytes = ~0u);
+	REFUSES("an_arena_that_ends_outside", control->arena_bytes = ~0u);
+	REFUSES("a_clock_that_there_is_not", control->clock_kind = 77);
+}
+
+static void rings(void)
+{
+	REFUSES("a_sub_buffer_size_that_no_ring_has", control->subbuf_size_bytes = 4097);
+	REFUSES("a_number_of_sub_buffers_that_no_ring_has", control->subbuf_count = 3);
+	REFUSES("physical_sub_buffers_that_no_ring_has", control->physical_count = 65);
+	REFUSES("a_mode_that_there_is_not", control->mode = 9);
+	REFUSES("rings_off_their_line", control->ring_stride_bytes += 8);
+	REFUSES("rings_over_each_other", control->ring_stride_bytes = 64);
+	REFUSES("rings_so_far_apart_that_they_wrap", control->ring_stride_bytes = WRAPS_IN_THREE);
+	REFUSES("rings_that_begin_outside", control->rings_offset_bytes = 1ull << 62);
+	REFUSES("rings_that_begin_off_a_line", control->rings_offset_bytes += 8);
+	REFUSES("rings_that_end_outside",
+		control->rings_offset_bytes = control->memory_bytes + ROOM_BYTES - 128);
+	REFUSES("data_over_each_other", control->data_stride_bytes = SUBBUF);
+	REFUSES("data_so_far_apart_that_they_wrap", control->data_stride_bytes = WRAPS_IN_THREE);
+	REFUSES("data_off_their_line", control->data_stride_bytes += 4);
+	REFUSES("data_that_begin_off_a_line", control->data_offset_bytes += 4);
+	REFUSES("data_that_begin_outside", control->data_offset_bytes = 1ull << 62);
+	REFUSES("data_that_end_outside", control->data_offset_bytes += ROOM_BYTES + 64);
+}
+
+static void segments(void)
+{
+	struct offer unfinished = offer_make(0600), open = offer_make(0660);
+	struct offer offer = offer_make(0600);
+	const char *targets[] = {
+		"shm:",	    "shm:x",	      "shm:99999999999", "shm:12345678901234",
+		"memory:1", "shm:2147483647", "shm:-1",		 "/etc/passwd"
+	};
+
+	check(!is_taken(&open), "refused_where_others_may_write");
+	unfinished.control->magic = 0;
+	check(!is_taken(&unfinished), "refused_without_a_magic");
+	offer_end(&unfinished);
+	offer_end(&open);
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		link_make(&offer, targets[i]);
+		check(!is_taken(&offer), targets[i]);
+	}
+	link_make(&offer, NULL);
+	check(!is_taken(&offer), "refused_without_a_link");
+	offer_end(&offer);
+}
+
+/* Put in the place of the offer's segment a copy that another user made and gave to us. */
+static void present_take(struct offer *offer)
+{
+	size_t bytes = control_good().memory_bytes + ROOM_BYTES;
+	unsigned char *present;
+	struct shmid_ds status;
+	char target[32];
+	int pipe_ends[2], id = -1;
+
+	if (pipe(pipe_ends))
+		abort();
+	if (fork() == 0) {
+		if (setuid(NOBODY))
+			_exit(1);
+		id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+		shmctl(id, IPC_STAT, &status);
+		status.shm_perm.uid = 0;
+		shmctl(id, IPC_SET, &status);
+		_exit(write(pipe_ends[1], &id, sizeof(id)) != sizeof(id));
+	}
+	wait(NULL);
+	if (read(pipe_ends[0], &id, sizeof(id)) != sizeof(id))
+		abort();
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", id);
+	link_make(offer, target);
+	shmctl(offer->id, IPC_RMID, NULL);
+	offer->id = id;
+	present = shmat(id, NULL, 0);
+	memcpy(present, offer->memory, bytes);
+	shmdt(offer->memory);
+	offer->memory = present;
+}
+
+/* Only root can give a segment away, and can attach what is not its own. */
+static void owners(void)
+{
+	struct offer offer;
+	struct shmid_ds status;
+
+	if (geteuid() != 0) {
+		printf("skip a_segment_of_another_user: giving one away needs root\n");
+		return;
+	}
+	offer = offer_make(0600);
+	shmctl(offer.id, IPC_STAT, &status);
+	status.shm_perm.uid = NOBODY;
+	shmctl(offer.id, IPC_SET, &status);
+	check(!is_taken(&offer), "refused_where_it_is_another_users");
+	offer_end(&offer);
+	offer = offer_make(0600);
+	present_take(&offer);
+	check(!is_taken(&offer), "refused_where_another_user_made_it");
+	offer_end(&offer);
+}
+
+int main(void)
+{
+	controls();
+	rings();
+	segments();
+	owners();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
