@@ -43,7 +43,8 @@ C_HEADERS := core/include/lull/clock.h $(sort $(wildcard core/include/lull/abi/*
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(USER_SOURCES)) \
 	$(patsubst %.S,$(BUILD)/obj/%.o,$(ASSEMBLY_SOURCES))
-INTERPOSE_OBJECTS := $(call objects,$(INTERPOSE_SOURCES))
+INTERPOSE_OBJECTS := $(call objects,$(INTERPOSE_SOURCES)) \
+	$(patsubst %.S,$(BUILD)/obj/%.o,$(wildcard user/interpose/*_$(ARCH).S))
 MALLOC_OBJECTS := $(call objects,$(MALLOC_SOURCES) user/interpose/resolve.c)
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
 EXAMPLES := $(addprefix $(BUILD)/,$(basename $(EXAMPLE_SOURCES)))

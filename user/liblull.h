@@ -45,6 +45,7 @@ struct process {
 	uint32_t user; /* whose memory the sessions are */
 	uint32_t pid;
 	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
+	char name[16]; /* of a thread that nobody named */
 	/*
 	 * What struct thread's state is compared with: the generation, in a page that the
 	 * kernel zeroes in a forked child.
@@ -53,6 +54,15 @@ struct process {
 };
 
 extern struct process lull_process;
+
+/*
+ * thread.c: not 0 once the program has installed a filter of system calls: from then on liblull
+ * makes none, for it cannot know which of them end the process.
+ */
+extern uint32_t lull_confined;
+
+/* thread.c: not 0 while vfork_*.S may ask the kernel who the child is. */
+extern uint32_t lull_vfork_tells;
 
 /* One thread's identity as a writer. Not filled in until its first event. */
 struct thread {
@@ -63,6 +73,9 @@ struct thread {
 	 * run on this memory. So one comparison tells the common case.
 	 */
 	uint64_t state;
+	uint32_t vfork_pid; /* of the vfork child that runs on this memory, written by the kernel */
+	uint32_t named; /* writer.name is this thread's own */
+	uint32_t silent; /* the clock cannot be read, and nothing is recorded */
 };
 #define THREAD_NO_RSEQ (1ull << 32)
 #define THREAD_IN_VFORK (~0ull << 33)
@@ -89,16 +102,32 @@ void lull_session_detach(struct session *session);
 int lull_session_make(const struct session *session, uint32_t user);
 
 /*
+ * thread.c: prepare to know threads and forked children without asking the kernel again; once,
+ * before sessions are attached. It makes system calls.
+ */
+void lull_identity_start(void);
+
+/*
  * thread.c: make lull_thread true for the calling thread.
- * Context: async-signal-safe; the first event of a thread, and the first after a fork.
+ * Context: async-signal-safe; the first event of a thread, and the first after a fork. No system
+ * call, here and below.
  */
 void lull_thread_refresh(void);
 
-/* thread.c: the thread's name changed. */
-void lull_thread_renamed(void);
+/* thread.c: the calling thread's identifier; 0 where only a system call could tell. */
+uint32_t lull_thread_tid(void);
 
-/* thread.c: prepare fork detection; once, at attach. */
-void lull_fork_watch(void);
+/* thread.c: the program has installed a filter of system calls. */
+void lull_process_confined(void);
+
+/* thread.c: the calling thread records nothing from now on, or again. */
+void lull_thread_silence(uint32_t silent);
+
+/* thread.c: @thread is called @name, of which 15 bytes count. */
+void lull_thread_rename(struct thread *thread, const char *name);
+
+/* thread.c: the calling process was made by a fork of the C library just now. */
+void lull_process_forked(void);
 
 /* thread.c: identity of a vfork child, which runs on its parent's thread-local memory. */
 void lull_vfork_writer(struct lull_ring_writer *writer);

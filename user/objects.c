@@ -244,6 +244,8 @@ static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 
 void lull_objects_scan(void)
 {
+	if (lull_confined)
+		return; /* to patch a site takes system calls */
 	__atomic_store_n(&seen.is_scanned, 1, __ATOMIC_RELAXED);
 	dl_iterate_phdr(object_scan, NULL);
 	__atomic_store_n(&seen.is_scanned, 0, __ATOMIC_RELEASE);

@@ -27,7 +27,7 @@ static __attribute__((cold, noinline)) int reserve_plain(struct lull_ring_slot *
 				 payload_bytes, slot) == 0;
 }
 
-/* A new thread or a forked child, no restartable sequences, a migration, and the like. */
+/* A new or silent thread, a forked child, no restartable sequences, a migration, and the like. */
 static __attribute__((cold, noinline)) int reserve_again(struct lull_ring_slot *slot,
 							 struct session *session, uint32_t id,
 							 uint32_t payload_bytes)
@@ -35,6 +35,8 @@ static __attribute__((cold, noinline)) int reserve_again(struct lull_ring_slot *
 	struct thread *thread = &lull_thread;
 	uint64_t state = lull_load(lull_process.state);
 
+	if (thread->silent)
+		return 0;
 	if (!state || (uint32_t)thread->state != (uint32_t)state)
 		lull_thread_refresh();
 	/* Bound: each round follows a migration of this thread. */

@@ -17,6 +17,9 @@
 #define PATH_BYTES 512
 
 _Static_assert(offsetof(struct thread, state) == 24, "vfork_*.S knows its high half");
+_Static_assert(offsetof(struct thread, vfork_pid) == 32, "vfork_*.S has it written");
+_Static_assert(sizeof(((struct lull_ring_writer *)0)->name) == 16, "a name is two words");
+_Static_assert(offsetof(struct lull_ring_writer, name) % 8 == 0, "of which each is aligned");
 
 /* The arguments as one line, cut at @bytes. */
 static void arguments_join(char *line, size_t bytes, int count, char *const *arguments)
@@ -77,9 +80,10 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 
 	if (!sessions || getauxval(AT_SECURE) || lull_process.session_count)
 		return;
-	lull_fork_watch();
+	lull_identity_start();
 	if (!lull_attach(sessions))
 		return;
+	lull_vfork_tells = 1;
 	lull_probe_interface_set();
 	lull_objects_scan();
 	record_start(count, arguments);

@@ -2,18 +2,28 @@
 /*
  * Who is writing: thread identity, and finding out that it changed.
  *
+ * The program may forbid itself any system call, so after the start identity is known without
+ * one. The kernel writes a thread's identifier into the C library's descriptor of the thread,
+ * at its creation and in the child of fork(); where in the descriptor, the first thread asks
+ * once. A name is what the thread was given through the C library, or its creator's.
+ *
  * Identity is cached in thread-local memory, which fork copies. A forked child notices by a
  * page that the kernel zeroes in it (MADV_WIPEONFORK), however it was forked; a vfork child,
- * which shares its parent's memory, by a mark that our vfork sets (vfork_*.S).
+ * which shares its parent's memory, by a mark that our vfork sets (vfork_*.S). In a child that
+ * was not made by the C library, the descriptor still tells the parent's identifier: such a
+ * child, and its threads, are recorded with identifiers of 0, which no process has.
  */
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <pthread.h>
 #include <sys/rseq.h>
 #include "liblull.h"
 #include "lull_port.h"
 #include "syscall.h"
 
 struct process lull_process;
+uint32_t lull_confined;
+uint32_t lull_vfork_tells;
 /* Neither a generation, nor what a forked child finds in the page of the process's state. */
 #define STATE_NEW 1u
 #define GENERATION_FIRST 2u
@@ -25,6 +35,12 @@ __thread struct rseq *lull_rseq_area;
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
+/* Of the thread pointer to any member of the C library's descriptor of a thread, at most. */
+#define DESCRIPTOR_BYTES_MAX 4096u
+#define ROBUST_HEAD_BEHIND_TID_BYTES 16u
+
+/* From the thread pointer to the thread's identifier; 0 when that is not known. */
+static ptrdiff_t tid_offset_bytes;
 static uint64_t state_fallback = GENERATION_FIRST;
 
 static int rseq_find(void)
@@ -38,50 +54,127 @@ static int rseq_find(void)
 	return (int32_t)__atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED) >= 0;
 }
 
-void lull_thread_renamed(void)
+/* The identifier of this thread that the kernel keeps in the C library's descriptor. */
+static uint32_t descriptor_tid(void)
 {
-	char name[16] = "";
+	const char *descriptor = __builtin_thread_pointer();
 
-	lull_syscall(__NR_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
-	__builtin_memcpy(lull_thread.writer.name, name, sizeof(name));
+	if (!tid_offset_bytes)
+		return 0;
+	return __atomic_load_n((const uint32_t *)(descriptor + tid_offset_bytes), __ATOMIC_RELAXED);
+}
+
+/*
+ * The place that the kernel clears when this thread ends is where the C library keeps the
+ * thread's identifier. Kernels without that question are asked for the list of robust mutexes,
+ * whose head every glibc for 64 bits has 16 bytes behind it. Neither is believed unless the
+ * identifier is there.
+ */
+static void tid_find(uint32_t tid)
+{
+	const char *descriptor = __builtin_thread_pointer();
+	uintptr_t place = 0, head = 0;
+	size_t bytes = 0;
+
+	if (lull_syscall(__NR_prctl, PR_GET_TID_ADDRESS, (long)&place, 0, 0, 0, 0) < 0 &&
+	    lull_syscall(__NR_get_robust_list, 0, (long)&head, (long)&bytes, 0, 0, 0) == 0)
+		place = head - ROBUST_HEAD_BEHIND_TID_BYTES;
+	if (place - (uintptr_t)descriptor + DESCRIPTOR_BYTES_MAX > 2 * DESCRIPTOR_BYTES_MAX ||
+	    *(const uint32_t *)place != tid)
+		return;
+	tid_offset_bytes = (ptrdiff_t)(place - (uintptr_t)descriptor);
+}
+
+/* This process is another than before: @pid, or 0 when it is not known which. */
+static void process_begin(uint32_t pid)
+{
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		__atomic_add_fetch(&lull_process.sessions[i].control->process_count, 1,
+				   __ATOMIC_RELAXED);
+	lull_process.pid = pid;
+	lull_store(lull_process.state, ++lull_process.generation);
+}
+
+void lull_process_forked(void)
+{
+	process_begin(descriptor_tid());
+}
+
+void lull_process_confined(void)
+{
+	__atomic_store_n(&lull_confined, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&lull_vfork_tells, 0, __ATOMIC_RELAXED);
+}
+
+uint32_t lull_thread_tid(void)
+{
+	return lull_process.pid ? descriptor_tid() : 0;
+}
+
+void lull_thread_rename(struct thread *thread, const char *name)
+{
+	uint64_t words[2] = { 0 };
+	char *text = (char *)words;
+
+	for (size_t i = 0; i < sizeof(words) - 1 && name[i]; i++)
+		text[i] = name[i];
+	for (size_t i = 0; i < 2; i++)
+		__atomic_store_n((uint64_t *)(void *)thread->writer.name + i, words[i],
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->named, 1, __ATOMIC_RELAXED);
+}
+
+/* The next event looks closer, at the state of a new thread. */
+void lull_thread_silence(uint32_t silent)
+{
+	if (lull_thread.silent == silent)
+		return;
+	lull_thread.silent = silent;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	lull_thread.state = (lull_thread.state & THREAD_IN_VFORK) | STATE_NEW;
 }
 
 void lull_thread_refresh(void)
 {
 	struct thread *thread = &lull_thread;
 
-	if (!lull_load(lull_process.state)) {
-		lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
-		for (uint32_t i = 0; i < lull_process.session_count; i++)
-			__atomic_add_fetch(&lull_process.sessions[i].control->process_count, 1,
-					   __ATOMIC_RELAXED);
-		lull_store(lull_process.state, ++lull_process.generation);
-	}
+	if (!lull_load(lull_process.state))
+		process_begin(0);
 	thread->writer.pid = lull_process.pid;
-	thread->writer.tid = (uint32_t)lull_syscall(__NR_gettid, 0, 0, 0, 0, 0, 0);
-	lull_thread_renamed();
+	thread->writer.tid = lull_thread_tid();
+	if (!__atomic_load_n(&thread->named, __ATOMIC_RELAXED))
+		lull_thread_rename(thread, lull_process.name);
 	thread->state = (thread->state & THREAD_IN_VFORK) | lull_process.generation |
 			(rseq_find() ? 0 : THREAD_NO_RSEQ);
 }
 
 void lull_vfork_writer(struct lull_ring_writer *writer)
 {
-	writer->pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
-	writer->tid = (uint32_t)lull_syscall(__NR_gettid, 0, 0, 0, 0, 0, 0);
+	writer->pid = lull_thread.vfork_pid;
+	writer->tid = lull_thread.vfork_pid;
 }
 
-void lull_fork_watch(void)
+/* Forked children find out that they are: by what the kernel wiped. */
+static void fork_watch(void)
 {
 	long page = lull_syscall(__NR_mmap, 0, 4096, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
 	lull_process.generation = GENERATION_FIRST;
 	lull_process.state = &state_fallback;
 	if (page < 0 && page > -4096)
 		return;
 	if (lull_syscall(__NR_madvise, page, 4096, MADV_WIPEONFORK, 0, 0, 0) < 0)
-		return; /* before Linux 4.14 a forked child keeps its parent's identity */
+		return; /* before Linux 4.14 only the C library's fork() is noticed */
 	lull_process.state = (uint64_t *)page;
 	lull_store(lull_process.state, lull_process.generation);
+}
+
+void lull_identity_start(void)
+{
+	lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
+	lull_syscall(__NR_prctl, PR_GET_NAME, (long)lull_process.name, 0, 0, 0, 0);
+	tid_find((uint32_t)lull_syscall(__NR_gettid, 0, 0, 0, 0, 0, 0));
+	fork_watch();
+	pthread_atfork(NULL, NULL, lull_process_forked);
 }

@@ -2,6 +2,8 @@
 /* vfork, marking that a child runs on this thread's memory. aarch64: see vfork_x86_64.S. */
 #if defined(__aarch64__)
 #define THREAD_PLAIN 28 /* the high half of struct thread's state; process.c asserts it */
+#define THREAD_VFORK_PID 32 /* likewise */
+#define CLONE_CHILD_SETTID 0x01000000
 #define SYS_CLONE 220
 #define CLONE_VFORK_FLAGS 0x4111 /* CLONE_VM | CLONE_VFORK | SIGCHLD */
 
@@ -11,23 +13,31 @@
 	.balign	16
 vfork:
 	.cfi_startproc
+	adrp	x5, :gottprel:lull_thread
+	ldr	x5, [x5, #:gottprel_lo12:lull_thread]
+	mrs	x6, tpidr_el0
+	add	x5, x5, x6
+	ldr	w7, [x5, #THREAD_VFORK_PID]
+	str	wzr, [x5, #THREAD_VFORK_PID]
+	adrp	x6, lull_vfork_tells
+	ldr	w6, [x6, #:lo12:lull_vfork_tells]
 	mov	x0, #CLONE_VFORK_FLAGS
-	mov	x1, sp
+	cbz	w6, 3f
+	orr	x0, x0, #CLONE_CHILD_SETTID
+	add	x4, x5, #THREAD_VFORK_PID
+3:	mov	x1, sp
 	mov	x8, #SYS_CLONE
 	svc	#0
-	adrp	x2, :gottprel:lull_thread
-	ldr	x2, [x2, #:gottprel_lo12:lull_thread]
-	mrs	x3, tpidr_el0
-	add	x2, x2, x3
 	cbz	x0, 1f
+	str	w7, [x5, #THREAD_VFORK_PID]
 	tbnz	x0, #63, 2f
-	ldr	w3, [x2, #THREAD_PLAIN]
+	ldr	w3, [x5, #THREAD_PLAIN]
 	sub	w3, w3, #2
-	str	w3, [x2, #THREAD_PLAIN]
+	str	w3, [x5, #THREAD_PLAIN]
 	ret
-1:	ldr	w3, [x2, #THREAD_PLAIN]
+1:	ldr	w3, [x5, #THREAD_PLAIN]
 	add	w3, w3, #2
-	str	w3, [x2, #THREAD_PLAIN]
+	str	w3, [x5, #THREAD_PLAIN]
 	ret
 2:	neg	w0, w0
 	stp	x29, x30, [sp, #-32]!

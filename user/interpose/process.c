@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "liblull.h"
 
 static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid_t result)
 {
@@ -26,16 +27,20 @@ static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid
 
 INTERPOSE(fork, pid_t, (void))
 {
-	pid_t parent = getpid();
+	pid_t parent = (pid_t)lull_process.pid;
 
 	return record_fork(parent, REAL(fork)());
 }
 
+/* Calls no handlers of pthread_atfork(), by one of which liblull hears of other forks. */
 INTERPOSE(_Fork, pid_t, (void))
 {
-	pid_t parent = getpid();
+	pid_t parent = (pid_t)lull_process.pid;
+	pid_t result = REAL(_Fork)();
 
-	return record_fork(parent, REAL(_Fork)());
+	if (result == 0 && lull_process.session_count)
+		lull_process_forked();
+	return record_fork(parent, result);
 }
 
 static inline __attribute__((always_inline)) void record_exit(int status)

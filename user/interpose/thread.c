@@ -7,17 +7,20 @@
  * that frees is given an arena by malloc, and the program's memory would look different. When
  * the pool is exhausted the thread starts in the program's function directly, unrecorded.
  *
- * A place in the pool is claimed for a process: to a forked child, where the threads that its
- * parent was creating will never start, their places are free.
+ * A place in the pool is claimed for a generation of the process: to a forked child, where the
+ * threads that its parent was creating will never start, their places are free.
+ *
+ * A thread has its creator's name, until it is given another. Where nothing is recorded, threads
+ * start in the program's function.
  */
 #include "interpose.h"
 #include <pthread.h>
-#include <stdarg.h>
-#include <sys/prctl.h>
+#include <string.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 #include "liblull.h"
+#include "name.h"
 
 #define STARTS_MAX 256 /* threads created and not yet running, at any one time */
 
@@ -28,24 +31,35 @@ struct start {
 	} routine;
 	void *argument;
 	uint32_t creator_tid;
-	uint32_t claimed; /* process identifier, or 0 */
+	uint32_t claimed; /* the process's generation, or 0 */
+	char name[16];
+	uint32_t silent; /* the creator cannot read the clock, nor can the new thread */
 };
 
 static struct start starts[STARTS_MAX];
 
+/* This thread came through ours, and records its own end. */
+static __thread int started_here;
+
 static struct start *start_claim(void *argument)
 {
-	uint32_t pid = (uint32_t)getpid();
+	uint32_t generation = lull_process.generation;
 
+	if (!lull_process.session_count)
+		return NULL;
 	for (unsigned int i = 0; i < STARTS_MAX; i++) {
 		uint32_t found = __atomic_load_n(&starts[i].claimed, __ATOMIC_RELAXED);
 
-		if (found == pid ||
-		    !__atomic_compare_exchange_n(&starts[i].claimed, &found, pid, 0,
+		if (found == generation ||
+		    !__atomic_compare_exchange_n(&starts[i].claimed, &found, generation, 0,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		starts[i].argument = argument;
-		starts[i].creator_tid = (uint32_t)gettid();
+		starts[i].creator_tid = lull_thread_tid();
+		starts[i].silent = lull_thread.silent;
+		memcpy(starts[i].name,
+		       lull_thread.named ? lull_thread.writer.name : lull_process.name,
+		       sizeof(starts[i].name));
 		return &starts[i];
 	}
 	return NULL;
@@ -73,6 +87,11 @@ static inline __attribute__((always_inline)) struct start start_enter(void *clai
 	struct start start = *(struct start *)claimed;
 
 	start_release(claimed);
+	started_here = 1;
+	if (start.silent)
+		lull_thread_silence(1);
+	if (!__atomic_load_n(&lull_thread.named, __ATOMIC_RELAXED))
+		lull_thread_rename(&lull_thread, start.name);
 	EVENT("thread:start", lull_x64(routine, (uintptr_t)start.routine.posix),
 	      lull_x64(argument, (uintptr_t)start.argument), lull_x64(handle, pthread_self()),
 	      lull_u32(creator_tid, start.creator_tid));
@@ -144,10 +163,10 @@ INTERPOSE(thrd_create, int, (thrd_t * handle, thrd_start_t routine, void *argume
 	return record_create((uintptr_t)routine, argument, result);
 }
 
-/* The first thread has no start of ours to come back to. */
+/* The first thread, and some that the C library made, have no start of ours to come back to. */
 INTERPOSE(pthread_exit, void, (void *result))
 {
-	if (gettid() == getpid())
+	if (!started_here)
 		record_exit();
 	REAL(pthread_exit)(result);
 	__builtin_unreachable();
@@ -191,39 +210,21 @@ INTERPOSE(pthread_detach, int, (pthread_t handle))
 	return result;
 }
 
-static inline __attribute__((always_inline)) void record_name(pthread_t handle, const char *name)
+/* Each thread's descriptor, which a handle points to, is as far from its own lull_thread. */
+static struct thread *thread_of(pthread_t handle)
 {
-	EVENT("thread:name", lull_x64(handle, handle), lull_str(name, name));
+	return (struct thread *)(handle + ((uintptr_t)&lull_thread - pthread_self()));
 }
 
 INTERPOSE(pthread_setname_np, int, (pthread_t handle, const char *name))
 {
 	int result = REAL(pthread_setname_np)(handle, name);
 
-	if (result)
+	if (result || !lull_process.session_count)
 		return result;
-	if (pthread_equal(handle, pthread_self()))
-		lull_thread_renamed();
+	lull_thread_rename(thread_of(handle), name);
 	record_name(handle, name);
 	return 0;
-}
-
-INTERPOSE(prctl, int, (int option, ...))
-{
-	unsigned long arguments[4];
-	va_list list;
-	int result;
-
-	va_start(list, option);
-	for (int i = 0; i < 4; i++)
-		arguments[i] = va_arg(list, unsigned long);
-	va_end(list);
-	result = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-	if (option == PR_SET_NAME && result == 0) {
-		lull_thread_renamed();
-		record_name(pthread_self(), (const char *)arguments[0]);
-	}
-	return result;
 }
 
 /* Shape: sleep. How long was asked for stands in the caller's memory in four formats; how long
