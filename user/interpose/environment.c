@@ -6,16 +6,14 @@
 #include "interpose.h"
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 #include "environment.h"
 #include "liblull.h"
+#include "syscall.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define SESSION LULL_SESSION_VARIABLE "="
 #define LIBRARY_PREFIX "liblull" /* of the file names of our libraries */
-#define CAPABILITY "security.capability" /* the attribute that grants some */
 #define SEARCH_PATH_BYTES 4096
 
 /* Our own entries of LD_PRELOAD, and LULL_SESSION, as this process found them. */
@@ -81,32 +79,51 @@ __attribute__((constructor(102))) static void remember(int count, char **argumen
 		strcpy(own_session, session);
 }
 
-static int preloads_own(const char *preload)
+/* Does a list of libraries name one of a kind? */
+static int names(const char *list, int (*is_kind)(const char *path, size_t bytes))
 {
-	char own[ENVIRONMENT_TEXT_BYTES];
+	while (*list) {
+		size_t length = strcspn(list, ": ");
 
-	if (!preload)
-		return 0;
-	copy_own(own, sizeof(own), preload + sizeof(PRELOAD) - 1);
-	return own[0] != '\0';
+		if (is_kind(list, length))
+			return 1;
+		list += length;
+		list += separates(*list);
+	}
+	return 0;
 }
 
-/* Does executing this file change privileges? 1: yes; 0: no; -1: there is no such file. */
-static int file_gains_privilege(int directory_fd, const char *path, int flags)
+static int preloads(char *const *environment, int (*is_kind)(const char *path, size_t bytes))
 {
-	struct stat status;
+	const char *preload = find(environment, PRELOAD);
 
-	if (fstatat(directory_fd, path, &status, flags) || !S_ISREG(status.st_mode))
-		return -1;
-	if (status.st_mode & (S_ISUID | S_ISGID))
-		return 1;
-	if (flags & AT_EMPTY_PATH)
-		return fgetxattr(directory_fd, CAPABILITY, NULL, 0) > 0;
-	return getxattr(path, CAPABILITY, NULL, 0) > 0;
+	return preload && names(preload + sizeof(PRELOAD) - 1, is_kind);
 }
 
-/* Look for @name where execvp would. */
-static int search_gains_privilege(const char *name)
+/*
+ * Can the new program read our libraries? Users, roots and mounts may have changed. The question
+ * is that of access(2), without the capabilities that a new user loses by the exec.
+ */
+static int libraries_readable(void)
+{
+	char path[ENVIRONMENT_TEXT_BYTES];
+	const char *list = own_preload;
+
+	while (*list) {
+		size_t length = strcspn(list, ":");
+
+		memcpy(path, list, length);
+		path[length] = '\0';
+		if (lull_syscall(__NR_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) < 0)
+			return 0;
+		list += length;
+		list += *list == ':';
+	}
+	return 1;
+}
+
+/* Look for @name where execvp would. Return: a descriptor, or -errno. */
+static int search_open(const char *name)
 {
 	const char *list = find(environ, "PATH=");
 	char path[SEARCH_PATH_BYTES];
@@ -114,72 +131,119 @@ static int search_gains_privilege(const char *name)
 	list = list ? list + sizeof("PATH=") - 1 : "/bin:/usr/bin";
 	while (1) {
 		size_t length = strcspn(list, ":");
-		int gains = -1;
+		int file = -ENOENT;
 
 		if (length + 1 + strlen(name) + 1 <= sizeof(path)) {
 			memcpy(path, list, length);
 			strcpy(path + length, length ? "/" : "./");
 			strcat(path, name);
-			gains = file_gains_privilege(AT_FDCWD, path, 0);
+			file = lull_target_open(AT_FDCWD, path);
 		}
-		if (gains >= 0)
-			return gains;
-		if (!list[length])
-			return 0;
+		if (file >= 0 || !list[length])
+			return file;
 		list += length + 1;
 	}
 }
 
-static int gains_privilege(const struct exec_target *target)
+static int open_target(struct exec_target *target)
 {
-	if (target->search && !strchr(target->path, '/'))
-		return search_gains_privilege(target->path);
-	return file_gains_privilege(target->directory_fd, target->path,
-				    *target->path ? 0 : AT_EMPTY_PATH) > 0;
+	int file = lull_target_open(target->directory_fd, target->path);
+
+	target->unreadable = file == -EFAULT;
+	if (file == -ENOENT && !*target->path)
+		return (int)lull_syscall(__NR_fcntl, target->directory_fd, F_DUPFD_CLOEXEC, 0, 0, 0,
+					 0);
+	if (target->unreadable || !target->search || strchr(target->path, '/'))
+		return file;
+	if (file >= 0)
+		lull_syscall(__NR_close, file, 0, 0, 0, 0, 0);
+	return search_open(target->path);
 }
 
-int lull_environment_lacks(char *const *environment, const struct exec_target *target)
+static enum lull_target judge(char *const *environment, struct exec_target *target)
 {
 	const char *session = find(environment, SESSION);
-	int saved = errno, gains;
+	enum lull_target kind;
 
-	if (!lull_process.session_count || !own_session[0])
-		return 0;
-	if (session && !session[sizeof(SESSION) - 1])
-		return 0;
-	if (session && (!own_preload[0] || preloads_own(find(environment, PRELOAD))))
-		return 0;
-	gains = gains_privilege(target);
-	errno = saved;
-	return !gains;
+	if (lull_confined)
+		return LULL_TARGET_SECCOMP;
+	if (session ? !session[sizeof(SESSION) - 1] : !lull_process.session_count)
+		return LULL_TARGET_DECLINED;
+	kind = lull_target_look(open_target(target));
+	if (kind != LULL_TARGET_LOADS && kind != LULL_TARGET_UNKNOWN)
+		return kind;
+	if (preloads(environment, lull_target_is_sanitizer))
+		return LULL_TARGET_SANITIZED;
+	return libraries_readable() ? kind : LULL_TARGET_UNREADABLE;
 }
 
-char **lull_environment_complete(struct traced_environment *traced, char *const *environment)
+/* Do the variables have to be there, for the program or for its descendants? */
+static int is_wanted(enum lull_target kind)
+{
+	return (kind == LULL_TARGET_LOADS || kind == LULL_TARGET_STATIC) &&
+	       lull_process.session_count && own_session[0];
+}
+
+static int is_left_alone(enum lull_target kind)
+{
+	return kind == LULL_TARGET_UNKNOWN || kind == LULL_TARGET_PRIVILEGED ||
+	       kind == LULL_TARGET_LOADS || kind == LULL_TARGET_STATIC;
+}
+
+int lull_environment_judge(char *const *environment, struct exec_target *target)
+{
+	target->kind = judge(environment, target);
+	if (is_wanted(target->kind))
+		return !find(environment, SESSION) ||
+		       (own_preload[0] && !preloads(environment, is_own));
+	return !is_left_alone(target->kind) && preloads(environment, is_own);
+}
+
+/* Make LD_PRELOAD of @ours and of what @list has of others. Return: does it fit? */
+static int preload_make(struct traced_environment *traced, const char *ours, const char *list)
+{
+	size_t used = sizeof(PRELOAD) - 1 + strlen(ours);
+
+	strcpy(traced->preload, PRELOAD);
+	strcat(traced->preload, ours);
+	while (*list) {
+		size_t length = strcspn(list, ": ");
+
+		if (length && !is_own(list, length)) {
+			if (used + 1 + length + 1 > sizeof(traced->preload))
+				return 0;
+			if (used > sizeof(PRELOAD) - 1)
+				traced->preload[used++] = ':';
+			memcpy(traced->preload + used, list, length);
+			used += length;
+			traced->preload[used] = '\0';
+		}
+		list += length;
+		list += separates(*list);
+	}
+	return 1;
+}
+
+char **lull_environment_make(struct traced_environment *traced, char *const *environment,
+			     const struct exec_target *target)
 {
 	const char *preload = find(environment, PRELOAD);
-	const char *others = preload ? preload + sizeof(PRELOAD) - 1 : "";
+	int wanted = is_wanted(target->kind);
 	size_t count = 0;
 
 	for (char *const *each = environment; each && *each; each++) {
-		if (own_preload[0] && !preloads_own(preload) && *each == preload)
+		if (!strncmp(*each, PRELOAD, sizeof(PRELOAD) - 1))
 			continue;
 		if (count == ENVIRONMENT_VARIABLES_MAX)
 			return (char **)environment;
 		traced->variables[count++] = *each;
 	}
-	if (own_preload[0] && !preloads_own(preload)) {
-		if (sizeof(PRELOAD) + strlen(own_preload) + 1 + strlen(others) >
-		    sizeof(traced->preload))
-			return (char **)environment;
-		strcpy(traced->preload, PRELOAD);
-		strcat(traced->preload, own_preload);
-		if (*others) {
-			strcat(traced->preload, ":");
-			strcat(traced->preload, others);
-		}
+	if (!preload_make(traced, wanted ? own_preload : "",
+			  preload ? preload + sizeof(PRELOAD) - 1 : ""))
+		return (char **)environment;
+	if (traced->preload[sizeof(PRELOAD) - 1])
 		traced->variables[count++] = traced->preload;
-	}
-	if (!find(environment, SESSION))
+	if (wanted && !find(environment, SESSION))
 		traced->variables[count++] = own_session;
 	traced->variables[count] = NULL;
 	return traced->variables;

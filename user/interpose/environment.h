@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeping descendants traced: the variables that a new program needs, put back into an
- * environment that dropped them.
+ * environment that dropped them; and taken out of it where the program could not load liblull.
  *
- * Whoever sets LULL_SESSION to the empty string means it and is left alone. So is a program
- * that gains privileges by being executed, and a process that is itself not traced.
+ * Whoever sets LULL_SESSION to the empty string means it. A program that gains privileges by
+ * being executed, or that cannot be looked at, gets its environment as it is.
  */
 #ifndef LULL_INTERPOSE_ENVIRONMENT_H
 #define LULL_INTERPOSE_ENVIRONMENT_H
+
+#include "target.h"
 
 #define ENVIRONMENT_VARIABLES_MAX 1024 /* larger environments are left as they are */
 #define ENVIRONMENT_TEXT_BYTES 2048 /* of one variable, with its name */
@@ -18,23 +20,27 @@ struct traced_environment {
 	char preload[ENVIRONMENT_TEXT_BYTES];
 };
 
-/* What is executed, for finding out whether it gains privileges. */
+/* What is executed. */
 struct exec_target {
 	int directory_fd; /* or the file itself, where path is "" */
 	const char *path;
 	int search; /* path without a slash is looked for in PATH */
+	int unreadable; /* set by lull_environment_judge(): the kernel cannot read path either */
+	enum lull_target kind; /* likewise: what is executed, and whether it will be recorded */
 };
 
 /*
- * Does @environment lack what keeps @target traced?
- * Context: any, async-signal-safe; a vfork child.
+ * Find out what @target is.
+ * Context: any, async-signal-safe; a vfork child. No system call where nothing is recorded, nor
+ * under a filter of system calls. Return: does @environment have to change for @target?
  */
-int lull_environment_lacks(char *const *environment, const struct exec_target *target);
+int lull_environment_judge(char *const *environment, struct exec_target *target);
 
 /*
- * Copy @environment to @traced and complete it.
+ * Copy @environment to @traced, with what @target, which was judged, has to have and no more.
  * Context: as above. Return: traced->variables, or @environment when it does not fit.
  */
-char **lull_environment_complete(struct traced_environment *traced, char *const *environment);
+char **lull_environment_make(struct traced_environment *traced, char *const *environment,
+			     const struct exec_target *target);
 
 #endif

@@ -4,14 +4,13 @@
  *
  * The many forms come down to four real functions. Everything runs on the stack, for a vfork
  * child and a signal handler may be here. The event is recorded before the call, for after a
- * success nobody is left to do so; a path or argument list that the kernel could not read is
- * therefore asked about first.
+ * success nobody is left to do so; a path that the kernel could not read is found out about
+ * first, when the file is looked at.
  */
 #include "interpose.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "environment.h"
 
@@ -32,16 +31,6 @@ REAL_VERSIONED(posix_spawn, SPAWN_VERSION);
 REAL_VERSIONED(posix_spawnp, SPAWN_VERSION);
 
 typedef char *const *text_list;
-
-/* Can the kernel read a path here? */
-static int readable(const char *path)
-{
-	int saved = errno;
-	int refused = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) < 0 && errno == EFAULT;
-
-	errno = saved;
-	return !refused;
-}
 
 /* The arguments as one line, cut to fit. */
 static const char *joined(char line[ARGUMENTS_TEXT_BYTES], text_list arguments)
@@ -64,8 +53,9 @@ static __attribute__((noinline)) void record_exec(const struct exec_target *targ
 	char line[ARGUMENTS_TEXT_BYTES];
 
 	EVENT("process:exec_entry", DIRECTORY_FIELD(target->directory_fd),
-	      lull_str(path, readable(target->path) ? target->path : NULL),
-	      lull_str(arguments, joined(line, arguments)));
+	      lull_str(path, target->unreadable ? NULL : target->path),
+	      lull_str(arguments, joined(line, arguments)),
+	      lull_enum(recorded, (int)target->kind, LULL_TARGET_NAMES));
 }
 
 /* An exec that returns has failed. */
@@ -82,22 +72,23 @@ static int call_execve(const struct exec_target *target, text_list arguments, te
 	return REAL(execve)(target->path, arguments, environment);
 }
 
-/* The path where the environment has to be completed, apart for its use of stack. */
-static __attribute__((noinline)) int exec_completed(const struct exec_target *target,
-						    text_list arguments, text_list environment)
+/* The path where the environment has to change, apart for its use of stack. */
+static __attribute__((noinline)) int exec_changed(const struct exec_target *target,
+						  text_list arguments, text_list environment)
 {
 	struct traced_environment traced;
 
-	return call_execve(target, arguments, lull_environment_complete(&traced, environment));
+	return call_execve(target, arguments, lull_environment_make(&traced, environment, target));
 }
 
 static int exec_traced(const char *path, int search, text_list arguments, text_list environment)
 {
-	struct exec_target target = { AT_FDCWD, path, search };
+	struct exec_target target = { .directory_fd = AT_FDCWD, .path = path, .search = search };
+	int changes = lull_environment_judge(environment, &target);
 
 	record_exec(&target, arguments);
-	if (readable(path) && lull_environment_lacks(environment, &target))
-		return record_failure(exec_completed(&target, arguments, environment));
+	if (changes)
+		return record_failure(exec_changed(&target, arguments, environment));
 	return record_failure(call_execve(&target, arguments, environment));
 }
 
@@ -154,51 +145,56 @@ EXEC_LIST(execl, 0, environ)
 EXEC_LIST(execlp, 1, environ)
 EXEC_LIST(execle, 0, va_arg(list, text_list))
 
-static __attribute__((noinline)) int fexecve_completed(int fd, text_list arguments,
-						       text_list environment)
+static __attribute__((noinline)) int fexecve_changed(const struct exec_target *target,
+						     text_list arguments, text_list environment)
 {
 	struct traced_environment traced;
 
-	return REAL(fexecve)(fd, arguments, lull_environment_complete(&traced, environment));
+	return REAL(fexecve)(target->directory_fd, arguments,
+			     lull_environment_make(&traced, environment, target));
 }
 
 INTERPOSED int fexecve(int fd, text_list arguments, text_list environment)
 {
-	struct exec_target target = { fd, "", 0 };
+	struct exec_target target = { .directory_fd = fd, .path = "" };
+	int changes = lull_environment_judge(environment, &target);
 
 	record_exec(&target, arguments);
-	if (lull_environment_lacks(environment, &target))
-		return record_failure(fexecve_completed(fd, arguments, environment));
+	if (changes)
+		return record_failure(fexecve_changed(&target, arguments, environment));
 	return record_failure(REAL(fexecve)(fd, arguments, environment));
 }
 
-static __attribute__((noinline)) int execveat_completed(const struct exec_target *target,
-							text_list arguments, text_list environment,
-							int flags)
+static __attribute__((noinline)) int execveat_changed(const struct exec_target *target,
+						      text_list arguments, text_list environment,
+						      int flags)
 {
 	struct traced_environment traced;
 
 	return REAL(execveat)(target->directory_fd, target->path, arguments,
-			      lull_environment_complete(&traced, environment), flags);
+			      lull_environment_make(&traced, environment, target), flags);
 }
 
 INTERPOSED int execveat(int directory_fd, const char *path, text_list arguments,
 			text_list environment, int flags)
 {
-	struct exec_target target = { directory_fd, path, 0 };
+	struct exec_target target = { .directory_fd = directory_fd, .path = path };
+	int changes = lull_environment_judge(environment, &target);
 
 	record_exec(&target, arguments);
-	if (readable(path) && lull_environment_lacks(environment, &target))
-		return record_failure(execveat_completed(&target, arguments, environment, flags));
+	if (changes)
+		return record_failure(execveat_changed(&target, arguments, environment, flags));
 	return record_failure(REAL(execveat)(directory_fd, path, arguments, environment, flags));
 }
 
-static __attribute__((noinline)) void record_spawn(const char *path, text_list arguments)
+static __attribute__((noinline)) void record_spawn(const struct exec_target *target,
+						   text_list arguments)
 {
 	char line[ARGUMENTS_TEXT_BYTES];
 
-	EVENT("process:spawn_entry", lull_str(path, readable(path) ? path : NULL),
-	      lull_str(arguments, joined(line, arguments)));
+	EVENT("process:spawn_entry", lull_str(path, target->unreadable ? NULL : target->path),
+	      lull_str(arguments, joined(line, arguments)),
+	      lull_enum(recorded, (int)target->kind, LULL_TARGET_NAMES));
 }
 
 static int record_spawned(const pid_t *child, int result)
@@ -224,38 +220,41 @@ static int call_spawn(const struct spawn *spawn, const struct exec_target *targe
 				 arguments, environment);
 }
 
-static __attribute__((noinline)) int spawn_completed(const struct spawn *spawn,
-						     const struct exec_target *target,
-						     text_list arguments, text_list environment)
+static __attribute__((noinline)) int spawn_changed(const struct spawn *spawn,
+						   const struct exec_target *target,
+						   text_list arguments, text_list environment)
 {
 	struct traced_environment traced;
 
 	return call_spawn(spawn, target, arguments,
-			  lull_environment_complete(&traced, environment));
+			  lull_environment_make(&traced, environment, target));
 }
 
 /* The child has the parent's memory until its exec, but not the parent's thread: the C
  * library starts it, and it calls none of ours. */
-static int spawn_traced(const struct spawn *spawn, const struct exec_target *target,
-			text_list arguments, text_list environment)
+static int spawn_traced(const struct spawn *spawn, struct exec_target *target, text_list arguments,
+			text_list environment)
 {
+	int changes = lull_environment_judge(environment, target);
 	int result;
 
-	record_spawn(target->path, arguments);
-	if (readable(target->path) && lull_environment_lacks(environment, target))
-		result = spawn_completed(spawn, target, arguments, environment);
+	record_spawn(target, arguments);
+	if (changes)
+		result = spawn_changed(spawn, target, arguments, environment);
 	else
 		result = call_spawn(spawn, target, arguments, environment);
 	return record_spawned(spawn->child, result);
 }
 
-#define SPAWN(function, search)                                                                  \
+#define SPAWN(function, searched)                                                                \
 	INTERPOSED int function(                                                                 \
 		pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,       \
 		const posix_spawnattr_t *attributes, text_list arguments, text_list environment) \
 	{                                                                                        \
 		struct spawn spawn = { child, actions, attributes };                             \
-		struct exec_target target = { AT_FDCWD, path, search };                          \
+		struct exec_target target = { .directory_fd = AT_FDCWD,                          \
+					      .path = path,                                      \
+					      .search = searched };                              \
                                                                                                  \
 		return spawn_traced(&spawn, &target, arguments, environment);                    \
 	}

@@ -18,6 +18,7 @@ mod record;
 mod report;
 use verdict::shown;
 mod snapshot;
+mod target;
 mod unfinished;
 
 use clap::{Parser, Subcommand};

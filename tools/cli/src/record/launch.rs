@@ -26,7 +26,9 @@ pub fn start(
 ) -> io::Result<Child> {
     let mut command = Command::new(&plan.program.path);
     command.arg0(&arguments[0]).args(&arguments[1..]);
-    command.env("LD_PRELOAD", preload(plan, std::env::var_os("LD_PRELOAD").as_deref()));
+    if plan.program.loads {
+        command.env("LD_PRELOAD", preload(plan, std::env::var_os("LD_PRELOAD").as_deref()));
+    }
     let variable = session::abi::SESSION_VARIABLE;
     command.env(variable, sessions(session, std::env::var_os(variable).as_deref()));
     // SAFETY: only system calls that are async-signal-safe run between fork and exec.

@@ -2,10 +2,12 @@
 //! The program to run: where it is, and whether it can be recorded.
 //!
 //! Place in the flow: before anything is made or started. What the dynamic linker would ignore
-//! without a word (privileged programs, static ones, other machines) is said here.
+//! without a word (privileged programs, static ones), or stumble over (other machines, other C
+//! libraries, sanitizers), is said here.
 
 use super::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
 use crate::elf::{self, Kind};
+use crate::target::{self, Target};
 use std::ffi::{CString, OsStr};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +18,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Program {
     pub path: PathBuf,
+    /// Whether it can load liblull; it is started without otherwise.
+    pub loads: bool,
     /// Why less than expected will be recorded, if so.
     pub warning: Option<String>,
 }
@@ -26,7 +30,6 @@ pub enum Problem {
     NotFound(String),
     NotExecutable(PathBuf, std::io::Error),
     Privileged { path: PathBuf, how: &'static str },
-    OtherMachine { path: PathBuf, machine: String },
 }
 
 impl Problem {
@@ -34,7 +37,7 @@ impl Problem {
         match self {
             Self::NotFound(_) => NOT_FOUND,
             Self::NotExecutable(..) => NOT_EXECUTABLE,
-            Self::Privileged { .. } | Self::OtherMachine { .. } => FAILED,
+            Self::Privileged { .. } => FAILED,
         }
     }
 }
@@ -52,12 +55,6 @@ impl fmt::Display for Problem {
                  traced by their user; run lull record as the user it runs as",
                 path.display()
             ),
-            Self::OtherMachine { path, machine } => write!(
-                f,
-                "{}: it is a program for {machine}; this lull records programs for {} only",
-                path.display(),
-                std::env::consts::ARCH
-            ),
         }
     }
 }
@@ -69,24 +66,25 @@ pub fn find(name: &OsStr) -> Result<Program, Problem> {
     if let Some(how) = privileges(&executed) {
         return Err(Problem::Privileged { path: executed, how });
     }
-    let mut warning = None;
-    // A file that may be executed but not read: the kernel knows what to do with it.
-    if let Ok(object) = elf::read(&executed) {
-        match object.kind {
-            Kind::OtherMachine { machine } => {
-                return Err(Problem::OtherMachine { path: executed, machine })
-            }
-            Kind::Static if object.events.is_empty() => {
-                warning = Some(format!(
-                    "{} is statically linked without liblull.a: it cannot be recorded, only \
-                     dynamically linked programs that it starts",
-                    executed.display()
-                ));
-            }
-            _ => {}
-        }
+    let target = match std::env::var_os("LD_PRELOAD") {
+        Some(list) if target::names_sanitizer(&list) => Target::Sanitized,
+        _ => target::look(&executed),
+    };
+    let loads = target.refuses().is_none();
+    let mut warning = target.refuses().map(|how| {
+        format!(
+            "{} {how}: it runs unrecorded, and so do the programs that it starts",
+            executed.display()
+        )
+    });
+    if target == Target::Static && elf::read(&executed).is_ok_and(|file| file.events.is_empty()) {
+        warning = Some(format!(
+            "{} is statically linked without liblull.a: it cannot be recorded, only dynamically \
+             linked programs that it starts",
+            executed.display()
+        ));
     }
-    Ok(Program { path, warning })
+    Ok(Program { path, loads, warning })
 }
 
 pub(super) fn search(name: &OsStr) -> Result<PathBuf, Problem> {

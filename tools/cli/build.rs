@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//! Compiles what liblull knows of executable files into the command: whether a program can load
+//! liblull is answered once, for what `lull record` starts and for what its descendants execute.
+
+use std::path::Path;
+
+const SOURCE: &str = "user/interpose/target.c";
+const INCLUDES: [&str; 2] = ["user/interpose", "port/user"];
+
+fn main() {
+    let root =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
+    let mut build = cc::Build::new();
+    build.std("gnu11").warnings(true).extra_warnings(true).opt_level(2).pic(true);
+    for include in INCLUDES {
+        build.include(root.join(include));
+        println!("cargo:rerun-if-changed={}", root.join(include).display());
+    }
+    build.file(root.join(SOURCE));
+    build.compile("lull_target");
+}
