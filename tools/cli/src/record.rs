@@ -11,6 +11,7 @@ mod launch;
 mod plan;
 mod program;
 mod progress;
+mod signals;
 mod size;
 mod supervise;
 pub mod tell;
@@ -83,7 +84,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "MS", default_value_t = 100)]
     pub flush_period: u64,
 
-    /// Go on until all of the program's descendants have ended, too
+    /// Go on until all of the program's descendants have ended, too, or until a signal says to end
     #[arg(long)]
     pub wait_all: bool,
 

@@ -6,9 +6,10 @@
 //! consumer's timer at once; the program's own signals go to the program.
 
 use super::judge::Judge;
-use super::launch::{self, Inherited};
+use super::launch;
 use super::plan::Plan;
 use super::progress::Progress;
+use super::signals::{self, Signals, Witness};
 use super::{tell, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
 use crate::{newest, say};
 use anyhow::Context;
@@ -19,7 +20,6 @@ use session::clock::{Calibration, Recording};
 use session::directory::{Recorder, SnapshotDone};
 use session::pattern::Patterns;
 use session::{machine, Session};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
@@ -28,15 +28,12 @@ use std::time::Duration;
 use verdict::environment::{Environment, Value};
 use verdict::text::short;
 
-/// Signals that are for the program when someone sends them to us.
-const PASSED_ON: [i32; 5] =
-    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR2];
-
 pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     if let Some(warning) = &plan.program.warning {
         tell(args, warning);
     }
     let signals = Signals::take().context("taking over signals")?;
+    let witness = Witness::start().context("starting the witness of signals")?;
     tell::left_behind(args);
     let output = make_output(args)?;
     let mut recording = Recording::start(plan.clock);
@@ -83,6 +80,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         consumer,
         recording,
         signals,
+        witness: Some(witness),
         child,
         progress,
         snapshots: 0,
@@ -187,6 +185,8 @@ struct Supervisor<'a> {
     consumer: Consumer,
     recording: Recording,
     signals: Signals,
+    /// As long as there is a program to pass signals on to.
+    witness: Option<Witness>,
     child: Child,
     progress: Progress,
     snapshots: u64,
@@ -210,16 +210,44 @@ impl Supervisor<'_> {
                 self.progress.show(&self.consumer.progress());
             }
             for signal in self.signals.wait(pause)? {
-                self.handle(&signal);
+                if signal.ssi_signo as i32 == libc::SIGUSR1 {
+                    self.snapshot();
+                } else if let Some(status) = status.filter(|_| signals::is_passed_on(&signal)) {
+                    // The program has ended, so it is the waiting that shall end. Whoever asks
+                    // once more does not want to wait for the trace either.
+                    signals::end_at_the_next();
+                    return Ok(status);
+                } else {
+                    self.pass_on(&signal);
+                }
             }
             if status.is_none() {
                 status = self.child.try_wait().context("waiting for the program")?;
             }
             if let Some(status) = status {
+                self.witness = None;
                 if !self.args.wait_all || !reap_descendants() {
                     return Ok(status);
                 }
             }
+        }
+    }
+
+    /// Gives the program a signal that was meant for it and reached only us.
+    fn pass_on(&mut self, signal: &libc::signalfd_siginfo) {
+        // What the terminal sends has reached the program already; this came by kill(2).
+        let by_a_process = signal.ssi_code <= 0;
+        if !signals::is_passed_on(signal) || !by_a_process {
+            return;
+        }
+        let number = signal.ssi_signo as i32;
+        if self.witness.as_mut().is_some_and(|witness| witness.saw(number)) {
+            return; // so did the program
+        }
+        if let Ok(pid) = libc::pid_t::try_from(self.child.id()) {
+            // SAFETY: the child has not been waited for while status is unknown, so the number
+            // is still its own.
+            unsafe { libc::kill(pid, number) };
         }
     }
 
@@ -232,20 +260,6 @@ impl Supervisor<'_> {
             self.consumer.give_up(format!("recording stopped at its start: {error}"));
             false
         })
-    }
-
-    fn handle(&mut self, signal: &libc::signalfd_siginfo) {
-        let number = signal.ssi_signo as i32;
-        if number == libc::SIGUSR1 {
-            self.snapshot();
-        } else if PASSED_ON.contains(&number) && signal.ssi_code <= 0 {
-            // What the terminal sends has reached the program already; this came by kill(2).
-            if let Ok(pid) = libc::pid_t::try_from(self.child.id()) {
-                // SAFETY: the child has not been waited for while status is unknown, so the
-                // number is still its own.
-                unsafe { libc::kill(pid, number) };
-            }
-        }
     }
 
     fn snapshot(&mut self) {
@@ -327,58 +341,5 @@ fn end_by(signal: i32) {
         libc::sigaddset(&mut set, signal);
         libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
         libc::raise(signal);
-    }
-}
-
-/// The signals that we read from a descriptor instead of being interrupted by them.
-struct Signals {
-    file: OwnedFd,
-    inherited: Inherited,
-}
-
-impl Signals {
-    fn take() -> std::io::Result<Self> {
-        // SAFETY: sets and structures are initialised before they are read; the descriptor is
-        // new and owned by nobody else.
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            let mut mask: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            for signal in PASSED_ON.into_iter().chain([libc::SIGUSR1, libc::SIGCHLD]) {
-                libc::sigaddset(&mut set, signal);
-            }
-            if libc::sigprocmask(libc::SIG_BLOCK, &set, &mut mask) != 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-            let child_ignored = libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN;
-            // A file size limit is an error to report, not to die of.
-            let file_size_ignored = libc::signal(libc::SIGXFSZ, libc::SIG_IGN) == libc::SIG_IGN;
-            let file = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            if file < 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-            let inherited = Inherited { mask, child_ignored, file_size_ignored };
-            Ok(Self { file: OwnedFd::from_raw_fd(file), inherited })
-        }
-    }
-
-    /// Waits for signals, at most for `pause`.
-    fn wait(&self, pause: Duration) -> std::io::Result<Vec<libc::signalfd_siginfo>> {
-        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let timeout_ms = pause.as_millis().min(60_000) as i32;
-        let mut found = Vec::new();
-        // SAFETY: the descriptor is ours; each read fills one whole structure or none.
-        unsafe {
-            libc::poll(&mut poll, 1, timeout_ms);
-            loop {
-                let mut signal: libc::signalfd_siginfo = std::mem::zeroed();
-                let bytes = std::mem::size_of_val(&signal);
-                let read = libc::read(self.file.as_raw_fd(), (&raw mut signal).cast(), bytes);
-                if read != bytes as isize {
-                    return Ok(found);
-                }
-                found.push(signal);
-            }
-        }
     }
 }
