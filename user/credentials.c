@@ -14,9 +14,9 @@
  * A vfork child runs on its parent's memory. It changes nothing there: what it executes next
  * attaches its own user's memory, which is there by then.
  *
- * A change that a program makes by the system call itself is not seen. Then the process keeps the
- * old memory until it executes another program; what it can do there is bounded by the ring's
- * masks (docs/adr/0010).
+ * A change that a program makes by the system call itself is not seen, and under a filter that it
+ * installed liblull makes no system call. Then the process keeps the old memory until it executes
+ * another program; what it can do there is bounded by the ring's masks (docs/adr/0010).
  */
 #include <linux/mman.h>
 #include "credentials.h"

@@ -309,10 +309,17 @@ setuid_programs_of_descendants_run_unrecorded() {
 programs_in_namespaces_of_their_own_are_recorded() {
 	[ "$(id -u)" -eq 0 ] || fail "making namespaces needs root"
 	hello_build hello gcc
-	same_run unshare --pid --ipc --mount --fork sh -c './hello; exit $?'
+	same_run unshare --pid --mount --fork sh -c './hello; exit $?'
 	same "$(started hello)" 1 "recorded starts of hello"
 	lull print --json trace | grep '"name":"process:start"' | grep -q '"pid":2[,}]' ||
 		fail "the process is not known as its name space knows it"
+}
+
+programs_in_another_ipc_namespace_run_unrecorded() {
+	[ "$(id -u)" -eq 0 ] || fail "making namespaces needs root"
+	hello_build hello gcc
+	same_run unshare --ipc sh -c './hello; exit $?'
+	same "$(started hello)" 0 "recorded starts of hello"
 }
 
 daemons_that_fork_twice_are_recorded_with_wait_all() {

@@ -108,13 +108,15 @@ until_lines() {
 	fail "the program got $(wc -l < got) signals, not $1"
 }
 
-timeout_reaches_the_program_once() {
+# timeout signals its child and then its group, which a program that it starts directly may find
+# to be one signal or two.
+timeout_reaches_the_program_as_without_a_recorder() {
 	local status=0
 	counter_build
 	(until_there got && until_lines 1 && sleep 0.3 && touch stop) &
 	timeout 2 lull record -q -o trace -- ./counter || status=$?
 	same "$status" 124 "the status of timeout"
-	same "$(wc -l < got)" 1 "signals of timeout"
+	grep -qx '[12]' <<< "$(wc -l < got)" || fail "signals of timeout: $(wc -l < got)"
 }
 
 interrupts_of_the_terminal_reach_the_program_once() {
