@@ -306,6 +306,27 @@ setuid_programs_of_descendants_run_unrecorded() {
 		fail "the exec does not say why"
 }
 
+programs_that_cannot_be_looked_at_run_as_they_are() {
+	hello_build hello gcc
+	cat > path.c <<-'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			char *arguments[] = { "hello", NULL };
+
+			return fexecve(open("./hello", O_PATH), arguments, environ) ? 40 : 41;
+		}
+	END
+	gcc -O2 -o path path.c
+	same_run ./path
+	same "$(cat plain.output)" hello "the output"
+	same "$(started hello)" 1 "recorded starts of hello"
+	lull print trace | grep exec_entry | grep -q 'recorded=UNKNOWN' ||
+		fail "the exec does not say that nothing was seen"
+}
+
 programs_in_namespaces_of_their_own_are_recorded() {
 	[ "$(id -u)" -eq 0 ] || fail "making namespaces needs root"
 	hello_build hello gcc
