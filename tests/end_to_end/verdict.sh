@@ -246,3 +246,32 @@ trace_of_another_tracer_is_not_called_complete() {
 	same "$(python3 -c 'import json; print(json.load(open("report.json"))["complete"])')" \
 		False "complete"
 }
+
+programs_that_a_process_without_a_number_starts_are_not_called_missing() {
+	cat > clone.c <<-'END'
+		#define _GNU_SOURCE
+		#include <signal.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			char *arguments[] = { "true", NULL };
+
+			if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
+				return execve("/bin/true", arguments, environ);
+			return wait(NULL) < 0;
+		}
+	END
+	gcc -O2 -o clone clone.c
+	verdict_is limited -- ./clone
+	same "$(value 'len(v["not_recorded"])')" 0 "processes not recorded"
+	[[ $(value 'v["limits"]') = *"1 start by processes without"* ]] || fail "$(cat verdict)"
+}
+
+sanitized_program_is_not_recorded() {
+	printf 'int main(void) { return 0; }\n' > sanitized.c
+	gcc -fsanitize=address -o sanitized sanitized.c
+	verdict_is incomplete -- sh -c './sanitized; exit 0'
+	not_recorded sanitized 'it runs with a sanitizer, whose runtime goes before liblull'
+}

@@ -70,6 +70,8 @@ pub struct Seen {
     pub absent_more: u64,
     /// Starts of processes that nobody could follow, because there were too many at a time.
     pub unwatched: u64,
+    /// Starts by processes whose number is not known.
+    pub unnumbered: u64,
     /// Whether all that was recorded was seen: nothing was overwritten or cut off.
     pub is_whole: bool,
     /// Names and levels of the events that some process had enabled.
@@ -351,6 +353,7 @@ impl Consumer {
             absent,
             absent_more,
             unwatched: self.tools.walker.threads.lives.unwatched_count(),
+            unnumbered: self.tools.walker.threads.lives.unnumbered_count(),
             is_whole: !self.tools.limit_reached && !self.is_flight_recorder(),
             events: self.tools.walker.enabled_events(),
         }

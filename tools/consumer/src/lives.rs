@@ -102,6 +102,8 @@ pub struct Lives {
     absent_more: u64,
     /// Starts of processes that could not be watched.
     unwatched_count: u64,
+    /// Starts by processes whose number is 0: liblull does not know which process they are.
+    unnumbered_count: u64,
     /// Process numbers that were given out again.
     pub reused_count: u64,
 }
@@ -158,6 +160,12 @@ impl Lives {
 
     fn take(&mut self, moment: Moment) {
         let Moment { cycles, pid, tid, sign, path, child } = moment;
+        if pid == 0 {
+            // The program that it executes starts under a number that nothing here leads to.
+            let is_start = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry);
+            self.unnumbered_count += u64::from(is_start);
+            return;
+        }
         let missed = |path: Option<Box<str>>, tid| Missed {
             path: path.unwrap_or_default(),
             since_cycles: cycles,
@@ -240,6 +248,11 @@ impl Lives {
     /// How many starts were not watched, because too many processes lived at a time.
     pub fn unwatched_count(&self) -> u64 {
         self.unwatched_count
+    }
+
+    /// How many starts were not watched, because nobody knows which process made them.
+    pub fn unnumbered_count(&self) -> u64 {
+        self.unnumbered_count
     }
 
     /// Ends the watch: processes that are still missed, and how many more there are.
@@ -388,6 +401,18 @@ mod tests {
         reused.iter().for_each(|moment| lives.add(moment()));
         lives.absent(|_, _| None);
         assert_eq!(lives.reused_count, 1);
+    }
+
+    #[test]
+    fn starts_by_a_process_without_a_number_are_counted_and_not_missed() {
+        let mut lives = Lives::default();
+        let signs = [Sign::ExecEntry, Sign::ExecExit, Sign::SpawnEntry, Sign::SpawnExit];
+        for (cycles, sign) in signs.into_iter().enumerate() {
+            lives.add(Moment { child: Some(8), ..moment(cycles as u64, 0, sign) });
+        }
+        lives.add(moment(9, 0, Sign::ExecEntry));
+        assert_eq!(lives.absent(|_, _| None), (Vec::new(), 0));
+        assert_eq!((lives.unnumbered_count(), lives.unwatched_count()), (3, 0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use super::program::{executed_file, privileges, search};
 use crate::elf::{self, Kind};
+use crate::target;
 use consumer::lives::Absent;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -65,19 +66,12 @@ fn reason_of(file: &Path) -> Option<String> {
         return Some(format!("it {how}, and the dynamic linker preloads nothing into it"));
     }
     let object = elf::read(file).ok()?;
-    match object.kind {
-        Kind::Static if object.events.is_empty() => Some("it is statically linked".into()),
-        Kind::OtherMachine { machine } => Some(format!("it is a program for {machine}")),
-        Kind::Dynamic { interpreter } if is_musl(&interpreter) => {
-            Some("its C library is musl".into())
-        }
+    match (object.kind, target::look(file).refuses()) {
+        (Kind::OtherMachine { machine }, _) => Some(format!("it is a program for {machine}")),
+        (_, Some(how)) => Some(format!("it {how}")),
+        (Kind::Static, _) if object.events.is_empty() => Some("it is statically linked".into()),
         _ => None,
     }
-}
-
-fn is_musl(interpreter: &str) -> bool {
-    let name = interpreter.rsplit('/').next().unwrap_or_default();
-    name.starts_with("ld-musl")
 }
 
 #[cfg(test)]
@@ -93,7 +87,6 @@ mod tests {
         }
         assert_eq!(with_reasons(odd.iter(), true)[0].why, PERHAPS_LOST);
         assert_eq!(with_reasons(odd.iter(), true)[4].path, "(unknown)");
-        assert!(is_musl("/lib/ld-musl-x86_64.so.1") && !is_musl("/lib64/ld-linux-x86-64.so.2"));
     }
 
     #[test]

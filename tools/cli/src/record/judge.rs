@@ -76,6 +76,13 @@ impl Judge<'_> {
                 plural(seen.unwatched, "start")
             ));
         }
+        if seen.unnumbered > 0 {
+            verdict.limits.push(format!(
+                "of the processes that have a number: {} by processes without one, which a clone \
+                 of the program's own made, may have been of programs that were not recorded",
+                plural(seen.unnumbered, "start")
+            ));
+        }
     }
 
     /// Processes of the session that still run.
