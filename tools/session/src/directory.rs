@@ -10,15 +10,17 @@ use crate::abi::{SESSION_MEMORY_LINK, SESSION_MEMORY_PREFIX};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const RECORDER_FILE: &str = "recorder";
 const SNAPSHOT_FILE: &str = "snapshot";
+/// What a recorder says of itself is shorter.
+const RECORDER_BYTES_MAX: usize = 16 << 10;
 /// A directory younger than this may belong to a recorder that has not come to lock it.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
 /// What attaching processes can hold, less the longest name of a link.
@@ -128,7 +130,7 @@ impl Directory {
         let text = serde_json::to_vec(recorder).unwrap_or_default();
         let write = || {
             self.lock.set_len(0)?;
-            (&self.lock).write_all(&text)
+            self.lock.write_all_at(&text, 0)
         };
         write().map_err(Error::io("write", self.path.join(RECORDER_FILE)))
     }
@@ -224,12 +226,24 @@ pub fn running() -> Vec<Found> {
             if !is_held(&file) {
                 return None;
             }
-            let recorder = serde_json::from_reader(io::BufReader::new(file)).ok()?;
-            Some(Found { path, recorder })
+            Some(Found { path, recorder: recorder_read(&file)? })
         })
         .collect();
     found.sort_by_key(|found| found.recorder.pid);
     found
+}
+
+/// Who records, read again a few times for a recorder that is just writing it.
+fn recorder_read(file: &File) -> Option<Recorder> {
+    const ATTEMPTS: u32 = 20;
+    (0..ATTEMPTS).find_map(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut text = [0u8; RECORDER_BYTES_MAX];
+        let bytes = file.read_at(&mut text, 0).ok()?;
+        serde_json::from_slice(&text[..bytes]).ok()
+    })
 }
 
 /// A session directory whose recorder ended without removing it: it was killed, and what programs

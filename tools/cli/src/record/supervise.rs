@@ -52,19 +52,22 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     }
+    // Before the program starts: it may ask for a snapshot at once.
+    let recorder = Recorder {
+        pid: std::process::id(),
+        program: args.program[0].to_string_lossy().into_owned(),
+        program_pid: 0,
+        output: consumer.output().path().to_path_buf(),
+        flight_recorder: args.flight_recorder,
+    };
+    session.directory.introduce(&recorder)?;
     let child = match launch::start(&plan, &args.program, session.path(), signals.inherited) {
         Ok(child) => child,
         Err(error) => return Ok(start_failed(&plan, &error)),
     };
     consumer.output().keep();
     consumer.expect(child.id(), &plan.program.path.to_string_lossy());
-    session.directory.introduce(&Recorder {
-        pid: std::process::id(),
-        program: args.program[0].to_string_lossy().into_owned(),
-        program_pid: child.id(),
-        output: consumer.output().path().to_path_buf(),
-        flight_recorder: args.flight_recorder,
-    })?;
+    session.directory.introduce(&Recorder { program_pid: child.id(), ..recorder })?;
     ask_for_promptness();
     if args.output.is_none() {
         if let Err(error) = consumer.output().link(newest::LINK) {
