@@ -3,7 +3,9 @@
 //!
 //! Place in the flow: `lull record` ticks it while the program runs and finishes it when the
 //! program has ended. The rings wake nobody: probes stay free of system calls, and the timer
-//! looks after a few milliseconds (B 4.3.2, ReadPoll). Urgent rings are read first.
+//! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
+
+mod turn;
 
 use crate::clock::now_cycles;
 use crate::drain::{Drain, OpenSlots, Tools};
@@ -11,7 +13,8 @@ use crate::folder::Folder;
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
-use crate::ring::{Readiness, Ring};
+use crate::pace::Pace;
+use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
 use session::abi::{
@@ -27,8 +30,8 @@ use std::time::{Duration, Instant};
 use verdict::environment::Environment;
 use verdict::{Lost, Sites, State, Verdict};
 
-const TICK_MIN: Duration = Duration::from_millis(1);
-const TICK: Duration = Duration::from_millis(10);
+/// How often to look at flight recorders, and for users whose processes have joined.
+const CALM_PAUSE: Duration = Duration::from_millis(10);
 /// How long the end of a recording waits for threads that have a slot open.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
 /// The same for a snapshot: the recorder goes on, and what is missing comes with the next.
@@ -82,6 +85,7 @@ struct Channel {
     memory: Arc<Memory>,
     drain: Drain,
     stream: Stream,
+    pace: Pace,
 }
 
 pub struct Consumer {
@@ -95,7 +99,11 @@ pub struct Consumer {
     start_cycles: u64,
     started: Instant,
     flushed: Instant,
-    tick: Duration,
+    /// When users were last looked for.
+    met: Instant,
+    /// When a sub-buffer was last read.
+    moved: Instant,
+    queue: turn::Queue,
     /// Whether probes may record.
     active: bool,
     snapshots: u64,
@@ -141,7 +149,9 @@ impl Consumer {
             start_cycles,
             started: now,
             flushed: now,
-            tick: TICK,
+            met: now,
+            moved: now,
+            queue: turn::Queue::default(),
             active: true,
             snapshots: 0,
             problems: Vec::new(),
@@ -199,26 +209,21 @@ impl Consumer {
 
     /// Reads what there is. Return: when to come back.
     pub fn tick(&mut self) -> Duration {
-        self.meet_users();
+        if self.met.elapsed() >= CALM_PAUSE {
+            self.met = Instant::now();
+            self.meet_users();
+        }
         if self.is_flight_recorder() {
             return self.tick_flight_recorder();
         }
         if self.tools.limit_reached {
             return Duration::from_secs(1);
         }
-        let mut order: Vec<(Readiness, usize)> = self
-            .channels
-            .iter()
-            .enumerate()
-            .map(|(index, channel)| (channel.drain.ring.poll(), index))
-            .collect();
-        order.sort_unstable_by(|a, b| b.cmp(a));
-        let mut busiest = 0;
-        for (_, index) in order.into_iter().filter(|(readiness, _)| *readiness > Readiness::Empty) {
-            let count = self.drain_one(index);
-            let subbufs = self.channels[index].drain.ring.subbuf_count();
-            busiest = busiest.max(count * 4 / subbufs);
+        let now_ns = self.now_ns();
+        for channel in &mut self.channels {
+            channel.pace.note(now_ns, &channel.drain.ring.level());
         }
+        self.take_turn();
         if self.flushed.elapsed() >= self.options.flush_period {
             self.flushed = Instant::now();
             for channel in &mut self.channels {
@@ -228,35 +233,11 @@ impl Consumer {
         if self.tools.limit_reached {
             self.stop_probes();
         }
-        if self.channels.iter().any(|channel| channel.drain.is_stuck()) {
-            return TICK_MIN;
-        }
-        // A quarter of a buffer in one tick leaves room for three more: come sooner.
-        self.tick = match busiest {
-            0 => (self.tick * 2).min(TICK),
-            1 => self.tick,
-            _ => (self.tick / 2).max(TICK_MIN),
-        };
-        self.tick
+        self.pause()
     }
 
-    /// Reads one ring as far as it is closed. Return: how many sub-buffers that were.
-    fn drain_one(&mut self, index: usize) -> u32 {
-        let Self { channels, tools, problems, .. } = self;
-        let Channel { drain, stream, .. } = &mut channels[index];
-        let mut count = 0;
-        while count < drain.ring.subbuf_count() {
-            count += drain.drain_full(tools, stream);
-            match drain.rescue(tools, Some(&mut *stream), true) {
-                Ok(true) => count += 1,
-                Ok(false) => break,
-                Err(problem) => {
-                    note(problems, problem);
-                    break;
-                }
-            }
-        }
-        count
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn tick_flight_recorder(&mut self) -> Duration {
@@ -266,7 +247,7 @@ impl Consumer {
                 note(problems, problem);
             }
         }
-        TICK
+        CALM_PAUSE
     }
 
     pub fn progress(&self) -> Progress {
@@ -416,7 +397,7 @@ impl Consumer {
         let threads = &self.tools.walker.threads;
         let mut verdict = Verdict::new(path);
         let mut cpus = HashSet::new();
-        for Channel { memory, drain, stream } in &self.channels {
+        for Channel { memory, drain, stream, .. } in &self.channels {
             let tally = &drain.tally;
             let name = ring_name(memory, drain.ring.index);
             verdict.events += tally.events;
@@ -499,7 +480,7 @@ fn drain_to_end(
 ) -> bool {
     // Bound: a flight recorder's writers may go on; more than a buffer's worth is for later.
     for _ in 0..2 * drain.ring.subbuf_count() {
-        let count = drain.drain_full(tools, stream);
+        let count = drain.drain_full(tools, stream, drain.ring.subbuf_count());
         let rescued = match drain.rescue(tools, Some(&mut *stream), patient) {
             Ok(rescued) => rescued,
             Err(problem) => {
@@ -563,7 +544,8 @@ fn channels(
         .map(|index| {
             let ring = Ring::attach(memory, index).map_err(crate::Error::Ring)?;
             let stream = stream(memory, folder, index, start_cycles);
-            Ok(Channel { memory: Arc::clone(memory), drain: Drain::new(ring, source), stream })
+            let (memory, drain) = (Arc::clone(memory), Drain::new(ring, source));
+            Ok(Channel { memory, drain, stream, pace: Pace::default() })
         })
         .collect()
 }

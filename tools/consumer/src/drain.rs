@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 const WRITER_PATIENCE: Duration = Duration::from_secs(1);
 /// The same when the ring is full and others lose events meanwhile: a few turns of the scheduler.
 const WRITER_PATIENCE_URGENT: Duration = Duration::from_millis(20);
-/// How long a writer may take to close one sub-buffer and open the next.
+/// How long a writer may take to close one sub-buffer and open the next. More often than this
+/// nobody asks which slots are missing: that takes a walk over the sub-buffer, and rings fill.
 const SWITCH_PATIENCE: Duration = Duration::from_millis(1);
 /// Time stamps may lie this far beyond the reader's clock, should CPUs' clocks differ.
 const HORIZON_CYCLES: u64 = 1 << 32;
@@ -81,6 +82,28 @@ struct Walked<'a> {
     lost_count: u64,
 }
 
+/// The oldest sub-buffer, closed and waiting for its writers.
+#[derive(Clone, Copy)]
+struct Stuck {
+    position: u64,
+    since: Instant,
+    /// When to ask again which slots are missing.
+    walk_after: Instant,
+}
+
+/// A full sub-buffer, copied; its memory is its writers' again.
+pub struct Held {
+    copy: Copy,
+    position: u64,
+}
+
+impl Held {
+    /// The copy's memory, for the next.
+    pub fn into_copy(self) -> Copy {
+        self.copy
+    }
+}
+
 /// What becomes of slots in the open sub-buffer that living threads have not committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenSlots {
@@ -98,7 +121,7 @@ pub struct Drain {
     pub tally: Tally,
     flushed: Option<Flushed>,
     thread: Option<Thread>,
-    stuck_since: Option<(u64, Instant)>,
+    stuck: Option<Stuck>,
     /// Who closed the sub-buffer before the oldest one, and so opened this, if it is known.
     closer: Option<u32>,
 }
@@ -112,24 +135,48 @@ impl Drain {
             tally: Tally::default(),
             flushed: None,
             thread: None,
-            stuck_since: None,
+            stuck: None,
             closer: None,
         }
     }
 
-    /// Writes all full sub-buffers, at most as many as the ring has. Return: how many.
-    pub fn drain_full(&mut self, tools: &mut Tools, stream: &mut Stream) -> u32 {
+    /// Writes full sub-buffers, at most `most`. Return: how many.
+    pub fn drain_full(&mut self, tools: &mut Tools, stream: &mut Stream, most: u32) -> u32 {
         tools.walker.select(self.source);
         let mut count = 0;
-        while count < self.ring.subbuf_count() && !tools.limit_reached {
+        while count < most && !tools.limit_reached {
             let Some(subbuf) = self.ring.get() else { break };
-            let piece = self.closed_piece(&subbuf);
+            let piece = self.taken_piece(&subbuf);
             self.emit(tools, stream, &piece);
             self.closer = closer(piece.view, piece.limit);
             self.ring.put(&subbuf);
             count += 1;
         }
         count
+    }
+
+    /// Copies the oldest sub-buffer, if it is full, and hands it back to its writers.
+    pub fn hold(&mut self, spare: &mut Vec<Copy>) -> Option<Held> {
+        let subbuf = self.ring.get()?;
+        let mut copy = spare.pop().unwrap_or_default();
+        subbuf.view().copy_to(subbuf.content_bytes(), &mut copy);
+        self.ring.put(&subbuf);
+        Some(Held { copy, position: subbuf.position() })
+    }
+
+    /// Writes what [`Drain::hold`] gave; before anything that lies behind it in the ring.
+    pub fn write_held(&mut self, tools: &mut Tools, stream: &mut Stream, held: &mut Held) {
+        if tools.limit_reached {
+            return;
+        }
+        tools.walker.select(self.source);
+        let copy = &mut held.copy;
+        let size = copy.view().len();
+        let Piece { from, limit, closed, opened_cycles, .. } =
+            self.closed_piece(copy.view(), held.position, size, true);
+        let piece = Piece { view: nothing(), from, limit, closed, opened_cycles };
+        self.emit_copy(tools, stream, &piece, copy);
+        self.closer = closer(copy.view(), limit);
     }
 
     /// Writes what is new in the open sub-buffer. Return: false when it was left for later.
@@ -192,7 +239,7 @@ impl Drain {
         if self.ring.overwrites_next() && self.ring.stuck_incomplete() {
             self.rescue(tools, None, true)?;
         } else {
-            self.stuck_since = None;
+            self.stuck = None;
         }
         Ok(())
     }
@@ -206,12 +253,20 @@ impl Drain {
         patient: bool,
     ) -> Result<bool, String> {
         let Some(stuck) = self.ring.stuck() else {
-            self.stuck_since = None;
+            self.stuck = None;
             return Ok(false);
         };
-        let known = self.stuck_since.filter(|(position, _)| *position == stuck.position());
-        let (_, since) =
-            *self.stuck_since.insert(known.unwrap_or((stuck.position(), Instant::now())));
+        let now = Instant::now();
+        let known = self.stuck.filter(|known| known.position == stuck.position());
+        let known = *self.stuck.insert(known.unwrap_or(Stuck {
+            position: stuck.position(),
+            since: now,
+            walk_after: now,
+        }));
+        if patient && now < known.walk_after {
+            return Ok(false);
+        }
+        self.stuck = Some(Stuck { walk_after: now + SWITCH_PATIENCE, ..known });
         let (view, size) = (stuck.view(), stuck.content_bytes());
         tools.walker.select(self.source);
         let holes = find_holes(&mut tools.walker, view, size, self.ring.is_plain());
@@ -228,7 +283,7 @@ impl Drain {
                 Readiness::Urgent => WRITER_PATIENCE_URGENT,
                 _ => WRITER_PATIENCE,
             };
-            let waited = since.elapsed();
+            let waited = known.since.elapsed();
             if waited < SWITCH_PATIENCE || (waited < patience && !self.all_dead(&holes)) {
                 return Ok(false);
             }
@@ -241,10 +296,10 @@ impl Drain {
             Ok(None) => return Ok(false),
             Err(problem) => return Err(problem),
         };
-        self.stuck_since = None;
+        self.stuck = None;
         self.closer = holes.closer;
         if let Some(stream) = stream {
-            let piece = self.closed_piece(&taken);
+            let piece = self.taken_piece(&taken);
             let holes = self.holes_of(tools, &piece);
             let copy = copy_with(&piece, &holes);
             self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
@@ -255,24 +310,35 @@ impl Drain {
 
     /// Whether the oldest sub-buffer waits for writers.
     pub fn is_stuck(&self) -> bool {
-        self.stuck_since.is_some()
+        self.stuck.is_some()
     }
 
     /// What is not on disk yet of a sub-buffer that is closed. The end of its header is believed
     /// only once all is committed: before, its closer may be writing it now, over that of an
     /// earlier lap, and a limit from there would hide committed slots. Then the end mark tells.
-    fn closed_piece<'a>(&self, subbuf: &'a Subbuf) -> Piece<'a> {
-        let size = subbuf.content_bytes();
-        let header = read_header(subbuf.view());
-        let lap_seq = subbuf.position() >> self.ring.subbuf_size_bytes().trailing_zeros();
-        let closed = header.filter(|header| subbuf.complete() && header.packet_seq_num == lap_seq);
+    fn closed_piece<'a>(
+        &self,
+        view: View<'a>,
+        position: u64,
+        size: usize,
+        complete: bool,
+    ) -> Piece<'a> {
+        let header = read_header(view);
+        let lap_seq = position >> self.ring.subbuf_size_bytes().trailing_zeros();
+        let closed = header.filter(|header| complete && header.packet_seq_num == lap_seq);
         Piece {
-            view: subbuf.view(),
-            from: self.flushed_until(subbuf.position()),
+            view,
+            from: self.flushed_until(position),
             limit: closed.and_then(|header| content_limit(&header, size)).unwrap_or(size),
             closed,
             opened_cycles: header.map(|header| header.timestamp_begin_cycles),
         }
+    }
+
+    /// The same of one that is in the reader's hands.
+    fn taken_piece<'a>(&self, taken: &'a Subbuf) -> Piece<'a> {
+        let (position, size) = (taken.position(), taken.content_bytes());
+        self.closed_piece(taken.view(), position, size, taken.complete())
     }
 
     /// What is not on disk yet of the sub-buffer that is open.
@@ -294,8 +360,7 @@ impl Drain {
             return;
         }
         let end_cycles = now_cycles.max(stream.end_cycles);
-        // SAFETY: no byte is ever read of an empty view.
-        let view = unsafe { View::new(std::ptr::dangling::<u32>().cast(), 0) };
+        let view = nothing();
         let begin_cycles = stream.end_cycles;
         let packet =
             Packet { begin_cycles, end_cycles, lost, prelude: None, view, from: 0, until: 0 };
@@ -414,8 +479,14 @@ impl Drain {
     }
 }
 
+/// A view without bytes.
+fn nothing() -> View<'static> {
+    // SAFETY: no byte is ever read of an empty view.
+    unsafe { View::new(std::ptr::dangling::<u32>().cast(), 0) }
+}
+
 /// A private copy of a piece, with the holes that were found before the barrier.
-fn copy_with(piece: &Piece, holes: &Holes) -> crate::view::Copy {
+fn copy_with(piece: &Piece, holes: &Holes) -> Copy {
     barrier_heavy();
     let mut copy = piece.view.copy(piece.limit);
     holes.restore(&mut copy);

@@ -5,7 +5,7 @@
 //! `ring` is `core/ring/reader.c` with Rust's guarantees; `walk` checks every slot; `repair`
 //! mends what dead writers left; `stream`, `metadata` and `output` write, through the directory
 //! that `place` found and `folder` holds; `drain` ties one ring to one stream, `consumer` ticks
-//! them all; `lives` finds processes that were not recorded.
+//! them all, as often as `pace` says; `lives` finds processes that were not recorded.
 //! Rings are hostile input: nothing read from one is believed unchecked.
 //! Paper: B 4.3.2 (reading), 4.4 (barriers), 4.5 (sub-buffer exchange).
 
@@ -19,6 +19,7 @@ pub mod folder;
 pub mod lives;
 pub mod metadata;
 pub mod output;
+mod pace;
 mod place;
 pub mod process;
 pub mod repair;

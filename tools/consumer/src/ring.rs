@@ -6,6 +6,7 @@
 //! quarantine, whose late writers may still come. Paper: B 4.3.2, 4.5.
 
 use crate::ffi;
+use crate::pace::Level;
 use crate::process::Owner;
 use crate::view::View;
 use session::abi::*;
@@ -184,9 +185,20 @@ impl Ring {
 
     /// Bytes from the oldest unread byte to the last reserved one.
     pub fn pending_bytes(&self) -> u64 {
+        self.level().pending_bytes
+    }
+
+    /// How far it is filled, as its shared words say.
+    pub fn level(&self) -> Level {
         let shared = self.shared();
         let read = shared.read_count.load(Ordering::Relaxed);
-        shared.write_count.load(Ordering::Acquire).wrapping_sub(read)
+        let written_bytes = shared.write_count.load(Ordering::Acquire);
+        Level {
+            subbuf_bytes: self.view.geometry.subbuf_size_bytes,
+            subbuf_count: self.subbuf_count(),
+            written_bytes,
+            pending_bytes: written_bytes.wrapping_sub(read),
+        }
     }
 
     /// The oldest full sub-buffer.

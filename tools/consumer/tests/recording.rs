@@ -90,6 +90,28 @@ fn what_threads_wrote_and_what_was_lost_add_up() {
 }
 
 #[test]
+fn full_rings_are_copied_before_they_are_written_and_their_order_is_kept() {
+    for kind in [Rings::PerCpu, Rings::Plain] {
+        let setup = Setup { subbuf_size_bytes: 4096, subbuf_count: 8, ..Setup::default() };
+        let (session, mut consumer, path) = start("full", &setup);
+        let mut writer = Writer::new(&session, kind);
+        let mut step = 0;
+        for _ in 0..20 {
+            while writer.step(1, step, "text") {
+                step += 1;
+            }
+            consumer.tick();
+        }
+        let verdict = finish(&mut consumer);
+        assert_eq!((verdict.lost.full, verdict.damaged_packets), (20, 0), "{verdict:?}");
+        assert_eq!((verdict.events, verdict.lost.total()), (step.into(), 20), "{verdict:?}");
+        let found = steps(&babeltrace(&path, true));
+        assert_eq!(found, (0..step).map(|step| (1, step)).collect::<Vec<_>>());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
 fn losses_stand_in_the_packets_even_when_nothing_follows_them() {
     let setup = Setup { subbuf_size_bytes: 4096, subbuf_count: 2, ..Setup::default() };
     let (session, mut consumer, path) = start("lost", &setup);

@@ -190,11 +190,17 @@ impl Signals {
     /// Waits for signals, at most for `pause`.
     pub fn wait(&self, pause: Duration) -> std::io::Result<Vec<libc::signalfd_siginfo>> {
         let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let timeout_ms = pause.as_millis().min(60_000) as i32;
+        let timeout = libc::timespec {
+            tv_sec: pause.as_secs().min(60) as libc::time_t,
+            tv_nsec: pause.subsec_nanos().into(),
+        };
         let mut found = Vec::new();
-        // SAFETY: the descriptor is ours; each read fills one whole structure or none.
+        // SAFETY: the descriptor is ours, the signal mask stays as it is; each read fills one
+        // whole structure or none.
         unsafe {
-            libc::poll(&mut poll, 1, timeout_ms);
+            if libc::ppoll(&mut poll, 1, &timeout, std::ptr::null()) == 0 {
+                return Ok(found);
+            }
             loop {
                 let mut signal: libc::signalfd_siginfo = std::mem::zeroed();
                 let bytes = std::mem::size_of_val(&signal);
