@@ -32,7 +32,7 @@ pub struct Queue {
     /// Each with the channel that it came from.
     held: VecDeque<(usize, Held)>,
     held_bytes: usize,
-    /// Memory of earlier copies; new memory would cost as much as the copy.
+    /// Memory of earlier copies; new memory would first have to be faulted in.
     spare: Vec<Copy>,
 }
 
