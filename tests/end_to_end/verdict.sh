@@ -61,7 +61,7 @@ killed_recorder_leaves_a_trace_that_is_not_finished() {
 	status_is 1 lull print trace > /dev/null 2> errors
 	grep -q 'not finished:' errors || fail "$(cat errors)"
 	local session
-	session=$(sed -n 's/.*its recorder ended .* may be in memory, in \([^ ]*\)$/\1/p' errors)
+	session=$(sed -n 's/.*its recorder ended .*`lull recover \([^ ]*\)` adds .*/\1/p' errors)
 	[ -d "$session" ] || fail "$(cat errors)"
 	# Nobody removes it: the next recorder and doctor tell of it.
 	lull record -o other -- true 2> errors
@@ -70,13 +70,12 @@ killed_recorder_leaves_a_trace_that_is_not_finished() {
 	grep -q "left-behind sessions: .*$session, of sh into $PWD/trace" doctor ||
 		fail "$(cat doctor)"
 	[ -d "$session" ] || fail "the session was removed"
-	local link
-	for link in "$session"/memory*; do
-		grep -q "ipcrm -m $(readlink "$link" | cut -d: -f2); rm -r $session" doctor ||
-			fail "$(cat doctor)"
-		ipcrm -m "$(readlink "$link" | cut -d: -f2)"
-	done
-	rm -r "$session"
+	grep -q "lull recover --discard $session" doctor || fail "$(cat doctor)"
+	local segment
+	segment=$(readlink "$session/memory" | cut -d: -f2)
+	lull recover --discard trace
+	[ ! -e "$session" ] || fail "the session is still there"
+	! ipcs -m | cut -d' ' -f2 | grep -qx "$segment" || fail "its memory is still there"
 	# Without it, less is known.
 	lull report trace > report || true
 	grep -q 'no recorder that can be seen from here is at work on it' report ||

@@ -15,6 +15,7 @@ mod nearest;
 mod newest;
 mod print;
 mod record;
+mod recover;
 mod report;
 use verdict::shown;
 mod snapshot;
@@ -37,6 +38,7 @@ enum Command {
     Print(print::PrintArgs),
     Report(report::ReportArgs),
     Snapshot(snapshot::SnapshotArgs),
+    Recover(recover::RecoverArgs),
     List(list::ListArgs),
     Doctor(doctor::DoctorArgs),
     #[command(hide = true)]
@@ -53,6 +55,7 @@ fn main() {
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
         Command::Snapshot(args) => (snapshot::run(args), 2),
+        Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),
         Command::Doctor(args) => (doctor::run(args), 2),
         Command::Generate(args) => (generate::run(args), 2),

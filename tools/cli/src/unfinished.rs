@@ -25,8 +25,8 @@ pub fn sentence(trace: &Trace) -> Option<String> {
     let of_this = |recorder: &Option<Recorder>| recorder.as_ref().is_some_and(|r| writes(r, &path));
     Some(match left.iter().find(|left| of_this(&left.recorder)) {
         Some(left) => format!(
-            "its recorder ended before it finished this trace: its last packets may be in \
-             memory, in {}",
+            "its recorder ended before it finished this trace: `lull recover {}` adds what is \
+             still in memory",
             left.path.display()
         ),
         None => unseen(),

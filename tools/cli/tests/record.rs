@@ -245,16 +245,15 @@ fn recorder_that_is_killed_leaves_a_trace_that_reads() {
     assert!(folder.babeltrace("trace").contains("process:start"));
     let metadata = std::fs::read_to_string(folder.0.join("trace/metadata")).unwrap();
     assert!(metadata.contains("verdict = \"recording\""), "it does not claim to be complete");
-    let trace = std::fs::canonicalize(folder.0.join("trace")).unwrap();
-    for left in session::directory::left_behind() {
-        if left.recorder.is_some_and(|recorder| recorder.output == trace) {
-            for segment in left.segments {
-                // SAFETY: removes memory that nobody uses any more.
-                unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
-            }
-            std::fs::remove_dir_all(left.path).unwrap();
-        }
-    }
+    let recovered = folder.run(&["recover", "trace"]);
+    let told = String::from_utf8_lossy(&recovered.stdout).into_owned();
+    assert_eq!(recovered.status.code(), Some(0), "{told}{}", errors(&recovered));
+    assert!(told.contains("complete within these limits:"), "{told}");
+    assert!(told.contains("since its recorder had been killed"), "{told}");
+    let report = folder.run(&["report", "trace"]);
+    assert_eq!(report.status.code(), Some(0), "{}", String::from_utf8_lossy(&report.stdout));
+    assert!(folder.babeltrace("trace").contains("process:start"));
+    assert_eq!(folder.run(&["recover", "trace"]).status.code(), Some(1), "nothing is left");
 }
 
 #[test]

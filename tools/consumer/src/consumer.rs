@@ -5,6 +5,7 @@
 //! program has ended. The rings wake nobody: probes stay free of system calls, and the timer
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
+mod recover;
 mod turn;
 
 use crate::clock::now_cycles;
@@ -124,15 +125,14 @@ impl Consumer {
         }
         let start_cycles = now_cycles();
         let output = Arc::new(output);
-        let mut channels = channels(&memory, 0, output.folder(), start_cycles)?;
+        let mut channels = channels(&memory, 0, output.folder(), start_cycles, Ring::attach)?;
         for channel in &mut channels {
             channel.drain.ring.reset(0);
         }
         let walker = Walker::new(Arc::clone(&memory));
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         let budget = Budget { used_bytes: 0, limit_bytes };
-        let mut tools =
-            Tools { walker, budget, limit_reached: false, trace: None, copy: Default::default() };
+        let mut tools = Tools::new(walker, budget, false);
         if fixed.mode == session::abi::MODE_DISCARD {
             let facts = options.facts.clone();
             let output = Arc::clone(&output);
@@ -186,7 +186,8 @@ impl Consumer {
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
         let source = self.tools.walker.add(Arc::clone(&memory));
-        self.channels.extend(channels(&memory, source, self.output.folder(), self.start_cycles)?);
+        let (folder, start) = (self.output.folder(), self.start_cycles);
+        self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
         if !self.active {
             memory.set_active(false);
         }
@@ -539,10 +540,11 @@ fn channels(
     source: usize,
     folder: &Arc<Folder>,
     start_cycles: u64,
+    attach: impl Fn(&Arc<Memory>, u32) -> Result<Ring, String>,
 ) -> Result<Vec<Channel>, crate::Error> {
     (0..memory.ring_count())
         .map(|index| {
-            let ring = Ring::attach(memory, index).map_err(crate::Error::Ring)?;
+            let ring = attach(memory, index).map_err(crate::Error::Ring)?;
             let stream = stream(memory, folder, index, start_cycles);
             let (memory, drain) = (Arc::clone(memory), Drain::new(ring, source));
             Ok(Channel { memory, drain, stream, pace: Pace::default() })

@@ -10,7 +10,7 @@
 use crate::clock::now_cycles;
 use crate::output::Trace;
 use crate::repair::{find_holes, repair, Holes};
-use crate::ring::{barrier_heavy, Readiness, Ring, Subbuf};
+use crate::ring::{barrier_heavy, OnDisk, Readiness, Ring, Subbuf};
 use crate::stream::{prelude, Budget, Packet, Refusal, Stream};
 use crate::view::{Copy, View};
 use crate::walk::{closer, starts_with_thread_record, Stop, Thread, Walk, Walker};
@@ -51,6 +51,21 @@ pub struct Tools {
     pub trace: Option<Trace>,
     /// Of the piece that is being written.
     pub copy: Copy,
+    /// Packets that the disk refuses stay in their rings, for another attempt.
+    pub keeps_refused: bool,
+}
+
+impl Tools {
+    /// `keeps_refused`: for what a killed recorder left.
+    pub fn new(walker: Walker, budget: Budget, keeps_refused: bool) -> Self {
+        let (limit_reached, trace, copy) = (false, None, Copy::default());
+        Self { walker, budget, limit_reached, trace, copy, keeps_refused }
+    }
+
+    /// Whether what was read last must stay where it was.
+    fn is_refused(&self) -> bool {
+        self.keeps_refused && self.limit_reached
+    }
 }
 
 /// The part of the oldest sub-buffer that is on disk already.
@@ -148,7 +163,11 @@ impl Drain {
             let Some(subbuf) = self.ring.get() else { break };
             let piece = self.taken_piece(&subbuf);
             self.emit(tools, stream, &piece);
+            if tools.is_refused() {
+                break;
+            }
             self.closer = closer(piece.view, piece.limit);
+            self.tell_on_disk(stream, subbuf.position(), self.ring.subbuf_size_bytes());
             self.ring.put(&subbuf);
             count += 1;
         }
@@ -177,6 +196,7 @@ impl Drain {
         let piece = Piece { view: nothing(), from, limit, closed, opened_cycles };
         self.emit_copy(tools, stream, &piece, copy);
         self.closer = closer(copy.view(), limit);
+        self.tell_on_disk(stream, held.position, size);
     }
 
     /// Writes what is new in the open sub-buffer. Return: false when it was left for later.
@@ -217,7 +237,8 @@ impl Drain {
             }
             self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
         }
-        if !self.ring.is_flight_recorder() {
+        if !self.ring.is_flight_recorder() && !tools.is_refused() {
+            self.tell_on_disk(stream, subbuf.position(), piece.limit);
             self.flushed = Some(Flushed { position: subbuf.position(), until: piece.limit });
         }
         true
@@ -252,7 +273,8 @@ impl Drain {
         stream: Option<&mut Stream>,
         patient: bool,
     ) -> Result<bool, String> {
-        let Some(stuck) = self.ring.stuck() else {
+        let stuck = self.ring.stuck().filter(|_| !tools.is_refused());
+        let Some(stuck) = stuck else {
             self.stuck = None;
             return Ok(false);
         };
@@ -288,24 +310,70 @@ impl Drain {
                 return Ok(false);
             }
         }
-        let taken = match self.ring.take(debtors) {
+        let taken = match self.ring.take(&stuck, debtors) {
             Ok(Some(taken)) => taken,
             // The end of the recording: nobody needs the sub-buffer any more, so it is read
             // where it is when there is none to put in its place.
-            Ok(None) | Err(_) if !patient => stuck,
+            Ok(None) | Err(_) if !patient || self.ring.is_left() => stuck,
             Ok(None) => return Ok(false),
             Err(problem) => return Err(problem),
         };
         self.stuck = None;
         self.closer = holes.closer;
         if let Some(stream) = stream {
-            let piece = self.taken_piece(&taken);
-            let holes = self.holes_of(tools, &piece);
-            let copy = copy_with(&piece, &holes);
-            self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
+            return Ok(self.emit_unfinished(tools, stream, &taken));
         }
         self.ring.put(&taken);
         Ok(true)
+    }
+
+    /// Writes a closed sub-buffer that writers have not finished, and gives it back. Return: false
+    /// when it had to stay.
+    fn emit_unfinished(&mut self, tools: &mut Tools, stream: &mut Stream, taken: &Subbuf) -> bool {
+        let piece = self.taken_piece(taken);
+        let holes = self.holes_of(tools, &piece);
+        let copy = copy_with(&piece, &holes);
+        self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
+        if tools.is_refused() {
+            return false;
+        }
+        self.tell_on_disk(stream, taken.position(), self.ring.subbuf_size_bytes());
+        self.ring.put(taken);
+        true
+    }
+
+    /// Goes on in a ring that a killed recorder left, of whose oldest sub-buffer `offset` bytes
+    /// are on disk.
+    pub fn resume(&mut self, tools: &mut Tools, stream: &mut Stream, offset: usize) {
+        let (oldest, is_taken) = self.ring.oldest();
+        tools.walker.select(self.source);
+        if offset > 0 {
+            self.flushed = Some(Flushed { position: oldest.position(), until: offset });
+        }
+        let now = now_cycles();
+        let header = read_header(oldest.view());
+        let opened = header.map(|header| header.timestamp_begin_cycles).filter(|at| *at <= now);
+        let mut state = Walk::new(PACKET_HEADER_BYTES, opened.unwrap_or(0), None);
+        if offset > PACKET_HEADER_BYTES {
+            // What is on disk already tells whose events follow, and their time.
+            let mut copy = oldest.view().copy(offset);
+            let plain = self.ring.is_plain();
+            repair(&mut tools.walker, &mut copy, offset, &mut state, now, plain);
+            self.thread = state.thread;
+        }
+        stream.end_cycles = stream.end_cycles.max(state.cycles);
+        if is_taken {
+            self.emit_unfinished(tools, stream, &oldest);
+        }
+    }
+
+    /// What is before this offset of the sub-buffer at `position` need not be read again.
+    fn tell_on_disk(&self, stream: &Stream, position: u64, offset: usize) {
+        if !self.ring.is_flight_recorder() {
+            let (bytes, packets) = (stream.bytes(), stream.packets());
+            let count = position.wrapping_add(offset as u64);
+            self.ring.tell_on_disk(OnDisk { count, bytes, packets });
+        }
     }
 
     /// Whether the oldest sub-buffer waits for writers.
@@ -471,6 +539,7 @@ impl Drain {
                 self.tally.unwritten_packets += 1;
             }
             Err(Refusal::Io(error)) => {
+                tools.limit_reached |= tools.keeps_refused;
                 self.tally.last_error = Some(error.to_string());
                 self.tally.unwritten_events += events;
                 self.tally.unwritten_packets += 1;

@@ -89,7 +89,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     extern "C" {
-        static lull_consumer_layout: [usize; 22];
+        static lull_consumer_layout: [usize; 25];
         static lull_consumer_layout_count: usize;
     }
 
@@ -109,8 +109,11 @@ mod tests {
             offset_of!(EventEntry, offset_bytes),
             size_of::<RingShared>(),
             offset_of!(RingShared, read_count),
+            offset_of!(RingShared, recorded_index),
+            offset_of!(RingShared, recorded_packets),
             offset_of!(RingShared, lost),
             offset_of!(RingShared, start_count),
+            offset_of!(RingShared, taken),
             size_of::<Commit>(),
             size_of::<RingView>(),
             offset_of!(RingView, geometry),

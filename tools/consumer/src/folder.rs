@@ -99,6 +99,12 @@ impl Folder {
         self.file
     }
 
+    /// From now on files are made with the permissions that the directory has.
+    pub(crate) fn keep_sharing(&mut self) -> Result<Sharing, Errno> {
+        self.sharing = Sharing(fs::fstat(&self.file)?.st_mode & 0o055 | 0o700);
+        Ok(self.sharing)
+    }
+
     /// Keeps other recorders away for as long as the directory is open. Return: false when one
     /// is here already.
     pub(crate) fn lock(&self) -> Result<bool, Errno> {
@@ -151,6 +157,18 @@ impl Folder {
         match FileType::from_raw_mode(fs::fstat(&file)?.st_mode) {
             FileType::RegularFile => Ok(file.into()),
             _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Opens a file of this user for reading and writing; a link or a pipe is none.
+    pub(crate) fn reopen_file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = fs::openat(&self.file, name, flags, Mode::empty())?;
+        let status = fs::fstat(&file)?;
+        let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+        match is_file && status.st_uid == rustix::process::geteuid().as_raw() {
+            true => Ok(file.into()),
+            false => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 

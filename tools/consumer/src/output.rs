@@ -11,6 +11,7 @@ use crate::events::Events;
 use crate::folder::{look, Folder, Sharing};
 use crate::metadata::{metadata, Facts};
 use crate::place::Place;
+use crate::stream::{Stream, RECOVERED};
 use rustix::fs::{self, AtFlags, FileType};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -134,6 +135,47 @@ impl Output {
             }
         }
         Err(Error::Io { path: name.into(), source: io::ErrorKind::AlreadyExists.into() })
+    }
+
+    /// Takes the directory of a trace whose recorder was killed, with what is in it.
+    pub fn reopen(path: &Path) -> Result<Self, Error> {
+        let fail = |source| Error::Io { path: path.to_path_buf(), source };
+        // A place makes the directories above it, which is not wanted here.
+        std::fs::symlink_metadata(path).map_err(fail)?;
+        let place = Place::find(path, Sharing::PRIVATE)?;
+        let mut folder = place.open(Sharing::PRIVATE)?;
+        let sharing = folder.keep_sharing().map_err(|error| fail(error.into()))?;
+        if matches!(folder.lock(), Ok(false)) {
+            return Err(Error::Busy { path: path.into() });
+        }
+        match occupant(&folder)? {
+            Occupant::Nothing | Occupant::OurTrace(_) => {}
+            Occupant::Other(name) => {
+                return Err(Error::Foreign { path: path.into(), name: name.into() })
+            }
+        }
+        // The recorder may have been killed while it wrote this.
+        let _ = folder.remove(METADATA_NEW_FILE);
+        let folder = Arc::new(folder);
+        Ok(Self { folder, place, sharing, is_made: false, is_kept: true.into() })
+    }
+
+    /// The number of the last snapshot in the directory, 0 if there is none.
+    pub fn last_snapshot(&self) -> io::Result<u64> {
+        let number = |(name, _): &(OsString, FileType)| {
+            name.to_str()?.strip_prefix(SNAPSHOT_PREFIX)?.parse().ok()
+        };
+        Ok(self.folder.entries()?.iter().filter_map(number).max().unwrap_or(0))
+    }
+
+    /// The stream class of another user's streams in the directory, if there are any.
+    pub fn class_of_user(&self, user: u32) -> io::Result<Option<u32>> {
+        let prefix = format!("{STREAM_PREFIX}{USER_PREFIX}{user}-");
+        let class = |(name, _): &(OsString, FileType)| {
+            let name = name.to_str().filter(|name| name.starts_with(&prefix))?;
+            Stream::class_of(&self.folder.read(name).ok()?)
+        };
+        Ok(self.folder.entries()?.iter().find_map(class))
     }
 
     /// Makes the directory of a snapshot in this one.
@@ -337,6 +379,7 @@ fn is_file_of_ours(name: &OsStr, kind: FileType) -> bool {
 /// `stream-cpu3`, or `stream-user1000-any0`.
 fn is_stream(name: &OsStr) -> Option<bool> {
     let ring = name.to_str()?.strip_prefix(STREAM_PREFIX)?;
+    let ring = ring.strip_suffix(RECOVERED).unwrap_or(ring);
     let ring = match ring.split_once('-') {
         Some((user, ring)) if is_numbered(user.as_ref(), USER_PREFIX) => ring,
         Some(_) => return None,

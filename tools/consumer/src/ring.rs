@@ -86,6 +86,19 @@ pub struct Ring {
     /// Events lost, as far as that is believed.
     counted: Cell<[u64; LOST_CAUSES]>,
     overwritten: Cell<bool>,
+    /// A killed recorder left it, and nobody will write to it again: nothing is put into it.
+    is_left: bool,
+}
+
+/// How far a ring is on disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OnDisk {
+    /// Of the ring's bytes, free-running.
+    pub count: u64,
+    /// Of the stream file.
+    pub bytes: u64,
+    /// The next packet's sequence number.
+    pub packets: u64,
 }
 
 // SAFETY: the view's pointers lead into the user's memory, which `memory` keeps alive and
@@ -135,7 +148,100 @@ impl Ring {
             quarantine: Vec::new(),
             counted: Cell::new([0; LOST_CAUSES]),
             overwritten: Cell::new(false),
+            is_left: false,
         })
+    }
+
+    /// The same for a ring that a killed recorder left.
+    pub fn attach_left(memory: &Arc<Memory>, index: u32) -> Result<Self, String> {
+        let mut ring = Self::attach(memory, index)?;
+        ring.is_left = true;
+        let used: Vec<u32> = (0..ring.subbuf_count()).map(|at| ring.physical_at(at)).collect();
+        let spare = (0..ring.view.geometry.physical_count).find(|index| !used.contains(index));
+        ring.spare = spare.ok_or("it has no sub-buffer to spare")?;
+        Ok(ring)
+    }
+
+    /// Whether a killed recorder left it.
+    pub fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    /// The physical sub-buffer that a reference names.
+    fn physical_at(&self, index: u32) -> u32 {
+        assert!(index < self.subbuf_count());
+        // SAFETY: attach placed subbuf_count references inside the session's mapping.
+        let reference = unsafe { &*self.view.reference.add(index as usize) };
+        reference.load(Ordering::Acquire) as u32 & self.view.physical_mask
+    }
+
+    /// Says in the shared memory how far the ring is on disk, for who goes on if we are killed. A
+    /// kill between any two of these stores leaves what was valid before.
+    pub fn tell_on_disk(&self, on_disk: OnDisk) {
+        let shared = self.shared();
+        let next = !shared.recorded_index.load(Ordering::Relaxed) & 1;
+        let at = next as usize;
+        shared.recorded_count[at].store(on_disk.count, Ordering::Relaxed);
+        shared.recorded_bytes[at].store(on_disk.bytes, Ordering::Relaxed);
+        shared.recorded_packets[at].store(on_disk.packets, Ordering::Relaxed);
+        shared.recorded_index.store(next, Ordering::Release);
+    }
+
+    /// What the last recorder said of that. A traced process may have written over it.
+    pub fn on_disk(&self) -> OnDisk {
+        let shared = self.shared();
+        let at = (shared.recorded_index.load(Ordering::Acquire) & 1) as usize;
+        OnDisk {
+            count: shared.recorded_count[at].load(Ordering::Relaxed),
+            bytes: shared.recorded_bytes[at].load(Ordering::Relaxed),
+            packets: shared.recorded_packets[at].load(Ordering::Relaxed),
+        }
+    }
+
+    /// Where in the oldest sub-buffer that is, if it is there at all.
+    pub fn offset_of(&self, on_disk: &OnDisk) -> Option<usize> {
+        let offset = on_disk.count.wrapping_sub(self.oldest_position());
+        let offset = usize::try_from(offset).ok()?;
+        let is_slot = (PACKET_HEADER_BYTES..=self.subbuf_size_bytes()).contains(&offset)
+            && offset % SLOT_ALIGN == 0;
+        (offset == 0 || is_slot).then_some(offset)
+    }
+
+    fn oldest_position(&self) -> u64 {
+        let read = self.shared().read_count.load(Ordering::Acquire);
+        read & !(self.view.geometry.subbuf_size_bytes - 1)
+    }
+
+    /// Says in the shared memory that a sub-buffer is about to be taken out of the ring.
+    fn tell_taken(&self, subbuf: &Subbuf) {
+        let physical = u64::from(subbuf.raw.physical & self.view.physical_mask);
+        self.shared().taken.store(subbuf.raw.position | TAKEN | physical, Ordering::Release);
+    }
+
+    /// The oldest sub-buffer, wherever it is and whatever its state, and whether the killed
+    /// recorder had taken it out of the ring.
+    pub fn oldest(&self) -> (Subbuf, bool) {
+        let position = self.oldest_position();
+        let size = self.view.geometry.subbuf_size_bytes;
+        let index = (position / size) as u32 & (self.subbuf_count() - 1);
+        let taken = self.shared().taken.load(Ordering::Acquire);
+        let is_this = taken & TAKEN != 0 && taken & !(size - 1) == position;
+        let in_place = self.physical_at(index);
+        let taken = (taken as u32 & !(TAKEN as u32)) & self.view.physical_mask;
+        let is_taken = is_this && taken != in_place;
+        let physical = if is_taken { taken } else { in_place };
+        let data = self.view.memory.base.wrapping_add(physical as usize * size as usize);
+        let raw = ffi::Subbuf { data, position, content_bytes: size, physical, ..empty_subbuf() };
+        (self.wrap(raw), is_taken)
+    }
+
+    /// Goes on from these counts of lost events. `exact`: the recorder's own count is that one.
+    pub fn resume_lost(&mut self, lost: [u64; LOST_CAUSES], exact: bool) {
+        if exact {
+            let counted = &self.shared().lost[LOST_IN_FLIGHT];
+            counted.store(lost[LOST_IN_FLIGHT], Ordering::Relaxed);
+        }
+        self.counted.set(lost);
     }
 
     /// The segment that it lies in.
@@ -251,9 +357,17 @@ impl Ring {
 
     /// Takes the oldest closed sub-buffer although writers have not finished it; `debtors` are
     /// those who still may.
-    pub fn take(&mut self, debtors: Option<Vec<Owner>>) -> Result<Option<Subbuf>, String> {
+    pub fn take(
+        &mut self,
+        stuck: &Subbuf,
+        debtors: Option<Vec<Owner>>,
+    ) -> Result<Option<Subbuf>, String> {
+        if self.is_left {
+            return Ok(None);
+        }
         let spare = self.spare_subbuf()?;
         let mut raw = empty_subbuf();
+        self.tell_taken(stuck);
         // SAFETY: the view is attached; spare is a physical sub-buffer this reader owns.
         if unsafe { ffi::lull_ring_take(&mut self.view, spare, &mut raw) } != 0 {
             self.pool.push(spare);

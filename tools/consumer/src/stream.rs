@@ -44,6 +44,10 @@ pub enum Refusal {
     Io(io::Error),
 }
 
+mod resume;
+pub use resume::Resumed;
+pub(crate) use resume::RECOVERED;
+
 pub struct Stream {
     folder: Arc<Folder>,
     name: String,
@@ -86,6 +90,11 @@ impl Stream {
 
     pub fn bytes(&self) -> u64 {
         self.offset_bytes
+    }
+
+    /// The next packet's sequence number.
+    pub fn packets(&self) -> u64 {
+        self.packet_seq
     }
 
     /// Writes a packet. When it is refused, its sequence number is used up all the same.

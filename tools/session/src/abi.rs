@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 2;
+pub const SESSION_VERSION: u32 = 3;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "shm:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -127,6 +127,8 @@ pub struct Control {
     pub live: ControlLive,
 }
 
+pub const TAKEN: u64 = 0x800;
+
 /// `struct lull_ring_shared`.
 #[repr(C)]
 pub struct RingShared {
@@ -135,10 +137,14 @@ pub struct RingShared {
     pub last_cycles: AtomicU64,
     pub unused_1: [u64; 5],
     pub read_count: AtomicU64,
-    pub unused_2: [u64; 7],
+    pub recorded_index: AtomicU64,
+    pub recorded_count: [AtomicU64; 2],
+    pub recorded_bytes: [AtomicU64; 2],
+    pub recorded_packets: [AtomicU64; 2],
     pub lost: [AtomicU64; LOST_CAUSES],
     pub start_count: AtomicU64,
-    pub unused_3: [u64; 3],
+    pub taken: AtomicU64,
+    pub unused_2: [u64; 2],
 }
 
 /// `struct lull_commit`.

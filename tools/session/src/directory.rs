@@ -15,6 +15,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 const RECORDER_FILE: &str = "recorder";
@@ -44,12 +45,15 @@ pub struct SnapshotDone {
     pub error: Option<String>,
 }
 
-/// A session directory of this process; removed when dropped.
+/// A session directory of this process; removed when dropped, if it is ours.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
     inode: u64,
     lock: File,
+    /// Keeps others who read what a killed recorder left away.
+    _alone: Option<File>,
+    is_removed: AtomicBool,
 }
 
 /// Directories that session directories may be made in, best first. Session directories hold a
@@ -101,12 +105,47 @@ impl Directory {
             Ok((lock, fs::symlink_metadata(&path)?.ino()))
         });
         match made {
-            Ok((lock, inode)) => Ok(Self { path, inode, lock }),
+            Ok((lock, inode)) => {
+                Ok(Self { path, inode, lock, _alone: None, is_removed: true.into() })
+            }
             Err(source) => {
                 let _ = fs::remove_dir_all(&path);
                 Err(Error::io("make", file)(source))
             }
         }
+    }
+
+    /// Opens a directory whose recorder was killed. Nobody else can until it is dropped.
+    pub fn reopen(path: &Path) -> Result<Self> {
+        let refused = |why| Error::Left { path: path.into(), why };
+        let flags = libc::O_NOFOLLOW | libc::O_DIRECTORY;
+        let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let alone = open().map_err(Error::io("open", path))?;
+        lock_exclusive(&alone)
+            .map_err(|_| refused("another `lull recover` is at work on it; wait for its end"))?;
+        let found = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
+        let locked = alone.metadata().map_err(Error::io("look at", path))?;
+        if found.ino() != locked.ino() || !is_own(&locked) {
+            return Err(refused("it is no directory that only you can change"));
+        }
+        let file = path.join(RECORDER_FILE);
+        let lock = match open_recorder(path) {
+            // Its recorder was killed before it made the file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create_private(&file),
+            other => other,
+        };
+        let lock = lock.map_err(Error::io("open", file))?;
+        // Held shared, so that whoever looks sees that there is no recorder.
+        if is_held(&lock) {
+            return Err(refused("its recorder is at work"));
+        }
+        let (path, inode) = (path.to_path_buf(), found.ino());
+        Ok(Self { path, inode, lock, _alone: Some(alone), is_removed: false.into() })
+    }
+
+    /// From now on the directory is removed when this is dropped.
+    pub fn take_over(&self) {
+        self.is_removed.store(true, Ordering::Relaxed);
     }
 
     pub fn path(&self) -> &Path {
@@ -154,7 +193,8 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+        let is_there = || fs::symlink_metadata(&self.path).is_ok_and(|f| f.ino() == self.inode);
+        if self.is_removed.load(Ordering::Relaxed) && is_there() {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
@@ -253,8 +293,6 @@ pub struct LeftBehind {
     pub path: PathBuf,
     /// None where the recorder ended before it said who it is.
     pub recorder: Option<Recorder>,
-    /// Its memory.
-    pub segments: Vec<i32>,
     /// When the session was made.
     pub made: SystemTime,
 }
@@ -274,9 +312,8 @@ pub fn left_behind() -> Vec<LeftBehind> {
             // A recorder holds the lock before it says who it is. A directory that says nothing
             // may belong to one that has not come to lock it, until it is old.
             let is_old = now.duration_since(made).unwrap_or_default() > LEFT_BEHIND_AGE;
-            let segments = memories(&path).iter().map(|link| link.segment).collect();
             let is_left = is_free && (recorder.is_some() || is_old);
-            is_left.then_some(LeftBehind { path, recorder, segments, made })
+            is_left.then_some(LeftBehind { path, recorder, made })
         })
         .collect();
     found.sort_by_key(|found| found.made);
@@ -291,7 +328,6 @@ fn open_recorder(directory: &Path) -> io::Result<File> {
 /// Directories with a session's name that belong to this user and to nobody else's eyes.
 fn own_directories() -> impl Iterator<Item = PathBuf> {
     let prefix = prefix();
-    let user = effective_user();
     bases()
         .into_iter()
         .filter_map(|base| fs::read_dir(base).ok())
@@ -299,11 +335,11 @@ fn own_directories() -> impl Iterator<Item = PathBuf> {
         .flatten()
         .filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()))
         .map(|entry| entry.path())
-        .filter(move |path| {
-            fs::symlink_metadata(path).is_ok_and(|found| {
-                found.is_dir() && found.uid() == user && found.mode() & 0o66 == 0
-            })
-        })
+        .filter(move |path| fs::symlink_metadata(path).is_ok_and(|found| is_own(&found)))
+}
+
+fn is_own(found: &fs::Metadata) -> bool {
+    found.is_dir() && found.uid() == effective_user() && found.mode() & 0o66 == 0
 }
 
 #[cfg(test)]

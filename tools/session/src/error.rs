@@ -22,6 +22,8 @@ pub enum Error {
     Segment { source: io::Error },
     #[error("memory for the rings' sub-buffers: {source}; use a smaller --buffer-size")]
     Populate { source: io::Error },
+    #[error("session {}: {why}", path.display())]
+    Left { path: PathBuf, why: &'static str },
     #[error(
         "no directory for the session: {tried}; set XDG_RUNTIME_DIR or TMPDIR to a directory you \
          can write to"

@@ -61,13 +61,17 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Memory that someone else made, of a size and layout that we know. It is removed with us.
-    pub fn adopt(fixed: ControlFixed, mut segment: Segment) -> Result<Self> {
+    /// Memory that someone else made, of a size and layout that we know.
+    pub fn adopt(fixed: ControlFixed, segment: Segment) -> Result<Self> {
         if segment.bytes() < fixed.memory_bytes {
             return Err(Error::Segment { source: io::ErrorKind::InvalidData.into() });
         }
-        segment.take_over();
         Ok(Self::over(fixed, segment))
+    }
+
+    /// From now on the memory is removed when this is dropped.
+    pub fn take_over(&self) {
+        self.segment.take_over();
     }
 
     fn over(fixed: ControlFixed, segment: Segment) -> Self {

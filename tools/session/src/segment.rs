@@ -7,6 +7,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A segment attached to this process. Detached when dropped; who made it also removes it.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub struct Segment {
     id: i32,
     base: NonNull<u8>,
     bytes: u64,
-    remove: bool,
+    remove: AtomicBool,
 }
 
 // SAFETY: the memory may be used from any thread; what is in it is reached through atomics, or
@@ -46,12 +47,14 @@ impl Segment {
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
-        attach(id).map(|base| Self { id, base, bytes, remove: true }).inspect_err(|_| remove(id))
+        attach(id)
+            .map(|base| Self { id, base, bytes, remove: true.into() })
+            .inspect_err(|_| remove(id))
     }
 
     /// Attaches a segment that someone else made. The caller has looked at its [`Status`].
     pub fn attach(id: i32) -> io::Result<Self> {
-        let mut segment = Self { id, base: attach(id)?, bytes: 0, remove: false };
+        let mut segment = Self { id, base: attach(id)?, bytes: 0, remove: false.into() };
         segment.bytes = status(id)?.bytes;
         Ok(segment)
     }
@@ -69,8 +72,8 @@ impl Segment {
     }
 
     /// From now on the segment is removed when this is dropped.
-    pub fn take_over(&mut self) {
-        self.remove = true;
+    pub fn take_over(&self) {
+        self.remove.store(true, Ordering::Relaxed);
     }
 
     /// Gives memory to a range, so that writing to it cannot fail. The range must lie in the
@@ -113,7 +116,7 @@ impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: the address is that of our attachment, which nobody uses any more.
         unsafe { libc::shmdt(self.base.as_ptr().cast()) };
-        if self.remove {
+        if self.remove.load(Ordering::Relaxed) {
             remove(self.id);
         }
     }
@@ -178,7 +181,7 @@ mod tests {
     #[test]
     fn memory_stays_for_who_has_it_attached_and_the_segment_for_who_takes_it_over() {
         let made = Segment::create(8192).unwrap();
-        let mut other = Segment::attach(made.id()).unwrap();
+        let other = Segment::attach(made.id()).unwrap();
         assert_eq!(other.bytes(), 8192);
         let id = made.id();
         // SAFETY: both addresses are of the same 8192 bytes.

@@ -7,6 +7,7 @@ use crate::abi::ControlFixed;
 use crate::directory::{bases, Directory};
 use crate::error::{Error, Result};
 use crate::layout::Plan;
+use crate::left;
 use crate::memory::Memory;
 use crate::segment::{self, Segment};
 use std::io;
@@ -56,13 +57,54 @@ impl Session {
         let new = links.filter_map(|link| link.user.map(|user_id| (user_id, link.segment)));
         let new = new.filter(|(user_id, _)| !known.contains(user_id));
         let adopt = |(index, (user_id, segment)): (usize, (u32, i32))| {
-            let segment = attach(segment, user_id, own.user_id)?;
-            let stream_id = (known.len() + index) as u32;
-            let memory = Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)?;
+            let memory = self.adopt(segment, user_id, (known.len() + index) as u32)?;
+            memory.take_over();
             while memory.populate_next()? {}
             Ok(memory)
         };
         new.enumerate().map(adopt).collect()
+    }
+
+    /// The memory of another user, which processes made that had been the recorder's user's.
+    pub fn adopt(&self, segment: i32, user_id: u32, stream_id: u32) -> Result<Memory> {
+        let own = self.memory.fixed();
+        let segment = attach(segment, user_id, own.user_id)?;
+        Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)
+    }
+
+    /// Opens a session that a killed recorder left behind. It stays until it is taken over.
+    pub fn reopen(path: &Path) -> Result<Self> {
+        let directory = Directory::reopen(path)?;
+        let own = directory.memories().into_iter().find(|link| link.user.is_none());
+        let no_memory = || Error::Left { path: path.into(), why: "it names no memory" };
+        let id = own.ok_or_else(no_memory)?.segment;
+        // SAFETY: geteuid has no preconditions.
+        let me = unsafe { libc::geteuid() };
+        let memory = left::memory(path, attach(id, me, me)?)?;
+        Ok(Self { directory, memory: Arc::new(memory) })
+    }
+
+    /// Removes a session that a killed recorder left behind, and what it holds.
+    pub fn discard(path: &Path) -> Result<()> {
+        let directory = Directory::reopen(path)?;
+        // SAFETY: geteuid has no preconditions.
+        let me = unsafe { libc::geteuid() };
+        for link in directory.memories() {
+            let is_ours = |found: segment::Status| {
+                (found.user == me || found.creator == me) && found.mode & OTHERS_MODE == 0
+            };
+            if segment::status(link.segment).is_ok_and(is_ours) {
+                segment::remove(link.segment);
+            }
+        }
+        directory.take_over();
+        Ok(())
+    }
+
+    /// From now on directory and own memory are removed when this is dropped.
+    pub fn take_over(&self) {
+        self.directory.take_over();
+        self.memory.take_over();
     }
 
     pub fn path(&self) -> &Path {

@@ -29,7 +29,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 2u
+#define LULL_SESSION_VERSION 3u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "shm:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -97,6 +97,8 @@ struct lull_session_control {
 	uint32_t refused_count; /* processes that could not attach after opening control */
 };
 
+#define LULL_TAKEN 0x800u /* in `taken`, where it names a sub-buffer */
+
 /*
  * One ring's shared words. Line 1 is written on every event, by the ring's own CPU; line 2 at
  * each sub-buffer, by the reader and, in flight-recorder mode, by the writer that pushes it.
@@ -108,10 +110,22 @@ struct lull_ring_shared {
 	uint64_t last_cycles; /* time stamp of the last slot; valid where run is */
 	uint64_t unused_1[5];
 	uint64_t read_count; /* bytes consumed, free-running, whole sub-buffers */
-	uint64_t unused_2[7];
+	/*
+	 * How far the ring is on disk, for `lull recover` after the recorder was killed. It fills
+	 * in those of the two that are not valid, then says that they are.
+	 */
+	uint64_t recorded_index; /* which of each two is valid: its lowest bit */
+	uint64_t recorded_count[2]; /* bytes of the ring that are in the file, or counted as lost */
+	uint64_t recorded_bytes[2]; /* of the stream file, up to there */
+	uint64_t recorded_packets[2]; /* sequence number of the next packet */
 	uint64_t lost[LULL_LOST_CAUSES];
 	uint64_t start_count; /* write_count and read_count at the start */
-	uint64_t unused_3[3];
+	/*
+	 * The last sub-buffer that the recorder took before its writers had finished it: the read
+	 * count that it was taken at, LULL_TAKEN, and its physical index.
+	 */
+	uint64_t taken;
+	uint64_t unused_2[2];
 };
 
 /* Bytes committed in one physical sub-buffer, free-running (B 4.1). */

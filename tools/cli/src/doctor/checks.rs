@@ -197,7 +197,7 @@ fn left_behind() -> Finding {
     Finding { found: found.join("; "), ..finding }.but(
         Health::Limited,
         "they take memory, and what they hold may be in no trace",
-        "remove those that are not wanted",
+        "run `lull recover`",
     )
 }
 

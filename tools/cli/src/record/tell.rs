@@ -34,7 +34,7 @@ pub fn status(args: &RecordArgs, verdict: &Verdict, program_status: i32) -> i32 
 }
 
 /// Says which sessions killed recorders left behind: what they hold may be in no trace, so they
-/// stay until the user removes them.
+/// stay until the user recovers or discards them.
 pub fn left_behind(args: &RecordArgs) {
     let left = session::directory::left_behind();
     if args.quiet || left.is_empty() {
@@ -48,14 +48,15 @@ pub fn left_behind(args: &RecordArgs) {
     }
 }
 
-/// Where a session is, what it recorded and into which trace, and how to remove it.
+/// Where a session is, what it recorded and into which trace, and what to do with it.
 pub fn left_line(left: &LeftBehind) -> String {
     let path = left.path.display();
     let of = match &left.recorder {
         Some(recorder) => format!("of {} into {}", recorder.program, recorder.output.display()),
         None => "of a recorder that had not started its program".into(),
     };
-    let segments = left.segments.iter().map(|segment| format!("ipcrm -m {segment}; "));
-    let segments: String = segments.collect();
-    format!("{path}, {of} (`{segments}rm -r {path}` removes it)")
+    format!(
+        "{path}, {of} (`lull recover {path}` adds it to the trace, `lull recover --discard {path}` \
+         removes it)"
+    )
 }

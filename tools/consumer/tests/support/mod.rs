@@ -68,7 +68,11 @@ pub struct Reserved(Slot);
 impl Writer {
     /// For the calling thread, or the calling process after a fork.
     pub fn new(session: &Session, kind: Rings) -> Self {
-        let shared: &Memory = &session.memory;
+        Self::over(&session.memory, kind)
+    }
+
+    /// The same in memory that another process made.
+    pub fn over(shared: &Memory, kind: Rings) -> Self {
         let fixed = shared.fixed();
         let rings = (0..shared.ring_count())
             .map(|index| {
@@ -230,16 +234,20 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
     let _ = std::fs::remove_dir_all(&path);
     let output = Output::create(&path, Sharing::PRIVATE, Older::Refuse).unwrap();
     output.keep();
-    let facts = Facts {
-        uuid: plan.uuid,
-        clock: clock(),
-        clock_uuid: session::machine::boot_id(),
-        environment: vec![("tracer_name".into(), "lull".into())],
-    };
+    let facts = facts(plan.uuid);
     let options =
         Options { facts, flush_period: setup.flush_period, limit_bytes: setup.limit_bytes };
     let consumer = Consumer::start(Arc::clone(&session), output, options).unwrap();
     (session, consumer, path)
+}
+
+pub fn facts(uuid: [u8; 16]) -> Facts {
+    Facts {
+        uuid,
+        clock: clock(),
+        clock_uuid: session::machine::boot_id(),
+        environment: vec![("tracer_name".into(), "lull".into())],
+    }
 }
 
 /// What babeltrace2 reads in a trace: one line an event. Anything it says beside them fails the

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+//! `lull recover`: what a killed recorder left in shared memory becomes part of its trace.
+//!
+//! Place in the flow: finds sessions whose recorders were killed, reopens each with its trace,
+//! lets the consumer go on where the recorder was, and tells the verdict. A session is removed only
+//! when all of it is in the trace, or when the user discards it.
+
+mod facts;
+mod whole;
+
+use crate::say;
+use crate::shown::{json_shown, lines_shown};
+use anyhow::bail;
+use consumer::folder::Sharing;
+use consumer::output::{Older, Output};
+use consumer::{Consumer, Options};
+use session::abi::MODE_FLIGHT_RECORDER;
+use session::directory::{left_behind, running, LeftBehind, Recorder};
+use session::Session;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use verdict::Verdict;
+
+const DONE: i32 = 0;
+const INCOMPLETE: i32 = 1;
+const FAILED: i32 = 2;
+
+/// Add to traces what recorders that were killed left in memory
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Programs that still run record nothing more in a session that is \
+    recovered. The session is removed once all of it is in the trace; where the disk is full it \
+    stays, and `lull recover` can be run again. The status is 0 when all that was left is in the \
+    trace and nothing was lost, 1 when events were lost or nothing was left, 2 on an error.")]
+pub struct RecoverArgs {
+    /// The trace, or the session's directory [default: all of yours whose recorders were killed]
+    #[arg(value_name = "DIR")]
+    pub what: Option<PathBuf>,
+
+    /// Write a new trace in this directory, for where the recorder's own is gone
+    #[arg(short, long, value_name = "DIR", requires = "what")]
+    pub output: Option<PathBuf>,
+
+    /// Remove the session and what it holds, and write nothing
+    #[arg(long, requires = "what", conflicts_with = "output")]
+    pub discard: bool,
+
+    /// Print each verdict as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
+    let left = left_behind();
+    let chosen = choose(&left, args.what.as_deref())?;
+    if chosen.is_empty() {
+        say("nothing is left: no recorder of yours that was killed has a session here");
+        return Ok(INCOMPLETE);
+    }
+    let mut status = DONE;
+    for left in chosen {
+        let done = if args.discard { discard(left) } else { recover(args, left) };
+        status = status.max(done.unwrap_or_else(|error| {
+            say(&format!("{}: {error:#}", left.path.display()));
+            FAILED
+        }));
+    }
+    Ok(status)
+}
+
+/// The sessions that are meant.
+fn choose<'a>(
+    left: &'a [LeftBehind],
+    wanted: Option<&Path>,
+) -> anyhow::Result<Vec<&'a LeftBehind>> {
+    let Some(wanted) = wanted else { return Ok(left.iter().collect()) };
+    // The trace may be gone.
+    let path = std::fs::canonicalize(wanted).or_else(|_| std::path::absolute(wanted))?;
+    let of_trace = |recorder: &Recorder| {
+        path == recorder.output || path.parent() == Some(recorder.output.as_path())
+    };
+    let is_meant =
+        |left: &&LeftBehind| path == left.path || left.recorder.as_ref().is_some_and(of_trace);
+    let chosen: Vec<&LeftBehind> = left.iter().filter(is_meant).collect();
+    if chosen.is_empty() {
+        let is_at_work = |recorder: &Recorder, at: &Path| of_trace(recorder) || path == at;
+        if let Some(found) =
+            running().into_iter().find(|found| is_at_work(&found.recorder, &found.path))
+        {
+            bail!("{} is being recorded now, by process {}", path.display(), found.recorder.pid);
+        }
+    }
+    Ok(chosen)
+}
+
+fn discard(left: &LeftBehind) -> anyhow::Result<i32> {
+    Session::discard(&left.path)?;
+    say(&format!("{} was removed, with what it held", left.path.display()));
+    Ok(DONE)
+}
+
+fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
+    let session = Arc::new(Session::reopen(&left.path)?);
+    let fixed = *session.memory.fixed();
+    let is_flight_recorder = fixed.mode == MODE_FLIGHT_RECORDER;
+    let recorded = left.recorder.as_ref().map(|recorder| recorder.output.as_path());
+    let (output, known) = match (&args.output, recorded) {
+        (Some(new), _) => (Output::create(new, Sharing::PRIVATE, Older::Refuse)?, None),
+        (None, Some(path)) if std::fs::symlink_metadata(path).is_err() => bail!(
+            "its trace {} is gone; name a new directory with -o, or remove the session with \
+             --discard",
+            path.display()
+        ),
+        (None, Some(path)) => (Output::reopen(path)?, facts::read(path, &fixed)?),
+        (None, None) => bail!(
+            "its recorder had made no trace yet; name a directory with -o, or remove the session \
+             with --discard"
+        ),
+    };
+    let facts = match known {
+        Some(facts) => facts,
+        None => facts::guess(&fixed, left.recorder.as_ref())?,
+    };
+    let options = Options { facts, flush_period: Duration::ZERO, limit_bytes: None };
+    let mut consumer = Consumer::recover(session, output, options)?;
+    consumer.output().keep();
+    let told = consumer.finish(|verdict, _| {
+        verdict.limits.push(
+            "until `lull recover` ended the recording, since its recorder had been killed: what \
+             came after that, and programs that were not recorded, are not known"
+                .into(),
+        );
+        if !is_flight_recorder {
+            whole::count(verdict);
+        }
+    })?;
+    tell(args, &told);
+    if told.unwritten_packets > 0 || !whole::is_finished(&told.trace) {
+        say(&format!("{} stays: run `lull recover` again", left.path.display()));
+        return Ok(FAILED);
+    }
+    consumer.take_over();
+    Ok(if told.has_loss() { INCOMPLETE } else { DONE })
+}
+
+fn tell(args: &RecoverArgs, verdict: &Verdict) {
+    if args.json {
+        println!("{}", json_shown(&serde_json::to_string(verdict).unwrap_or_default()));
+        return;
+    }
+    for line in verdict.lines() {
+        println!("{}", lines_shown(&line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(path: &str, output: &str) -> LeftBehind {
+        let recorder = Recorder {
+            pid: 1,
+            program: "p".into(),
+            program_pid: 2,
+            output: output.into(),
+            flight_recorder: true,
+        };
+        LeftBehind {
+            path: path.into(),
+            recorder: Some(recorder),
+            made: std::time::SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn session_is_meant_by_its_own_directory_its_trace_or_a_snapshot_and_all_are_without_a_name() {
+        let all = [left("/nonexistent/s1", "/nonexistent/a"), left("/nonexistent/s2", "/none/b")];
+        let chosen = |wanted: Option<&str>| {
+            let chosen = choose(&all, wanted.map(Path::new)).unwrap();
+            chosen.iter().map(|left| left.path.to_str().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(None).len(), 2);
+        assert_eq!(chosen(Some("/nonexistent/s2")), ["/nonexistent/s2"]);
+        assert_eq!(chosen(Some("/nonexistent/a")), ["/nonexistent/s1"]);
+        assert_eq!(chosen(Some("/none/b/snapshot-1")), ["/nonexistent/s2"]);
+        assert!(chosen(Some("/nonexistent")).is_empty());
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//! A consumer of what a killed recorder left: it goes on where that one was.
+//!
+//! Place in the flow: `lull recover` reopens a session and its trace, starts this, and finishes it
+//! at once. Stream files are gone on with after the last packet that the rings say is in them, so
+//! that no event is written twice and none is left out. Everything in the rings may be hostile.
+
+use super::{channels, note, turn, Channel, Consumer, Options};
+use crate::drain::Tools;
+use crate::output::{Output, Trace};
+use crate::ring::Ring;
+use crate::stream::{Budget, Resumed};
+use crate::walk::Walker;
+use session::{Memory, Session};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Time begins here where the trace does not say when it did.
+const START_CYCLES: u64 = 0;
+
+impl Consumer {
+    /// Stops all probes of a left session, and takes its rings and streams as they are.
+    pub fn recover(
+        session: Arc<Session>,
+        output: Output,
+        options: Options,
+    ) -> Result<Self, crate::Error> {
+        let fixed = *session.memory.fixed();
+        if !crate::clock::start(fixed.clock_kind) {
+            return Err(crate::Error::Clock { kind: fixed.clock_kind });
+        }
+        let mut problems = Vec::new();
+        if session.memory.live().active.load(Ordering::Relaxed) == 0 {
+            note(&mut problems, "what programs did after recording was stopped".into());
+        }
+        let mut memories = vec![Arc::clone(&session.memory)];
+        memories.extend(others(&session, &output)?.into_iter().map(Arc::new));
+        memories.iter().for_each(|memory| memory.set_active(false));
+        let mut walker = Walker::new(Arc::clone(&session.memory));
+        for memory in &memories[1..] {
+            walker.add(Arc::clone(memory));
+        }
+        let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
+        let budget = Budget { used_bytes: 0, limit_bytes };
+        let mut tools = Tools::new(walker, budget, true);
+        let output = Arc::new(output);
+        let is_discard = fixed.mode == session::abi::MODE_DISCARD;
+        let mut snapshots = 0;
+        if is_discard {
+            let (output, facts) = (Arc::clone(&output), options.facts.clone());
+            tools.trace = Some(Trace::start(output, facts, &tools.walker.events())?);
+        } else {
+            snapshots = output.last_snapshot().map_err(failed(output.path()))?;
+        }
+        let mut taken = Vec::new();
+        for (source, memory) in memories.iter().enumerate() {
+            let attach = Ring::attach_left;
+            taken.extend(channels(memory, source, output.folder(), START_CYCLES, attach)?);
+        }
+        if is_discard {
+            for channel in &mut taken {
+                resume(channel, &mut tools, &mut problems).map_err(failed(output.path()))?;
+            }
+        }
+        let now = Instant::now();
+        Ok(Self {
+            session,
+            memories,
+            channels: taken,
+            tools,
+            output,
+            options,
+            start_cycles: START_CYCLES,
+            started: now,
+            flushed: now,
+            met: now,
+            moved: now,
+            queue: turn::Queue::default(),
+            active: false,
+            snapshots,
+            problems,
+        })
+    }
+
+    /// From now on the session is removed when this is dropped: all of it is in the trace.
+    pub fn take_over(&self) {
+        self.session.take_over();
+        self.memories.iter().for_each(|memory| memory.take_over());
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> crate::Error + '_ {
+    |source| crate::output::Error::Io { path: path.into(), source }.into()
+}
+
+/// The memory of other users, in the order of the stream classes that they have in the trace. One
+/// that has no stream there has a class that no other has.
+fn others(session: &Session, output: &Output) -> Result<Vec<Memory>, crate::Error> {
+    let links = session.directory.memories().into_iter();
+    let users: Vec<(u32, i32)> =
+        links.filter_map(|link| link.user.map(|user| (user, link.segment))).collect();
+    let mut classes: Vec<Option<(u32, i32)>> = vec![None; users.len()];
+    let mut unknown = Vec::new();
+    for user in users {
+        let class = output.class_of_user(user.0).map_err(failed(output.path()))?;
+        let index = class.and_then(|class| usize::try_from(class).ok()?.checked_sub(1));
+        match index.and_then(|index| classes.get_mut(index)) {
+            Some(free @ None) => *free = Some(user),
+            _ => unknown.push(user),
+        }
+    }
+    let mut unknown = unknown.into_iter();
+    let in_order = classes.into_iter().filter_map(|user| user.or_else(|| unknown.next()));
+    let adopt = |(index, (user, segment)): (usize, (u32, i32))| {
+        session
+            .adopt(segment, user, index as u32 + 1)
+            .map_err(|error| crate::Error::Ring(format!("memory of user {user}: {error}")))
+    };
+    in_order.enumerate().map(adopt).collect()
+}
+
+/// Takes a ring and its stream to where the killed recorder had got.
+fn resume(
+    channel: &mut Channel,
+    tools: &mut Tools,
+    problems: &mut Vec<String>,
+) -> std::io::Result<()> {
+    let Channel { memory, drain, stream, .. } = channel;
+    let name = super::ring_name(memory, drain.ring.index);
+    let on_disk = drain.ring.on_disk();
+    let mut offset = drain.ring.offset_of(&on_disk);
+    match stream.resume(offset.map(|_| on_disk))? {
+        Resumed::Here { exact } => drain.ring.resume_lost(stream.lost, exact),
+        Resumed::New if offset.is_some() && on_disk.bytes == 0 => {
+            drain.ring.resume_lost(stream.lost, on_disk.packets == 0);
+        }
+        Resumed::New => note(
+            problems,
+            format!("what the killed recorder wrote of {name}: its stream file is gone"),
+        ),
+        Resumed::Apart => {
+            drain.ring.resume_lost(stream.lost, false);
+            offset = None;
+            note(
+                problems,
+                format!(
+                    "where the killed recorder had got to on {name}: a process wrote over it, so \
+                     that events may be in the trace twice"
+                ),
+            );
+        }
+    }
+    drain.resume(tools, stream, offset.unwrap_or(0));
+    Ok(())
+}

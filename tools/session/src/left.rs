@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//! The memory that a killed recorder left: what its control block says, checked.
+//!
+//! Place in the flow: `session` comes here to open a left session for `lull recover`. Traced
+//! processes could write to all of it, so the control block is read once and believed only where
+//! it is, byte for byte, what our own layout of such a session would be.
+
+use crate::abi::{Control, ControlFixed, MODE_FLIGHT_RECORDER, SESSION_MAGIC, SESSION_VERSION};
+use crate::error::{Error, Result};
+use crate::layout::{layout, Plan};
+use crate::memory::Memory;
+use crate::segment::Segment;
+use std::mem::size_of;
+use std::path::Path;
+
+const PATTERNS_BYTES_MAX: u32 = 1 << 20;
+
+/// The memory in a segment that its status says is ours.
+pub fn memory(path: &Path, segment: Segment) -> Result<Memory> {
+    let refused = |why| Error::Left { path: path.into(), why };
+    if segment.bytes() < size_of::<Control>() as u64 {
+        return Err(refused("its memory is too small to be a session's"));
+    }
+    // SAFETY: the segment is large enough, on a page boundary; the block is plain numbers, of
+    // which any value is one. A process that writes meanwhile makes values that are checked below.
+    let found = unsafe { segment.as_ptr().cast::<ControlFixed>().read_volatile() };
+    if found.magic != SESSION_MAGIC {
+        return Err(refused("its memory is no session's, or a process wrote over it"));
+    }
+    if found.version != SESSION_VERSION {
+        return Err(refused("another version of Lull made it, and that version can recover it"));
+    }
+    let own = plan(&found).and_then(|plan| layout(&plan).ok());
+    let own = own.ok_or_else(|| refused("its memory has sizes that no session has"))?;
+    if own != (ControlFixed { user_id: own.user_id, stream_id: own.stream_id, ..found }) {
+        return Err(refused("a process wrote over the description of its memory"));
+    }
+    Memory::adopt(own, segment)
+}
+
+/// A plan that has the layout that was found, if there is one.
+fn plan(found: &ControlFixed) -> Option<Plan> {
+    if found.mode > MODE_FLIGHT_RECORDER || found.plain_count == 0 {
+        return None;
+    }
+    let patterns_bytes = found.patterns_bytes.checked_sub(1)?;
+    if patterns_bytes > PATTERNS_BYTES_MAX {
+        return None;
+    }
+    Some(Plan {
+        uuid: found.uuid,
+        flight_recorder: found.mode == MODE_FLIGHT_RECORDER,
+        clock_kind: found.clock_kind,
+        cpu_count: found.cpu_count,
+        rseq: found.plain_count != found.cpu_count || found.cpu_count == 1,
+        subbuf_size_bytes: found.subbuf_size_bytes,
+        subbuf_count: found.subbuf_count,
+        // Only their length matters here: they chose the events that were recorded.
+        patterns: " ".repeat(patterns_bytes as usize),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> Memory {
+        let plan = Plan {
+            uuid: [7; 16],
+            flight_recorder: false,
+            clock_kind: 0,
+            cpu_count: 2,
+            rseq: true,
+            subbuf_size_bytes: 4096,
+            subbuf_count: 2,
+            patterns: "io:*".into(),
+        };
+        let memory = Memory::create(&plan).unwrap();
+        memory.fill_in(&plan);
+        memory
+    }
+
+    fn again(made: &Memory) -> Result<Memory> {
+        memory(Path::new("/left"), Segment::attach(made.id()).unwrap())
+    }
+
+    #[test]
+    fn memory_that_nobody_wrote_over_is_read_back_as_it_was_made_and_stays() {
+        let made = made();
+        assert_eq!(again(&made).unwrap().fixed(), made.fixed());
+        assert!(crate::segment::status(made.id()).is_ok());
+    }
+
+    #[test]
+    fn changed_description_is_refused_unless_it_is_that_of_memory_of_the_same_size() {
+        let made = made();
+        let base = Segment::attach(made.id()).unwrap();
+        let skipped = std::mem::offset_of!(ControlFixed, user_id)..size_of::<ControlFixed>();
+        let uuid = 16..32;
+        let kind = std::mem::offset_of!(ControlFixed, clock_kind);
+        let (mut refused, mut same) = (0, 0);
+        for at in (0..skipped.start).step_by(4) {
+            // Any identifier and any clock is one; the clock is checked where it is started.
+            if uuid.contains(&at) || at == kind {
+                continue;
+            }
+            // SAFETY: a word of the control block, in a segment that only this test uses.
+            let word = unsafe { &mut *base.as_ptr().add(at).cast::<u32>() };
+            let honest = *word;
+            for hostile in [0, 1, honest ^ 1, honest << 1, u32::MAX] {
+                if hostile == honest {
+                    continue;
+                }
+                *word = hostile;
+                match again(&made) {
+                    Err(_) => refused += 1,
+                    Ok(memory) => {
+                        let (read, own) = (memory.fixed(), made.fixed());
+                        assert_eq!(read.memory_bytes, own.memory_bytes, "{hostile} at {at}");
+                        assert_eq!(read.data_offset_bytes, own.data_offset_bytes);
+                        same += 1;
+                    }
+                }
+            }
+            *word = honest;
+        }
+        assert!(refused > 100 && same < 8, "{refused} refused, {same} not");
+        assert!(again(&made).is_ok());
+    }
+}
