@@ -17,7 +17,7 @@
  *
  * Proved too: there is one token, also as memory shows it to a third CPU, and it does not lie
  * still while a request is pending.
- * None can tell [qdo.hold:B] (mutant HOLD_UNORDERED drops both and passes) and
+ * None can tell [qdo.hold:B] (mutant HOLD_UNORDERED drops it and passes) and
  * [qdo.wake:A] (QDO_TAKE_NO_FENCE passes here): prompts, and the fence in passed(), order the same
  * accesses on machines that show a store to all CPUs at once.
  *
@@ -131,11 +131,7 @@ inline pass(cpu, c)
 inline go_on(cpu, c)
 {
 	atomic {
-#ifdef MUTANT_HOLD_UNORDERED
-		scratch = LOAD(cpu, TOKEN(c));
-#else
-		LOAD(cpu, TOKEN(c), scratch); /* the fence below orders it */
-#endif
+		scratch = LOAD(cpu, TOKEN(c)); /* the fence below orders it */
 		/* one CPU holds the token */
 		assert(!scratch || IS_ALONE(c))
 	};
