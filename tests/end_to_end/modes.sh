@@ -12,8 +12,10 @@ two_sessions_record_the_same_program() {
 	lull print --json outer > outer.json
 	python3 "$root/tests/signals/check.py" counts outer.json
 	lull print --json inner > inner.json
-	same "$(grep -c test:main inner.json)" "$(grep -c test:main outer.json)" "test:main in both"
-	same "$(grep -c test:alarm inner.json || true)" 0 "test:alarm where it was not asked for"
+	same "$(grep -c '"test:main"' inner.json)" "$(grep -c '"test:main"' outer.json)" \
+		"test:main in both"
+	same "$(grep -c '"test:alarm"' inner.json || true)" 0 \
+		"test:alarm where it was not asked for"
 }
 
 flight_recorder_keeps_the_newest_and_snapshots_on_request() {
