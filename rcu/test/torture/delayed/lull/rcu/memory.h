@@ -19,6 +19,7 @@ static inline unsigned long torture_delayed(unsigned long v, const char *functio
 	return v;
 }
 
+#define lull_mem_store(p, v) lull_mem_store(p, torture_delayed(v, __func__))
 #define lull_mem_store_release(p, v) lull_mem_store_release(p, torture_delayed(v, __func__))
 #define lull_mem_store_full(p, v) lull_mem_store_full(p, torture_delayed(v, __func__))
 #endif
