@@ -19,7 +19,8 @@ static __attribute__((cold, noinline)) int reserve_plain(struct lull_ring_slot *
 							 uint32_t payload_bytes)
 {
 	struct lull_ring_writer writer = lull_thread.writer;
-	uint32_t which = session->plain_count > 1 ? writer.tid % session->plain_count : 0;
+	uint32_t tid = writer.tid & LULL_TID_MASK;
+	uint32_t which = session->plain_count > 1 ? tid % session->plain_count : 0;
 
 	if (lull_thread.state & THREAD_IN_VFORK)
 		lull_vfork_writer(&writer);

@@ -111,6 +111,25 @@ uint32_t lull_thread_tid(void)
 	return lull_process.pid ? descriptor_tid() : 0;
 }
 
+/*
+ * Tell the thread that has @tid from all that had it before: a ring continues the run of the
+ * identifier that wrote last, and with it that run's process and name, which may be those of the
+ * program that called exec. The session counts labels, so that all of its processes number them
+ * differently. (A neighbour that writes other numbers there gets wrong names into its own user's
+ * trace, which it can write to anyway.)
+ */
+static void label_renew(struct thread *thread, uint32_t tid)
+{
+	struct lull_session_control *control = lull_process.sessions[0].control;
+	uint64_t label = 0;
+
+	if (lull_process.session_count)
+		label = __atomic_add_fetch(&control->label_count, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&thread->writer.tid,
+			 (uint32_t)(label << LULL_TID_BITS) | (tid & LULL_TID_MASK),
+			 __ATOMIC_RELAXED);
+}
+
 void lull_thread_rename(struct thread *thread, const char *name)
 {
 	uint64_t words[2] = { 0 };
@@ -122,6 +141,7 @@ void lull_thread_rename(struct thread *thread, const char *name)
 		__atomic_store_n((uint64_t *)(void *)thread->writer.name + i, words[i],
 				 __ATOMIC_RELAXED);
 	__atomic_store_n(&thread->named, 1, __ATOMIC_RELAXED);
+	label_renew(thread, __atomic_load_n(&thread->writer.tid, __ATOMIC_RELAXED));
 }
 
 /* The next event looks closer, at the state of a new thread. */
@@ -137,11 +157,14 @@ void lull_thread_silence(uint32_t silent)
 void lull_thread_refresh(void)
 {
 	struct thread *thread = &lull_thread;
+	uint32_t tid;
 
 	if (!lull_load(lull_process.state))
 		process_begin(0);
+	tid = lull_thread_tid();
 	thread->writer.pid = lull_process.pid;
-	thread->writer.tid = lull_thread_tid();
+	if (!tid || (thread->writer.tid & LULL_TID_MASK) != tid)
+		label_renew(thread, tid);
 	if (!__atomic_load_n(&thread->named, __ATOMIC_RELAXED))
 		lull_thread_rename(thread, lull_process.name);
 	thread->state = (thread->state & THREAD_IN_VFORK) | lull_process.generation |

@@ -383,7 +383,8 @@ static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_write
 	slot->header = header;
 	slot->payload = event + layout->header_bytes;
 	if (layout->thread_bytes) {
-		struct lull_thread_record record = { .pid = writer->pid, .tid = writer->tid };
+		struct lull_thread_record record = { .pid = writer->pid,
+						     .tid = writer->tid & LULL_TID_MASK };
 
 		__builtin_memcpy(record.name, writer->name, sizeof(record.name));
 		lull_copy(event, &header, sizeof(header));

@@ -53,7 +53,7 @@ struct lull_ring {
 /* Who writes: one per thread, in thread-local memory of the writer's side. */
 struct lull_ring_writer {
 	uint32_t pid;
-	uint32_t tid;
+	uint32_t tid; /* above LULL_TID_BITS: a number that is new when pid, tid or name is */
 	char name[16];
 };
 

@@ -42,6 +42,31 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 sys.exit(4)'
 }
 
+# labels EVENT: the names that the thread has in the events of that name, one after the other.
+labels() {
+	lull print --json trace | grep "\"name\":\"$1\"" |
+		sed 's/.*"thread":{"name":"\([^"]*\)".*/\1/' | uniq | xargs
+}
+
+# One CPU, so that each program goes on in the ring where the one before it stopped.
+events_carry_the_name_that_their_thread_has_then() {
+	cat > renamed.c <<-'EOF'
+		#include <sys/prctl.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			usleep(1);
+			prctl(PR_SET_NAME, "renamed");
+			usleep(1);
+			return 0;
+		}
+	EOF
+	gcc -o first renamed.c
+	lull record -q -o trace -- taskset -c 0 nice ./first
+	same "$(labels process:start)" "taskset nice first" "programs that follow each other"
+	same "$(labels thread:sleep_entry)" "first renamed" "names of a thread that sleeps"
+}
+
 git_is_unchanged() {
 	git init -q repository
 	cd repository

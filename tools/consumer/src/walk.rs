@@ -14,6 +14,9 @@ use session::Memory;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Above the thread's identifier a writer keeps a number of its own.
+const TID_MASK: u32 = (1 << TID_BITS) - 1;
+
 /// Threads remembered in one recording; more are traced but not counted.
 const THREADS_MAX: usize = 1 << 20;
 
@@ -185,7 +188,7 @@ fn hole(view: View, at: usize, limit: usize, word: u32) -> Stop {
     if bytes < 2 * SLOT_ALIGN || bytes % SLOT_ALIGN != 0 || bytes > limit - at {
         return Stop::Damaged { reason: "a hole has a length that no slot has" };
     }
-    Stop::Hole { bytes, tid: view.word(at + 4).unwrap_or(0) }
+    Stop::Hole { bytes, tid: view.word(at + 4).unwrap_or(0) & TID_MASK }
 }
 
 /// Who closed the sub-buffer at `at`, if there is an end mark that says so.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 3;
+pub const SESSION_VERSION: u32 = 4;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "shm:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -40,6 +40,7 @@ pub const SLOT_ALIGN: usize = 4;
 pub const COMPACT_HEADER_BYTES: usize = 4;
 pub const EXTENDED_HEADER_BYTES: usize = 16;
 pub const COMPACT_TIMESTAMP_BITS: u32 = 24;
+pub const TID_BITS: u32 = 22;
 
 pub const EVENT_THREAD: u32 = 1;
 pub const EVENT_LOST: u32 = 2;
@@ -104,7 +105,7 @@ pub struct ControlFixed {
     pub rings_offset_bytes: u64,
     pub user_id: u32,
     pub stream_id: u32,
-    pub reserved: [u8; 24],
+    pub reserved: [u8; 16],
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.
@@ -118,6 +119,7 @@ pub struct ControlLive {
     pub unpatched_count: AtomicU32,
     pub unregistered_count: AtomicU32,
     pub refused_count: AtomicU32,
+    pub label_count: AtomicU64,
 }
 
 /// `struct lull_session_control`.

@@ -114,7 +114,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         // SAFETY: geteuid has no preconditions.
         user_id: unsafe { libc::geteuid() },
         stream_id: 0,
-        reserved: [0; 24],
+        reserved: [0; 16],
     })
 }
 

@@ -62,14 +62,21 @@ _Static_assert(sizeof(struct lull_packet_header) == 112, "packet header layout")
 #define LULL_COMPACT_TIMESTAMP_BITS 24
 
 /*
+ * Threads have identifiers of at most this many bits on Linux. A writer keeps a number in the bits
+ * above, which changes whenever the identifier begins to mean another thread or name.
+ */
+#define LULL_TID_BITS 22
+#define LULL_TID_MASK ((1u << LULL_TID_BITS) - 1)
+
+/*
  * A hole: tag (8 bits), slot length in bytes (24 bits), and where the slot has 8 bytes or
- * more, the thread id of its writer (32 bits). Written in the same atomic step as the
- * reservation (docs/adr/0002), so a writer that dies leaves a hole of known size.
+ * more, the thread id of its writer (the low LULL_TID_BITS of 32). Written in the same atomic
+ * step as the reservation (docs/adr/0002), so a writer that dies leaves a hole of known size.
  */
 #define LULL_HOLE(length_bytes, tid) \
 	((uint64_t)LULL_TAG_HOLE | ((uint64_t)(length_bytes) << 8) | ((uint64_t)(tid) << 32))
-/* An end: tag (8 bits), low 24 bits of the thread id of whoever closed the sub-buffer, or 0. */
-#define LULL_END(tid) (LULL_TAG_END | (uint32_t)(tid) << 8)
+/* An end: tag (8 bits), the thread id of whoever closed the sub-buffer, or 0. */
+#define LULL_END(tid) (LULL_TAG_END | ((uint32_t)(tid)&LULL_TID_MASK) << 8)
 #define LULL_SLOT_BYTES_MAX ((1u << 24) - LULL_SLOT_ALIGN)
 
 /* Event identifiers that every trace has; the others are given out in order of first use. */

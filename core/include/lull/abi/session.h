@@ -29,7 +29,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 3u
+#define LULL_SESSION_VERSION 4u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "shm:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -84,7 +84,7 @@ struct lull_session_control {
 	uint64_t rings_offset_bytes; /* of ring 0's control */
 	uint32_t user_id; /* whose processes write here */
 	uint32_t stream_id; /* of the CTF streams that these rings become */
-	uint8_t reserved[24];
+	uint8_t reserved[16];
 
 	/* Written while tracing. */
 	uint32_t active; /* 0: probes record nothing (start and stop, B 3.4) */
@@ -95,6 +95,7 @@ struct lull_session_control {
 	uint32_t unpatched_count; /* sites that matched but whose text could not be written */
 	uint32_t unregistered_count; /* sites that matched but found table or arena full */
 	uint32_t refused_count; /* processes that could not attach after opening control */
+	uint64_t label_count; /* threads, and names of threads, so far */
 };
 
 #define LULL_TAKEN 0x800u /* in `taken`, where it names a sub-buffer */
@@ -106,7 +107,7 @@ struct lull_session_control {
  */
 struct lull_ring_shared {
 	uint64_t write_count; /* bytes reserved, free-running */
-	uint64_t run; /* thread id << 32 | low half of the write_count it is valid for */
+	uint64_t run; /* label and thread id << 32 | low half of its write_count */
 	uint64_t last_cycles; /* time stamp of the last slot; valid where run is */
 	uint64_t unused_1[5];
 	uint64_t read_count; /* bytes consumed, free-running, whole sub-buffers */
