@@ -74,6 +74,7 @@ impl Writer {
     /// The same in memory that another process made.
     pub fn over(shared: &Memory, kind: Rings) -> Self {
         let fixed = shared.fixed();
+        assert!(consumer::clock::start(fixed.clock_kind), "the clock that the recorder reads");
         let rings = (0..shared.ring_count())
             .map(|index| {
                 let geometry = Geometry {
