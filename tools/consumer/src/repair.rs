@@ -187,8 +187,7 @@ pub fn repair(
                 repaired.damage = Some("there are zeros where a slot should be");
                 return repaired;
             }
-            // CPUs' clocks may differ by a few cycles; only plain rings mix them.
-            Stop::Backward => copy.set_double_word(state.at + 8, state.cycles),
+            Stop::Backward => raise(copy, state.at, state.cycles),
             Stop::Unknown { .. } => {
                 repaired.damage = Some("an event is not known");
                 return repaired;
@@ -199,6 +198,25 @@ pub fn repair(
             }
         }
     }
+}
+
+/// Raises the time of an extended event, for CPUs' clocks may differ by a few cycles; only plain
+/// rings mix them. If it is a thread record, the event behind it is of the same slot and time.
+fn raise(copy: &mut Copy, at: usize, cycles: u64) {
+    let time_bits = |cycles: u64| (cycles as u32) << 8;
+    let tag = |header: u32| header & !time_bits(u64::MAX);
+    let view = copy.view();
+    let old_bits = view.double_word(at + 8).map(time_bits);
+    let behind = at + PRELUDE_BYTES;
+    let is_same_slot = |header: &u32| {
+        view.word(at + 4) == Some(EVENT_THREAD)
+            && (EVENT_FIRST..=u32::from(TAG_COMPACT_MAX)).contains(&tag(*header))
+            && Some(header & time_bits(u64::MAX)) == old_bits
+    };
+    if let Some(header) = view.word(behind).filter(is_same_slot) {
+        copy.set_word(behind, tag(header) | time_bits(cycles));
+    }
+    copy.set_double_word(at + 8, cycles);
 }
 
 /// Writes a lost event over a slot.
@@ -270,6 +288,17 @@ mod tests {
         repair(&mut walker(), &mut copy, 28, &mut state, 100, true);
         assert_eq!(words_of(&copy)[4], 50);
         assert_eq!((state.events, state.cycles), (2, 50));
+    }
+
+    #[test]
+    fn event_behind_a_thread_record_that_steps_back_is_raised_with_it() {
+        let mut words = vec![9 | 50 << 8, 1];
+        words.extend(record(253, 48, 700));
+        words.extend([9 | 48 << 8, 2, 9 | 60 << 8, 3]);
+        let mut copy = copy_of(&words);
+        let mut state = Walk::new(0, 0, None);
+        repair(&mut walker(), &mut copy, words.len() * 4, &mut state, u64::MAX, true);
+        assert_eq!((state.events, state.cycles), (3, 60), "{:?}", words_of(&copy));
     }
 
     /// A sub-buffer: room for its header, then these words.
