@@ -10,7 +10,7 @@
 use crate::clock::now_cycles;
 use crate::output::Trace;
 use crate::repair::{find_holes, repair, Holes};
-use crate::ring::{barrier_heavy, OnDisk, Readiness, Ring, Subbuf};
+use crate::ring::{barrier_heavy, Held, OnDisk, Place, Readiness, Ring, Subbuf};
 use crate::stream::{prelude, Budget, Packet, Refusal, Stream};
 use crate::view::{Copy, View};
 use crate::walk::{closer, starts_with_thread_record, Stop, Thread, Walk, Walker};
@@ -106,19 +106,6 @@ struct Stuck {
     walk_after: Instant,
 }
 
-/// A full sub-buffer, copied; its memory is its writers' again.
-pub struct Held {
-    copy: Copy,
-    position: u64,
-}
-
-impl Held {
-    /// The copy's memory, for the next.
-    pub fn into_copy(self) -> Copy {
-        self.copy
-    }
-}
-
 /// What becomes of slots in the open sub-buffer that living threads have not committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenSlots {
@@ -161,42 +148,34 @@ impl Drain {
         let mut count = 0;
         while count < most && !tools.limit_reached {
             let Some(subbuf) = self.ring.get() else { break };
-            let piece = self.taken_piece(&subbuf);
-            self.emit(tools, stream, &piece);
-            if tools.is_refused() {
+            if !self.write_full(tools, stream, &subbuf) {
                 break;
             }
-            self.closer = closer(piece.view, piece.limit);
-            self.tell_on_disk(stream, subbuf.position(), self.ring.subbuf_size_bytes());
             self.ring.put(&subbuf);
             count += 1;
         }
         count
     }
 
-    /// Copies the oldest sub-buffer, if it is full, and hands it back to its writers.
-    pub fn hold(&mut self, spare: &mut Vec<Copy>) -> Option<Held> {
-        let subbuf = self.ring.get()?;
-        let mut copy = spare.pop().unwrap_or_default();
-        subbuf.view().copy_to(subbuf.content_bytes(), &mut copy);
-        self.ring.put(&subbuf);
-        Some(Held { copy, position: subbuf.position() })
+    /// Writes what [`Ring::hold`] gave; before anything that lies behind it in the ring.
+    pub fn write_held(&mut self, tools: &mut Tools, stream: &mut Stream, held: Held) {
+        if !tools.limit_reached {
+            tools.walker.select(self.source);
+            self.write_full(tools, stream, held.subbuf());
+        }
+        self.ring.release(held);
     }
 
-    /// Writes what [`Drain::hold`] gave; before anything that lies behind it in the ring.
-    pub fn write_held(&mut self, tools: &mut Tools, stream: &mut Stream, held: &mut Held) {
-        if tools.limit_reached {
-            return;
+    /// Writes a sub-buffer that is full. Return: false when it had to stay.
+    fn write_full(&mut self, tools: &mut Tools, stream: &mut Stream, subbuf: &Subbuf) -> bool {
+        let piece = self.taken_piece(subbuf);
+        self.emit(tools, stream, &piece);
+        if tools.is_refused() {
+            return false;
         }
-        tools.walker.select(self.source);
-        let copy = &mut held.copy;
-        let size = copy.view().len();
-        let Piece { from, limit, closed, opened_cycles, .. } =
-            self.closed_piece(copy.view(), held.position, size, true);
-        let piece = Piece { view: nothing(), from, limit, closed, opened_cycles };
-        self.emit_copy(tools, stream, &piece, copy);
-        self.closer = closer(copy.view(), limit);
-        self.tell_on_disk(stream, held.position, size);
+        self.closer = closer(piece.view, piece.limit);
+        self.tell_on_disk(stream, subbuf.position(), self.ring.subbuf_size_bytes());
+        true
     }
 
     /// Writes what is new in the open sub-buffer. Return: false when it was left for later.
@@ -342,29 +321,57 @@ impl Drain {
         true
     }
 
-    /// Goes on in a ring that a killed recorder left, of whose oldest sub-buffer `offset` bytes
-    /// are on disk.
-    pub fn resume(&mut self, tools: &mut Tools, stream: &mut Stream, offset: usize) {
-        let (oldest, is_taken) = self.ring.oldest();
+    /// Goes on at the first byte of a left ring that is not on disk. Return: how many sub-buffers
+    /// are gone that the killed recorder had copied and given back.
+    pub fn resume(&mut self, tools: &mut Tools, stream: &mut Stream, from: Place) -> u64 {
         tools.walker.select(self.source);
+        let (oldest, is_taken) = self.ring.oldest();
+        let Place { mut position, mut offset } = from;
+        let mut gone = 0;
+        // Bound: the ring's spare sub-buffers, see Ring::place_of.
+        while position != oldest.position() {
+            match self.ring.held_at(position) {
+                Some(held) => {
+                    self.resume_in(tools, stream, &held, offset);
+                    if !self.write_full(tools, stream, &held) {
+                        return gone;
+                    }
+                }
+                None => gone += 1,
+            }
+            position = position.wrapping_add(self.ring.subbuf_size_bytes() as u64);
+            offset = 0;
+        }
+        self.resume_in(tools, stream, &oldest, offset);
+        if is_taken {
+            self.emit_unfinished(tools, stream, &oldest);
+        }
+        gone
+    }
+
+    /// Takes thread and time to where `offset` bytes of a sub-buffer are on disk.
+    fn resume_in(
+        &mut self,
+        tools: &mut Tools,
+        stream: &mut Stream,
+        subbuf: &Subbuf,
+        offset: usize,
+    ) {
         if offset > 0 {
-            self.flushed = Some(Flushed { position: oldest.position(), until: offset });
+            self.flushed = Some(Flushed { position: subbuf.position(), until: offset });
         }
         let now = now_cycles();
-        let header = read_header(oldest.view());
+        let header = subbuf.view().packet_header();
         let opened = header.map(|header| header.timestamp_begin_cycles).filter(|at| *at <= now);
         let mut state = Walk::new(PACKET_HEADER_BYTES, opened.unwrap_or(0), None);
         if offset > PACKET_HEADER_BYTES {
             // What is on disk already tells whose events follow, and their time.
-            let mut copy = oldest.view().copy(offset);
+            let mut copy = subbuf.view().copy(offset);
             let plain = self.ring.is_plain();
             repair(&mut tools.walker, &mut copy, offset, &mut state, now, plain);
             self.thread = state.thread;
         }
         stream.end_cycles = stream.end_cycles.max(state.cycles);
-        if is_taken {
-            self.emit_unfinished(tools, stream, &oldest);
-        }
     }
 
     /// What is before this offset of the sub-buffer at `position` need not be read again.
@@ -384,18 +391,13 @@ impl Drain {
     /// What is not on disk yet of a sub-buffer that is closed. The end of its header is believed
     /// only once all is committed: before, its closer may be writing it now, over that of an
     /// earlier lap, and a limit from there would hide committed slots. Then the end mark tells.
-    fn closed_piece<'a>(
-        &self,
-        view: View<'a>,
-        position: u64,
-        size: usize,
-        complete: bool,
-    ) -> Piece<'a> {
-        let header = read_header(view);
-        let lap_seq = position >> self.ring.subbuf_size_bytes().trailing_zeros();
-        let closed = header.filter(|header| complete && header.packet_seq_num == lap_seq);
+    fn taken_piece<'a>(&self, taken: &'a Subbuf) -> Piece<'a> {
+        let (position, size) = (taken.position(), taken.content_bytes());
+        let header = taken.view().packet_header();
+        let number = self.ring.packet_number(position);
+        let closed = header.filter(|found| taken.complete() && found.packet_seq_num == number);
         Piece {
-            view,
+            view: taken.view(),
             from: self.flushed_until(position),
             limit: closed.and_then(|header| content_limit(&header, size)).unwrap_or(size),
             closed,
@@ -403,15 +405,9 @@ impl Drain {
         }
     }
 
-    /// The same of one that is in the reader's hands.
-    fn taken_piece<'a>(&self, taken: &'a Subbuf) -> Piece<'a> {
-        let (position, size) = (taken.position(), taken.content_bytes());
-        self.closed_piece(taken.view(), position, size, taken.complete())
-    }
-
     /// What is not on disk yet of the sub-buffer that is open.
     fn open_piece<'a>(&self, subbuf: &'a Subbuf) -> Piece<'a> {
-        let header = read_header(subbuf.view());
+        let header = subbuf.view().packet_header();
         Piece {
             view: subbuf.view(),
             from: self.flushed_until(subbuf.position()),
@@ -560,25 +556,6 @@ fn copy_with(piece: &Piece, holes: &Holes) -> Copy {
     let mut copy = piece.view.copy(piece.limit);
     holes.restore(&mut copy);
     copy
-}
-
-/// The header that writers left in the sub-buffer, if it is one.
-fn read_header(view: View) -> Option<PacketHeader> {
-    let mut words = [0u32; PACKET_HEADER_BYTES / 4];
-    for (index, word) in words.iter_mut().enumerate() {
-        *word = view.word(index * 4)?;
-    }
-    let long = |at: usize| u64::from(words[at / 4]) | u64::from(words[at / 4 + 1]) << 32;
-    (words[0] == PACKET_MAGIC).then(|| PacketHeader {
-        magic: words[0],
-        timestamp_begin_cycles: long(24),
-        timestamp_end_cycles: long(32),
-        content_size_bits: long(40),
-        packet_size_bits: long(48),
-        packet_seq_num: long(56),
-        lost: std::array::from_fn(|cause| long(72 + 8 * cause)),
-        ..PacketHeader::default()
-    })
 }
 
 /// Where slots end according to the header, if that is possible.

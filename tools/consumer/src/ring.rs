@@ -13,9 +13,13 @@ use session::abi::*;
 use session::Memory;
 use std::cell::Cell;
 use std::ffi::CStr;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+mod left;
+pub use left::Place;
 
 /// A quarantined sub-buffer with a writer nobody can name is reused after this long, and only
 /// when spares run out.
@@ -64,6 +68,15 @@ pub enum Readiness {
     Empty,
     Readable,
     Urgent,
+}
+
+/// A full sub-buffer that was copied to a spare one; its own memory is its writers' again.
+pub struct Held(Subbuf);
+
+impl Held {
+    pub fn subbuf(&self) -> &Subbuf {
+        &self.0
+    }
 }
 
 struct Quarantined {
@@ -152,21 +165,6 @@ impl Ring {
         })
     }
 
-    /// The same for a ring that a killed recorder left.
-    pub fn attach_left(memory: &Arc<Memory>, index: u32) -> Result<Self, String> {
-        let mut ring = Self::attach(memory, index)?;
-        ring.is_left = true;
-        let used: Vec<u32> = (0..ring.subbuf_count()).map(|at| ring.physical_at(at)).collect();
-        let spare = (0..ring.view.geometry.physical_count).find(|index| !used.contains(index));
-        ring.spare = spare.ok_or("it has no sub-buffer to spare")?;
-        Ok(ring)
-    }
-
-    /// Whether a killed recorder left it.
-    pub fn is_left(&self) -> bool {
-        self.is_left
-    }
-
     /// The physical sub-buffer that a reference names.
     fn physical_at(&self, index: u32) -> u32 {
         assert!(index < self.subbuf_count());
@@ -187,61 +185,10 @@ impl Ring {
         shared.recorded_index.store(next, Ordering::Release);
     }
 
-    /// What the last recorder said of that. A traced process may have written over it.
-    pub fn on_disk(&self) -> OnDisk {
-        let shared = self.shared();
-        let at = (shared.recorded_index.load(Ordering::Acquire) & 1) as usize;
-        OnDisk {
-            count: shared.recorded_count[at].load(Ordering::Relaxed),
-            bytes: shared.recorded_bytes[at].load(Ordering::Relaxed),
-            packets: shared.recorded_packets[at].load(Ordering::Relaxed),
-        }
-    }
-
-    /// Where in the oldest sub-buffer that is, if it is there at all.
-    pub fn offset_of(&self, on_disk: &OnDisk) -> Option<usize> {
-        let offset = on_disk.count.wrapping_sub(self.oldest_position());
-        let offset = usize::try_from(offset).ok()?;
-        let is_slot = (PACKET_HEADER_BYTES..=self.subbuf_size_bytes()).contains(&offset)
-            && offset % SLOT_ALIGN == 0;
-        (offset == 0 || is_slot).then_some(offset)
-    }
-
-    fn oldest_position(&self) -> u64 {
-        let read = self.shared().read_count.load(Ordering::Acquire);
-        read & !(self.view.geometry.subbuf_size_bytes - 1)
-    }
-
     /// Says in the shared memory that a sub-buffer is about to be taken out of the ring.
     fn tell_taken(&self, subbuf: &Subbuf) {
         let physical = u64::from(subbuf.raw.physical & self.view.physical_mask);
         self.shared().taken.store(subbuf.raw.position | TAKEN | physical, Ordering::Release);
-    }
-
-    /// The oldest sub-buffer, wherever it is and whatever its state, and whether the killed
-    /// recorder had taken it out of the ring.
-    pub fn oldest(&self) -> (Subbuf, bool) {
-        let position = self.oldest_position();
-        let size = self.view.geometry.subbuf_size_bytes;
-        let index = (position / size) as u32 & (self.subbuf_count() - 1);
-        let taken = self.shared().taken.load(Ordering::Acquire);
-        let is_this = taken & TAKEN != 0 && taken & !(size - 1) == position;
-        let in_place = self.physical_at(index);
-        let taken = (taken as u32 & !(TAKEN as u32)) & self.view.physical_mask;
-        let is_taken = is_this && taken != in_place;
-        let physical = if is_taken { taken } else { in_place };
-        let data = self.view.memory.base.wrapping_add(physical as usize * size as usize);
-        let raw = ffi::Subbuf { data, position, content_bytes: size, physical, ..empty_subbuf() };
-        (self.wrap(raw), is_taken)
-    }
-
-    /// Goes on from these counts of lost events. `exact`: the recorder's own count is that one.
-    pub fn resume_lost(&mut self, lost: [u64; LOST_CAUSES], exact: bool) {
-        if exact {
-            let counted = &self.shared().lost[LOST_IN_FLIGHT];
-            counted.store(lost[LOST_IN_FLIGHT], Ordering::Relaxed);
-        }
-        self.counted.set(lost);
     }
 
     /// The segment that it lies in.
@@ -287,6 +234,32 @@ impl Ring {
 
     fn wrap(&self, raw: ffi::Subbuf) -> Subbuf {
         Subbuf { raw, size_bytes: self.subbuf_size_bytes() }
+    }
+
+    /// A physical sub-buffer as the one that was at `position`.
+    fn subbuf_in(&self, physical: u32, position: u64, is_complete: bool) -> Subbuf {
+        let size = self.view.geometry.subbuf_size_bytes;
+        let at = (physical & self.view.physical_mask) as usize * size as usize;
+        self.wrap(ffi::Subbuf {
+            data: self.view.memory.base.wrapping_add(at),
+            position,
+            content_bytes: size,
+            committed_bytes: 0,
+            physical,
+            complete: is_complete.into(),
+            last_cycles: 0,
+        })
+    }
+
+    /// The number of the packet that begins at `position`, as its closer writes it down.
+    pub fn packet_number(&self, position: u64) -> u64 {
+        position >> self.view.geometry.subbuf_size_bytes.trailing_zeros()
+    }
+
+    /// Whether a sub-buffer is the one at `position`, to go by its header.
+    fn is_at(&self, subbuf: &Subbuf, position: u64) -> bool {
+        let header = subbuf.view().packet_header();
+        header.is_some_and(|header| header.packet_seq_num == self.packet_number(position))
     }
 
     /// Bytes from the oldest unread byte to the last reserved one.
@@ -335,6 +308,31 @@ impl Ring {
         unsafe { ffi::lull_ring_put(&mut self.view, &subbuf.raw) }
     }
 
+    /// Copies the oldest full sub-buffer to a spare one and gives it back to its writers. The copy
+    /// outlives us: until it is on disk, `lull recover` finds it by its header.
+    pub fn hold(&mut self) -> Option<Held> {
+        let full = self.get()?;
+        if !self.is_at(&full, full.position()) {
+            return None;
+        }
+        let spare = self.free_subbuf().ok()??;
+        let held = self.subbuf_in(spare, full.position(), true);
+        // SAFETY: two whole physical sub-buffers of this ring; the spare one is the reader's alone.
+        unsafe {
+            let to = held.raw.data.cast_mut();
+            to.copy_from_nonoverlapping(full.raw.data, full.size_bytes);
+        }
+        self.put(&full);
+        Some(Held(held))
+    }
+
+    /// The copy is not needed any more.
+    pub fn release(&mut self, held: Held) {
+        let physical = held.0.raw.physical;
+        self.clear(physical);
+        self.pool.push(physical);
+    }
+
     /// The oldest sub-buffer when it is closed; `get` has refused it, so it is incomplete. Only
     /// to look at: a writer may complete it at any time.
     pub fn stuck(&self) -> Option<Subbuf> {
@@ -378,18 +376,28 @@ impl Ring {
         Ok(Some(self.wrap(raw)))
     }
 
+    /// A physical sub-buffer that is in nobody's use, if there is one.
+    fn free_subbuf(&mut self) -> io::Result<Option<u32>> {
+        if let Some(spare) = self.pool.pop() {
+            return Ok(Some(spare));
+        }
+        let next = self.unallocated;
+        if next >= self.view.geometry.physical_count {
+            return Ok(None);
+        }
+        self.memory.populate_subbuf(self.index, next)?;
+        self.unallocated += 1;
+        Ok(Some(next))
+    }
+
     /// A physical sub-buffer that can be handed in.
     fn spare_subbuf(&mut self) -> Result<u32, String> {
         self.release_settled();
-        if let Some(spare) = self.pool.pop() {
-            return Ok(spare);
-        }
-        if self.unallocated < self.view.geometry.physical_count {
-            self.memory.populate_subbuf(self.index, self.unallocated).map_err(|error| {
-                format!("no memory to replace a sub-buffer that a dead thread left open: {error}")
-            })?;
-            self.unallocated += 1;
-            return Ok(self.unallocated - 1);
+        let free = self.free_subbuf().map_err(|error| {
+            format!("no memory to replace a sub-buffer that a dead thread left open: {error}")
+        })?;
+        if let Some(free) = free {
+            return Ok(free);
         }
         let oldest = self.quarantine.iter().position(|q| q.since.elapsed() > QUARANTINE);
         match oldest {
@@ -421,15 +429,20 @@ impl Ring {
 
     fn recycle(&mut self, index: usize) -> u32 {
         let physical = self.quarantine.swap_remove(index).subbuf.physical;
+        self.clear(physical);
+        physical
+    }
+
+    /// Makes a sub-buffer that no writer uses any more ready to be handed in.
+    fn clear(&mut self, physical: u32) {
         if self.is_plain() {
             let size = self.subbuf_size_bytes();
-            // SAFETY: a physical sub-buffer of this ring that no writer uses any more; plain
-            // rings need zeros where a writer may die before its mark (port/PORT.md).
+            // SAFETY: a physical sub-buffer of this ring that nobody uses; plain rings need zeros
+            // where a writer may die before its mark (port/PORT.md).
             unsafe {
                 self.view.memory.base.add(physical as usize * size).write_bytes(0, size);
             }
         }
-        physical
     }
 
     /// Events lost so far, by cause. A count that runs backwards, or faster than events can be

@@ -4,6 +4,7 @@
 //! Place in the flow: `walk` reads slots through it. Each value is fetched exactly once, into a
 //! local, and checked there; a value fetched twice could pass its check and change before use.
 
+use session::abi::*;
 use std::marker::PhantomData;
 
 /// A bounded window on shared or private memory.
@@ -69,6 +70,25 @@ impl<'a> View<'a> {
         // SAFETY: the range is in bounds, and strnlen reads no further.
         let length = unsafe { libc::strnlen(self.data.add(at).cast(), room) };
         (length < room).then_some(length)
+    }
+
+    /// The packet header that writers left at the beginning, if it is one.
+    pub fn packet_header(&self) -> Option<PacketHeader> {
+        let mut words = [0u32; PACKET_HEADER_BYTES / 4];
+        for (index, word) in words.iter_mut().enumerate() {
+            *word = self.word(index * 4)?;
+        }
+        let long = |at: usize| u64::from(words[at / 4]) | u64::from(words[at / 4 + 1]) << 32;
+        (words[0] == PACKET_MAGIC).then(|| PacketHeader {
+            magic: words[0],
+            timestamp_begin_cycles: long(24),
+            timestamp_end_cycles: long(32),
+            content_size_bits: long(40),
+            packet_size_bits: long(48),
+            packet_seq_num: long(56),
+            lost: std::array::from_fn(|cause| long(72 + 8 * cause)),
+            ..PacketHeader::default()
+        })
     }
 
     /// A private copy of the first `until` bytes, in words for alignment.

@@ -125,8 +125,19 @@ struct Written {
     dead: u64,
 }
 
-/// Writes until `stop`, and `more` steps after it; now and then a thread dies in a slot.
-fn write(memory: &Memory, kind: Rings, index: u32, stop: &AtomicBool, more: u64) -> Written {
+/// How a thread writes.
+#[derive(Clone, Copy)]
+struct Pattern {
+    kind: Rings,
+    /// Between two steps.
+    spins: u32,
+    /// Steps after the recorder was killed.
+    more: u64,
+}
+
+/// Writes until `stop`, and some steps after it; now and then a thread dies in a slot.
+fn write(memory: &Memory, pattern: Pattern, index: u32, stop: &AtomicBool) -> Written {
+    let Pattern { kind, spins, more } = pattern;
     let mut writer = Writer::over(memory, kind);
     let mut written = Written { steps: Vec::new(), full: 0, dead: 0 };
     let mut left = more;
@@ -152,7 +163,7 @@ fn write(memory: &Memory, kind: Rings, index: u32, stop: &AtomicBool, more: u64)
             true => written.steps.push(step),
             false => written.full += 1,
         }
-        for _ in 0..300 {
+        for _ in 0..spins {
             std::hint::spin_loop();
         }
     }
@@ -191,13 +202,16 @@ fn killed_recorders_trace_has_every_committed_event_once_and_counts_the_rest() {
         let recording = Recording::start(&format!("recover-{kill}"), &small());
         let stop = AtomicBool::new(false);
         let (memory, stop) = (&recording.memory, &stop);
+        // Every other time so fast that the recorder has to free memory before it writes.
+        let spins = if kill % 2 == 0 { 300 } else { 0 };
         let more = next(&mut random) % 600;
         let delay = Duration::from_micros(next(&mut random) % 20_000);
         let written: Vec<Written> = std::thread::scope(|scope| {
             let kinds = [Rings::PerCpu, Rings::Plain].into_iter().enumerate();
             let writers: Vec<_> = kinds
                 .map(|(index, kind)| {
-                    scope.spawn(move || write(memory, kind, index as u32, stop, more))
+                    let pattern = Pattern { kind, spins, more };
+                    scope.spawn(move || write(memory, pattern, index as u32, stop))
                 })
                 .collect();
             let begun = Instant::now();
@@ -269,7 +283,8 @@ fn sub_buffer_that_the_recorder_had_taken_and_not_yet_written_is_in_the_trace() 
     let memory = &recording.memory;
     let stop = AtomicBool::new(true);
     // Enough for a dead thread's hole in the first sub-buffer, and for the second to be opened.
-    let written = write(memory, Rings::Plain, 0, &stop, 150);
+    let pattern = Pattern { kind: Rings::Plain, spins: 300, more: 150 };
+    let written = write(memory, pattern, 0, &stop);
     assert_eq!((written.full, written.dead), (0, 2));
     let mut ring = Ring::attach(memory, memory.ring_count() - 1).unwrap();
     let stuck = ring.stuck().unwrap();
@@ -279,6 +294,62 @@ fn sub_buffer_that_the_recorder_had_taken_and_not_yet_written_is_in_the_trace() 
     drop(ring);
     let verdict = recording.recover();
     check(recording.output(), &verdict, &[written]);
+    std::fs::remove_dir_all(recording.output()).unwrap();
+}
+
+/// Fills a ring, part of whose first sub-buffer is on disk, and does as a pressed recorder does
+/// before it is killed: two sub-buffers are copied and given back, and filled again.
+fn held(name: &str) -> (Recording, Vec<(u32, u32)>) {
+    let recording = Recording::start(name, &small());
+    let memory = &recording.memory;
+    let mut writer = Writer::over(memory, Rings::Plain);
+    let mut written: Vec<(u32, u32)> = (0..20).map(|step| (0, step)).collect();
+    assert!(written.iter().all(|(_, step)| writer.step(0, *step, "text")));
+    wait_for_packets(&recording, "stream-any0");
+    recording.kill();
+    let fill = |writer: &mut Writer, written: &mut Vec<(u32, u32)>| {
+        for step in written.len() as u32.. {
+            if !writer.step(0, step, "text") {
+                break;
+            }
+            written.push((0, step));
+        }
+    };
+    fill(&mut writer, &mut written);
+    let mut ring = Ring::attach(memory, memory.ring_count() - 1).unwrap();
+    assert!(ring.hold().is_some() && ring.hold().is_some());
+    let before = written.len();
+    fill(&mut writer, &mut written);
+    assert!(written.len() > before, "there is room again");
+    (recording, written)
+}
+
+#[test]
+fn sub_buffers_that_were_copied_and_given_back_and_not_yet_written_are_in_the_trace() {
+    let (recording, written) = held("recover-held");
+    let verdict = recording.recover();
+    assert_eq!(steps(&babeltrace(recording.output(), true)), written, "{verdict:?}");
+    assert_eq!((verdict.lost.full, verdict.missing.len()), (2, 1), "{verdict:?}");
+    std::fs::remove_dir_all(recording.output()).unwrap();
+}
+
+#[test]
+fn copies_that_a_process_wrote_over_are_said_to_be_missing() {
+    let (recording, written) = held("recover-held-hostile");
+    let (memory, setup) = (&recording.memory, small());
+    let size = setup.subbuf_size_bytes as usize;
+    for spare in setup.subbuf_count..memory.fixed().physical_count {
+        // SAFETY: whole physical sub-buffers of the ring, which nobody uses.
+        unsafe {
+            let data = memory.ring_data(memory.ring_count() - 1);
+            data.add(spare as usize * size).write_bytes(0, size);
+        }
+    }
+    let verdict = recording.recover();
+    let found = steps(&babeltrace(recording.output(), true));
+    assert!(found.len() > 20 && written.ends_with(&found[20..]), "{verdict:?}");
+    let is_told = |line: &String| line.starts_with("2 sub-buffers of events on shared ring 0");
+    assert!(verdict.missing.iter().any(is_told), "{verdict:?}");
     std::fs::remove_dir_all(recording.output()).unwrap();
 }
 

@@ -130,10 +130,10 @@ fn resume(
     let Channel { memory, drain, stream, .. } = channel;
     let name = super::ring_name(memory, drain.ring.index);
     let on_disk = drain.ring.on_disk();
-    let mut offset = drain.ring.offset_of(&on_disk);
-    match stream.resume(offset.map(|_| on_disk))? {
+    let mut place = drain.ring.place_of(&on_disk);
+    match stream.resume(place.map(|_| on_disk))? {
         Resumed::Here { exact } => drain.ring.resume_lost(stream.lost, exact),
-        Resumed::New if offset.is_some() && on_disk.bytes == 0 => {
+        Resumed::New if place.is_some() && on_disk.bytes == 0 => {
             drain.ring.resume_lost(stream.lost, on_disk.packets == 0);
         }
         Resumed::New => note(
@@ -142,7 +142,7 @@ fn resume(
         ),
         Resumed::Apart => {
             drain.ring.resume_lost(stream.lost, false);
-            offset = None;
+            place = None;
             note(
                 problems,
                 format!(
@@ -152,6 +152,17 @@ fn resume(
             );
         }
     }
-    drain.resume(tools, stream, offset.unwrap_or(0));
+    let place = place.unwrap_or_else(|| drain.ring.oldest_place());
+    let gone = drain.resume(tools, stream, place);
+    if gone > 0 {
+        let many = verdict::text::plural(gone, "sub-buffer");
+        note(
+            problems,
+            format!(
+                "{many} of events on {name} that the killed recorder had copied and not yet \
+                 written: a process wrote over the copies"
+            ),
+        );
+    }
     Ok(())
 }

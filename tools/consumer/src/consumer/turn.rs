@@ -2,14 +2,12 @@
 //! One turn over all rings: which closed sub-buffer to read next, and what can wait.
 //!
 //! Place in the flow: `consumer` takes a turn at every tick. A ring that would soon be full gets
-//! its memory back before anything is walked or written: its closed sub-buffers are copied and
-//! handed back, and the copies written when no ring presses any more. All other sub-buffers stay
-//! where they are until they are on disk, so that they outlive a recorder that is killed.
+//! its memory back before anything is walked or written: its closed sub-buffers are copied to
+//! spare ones and handed back, and the copies written when no ring presses any more. All of that
+//! lies in shared memory until it is on disk, so that it outlives a recorder that is killed.
 
 use super::{note, Channel, Consumer, CALM_PAUSE};
-use crate::drain::Held;
-use crate::ring::Readiness;
-use crate::view::Copy;
+use crate::ring::{Held, Readiness};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -32,8 +30,6 @@ pub struct Queue {
     /// Each with the channel that it came from.
     held: VecDeque<(usize, Held)>,
     held_bytes: usize,
-    /// Memory of earlier copies; new memory would first have to be faulted in.
-    spare: Vec<Copy>,
 }
 
 impl Consumer {
@@ -81,7 +77,7 @@ impl Consumer {
         {
             return false;
         }
-        let Some(held) = drain.hold(&mut self.queue.spare) else { return false };
+        let Some(held) = drain.ring.hold() else { return false };
         self.queue.held_bytes += bytes;
         self.queue.held.push_back((index, held));
         true
@@ -89,11 +85,10 @@ impl Consumer {
 
     /// Writes the oldest copy. Return: whether there was one.
     fn write_held(&mut self) -> bool {
-        let Some((index, mut held)) = self.queue.held.pop_front() else { return false };
+        let Some((index, held)) = self.queue.held.pop_front() else { return false };
         let Channel { drain, stream, .. } = &mut self.channels[index];
         self.queue.held_bytes -= drain.ring.subbuf_size_bytes();
-        drain.write_held(&mut self.tools, stream, &mut held);
-        self.queue.spare.push(held.into_copy());
+        drain.write_held(&mut self.tools, stream, held);
         true
     }
 
