@@ -7,6 +7,7 @@
  * descriptor and waits for nobody.
  */
 #define _GNU_SOURCE
+#include <linux/fcntl.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include "liblull.h"
@@ -15,6 +16,7 @@
 
 #define ARGUMENT_BYTES 2048
 #define PATH_BYTES 512
+#define SCRIPT_ARGUMENTS_MAX 10 /* the kernel follows 5 scripts, and adds 2 arguments for each */
 
 _Static_assert(offsetof(struct thread, state) == 24, "vfork_*.S knows its high half");
 _Static_assert(offsetof(struct thread, vfork_pid) == 32, "vfork_*.S has it written");
@@ -37,13 +39,49 @@ static void arguments_join(char *line, size_t bytes, int count, char *const *arg
 	line[used] = '\0';
 }
 
-static void record_start(int count, char *const *arguments)
+static int begins(const char *text, const char *with)
 {
-	char line[ARGUMENT_BYTES], path[PATH_BYTES];
-	long length = lull_syscall(__NR_readlinkat, -100, (long)"/proc/self/exe", (long)path,
-				   sizeof(path) - 1, 0, 0);
+	while (*with && *text == *with) {
+		text++;
+		with++;
+	}
+	return !*with;
+}
+
+/*
+ * The path that the program was executed by, where it is that of its file: absolute, and not a
+ * descriptor's. That of a script is not: its interpreter is the program, and has the script among
+ * its first arguments. Return: NULL where only the kernel knows.
+ */
+static const char *executed_path(int count, char *const *arguments)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+
+	if (!path || *path != '/' || begins(path, "/dev/fd/") || begins(path, "/proc/"))
+		return NULL;
+	for (int i = 1; i < count && i <= SCRIPT_ARGUMENTS_MAX; i++)
+		if (arguments[i] && begins(arguments[i], path))
+			return NULL;
+	return path;
+}
+
+/* To ask for it costs an inode that the kernel makes for this process. */
+static const char *path_ask(char path[PATH_BYTES])
+{
+	long length = lull_syscall(__NR_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
+				   PATH_BYTES - 1, 0, 0);
 
 	path[length > 0 ? length : 0] = '\0';
+	return path;
+}
+
+static void record_start(int count, char *const *arguments)
+{
+	char line[ARGUMENT_BYTES], asked[PATH_BYTES];
+	const char *path = executed_path(count, arguments);
+
+	if (!path)
+		path = path_ask(asked);
 	arguments_join(line, sizeof(line), count, arguments);
 	lull_event("process:start", lull_u32(pid, lull_process.pid),
 		   lull_u32(parent_pid, (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),

@@ -88,6 +88,27 @@ forks_execs_and_waits_are_recorded() { # test
 	same "$(count '$2 == "dl:open_exit"')" "$(count '$2 == "dl:open_entry"')" "loads that ended"
 }
 
+the_start_of_a_program_names_its_file() { # test
+	local shell
+	shell=$(realpath /bin/sh)
+	cp /usr/bin/env own
+	printf '#!/bin/sh\n:\n' > script
+	printf '#!%s -e\n' "$PWD/script" > nested
+	chmod +x script nested
+	record bash -c '"$PWD/own" true; ./own true; "$PWD/own" "$PWD/own" true' > /dev/null
+	events > /dev/null
+	same "$(count '$2 == "process:start" && / path='"${PWD//\//\\/}"'\/own /')" 4 "own starts"
+	record_to scripts bash -c '"$PWD/script"; ./script; "$PWD/nested"'
+	lull print --json scripts | python3 "$here/events.py" > events
+	same "$(count '$2 == "process:start" && / path='"${shell//\//\\/}"' /')" 3 "shells"
+	record_to by-descriptor python3 -c '
+import os
+os.execve(os.open("own", os.O_RDONLY), ["own", "true"], os.environ)'
+	lull print --json by-descriptor | python3 "$here/events.py" > events
+	same "$(count '$2 == "process:start" && / path='"${PWD//\//\\/}"'\/own /')" 1 \
+		"starts by a descriptor"
+}
+
 descendants_stay_traced_without_their_environment() { # test
 	local how
 	for how in execve own null execle execvpe fexecve execveat clearenv vfork spawn spawnp; do
