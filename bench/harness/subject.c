@@ -9,6 +9,8 @@
  *	signals EVENTS ALARM_US PROFILE_US   events in nested handlers over events in main
  *	paced NAME THREADS RATE SECONDS      RATE events a second in each thread
  *	worst SAMPLES FILLER_BYTES 0|1       one cold event at a time (1: evict the caches)
+ *	place                          tell the process, and where its sequence area is
+ *	lines EVENTS FILLER_BYTES      events between breakpoints, for a tracer that steps them
  */
 #include <string.h>
 
@@ -54,6 +56,10 @@ static int answer(const char *line)
 		return subject_paced(subject_loop_find(name), first, count, seconds);
 	if (sscanf(line, "worst %u %u %u", &first, &second, &third) == 3)
 		return subject_worst(first, second, third != 0);
+	if (strncmp(line, "place", 5) == 0)
+		return subject_place();
+	if (sscanf(line, "lines %u %u", &first, &second) == 2)
+		return subject_lines(first, second);
 	return -1;
 }
 

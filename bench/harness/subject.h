@@ -32,6 +32,8 @@ int subject_handoff(unsigned int emitting_mask, unsigned int events_per_turn, ui
 int subject_signals(uint64_t event_count, unsigned int alarm_us, unsigned int profile_us);
 int subject_paced(subject_loop loop, unsigned int thread_count, uint64_t rate, double seconds);
 int subject_worst(unsigned int sample_count, unsigned int filler_bytes, int evict);
+int subject_place(void);
+int subject_lines(unsigned int event_count, unsigned int filler_bytes);
 
 /* Order statistics of samples, which it sorts: " p50=.. p99=.. p999=.. max=.." in ns. */
 void subject_print_quantiles(const char *prefix, uint64_t *samples, unsigned int count,
