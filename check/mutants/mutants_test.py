@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import tomllib
 import unittest
+import unittest.mock
 
 import planting
 import rust
@@ -52,7 +53,8 @@ class Scratch(unittest.TestCase):
 class Planting(Scratch):
     def sort_out(self, *mutants):
         run_all = lambda function, items: [function(item) for item in items]
-        return planting.Compiler(self.root, self.folder).sort_out(list(mutants), run_all)
+        kept = self.root.parent / "codes"
+        return planting.Compiler(self.root, self.folder, kept).sort_out(list(mutants), run_all)
 
     def test_difference_names_the_lines_that_differ(self):
         self.assertEqual(planting.difference("a\nb\nc\n", "a\nx  y\nc\n"), (2, "b", "x y"))
@@ -68,6 +70,14 @@ class Planting(Scratch):
     def test_calls_of_what_is_not_declared_do_not_compile(self):
         undeclared = mutant_of("part/twice.c", SHIPPED, "return n", "return more(n)")
         self.assertEqual(self.sort_out(undeclared), ([], 1, 0))
+
+    def test_what_was_compiled_is_not_compiled_again_until_a_header_changes(self):
+        real = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n + TWO")
+        self.sort_out(real)
+        with unittest.mock.patch.object(planting.Compiler, "compile", return_value="new"):
+            self.assertEqual(self.sort_out(real), ([real], 0, 0))
+            (self.root / "part" / "more.h").write_text("#define TWO 4\n")
+            self.assertEqual(self.sort_out(real), ([], 0, 1))
 
     def test_two_ways_to_the_same_code_are_tried_once(self):
         one = mutant_of("part/twice.c", SHIPPED, "n * TWO", "n - 1")

@@ -6,11 +6,15 @@ file from it (a comment, a seeded fault that is off, two ways to say the same), 
 the code of a mutant before it.
 """
 import hashlib
+import json
 import pathlib
 import shutil
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
+
+import trying
 
 # What is C only to compilers of long ago does not compile; other warnings are no reason.
 REFUSED = ["implicit-function-declaration", "implicit-int", "int-conversion",
@@ -31,7 +35,11 @@ class Mutant:
 
     @property
     def key(self):
-        return hashlib.sha256(f"{self.path}\0{self.text}".encode()).hexdigest()[:16]
+        return key_of(self.path, self.text)
+
+
+def key_of(path, text):
+    return hashlib.sha256(f"{path}\0{text}".encode()).hexdigest()[:16]
 
 
 def difference(original, changed):
@@ -70,16 +78,38 @@ def is_in_sample(mutant, one_of):
 
 
 class Compiler:
-    """Compiles files of one folder, each with another text in the place of one of them."""
+    """Compiles files of one folder, each with another text in the place of one of them.
 
-    def __init__(self, root, folder):
+    What it found is kept in a file of lines, for as long as no C file of the folder or header of
+    the tree changes, so that a run that is interrupted does not compile all anew.
+    """
+
+    def __init__(self, root, folder, kept):
         self.root = root
         self.flags = folder["flags"].split()
         self.units = folder.get("units", [])
-        self.shipped = {}
+        self.kept = kept
+        self.lock = threading.Lock()
+        names = set(folder["files"] + self.units)
+        names |= {name for name in trying.tracked_files(root) if name.endswith(".h")}
+        self.sources = trying.digest_of(root, names)
+        self.known = {}
+        for line in kept.read_text().splitlines() if kept.exists() else []:
+            row = json.loads(line)
+            if row["sources"] == self.sources:
+                self.known[row["key"]] = row["code"]
 
     def code(self, path, text):
         """Return a digest of the machine code with `text` in `path`; None if it does not build."""
+        key = key_of(path, text)
+        if key not in self.known:
+            self.known[key] = self.compile(path, text)
+            row = {"key": key, "sources": self.sources, "code": self.known[key]}
+            with self.lock, self.kept.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return self.known[key]
+
+    def compile(self, path, text):
         units = [path] if path.endswith(".c") else self.units
         digest = hashlib.sha256()
         with tempfile.TemporaryDirectory() as folder:
