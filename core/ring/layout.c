@@ -7,6 +7,8 @@
 #include "ring_words.h"
 
 _Static_assert(sizeof(struct lull_packet_header) == 112, "the packet header reaches disk");
+_Static_assert(LULL_SUBBUF_BYTES_MAX <= LULL_SLOT_BYTES_MAX,
+	       "a hole can name the size of every slot that a sub-buffer holds");
 
 static int power_of_two(uint64_t value)
 {

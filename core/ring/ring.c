@@ -462,8 +462,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		if ((int64_t)(cycles - last) < 0)
 			cycles = last; /* I3, should the clock step back between CPUs */
 		layout = slot_layout(ring, writer, count, cycles - last, id, payload_bytes);
-		if (layout.slot_bytes > subbuf_bytes(ring) - LULL_HEADER_BYTES ||
-		    layout.slot_bytes > LULL_SLOT_BYTES_MAX) {
+		if (layout.slot_bytes > subbuf_bytes(ring) - LULL_HEADER_BYTES) {
 			lose(ring, LULL_LOST_TOO_BIG);
 			return -ENOBUFS;
 		}
