@@ -424,7 +424,6 @@ void rcu_grace_keep_only(struct rcu_grace *grace, struct rcu_reader *reader)
 	grace->reader_count = reader ? 1 : 0;
 	if (reader) {
 		reader->waited = 0;
-		reader->fence_wanted = 0;
 		list_append(seq_of(grace) & 1 ? &grace->pending : &grace->readers, reader);
 	}
 	grace->driven = grace->asleep = grace->sleepers = 0;

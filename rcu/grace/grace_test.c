@@ -6,128 +6,13 @@
  * Paper: T 6.2.4 (equation 6.1), 6.4.2-6.4.4.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "host.h"
-#include "lull/rcu/flavour/bp.h"
-#include "lull/rcu/flavour/mb.h"
-#include "lull/rcu/flavour/memb.h"
-#include "lull/rcu/flavour/qsbr.h"
-#include "lull/rcu/flavour/signal.h"
+#include "actor_test.h"
 
-#define HANG_LIMIT_S 120
 #define CALLERS 4
 #define DEEP 32000
-
-/* QSBR: a section is what lies between coming online and going offline. */
-struct flavour {
-	struct rcu_domain *domain;
-	struct rcu_reader *(*self)(void);
-	void (*enter)(void);
-	void (*leave)(void);
-	void (*register_thread)(void);
-	void (*unregister_thread)(void);
-};
-
-#define SELF(f)                                  \
-	static struct rcu_reader *f##_self(void) \
-	{                                        \
-		return &rcu_##f##_reader;        \
-	}
-
-#define FLAVOUR(f, enter_, leave_)                                                                \
-	static const struct flavour f##_flavour = { .domain = &rcu_##f##_domain,                  \
-						    .self = f##_self,                             \
-						    .enter = (enter_),                            \
-						    .leave = (leave_),                            \
-						    .register_thread = rcu_##f##_register_thread, \
-						    .unregister_thread =                          \
-							    rcu_##f##_unregister_thread }
-
-SELF(qsbr)
-SELF(mb)
-SELF(signal)
-SELF(memb)
-SELF(bp)
-FLAVOUR(qsbr, rcu_qsbr_thread_online, rcu_qsbr_thread_offline);
-FLAVOUR(mb, rcu_mb_read_lock, rcu_mb_read_unlock);
-FLAVOUR(signal, rcu_signal_read_lock, rcu_signal_read_unlock);
-FLAVOUR(memb, rcu_memb_read_lock, rcu_memb_read_unlock);
-FLAVOUR(bp, rcu_bp_read_lock, rcu_bp_read_unlock);
-
-static const struct flavour *flavour;
-static int passed, failed;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s: %s\n", condition ? "pass" : "fail", rcu_domain_name(flavour->domain), name);
-	passed += !!condition;
-	failed += !condition;
-}
-
-/* A thread that does one thing at a time, when it is told. */
-struct actor {
-	pthread_t thread;
-	sem_t told, done;
-	void (*what)(void);
-	int error; /* errno after it */
-};
-
-static void *actor_thread(void *argument)
-{
-	struct actor *actor = argument;
-
-	flavour->register_thread();
-	if (flavour == &qsbr_flavour)
-		flavour->leave();
-	for (;;) {
-		sem_post(&actor->done);
-		while (sem_wait(&actor->told))
-			;
-		if (!actor->what)
-			break;
-		errno = 77;
-		actor->what();
-		actor->error = errno;
-	}
-	sem_post(&actor->done);
-	return NULL;
-}
-
-static void actor_wait(struct actor *actor)
-{
-	while (sem_wait(&actor->done))
-		;
-}
-
-static void actor_start(struct actor *actor)
-{
-	sem_init(&actor->told, 0, 0);
-	sem_init(&actor->done, 0, 0);
-	if (pthread_create(&actor->thread, NULL, actor_thread, actor))
-		abort();
-	actor_wait(actor);
-}
-
-static void tell(struct actor *actor, void (*what)(void))
-{
-	actor->what = what;
-	sem_post(&actor->told);
-	actor_wait(actor);
-}
-
-static void actor_end(struct actor *actor)
-{
-	tell(actor, NULL);
-	pthread_join(actor->thread, NULL);
-}
 
 static struct rcu_gp_poll_state start(void)
 {
@@ -187,27 +72,6 @@ static void deep(struct actor *a)
 {
 	tell(a, enter_deep);
 	check(deepest == DEEP && ended(start()), "sections_nest_deep");
-}
-
-static void *synchronize_thread(void *expedited)
-{
-	if (expedited)
-		rcu_domain_synchronize_expedited(flavour->domain);
-	else
-		rcu_domain_synchronize(flavour->domain);
-	return NULL;
-}
-
-/* The engine's words, under its lock. */
-static uint32_t peek(const uint32_t *word)
-{
-	struct rcu_grace *grace = flavour->domain->grace;
-	uint32_t value;
-
-	lull_lock_take(&grace->lock);
-	value = *word;
-	lull_lock_release(&grace->lock);
-	return value;
 }
 
 static void sleepers(struct actor *a)
@@ -301,6 +165,38 @@ static void ends(void)
 	}
 	check(grace->reader_count == count, "a_thread_that_ends_is_a_reader_no_more");
 	check(ended(start()), "a_section_ends_with_its_thread");
+}
+
+static sem_t held, let_go;
+
+static void *held_thread(void *unused)
+{
+	(void)unused;
+	flavour->register_thread();
+	flavour->enter();
+	sem_post(&held);
+	while (sem_wait(&let_go))
+		;
+	return NULL;
+}
+
+static void ends_while_waited_for(void)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	pthread_t thread, caller;
+
+	sem_init(&held, 0, 0);
+	sem_init(&let_go, 0, 0);
+	pthread_create(&thread, NULL, held_thread, NULL);
+	while (sem_wait(&held))
+		;
+	pthread_create(&caller, NULL, synchronize_thread, NULL);
+	while (!peek(&grace->asleep))
+		sched_yield();
+	sem_post(&let_go);
+	pthread_join(thread, NULL);
+	pthread_join(caller, NULL);
+	check(!grace->driven && !grace->asleep, "the_end_of_a_thread_wakes_who_waits_for_it");
 }
 
 static void wraps(struct actor *a)
@@ -416,6 +312,7 @@ static void all(const struct flavour *which)
 	sleepers(&a);
 	expedited(&a);
 	ends();
+	ends_while_waited_for();
 	wraps(&a);
 	forks(&a);
 	actor_end(&a);

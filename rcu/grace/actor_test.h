@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The five flavours as tables, and threads that do one thing at a time, for the tests of grace
+ * periods. Nothing here depends on time.
+ */
+#ifndef LULL_RCU_ACTOR_TEST_H
+#define LULL_RCU_ACTOR_TEST_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "host.h"
+#include "lull/rcu/flavour/bp.h"
+#include "lull/rcu/flavour/mb.h"
+#include "lull/rcu/flavour/memb.h"
+#include "lull/rcu/flavour/qsbr.h"
+#include "lull/rcu/flavour/signal.h"
+
+#define HANG_LIMIT_S 120
+
+/* QSBR: a section is what lies between coming online and going offline. */
+struct flavour {
+	struct rcu_domain *domain;
+	struct rcu_reader *(*self)(void);
+	void (*enter)(void);
+	void (*leave)(void);
+	void (*register_thread)(void);
+	void (*unregister_thread)(void);
+};
+
+#define SELF(f)                                  \
+	static struct rcu_reader *f##_self(void) \
+	{                                        \
+		return &rcu_##f##_reader;        \
+	}
+
+#define FLAVOUR(f, enter_, leave_)                                                                \
+	static const struct flavour f##_flavour = { .domain = &rcu_##f##_domain,                  \
+						    .self = f##_self,                             \
+						    .enter = (enter_),                            \
+						    .leave = (leave_),                            \
+						    .register_thread = rcu_##f##_register_thread, \
+						    .unregister_thread =                          \
+							    rcu_##f##_unregister_thread }
+
+SELF(qsbr)
+SELF(mb)
+SELF(signal)
+SELF(memb)
+SELF(bp)
+FLAVOUR(qsbr, rcu_qsbr_thread_online, rcu_qsbr_thread_offline);
+FLAVOUR(mb, rcu_mb_read_lock, rcu_mb_read_unlock);
+FLAVOUR(signal, rcu_signal_read_lock, rcu_signal_read_unlock);
+FLAVOUR(memb, rcu_memb_read_lock, rcu_memb_read_unlock);
+FLAVOUR(bp, rcu_bp_read_lock, rcu_bp_read_unlock);
+
+static const struct flavour *flavour;
+static int passed, failed;
+
+static void check(int condition, const char *name)
+{
+	printf("%s %s: %s\n", condition ? "pass" : "fail", rcu_domain_name(flavour->domain), name);
+	passed += !!condition;
+	failed += !condition;
+}
+
+/* A thread that does one thing at a time, when it is told. */
+struct actor {
+	pthread_t thread;
+	sem_t told, done;
+	void (*what)(void);
+	int error; /* errno after it */
+};
+
+static void *actor_thread(void *argument)
+{
+	struct actor *actor = argument;
+
+	flavour->register_thread();
+	if (flavour == &qsbr_flavour)
+		flavour->leave();
+	for (;;) {
+		sem_post(&actor->done);
+		while (sem_wait(&actor->told))
+			;
+		if (!actor->what)
+			break;
+		errno = 77;
+		actor->what();
+		actor->error = errno;
+	}
+	sem_post(&actor->done);
+	return NULL;
+}
+
+static void actor_wait(struct actor *actor)
+{
+	while (sem_wait(&actor->done))
+		;
+}
+
+static void actor_start(struct actor *actor)
+{
+	sem_init(&actor->told, 0, 0);
+	sem_init(&actor->done, 0, 0);
+	if (pthread_create(&actor->thread, NULL, actor_thread, actor))
+		abort();
+	actor_wait(actor);
+}
+
+static void tell(struct actor *actor, void (*what)(void))
+{
+	actor->what = what;
+	sem_post(&actor->told);
+	actor_wait(actor);
+}
+
+static void actor_end(struct actor *actor)
+{
+	tell(actor, NULL);
+	pthread_join(actor->thread, NULL);
+}
+
+static void *synchronize_thread(void *expedited)
+{
+	if (expedited)
+		rcu_domain_synchronize_expedited(flavour->domain);
+	else
+		rcu_domain_synchronize(flavour->domain);
+	return NULL;
+}
+
+/* The engine's words, under its lock. */
+static uint32_t peek(const uint32_t *word)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	uint32_t value;
+
+	lull_lock_take(&grace->lock);
+	value = *word;
+	lull_lock_release(&grace->lock);
+	return value;
+}
+
+#endif
