@@ -410,7 +410,7 @@ static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *w
 		.shared = ring->shared,
 		.expect = count,
 		.until = until,
-		.run = ring->geometry.plain ? 0 : run_word(writer, until),
+		.run = run_word(writer, until),
 		.cycles = cycles,
 		.slot_low = slot->start,
 		.slot_high = &scratch,

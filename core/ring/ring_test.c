@@ -130,8 +130,8 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 	struct lull_ring_geometry good = { .subbuf_size_bytes = 4096,
 					   .subbuf_count = 2,
 					   .physical_count = 4 };
-	struct lull_ring_geometry bad[] = { good, good, good, good, good,
-					    good, good, good, good, good };
+	struct lull_ring_geometry bad[] = { good, good, good, good, good, good,
+					    good, good, good, good, good, good };
 
 	bad[0].subbuf_size_bytes = 5000;
 	bad[1].subbuf_size_bytes = 2048;
@@ -143,11 +143,19 @@ static int ring_with_bad_geometry_is_refused_with_a_reason(void)
 	bad[7].subbuf_size_bytes = 0;
 	bad[8].physical_count = 5;
 	bad[9].physical_count = 2 * LULL_PHYSICAL_COUNT_MAX;
+	bad[10].subbuf_count = 2 * LULL_SUBBUF_COUNT_MAX;
+	bad[11].subbuf_count = 4; /* as many as there are physical ones */
+	CHECK(lull_ring_check(&good) == NULL);
+	good.mode = LULL_MODE_FLIGHT_RECORDER;
+	CHECK(lull_ring_check(&good) == NULL);
+	good.subbuf_size_bytes = LULL_SUBBUF_BYTES_MAX;
+	good.subbuf_count = LULL_SUBBUF_COUNT_MAX;
+	good.physical_count = LULL_PHYSICAL_COUNT_MAX;
 	CHECK(lull_ring_check(&good) == NULL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK(lull_ring_check(&bad[i]) != NULL && lull_ring_check(&bad[i])[0]);
 		for (size_t k = 0; k < i; k++)
-			CHECK(k == 0 || i == 7 ||
+			CHECK(k == 0 || i == 7 || i == 11 ||
 			      lull_ring_check(&bad[i]) != lull_ring_check(&bad[k]));
 	}
 	return 0;
