@@ -197,6 +197,15 @@ void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early, co
 	audit_slots(&walk, 0, 1);
 }
 
+void audit_stuck(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late)
+{
+	struct walk walk = walk_begin(subbuf, early, late, SUBBUF_BYTES);
+	uint8_t holes = books->holes; /* it stays in the ring, and is read again */
+
+	audit_slots(&walk, 0, 0);
+	books->holes = holes;
+}
+
 void audit_peeked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
 {
 	struct walk walk = walk_begin(subbuf, bytes, bytes, (uint32_t)subbuf->content_bytes);

@@ -63,7 +63,7 @@ static int read_count_behind(const struct lull_ring *ring, uint64_t read, uint64
 enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+	uint64_t write = lull_load(&ring->shared->write_count);
 
 	if (equation_subbuf_written(ring, write, read))
 		return LULL_RING_EMPTY;
@@ -96,8 +96,7 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 {
 	for (int round = 0; round < READER_ROUNDS; round++) {
 		uint64_t read = lull_load(&ring->shared->read_count);
-		uint64_t write =
-			lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+		uint64_t write = lull_load(&ring->shared->write_count);
 		uint64_t free_state = reference_state(ring, read);
 		uint64_t reference = reference_read(ring, read);
 		uint32_t physical;
@@ -191,7 +190,8 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+	/* [ring.take:A], in lull_ring_take(): before the marks, should the caller walk over them */
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t committed;
 	uint32_t physical;
 
@@ -212,7 +212,7 @@ int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbu
 int lull_ring_overwrites_next(const struct lull_ring *ring)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+	uint64_t write = lull_load(&ring->shared->write_count);
 
 	return equation_buffer_full(ring, count_begin(ring, write) + subbuf_bytes(ring), read);
 }

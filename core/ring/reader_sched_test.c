@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * The reader of the ring's scenarios: get, take, peek and force a switch, as a consumer does.
+ * The reader of the ring's scenarios: get, take, peek, force a switch and look at what is stuck, as
+ * a consumer does.
  *
  * It owns what get returns until put (race flags). What take returns may be written
  * meanwhile, so it copies twice with a heavy barrier in between: a slot counts as committed
@@ -46,6 +47,20 @@ static int __attribute__((noinline)) consume_taken(void)
 	return 1;
 }
 
+/* The end of a recording, when no spare is left: what is stuck is read where it is. */
+static void __attribute__((noinline)) look_at_stuck(void)
+{
+	struct lull_ring_subbuf subbuf;
+	uint8_t early[SUBBUF_BYTES], late[SUBBUF_BYTES];
+
+	if (lull_ring_stuck(&ring, &subbuf))
+		return;
+	sched_read_racing(early, subbuf.data, SUBBUF_BYTES);
+	lull_barrier_heavy();
+	sched_read_racing(late, subbuf.data, SUBBUF_BYTES);
+	audit_stuck(&subbuf, early, late);
+}
+
 static void __attribute__((noinline)) look(void)
 {
 	struct lull_ring_subbuf subbuf;
@@ -82,6 +97,9 @@ void reader_thread(long program)
 			break;
 		case 4:
 			lull_ring_force_switch(&ring);
+			break;
+		case 5:
+			look_at_stuck();
 			break;
 		}
 	}

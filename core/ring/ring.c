@@ -321,10 +321,10 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 	if (open) {
 		int may = may_open(ring, begin, &cause);
 
-		/* Only where nobody moved on meanwhile does what was read belong together:
-		 * [ring.reserve:B], after it. */
+		/* Only where nobody moved on meanwhile does what may_open() read, each word with
+		 * acquire, belong together. */
 		if (may < 0 && (LULL_MUTANT(LOST_UNCHECKED) ||
-				lull_load_acquire(&ring->shared->write_count) == count)) {
+				lull_load(&ring->shared->write_count) == count)) {
 			lose(ring, cause);
 			return -ENOBUFS;
 		}

@@ -38,8 +38,10 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	struct lull_ring_shared *shared = ring->shared;
 	/*
 	 * [ring.reserve:B] acquire. Pairs with [ring.publish:A].
-	 * Orders: write_count before the words that go with it. Else: a slot is laid out by a run
-	 * that was over before, and published all the same.
+	 * Orders: write_count before the words that go with it.
+	 * Else: a writer that reads them on another CPU, and is back on the ring's CPU as it
+	 * publishes, takes the run that its own interrupted attempt left for the valid one, and its
+	 * event is told of the thread that wrote there meanwhile.
 	 */
 	uint64_t count = lull_load_acquire(&shared->write_count);
 	uint64_t offset = slot_offset(ring, count);

@@ -36,7 +36,9 @@ enum {
 	NESTED, /* events of a handler, writer 2, one a run */
 	NESTED_IN_READER, /* 1: it interrupts the reader, not writer 0 */
 	READER_ON_CPU_0, /* 1: with writer 0, else on CPU 1 */
-	READER, /* one decimal digit a call: 1 get, 2 get or take, 3 peek, 4 force a switch */
+	/* One decimal digit a call: 1 get, 2 get or take, 3 peek, 4 force a switch, 5 look at what
+	 * is stuck. */
+	READER,
 	SPARES, /* physical sub-buffers that can replace one taken; 3 for one death */
 	LOSSES /* 1 + how many events must be lost in every schedule, 0: any number */
 };
@@ -83,6 +85,7 @@ void drain(void);
 /* audit_sched_test.c */
 void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late);
+void audit_stuck(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late);
 void audit_peeked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_end(void);
 

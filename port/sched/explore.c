@@ -2,9 +2,10 @@
 /*
  * The search: depth first through every choice in every state, each state once.
  *
- * A choice is one of: a thread makes its pending access; a handler starts; a thread dies or
- * migrates (only before a write: elsewhere it looks the same to everyone); a buffered store
- * lands. A store needs to land only when a pending access can see it: later is the same.
+ * A choice is one of: a thread makes its pending access; a handler starts; a thread dies (only
+ * before a write) or migrates (only before a write, or a load that may return an old value:
+ * elsewhere it looks the same to everyone); a buffered store lands. A store needs to land only
+ * when a pending access can see it: later is the same.
  * No state repeats on one schedule unless a scenario allows waiting: so all threads finish
  * whatever the scheduler does, which is wait-freedom within the bounds.
  */
@@ -117,10 +118,11 @@ static void thread_choices(struct frame *frame, uint32_t thread)
 	variants = op_variants(thread, &self->op);
 	for (i = 0; i < variants; i++)
 		add_choice(frame, CHOICE_STEP, thread, i);
-	if (!op_writes(&self->op))
-		return;
-	if (self->may_die && world.crashes_left)
+	if (op_writes(&self->op) && self->may_die && world.crashes_left)
 		add_choice(frame, CHOICE_DIE, thread, 0);
+	if (!op_writes(&self->op) &&
+	    !(fixture.scenario->memory == SCHED_STALE && op_loads(&self->op)))
+		return;
 	for (i = 0; self->may_migrate && world.migrations_left && i < fixture.cpu_count; i++)
 		if (i != self->cpu)
 			add_choice(frame, CHOICE_MIGRATE, thread, i);

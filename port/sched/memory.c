@@ -212,7 +212,8 @@ static void publish_stores(uint32_t thread, const struct lull_reservation *r, ui
 		put(thread, r->slot_high, 4, r->mark_high, 1, 0);
 	buffer_order(cpu_of(thread)); /* one piece of assembly keeps its order: a light barrier */
 	if (stores > 4)
-		put(thread, &r->shared->write_count, 8, r->until, 1, 0);
+		put(thread, &r->shared->write_count, 8, r->until, 1,
+		    fixture.scenario->publish_releases);
 }
 
 static int publish_possible(uint32_t thread, const struct op *op)

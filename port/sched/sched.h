@@ -47,6 +47,9 @@ struct sched_scenario {
 	uint8_t memory; /* enum sched_memory */
 	uint8_t crashes; /* how many threads may die */
 	uint8_t migrations; /* how often threads may change CPU, in all */
+	/* 1: lull_publish() stores the write count with release, as PORT.md has it of a port whose
+	 * writers may look at a ring from another CPU than its own */
+	uint8_t publish_releases;
 	uint8_t refusals; /* how often each thread's lull_publish() may fail without cause */
 	/* 0: a schedule that can go on for ever is a livelock; 1: it is not; 2: only one in which
 	 * each thread moves that can: threads may look again and again until another has moved */
@@ -137,7 +140,7 @@ int sched_handler(const char *name, int host, uint32_t runs, void (*body)(long a
 		  long argument);
 /* In setup: this thread, with its handlers, may be killed before any of its writes. */
 void sched_may_die(int thread);
-/* In setup: this thread may move to another CPU before any of its writes. */
+/* In setup: this thread may move to another CPU before any of its writes; STALE: and loads. */
 void sched_may_migrate(int thread);
 
 /* In threads. */
