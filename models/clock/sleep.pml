@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleep and wake of the synthetic clock: the arithmetic, for every length of sleep up to
+ * Sleep and wake-up of the synthetic clock: the arithmetic, for every length of sleep up to
  * SLEEP_MAX, every start of the counter, every error of the slow counter. Paper: T 4.6.3 (low-power
  * mode). C: core/clock/synthetic.c lull_synthetic_sleep(), lull_synthetic_wake().
  *
- *	before sleep          | asleep                       | wake
- *	mark cycles and ticks | the counter runs on, stops,  | the time nearest to what the slow
- *	                      | or starts again from nothing | counter expects that agrees with
- *	                      | the slow counter runs        | the narrow one; if that is further
- *	                      |                              | off than the slow counter can be,
- *	                      |                              | what the slow counter expects
+ *	before sleep          | asleep                       | wake-up
+ *	store cycles and      | the counter runs on, stops,  | of the times that agree with the
+ *	ticks as the mark     | or starts again at zero      | narrow counter, the one nearest to
+ *	                      | the slow counter runs        | the slow counter's estimate; if it
+ *	                      |                              | is further off than the slow counter
+ *	                      |                              | can err, the estimate itself
  *
- * Bounds: a counter of BITS bits; one tick of the slow counter is one cycle, so that all error
- * is SKEW, either way; drift is part of it. Proved: a counter that ran on is exact after waking,
- * however often it overflowed; any other has the slow counter's precision; time never falls
- * behind the mark. RAN_ON_ASSUMED leaves the test of the distance out. Not modelled: the
- * multiplication of ticks_scale(), which core/clock/test checks; readers meanwhile, who
- * synthetic.c says may be late by periods.
+ * Bounds: a counter of BITS bits. One tick of the slow counter is one cycle, so that SKEW, the
+ * largest error in either direction, covers drift too.
+ *
+ * Proved, by assertions: if the counter ran on, the time is exact after wake-up, however often the
+ * counter overflowed; if not, the time has the slow counter's precision; time never falls behind
+ * the mark. The mutant RAN_ON_ASSUMED leaves out the comparison of the distance; an assertion
+ * catches it, because a counter that stopped is then taken for one that ran on.
+ *
+ * Not modelled: the multiplication of ticks_scale(), which core/clock/test checks; readers during
+ * the wake-up, whose time may be late by whole periods, as synthetic.c says.
  */
 #define BITS 4
 #define MASK ((1 << BITS) - 1)

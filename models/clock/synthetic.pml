@@ -12,24 +12,36 @@
  *	extend                   | light barrier               |
  *	                         | index      [clock.update:B] |
  *
- * All of it is one CPU, which sees its own stores in program order, so no machine is included:
- * what the light barrier stops is the compiler, and here each update stores its four words in
- * any order, the index after them (CLOCK_NO_LIGHT: or before, or between).
+ * Everything happens on one CPU, which sees its own stores in program order, so no machine is
+ * included. The light barrier restrains the compiler only: an update stores its four words in any
+ * order, and the index after them.
+ *
+ * Proved, by assertions: a read returns a time between those at its beginning and its end, low by
+ * at most JITTER. So reads that follow each other on a CPU do not go back, except by the jitter.
+ * Proved, by wait_free: every cycle in which the thread executes contains the end of a read.
+ * Beyond LATE, or when a read lasts over two updates (HELD_LONGER), a read returns a wrong time:
+ * the caller's promises are needed.
+ *
+ * Mutants, and what catches each:
+ *	CLOCK_NO_LIGHT		the index may be stored before the copy's words; assert
+ *	CLOCK_INDEX_EARLY	the index is stored before the copy's words; assert
+ *	CLOCK_ONE_COPY		the update writes the copy that readers use; assert
+ *	CLOCK_NO_FLIP		the index is not changed; assert
+ *	CLOCK_COUNTER_EARLY	a read loads the counter before the index; assert
+ *	CLOCK_NO_TOLERANCE	a small step back of the counter counts as a period; assert
+ *	SEQUENCE_LOCK		an NMI waits for the update that it interrupts; deadlock
+ *	READ_AGAIN		a read starts again after an update; wait_free
  *
  * Bounds: a counter of BITS bits; halves of HALF_BITS bits, so that a counter has two of them;
- * times modulo 2^TIME_BITS, for ever: counter, low half and high half all overflow. Any time
- * passes at any step that keeps the caller's promises I2 and I3 of synthetic.c, which the
- * process named time and the timer's guard are; JITTER is how far a counter may read low.
- * LATE is the longest time between an update and what extends from it: three quarters of the
- * period, less the jitter, which the update's own look at the counter may have.
+ * times modulo 2^TIME_BITS, for ever: counter, low half and high half all overflow. At any step,
+ * any time passes that keeps the caller's promises I2 and I3 of synthetic.c; the process named
+ * time and the timer's guard enforce these. JITTER is how far a counter may read low. LATE is the
+ * longest time between an update and a read that extends from it: three quarters of the period,
+ * less the jitter, which the update's own load of the counter may have.
  *
- * Proved: a read returns a time between those at its beginning and its end, low by at most
- * JITTER. So reads that follow each other on a CPU do not go back, but for jitter. A read is
- * wait-free: no cycle in which the thread executes lacks the end of a read. Beyond LATE, or when
- * a read lasts over two updates (HELD_LONGER), it is wrong: the promises are needed.
- * Not modelled: a first time below one period, which start raises; sleep and wake, which are
- * sleep.pml's. A pair of loads that only the update writes is one step within the update, for it
- * is their only writer. 2.7 million states in 3 s unaltered, 2.3 million with jitter.
+ * Not modelled: a first time below one period, which start raises; sleep and wake-up, which are in
+ * sleep.pml. Within the update, a pair of loads of words that only the update writes is one step.
+ * 2.7 million states in 3 s unaltered, 2.3 million with jitter.
  */
 #ifndef JITTER
 #define JITTER 0
@@ -48,7 +60,7 @@
 #define LATE (3 * PERIOD / 4 - JITTER)
 #endif
 
-/* Who has the CPU, and who may take it from whom: a higher number from a lower. */
+/* Which process has the CPU; a process of a higher number may take it from a lower one. */
 #define THREAD 0
 #define TIMER 1
 #define NMI 2
@@ -148,7 +160,7 @@ again:
 	atomic { STEP(me) cycles = cycles | cycles_low[copy] }; /* [clock.read:B] */
 	atomic { STEP(me) then = counter_high[copy] << HALF_BITS }; /* [clock.read:B] */
 #ifdef MUTANT_READ_AGAIN
-	/* What a sequence lock does to who is interrupted: it starts over. */
+	/* With a sequence lock, a reader that an update interrupted starts over. */
 	if
 	:: atomic { STEP(me) index != copy -> outdated = 0; goto again }
 	:: atomic { STEP(me) index == copy -> skip }
@@ -177,7 +189,7 @@ proctype thread()
 }
 
 /*
- * Nobody else runs on this CPU meanwhile, and time that passes within makes its result no
+ * No other process runs on this CPU meanwhile, and time that passes within makes its result no
  * wronger: it is one step.
  */
 proctype nmi()
@@ -187,7 +199,7 @@ proctype nmi()
 	do
 	:: atomic { running != NMI -> under = running; running = NMI;
 #ifdef MUTANT_SEQUENCE_LOCK
-		/* What was rejected: who has interrupted an update waits for its end. */
+		/* The rejected design: a process that interrupts an update waits for its end. */
 		!updating;
 #endif
 		begin = now;
@@ -254,7 +266,7 @@ proctype timer()
 #endif
 		running = TIMER; outdated = holds[THREAD];
 		updating = 1; base[TIMER] = updated; holds[TIMER] = 1 };
-		/* Nobody else writes the copies: its own loads are one step. */
+		/* Only this process writes the copies, so its own loads are one step. */
 		atomic { STEP(TIMER) copy = index;
 			cycles = JOIN(cycles, copy); then = JOIN(counter, copy) };
 		atomic { STEP(TIMER) counter_read(counter); noted = now;

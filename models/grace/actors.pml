@@ -2,13 +2,17 @@
 /*
  * What readers and updaters do with a pointer and the elements that it has named, as in T 7.6:
  * an element is written, published, replaced, and after a grace period reclaimed. Elements are
- * numbered in the order in which they are published and reclaimed once. Included after grace.pml;
+ * numbered in the order in which they are published, and reclaimed once. Included after grace.pml;
  * readers have the locals word, slot and left_sections, updaters old.
  *
- * Properties, as assertions:
+ * Proved, by assertions:
  *	no section finds or still reads an element that is reclaimed (equation 7.1)
- *	ARENA: none reads one before it was written, or poison
- *	MARKS: what a section has stored is there when the element is reclaimed
+ *	ARENA: no section reads an element before it was written, or after it was poisoned
+ *	MARKS: what a section stored has reached memory when the element is reclaimed
+ *
+ * Mutants that an assertion catches: ASSIGN_RELAXED (the pointer is published without release),
+ * DEREFERENCE_RELAXED (the pointer is loaded without acquire), ENTER_NO_LIGHT (a section loads the
+ * pointer before it stores its word).
  */
 #define POISON 0
 #define LIVE 1

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Barriers forced on threads by signals, where there is no membarrier. Paper: T 6.4.4 (figure
+ * Barriers that signals force on threads where the system has no membarrier. Paper: T 6.4.4 (figure
  * 6.9). Source: rcu/grace/barrier.c: rcu_grace_fence_heavy(), fence_by_signals(), answer(),
  * install_handler().
  *
  *	driver			thread		its handler		another domain's driver
- *	before = 1		word = 1	wanted? else nothing	number? else install
+ *	before = 1		word = 1	not wanted: end		no number: install
  *	fence			...		fence			send
- *	number? else install	load before	wanted = 0
+ *	no number: install	load before	wanted = 0
  *	wanted = 1, send			fence
  *	wanted == 0?
  *	fence
  *	load word
  *
  * The handler runs between any two steps of the thread once the signal has been sent.
- * Properties, as assertions:
- *	the driver misses the thread's word, or the thread what was before the barrier; not both
- *	no signal is sent while nothing handles it: it would end the process
- *	the driver is answered: no deadlock
  *
- * The kernel is weaker here than any: a signal makes sure that wanted is seen and orders nothing
- * else, and its table of handlers is a word like others.
- * The second fence of the answer is missed by no machine here, nor does the driver need it: the
- * run with ANSWER_NO_SECOND passes. The thread's later reads follow the first one.
+ * Proved: either the driver sees the thread's word, or the thread sees what the driver stored
+ * before the barrier (assertion); no signal is sent before a handler is installed, because such a
+ * signal ends the process (assertion); the thread answers the driver (no deadlock).
  *
- * Not modelled: refused signals, threads that do not answer for long, the futex of the answer
- * (the driver looks again and again; it does so here by blocking), several threads.
+ * Mutants that an assertion catches: ASK_NO_FENCE (the driver's first fence), HEAR_NO_FENCE (its
+ * last fence), ANSWER_NO_FIRST (the handler's first fence), INSTALL_RELAXED (the number of the
+ * signal is stored without release), LOOK_RELAXED (the number is loaded without acquire). The
+ * mutant ANSWER_NO_SECOND removes the handler's second fence and passes: neither the driver nor
+ * any machine here needs it, because the thread's later reads follow the first fence.
+ *
+ * The kernel here promises less than any real one: a signal makes wanted visible and orders nothing
+ * else, and the kernel's table of handlers is a word like any other.
+ *
+ * Not modelled: signals that the kernel refuses, threads that do not answer for a long time, the
+ * futex on which the driver waits for the answer (here the driver blocks), several threads.
  * 3,000 states on TSO and POWER, 180,000 on ALPHA, 0.5 seconds.
  */
 #define CPUS 3

@@ -10,26 +10,30 @@
  *	  else drive	  scan, sleep on left
  *	unlock, fence	ended + 1, wake all
  *
- * One shared access a step. A step may also hold what only the holder of the lock touches: the
- * lists (pending and linked, a bit for each reader; their order is left out), phase, driven,
- * driver_asleep, sleepers, and the holder's own look at counter or seq, which nobody else can
- * change then. A fence shares the step of the access after it, for what a fence does to memory
- * can as well happen by itself just before.
+ * One shared access per step. A step may also contain accesses to what only the holder of the lock
+ * touches: the lists (pending and linked, a bit for each reader; their order is left out), phase,
+ * driven, driver_asleep, sleepers, and the holder's own load of counter or seq, which no other
+ * thread can change then. A fence shares the step of the access after it, because memory may do at
+ * any time what a fence makes it do.
  *
- * Not as in the source, and why that loses nothing:
+ * Differences from the source, and why no error is missed because of them:
  *	left, ended	are outside of the machines' memory, modulo 8. They are changed by full
- *			operations and read by who has just taken the lock; an older value would
- *			only make the kernel's comparison fail, as if awake without cause (SPURIOUS)
+ *			operations, and read by a thread that has just taken the lock; an older
+ *			value would only make the kernel's comparison fail, which is the same as
+ *			a wake-up without cause (SPURIOUS)
  *	lock		take acquires, release releases. A word of memory on TSO and with
- *			BARRIERS_ORDER_ONLY; elsewhere free at once: who would see it taken for
- *			longer could as well have looked earlier
- *	RCU_SPINS	0 with SLEEP; without SLEEP the driver spins for ever and nobody sleeps
+ *			BARRIERS_ORDER_ONLY; elsewhere free at once: a thread that sees it taken
+ *			for longer acts like one that arrived earlier
+ *	RCU_SPINS	0 with SLEEP; without SLEEP the driver spins for ever and no thread sleeps
  *	seq, counter	count modulo 16 and 8 (8 and 4 with ENDLESS); no model has so many grace
  *			periods beside one section or one call
  *	fence_heavy	membarrier: all CPUs, in any order; signals: the readers' only, one step
- *			each. How signals are sent and answered is barrier.pml's
+ *			each. barrier.pml models how signals are sent and answered
  *
  * Not modelled: fork (keep_only), what thread.c tells the kernel about threads.
+ *
+ * Mutants: those of rcu/grace in port/sched/mutants.h, which says what each changes, and those of
+ * period.pml, sleep.pml and schedule.pml, whose headers say what catches them.
  *
  * A model defines, before it includes this: READERS, UPDATERS, one of FLAVOUR_MEMB,
  * FLAVOUR_SIGNAL, FLAVOUR_FULL, FLAVOUR_QSBR; OWN(cpu), the bit of the caller's own reader, or 0;
@@ -109,7 +113,7 @@ inline fence_heavy(cpu)
 	};
 	HEAVY_END(cpu)
 #elif defined(FLAVOUR_SIGNAL)
-	/* To threads, not to processors: who is no reader gets none. Reader r is on CPU r. */
+	/* Threads get the signals, not processors, and only readers do. Reader r is on CPU r. */
 	d_step { barrier_(cpu); heavy_wanted[cpu] = linked & ~OWN(cpu) };
 	HEAVY_END(cpu)
 #else
@@ -117,7 +121,7 @@ inline fence_heavy(cpu)
 #endif
 }
 
-/* The add and the wake are one step: who sleeps on ended looked at it with the lock held. */
+/* The add and the wake are one step: a thread that sleeps on ended read it under the lock. */
 inline wake_sleepers(cpu)
 {
 #ifdef SLEEP

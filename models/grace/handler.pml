@@ -3,25 +3,27 @@
  * Signal handlers that read, at every step of a reader or of an updater, with the word of the
  * thread that they interrupt. Paper: T 7.6 (tables 7.5, 7.6). Source: as period.pml and sleep.pml.
  *
- *	handler		thread below			updater
+ *	handler		interrupted thread		updater
  *	enter		enter | read | leave,		replace, synchronize, reclaim;
  *	read		or an updater			the driver sleeps
  *	leave
  *
  * The thread does not run while the handler does. On TSO and SC a full store is one instruction;
- * on POWER and ALPHA a handler can run between the store and its fence, which is why nested
- * sections have a fence of their own there (LULL_MEM_STORE_FULL_DIVISIBLE).
- * A QSBR thread's handlers read from after it is online until before it goes offline.
+ * on POWER and ALPHA a handler can run between the store and its fence, so nested sections have a
+ * fence of their own there (LULL_MEM_STORE_FULL_DIVISIBLE).
+ * A QSBR thread's handlers read after it is online and before it goes offline.
  *
- * Found by this model, and kept as the mutant COUNTER_RELAXED: on ALPHA, a handler in
- * rcu_reader_quiescent(), between the store and the fence, reads the old pointer after the reader
- * has told the new counter, if nothing orders its load after that of counter.
+ * Proved: the assertions of actors.pml, and no deadlock.
+ *
+ * Mutants that an assertion catches: ENTER_NESTED_PLAIN (a nested section has no fence of its own);
+ * COUNTER_RELAXED (rcu_reader_quiescent() loads the counter without acquire). This model found the
+ * latter in the source: on ALPHA, a handler in rcu_reader_quiescent(), between the store and the
+ * fence, loaded the old pointer after the reader had stored the new counter to its word.
  *
  * -D: RUNS of the handler, SECTIONS, UPDATES; OVER_UPDATER; the flavours.
- * Claims: assertions of actors.pml, no deadlock.
- * Not modelled: handlers of handlers; that a signal makes the kernel order anything.
- * 80,000 to 550,000 states, 0.2 to 1.2 seconds. Partial-order reduction is off: it does not go
- * with processes that others hold up.
+ * Not modelled: a handler that interrupts a handler; any order that the kernel adds to a signal.
+ * 80,000 to 550,000 states, 0.2 to 1.2 seconds. Partial-order reduction is off: SPIN's reduction
+ * is not sound where one process blocks another, as a handler does.
  */
 #ifndef SECTIONS
 #define SECTIONS 1

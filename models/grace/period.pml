@@ -15,17 +15,23 @@
  * readers only), _FULL, _QSBR; TWO_PHASES (words of 32 bits); NESTED (a section within the first),
  * REGISTERS (readers come and go), POLLED, EXPEDITED; SLEEP (the driver sleeps; else it spins),
  * SPURIOUS; ARENA, MARKS: see actors.pml.
- * Claim: assertions, and that all come to their end.
  *
- * Labels that no machine here can tell from their absence; the runs with ENTER_RELAXED,
- * SCAN_RELAXED, END_RELAXED and RETURN_NO_FENCE pass:
- *	enter:A	stores to one word stay in order on all of them, so that leave:A does it
- *	scan:A	full operations follow in end() and synchronize(); who learns of the end by seq
- *		alone acquires that, and a store that one CPU has seen all CPUs see
+ * Proved: the assertions of actors.pml, and that all processes come to their end.
+ *
+ * Mutants that an assertion catches: BEGIN_NO_FENCE, FLIP_EARLY, END_EARLY, ENTER_NO_LIGHT,
+ * ENTER_FULL_LIGHT, ONLINE_LIGHT, QUIESCENT_LIGHT, SNAP_NO_FENCE, SNAP_RUNNING and ONE_PHASE, which
+ * port/sched/mutants.h describes; LEAVE_RELAXED and LEAVE_FULL_RELAXED, by MARKS; DONE_RELAXED (a
+ * poll loads seq without acquire); ASSIGN_RELAXED and DEREFERENCE_RELAXED of actors.pml.
+ *
+ * The mutants ENTER_RELAXED, SCAN_RELAXED, END_RELAXED and RETURN_NO_FENCE each remove the order of
+ * one label and pass, because no machine here needs it:
+ *	enter:A	all machines keep stores to one word in order, so leave:A suffices
+ *	scan:A	full operations follow in end() and synchronize(); a thread that learns of the
+ *		end from seq alone acquires that, and what one CPU has seen all CPUs see
  *	end:A	a store waits for the branch that leads to it; and as for scan:A
  *	return:A	as for scan:A: a store that one CPU has seen all CPUs see
- * C11 promises none of the four, so the source keeps them.
- * leave:A is caught by MARKS in program order, and by the section's loads in schedule.pml.
+ * C11 promises none of the four, so the source keeps them. schedule.pml also catches the removal of
+ * leave:A, by the section's loads.
  *
  * Not modelled: see grace.pml. One pointer is read; the second updater stands for callers that
  * share or begin grace periods, whatever they reclaim. TSO: 4 stores on their way.

@@ -11,11 +11,11 @@
  *	light fence
  *	waited? reader_left
  *
- * A reader's look at its own word shares the step of the access after it: handlers, the only
- * others that write it, leave it as they found it.
- * A light fence is nothing here but that statements stand in their order: the mutants put them
- * into the order that a compiler could choose. A full store is one step where it is one
- * instruction (TSO, SC); elsewhere a store and a fence, between which a handler can run.
+ * A reader's load of its own word shares the step of the access after it: only handlers of the
+ * same thread write that word too, and they leave it as they found it.
+ * The machines execute in order, so a light fence is only that the statements stand in their
+ * order; its mutants exchange statements as a compiler could. A full store is one step where it is
+ * one instruction (TSO, SC); elsewhere it is a store and a fence, and a handler can run between.
  *
  * rcu_reader_enter_auto() is enter_light() in a thread that has registered before (REGISTERS).
  * Each reader has the locals word and slot. Words are a period above 2 bits of nesting depth.

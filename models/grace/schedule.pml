@@ -3,22 +3,27 @@
  * Light sections that are executed out of order (OoOisched). Paper: T 7.5, 7.6 (tables 7.3, 7.4).
  * Source: rcu_reader_enter_light(), rcu_reader_leave_light() of rcu/include/lull/rcu/domain.h.
  *
- *	instruction	needs, beside what it computes with
+ *	instruction	needs, beside the values that it computes with
  *	LOOK		nothing but earlier acquires
  *	ENTER		release: all accesses of the section before
  *	HOLD		nothing but earlier acquires: it may run before ENTER
  *	READ		HOLD
  *	LEAVE		release: ENTER, HOLD, READ
  *
- * A light fence orders nothing for the processor; it fixes the program order, and with it where
- * a heavy barrier can arrive: where execution appears to be in program order (T 7.6). So with
- * ENTER_NO_LIGHT, the compiler has HOLD before ENTER and a barrier may arrive between them.
- * Two sections follow each other, so that the second can spill into the first.
+ * A light fence orders nothing for the processor. It fixes the program order, and thereby where
+ * a heavy barrier can arrive: where execution appears to be in program order (T 7.6). Without the
+ * fence (mutant ENTER_NO_LIGHT) the compiler may place HOLD before ENTER, and a barrier may arrive
+ * between the two. Two sections follow each other, so that instructions of the second can run
+ * before the end of the first.
+ *
+ * Proved, by the assertions of actors.pml; each element is read through the machine's memory,
+ * poison included. An assertion catches BEGIN_NO_FENCE, FLIP_EARLY, ENTER_NO_LIGHT, LEAVE_RELAXED
+ * and ONE_PHASE, which port/sched/mutants.h describes. ENTER_RELAXED, the store of ENTER without
+ * release, passes: LEAVE of the section before is a release, and stores to one word stay in order.
  *
  * -D: UPDATES, FLAVOUR_MEMB, FLAVOUR_SIGNAL, TWO_PHASES. The updater runs in program order, and
- * spins. Claim: assertions; each element is read through the machine's memory, poison included.
- * Not modelled: nested sections, marks (period.pml), the look at waited (sleep.pml), full fences
- * of readers out of order.
+ * spins. Not modelled: nested sections, marks (period.pml), the load of waited (sleep.pml), full
+ * fences of readers out of order.
  * 14,000 states on POWER, 120,000 on ALPHA, 0.3 seconds.
  */
 #define READERS 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nobody sleeps for ever: the driver's futex, the callers' futex, and who wakes them.
- * Paper: T 6.4.2-6.4.4, 7.6 (progress). Source: rcu/grace/grace.c: sleep_for_readers(),
+ * No thread sleeps for ever: the driver's futex, the callers' futex, and the threads that wake
+ * them. Paper: T 6.4.2-6.4.4, 7.6 (progress). Source: rcu/grace/grace.c: sleep_for_readers(),
  * sleep_for_driver(), drive(), end(), rcu_domain_reader_left(), rcu_grace_unlink(); invariant I3.
  *
  *	reader			driver			another caller	poll
@@ -12,24 +12,30 @@
  *				  unlock		driven? ...
  *				  compare, sleep
  *
- * The kernel compares a futex word with its queue locked, and a wake finds who is in the queue.
- * A lost wake-up is a process that is at no valid end when nothing can move: "deadlock".
+ * The kernel compares a futex word with its queue locked, and a wake finds every thread in the
+ * queue. When a wake-up is lost, no process can move and one is not at a valid end: SPIN reports
+ * "deadlock".
  *
  * -D: READERS 1-2, UPDATERS 1-2, POLLERS 0-1, SECTIONS (quiescent states with FLAVOUR_QSBR),
  * UPDATES; the flavours and TWO_PHASES as in period.pml;
  *	STAYS		the QSBR reader is quiescent until the updaters have ended; it blocks while
- *			its quiescent states would be nothing, for they change nothing
+ *			a quiescent state of it would change nothing
  *	ENDS		the reader's thread ends within a section
  *	EXPEDITED	the poller spins for a grace period instead
  *	SPURIOUS	sleepers may awake without cause: for the assertions, as it hides deadlocks
- *	STOPPED		updaters stop at any step, and go on when nothing else can move: until then
- *			readers must have ended. So they never wait for an updater
+ *	STOPPED		updaters stop at any step, and go on only when no other process can: until
+ *			then readers must have ended. So readers never wait for an updater
  *	ENDLESS		readers and updaters go on for ever; READER_PROGRESS, UPDATER_PROGRESS: with
- *			weak fairness sections, or grace periods, end again and again. On SC alone.
- *			WAIT_FOR_NEW is a fault of its own: a driver that new sections keep waiting
- * Claims: assertions (I2 at each release of the lock; nobody drives, sleeps or is asleep once
- * all have ended), no deadlock, progress. That sections take a bounded number of steps of their
- * own can be seen in reader.pml: no loop.
+ *			weak fairness sections, or grace periods, end again and again. On SC alone
+ *
+ * Proved: I2 at each release of the lock, and that no thread drives, sleeps or is asleep once
+ * all have ended (assertions); no deadlock; progress. That a section takes a bounded number of
+ * steps of its own is visible in reader.pml, which has no loop.
+ *
+ * Mutants. A deadlock shows CLEAR_LATE, SLEEP_NO_FENCE, END_NO_WAKE, DRIVE_NO_WAKE, UNLINK_NO_WAKE,
+ * PHASE_NO_WAKE, LEAVE_NO_LIGHT, LEAVE_FULL_LIGHT, QUIESCENT_LIGHT and OFFLINE_LIGHT, which
+ * port/sched/mutants.h describes. The claim of progress catches WAIT_FOR_NEW: a driver that also
+ * waits for sections that begin after its grace period has begun.
  *
  * Not modelled: see grace.pml; elements, which are period.pml's.
  * 2 sections, 2 updates: 21,000 states on TSO, 45,000 on ALPHA, 0.1 seconds. A driver, a sleeper

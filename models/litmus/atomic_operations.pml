@@ -7,8 +7,8 @@
  *	count += 1		count += 1
  *	own += 1, twice		z = own, twice
  *
- * The addition is ADD or ADD_RELEASE or a loop of CAS, each CPU choosing its own.
- * MUTANT_LOAD_AND_STORE adds as a load and a store.
+ * The addition is ADD or ADD_RELEASE or a loop of CAS, chosen for each CPU separately.
+ * MUTANT_LOAD_AND_STORE adds by a load and a store, and an assertion catches the lost update.
  * At most 1,464 states, 0 seconds.
  */
 #define CPUS 2
@@ -36,7 +36,7 @@ inline add_one(cpu, old, found)
 	   :: old = LOAD(cpu, COUNT);
 	      CAS(cpu, COUNT, old, old + 1, found);
 	      if
-	      :: found == old -> break /* nobody came between */
+	      :: found == old -> break /* no other store came between */
 	      :: else
 	      fi
 	   od

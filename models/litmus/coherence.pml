@@ -8,8 +8,8 @@
  *	alpha = 2	b_2 = alpha	alpha = 3
  *	a = alpha			c_2 = alpha
  *
- * CoWW: 2 does not give way to 1.	CoRR: b_1, b_2 do not run backwards.
- * CoWR: a is never 1 or 0.		CoRW: who has read 2 and writes 3 leaves 3.
+ * CoWW: 1 does not replace 2.	CoRR: b_2 is not older than b_1.
+ * CoWR: a is never 1 or 0.	CoRW: if C has read 2 and stores 3, the 3 stays.
  * With OoOisched a model has to make the second access to a word need the first.
  * At most 18,872 states, 0 seconds.
  */

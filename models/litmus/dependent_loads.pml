@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dependent loads: a pointer is published, and who follows it finds what it points to written.
+ * Dependent loads: a pointer is published, and a reader that follows it finds that its target is
+ * written.
  *
  *	writer			reader
  *	second = 1		p = pointer
  *	smp_wmb()		smp_rmb()
  *	pointer = SECOND	d = *p
  *
- * The thesis's reason to model the Alpha (T 7.4.1): its caches hand out the new pointer beside
- * the old data, so the read barrier is needed there and nowhere else.
+ * This is the thesis's reason to model the Alpha (T 7.4.1): its caches can return the new pointer
+ * and then the old data, so the read barrier is needed there and on no other machine.
  * At most 200 states, 0 seconds.
  */
 #define CPUS 2

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Light and heavy barriers: of two that store and then look at the other's word, one sees the
- * other, although only one of them pays for a barrier. Paper: B 4.4, T 6.4.4's idea with
- * sys_membarrier(). Two callers are under way at once.
+ * Light and heavy barriers: each of two processors stores a word and then loads the other's. At
+ * least one of them sees the other's store, although only one pays for a barrier. Paper: B 4.4,
+ * T 6.4.4's idea with sys_membarrier(). Two heavy barriers run at once.
  *
  *	processor A		processor B		processor C
  *	alpha = 1		beta = 1		gamma = 1
  *	light: nothing		heavy			heavy
  *	a_b, a_c = beta, gamma	b_a, b_c = alpha, gamma	c_a, c_b = alpha, beta
  *
- * ONE_HEAVY makes C light too: then A and C, both light, may miss each other, and each of them
- * still sees B or is seen by it. Up to 19,794 states, 0 seconds.
+ * ONE_HEAVY makes C light too: then A and C, both light, may both load the old value, but of each
+ * of them and B at least one sees the other. Up to 19,794 states, 0 seconds.
  */
 #define CPUS 3
 #define VARS 3

@@ -8,10 +8,10 @@
  *					smp_rmb()	smp_rmb()
  *					c_2 = beta	d_2 = alpha
  *
- * Forbidden on every machine here, because a store that has left its CPU is seen by all others
- * at once. x86, ARMv8 and Alpha promise that. Real POWER does not: there the outcome takes a full
- * barrier in each reader, and an algorithm that needs this order is not shown right for it.
- * Without smp_rmb() only ALPHA's caches show it; POWER would with OoOisched.
+ * The opposite is forbidden on every machine here, because all CPUs see a store at once when it has
+ * left its CPU. x86, ARMv8 and Alpha promise that. Real POWER does not: there each reader needs a
+ * full barrier, so these machines prove nothing for POWER about an algorithm that needs this order.
+ * Without smp_rmb() only ALPHA's caches allow the outcome; POWER would with OoOisched.
  * At most 9,416 states, 0 seconds.
  */
 #define CPUS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Load buffering: two that load and then store cannot both load what the other stores, while
- * instructions are executed in program order. x86-TSO forbids it; POWER and Alpha hardware
+ * Load buffering: two processors that load and then store cannot both load what the other stores,
+ * while instructions are executed in program order. x86-TSO forbids it; POWER and Alpha hardware
  * allow it, and scheduled_shapes.pml shows it. Paper: T 7.5.
  *
  *	processor A		processor B

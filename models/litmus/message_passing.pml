@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Message passing, the litmus test of T 7.4.2: whoever sees the second store sees the first.
+ * Message passing, the litmus test of T 7.4.2: a processor that sees the second store sees the
+ * first.
  *
  *	processor A		processor B
  *	alpha = 1		x = beta
  *	smp_wmb()		smp_rmb()
  *	beta = 1		y = alpha
  *
- * Without an order of its own (-DRELEASE and the like) it is the thesis's. Others order A by a
- * release store, or by an addition that is one, and B by an acquire load.
- * TSO forbids the outcome with no barrier at all, as the published x86-TSO has it: stores land
+ * Without an order of its own (-DRELEASE and the like) it is the thesis's. The other orders are
+ * a release store for A, or an addition that is one, and an acquire load for B.
+ * TSO forbids the outcome with no barrier at all, as the published x86-TSO does: stores land
  * in order and loads are executed in order. POWER needs no smp_rmb() here, for loads are
- * executed in order without OoOisched: scheduled_shapes.pml has that one.
+ * executed in order without OoOisched: scheduled_shapes.pml has that case.
  * Not modelled: the compiler. 60 to 200 states, 0 seconds.
  */
 #define CPUS 2
@@ -63,5 +64,5 @@ active proctype processor_B()
 	END
 }
 
-/* The thesis's claim: who has seen beta will see alpha. With CLAIMED, which leaves out ours. */
+/* The thesis's claim: a process that saw beta sees alpha. CLAIMED leaves out our claim. */
 ltl seen_in_order { [] (x == 1 -> <> (y == 1)) }

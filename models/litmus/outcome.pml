@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a litmus test ends: once each CPU has done its END and all stores have landed, what the
- * test calls FORBIDDEN must not have come about. Included after the test's registers. A machine
+ * test calls FORBIDDEN must not have happened. Included after the test's registers. A machine
  * on which the assertion can fail allows that outcome. Paper: T 7.4.2.
  *
- * COVER_SEEN asks instead whether the test's SEEN can come about: else a test could pass because
- * the case it is about never arose.
+ * COVER_SEEN asks instead whether the test's SEEN can happen. Otherwise a test could pass because
+ * the case that it is about never occurs.
  */
 byte ended;
 #define END ended++

@@ -6,9 +6,9 @@
  *			alpha = 1	x = alpha	y = beta
  *					beta = 1	smp_rmb()
  *							z = alpha
- *		forbidden: x == 1 && y == 1 && z == 0, who is told by one that was told. B's store
- *		stays behind its load without OoOisched, and a store seen by B is seen by C: real
- *		POWER would need a barrier in B.
+ *		forbidden: x == 1 && y == 1 && z == 0: C sees B's store, which B made after it
+ *		saw A's. B's store stays behind its load without OoOisched, and a store seen by B
+ *		is seen by C: real POWER would need a barrier in B.
  *	-DSHAPE_R	processor A	processor B
  *			alpha = 1	beta = 2
  *			smp_wmb()	smp_mb()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heavy barrier reaches a processor that runs out of order. It arrives by an interrupt: what
- * is before it in the program has been executed and what is after it has not (T 7.6).
+ * A heavy barrier reaches a processor that runs out of order. It arrives by an interrupt: the
+ * instructions before it in the program have been executed and those after it have not (T 7.6).
  *
  *	processor A		processor B
  *	alpha = 1		beta = 1
@@ -9,8 +9,8 @@
  *	x = beta		y = alpha
  *
  * A's two instructions need nothing of each other. MUTANT_ARRIVES_ANYWHERE lets the barrier
- * arrive when the load has been executed and the store has not, and one misses the other.
- * At most 280 states, 0 seconds.
+ * arrive when the load has been executed and the store has not; then both may load 0, and an
+ * assertion catches it. At most 280 states, 0 seconds.
  */
 #define CPUS 2
 #define VARS 2

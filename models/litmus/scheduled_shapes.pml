@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two processors of two accesses each, executed out of order: what a dependency and what a
- * partial barrier order. Paper: T 7.5.1; T 7.7 for lwsync.
+ * Two processors of two accesses each, executed out of order: what a dependency orders and what a
+ * partial barrier orders. Paper: T 7.5.1; T 7.7 for lwsync.
  *
  *	-DSHAPE_...	processor A	processor B	forbidden
  *	MP		alpha = 1	x = beta	x == 1 && y == 0
@@ -18,7 +18,7 @@
  *	LWSYNC		as T 7.7 builds it: a read barrier that needs earlier loads and that later
  *			loads and stores need, and a write barrier that needs earlier stores and
  *			that later stores need. Nothing keeps a load behind a store: SB is allowed
- * Load buffering needs this scheduler: in program order no machine here shows it.
+ * Load buffering needs this scheduler: in program order no machine here allows it.
  * The published POWER model agrees on MP, SB and LB under lwsync. 200 to 700 states, 0 seconds.
  */
 #define CPUS 2

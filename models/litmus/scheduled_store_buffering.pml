@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The test of OoOisched, with the tokens of T figure 7.4 and the claim and the injections of
- * T 7.5.2: of two that store and then look at the other's word, one sees the other.
+ * T 7.5.2: each of two processors stores a word and then loads the other's, and one sees the other.
  *
  *	processor A		processor B
  *	alpha = 1		beta = 1
@@ -10,10 +10,10 @@
  *	smp_rmb()		smp_rmb()	smp_mb()
  *	x = beta		y = alpha
  *
- * An injection produces a part's token before anything runs: it is not executed, and nothing
+ * An injection produces a part's token before anything runs: that part is not executed, and nothing
  * waits for it. Each of them allows x == 0 && y == 0 on ALPHA. On POWER a read barrier has
- * nothing to fetch, and the load waits for the core synchronization anyway: leaving it out
- * changes nothing there, as T's tables 7.2 and 7.4 find for RCU.
+ * nothing to fetch, and the load waits for the core synchronization anyway: to leave the read
+ * barrier out changes nothing there, as T's tables 7.2 and 7.4 find for RCU.
  * x and y begin at 1, as in the thesis, so that the claim holds before the loads.
  * Up to 400 states, 0 seconds.
  */

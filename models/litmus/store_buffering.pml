@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Store buffering: of two that store and then look at the other's word, one sees the other.
- * Only a full barrier gives that, on every machine but SC. Paper: T 7.5.2's test, in program
- * order; scheduled_store_buffering.pml is the thesis's own.
+ * Store buffering: each of two processors stores a word and then loads the other's, and one sees
+ * the other. Only a full barrier ensures that, on every machine but SC. Paper: T 7.5.2's test, in
+ * program order; scheduled_store_buffering.pml is the thesis's own.
  *
  *	processor A		processor B
  *	alpha = 1		beta = 1
@@ -10,13 +10,13 @@
  *	x = beta		y = alpha
  *
  * The barrier is smp_mb(), or:
- *	FULL_ORDER	any operation that promises full order, each side choosing its own
+ *	FULL_ORDER	any operation that promises full order, chosen for each side separately
  *	ADD_RELEASE_	an addition to a third word that promises release only. On TSO it is locked
- *			and a full barrier all the same; not on ALPHA. POWER shows nothing, for
- *			loads are not executed early without OoOisched
- *	WMB_RMB		both halves of a barrier, without what joins them. T's OoOmem cannot tell
- *			them from smp_mb(): its write barrier lets stores land (T 7.6.3 says so).
- *			TSO can, and so can BARRIERS_ORDER_ONLY
+ *			and a full barrier all the same; not on ALPHA. POWER does not show the
+ *			difference, for loads are not executed early without OoOisched
+ *	WMB_RMB		both halves of a barrier, without what joins them. On T's OoOmem they are
+ *			as strong as smp_mb(): its write barrier lets stores land (T 7.6.3 says so).
+ *			On TSO, and with BARRIERS_ORDER_ONLY, they are weaker
  *	RELEASE_ACQUIRE	a release store, an acquire load: neither orders one before the other
  * TSO agrees with x86: allowed as it stands, forbidden by mfence or any locked instruction.
  * 50 to 1,300 states, 0 seconds.
@@ -26,7 +26,7 @@
 #include "../machine/machine.pml"
 #define ALPHA 0
 #define BETA 1
-#define OWN_OF_A 2 /* words that nobody else looks at */
+#define OWN_OF_A 2 /* words that no other processor loads */
 
 byte x, y;
 byte found_a, found_b;

@@ -7,15 +7,15 @@
  *	own loads see 1
  *	beta = 2; smp_rmb()
  *	own loads see 2, until it landed
- *	last = 3, in full		who sees it sees the others
+ *	last = 3, in full		an observer that sees 3 sees the others
  *
  * - A CPU's loads see its own stores from the next instruction on (TSO: forwarding).
  * - A line fetched does not overwrite a store that has not landed (OoOmem: the dirty bit).
- * - STORE_FULL and SMP_MB leave nothing on its way.
+ * - STORE_FULL and SMP_MB leave no store on its way.
  * - TSO_DEPTH=1: a store waits while another is on its way; the FIFO never holds two.
  * - The sixteenth word has a line and a dirty bit like the first.
- * The mutants replace one rule of the machine by a broken one: each is caught on a machine that
- * has the rule.
+ * Each mutant replaces one rule of the machine by a broken one, and an assertion catches it on a
+ * machine that has the rule.
  * At most 784 states, 0 seconds.
  */
 #define CPUS 2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 2+2W: two that store to the same two words in opposite orders; not both first stores are last.
+ * 2+2W: two processors store to the same two words in opposite orders; the first stores of both
+ * cannot both be the values that remain.
  *
  *	processor A		processor B
  *	alpha = 1		beta = 1

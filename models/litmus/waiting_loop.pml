@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A loop that waits for a word, on memory that is lazy: nothing obliges a store to land or a line
- * to be fetched, ever, but a barrier does (T 7.6: buffers of unlimited size). The claim is
+ * to be fetched, ever, except a barrier (T 7.6: buffers of unlimited size). The claim is
  * progress: once the flag is stored, the loop ends.
  *
  *	sender				waiter
@@ -10,8 +10,8 @@
  *
  * With MEMORY_LAZY the waiter's barrier is needed on ALPHA, where a line may never be fetched
  * again (T's injection "Remove loop smp_mb()"), and the sender's everywhere but SC. With
- * MEMORY_FAIR, as hardware is, neither is. What has ended stays at a progress label, so that
- * memory that idles for ever is not itself an error.
+ * MEMORY_FAIR, as hardware is, neither is needed. A process that has ended stays at a progress
+ * label, so that memory that idles for ever is not itself an error.
  * At most 28 states, 0 seconds.
  */
 #define CPUS 2

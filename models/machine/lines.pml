@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One CPU's part of what happens between instructions; included once for each CPU_. */
+/* What may happen on one CPU between its instructions; included once for each CPU_. */
 #ifdef MEMORY_LAZY
 	:: mem[0] == mem[0] /* nothing moves, for as long as it likes */
 #endif

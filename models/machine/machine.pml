@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What loads, stores and barriers do: the same names on four machines, of which -DMACHINE_...
- * chooses one. Paper: T 7.4; tso.pml and sc.pml are ours. models/litmus pins all of them down.
+ * chooses one. Paper: T 7.4; tso.pml and sc.pml are ours. models/litmus tests all of them.
  *
  *	machine	file	stores become visible		loads return
  *	SC	sc.pml	at once				what is in memory
@@ -9,24 +9,25 @@
  *	POWER	ooomem.pml	one by one, in any order	memory, or an own store on its way
  *	ALPHA	ooomem.pml	one by one, in any order	what this CPU's cache last fetched
  *
- * Instructions are executed in program order on all of them. What a processor or a compiler may
- * reorder beyond that is ooisched.pml's, which is combined with POWER or ALPHA.
+ * Instructions are executed in program order on all of them. ooisched.pml, which is combined with
+ * POWER or ALPHA, lets a processor or a compiler reorder them.
  *
  * A model defines before it includes this:
  *	CPUS	how many CPUs there are, at most 4
  *	VARS	how many shared words, at most 16; they are numbered from 0 and begin at 0
  *	VALUE	their type; byte, unless defined
  *	TSO_DEPTH	stores that can be on their way from one CPU, at most 4; 3, unless defined
- *	READS(cpu, v)	false for a word that this CPU never loads: fewer states on ALPHA. To load
- *			it all the same is an error that is found
+ *	READS(cpu, v)	false for a word that this CPU never loads: fewer states on ALPHA. The
+ *			search ends with an error if the CPU loads the word all the same
  *	HEAVY_FROM(cpu)	0 for a CPU that never calls HEAVY_BEGIN, 1 otherwise: fewer processes with
- *			MEMORY_FAIR. To call it all the same is a deadlock, which is found
+ *			MEMORY_FAIR. A deadlock is found if the CPU calls it all the same
  *	HEAVY_WHEN(cpu)	when a heavy barrier can arrive at a CPU; always, unless defined. With
  *			ooisched.pml: when execution appears to be in program order
- * and, for other machines than T's:
+ * and, for machines that T does not have:
  *	BARRIERS_ORDER_ONLY	POWER, ALPHA: a write barrier puts later stores behind earlier
  *			ones and lets none land, which is weaker than T's and what hardware does
- *	MEMORY_LAZY	nothing need ever land or be fetched, as T 7.6 has it: for progress claims.
+ *	MEMORY_LAZY	no store need ever land and no line be fetched, as in T 7.6: for progress
+ *			claims.
  *			Memory can idle for ever: no deadlock is found, and a process that has done
  *			its work must stay at a progress label
  *	MEMORY_FAIR	a process for what each CPU has on its way, and one for each CPU's heavy
@@ -47,8 +48,8 @@
  *	HEAVY_BEGIN(cpu), then HEAVY_END(cpu)	a barrier on every CPU, in any order, some time
  *					between the two, as sys_membarrier() has it
  *	LANDED(cpu)	whether every store of this CPU is in memory; not a step, for claims
- * A light barrier is nothing here: it keeps the compiler in order, and these machines execute
- * in order.
+ * A light barrier has no statement here: it restrains the compiler only, and these machines
+ * execute in order.
  */
 #ifndef VALUE
 #define VALUE byte

@@ -3,18 +3,18 @@
  * OoOisched: out-of-order scheduling of instructions, by the processor or the compiler.
  * Paper: T 7.5. Include beside machine.pml, with MACHINE_POWER or MACHINE_ALPHA.
  *
- * A process keeps one word of tokens, a bit for each instruction. Its program is a loop of
- * guarded steps, one an instruction:
+ * A process keeps one word of tokens, with a bit for each instruction. Its program is a loop of
+ * guarded steps, one per instruction:
  *
  *	:: atomic { INSTRUCTION(tokens, NEEDS, OWN) -> ...; PRODUCE_TOKENS(tokens, OWN) }
  *
- * which can run once the tokens of all it NEEDS are there, and has not while its OWN is not: in
- * any order that dependencies allow. A load may run long before its result is wanted
- * (speculation); a store may not run before the branch is taken, so it needs the branch's token.
- * The last instruction of the loop needs all others, clears all tokens and leaves the loop.
+ * Such a step can run once all tokens that it NEEDS are there, and while its OWN token is not. So
+ * the instructions run in any order that dependencies allow. A load may run long before its result
+ * is used (speculation); a store may not run before the branch is taken, so it needs the branch's
+ * token. The last instruction of the loop needs all others, clears all tokens and leaves the loop.
  *
- * A fault is injected by producing an instruction's token before the loop begins: it will not
- * run, and what needs it does not wait (T 7.5.1).
+ * A fault is injected by producing an instruction's token before the loop begins: the instruction
+ * does not run, and the instructions that need it do not wait (T 7.5.1).
  *
  * SYNC_CORE is an instruction that only orders: a full barrier is a write barrier, SYNC_CORE,
  * and a read barrier, each with a token of its own (T 7.5.2).

@@ -5,18 +5,18 @@
  *
  * A store goes to the CPU's line and makes it dirty. A dirty line is written to memory at any
  * time after, or by a write barrier. On ALPHA a clean line is fetched at any time, or by a read
- * barrier, so that even dependent loads are reordered; on POWER a clean line is always what
- * memory holds, which is T's Intel, PowerPC and Sparc: independent loads are reordered by
- * ooisched.pml there.
+ * barrier, so that even dependent loads are reordered. On POWER a clean line always equals memory:
+ * that machine stands for T's Intel, PowerPC and Sparc, and there ooisched.pml reorders independent
+ * loads.
  *
- * Stronger than a machine can be, in three ways:
+ * Stronger than a real machine may be, in three ways:
  * - A write barrier lets all earlier stores land at once, where a real one may only keep later
  *   ones behind them. So a store, a write barrier, a read barrier and a load stay in order here;
  *   not on TSO, and not with BARRIERS_ORDER_ONLY. That one remembers one barrier: behind a
  *   second, or behind a second store to the same word, the stores before the first do land.
  * - A line once in memory is seen by all other CPUs at once. POWER itself does not promise that;
  *   ARMv8, x86 and Alpha do.
- * - A load is not delayed behind a later store: that too is ooisched.pml's.
+ * - A load is not delayed behind a later store: ooisched.pml does that, too.
  */
 #if VARS > 8
 #define LINE_BITS short

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Total store order: x86's memory, as a FIFO of stores on their way from each CPU. A CPU's loads
- * see its own; an atomic operation or a full barrier waits until they have landed.
+ * see its own stores; an atomic operation or a full barrier waits until they have landed.
  *
- * A store waits while the FIFO is full, so a model is of all x86 only if TSO_DEPTH is not less
- * than its stores between two full barriers.
+ * A store waits while the FIFO is full, so a model covers all x86 processors only if TSO_DEPTH is
+ * not less than its stores between two full barriers.
  */
 byte tso_count[CPUS];
 byte tso_var[CPUS * TSO_DEPTH];

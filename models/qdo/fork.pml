@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child of fork() begins with no request and no operation but its own, whatever others did.
- * Paper: Q 4.6.
+ * A child of fork() begins with no request and no operation but its own, whatever the other threads
+ * of its parent were doing. Paper: Q 4.6.
  *
  *	parent's thread		| another thread	| the child, from any moment on
  *	operation, goes on	| operation		| reset: counts 0, generations stay
  *	in the child		| a step judges		| enters again; a request waits for it
  *
  * C functions: qdo_core_reset, and host_fork.c's order: reset, then enter. One CPU, the snapshot.
+ *
+ * Proved: a request of the child is done after the child's own operation, and it is done (no
+ * deadlock). The mutant QDO_RESET_COUNTS keeps the parent's counts; a deadlock shows it, because
+ * the request then waits for operations of threads that the child does not have.
+ *
  * Not modelled: memory of requests; the words of the other algorithms, which are set to what
- * qdo_core_start() sets. One address space: the others stop at the fork, in any state.
+ * qdo_core_start() sets. One address space: the other threads stop at the fork, in any state.
  *
  * Typical: 2,000 states, less than a second.
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One CPU's operations and generations, beside a requester and another step that judges late:
- * a callback runs only after all operations that may use what the request took away, and after
- * all they wrote; and it does run. Paper: Q 2.2.2, 3.3.1.
+ * One CPU's operations and generations, beside a requester and another step that judges late, that
+ * is, that compares the counts of a generation long after it read them. Paper: Q 2.2.2, 3.3.1.
  *
  *	operation, CPU 0	| requester, CPU 1		| another step, JUDGE_CPU
  *	enter			| pointer away			| drained?
@@ -14,13 +13,26 @@
  *	[qdo.passed:A], [qdo.take:A].
  * C functions: those of operation.pml, and qdo_core_step's fence.
  *
+ * Proved: a callback runs only after all operations that may use what the request took away, and
+ * after all that these operations wrote (assertions); it does run (no deadlock).
+ *
+ * Mutants that an assertion catches:
+ *	QDO_TAKE_NO_FENCE	requests are taken without a heavy fence
+ *	QDO_FENCE_LATE		generations are read before the heavy fence
+ *	QDO_ENTER_NO_LIGHT	an operation reads the pointer before it counts itself as entered
+ *	QDO_LEAVE_RELAXED	an operation counts itself as left without release
+ *	QDO_ENTERED_FIRST	entries are read before leavings
+ *	QDO_ONE_GENERATION, QDO_TWO_GENERATIONS	a request waits for one or two, not for three
+ *	QDO_GENERATION_STORE	a generation is stored, not swapped
+ *	JUDGE_RELAXED		the counts are read without acquire, [qdo.judge:A] and [qdo.judge:B]
+ *	PASSED_RELAXED		the generation is read without acquire
+ * A deadlock shows QDO_LEAVE_HERE: an operation that moved is counted as left where it leaves.
+ * JUDGE_UNORDERED, without the fence [qdo.judge:C], passes: the fence is for machines on which a
+ * store reaches one CPU before another, and on all machines here it reaches all CPUs at once.
+ *
  * Bounds: OPERATIONS 1 or 2 on one CPU, in any interleaving, so one may be a handler's; JUDGES 0
  * or 1 with JUDGE_MOVES; numbers as in operation.pml. ELSEWHERE: operations move to CPU 1 between
- * their steps, and count by atomic instructions when they like.
- *
- * None can tell [qdo.judge:C] (mutant JUDGE_UNORDERED passes): it is for machines on which a store
- * reaches one CPU before another, and all of ours show a store to all at once.
- * JUDGE_RELAXED takes the acquires of [qdo.judge:A] and [qdo.judge:B] away, which are the same.
+ * their steps, and count by atomic instructions at any time.
  *
  * Typical: 200,000 states, less than a second; with two operations on ALPHA 4,600,000, 20 s.
  */

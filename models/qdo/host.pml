@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three sleeps of QDo's host: nobody sleeps on while there is something to do, and a fork finds
- * no thread within a request. Paper: Q 4.5, 4.6, 4.7.
+ * Three places where threads of QDo's host sleep. Paper: Q 4.5, 4.6, 4.7.
  *
  *	MONITOR	waker				| monitor
  *		prompted = 1	[qdo.prompt:A]	| state = asleep		[qdo.rest:A]
@@ -16,13 +15,20 @@
  *		inside - 1	[qdo.ask:B]	| copies; closed = 0, wake
  *		closed? wake			|
  *
- * One of them is chosen by -DMONITOR, -DBARRIER or -DGATE. C functions: wake, rest,
+ * -DMONITOR, -DBARRIER or -DGATE chooses one of them. C functions: wake, rest,
  * lull_qdo_request_done, drain, enter_gate, leave_gate, close_gates, open_gates.
  *
- * A futex wait is one step that compares, then sleeps until woken: the kernel's lock makes it so,
- * and orders it fully. Not modelled: time-outs, spurious wakes; the phases of qdo_barrier(). The
- * atomic counts and exchanges order fully on every machine here; what a mutant takes away is the
- * order of the access beside it, and for a count by an atomic instruction the instruction too.
+ * Proved: no thread sleeps on while it has something to do (no deadlock); a fork finds no thread
+ * within a request (assertion).
+ *
+ * Mutants. Each removes the order of one access: PROMPT_RELAXED [qdo.prompt:A], REST_RELAXED
+ * [qdo.rest:A], FINISH_RELAXED [qdo.finish:A], AWAIT_RELAXED [qdo.await:A] and ASK_B_RELAXED
+ * [qdo.ask:B] are caught by a deadlock, ASK_A_RELAXED [qdo.ask:A] and CLOSE_RELAXED [qdo.close:A]
+ * by the assertion. For a count by an atomic instruction, the mutant also removes the instruction,
+ * because atomic counts and exchanges order fully on every machine here.
+ *
+ * A futex wait is one step that compares, then sleeps until woken, and orders fully: the kernel's
+ * lock does both. Not modelled: time-outs, spurious wake-ups; the phases of qdo_barrier().
  *
  * Typical: less than 1,000 states and a second.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests and steps of CPUs, as rcu/qdo/core.c has them, and who calls them; included last by
- * the models of the four algorithms. Paper: Q 3.3, 4.5, 4.7.
+ * Requests and steps of CPUs, as rcu/qdo/core.c has them, and the threads that call them; included
+ * last by the models of the four algorithms. Paper: Q 3.3, 4.5, 4.7.
  *
  *	operation		| requester		| monitor of a CPU
  *	enters (operation.pml)	| pointer away		| when prompted, or after a while
- *	sees the pointer?	| pending + 1		|   while operations hold it up:
+ *	sees the pointer?	| pending + 1		|   while operations delay it:
  *	writes to the object	| into the list, prompt	| take, heavy fence, begin
  *	leaves			|			| go_on; pending - completed
  *
@@ -16,15 +16,15 @@
  *	OPERATIONS, OPERATION_AT(i)	how many, on which CPUs
  *	PENDING, POINTER(r), OBJECT	its words; operation 0 writes to the object of request 0
  *	begin(cpu, c, r)		a request was taken
- *	go_on(cpu, c)			what can go on, goes on; sets waits[c]
+ *	go_on(cpu, c)			continues all requests that can continue; sets waits[c]
  *
- * Each CPU's step is made on that CPU, or on CPU 0 with STEPS_ELSEWHERE. Lists are a bit for each
- * request, changed by one step with full order: submit.pml is about them. A prompt is so too, as
- * qdo_port_prompt() is asked to be: host.pml is about it.
+ * Each CPU's step is made on that CPU, or on CPU 0 with STEPS_ELSEWHERE. A list is a bit for each
+ * request, and one step with full order changes it: submit.pml models lists. The same holds for a
+ * prompt, of which qdo_port_prompt() promises full order: host.pml models prompts.
  *
- * Time: a CPU that operations hold up may be looked at again at any moment while an operation
- * runs; when nothing else can happen, FINAL_LOOKS times more. Then it is for ever: a request not
- * done by then is lost, and its requester's invalid end state says so.
+ * Time: while an operation runs, the monitor may step the CPU that the operation delays again at
+ * any moment; when nothing else can happen, FINAL_LOOKS times more. Then time ends: a request that
+ * is not done by then is lost, and its requester is at an invalid end state, which SPIN reports.
  */
 #if defined(OWN_GENERATION_ONLY)
 #define FINAL_LOOKS 12

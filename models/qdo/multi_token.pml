@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multiple token rings: a request goes round its own CPUs, and waits on each. Paper: Q 3.3.2,
- * figure 3.4.
+ * Multiple token rings: a request goes round the CPUs of its set, and waits on each.
+ * Paper: Q 3.3.2, figure 3.4.
  *
  *	step of a CPU				| step of the next
  *	arrived: since = generation		| arrived: since = generation
@@ -11,8 +11,14 @@
  *
  * C functions: ring_next, visit, qdo_multi_token_begin, qdo_multi_token_step.
  *
- * Operations and steps are those of operation.pml and monitor.pml, which say what is abstracted.
- * Bounds: 2 or 3 CPUs; 1 or 2 requests; 1 operation; OWN_GENERATION_ONLY as in token.pml.
+ * Proved, as in generation.pml: a callback runs after the operations that may use what its request
+ * took away (assertions), and it runs (no deadlock). Mutants that an assertion catches:
+ * QDO_ARRIVE_KEPT (a request keeps the generation of the CPU before), QDO_RING_SHORT (a request is
+ * done after one CPU).
+ *
+ * Operations and steps are those of operation.pml and monitor.pml, whose headers say what is
+ * abstracted. Bounds: 2 or 3 CPUs; 1 or 2 requests; 1 operation; OWN_GENERATION_ONLY as in
+ * token.pml.
  *
  * Typical: 28,000 states, less than a second; two requests 790,000 and 3 s.
  */

@@ -3,14 +3,15 @@
  * Operations and generations of CPUs, as rcu/qdo/operation.h and rcu/qdo/generation.c have them;
  * included by the models, after machine.pml. Paper: Q 2.2.2, 3.3.1.
  *
- *	operation			| whoever judges
+ *	operation			| the step that judges
  *	parity = generation & 1		| generation
  *	entered[parity] + 1		| left[parity] = entered[parity]?
  *	reads, writes			| then generation + 1, by compare and swap
  *	left[parity] + 1		|
  *
  * The C names: qdo_operation_enter, qdo_operation_leave, is_drained, qdo_generation_advance,
- * qdo_generation_passed.
+ * qdo_generation_passed. The mutants are those of rcu/qdo in port/sched/mutants.h; the header of
+ * each model that includes this file says what catches them.
  *
  * A model defines before it includes this:
  *	PLACES	how many CPUs QDo knows
@@ -18,11 +19,12 @@
  *	ELSEWHERE	operations may also be counted by atomic instructions, and move
  * and numbers its own words from QDO_WORDS on.
  *
- * Sound, because: numbers that are compared by which is later wrap at 8, as the C words do at
- * 2^64: nobody is more than 3 behind, since whoever waits for a CPU is what makes it move. A
- * restartable step is one step: nothing of its CPU comes between, and what was done before a
- * refusal is the same as not having begun. A thread that moves leaves its stores behind: the
- * kernel's change of CPU is a full barrier there.
+ * Why the abstractions hide no error: the C words overflow at 2^64, and numbers that are compared
+ * by which is later overflow at 8 here. No number is more than 3 behind another, because a CPU's
+ * generation moves only when a request that waits for that CPU moves it. A restartable step is one
+ * step: nothing of its CPU interleaves, and a step that was refused has the effect of one that has
+ * not begun. A thread that moves to another CPU leaves no store behind: the kernel's change of CPU
+ * is a full barrier.
  *
  * Compilers: a missing light fence is modelled by what it then permits, a read before the count.
  */

@@ -3,7 +3,7 @@
  * What monitor.pml and an algorithm share: the requests' and the CPUs' own words, prompts, and
  * what is checked of a callback. Paper: Q 3.3.1.
  *
- * saw, stored and is_done are the checker's: no access of the core's.
+ * saw, stored and is_done belong to the check; the C source has no such words.
  */
 byte submitted[PLACES]; /* bits: requests */
 byte waiting[PLACES]; /* bits: requests */

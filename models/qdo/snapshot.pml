@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Snapshot: a request keeps its CPUs' generations, and waits for all of them at once.
+ * Snapshot: a request keeps the generations of all CPUs of its set, and waits for all at once.
  * Paper: Q 3.3.2, figures 3.5 to 3.7.
  *
  *	operation, CPU 1 (and 0)	| step of the request's CPU
@@ -11,9 +11,14 @@
  *
  * C functions: qdo_snapshot_begin, is_quiescent, qdo_snapshot_step.
  *
- * Operations and steps are those of operation.pml and monitor.pml, which say what is abstracted.
- * Bounds: 2 CPUs, which judge each other; 1 or 2 requests, 1 or 2 operations. Not modelled: timers
- * (own_generation_only), by which generations run freely.
+ * Proved, as in generation.pml: a callback runs after the operations that may use what its request
+ * took away (assertions), and it runs (no deadlock). Mutants that an assertion catches:
+ * QDO_SNAPSHOT_FIRST (the request waits for the first CPU of its set only), QDO_TAKE_NO_FENCE
+ * (requests are taken without a heavy fence).
+ *
+ * Operations and steps are those of operation.pml and monitor.pml, whose headers say what is
+ * abstracted. Bounds: 2 CPUs, each of which judges the other; 1 or 2 requests, 1 or 2 operations.
+ * Not modelled: timers (own_generation_only), by which generations advance without requests.
  *
  * Typical: 20,000 states, less than a second; two requests 1,800,000 and 4 s.
  */

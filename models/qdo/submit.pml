@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The three ways in which requests get into their CPU's list, and how it is taken: each request
- * comes out once for each time it was handed in, whole, and oldest first. Paper: Q 4.8.1-4.8.3.
+ * The three ways in which requests get into their CPU's list, and how a step empties it.
+ * Paper: Q 4.8.1-4.8.3.
  *
  *	requester, CPU 0			| the step, on CPU 1
  *	pending + 1; fields			|
@@ -12,16 +12,25 @@
  *		or, refused, as FREE		| as FREE
  *						| reverses, hands out
  *
- * Chosen by -DSUBMIT_LOCK, -DSUBMIT_RESTARTABLE, or neither; AGAIN: request 1 is handed in a
- * second time, in the same memory. C functions: qdo_core_submit, qdo_list_push, step_push,
- * submit_restartable, submit_locked, qdo_list_take, take_stepped, take_locked, reversed.
+ * -DSUBMIT_LOCK or -DSUBMIT_RESTARTABLE choose one; without either it is FREE. AGAIN: request 1 is
+ * submitted a second time, in the same memory. C functions: qdo_core_submit, qdo_list_push,
+ * step_push, submit_restartable, submit_locked, qdo_list_take, take_stepped, take_locked, reversed.
+ *
+ * Proved: each request comes out as often as it was submitted, complete, and oldest first
+ * (assertions), and it comes out (no deadlock). The order is not checked for the restartable list:
+ * a request that its step refused may overtake others or be overtaken.
+ *
+ * Mutants. An assertion catches QDO_PUSH_STORE (a request is pushed by a store), QDO_NO_LOCK (the
+ * list is changed without its lock), PUSH_RELAXED (the push is not a release) and COLLECT_RELAXED
+ * (the exchange that empties the list is not an acquire). A deadlock shows QDO_TAKE_STORE (the list
+ * is read, then emptied by a store) and QDO_STEPPED_SAME (a request has the same word in the list
+ * each time). With SUBMIT_LOCK the lock's own order suffices.
  *
  * Bounds: 2 requests; 2 restarts of at most RESTARTS_MAX, of which one may be without cause.
- * A request's link is no word of the machine: it is written by who has the request alone, before
- * the same access that publishes its fields, for which FIELD stands. Lock: waiting for it blocks.
- * Order is not checked of the restartable list: what was refused overtakes, or is overtaken.
+ * A request's link is not a word of the machine: only its requester or the step that took it writes
+ * it, before the same access that publishes its fields, for which FIELD stands. A thread that
+ * waits for the lock blocks.
  *
- * With the lock, its order is all there is.
  * Typical: 36,000 states, less than a second.
  */
 #define TAKER_CPU 1

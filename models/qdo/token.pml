@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Single token ring: one token goes round while a request is pending, each CPU keeps it until it
- * is quiescent, and a request is done at its second arrival. Paper: Q 2.2.2, 3.3.2, figure 2.10.
+ * Single token ring: one token goes round while a request is pending, each CPU keeps it until that
+ * CPU is quiescent, and a request is done when the token arrives for the second time.
+ * Paper: Q 2.2.2, 3.3.2, figure 2.10.
  *
  *	step of a CPU						| step of the next
  *	take, heavy fence [qdo.take:A] = [qdo.wake:A]		| token?
@@ -11,15 +12,20 @@
  *
  * C functions: qdo_token_begin, arrive, pass, qdo_token_step.
  *
- * Operations and steps are those of operation.pml and monitor.pml, which say what is abstracted.
- * Bounds: 2 CPUs; 1 request and 1 operation, or 2 requests; TOKEN_START; own_generation_only, all
- * CPUs looking by timer and nobody prompted, with OWN_GENERATION_ONLY.
+ * Proved, as in generation.pml: a callback runs after the operations that may use what its request
+ * took away (assertions), and it runs (no deadlock). Also: there is one token, even as a third CPU
+ * sees memory, and it does not lie still while a request is pending.
  *
- * Proved too: there is one token, also as memory shows it to a third CPU, and it does not lie
- * still while a request is pending.
- * None can tell [qdo.hold:B] (mutant HOLD_UNORDERED drops it and passes) and
- * [qdo.wake:A] (QDO_TAKE_NO_FENCE passes here): prompts, and the fence in passed(), order the same
- * accesses on machines that show a store to all CPUs at once.
+ * Mutants. An assertion catches QDO_TOKEN_FIRST (a request is done at the token's first arrival),
+ * QDO_TOKEN_KEPT (the CPU that passes the token keeps it) and QDO_PASS_RELAXED (the token is stored
+ * without release). A deadlock shows QDO_NO_WAKE: the first request does not prompt the CPU that
+ * has the token. HOLD_UNORDERED, without [qdo.hold:B], and QDO_TAKE_NO_FENCE, without [qdo.wake:A],
+ * pass here: on machines that show a store to all CPUs at once, prompts and the fence in passed()
+ * order the same accesses.
+ *
+ * Operations and steps are those of operation.pml and monitor.pml, whose headers say what is
+ * abstracted. Bounds: 2 CPUs; 1 request and 1 operation, or 2 requests; TOKEN_START;
+ * own_generation_only (every CPU steps by its timer, and prompts none) with OWN_GENERATION_ONLY.
  *
  * Typical: 62,000 states and less than a second on SC, 750,000 and 4 s on ALPHA.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Diffracting tree: CPUs tell their parent that they were quiescent in a batch, the root begins
- * the next, and a request is done two batches on. Paper: Q 3.3.2, figures 3.8 to 3.11.
+ * Diffracting tree: in each batch, CPUs tell their parent that they were quiescent; the root begins
+ * the next batch; a request is done two batches after its own. Paper: Q 3.3.2, figures 3.8 to 3.11.
  *
  *	leaf					| root
  *	batch is new: since = generation	| batch is new: prompts the children
@@ -11,12 +11,19 @@
  *
  * C functions: qdo_tree_begin, see, children_reached, publish, collect, qdo_tree_step.
  *
- * Operations and steps are those of operation.pml and monitor.pml, which say what is abstracted.
- * Bounds: 2 CPUs; 1 request and 1 operation, or 2 requests; FIRST_ORIGIN: where the first request
- * is made; BATCH_TOLD: CPU 1 has told of the batch before; OWN_GENERATION_ONLY as in token.pml.
+ * Proved, as in generation.pml: a callback runs after the operations that may use what its request
+ * took away (assertions), and it runs (no deadlock).
  *
- * None can tell [qdo.publish:A] and [qdo.poll:A] (PUBLISH_RELAXED and POLL_RELAXED pass): a
- * prompt, and the compare and swap of a generation, order the same accesses on our machines.
+ * Mutants. An assertion catches QDO_TREE_NO_CHILD (a batch ends without the children) and
+ * QDO_TREE_ONE_BATCH (a request is done at the end of the batch that runs). A deadlock shows
+ * QDO_NO_WAKE: the first request does not prompt the root. PUBLISH_RELAXED, without
+ * [qdo.publish:A], and POLL_RELAXED, without [qdo.poll:A], pass: a prompt, and the compare and swap
+ * of a generation, order the same accesses on the machines here.
+ *
+ * Operations and steps are those of operation.pml and monitor.pml, whose headers say what is
+ * abstracted. Bounds: 2 CPUs; 1 request and 1 operation, or 2 requests; FIRST_ORIGIN: where the
+ * first request is made; BATCH_TOLD: CPU 1 has ended the batch before; OWN_GENERATION_ONLY as in
+ * token.pml.
  *
  * Typical: 190,000 states and less than a second on SC, 1,440,000 and 4 s on ALPHA.
  */

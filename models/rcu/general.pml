@@ -10,14 +10,14 @@
  *
  * Both are scheduled out of order (OoOisched) over out-of-order memory (OoOmem).
  * Proved: the reader never sees reclaimed or unpublished data (equation (7.1)); each thread
- * progresses under weak fairness. Where T has two updates, here they are without end.
+ * progresses under weak fairness. Where T has two updates, the updates here have no end.
  * Not modelled: more readers (the updater waits for one after the other), the updaters' mutex and
  * value speculation (T 7.7).
- * Faults: NO_MB, NO_WMB, NO_RMB, SINGLE_PHASE and NO_LOOP_MB are T's five; NO_LOCK_MB and
- * NO_UNLOCK_MB are the reader's own barriers.
- * NO_RMB: none can tell on POWER, where dependent loads are not reordered.
- * NO_LOOP_MB is about machines that may keep a store or an old line for ever.
- * Bounds: nesting 2, two sections a scheduling loop, two entries. 93 thousand states, under 1 s;
+ * Mutants: NO_MB, NO_WMB, NO_RMB, SINGLE_PHASE and NO_LOOP_MB are T's five; NO_LOCK_MB and
+ * NO_UNLOCK_MB remove the reader's own barriers. NO_LOOP_MB fails the claim of progress, because
+ * these machines may keep a store or an old line for ever; the others fail an assertion. On POWER
+ * NO_RMB passes, because POWER does not reorder dependent loads.
+ * Bounds: nesting 2, two sections per scheduling loop, two entries. 93 thousand states, under 1 s;
  * progress 193 thousand, 1 s.
  */
 #define CPUS 2

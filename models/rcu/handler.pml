@@ -13,15 +13,16 @@
  *
  * DELIVERY_MB: the operating system, which is called before a handler, has a full barrier. The
  * published result needs it. Without it, T's rcu_read_lock() (figure 6.6) fails: a handler that
- * comes between the outermost lock's store and its smp_mb() finds a nesting of 1, so has no
+ * runs between the outermost lock's store and its smp_mb() finds a nesting of 1, so has no
  * barrier itself, and may read while no other CPU can see that this thread is in a section.
  * NESTED_LOCK_MB, a barrier in nested locks as well, is safe whatever the system does.
  *
- * UNLOCK_MB's removal none can tell here: it keeps a section's loads before the store that ends
- * it, and instructions run in program order. general.pml can tell.
+ * Mutants: those of general.pml. With OVER_UPDATER they pass, because handler and updater share a
+ * CPU. NO_UNLOCK_MB is left to general.pml: that barrier keeps a section's loads before the store
+ * that ends it, and instructions run in program order here.
  *
  * Not modelled: instruction scheduling; a handler in a handler. Handlers may follow each other
- * without end; where progress is looked at, at least one instruction comes between two of them.
+ * without end; where progress is claimed, at least one instruction runs between two of them.
  * Bounds: none, each thread loops. 554 thousand states, 1 s; progress 1.3 million, 8 s.
  */
 #define IN_ORDER

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RCU with sys_membarrier() where T 6.4.4 has signals: the barrier comes to the reader's CPU at
- * any time between the call and its return, and the reader cannot put it off.
+ * RCU with sys_membarrier() where T 6.4.4 has signals: the barrier reaches the reader's CPU at
+ * any time between the call and its return, and the reader cannot delay it.
  *
  *	reader				updater
  *	reader.pml with LIGHT		each of updater.pml's smp_mb() is HEAVY_BEGIN, HEAVY_END
  *
- * Instructions run in program order (IN_ORDER), for the machine's visit looks at no tokens; the
- * reader out of order is signal.pml's, which is this system call's case as well.
+ * Proved, as in general.pml, whose mutants these are. Instructions run in program order (IN_ORDER),
+ * because a heavy barrier of machine.pml does not depend on tokens; signal.pml has the reader out
+ * of order, and covers this system call too.
  * Not modelled: a reader's CPU on which another thread runs (the system's switch has a barrier).
  * Updater progress assumes that the system call returns (the claim's left side).
  * Bounds: as general.pml's. 59 thousand states, under 1 s; updater progress 346 thousand, 3 s.

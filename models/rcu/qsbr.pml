@@ -9,14 +9,17 @@
  *	thread_offline(): smp_mb(), load CTR, store	smp_mb(); reclaim the old entry
  *	QS = CTR
  *
- * Both are scheduled out of order over out-of-order memory. The reader's loop begins at its
- * second section, so that going offline and online again is within one scheduling loop. Its end
- * orders the second barrier of quiescent_state() with what follows, so NO_QUIESCENT_MB2 is told
- * on ALPHA alone. The updater's loop has a full barrier where T has barrier() and poll(), for
- * memory that may keep an old line for ever (T 7.6).
+ * Both are scheduled out of order over out-of-order memory. Proved, as in general.pml: the reader
+ * never sees reclaimed or unpublished data, and each thread progresses. Each mutant removes one
+ * barrier; the runs of expect-beyond.toml say which machine shows it.
  *
- * COUNTER_OVERFLOWS: a counter so small that a reader preempted in thread_online() sees it go
- * more than half way round: the failure that T 6.4.2 foretells of 32 bits.
+ * The reader's loop begins at its second section, so that going offline and online again is within
+ * one scheduling loop. The end of the loop orders the second barrier of quiescent_state() with what
+ * follows, so only ALPHA shows NO_QUIESCENT_MB2. The updater's loop has a full barrier where T has
+ * barrier() and poll(), for memory that may keep an old line for ever (T 7.6).
+ *
+ * COUNTER_OVERFLOWS: a counter so small that it advances more than half its range while a reader is
+ * preempted in thread_online(): the failure that T 6.4.2 foretells of 32 bits.
  * Not modelled: more readers, the mutex.
  * Bounds: 3 updates, for the counter must not overflow; two entries. 45 thousand states, under
  * 1 s; progress 100 thousand, 1 s.

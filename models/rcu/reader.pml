@@ -17,23 +17,22 @@
  *	UNLOCK_MB	smp_mb()		all before	general
  *	UNLOCK	READER = 0			the READER stored before
  *
- * Each instruction needs the barrier before it, too. An absent barrier's token is there from the
- * beginning. The bits are in program order, so that a thread appears to execute sequentially
- * when its tokens, but for the absent ones, have no hole: SEQUENTIAL.
+ * Each instruction needs the barrier before it, too. The token of a barrier that is absent is there
+ * from the beginning. The bits are in program order, so that a thread appears to execute
+ * sequentially when its tokens, except those of absent barriers, have no hole: SEQUENTIAL.
  *
- * UNLOCK leaves the phase behind in C, with a nesting of 0. Nobody looks at it then, so it is 0
- * here: fewer states.
+ * In C, UNLOCK leaves the phase behind, with a nesting of 0. No thread uses that phase, so UNLOCK
+ * stores 0 here: fewer states.
  *
- * The reader alone writes READER: loading it, the branch on its nesting and the store are one
- * step, for no other thread can tell. A handler on this thread leaves READER's nesting as it
- * finds it, so it cannot tell either.
+ * Only the reader writes READER, so its load, the branch on the nesting and the store are one step.
+ * A handler on this thread restores READER's nesting, so it does not see the difference either.
  *
  * NESTED 0: the first section has one lock. SECTIONS 1: there is only the first.
  * LIGHT: rcu_read_lock() and rcu_read_unlock() have compiler barriers alone.
  *
- * Who includes this (after updater.pml) defines READ_CPU and, if need be, READER_RUNS,
+ * A model that includes this (after updater.pml) defines READ_CPU and, if need be, READER_RUNS,
  * READER_STEPPED (as updater.pml) and READER_INTERRUPT (one more alternative: something that
- * interrupts it).
+ * interrupts the reader).
  */
 #ifndef NESTED
 #define NESTED 1

@@ -5,9 +5,10 @@
  *
  *	reader (reader.pml) and updater (updater.pml), which preempt each other on one CPU
  *
- * What is reordered is what the compiler may, so the barriers' tokens stay and their effect on
- * memory goes: one cache, in which each store is seen at once (MACHINE_SC).
- * NO_LOOP_MB: the compiler moves the phase's store behind a loop that then never ends.
+ * Only the compiler reorders here, so the barriers keep their tokens and do nothing to memory:
+ * there is one cache, in which each store is seen at once (MACHINE_SC). Proved, as in general.pml,
+ * whose mutants these are. NO_LOOP_MB: the compiler moves the phase's store behind a loop that then
+ * never ends.
  * Bounds: as general.pml's. 2 thousand states, progress 5 thousand, under 1 s.
  */
 #define CPUS 1

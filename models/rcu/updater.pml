@@ -10,7 +10,7 @@
  *	MB1	smp_mb()				all before
  *	FLIP1	GP ^= PHASE				MB1
  *	WAIT1	is READER's section of the old phase?	MB1; the branch alone needs its result
- *	LOOP1	it is: smp_mb(), and WAIT1 again	all before
+ *	LOOP1	yes: smp_mb(), and WAIT1 again		all before
  *	FLIP2, WAIT2, LOOP2	the same for the second phase; FLIP2 needs WAIT1's branch
  *	MB2	smp_mb()				all before
  *	FREE	ARENA[old] = POISON			MB2
@@ -18,12 +18,12 @@
  * A wait's load may run before the flip, or before the wait that precedes it: nothing but MB1
  * holds it back (T 6.4.3). A loop's barrier is behind a branch that was taken, so it clears the
  * token of a load that ran ahead of it. MB is only one token: RCU has full barriers alone.
- * The updater alone writes GP and POINTER, so what it would load from them is known.
+ * The updater alone writes GP and POINTER, so the values that it would load from them are known.
  *
  * With IN_ORDER each instruction needs all before it: no instruction scheduling.
  *
- * Who includes this defines UPDATER (its CPU), UPDATER_MB() and, if need be, UPDATER_RUNS (it is
- * not interrupted) and UPDATER_STEPPED (what it does after an instruction).
+ * A model that includes this defines UPDATER (its CPU), UPDATER_MB() and, if need be, UPDATER_RUNS
+ * (it is not interrupted) and UPDATER_STEPPED (what it does after an instruction).
  */
 #ifndef UPDATER_RUNS
 #define UPDATER_RUNS true

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words that RCU's reader and updater share, and what is in them. Paper: T 6.4.3, 7.6.
+ * The words that RCU's reader and updater share, and their contents. Paper: T 6.4.3, 7.6.
  * Included after CPUS and the CPU numbers, by each model that has the two-phase grace period.
  *
  *	GP		rcu_gp_ctr: the phase; its low-order 1 is added where a reader copies it
@@ -8,8 +8,8 @@
  *	POINTER		the published entry of the arena
  *	ARENA + entry	the entry's data
  *
- * The arena has two entries, so an update allocates the one that the previous update reclaimed.
- * Words begin at 0, by which entry 0 is published with good data and entry 1 is poisoned.
+ * The arena has two entries, so an update allocates the entry that the previous update reclaimed.
+ * Words begin at 0, so that entry 0 is published with good data and entry 1 is poisoned.
  */
 #define GP 0
 #define READER 1

@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring whose shared words another process changes at will. Papers: B 4.3 (what is bounded when
- * every process is honest); the hostile neighbour is ours. C: core/ring/ring_fast.h
+ * A ring whose shared words another process changes at will. Papers: B 4.3 (the bounds that hold
+ * while every process is honest); the hostile neighbour is ours. C: core/ring/ring_fast.h
  * reserve_fast(), core/ring/ring.c lull_ring_reserve_slow(), switch_subbuf(), reference_open(),
  * lull_ring_deliver(), lull_ring_push_reader(), core/ring/reader.c lull_ring_get(),
  * lull_ring_take(), lull_ring_stuck(), lull_ring_peek().
  *
  *	writer                                   | reader
- *	write count: any                         | read count, write count: any
- *	reference: any, masked                   | reference: any, masked
- *	fits: publish, or look again             | commit count: any, bounded by a sub-buffer
- *	does not fit: open, close, push, deliver | exchange, or look again
- *	at most ROUNDS looks, then it is lost    | at most ROUNDS looks, then nothing
+ *	write count: any value                   | read count, write count: any value
+ *	reference: any value, masked             | reference: any value, masked
+ *	slot fits: publish, or another round     | commit count: any value, at most a sub-buffer
+ *	does not fit: open, close, push, deliver | exchange, or another round
+ *	after ROUNDS rounds the event is lost    | after ROUNDS rounds there is nothing to read
  *	write the slot; add to the commit count  | read the sub-buffer
  *
- * A process that may store any value at any moment is a memory whose every load returns any value,
- * and in which a compare-and-swap succeeds or fails as it likes. So there is no hostile process
- * here, and no memory: LOOK() chooses; writer and reader have nothing in common and are searched
- * one by one. What holds, holds beside any number of such processes, and
- * on any machine.
+ * A process that may store any value at any moment has the effect that every load returns any
+ * value, and that every compare-and-swap succeeds or fails arbitrarily. Therefore this model has
+ * neither a hostile process nor memory: LOOK() chooses a value. Because the writer and the reader
+ * then share nothing, each is searched alone. The result holds beside any number of hostile
+ * processes and on any machine.
  *
- * Proved: each byte that the writer writes and the reader reads lies in one sub-buffer of the
- * ring, in the bytes of the slot or of the packet header (assert); a call ends, however long the
- * words are changed (progress). Nothing is said about what the trace then holds.
+ * Proved: each byte that the writer writes or the reader reads lies in one sub-buffer of the ring,
+ * within the slot or the packet header that the call is about (assert); each call ends, however
+ * long the words are changed (progress). The model says nothing about what the trace then holds.
  *
- * Bounds: a sub-buffer of 16 units, slots of 2 and of 8 at multiples of 2, a header of 4;
- * four physical sub-buffers, references that name up to eight. Left out: the clock, the lost
- * counters, the words of the commit, which no index or bound comes from.
+ * Mutants, and what catches each:
+ *	PHYSICAL_UNMASKED	the index in a reference is used as it is; assert
+ *	SLOT_UNALIGNED		a slot begins at the write count, aligned or not; assert
+ *	COMMITTED_UNBOUNDED	a commit count may exceed the size of a sub-buffer; assert
+ *	ROUNDS_UNBOUNDED	the rounds of reserve are not counted; progress
+ *	STEPS_UNBOUNDED		a failed compare-and-swap is tried again without end; progress
+ *
+ * Bounds: a sub-buffer of 16 units, slots of 2 and of 8 units at multiples of 2, a header of 4;
+ * four physical sub-buffers, and references that can name eight. Left out: the clock, the lost
+ * counters, and the words of the commit, because no index or bound is computed from them.
  */
 #define SUBBUF 16
 #define ALIGN 2
@@ -98,7 +105,7 @@ inline raise()
 	od
 }
 
-/* C: header_begin(), header_end(): by whoever opens or closes. */
+/* C: header_begin(), header_end(): by the writer that opens or closes. */
 inline header_write()
 {
 	touch(physical, 0, HEADER)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hand-over of a sub-buffer, word by word: writer to reader, and back for the next lap.
- * Paper: B 4.4. Source: core/ring/ring.c, ring_fast.h, reader.c; docs/design/10-ring.md.
+ * The hand-over of a sub-buffer, word by word: from the writer to the reader, and back to the
+ * writer for the next lap. Paper: B 4.4. Source: core/ring/ring.c, ring_fast.h, reader.c;
+ * docs/design/10-ring.md.
  *
  *	writer (CPU 0)			reader (CPU 1)
  *	may_open: REFERENCE, COUNT,	get: READ, WRITE, REFERENCE
- *		READ (discard)			SEQ, or COUNT and deliver for a dead writer
+ *		READ (discard mode)		SEQ, or COUNT and deliver for a dead writer
  *	publish: WRITE				exchange REFERENCE (flight recorder)
  *	push READ (flight recorder)	reads SLOT, DATA
  *	REFERENCE to writing; COUNT	put: READ
@@ -17,17 +18,31 @@
  * Labels: [ring.open:A] [ring.open:B] [ring.publish:A] [ring.commit:A] [ring.commit:B]
  * [ring.deliver:A] [ring.get:A] [ring.put:A].
  *
- * Claims, as assertions: the reader never reads a byte of another lap, nor one not yet written;
- * the writer never loses an event to OVERFLOW, for nobody is slow.
+ * Proved, by assertions: the reader never reads a byte of another lap, nor a byte that is not yet
+ * written; the writer never counts an event as lost to OVERFLOW, because no process is slow here.
+ *
+ * Mutants. An assertion catches each of these; NAME_RELAXED removes the order of one access:
+ *	COMMIT_EARLY		the commit count is added before the payload's last words
+ *	OPEN_UNREAD		a sub-buffer is opened although it was not read
+ *	PUT_EARLY		the reader gives a sub-buffer back before it has read it
+ *	ADD_RELAXED		the addition to the commit count
+ *	GET_RELAXED		the reader's load of SEQ
+ *	OPEN_REFERENCE_RELAXED	the opener's load of REFERENCE
+ *	EXCHANGE_RELAXED	the reader's exchange of REFERENCE
+ *	EXCHANGE_WRITING	the reader exchanges a reference that is still in state writing
+ *	FILL_LATE		the spare's counts are filled after its reference is exchanged
+ * These pass, because a later full barrier or a branch orders the same accesses on the machines
+ * here: GET_HELP_RELAXED, GET_WRITE_RELAXED, READ_REFERENCE_RELAXED, OPEN_COUNT_RELAXED,
+ * OPEN_RELAXED, REFERENCE_RELAXED, OPEN_CAS_RELAXED, PUBLISH_RELAXED.
  *
  * Bounds: one logical sub-buffer of two units, the packet header and one event that fills it;
- * LAPS laps; with -DFLIGHT two physical sub-buffers. More of each adds nothing that orders two
- * words differently. Not modelled: the packet header's words (ordered like an event's), time
- * stamps and runs (order_peek.pml), deaths (order_take.pml), several writers (order_plain.pml),
- * instructions out of order (order_commit.pml). The writer waits where it would lose an event to
- * FULL.
+ * LAPS laps; with -DFLIGHT two physical sub-buffers. A larger number of any of them orders no two
+ * words differently. Not modelled: the packet header's words (they are ordered like an event's),
+ * time stamps and runs (order_peek.pml), processes that die (order_take.pml), several writers
+ * (order_plain.pml), instructions out of order (order_commit.pml). The writer waits where it
+ * would lose an event to FULL.
  *
- * Wherever an event is FULL or a sub-buffer EMPTY, a thread looks again at once.
+ * Where the writer finds the ring full, or the reader finds no sub-buffer, it tries again at once.
  *
  * States: at most 30,000, under a second; 600,000 on ALPHA with -DFLIGHT -DLAPS=2, 5 seconds.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reservation, commit and hand-over on a processor that executes instructions out of order: what
- * a light barrier leaves free, and which barrier orders it after all.
+ * Reservation, commit and hand-over on a processor that executes instructions out of order: which
+ * accesses a light barrier leaves unordered, and which other barrier orders them.
  * Paper: B 4.4, T 7.5. Source: core/ring/ring.c, reader.c.
  *
  *	writer (CPU 0), program order		reader (CPU 1)
@@ -16,21 +16,28 @@
  *	DELIVER	SEQ
  *	then, once READ says so, DATA of the next lap
  *
- * Each line is an instruction that may run as soon as what it needs has run. A light barrier
- * is nothing to the processor: COPY and HEADER run in any order. The addition is a load and a
- * store conditional, and its release holds back only the store. A heavy barrier is an interrupt,
- * which a processor takes between two instructions of the program order: when those that have
- * run are a beginning of it.
+ * Each line is an instruction, which may run as soon as the instructions that it needs have run.
+ * The processor does not see a light barrier: COPY and HEADER run in any order. The addition is a
+ * load and a store conditional, and its release delays only the store. A heavy barrier is an
+ * interrupt. A processor takes an interrupt between two instructions of the program order: when
+ * the instructions that have run are the first ones of the program order.
  *
  * Labels: [ring.publish:A] [ring.commit:A] [ring.commit:B] [ring.deliver:A] [ring.get:A]
  * [ring.put:A] [ring.open:A] [ring.take:A] [ring.walk:A].
  *
- * Claims, as assertions: what get hands over is whole, and of this lap until it is put; -DTAKE: a
- * reserved slot is marked, and an event believed is whole.
+ * Proved, by assertions: the sub-buffer that get hands over is complete, and belongs to this lap
+ * until it is put; with -DTAKE a reserved slot carries its mark, and an event that the walk
+ * believes is complete.
  *
- * -DHELP: get finds the sub-buffer full by COUNT, in place of a writer that died before SEQ.
- * -DPUBLISH_LIGHT: as in order_take.pml. Mutants take an instruction's place in the order away
- * by producing its token before the loop begins (T 7.5.1).
+ * -DHELP: get finds by COUNT that the sub-buffer is full, in place of a writer that died before
+ * it stored SEQ. -DPUBLISH_LIGHT: as in order_take.pml.
+ *
+ * Mutants remove the order of one instruction, by producing its token before the loop begins
+ * (T 7.5.1). An assertion catches ADD_RELAXED (the addition), DELIVER_RELAXED (the store of SEQ),
+ * GET_RELAXED (the load of SEQ or COUNT), PUT_RELAXED (the store of READ), WALK_NO_BARRIER (the
+ * walk's heavy barrier), and TAKE_NO_BARRIER (take's heavy barrier) with -DPUBLISH_LIGHT. Beside a
+ * publish that is a release, TAKE_NO_BARRIER and TAKE_RELAXED pass: either of the acquire and the
+ * heavy barrier is then enough.
  *
  * Bounds: one slot that fills the sub-buffer; each loop runs once, the reader's until it finds
  * what it waits for. On POWER and ALPHA only.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a look at the open sub-buffer may believe: the commit count, the last time stamp, and in
- * flight-recorder mode a copy of what may have been overwritten meanwhile.
+ * What a reader may believe of the open sub-buffer that it peeks at: the commit count, the last
+ * time stamp, and in flight-recorder mode a copy of bytes that may have been overwritten meanwhile.
  * Paper: B 4.4; docs/adr/0004. Source: lull_ring_peek() and lull_ring_unchanged() in
  * core/ring/reader.c; invariant I4 of core/ring/ring.c.
  *
@@ -9,28 +9,39 @@
  *	WRITE, then CYCLES, then RUN		peek: WRITE, REFERENCE, COUNT, CYCLES
  *	publish: RUN, CYCLES, SLOT, WRITE		heavy barrier
  *	SLOT an event, COUNT			RUN, WRITE
- *	when full: REFERENCE free		each SLOT of a complete look
+ *	when full: REFERENCE free		each SLOT, if the sub-buffer is complete
  *	next lap: publish, REFERENCE writing	unchanged: heavy barrier, REFERENCE
  *
- * A publish may be interrupted after each of its stores; the thread then tries again, or is gone:
- * what it left in RUN and CYCLES must never be believed.
+ * A publish may be interrupted after each of its stores. The thread then tries again, or stops for
+ * ever: in both cases the values that it left in RUN and CYCLES must never be believed.
  *
  * Labels: [ring.peek:A] [ring.publish:A] [ring.commit:B] [ring.reserve:A].
  *
- * Claims, as assertions: a look that says complete shows committed events only, all of its own
- * lap where nothing was overwritten meanwhile; last_cycles is the time stamp of the last slot,
- * whenever it is not 0; so is what a thread compares its clock with, if its run goes on.
+ * Proved, by assertions: when peek says that the sub-buffer is complete, it shows committed events
+ * only, all of its own lap unless it was overwritten meanwhile; last_cycles is 0 or the time stamp
+ * of the last slot; the time stamp with which a thread compares its clock is that of the last
+ * slot, if the thread's run goes on.
  *
- * -DPUBLISH_LIGHT: as in order_take.pml. -DCOMPLETE_ONLY: last_cycles is believed only of a
- * complete look. -DUNCHANGED_READ: lull_ring_unchanged() with a read barrier in place of the
- * heavy one. -DUNTIMED: without time stamps and runs.
+ * -DPUBLISH_LIGHT: as in order_take.pml. -DCOMPLETE_ONLY: last_cycles is believed only if peek
+ * says that the sub-buffer is complete. -DUNCHANGED_READ: lull_ring_unchanged() with a read
+ * barrier in place of the heavy one. -DUNTIMED: without time stamps and runs.
  *
- * Bounds: one sub-buffer of three units, packet header and two events; two threads of
- * EVENTS_FIRST and EVENTS_SECOND events, REFUSALS interruptions in all. More events than two
- * begin a second lap, as in flight-recorder mode, where nobody waits for the reader. READ is
- * left out: a look is at the sub-buffer that WRITE is in. A slot is one word, so a hole, an
- * event and its payload are told apart by its value. On TSO at most four stores are on their
- * way. What a thread loads of its own CPU's words is looked at on SC only.
+ * Mutants that an assertion catches:
+ *	PEEK_ONCE		peek does not read the write count a second time
+ *	PEEK_NO_BARRIER		peek has no heavy barrier
+ *	PEEK_RUN_EARLY		peek reads run before its heavy barrier
+ *	RUN_FIRST		a thread reads run before last_cycles
+ *	REFERENCE_NOT_SET	the next lap does not set the reference to writing
+ *	UNCHANGED_NO_BARRIER	lull_ring_unchanged() has no heavy barrier
+ * PEEK_WRITE_RELAXED, PEEK_COUNT_RELAXED and PEEK_CYCLES_RELAXED remove one acquire each and pass
+ * on POWER, where the heavy barrier that follows orders the same loads.
+ *
+ * Bounds: one sub-buffer of three units, the packet header and two events; two threads of
+ * EVENTS_FIRST and EVENTS_SECOND events, REFUSALS interruptions in all. A third event begins a
+ * second lap, as in flight-recorder mode, where no writer waits for the reader. READ is left out:
+ * the reader peeks at the sub-buffer that WRITE is in. A slot is one word, so its value tells a
+ * hole, an event and its payload apart. On TSO at most four stores are on their way. What a thread
+ * loads of words that only its own CPU stores is checked on SC only.
  *
  * States: 1,200,000 on POWER, 2 seconds; 3,500,000 on ALPHA with -DREFUSALS=0, 8 to 19 seconds.
  */

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plain ring: writers on two CPUs, and a reader that zeroes what it gives back.
+ * A plain ring: writers on two CPUs, and a reader that stores zeros over what it gives back.
  * Paper: B 4.4. Source: core/ring/ring.c and reader.c; lull_publish_plain() in port/PORT.md.
  *
  *	each writer (CPU 0, CPU 1)		reader (CPU 2)
  *	WRITE					get: READ, WRITE, SEQ, or COUNT and deliver
  *	may_open: COUNT, READ			reads each SLOT
- *	publish: WRITE, then SLOT a hole	zeroes each SLOT
+ *	publish: WRITE, then SLOT a hole	stores zero to each SLOT
  *	SLOT an event, COUNT			put: READ
- *	who fills it: SEQ
+ *	the writer that fills it: SEQ
  *
  * Labels: [ring.open:A] [ring.open:B] [ring.commit:B] [ring.deliver:A] [ring.get:A]
  * [ring.put:A].
  *
- * Claims, as assertions: what get hands over is committed, whole and of its lap, whoever of the
- * writers filled it and on whichever CPU the other ran; zeros land before the next lap.
+ * Proved, by assertions: the sub-buffer that get hands over is committed, complete and of its lap,
+ * whichever writer filled it and whichever CPU the other writer ran on; the reader's zeros reach
+ * memory before the next lap does.
+ *
+ * Mutants that an assertion catches: ADD_RELAXED (the addition to the commit count is not a
+ * release), PUT_RELAXED (the reader's store of READ is not), GET_RELAXED (the load of SEQ is not an
+ * acquire).
  *
  * Bounds: discard mode; one sub-buffer of three units, the packet header and two events; writers
- * of EVENTS_FIRST and EVENTS_SECOND events, who wait where they would lose one. A slot is one
- * word. Left out: REFERENCE, which decides nothing here that WRITE does not; deaths, and with
- * them why the reader zeroes (ring.pml).
+ * of EVENTS_FIRST and EVENTS_SECOND events, which wait where they would lose an event. A slot is
+ * one word. Left out: REFERENCE, which decides nothing here that WRITE does not decide; processes
+ * that die, which are the reason for the zeros (ring.pml).
  *
  * States: 30,000 on POWER, under a second; 1,500,000 on ALPHA with -DEVENTS_SECOND=1, 8 seconds.
  */

@@ -1,36 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a sub-buffer taken from its writers shows, while their stores are still on their way.
- * Paper: B 4.4; T 8.6. Source: lull_ring_take() in core/ring/reader.c, lull_ring_commit() in
+ * What the reader finds in a sub-buffer that it takes while the writers' stores are still on their
+ * way. Paper: B 4.4; T 8.6. Source: lull_ring_take() in core/ring/reader.c, lull_ring_commit() in
  * ring.c, and the recorder's walk, tools/consumer (repair.rs).
  *
  *	writers (CPU 0)			reader (CPU 1)
- *	publish: SLOT a hole, WRITE	get: SEQ or COUNT, and done; else
+ *	publish: SLOT a hole, WRITE	get: SEQ or COUNT says full: done; else
  *	DATA				take: WRITE, heavy barrier, REFERENCE, SEQ, COUNT
  *	SLOT an event			exchange REFERENCE; COUNT
- *	COUNT; SEQ, REFERENCE		look at each SLOT
+ *	COUNT; SEQ, REFERENCE		reads each SLOT
  *	the second: publish: SLOT an	heavy barrier
- *		end, WRITE; COUNT	DATA of the events that it saw before
+ *		end, WRITE; COUNT	DATA of the events that it found before
  *
- * Two writers of one CPU record one event each and the second closes the sub-buffer. Both may
- * stop for good before any of their steps: the claims hold in every state, and no state waits
- * for a writer. A publish may be interrupted between its stores and tried again, or never.
+ * Two writers of one CPU record one event each, and the second closes the sub-buffer. Each of them
+ * may stop for good before any of its steps: the assertions hold in every state, and no state waits
+ * for a writer. A publish may be interrupted between its stores; the writer then tries it again, or
+ * never does.
  *
  * Labels: [ring.take:A] [ring.walk:A] [ring.publish:A] [ring.commit:A] [ring.commit:B]
  * [ring.deliver:A] [ring.get:A].
  *
- * Claims, as assertions: every slot below the write count is marked, so the walk finds the next
- * one (I5); an event that is believed is whole; each event whose commit was added to COUNT
- * before the sub-buffer was taken is found, so at most what was in flight is lost; no more
- * bytes count as committed than are found.
+ * Proved, by assertions: every slot below the write count carries a mark, so that the walk finds
+ * the next slot (I5); an event that the walk believes is complete; each event that was added to
+ * COUNT before the reader took the sub-buffer is found, so that at most the events in flight are
+ * lost; no more bytes count as committed than are found.
  *
- * -DPUBLISH_LIGHT: a port that keeps a reservation's stores in order by a light barrier only,
- * as the sched port does. The ports for user space do more: their last store is a release.
- * -DTRUST_HEADER: the walk takes the end of the slots from the packet header, if its packet
+ * -DPUBLISH_LIGHT: a port that orders the stores of a reservation by a light barrier only,
+ * as the sched port does. In the ports for user space the last store is a release.
+ * -DTRUST_HEADER: the walk takes the end of the slots from the packet header if the header's packet
  * number is this lap's, although the sub-buffer is incomplete.
  *
+ * Mutants that an assertion catches:
+ *	COMMIT_EARLY		the commit count is added before the header word is written
+ *	HEADER_EARLY		the header word is written before the payload
+ *	ADD_RELAXED		the addition to the commit count is not a release
+ *	GET_RELAXED		the load of SEQ is not an acquire
+ *	TAKE_COUNT_RELAXED	take's load of COUNT is not an acquire
+ *	WALK_NO_BARRIER		the walk has no heavy barrier
+ *	TAKE_NO_BARRIER		take has no heavy barrier; caught with -DPUBLISH_LIGHT only
+ * Beside a publish that is a release, TAKE_NO_BARRIER and TAKE_RELAXED pass: either of the acquire
+ * and the heavy barrier is then enough.
+ *
  * Bounds: one sub-buffer of three units, one lap. Not modelled: what the spare holds
- * (order.pml), opening. On TSO at most four stores are on their way.
+ * (order.pml), the opening of a sub-buffer. On TSO at most four stores are on their way.
  *
  * States: 13,000 on TSO, 190,000 on ALPHA, 2 seconds.
  */

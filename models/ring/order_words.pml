@@ -4,8 +4,8 @@
  * Paper: B 4.1, 4.4. Included after machine.pml by order.pml, order_plain.pml, order_peek.pml,
  * order_take.pml and order_commit.pml.
  *
- * A lap is one round of the buffer; laps count from 0 and no count here overflows (ring.pml
- * has that). What a word holds is told from zero, never written, and from every other lap.
+ * A lap is one round of the buffer; laps count from 0, and no count overflows here (ring.pml
+ * models overflow). The value of a word tells which lap wrote it; zero means that none did.
  *	REFERENCE	state of core/ring/ring_words.h, times 2, plus the physical sub-buffer
  *	a slot's first word	a hole when reserved, an event when committed
  *	a payload word	the lap, plus 1

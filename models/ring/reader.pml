@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader's side: core/ring/reader.c, one shared access a step, and its audits.
+ * The reader's side: core/ring/reader.c, one shared access per step, and the checks of what
+ * it read.
  *
- * It owns what get returns from then until put, and judges it whole at one instant; what take
- * and peek return may be written meanwhile and is read slot by slot.
+ * Between get and put the reader owns the sub-buffer that get returned, so the model checks the
+ * whole of it in one step. Writers may still write what take and peek return, so the model reads
+ * that slot by slot.
  * Paper: B 4.3.2 (algorithms 6, 7), T 8.6.1, 8.6.2.
  */
 #define READER                                                                  \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ring: writers, handlers, a reader and crashes on a sequentially consistent machine.
- * Paper: B 3.2, 4.1-4.4, T 8.6, 8.7. Mirrors core/ring: ring_fast.h and ring.c in writer.pml,
+ * Paper: B 3.2, 4.1-4.4, T 8.6, 8.7. Source: core/ring: ring_fast.h and ring.c in writer.pml,
  * reader.c in reader.pml, ring_words.h in words.pml, which this file includes.
  *
  *	writer (also handler, timer)		reader
@@ -18,30 +18,33 @@
  * Labels: ring.commit:A, ring.commit:B, ring.deliver:A, ring.get:A, ring.open:A, ring.open:B,
  * ring.peek:A, ring.publish:A, ring.put:A, ring.take:A, ring.walk:A; order.pml has their order.
  *
- * Claims. Nobody writes where another writes or what the reader holds (race flags); a packet
- * said to be complete is a header, then events to its end, each of this lap, its thread known,
- * its time that of its place; packets come in order, each once, in discard mode every one, and
- * none is skipped in flight-recorder mode but for one that is overwritten; an event is lost
- * only if at one instant of the attempt there was no room; at the end nothing is left behind.
- * With CRASH, writer A dies before any of its steps: only the slot that it has not turned
- * into an event is given up, and the reader is not stuck.
+ * Proved. No process writes where another writes or where the reader reads (race flags). A packet
+ * that is said to be complete is a header, then events to its end: each event is of this lap, its
+ * thread is known, its time is that of its place. Packets come in order, each once; in discard mode
+ * every packet comes, in flight-recorder mode a packet is missing only if it was overwritten. An
+ * event is lost only if at one instant of the attempt there was no room. At the end nothing is left
+ * behind. With CRASH, writer A dies before any of its steps: only the slot that it has not turned
+ * into an event is given up, and the reader can still go on.
  *
- * Found by this model, and kept as mutants: REFERENCE_ONCE (an event counts as lost by the commit
- * count of a sub-buffer that the reader exchanged meanwhile) and SEQ_MASKED (commit counts of a
- * spare have no bits above their lap's; compared with them whole, once the write count has passed
- * half its range, a delivery moves commit.seq to another lap).
+ * The mutants have the names and meanings of port/sched/mutants.h. An assertion catches each of
+ * them, except REFERENCE_NOT_SET and SEQ_EARLY, which the claim of progress catches: no sub-buffer
+ * is opened any more. This model found two faults of the C source, which are kept as mutants:
+ * REFERENCE_ONCE (an event counts as lost because of the commit count of a sub-buffer that the
+ * reader exchanged meanwhile) and SEQ_MASKED (a spare's commit counts lack the bits above their
+ * lap's; compared in all their bits, a delivery moves commit.seq to another lap once the write
+ * count has passed half its range).
  *
  * Not modelled: bytes (a slot is 1 to 3 units of 4, or of 8 where peek needs room; its header
- * and payload are one flag); time beyond "the clock is the write count", so neither last_cycles
- * nor 24-bit time stamps; the lost fields of packet headers; events too big; migration
- * (-EAGAIN); memory order (order.pml); the recorder's patience. lull_publish() is one step,
- * but where INTERRUPTED it may leave run and mark behind and refuse.
+ * and payload are one flag); the clock, for which the write count stands, so neither last_cycles
+ * nor 24-bit time stamps; the lost fields of packet headers; events that are too big; migration
+ * (-EAGAIN); memory order (order.pml); how long the recorder waits. lull_publish() is one step;
+ * where INTERRUPTED, it may leave run and mark behind and fail.
  *
  * Bounds: two sub-buffers (SUBBUFS=4: four), counts of 4 or 5 bits that overflow; ENDLESS:
  * processes run for ever; else EVENTS_A and EVENTS_B events. WINDOWED, in endless
- * flight-recorder runs, bounds by how much one operation is overtaken, because few bits of lap
- * come round where 47 do not. The largest short run has 4 million states and takes 4 s; the
- * endless flight recorder, in the long form, more than 21 million.
+ * flight-recorder runs, bounds how far others overtake one operation, because the few bits of lap
+ * here repeat where the 47 bits of C do not. The largest short run has 4 million states and takes
+ * 4 s; the endless flight recorder, in the long form, more than 21 million.
  *
  * Defines: FLIGHT (flight recorder), PLAIN (any CPU writes), ENDLESS or EVENTS_A=n, EVENTS_B=n,
  * UNITS_B=n, HANDLER=n (runs; ENDLESS: in an operation) over writer A or HANDLER_READER, TAKES=n

@@ -2,9 +2,9 @@
 /*
  * The words of a ring, the equations on them, and what a slot holds; ring.pml says the rest.
  *
- * The names are core/ring/ring_words.h's. A unit is one slot's worth of bytes. All counts,
- * commit counts too, are one word of WORD values, as in C they are all 64 bits: each overflows
- * at its own time, the commit counts half as often (or less) as the write count.
+ * The names are core/ring/ring_words.h's. A unit stands for the bytes of the smallest slot. All
+ * counts, commit counts too, are one word of WORD values, as in C they all have 64 bits: each
+ * overflows at its own time, the commit counts at most half as often as the write count.
  * Paper: B 4.2 (equations 1-4), T 8.6.1 (counters of few bits, a flag for each entry).
  */
 #ifndef SUBBUF
@@ -94,7 +94,7 @@ byte commit_seq[PHYSICAL]; /* C: commit[].seq */
 byte data[PHYSICAL * SUBBUF];
 byte header_end[PHYSICAL];
 
-/* T 8.6.1: who is at a place. */
+/* T 8.6.1: which processes are at a place. */
 byte busy[PHYSICAL]; /* bit n: a writer writes the slot that begins at unit n */
 byte owned; /* 1 + the physical sub-buffer that the reader reads */
 byte spare = SUBBUFS; /* flight recorder: what get hands in next */
@@ -109,7 +109,7 @@ byte alive = PROCESSES; /* that have events left to write or a switch to force *
 #else
 #define HELD(p) (owned == (p) + 1 || ((pool >> (p)) & 1))
 #endif
-/* I2: nobody writes to memory that is in the reader's hands. */
+/* I2: no writer writes to memory that the reader owns. */
 #define MAY_WRITE(p) assert(!HELD(p))
 
 #ifdef WINDOWED

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer's side: core/ring/ring.c and ring_fast.h, one shared access a step.
+ * The writer's side: core/ring/ring.c and ring_fast.h, one shared access per step.
  *
  * Each inline works on the variables that WRITER declares in the process that uses it; they
- * are 0 when dead. A switch of a sub-buffer is not interrupted between a look at a word
- * and what follows from it alone. Paper: B 4.3.1 (algorithms 1-4), T 8.5, 8.6.
+ * are 0 when they are not in use. A handler does not interrupt the switch of a sub-buffer between
+ * the load of a word and the steps that depend on that word alone. Paper: B 4.3.1 (algorithms
+ * 1-4), T 8.5, 8.6.
  */
 #define WRITER                                                                     \
 	byte count, until, begin, physical, seen, added, seq, cycles, size;            \
@@ -104,8 +105,8 @@ inline reference_open(at)
 #define LEAVE_MARK(mark) MAY_WRITE(physical); DATA(physical, count_offset(count)) = mark
 #endif
 /*
- * Counts of few bits come round soon. Where WINDOWED, nobody is overtaken by more than a lap
- * and a half within one look at the counts; with 64 bits nobody is by more than the bits tell.
+ * Counts of few bits overflow soon. Where WINDOWED, no process is overtaken by more than a lap
+ * and a half between two loads of the counts; 64 bits suffice for every real overtaking.
  */
 #ifdef WINDOWED
 #define NEAR(who) !(within[who] && WRAP(until - since[who]) > BUFFER + SUBBUF)
@@ -124,7 +125,7 @@ inline reference_open(at)
 #define EXPECT_NO_LESS skip
 #endif
 
-#ifdef EVENTS_B /* one writer alone is overtaken by nobody */
+#ifdef EVENTS_B /* a single writer is not overtaken */
 #define WRITER_SINCE(me) SINCE(me, count)
 #define WRITER_SINCE_ENDS(me) SINCE_ENDS(me)
 #else

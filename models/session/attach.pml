@@ -6,20 +6,24 @@
  * session_attach(); user/probe.c reserve().
  *
  *	recorder          | process                        | another process (HOSTILE)
- *	geometry          | magic there? else no session   | writes any geometry, ever
- *	active = 1        | geometry: valid? else refused  |
+ *	geometry          | no magic: no session           | writes any geometry, at any time
+ *	active = 1        | geometry: not valid: refuse    |
  *	magic (release)   | geometry: map as many rings    |
  *	start the program | geometry: ring of this CPU     |
  *	                  | active?                        |
  *
  * The geometry is one word, the number of rings; the file has room for ROOM.
  *
- * Proved: a process that the recorder started finds the session whole and active, so that its
- * first event is recorded. One that comes too early (TOO_EARLY), by a name that it was not given
- * by the recorder, finds no session or a whole one: on ALPHA because magic is read with acquire
- * (mutant MAGIC_READ_RELAXED). HOSTILE: a process that shares the session and changes the geometry
- * between check and use makes no other look up a ring that it has not mapped, because the control
- * block is read once (mutant READ_AGAIN). attach.c was found by this model to do neither.
+ * Proved, by assertions: a process that the recorder started finds the session complete and active,
+ * so that its first event is recorded. A process that comes too early (TOO_EARLY), by a name that
+ * the recorder did not give to it, finds no session or a complete one. With HOSTILE, another
+ * process of the session that changes the geometry between check and use does not make this
+ * process use a ring that it has not mapped.
+ *
+ * Mutants that an assertion catches: MAGIC_EARLY (magic is stored before the rest), MAGIC_RELAXED
+ * (magic is stored without release), MAGIC_READ_RELAXED (it is loaded without acquire; only ALPHA
+ * shows this), READ_AGAIN (the control block is read again after it was checked). This model found
+ * the last two in attach.c.
  *
  * Bounds: one process that attaches. Not modelled: patterns and the event table, which attach.c
  * reads in the same way; sizes of files. 5 thousand states at most, 0.1 s.

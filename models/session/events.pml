@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The event table, as shipped: processes of a session find or make the identifier of a
- * description, and may die before they publish it, or half way. Paper: T 8.1;
+ * description, and may die before they publish it or while they do. Paper: T 8.1;
  * docs/formats/session.md (event table). C: user/events.c lull_event_register(), describe().
  * Rust: tools/session event_description().
  *
  *	a process, for each identifier from the first   | recorder
  *	claim: compare-and-swap the hash, 0 to ours     | offset (acquire); 0: none yet
- *	  another's: next identifier                    | text
- *	offset (acquire): there, this is the event      |
+ *	  another hash is there: next identifier        | text
+ *	offset (acquire) is not 0: this is the event    |
  *	room in the arena: add to arena_used            |
  *	text                                            |
  *	offset (release)                                |
  *
- * Proved: processes that register the same description get the same identifier, others
- * different ones, also when the first to claim it dies; a description that is found is whole, so
- * an event in the trace has its name; nobody waits (no process that lives is left in the
- * middle). Bounds: two processes, of which one may die; each registers both descriptions, in
- * either order; a table of two; a text and its length are one word; hashes without collision;
- * room for every attempt. C loads a hash first and swaps only a 0: a load that finds another value
- * is the swap that fails here. lull_event_known() reads as the recorder does. Not modelled: a full
- * table or arena, which leaves the site disabled and is counted. ALPHA is left out of the short
- * form. 244 thousand states in 1 s (TSO).
+ * Proved: processes that register the same description get the same identifier, and different
+ * descriptions get different ones, even if the process that claimed it first dies; a description
+ * that is found is complete, so that an event in the trace has its name (assertions); no process
+ * waits for another (no deadlock).
+ *
+ * Mutants: OFFSET_EARLY (the offset is stored before the text), OFFSET_RELAXED (it is stored
+ * without release) and CLAIM_STORED (the hash is stored, not swapped) are caught by an assertion;
+ * CLAIMANT_AWAITED (a process waits until the first to claim has published) by a deadlock.
+ *
+ * Bounds: two processes, of which one may die; each registers both descriptions, in either order; a
+ * table of two; a text and its length are one word; hashes without collision; room for every
+ * attempt. C loads a hash first and swaps only a 0; here, a swap that fails stands for a load of
+ * another value. lull_event_known() reads as the recorder does. Not modelled: a full table or
+ * arena, which leaves the site disabled and is counted. ALPHA is left out of the short form.
+ * 244 thousand states in 1 s (TSO).
  */
 #define CPUS 3
 #define VARS 9

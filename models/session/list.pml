@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The papers' list of sessions, for a tracer whose sessions come and go under its probes: create,
- * start, replace, stop, destroy. Lull in user space has no such list (stop.pml): a process's
- * sessions are set once. Papers: T 4.6.1, B 3.4.
+ * The papers' list of sessions, for a tracer whose sessions come and go while its probes run:
+ * create, start, replace, stop, destroy. Lull in user space has no such list (stop.pml): a
+ * process's sessions are set once. Papers: T 4.6.1, B 3.4.
  *
  *	control                            | a probe
  *	create: fields, then the pointer   | section begins
@@ -15,13 +15,20 @@
  *	  grace period; free               |
  *
  * head -> 2 or its copy 3 -> 1. Each node has a next, a flag and one field that stands for the
- * rest. Freed memory is somebody else's: its words are zeroed.
+ * rest. Freed memory gets another use: its words are set to zero.
  *
- * Proved: no probe touches a freed session or finds one half made; once start returned, every
- * event that begins is recorded, also while another session is replaced and destroyed; once
- * stop returned nobody writes any more, so a drain then misses nothing. Probes never wait.
+ * Proved, by assertions: no probe touches a freed session or finds an incomplete one; once start
+ * has returned, every event that begins is recorded, also while another session is replaced and
+ * destroyed; once stop has returned no probe writes any more, so that a drain then finds every
+ * event. Probes never wait.
+ *
+ * Mutants that an assertion catches: PUBLISH_RELAXED (a pointer is stored without release),
+ * DEPENDENCY_LOST (a probe loads it without acquire; ALPHA shows this), COPY_NEXT_LATE (a copy is
+ * published before its next), START_NO_GRACE, STOP_NO_GRACE and FREE_NO_GRACE (one grace period is
+ * left out).
+ *
  * Bounds: three nodes, one CPU with probes, for ever. Not modelled: the ring; the mutex
- * between those who control. 17 thousand states in 0.1 s.
+ * between threads that control sessions. 17 thousand states in 0.1 s.
  */
 #define CPUS 2
 #define VARS 10
@@ -35,7 +42,7 @@
 #define NODES 3
 bit exists[NODES + 1]; /* the memory of node i is a session's */
 bit started[NODES + 1]; /* start has returned, stop has not begun */
-bit drained[NODES + 1]; /* what was committed is read; nobody looks again */
+bit drained[NODES + 1]; /* what was committed is read, for the last time */
 
 #ifdef COVER_TWO_RECORDED
 #define COVER_LIST assert(count < 2)
@@ -128,7 +135,7 @@ inline stop(node)
 	drained[node] = 1
 }
 
-/* Nobody finds it any more: pointer leads past it. */
+/* No probe finds the node any more: pointer leads past it. */
 inline free_after_grace(node)
 {
 #ifndef MUTANT_FREE_NO_GRACE

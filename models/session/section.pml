@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sections and grace periods as the papers' kernel has them: a section is code with preemption
- * disabled, and a grace period is over once every CPU has come by its scheduler. Include
- * after machine.pml. Paper: T 4.6.1. (How a grace period works in user space: models/grace.)
+ * disabled, and a grace period ends once every CPU has passed through its scheduler. Include
+ * after machine.pml. Paper: T 4.6.1. (models/grace has the grace period of user space.)
  */
 bit wanted[CPUS]; /* a grace period waits for this CPU */
 

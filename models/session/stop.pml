@@ -5,25 +5,31 @@
  * Consumer::finish(), drain_all(), Drain::flush_open(), Drain::rescue().
  *
  *	recorder                             | a thread of a traced process, on each CPU
- *	look now and then                    | active?  no: nothing
+ *	read each ring now and then          | not active: nothing
  *	active = 0 (finish)                  | reserve, or count the event as lost
- *	look at each ring until nothing is   | fill in
+ *	read each ring until nothing is      | fill in
  *	  open, or patience is over: what is | commit
  *	  open then is counted lost          | (it may die at any step)
- *	the verdict
+ *	the verdict                          |
  *
  * The ring is a row of slots, each reserved, committed, read or counted in one step: models/ring
- * proves that it behaves so. The flag goes by the machine: a thread may see it late.
+ * proves that a ring behaves so. The flag is a word of the machine: a thread may see it late.
  *
- * Proved: every event reserved before active was stored is in the trace or counted as lost when
- * the verdict is written, though threads die; nobody touches memory that is gone, since a process
- * never unmaps its sessions and the recorder only removes names. Not so (STRICT): a thread that
- * found the session active may reserve after the last look at its ring, and that event is in no
- * count. It needs a program that runs on while the recording ends: then it says that it stops, and
- * such an event has begun no earlier than that. With the grace period of the papers' tracer
- * (GRACE) stop waits for these threads and nothing is left out.
+ * Proved, by assertions: every event that is reserved before active = 0 is stored is in the trace
+ * or counted as lost when the verdict is written, even if threads die; no thread touches memory
+ * that is gone, because a process never unmaps its sessions and the recorder only removes names.
  *
- * Bounds: two CPUs with a ring and a thread each, EVENTS events a thread; any patience. Not
+ * Not promised (STRICT, a run that fails): a thread that found the session active may reserve after
+ * the recorder last read its ring, and no count contains that event. This needs a program that runs
+ * on while the recording ends; the recorder then says that it is stopping, and such an event began
+ * no earlier than that message. With the grace period of the papers' tracer (GRACE), stop waits
+ * for these threads and no event is left out.
+ *
+ * Mutants that an assertion catches: STOP_LAST (the recorder drains before it stores active = 0),
+ * LEFT_OPEN (an open slot is not counted as lost), UNMAPPED (a process unmaps its sessions),
+ * TRUNCATED (the recorder truncates the files).
+ *
+ * Bounds: two CPUs with a ring and a thread each, EVENTS events per thread; any patience. Not
  * modelled: --max-size, snapshots, packets. 0.5 million states in 3 s (ALPHA).
  */
 #define CPUS 3
@@ -73,7 +79,7 @@ proctype thread(byte cpu)
 			:: atomic { slot[SLOT(cpu, count)] = OPEN;
 				early[SLOT(cpu, count)] = !stopping;
 #ifdef STRICT
-				assert(!closed[cpu]); /* nobody would ever read it */
+				assert(!closed[cpu]); /* else no one would read it */
 #endif
 				};
 				if

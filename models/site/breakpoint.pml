@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The papers' way to change an instruction of several bytes under execution: by a temporary
- * breakpoint. Lull does not use it (docs/adr/0008); here is what each of its steps is for, and
- * why it was not used. Paper: T 8.3, 9.1.
+ * The papers' way to change an instruction of several bytes while CPUs execute it: by a temporary
+ * breakpoint. Lull does not use it (docs/adr/0008); this model shows what each of its steps is for,
+ * and why Lull does not use it. Paper: T 8.3, 9.1.
  *
- *	who patches              | a CPU that executes, an NMI on it
+ *	patcher                  | a CPU that executes, an NMI on it
  *	first byte: breakpoint   | fetch the first byte
- *	synchronize the cores    |   breakpoint: the handler goes on in the instruction's stead
+ *	synchronize the cores    |   breakpoint: the handler acts for the instruction
  *	the other bytes: new     |   else fetch the other bytes
  *	synchronize the cores    |   execute the whole
  *	first byte: new          | (synchronization: throw away what was fetched, begin again)
  *	synchronize the cores    |
  *
- * Each CPU has a stale copy of each of the two parts, renewed at any time, part by part, and
- * by the synchronization, which also restarts an instruction fetched in part. Memory is
- * sequentially consistent: who patches issues one store at a time and synchronizes between.
+ * Each CPU has a stale copy of each of the two parts, which is renewed at any time, part by part,
+ * and by the synchronization, which also restarts an instruction that is fetched in part. Memory
+ * is sequentially consistent: the patcher issues one store at a time and synchronizes between.
  *
- * Proved: no CPU executes the first part of one instruction with the second of another; once
- * the call returned, only the new instruction is executed, and no breakpoint; nobody who executes
- * waits. Bounds: two CPUs that
- * execute, one of them twice (an NMI that interrupts itself anywhere interleaves less); there
- * and back for ever. Not modelled: the handler's own code. 383 thousand states in 1 s.
+ * Proved, by assertions: no CPU executes the first part of one instruction with the second of
+ * another; once the call has returned, only the new instruction is executed, and no breakpoint. No
+ * CPU that executes waits.
  *
- * Two limits are shown by runs that fail. SEVERAL_INSTRUCTIONS: what is replaced is two
- * instructions, and a thread that was preempted between them comes back into the middle of the new
- * one, synchronized or not. SIGNAL_BLOCKED: in user space the breakpoint is a signal.
+ * Mutants that an assertion catches: NO_BREAKPOINT (the step with the breakpoint is left out),
+ * REST_FIRST (the other bytes are stored before it), NO_SYNC_AFTER_BREAKPOINT, NO_SYNC_AFTER_REST
+ * and NO_SYNC_AT_END (one synchronization is left out).
+ *
+ * Two runs that fail show limits. SEVERAL_INSTRUCTIONS: two instructions are replaced, and a thread
+ * that was preempted between them returns into the middle of the new one, synchronized or not.
+ * SIGNAL_BLOCKED: in user space the breakpoint is a signal, which a thread may block.
+ *
+ * Bounds: two CPUs that execute, one of them twice (an NMI that interrupts the other anywhere
+ * interleaves less); there and back for ever. Not modelled: the handler's own code. 383 thousand
+ * states in 1 s.
  */
 #define CPUS 2
 

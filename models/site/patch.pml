@@ -4,8 +4,8 @@
  * Paper: T 8.3, O 4.1; docs/design/20-site.md, docs/adr/0008. C: user/objects.c probe_found(),
  * site_found(); core/site/patch.c; port/user/text.c; core/include/lull/trace.h LULL_PROBE.
  *
- *	who patches                  | a thread, on another CPU  | a signal handler, on the CPU
- *	                             | (twice: a handler of its) | of who patches
+ *	patcher                      | a thread, on another CPU  | a signal handler, on the
+ *	                             | (twice: a handler of its) | patcher's CPU
  *	record: id, interface        | fetch the first two bytes | the same
  *	enabled_mask [site.enable:A] |   no-op: go on            |
  *	text_open                    |   short jump:             |
@@ -14,26 +14,37 @@
  *	text_sync [site.sync:A]      |   not 0: id, interface    |
  *	the same, to disable         |                           |
  *
- * Data goes by the machine that is included, code by a stale copy for each CPU beside it: what
- * a CPU fetched of the site, which anything may renew at any time and only the core
- * synchronization must. A copy is two bytes that are renewed together, since they lie in one
+ * Data is in the memory of the machine that is included. Beside it, each CPU has a stale copy of
+ * the code that it fetched, which may be renewed at any time, and which only the synchronization of
+ * the cores must renew. A copy is two bytes that are renewed together, because they lie in one
  * aligned word; the other six never change. That is x86-64; aarch64 is the same with one word
  * and no second jump. text_sync is a barrier on every CPU, then a renewal on every CPU.
  *
- * Proved: no CPU decodes bytes that are neither no-op nor jump, in no order of store, fetch and
- * synchronization; a thread that stands between the two jumps arrives; a probe that runs sees
- * its identifier and interface; what begins after the call returned takes the new way, and with
- * the site enabled finds its mask. NO_SYNC leaves only the last out, as where the kernel does
- * not offer it: that is the define, and the mutant of that name shows that it is left out.
+ * Proved, by assertions: in every order of store, fetch and synchronization, each CPU decodes the
+ * no-op or the jump, and nothing else; a thread that is between the two jumps arrives; a probe that
+ * runs sees its identifier and interface; code that begins after the call returned takes the new
+ * way, and with the site enabled finds its mask. With -DNO_SYNC, for a kernel that offers no
+ * synchronization, all of this holds but the last.
  *
- * The store orders nothing: that a probe which runs finds its record whole is the mask's doing,
- * for sites that are patched as for those that test their record (SITE_LOAD), where nothing is
- * stored to text and nothing synchronizes.
+ * Mutants that an assertion catches:
+ *	MASK_EARLY		the mask is stored before the rest of the record
+ *	MASK_RELAXED		the mask is stored without release
+ *	MASK_READ_RELAXED	the mask is loaded without acquire (ALPHA shows this)
+ *	BYTE_BY_BYTE		the two bytes are stored one after the other
+ *	STRADDLES		the two bytes lie in different words
+ *	TAIL_TOO		the other six bytes change too
+ *	WRITE_OR_EXECUTE	the page cannot be executed while it is written
+ *	NO_SYNC			text_sync is left out
+ *	SYNC_DATA_ONLY		text_sync is a barrier, and renews no copy
+ *
+ * The store to the text orders nothing. A probe that runs finds its record complete because of the
+ * mask, both at sites that are patched and at sites that test their record (SITE_LOAD), where
+ * nothing is stored to text and nothing synchronizes.
  *
  * Bounds: one site, one session; enabled, disabled, for ever. Handlers of a thread are a second
  * thread of its CPU, which interleaves more. Not modelled: /proc/self/mem, which is for
- * processes of one thread; what notes say, which core/site/note_test.c
- * checks. 260 thousand states in 0.5 s at most (NO_SYNC).
+ * processes of one thread; the contents of notes, which core/site/note_test.c checks. 260 thousand
+ * states in 0.5 s at most (NO_SYNC).
  */
 #define CPUS 2
 #define VARS 4

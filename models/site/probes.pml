@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes of one object at the sites of another: the papers' markers and tracepoints, where a
- * module connects its probe to a site of the kernel's and is unloaded one day. Lull's own probes
- * are of the site's object and need none of this (unload.pml). Paper: T 8.1, 8.2, O 4.1.
+ * module connects its probe to a site of the kernel and is unloaded later. Lull's own probes
+ * belong to the site's object and need none of this (unload.pml). Paper: T 8.1, 8.2, O 4.1.
  *
- *	who connects                    | a site
+ *	the thread that connects        | a site
  *	argument                        | section begins
  *	probe = this one (release)      |   probe (dependency)
- *	...                             |   there is one: call it with its argument
+ *	...                             |   not none: call it with its argument
  *	probe = none                    | section ends
- *	grace period
- *	the module and its memory go
+ *	grace period                    |
+ *	the module and its memory go    |
  *
- * Proved: no site calls a probe that is gone, or finds memory of it that is reused; a probe
- * that runs has its argument. Bounds: one site on one CPU, for ever; handlers nest as sections of
- * the same CPU, which cannot end a grace period. 0.1 s.
+ * Proved, by assertions: no site calls a probe that is gone, or finds its memory used for
+ * something else; a probe that runs has its argument.
+ *
+ * Mutants that an assertion catches: PUBLISH_EARLY (the probe is stored before its argument),
+ * PUBLISH_RELAXED (it is stored without release), DEPENDENCY_LOST (it is loaded without acquire;
+ * ALPHA shows this), NO_GRACE (the module goes without a grace period).
+ *
+ * Bounds: one site on one CPU, for ever; handlers nest as sections of the same CPU, which cannot
+ * end a grace period. 0.1 s.
  */
 #define CPUS 2
 #define VARS 2
@@ -72,7 +78,7 @@ end:	do
 #ifndef MUTANT_NO_GRACE
 		synchronize();
 #endif
-		STORE(0, ARGUMENT, 0); /* its memory is somebody else's */
+		STORE(0, ARGUMENT, 0); /* its memory gets another use */
 		loaded = 0
 	od
 }

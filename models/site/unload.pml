@@ -8,21 +8,26 @@
  *	dlopen an object at AT       | dlopen another object:
  *	  its constructor: scan all  |   its constructor: scan all
  *	run through its site         | dlclose it
- *	dlclose it, that AT is free  |
+ *	dlclose it, AT is free again |
  *
- * A scan, within the dynamic linker's lock: if the count of unloads changed, forget who was seen;
- * for each object: seen, or remember it, set its record, patch its site.
+ * A scan runs within the dynamic linker's lock. If the count of unloads has changed, the scan
+ * forgets the list of objects seen. Then for each object that is not in the list, it adds the
+ * object, sets its record, and patches its site.
  *
- * Proved: nothing is written to an object that is gone or not yet there; an object that dlopen
- * returned is enabled, also where another one was before it; nobody waits for anybody but the
- * linker's lock. It needs no grace period: code, record and probe of a site are one object's, so
- * who runs in them holds it, and the session's memory is never unmapped (probes.pml is the other
- * design). Bounds: two objects, any number of rounds; a list of SEEN_MAX addresses, where no
- * room means looking again. COUNTS: how often a site was counted in site_count, which is once,
- * because an object's own record tells that it was set up (the mutant was found in the source).
- * Not modelled:
- * dlclose under a thread that still runs in the object, an error of the program's; the text
- * store (patch.pml).
+ * Proved, by assertions: nothing is written to an object that is gone or not yet there; an object
+ * that dlopen returned is enabled, also if another one was at its address before. No thread waits
+ * for anything but the linker's lock. No grace period is needed: code, record and probe of a site
+ * belong to one object, so a thread that runs in them keeps the object, and the session's memory is
+ * never unmapped (probes.pml is the other design).
+ *
+ * Mutants that an assertion catches: SEEN_KEPT (the list outlives an unload), SCAN_UNLOCKED (the
+ * scan runs outside the linker's lock), COUNTED_AGAIN (a site is counted at each scan). This model
+ * found the last one in the source; the COUNTS runs check that site_count has each site once,
+ * because an object's own record tells that it was set up.
+ *
+ * Bounds: two objects, any number of rounds; a list of SEEN_MAX addresses: an object that finds no
+ * room in it is scanned again. Not modelled: dlclose under a thread that still runs in the object,
+ * which is an error of the program; the text store (patch.pml).
  */
 #ifndef SEEN_MAX
 #define SEEN_MAX 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ticket lock: who comes first is first inside. Read unfair.pml before this one.
+ * The ticket lock: processes get the lock in the order in which they ask. Read unfair.pml first.
  * Paper: T 7.3.2, figure 7.3 (the x86 lock of Linux 2.6.30).
  *
  *	process		lock, one word of two halves
@@ -8,13 +8,13 @@
  *	wait		until the low half is the ticket
  *	release		low half + 1
  *
- * -DBITS=... is the width of a half, -DPROCESSES=... how many compete. A process holds or waits
- * for one ticket at a time, so no two tickets are alike while there are at most 2^BITS processes.
- * Found: then the lock is safe and fair. With one process more it is not even safe: the high half
- * comes round to the ticket that is being served, and two are inside. Fairness goes with it: a
- * process can find its number passed by.
+ * -DBITS=... is the width of a half, -DPROCESSES=... the number of processes. A process holds or
+ * waits for one ticket at a time, so no two tickets are equal while there are at most 2^BITS
+ * processes. Found: then the lock is safe and fair. With one more process two may be inside,
+ * because the high half overflows to the ticket that is being served. Then the lock is not fair
+ * either: the low half can pass a process's ticket.
  *
- * Of the processes all but one are alike; process_A has the progress label.
+ * All processes but one are alike; process_A has the progress label.
  * Not modelled: memory that is out of order.
  * 4 processes and 2 bits: 7,911 states, 16,000 for fairness.
  */

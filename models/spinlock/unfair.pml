@@ -13,11 +13,12 @@
  * each state of all variables and processes that it has been in, and stops when there is no new
  * one. What holds in all of them is proved, for this model.
  *
- * Found: never are two inside. But B can spin for ever while A takes the lock again and again.
+ * Found: two processes are never inside at once. But B can spin for ever while A takes the lock
+ * again and again.
  *
  * Run it:	models/run --only spinlock/unfair
  * By hand:	spin -a unfair.pml && gcc -DSAFETY -DNOCLAIM -o pan pan.c && ./pan
- *		and for fairness: gcc -DNP -o pan pan.c && ./pan -l -f && spin -t -p unfair.pml
+ *	and for fairness: gcc -DNP -o pan pan.c && ./pan -l -f && spin -t -p unfair.pml
  *
  * Not modelled: memory that is out of order (models/litmus is about that); interrupts. Two
  * processes, 23 states, 0 seconds.
@@ -69,7 +70,7 @@ inline critical_section()
 	inside++;
 	assert(inside == 1);
 #ifdef COVER_INSIDE
-	assert(inside == 0);	/* wrong on purpose: this must be found, or nobody ever is inside */
+	assert(inside == 0);	/* wrong on purpose: a failure shows that a process gets inside */
 #endif
 	inside--
 }
