@@ -27,7 +27,7 @@ LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z
 
 CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-USER_SOURCES := $(filter-out %_test.c port/user/rcu_%,$(sort $(wildcard port/user/*.c user/*.c)))
+USER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard port/user/*.c user/*.c)))
 ASSEMBLY_SOURCES := $(sort $(wildcard port/user/*_$(ARCH).S user/*_$(ARCH).S))
 INTERPOSE_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/*.c)))
 MALLOC_SOURCES := $(filter-out %_test.c,$(sort $(wildcard user/interpose/malloc/*.c)))

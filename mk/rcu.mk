@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# liblull-rcu, from rcu and port/user: the shared and the static library, the headers that
+# liblull-rcu, from rcu and port/user/rcu: the shared and the static library, the headers that
 # rcu/flavour generates, tests and examples.
 
 RCU_SONAME := liblull-rcu.so.0
@@ -7,14 +7,14 @@ RCU_HEADERS := $(BUILD)/include/lull/rcu/memb.h
 RCU_FLAVOURS := qsbr mb signal memb bp
 RCU_PROGRAM_HEADERS := $(shell find rcu/include -name '*.h' | sort) \
 	$(patsubst %,$(BUILD)/include/lull/rcu/%.h,$(RCU_FLAVOURS) $(RCU_FLAVOURS:%=flavour/%))
-RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user -Ircu/grace -Ircu/call \
+RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user/rcu -Ircu/grace -Ircu/call \
 	-Ircu/structure -Ircu/qdo
 # What the shared library offers is in rcu/exports.map.
 RCU_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -ftls-model=initial-exec \
 	-fno-semantic-interposition $(WARNINGS) $(RCU_INCLUDES)
 
 RCU_SOURCES := $(shell find rcu -name '*.c' ! -name '*_test.c' ! -path '*/test/*' \
-	! -path 'rcu/compat/*' | sort) $(sort $(wildcard port/user/rcu_*.c))
+	! -path 'rcu/compat/*' | sort) $(sort $(wildcard port/user/rcu/*.c))
 RCU_TEST_SOURCES := $(shell find rcu -name '*_test.c' ! -name '*_sched_test.c' \
 	! -path 'rcu/compat/*' | sort)
 RCU_EXAMPLE_SOURCES := $(sort $(wildcard examples/rcu/*.c))

@@ -84,7 +84,7 @@
 
 /*
  * Tested by rcu/grace/grace_sched_test.c. Those of the read side in lull/rcu/domain.h are seeded
- * in port/sched/rcu_port.c, by function.
+ * in port/sched/rcu/rcu_port.c, by function.
  */
 #define SCHED_MUTANTS_GRACE(X)                                                                   \
 	X(BEGIN_NO_FENCE, "no barrier is forced on readers as a grace period begins",            \

@@ -2,9 +2,9 @@
 /*
  * The core of QDo: operations, generations, requests, and what CPUs tell each other.
  *
- * Freestanding. The host (threads, timers, executors) gives it memory, calls qdo_core_step()
- * for each CPU and runs what comes back. Papers: Q 2.2.2, 3.2, 3.3, 4.5, 4.8.
- * Design: docs/design/41-qdo.md.
+ * Freestanding: port/RCU.md says what it asks of its surroundings. The host (threads, timers,
+ * executors) gives it memory, calls qdo_core_step() for each CPU and runs what comes back.
+ * Papers: Q 2.2.2, 3.2, 3.3, 4.5, 4.8. Design: docs/design/41-qdo.md.
  *
  * generation.c counts operations; submit.c takes requests; core.c steps; one file for each
  * algorithm.
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include "lull/qdo.h"
 #include "lull/rcu/memory.h"
+#include "qdo_port.h"
 #include "rcu_port.h"
 
 /*
@@ -149,21 +150,6 @@ void qdo_core_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *res
  * @cpu begins after this; it sees what this step has stored before.
  */
 void qdo_port_prompt(struct qdo_core *core, unsigned int cpu);
-
-/* Asked of the port. Every thread has executed a full barrier between call and return. */
-void lull_qdo_fence_heavy(void);
-/* The CPU the caller runs on, perhaps no longer. */
-unsigned int lull_qdo_cpu(void);
-/*
- * In one step with respect to every thread of that CPU, and only if the caller runs on @cpu:
- * add 1 to *@counter, after all earlier accesses of the caller (release). May fail without
- * cause, finitely often. Return: 1 when done, 0 when not, -1 where there are no such steps.
- */
-int lull_qdo_count(unsigned int cpu, unsigned long *counter);
-/*
- * In such a step: if *@head is @expect, store @desired there (release). Return: as above.
- */
-int lull_qdo_replace(unsigned int cpu, void **head, void *expect, void *desired);
 
 /* Among the core's files. */
 

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "rcu_percpu.h"
+#include "qdo_port.h"
 
 /* A longer period says nothing more. */
 #define PERIOD_MAX_US 1000000000u

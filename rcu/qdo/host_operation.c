@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include "rcu_percpu_steps.h"
+#include "qdo_steps.h"
 
 /* The port's step in place of a call of it: an operation is little more than two. */
 #define lull_qdo_count lull_percpu_try

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "host.h"
-#include "rcu_percpu.h"
+#include "qdo_port.h"
 
 static int passed, failed;
 static int called;

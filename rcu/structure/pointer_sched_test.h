@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lull/rcu/pointer.h for the explorer: each access is a step, as port/sched/lull/rcu/memory.h
+ * lull/rcu/pointer.h for the explorer: each access is a step, as port/sched/rcu/lull/rcu/memory.h
  * makes the accesses of words. Include it before the structures, in one file only.
  *
  * A seeded fault weakens the accesses of one function, as the structures' headers have no

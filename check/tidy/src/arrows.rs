@@ -12,7 +12,7 @@ const RULE: &str = "arrows";
 /// What a port provides to core: memory and clock; and, for sites, code that can be changed.
 const PORT: [&str; 2] = ["lull_port.h", "lull_text.h"];
 /// What a port provides to rcu: locks, futexes, steps of one CPU.
-const RCU_PORT: &str = "rcu_port.h";
+const RCU_PORT: [&str; 3] = ["rcu_port.h", "qdo_port.h", "qdo_steps.h"];
 /// Sources outside core that run where core runs.
 const ALSO_FREESTANDING: [&str; 3] = ["rcu/grace/grace.", "rcu/qdo/core", "rcu/include/lull/rcu/"];
 /// `errno.h` beside them: error numbers are core's way to say no, and every port has them.
@@ -28,7 +28,7 @@ const FREESTANDING: [&str; 9] = [
     "stdnoreturn.h",
 ];
 /// Where `#include "x"` looks after the file's own folder.
-const SEARCH: [&str; 17] = [
+const SEARCH: [&str; 19] = [
     "core/include",
     "core",
     "core/ring",
@@ -36,8 +36,10 @@ const SEARCH: [&str; 17] = [
     "core/site",
     "core/probe",
     "port/user",
+    "port/user/rcu",
     "rcu/include",
     "port/sched",
+    "port/sched/rcu",
     "port/kernel",
     "user",
     "user/interpose",
@@ -49,14 +51,15 @@ const SEARCH: [&str; 17] = [
 ];
 
 /// The arrows: files under the first may include files under the others. First match counts.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("core/include", &["core/include"]),
     ("core/ring", &["core/ring", "core/include"]),
     ("core/clock", &["core/clock", "core/include"]),
     ("core/site", &["core/site", "core/include"]),
     ("core/probe", &["core/probe", "core/ring", "core/site", "core/include"]),
     ("rcu/include", &["rcu/include"]),
-    ("rcu", &["rcu", "port/user"]),
+    ("rcu", &["rcu", "port/user/rcu"]),
+    ("port/user/rcu", &["port/user/rcu"]),
     ("port/user", &["port/user", "core"]),
     ("port/sched", &["port/sched", "core", "rcu"]),
     ("port/kernel", &["port/kernel", "core"]),
@@ -95,7 +98,7 @@ fn check_own(tree: &Tree, file: &File, name: &str) -> Option<String> {
             .all(|folder| !under(&file.path, folder))
             .then(|| format!("{name} is not for {}", file.folder()));
     }
-    if name == RCU_PORT {
+    if RCU_PORT.contains(&name) {
         return ["rcu", "port"]
             .iter()
             .all(|folder| !under(&file.path, folder))

@@ -2,7 +2,7 @@
 /*
  * Accesses to words that several threads share, as the read sides and grace.c make them.
  *
- * A header of its own so that tests can put another in its place: port/sched/lull/rcu/memory.h
+ * A header of its own so that tests can put another in its place: port/sched/rcu/lull/rcu/memory.h
  * makes every access a step of the explorer, which then runs these same sources through every
  * interleaving. Programs use pointer.h instead.
  *

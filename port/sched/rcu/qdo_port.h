@@ -4,7 +4,7 @@
  *
  * A step of one CPU is one step of the explorer: it is refused where its thread is on another
  * CPU by now, and a scenario's refusals allow it to fail without cause. Its store goes into its
- * CPU's buffer as a release store: others see it later. rcu/qdo/core.h says what each promises.
+ * CPU's buffer as a release store: others see it later. port/RCU.md says what each name promises.
  * Paper: Q 4.8.3.
  */
 #ifndef LULL_SCHED_QDO_PORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The port to user space: what rcu's freestanding parts ask for beyond lull/rcu/memory.h.
+ * The port to user space: what rcu asks for beyond lull/rcu/memory.h, as port/RCU.md lists it.
  *
  * Locks, futexes, threads, memory, time. Paper: T 6.4.2 (what the papers wait for by polling).
  */

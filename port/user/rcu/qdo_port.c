@@ -6,7 +6,7 @@
  * barrier made on every CPU. Without membarrier there are no steps. Paper: Q 4.8.3; T 6.4.4.
  */
 #define _GNU_SOURCE
-#include "rcu_percpu_steps.h"
+#include "qdo_steps.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

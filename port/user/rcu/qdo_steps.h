@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The steps of rcu_percpu.h in place, for who cannot spare the calls: an operation is two steps.
+ * The steps of qdo_port.h in place, without calls: an operation is hardly more than two steps.
  *
  * A thread's area, through which the kernel restarts its steps, lies at the same distance from
  * every thread's pointer; threads without one have one that is on no CPU. Paper: Q 4.8.3.
  */
-#ifndef LULL_RCU_PERCPU_STEPS_H
-#define LULL_RCU_PERCPU_STEPS_H
+#ifndef LULL_QDO_STEPS_H
+#define LULL_QDO_STEPS_H
 
 #include <linux/rseq.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "rcu_percpu.h"
+#include "qdo_port.h"
 
 /* The thread sanitizer sees no restartable steps: for it operations count themselves atomically. */
 #if defined(__SANITIZE_THREAD__)
@@ -22,9 +22,9 @@
 #endif
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#include "arch/percpu_x86_64.h"
+#include "qdo_steps_x86_64.h"
 #elif defined(__aarch64__) && !defined(__SANITIZE_THREAD__)
-#include "arch/percpu_aarch64.h"
+#include "qdo_steps_aarch64.h"
 #endif
 
 #ifdef LULL_PERCPU_STEPS

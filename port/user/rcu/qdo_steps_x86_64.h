@@ -6,8 +6,8 @@
  * signal between labels 1 and 2; so nobody else on this CPU comes in between. Every store has
  * release order here. Paper: Q 4.8.3, which disables the scheduler instead.
  */
-#ifndef LULL_PORT_PERCPU_H
-#define LULL_PORT_PERCPU_H
+#ifndef LULL_QDO_STEPS_MACHINE_H
+#define LULL_QDO_STEPS_MACHINE_H
 
 #define LULL_PERCPU_STEPS 1
 

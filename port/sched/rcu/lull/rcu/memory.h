@@ -3,7 +3,7 @@
  * Accesses to shared words for rcu's freestanding parts, each a step of the explorer.
  *
  * Stands in the place of rcu/include/lull/rcu/memory.h, which says what each name promises;
- * port/sched/rcu_port.c gives them to the explorer. What is here promises no more than the
+ * port/sched/rcu/rcu_port.c gives them to the explorer. What is here promises no more than the
  * weakest machine that memory.h is for: a full store is a release store and then a fence.
  * Each access names the function that makes it: so a seeded fault can weaken one barrier of a
  * public header, which has no LULL_MUTANT() of its own.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Restartable steps on words of one CPU, aarch64. See percpu_x86_64.h.
+ * Restartable steps on words of one CPU, aarch64. See qdo_steps_x86_64.h.
  *
  * The last store has release order. Paper: Q 4.8.3, which disables the scheduler instead.
  */
-#ifndef LULL_PORT_PERCPU_H
-#define LULL_PORT_PERCPU_H
+#ifndef LULL_QDO_STEPS_MACHINE_H
+#define LULL_QDO_STEPS_MACHINE_H
 
 #define LULL_PERCPU_STEPS 1
 
