@@ -7,8 +7,8 @@ RCU_HEADERS := $(BUILD)/include/lull/rcu/memb.h
 RCU_FLAVOURS := qsbr mb signal memb bp
 RCU_PROGRAM_HEADERS := $(shell find rcu/include -name '*.h' | sort) \
 	$(patsubst %,$(BUILD)/include/lull/rcu/%.h,$(RCU_FLAVOURS) $(RCU_FLAVOURS:%=flavour/%))
-RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user/rcu -Ircu/grace -Ircu/call \
-	-Ircu/structure -Ircu/qdo
+RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user/rcu -Ircu/grace \
+	-Ircu/grace/host -Ircu/call -Ircu/structure -Ircu/qdo -Ircu/qdo/host
 # What the shared library offers is in rcu/exports.map.
 RCU_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -ftls-model=initial-exec \
 	-fno-semantic-interposition $(WARNINGS) $(RCU_INCLUDES)
@@ -59,7 +59,7 @@ $(BUILD)/lib/liblull-rcu.a: $(RCU_OBJECTS)
 	$(say) AR $@
 	$(Q)mkdir -p $(@D)
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) qcs $@ $^ # files of one name, from several folders, all stay
 
 # Tests see hidden symbols; examples link as a program of anybody's does.
 $(BUILD)/test/rcu/%: $(BUILD)/rcu/rcu/%.o $(BUILD)/lib/liblull-rcu.a

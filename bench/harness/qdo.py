@@ -89,7 +89,8 @@ def missing(_measuring: bench.Measuring) -> list[str]:
 
 def _options() -> list[str]:
     # The monitor's calls of the core are seen on their way: qdo_watch.c.
-    folders = (HARNESS, *rcu.INCLUDES, ROOT / "port" / "user", ROOT / "rcu" / "qdo")
+    folders = (HARNESS, *rcu.INCLUDES, ROOT / "port" / "user" / "rcu",
+               ROOT / "rcu" / "qdo")
     wraps = ",".join(f"--wrap={name}" for name in WRAPPED)
     return [
         "-falign-loops=32", *(f"-I{folder}" for folder in folders), f"-Wl,{wraps}",

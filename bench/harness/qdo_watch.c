@@ -22,7 +22,7 @@ struct qdo_request *__real_qdo_submitted_take(struct qdo_core *core, unsigned in
 void __wrap_qdo_core_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *result);
 struct qdo_request *__wrap_qdo_submitted_take(struct qdo_core *core, unsigned int cpu);
 
-/* An instance begins with its core: rcu/qdo/host.h. */
+/* An instance begins with its core: rcu/qdo/host/host.h. */
 void qdo_watch_begin(struct qdo *instance)
 {
 	memset(&qdo_watch, 0, sizeof(qdo_watch));

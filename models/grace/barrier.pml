@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Barriers that signals force on threads where the system has no membarrier. Paper: T 6.4.4 (figure
- * 6.9). Source: rcu/grace/barrier.c: rcu_grace_fence_heavy(), fence_by_signals(), answer(),
+ * 6.9). Source: rcu/grace/host/barrier.c: rcu_grace_fence_heavy(), fence_by_signals(), answer(),
  * install_handler().
  *
  *	driver			thread		its handler		another domain's driver

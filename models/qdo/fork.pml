@@ -7,7 +7,8 @@
  *	operation, goes on	| operation		| reset: counts 0, generations stay
  *	in the child		| a step judges		| enters again; a request waits for it
  *
- * C functions: qdo_core_reset, and host_fork.c's order: reset, then enter. One CPU, the snapshot.
+ * C functions: qdo_core_reset, and the order of rcu/qdo/host/fork.c: reset, then
+ * enter. One CPU, the snapshot.
  *
  * Proved: a request of the child is done after the child's own operation, and it is done (no
  * deadlock). The mutant QDO_RESET_COUNTS keeps the parent's counts; a deadlock shows it, because

@@ -10,7 +10,7 @@
 #ifndef LULL_CALL_WORKER_H
 #define LULL_CALL_WORKER_H
 
-#include "host.h"
+#include "domains.h"
 #include "lane.h"
 
 /* Threads are spread over the lanes of a worker, so that they do not meet at one tail. */

@@ -12,7 +12,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "host.h"
+#include "domains.h"
 #include "lull/rcu/flavour/bp.h"
 #include "lull/rcu/flavour/mb.h"
 #include "lull/rcu/flavour/memb.h"
@@ -96,13 +96,13 @@ static void *actor_thread(void *argument)
 	return NULL;
 }
 
-static void actor_wait(struct actor *actor)
+static inline void actor_wait(struct actor *actor)
 {
 	while (sem_wait(&actor->done))
 		;
 }
 
-static void actor_start(struct actor *actor)
+static inline void actor_start(struct actor *actor)
 {
 	sem_init(&actor->told, 0, 0);
 	sem_init(&actor->done, 0, 0);
@@ -111,20 +111,20 @@ static void actor_start(struct actor *actor)
 	actor_wait(actor);
 }
 
-static void tell(struct actor *actor, void (*what)(void))
+static inline void tell(struct actor *actor, void (*what)(void))
 {
 	actor->what = what;
 	sem_post(&actor->told);
 	actor_wait(actor);
 }
 
-static void actor_end(struct actor *actor)
+static inline void actor_end(struct actor *actor)
 {
 	tell(actor, NULL);
 	pthread_join(actor->thread, NULL);
 }
 
-static void *synchronize_thread(void *expedited)
+static inline void *synchronize_thread(void *expedited)
 {
 	if (expedited)
 		rcu_domain_synchronize_expedited(flavour->domain);
@@ -134,7 +134,7 @@ static void *synchronize_thread(void *expedited)
 }
 
 /* The engine's words, under its lock. */
-static uint32_t peek(const uint32_t *word)
+static inline uint32_t peek(const uint32_t *word)
 {
 	struct rcu_grace *grace = flavour->domain->grace;
 	uint32_t value;
@@ -144,5 +144,32 @@ static uint32_t peek(const uint32_t *word)
 	lull_lock_release(&grace->lock);
 	return value;
 }
+
+__attribute__((unused)) static const struct flavour *const flavours[] = {
+	&qsbr_flavour, &mb_flavour, &signal_flavour, &memb_flavour, &bp_flavour
+};
+
+#define MUST(condition)                                                          \
+	do {                                                                     \
+		if (!(condition)) {                                              \
+			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			return 1;                                                \
+		}                                                                \
+	} while (0)
+
+/* Each test has a process of its own. */
+#define RUN(test)                            \
+	do {                                 \
+		int status = -1;             \
+		pid_t child;                 \
+		fflush(stdout);              \
+		child = fork();              \
+		if (!child) {                \
+			alarm(HANG_LIMIT_S); \
+			exit(test());        \
+		}                            \
+		waitpid(child, &status, 0);  \
+		check(status == 0, #test);   \
+	} while (0)
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * A domain's grace periods: what grace.c works on, and what it asks of its host.
  *
- * grace.c is freestanding; host.c gives it threads, signals and system calls, and the sched
- * tests give it the explorer's. Paper: T 6.4.2-6.4.4.
+ * grace.c is freestanding; the files of host/ give it threads, signals and system calls, and the
+ * sched tests give it the explorer's. Paper: T 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_GRACE_H
 #define LULL_RCU_GRACE_H

@@ -74,12 +74,12 @@ static inline unsigned long hash_size(const struct hash_table *table)
 /* Over every step of a resize, of all tables, and over the worker's list. Steps are short. */
 extern struct lull_lock lull_hash_lock;
 
-/* hash_count.c. Return: 0, -ENOMEM. */
+/* host/hash_count.c. Return: 0, -ENOMEM. */
 int lull_hash_count_start(struct hash_table *table);
 void lull_hash_limits_set(struct hash_table *table);
 unsigned long lull_hash_size_wanted(const struct hash_table *table);
 
-/* hash_memory.c. Numbers are of buckets. Return: 0, -ENOMEM. */
+/* host/hash_memory.c. Numbers are of buckets. Return: 0, -ENOMEM. */
 int lull_hash_memory_reserve(struct hash_table *table, unsigned long least);
 int lull_hash_memory_commit(struct hash_table *table, unsigned long buckets);
 void lull_hash_memory_trim(struct hash_table *table, unsigned long buckets);
@@ -98,13 +98,13 @@ int lull_hash_driven(const struct hash_table *table);
 /* In a forked child: those who resized tables are not there any more. */
 void lull_hash_drivers_forget(void);
 
-/* hash_worker.c. Return: 0 or an error number, negative. */
+/* host/hash_worker.c. Return: 0 or an error number, negative. */
 int lull_hash_forks_follow(void); /* before the first table */
 int lull_hash_worker_start(void);
 void lull_hash_worker_kick(struct hash_table *table);
 void lull_hash_worker_forget(struct hash_table *table); /* with the lock held */
 
-/* hash_table.c */
+/* host/hash_table.c */
 void lull_hash_free(struct hash_table *table);
 
 #endif

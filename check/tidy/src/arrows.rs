@@ -2,8 +2,9 @@
 //! Rule `arrows`: which folder's C may include which other folder's.
 //!
 //! core stands on nothing but its port's headers, its public headers and what a freestanding
-//! compiler has, and so do the parts of rcu that run where core runs; user and kernel stand on
-//! core; rcu stands on its port; an instrumented program sees public headers.
+//! compiler has, and so do the folders of rcu that run where core runs, but for those named host in
+//! them; user and kernel stand on core; rcu stands on its port; an instrumented program sees public
+//! headers.
 
 use crate::code;
 use crate::tree::{File, Finding, Language, Tree};
@@ -13,8 +14,9 @@ const RULE: &str = "arrows";
 const PORT: [&str; 2] = ["lull_port.h", "lull_text.h"];
 /// What a port provides to rcu: locks, futexes, steps of one CPU.
 const RCU_PORT: [&str; 3] = ["rcu_port.h", "qdo_port.h", "qdo_steps.h"];
-/// Sources outside core that run where core runs.
-const ALSO_FREESTANDING: [&str; 3] = ["rcu/grace/grace.", "rcu/qdo/core", "rcu/include/lull/rcu/"];
+/// What runs where core runs, but for the folders named host in them: those stand on a C library.
+const FREESTANDING_FOLDERS: [&str; 5] =
+    ["core", "rcu/grace", "rcu/qdo", "rcu/structure", "rcu/include"];
 /// `errno.h` beside them: error numbers are core's way to say no, and every port has them.
 const FREESTANDING: [&str; 9] = [
     "errno.h",
@@ -28,7 +30,7 @@ const FREESTANDING: [&str; 9] = [
     "stdnoreturn.h",
 ];
 /// Where `#include "x"` looks after the file's own folder.
-const SEARCH: [&str; 19] = [
+const SEARCH: [&str; 21] = [
     "core/include",
     "core",
     "core/ring",
@@ -45,9 +47,11 @@ const SEARCH: [&str; 19] = [
     "user/interpose",
     "kernel",
     "rcu/grace",
+    "rcu/grace/host",
     "rcu/call",
     "rcu/structure",
     "rcu/qdo",
+    "rcu/qdo/host",
 ];
 
 /// The arrows: files under the first may include files under the others. First match counts.
@@ -77,6 +81,10 @@ fn under(path: &str, folder: &str) -> bool {
 /// Tests may stand on everything: they hold core against the ports.
 fn is_test(path: &str) -> bool {
     path.contains("_test.") || path.contains("/test/")
+}
+
+fn is_freestanding(path: &str) -> bool {
+    FREESTANDING_FOLDERS.iter().any(|folder| under(path, folder)) && !path.contains("/host/")
 }
 
 fn find(tree: &Tree, file: &File, name: &str) -> Option<String> {
@@ -110,16 +118,15 @@ fn check_own(tree: &Tree, file: &File, name: &str) -> Option<String> {
     };
     let fine = target.starts_with(&format!("{}/", file.folder()))
         || allowed.iter().any(|folder| under(&target, folder));
-    (!fine).then(|| format!("{} may not include {target}", file.folder()))
+    let of_host = is_freestanding(&file.path) && !is_freestanding(&target);
+    (!fine || of_host).then(|| format!("{} may not include {target}", file.folder()))
 }
 
 fn check_system(file: &File, name: &str) -> Option<String> {
     if name.starts_with("lull/") {
         return None; // an instrumented program's spelling
     }
-    let freestanding = under(&file.path, "core")
-        || ALSO_FREESTANDING.iter().any(|start| file.path.starts_with(start));
-    (freestanding && !FREESTANDING.contains(&name))
+    (is_freestanding(&file.path) && !FREESTANDING.contains(&name))
         .then(|| format!("{} is freestanding: <{name}> belongs behind the port", file.folder()))
 }
 
@@ -156,6 +163,9 @@ mod tests {
             ("core/site/site.h", ""),
             ("port/user/lull_port.h", ""),
             ("user/liblull.h", ""),
+            ("rcu/grace/grace.h", ""),
+            ("rcu/grace/host/domains.h", ""),
+            ("rcu/include/lull/rcu/domain.h", ""),
         ]);
         check(&tree).into_iter().map(|finding| finding.message).collect()
     }
@@ -179,6 +189,24 @@ mod tests {
         assert_eq!(messages("core/ring/ring.c", "<stdio.h>").len(), 1);
         assert!(messages("core/ring/ring_test.c", "<stdio.h>").is_empty());
         assert!(messages("user/attach.c", "<stdio.h>").is_empty());
+    }
+
+    #[test]
+    fn rcu_including_what_is_of_its_host_is_found() {
+        let found = messages("rcu/grace/grace.c", "\"domains.h\"");
+        assert_eq!(found, ["rcu/grace may not include rcu/grace/host/domains.h"]);
+        assert_eq!(messages("rcu/grace/grace.c", "\"host/domains.h\"").len(), 1);
+        assert_eq!(messages("rcu/qdo/tree.c", "<stdio.h>").len(), 1);
+        for include in ["\"grace.h\"", "\"lull/rcu/domain.h\"", "\"rcu_port.h\"", "<errno.h>"] {
+            assert!(messages("rcu/grace/grace.c", include).is_empty(), "{include}");
+        }
+    }
+
+    #[test]
+    fn a_host_includes_what_it_serves_and_the_c_library() {
+        for include in ["\"grace.h\"", "\"domains.h\"", "<stdio.h>"] {
+            assert!(messages("rcu/grace/host/thread.c", include).is_empty(), "{include}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the host among themselves: domains.c, barrier.c, thread.c.
+ * The five domains, and what the host's files have of each other: domains.c, barrier.c, thread.c.
  */
-#ifndef LULL_RCU_HOST_H
-#define LULL_RCU_HOST_H
+#ifndef LULL_RCU_DOMAINS_H
+#define LULL_RCU_DOMAINS_H
 
 #include <signal.h>
 #include "grace.h"

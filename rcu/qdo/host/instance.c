@@ -7,7 +7,7 @@
  * two phases, for qdo_barrier(). Paper: Q 3.1, 3.2.
  *
  * Barrier pairs (label: what it orders; partner):
- *	[qdo.ask:A]	inside before the look at closed	[qdo.close:A] (host_fork.c)
+ *	[qdo.ask:A]	inside before the look at closed	[qdo.close:A] (fork.c)
  *	[qdo.ask:B]	outside before the look at closed	[qdo.close:A]
  *	[qdo.default:A]	the instance before its address		[qdo.default:B]
  *	[qdo.default:B]	its address before the instance		[qdo.default:A]

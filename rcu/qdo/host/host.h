@@ -2,8 +2,8 @@
 /*
  * QDo's host in user space, as its files see it: an instance, its monitors and its executors.
  *
- * A request goes from qdo_request() (host.c) into the core; a monitor (host_monitor.c) steps the
- * core and gives what is quiescent to an executor (host_executor.c). Fork: host_fork.c.
+ * A request goes from qdo_request() (instance.c) into the core; a monitor (monitor.c) steps the
+ * core and gives what is quiescent to an executor (executor.c). Fork: fork.c.
  *
  * Locks, in the order in which they are taken: lull_qdo_default_lock, lull_qdo_instances_lock,
  * gates (closed by fork only), start_lock, monitors' locks in order, executors' lock. Nobody holds
@@ -161,19 +161,19 @@ struct host_thread {
 	int forking;
 };
 
-/* host_operation.c */
+/* operation.c */
 void lull_qdo_thread_check(void); /* that it has left its operations, or the program ends */
 extern __thread struct host_thread lull_qdo_thread __attribute__((tls_model("initial-exec")));
 
-/* host_fork.c: the instances that are in use, under their lock; who makes the default one */
+/* fork.c: the instances that are in use, under their lock; who makes the default one */
 extern struct lull_lock lull_qdo_default_lock;
 extern struct lull_lock lull_qdo_instances_lock;
 extern struct qdo *lull_qdo_instances;
 
-/* host.c */
+/* instance.c */
 void lull_qdo_request_done(struct qdo *instance, struct host_request *request);
 
-/* host_monitor.c */
+/* monitor.c */
 void lull_qdo_monitor_init(struct host_monitor *monitor, struct qdo *instance, unsigned int cpu);
 int lull_qdo_monitors_start(struct qdo *instance); /* unless they run; 0 or -EAGAIN */
 void lull_qdo_monitors_prompt(struct qdo *instance, unsigned int cpu);
@@ -181,7 +181,7 @@ void lull_qdo_monitors_requested(struct qdo *instance, unsigned int cpu);
 void lull_qdo_monitors_tend(struct qdo *instance); /* has executors tended */
 void lull_qdo_monitors_stop(struct qdo *instance);
 
-/* host_executor.c */
+/* executor.c */
 void lull_qdo_executors_init(struct host_executors *pool, uint32_t max, uint32_t eager);
 /* Takes requests that are quiescent. */
 void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first);
@@ -190,7 +190,7 @@ int lull_qdo_executors_tend(struct qdo *instance);
 void lull_qdo_executors_stop(struct qdo *instance);
 #define QDO_TEND_NS 1000000u
 
-/* host_thread.c */
+/* thread.c */
 int lull_qdo_thread_start(void *(*main)(void *), void *argument, pthread_t *thread,
 			  int is_executor);
 /* Runs the calling thread on a CPU. Return: not 0: that cannot be; anywhere it may run. */

@@ -4,7 +4,7 @@
  *
  * Paper: T 6.4.2 (qsbr), 6.4.3 (mb), 6.4.4 (signal; memb and bp by a later system call).
  */
-#include "host.h"
+#include "domains.h"
 
 #define DOMAIN(name, kind, self_registering)                                        \
 	__thread struct rcu_reader rcu_##name##_reader RCU_READER_TLS = {           \

@@ -9,7 +9,8 @@
  * first after, so that the program's handlers may still make requests. Paper: Q 4.6.
  *
  * Barrier pairs (label: what it orders; partner):
- *	[qdo.close:A]	closed before the look at who is inside	[qdo.ask:A], [qdo.ask:B] (host.c)
+ *	[qdo.close:A]	closed before the look at who is inside
+ *							[qdo.ask:A], [qdo.ask:B] (instance.c)
  */
 #include "host.h"
 

@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "host.h"
-#include "../grace/host.h"
+#include "domains.h"
 
 #include <errno.h>
 #include <linux/futex.h>

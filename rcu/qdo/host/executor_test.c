@@ -115,7 +115,7 @@ static void confinement(void)
 		CPU_ZERO(&set);
 		CPU_SET(0, &set);
 		sched_setaffinity(0, sizeof(set), &set);
-		execl("/proc/self/exe", "host_executor_test", "confined", (char *)NULL);
+		execl("/proc/self/exe", "executor_test", "confined", (char *)NULL);
 		_exit(9);
 	}
 	waitpid(pid, &status, 0);

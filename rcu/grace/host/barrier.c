@@ -6,7 +6,7 @@
  * Waiting is by futex, and the driver's own thread needs no signal. Paper: T 6.4.4.
  */
 #define _GNU_SOURCE
-#include "host.h"
+#include "domains.h"
 
 #include <errno.h>
 #include <linux/futex.h>

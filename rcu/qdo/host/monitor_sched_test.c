@@ -2,11 +2,11 @@
 /*
  * A monitor and those who prompt it, in every order in which their steps can happen.
  *
- * What is explored is the shipped host_monitor.c above a core whose step looks at two words. What
+ * What is explored is the shipped monitor.c above a core whose step looks at two words. What
  * is asked for before a prompt is seen by a step, and everyone ends: no prompt and no wake-up is
  * lost. Paper: Q 4.5.
  */
-#include "host_monitor.c"
+#include "monitor.c"
 #include <string.h>
 #include "sched.h"
 

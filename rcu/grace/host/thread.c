@@ -6,7 +6,7 @@
  * ends is unregistered whether it asked for it or not. Paper: T 6.4.4 (registry).
  */
 #define _GNU_SOURCE
-#include "host.h"
+#include "domains.h"
 
 #include <errno.h>
 #include <stdio.h>
