@@ -2,7 +2,9 @@
 /*
  * Eight writer processes with two threads each, killed at random times and replaced.
  *
- *	writers KILLS PROGRESS-FILE SEED
+ *	writers KILLS PROGRESS-FILE SEED [BURST]
+ *
+ * BURST: events of a thread between two pauses, so that the recorder is not what is tested.
  *
  * Each thread records test:sequence with its own writer number and 1, 2, 3, ... and after each
  * event notes the number in the progress file, which outlives it. What the file says was
@@ -24,7 +26,9 @@
 #define PROCESSES 8
 #define THREADS 2
 #define KILLS_MAX 100000
-#define BURST_EVENTS 200 /* between pauses, so that the recorder is not what is tested */
+#define BURST_EVENTS 200
+
+static uint64_t burst_events = BURST_EVENTS;
 
 struct writer {
 	uint32_t number;
@@ -40,7 +44,7 @@ static void *write_events(void *argument)
 		lull_event("test:sequence", lull_u32(writer, writer->number),
 			   lull_u64(sequence, sequence));
 		*writer->progress = sequence;
-		if (sequence % BURST_EVENTS == 0)
+		if (sequence % burst_events == 0)
 			nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -64,15 +68,17 @@ static pid_t writer_start(uint32_t first, uint64_t *progress)
 
 int main(int count, char **arguments)
 {
-	long kills = count == 4 ? strtol(arguments[1], NULL, 10) : 0;
+	long kills = count >= 4 ? strtol(arguments[1], NULL, 10) : 0;
 	uint32_t next = 0;
 	uint64_t *progress;
 	pid_t child[PROCESSES];
 	size_t bytes;
 	int file;
 
-	if (kills < 1 || kills > KILLS_MAX) {
-		fprintf(stderr, "usage: writers KILLS PROGRESS-FILE SEED\n");
+	if (count == 5)
+		burst_events = strtoul(arguments[4], NULL, 10);
+	if (kills < 1 || kills > KILLS_MAX || count > 5 || !burst_events) {
+		fprintf(stderr, "usage: writers KILLS PROGRESS-FILE SEED [BURST]\n");
 		return 2;
 	}
 	srandom((unsigned int)strtoul(arguments[3], NULL, 10));
