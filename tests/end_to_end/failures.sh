@@ -19,7 +19,7 @@ small_mount() {
 	mkdir small
 	"${namespace[@]}" mount -t tmpfs -o size=1m tmpfs small 2> mount.errors ||
 		skip "no file system can be mounted: $(tail -n 1 mount.errors)"
-	"${namespace[@]}" "$root/tests/run" --test "$root/tests/end_to_end/failures.sh" "$1"
+	"${namespace[@]}" "$root/tests/run" --test "$root/tests/end_to_end/${2:-failures}.sh" "$1"
 }
 
 disk_full_keeps_what_was_written_and_says_so() {

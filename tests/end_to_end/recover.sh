@@ -99,3 +99,155 @@ killed_recorders_lose_nothing_committed() {
 	echo "killed: $checked recorders, $writers writers, $recoveries recoveries"
 	[ "$checked" -gt 0 ] || fail "no recorder was killed while it recorded"
 }
+
+# killed_while PROGRAM [TRACE]: the recorder into trace/, or TRACE, is killed while its program
+# waits for the file `go`; it was told to write nothing out while sub-buffers are not full. Its
+# session is $session.
+killed_while() {
+	local recorder
+	lull record -q -o "${2:-trace}" --flush-period 3600000 -e 'test:*' -- \
+		sh -c "$1; : > done; until [ -e go ]; do sleep 0.02; done; : > ended" &
+	recorder=$!
+	ended done
+	session=$(lull_session $recorder)
+	kill -KILL $recorder
+	wait $recorder || true
+	: > go
+	ended ended
+}
+
+# lull_session PID: the directory of a recorder's session.
+lull_session() {
+	local file
+	file=$(grep -ls "\"pid\":$1," /dev/shm/lull-*/recorder)
+	dirname "$file"
+}
+
+# events_of NAME TRACE: how many events of this name a trace has.
+events_of() {
+	lull print "$2" | grep -c " test:$1" || true
+}
+
+what_every_user_had_in_memory_is_recovered_by_root() {
+	local segments id
+	. "$root/tests/end_to_end/users.sh"
+	public_place
+	compile become
+	killed_while "$place/become 65534 > output"
+	segments=$(readlink "$session"/memory* | sed 's/.*://')
+	same "$(echo "$segments" | wc -l)" 2 "the segments of two users"
+	status_is 2 setpriv --reuid=65534 --clear-groups lull recover "$session" 2> errors
+	grep -q "belongs to another user (number 0), who alone can recover it" errors
+	status_is 0 lull recover trace > verdict
+	same "$(events_of before trace) $(events_of after trace)" "5 7" "events by user"
+	ls trace/stream-user65534-* > /dev/null
+	babeltrace_reads trace
+	[ ! -e "$session" ] || fail "the session is still there"
+	for id in $segments; do
+		! ipcs -m | grep -q " $id " || fail "segment $id is still there"
+	done
+}
+
+a_user_who_removes_its_memory_takes_nothing_from_root() {
+	local segment
+	. "$root/tests/end_to_end/users.sh"
+	public_place
+	compile become
+	killed_while "$place/become 65534 > output"
+	segment=$(readlink "$session/memory-65534")
+	setpriv --reuid=65534 --clear-groups ipcrm -m "${segment#shm:}"
+	status_is 1 lull recover trace > verdict
+	grep -q 'what processes of user 65534 had in memory' verdict
+	same "$(events_of before trace) $(events_of after trace)" "5 0" "events by user"
+	babeltrace_reads trace
+	[ ! -e "$session" ] || fail "the session is still there"
+}
+
+a_session_of_another_user_is_not_roots_to_recover() {
+	. "$root/tests/end_to_end/users.sh"
+	public_place
+	compile become
+	mkdir -m 777 "$place/public"
+	cd "$place/public"
+	export -f killed_while lull_session ended fail
+	session=$(setpriv --reuid=65534 --clear-groups bash -c \
+		"killed_while '$place/become 65534 > output'; echo \$session")
+	status_is 2 lull recover "$session" 2> errors
+	grep -q "belongs to another user (number 65534), who alone can recover it" errors
+	[ -e "$session" ] || fail "the session is gone"
+	status_is 0 setpriv --reuid=65534 --clear-groups lull recover trace > verdict
+	same "$(events_of before trace) $(events_of after trace)" "5 7" "events"
+}
+
+memory_of_a_trace_that_is_gone_becomes_a_new_trace() {
+	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread
+	killed_while "./writers 3 progress 1 5"
+	rm -rf trace
+	status_is 2 lull recover "$session" 2> errors
+	grep -q 'trace is gone; name a new directory with -o' errors
+	mkdir taken
+	: > taken/file
+	status_is 2 lull recover -o taken "$session" 2> errors
+	grep -q 'holds file, which Lull did not write' errors
+	status_is 0 lull recover -o new "$session" > verdict
+	lull print --json new > events
+	lull report --json new > report.json
+	python3 "$root/tests/crash/check.py" progress events report.json
+	babeltrace_reads new
+	[ ! -e "$session" ] || fail "the session is still there"
+}
+
+# recorder_of TRACE: the process that records into it.
+recorder_of() {
+	sed -n "s|.*\"pid\":\([0-9]*\),.*\"output\":\"$PWD/$1\".*|\1|p" /dev/shm/lull-*/recorder
+}
+
+two_killed_recorders_of_one_program_leave_a_trace_each() {
+	local inner outer trace
+	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread
+	lull record -q -o outer --wait-all --flush-period 3600000 -e 'test:*' -- \
+		lull record -q -o inner --flush-period 3600000 -e 'test:*' -- \
+		sh -c './writers 9 progress 1 20; : > done; until [ -e go ]; do sleep 0.02; done
+			: > ended' &
+	ended done
+	inner=$(recorder_of inner)
+	outer=$(recorder_of outer)
+	kill -KILL "$inner"
+	# One is recovered while the other lives.
+	status_is 0 lull recover inner > verdict
+	status_is 2 lull recover outer 2> errors
+	grep -q "is being recorded now, by process $outer" errors || fail "$(cat errors)"
+	kill -KILL "$outer"
+	: > go
+	ended ended
+	status_is 0 lull recover outer > verdict
+	for trace in inner outer; do
+		lull print --json $trace > events
+		lull report --json $trace > report.json
+		python3 "$root/tests/crash/check.py" progress events report.json
+		babeltrace_reads $trace
+	done
+}
+
+disk_full_while_recovering_loses_nothing() {
+	. "$root/tests/end_to_end/failures.sh"
+	small_mount small_disk_recovered recover
+}
+
+small_disk_recovered() {
+	mount -t tmpfs -o size=4m tmpfs small
+	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread
+	killed_while "./writers 9 progress 1 20" small/trace
+	cat /dev/zero > small/filler 2> /dev/null || truncate -s -64K small/filler
+	status_is 2 lull recover small/trace > verdict 2> errors
+	grep -q "stays: run .lull recover. again" errors || fail "$(cat verdict errors)"
+	grep -q 'not written' verdict || fail "$(cat verdict)"
+	[ -e "$session" ] || fail "the session is gone"
+	rm small/filler
+	status_is 0 lull recover small/trace > verdict
+	grep -q 'until recording was stopped' verdict
+	lull print --json small/trace > events
+	lull report --json small/trace > report.json
+	python3 "$root/tests/crash/check.py" progress events report.json
+	babeltrace_reads small/trace
+}

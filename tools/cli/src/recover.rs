@@ -17,7 +17,10 @@ use consumer::{Consumer, Options};
 use session::abi::MODE_FLIGHT_RECORDER;
 use session::directory::{left_behind, running, LeftBehind, Recorder};
 use session::Session;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 use verdict::Verdict;
@@ -25,6 +28,13 @@ use verdict::Verdict;
 const DONE: i32 = 0;
 const INCOMPLETE: i32 = 1;
 const FAILED: i32 = 2;
+
+/// Until when the recording went.
+const STOPPED_NOW: &str = "until `lull recover` ended the recording, since its recorder had been \
+    killed: what came after that, and programs that were not recorded, are not known";
+const STOPPED_BEFORE: &str = "until recording was stopped, by its recorder, which was killed \
+    later, or by an earlier `lull recover`: what came after that, and programs that were not \
+    recorded, are not known";
 
 /// Add to traces what recorders that were killed left in memory
 #[derive(Debug, clap::Args)]
@@ -90,8 +100,18 @@ fn choose<'a>(
         {
             bail!("{} is being recorded now, by process {}", path.display(), found.recorder.pid);
         }
+        // SAFETY: geteuid has no preconditions.
+        let me = unsafe { libc::geteuid() };
+        if let Some(owner) = owner(&path).filter(|owner| *owner != me) {
+            let path = path.display();
+            bail!("{path} belongs to another user (number {owner}), who alone can recover it");
+        }
     }
     Ok(chosen)
+}
+
+fn owner(path: &Path) -> Option<u32> {
+    std::fs::symlink_metadata(path).map(|found| found.uid()).ok()
 }
 
 fn discard(left: &LeftBehind) -> anyhow::Result<i32> {
@@ -104,10 +124,14 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     let session = Arc::new(Session::reopen(&left.path)?);
     let fixed = *session.memory.fixed();
     let is_flight_recorder = fixed.mode == MODE_FLIGHT_RECORDER;
+    let limit = match session.memory.live().active.load(Ordering::Relaxed) {
+        0 => STOPPED_BEFORE,
+        _ => STOPPED_NOW,
+    };
     let recorded = left.recorder.as_ref().map(|recorder| recorder.output.as_path());
     let (output, known) = match (&args.output, recorded) {
         (Some(new), _) => (Output::create(new, Sharing::PRIVATE, Older::Refuse)?, None),
-        (None, Some(path)) if std::fs::symlink_metadata(path).is_err() => bail!(
+        (None, Some(path)) if is_gone(path) => bail!(
             "its trace {} is gone; name a new directory with -o, or remove the session with \
              --discard",
             path.display()
@@ -126,11 +150,7 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     let mut consumer = Consumer::recover(session, output, options)?;
     consumer.output().keep();
     let told = consumer.finish(|verdict, _| {
-        verdict.limits.push(
-            "until `lull recover` ended the recording, since its recorder had been killed: what \
-             came after that, and programs that were not recorded, are not known"
-                .into(),
-        );
+        verdict.limits.push(limit.into());
         if !is_flight_recorder {
             whole::count(verdict);
         }
@@ -142,6 +162,10 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     }
     consumer.take_over();
     Ok(if told.has_loss() { INCOMPLETE } else { DONE })
+}
+
+fn is_gone(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 fn tell(args: &RecoverArgs, verdict: &Verdict) {

@@ -80,7 +80,14 @@ impl Session {
         let id = own.ok_or_else(no_memory)?.segment;
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };
-        let memory = left::memory(path, attach(id, me, me)?)?;
+        let gone = "its memory is gone, with what was in it; give --discard to remove the rest";
+        let segment = attach(id, me, me).map_err(|error| match error {
+            Error::Segment { source } if is_gone(&source) => {
+                Error::Left { path: path.into(), why: gone }
+            }
+            other => other,
+        })?;
+        let memory = left::memory(path, segment)?;
         Ok(Self { directory, memory: Arc::new(memory) })
     }
 
@@ -110,6 +117,11 @@ impl Session {
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
+}
+
+/// Whether there is no segment of that number any more.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIDRM))
 }
 
 /// Attaches a segment that is one user's alone and that `creator` made.

@@ -44,7 +44,7 @@ pub fn count(verdict: &mut Verdict) {
     verdict.threads = threads.len() as u64;
     verdict.duration_ns = u64::try_from(last.saturating_sub(first.unwrap_or(last))).unwrap_or(0);
     let many = verdict::text::plural(recovered, "event");
-    verdict.notes.push(format!("{many} of these came from the memory of the killed recorder"));
+    verdict.notes.push(format!("{many} of these were added now, from what was in memory"));
 }
 
 /// The process and thread that a thread record names.

@@ -13,7 +13,6 @@ use crate::stream::{Budget, Resumed};
 use crate::walk::Walker;
 use session::{Memory, Session};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,11 +31,8 @@ impl Consumer {
             return Err(crate::Error::Clock { kind: fixed.clock_kind });
         }
         let mut problems = Vec::new();
-        if session.memory.live().active.load(Ordering::Relaxed) == 0 {
-            note(&mut problems, "what programs did after recording was stopped".into());
-        }
         let mut memories = vec![Arc::clone(&session.memory)];
-        memories.extend(others(&session, &output)?.into_iter().map(Arc::new));
+        memories.extend(others(&session, &output, &mut problems)?.into_iter().map(Arc::new));
         memories.iter().for_each(|memory| memory.set_active(false));
         let mut walker = Walker::new(Arc::clone(&session.memory));
         for memory in &memories[1..] {
@@ -96,8 +92,12 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> crate::Error + '_ {
 }
 
 /// The memory of other users, in the order of the stream classes that they have in the trace. One
-/// that has no stream there has a class that no other has.
-fn others(session: &Session, output: &Output) -> Result<Vec<Memory>, crate::Error> {
+/// that has no stream there has a class that no other has, and may be gone: its user can remove it.
+fn others(
+    session: &Session,
+    output: &Output,
+    problems: &mut Vec<String>,
+) -> Result<Vec<Memory>, crate::Error> {
     let links = session.directory.memories().into_iter();
     let users: Vec<(u32, i32)> =
         links.filter_map(|link| link.user.map(|user| (user, link.segment))).collect();
@@ -112,13 +112,32 @@ fn others(session: &Session, output: &Output) -> Result<Vec<Memory>, crate::Erro
         }
     }
     let mut unknown = unknown.into_iter();
-    let in_order = classes.into_iter().filter_map(|user| user.or_else(|| unknown.next()));
-    let adopt = |(index, (user, segment)): (usize, (u32, i32))| {
-        session
-            .adopt(segment, user, index as u32 + 1)
-            .map_err(|error| crate::Error::Ring(format!("memory of user {user}: {error}")))
-    };
-    in_order.enumerate().map(adopt).collect()
+    let mut memories: Vec<Memory> = Vec::new();
+    for (index, of_class) in classes.into_iter().enumerate() {
+        let class = memories.len() as u32 + 1;
+        if let Some((user, segment)) = of_class {
+            let adopted = session.adopt(segment, user, class).map_err(|error| error.to_string());
+            let in_place = adopted.and_then(|memory| match index == memories.len() {
+                true => Ok(memory),
+                false => Err("memory of a user before it is gone".into()),
+            });
+            memories.push(in_place.map_err(|error| {
+                crate::Error::Ring(format!(
+                    "memory of user {user}, which the trace has streams of: {error}; with a new \
+                     directory (-o), what is left of others can be recovered"
+                ))
+            })?);
+            continue;
+        }
+        // Bound: the links, over all classes.
+        memories.extend(unknown.by_ref().find_map(|(user, segment)| {
+            let problem = |error| {
+                note(problems, format!("what processes of user {user} had in memory: {error}"));
+            };
+            session.adopt(segment, user, class).map_err(problem).ok()
+        }));
+    }
+    Ok(memories)
 }
 
 /// Takes a ring and its stream to where the killed recorder had got.
