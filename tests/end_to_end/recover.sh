@@ -229,6 +229,25 @@ two_killed_recorders_of_one_program_leave_a_trace_each() {
 	done
 }
 
+a_session_without_its_memory_is_removed_where_the_trace_is_finished() {
+	killed_while :
+	# What a recovery leaves that is killed when it has removed the memory.
+	cp -a "$session" "${session}x"
+	status_is 0 lull recover trace > verdict
+	same "$(ls -d "$session"*)" "${session}x" "sessions"
+	status_is 0 lull recover trace 2> errors
+	grep -q 'held nothing more; its trace is finished' errors
+	[ ! -e "${session}x" ] || fail "the session is still there"
+	rm done go ended
+	killed_while : unfinished
+	ipcrm -m "$(readlink "$session/memory" | sed 's/shm://')"
+	status_is 2 lull recover unfinished 2> errors
+	grep -q 'its memory is gone, with what was in it; give --discard' errors
+	[ -e "$session" ] || fail "the session is gone"
+	status_is 0 lull recover --discard unfinished 2> errors
+	[ ! -e "$session" ] || fail "the session is still there"
+}
+
 disk_full_while_recovering_loses_nothing() {
 	. "$root/tests/end_to_end/failures.sh"
 	small_mount small_disk_recovered recover

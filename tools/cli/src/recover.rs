@@ -16,7 +16,7 @@ use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::abi::MODE_FLIGHT_RECORDER;
 use session::directory::{left_behind, running, LeftBehind, Recorder};
-use session::Session;
+use session::{Error, Session};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -121,14 +121,21 @@ fn discard(left: &LeftBehind) -> anyhow::Result<i32> {
 }
 
 fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
-    let session = Arc::new(Session::reopen(&left.path)?);
+    let recorded = left.recorder.as_ref().map(|recorder| recorder.output.as_path());
+    let session = match Session::reopen(&left.path) {
+        // Killed after it had written the verdict, while it removed the session.
+        Err(Error::Gone { .. }) if recorded.is_some_and(whole::is_finished) => {
+            say(&format!("{} held nothing more; its trace is finished", left.path.display()));
+            return discard(left);
+        }
+        other => Arc::new(other?),
+    };
     let fixed = *session.memory.fixed();
     let is_flight_recorder = fixed.mode == MODE_FLIGHT_RECORDER;
     let limit = match session.memory.live().active.load(Ordering::Relaxed) {
         0 => STOPPED_BEFORE,
         _ => STOPPED_NOW,
     };
-    let recorded = left.recorder.as_ref().map(|recorder| recorder.output.as_path());
     let (output, known) = match (&args.output, recorded) {
         (Some(new), _) => (Output::create(new, Sharing::PRIVATE, Older::Refuse)?, None),
         (None, Some(path)) if is_gone(path) => bail!(

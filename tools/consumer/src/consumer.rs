@@ -90,7 +90,6 @@ struct Channel {
 }
 
 pub struct Consumer {
-    session: Arc<Session>,
     /// One a user, the recorder's own first.
     memories: Vec<Arc<Memory>>,
     channels: Vec<Channel>,
@@ -109,6 +108,8 @@ pub struct Consumer {
     active: bool,
     snapshots: u64,
     problems: Vec<String>,
+    /// Its directory, which names all memory, is removed after that.
+    session: Arc<Session>,
 }
 
 impl Consumer {

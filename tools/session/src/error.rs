@@ -25,6 +25,11 @@ pub enum Error {
     #[error("session {}: {why}", path.display())]
     Left { path: PathBuf, why: &'static str },
     #[error(
+        "session {}: its memory is gone, with what was in it; give --discard to remove the rest",
+        path.display()
+    )]
+    Gone { path: PathBuf },
+    #[error(
         "no directory for the session: {tried}; set XDG_RUNTIME_DIR or TMPDIR to a directory you \
          can write to"
     )]

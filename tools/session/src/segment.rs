@@ -114,11 +114,12 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the address is that of our attachment, which nobody uses any more.
-        unsafe { libc::shmdt(self.base.as_ptr().cast()) };
+        // Before it is detached, which takes long: nothing else would remove it after a kill.
         if self.remove.load(Ordering::Relaxed) {
             remove(self.id);
         }
+        // SAFETY: the address is that of our attachment, which nobody uses any more.
+        unsafe { libc::shmdt(self.base.as_ptr().cast()) };
     }
 }
 

@@ -20,9 +20,9 @@ const OTHERS_MODE: u32 = 0o077;
 
 #[derive(Debug)]
 pub struct Session {
-    pub directory: Directory,
-    /// That of the user who records.
+    /// That of the user who records. Removed first: what outlives a kill in between has a name.
     pub memory: Arc<Memory>,
+    pub directory: Directory,
 }
 
 impl Session {
@@ -80,10 +80,9 @@ impl Session {
         let id = own.ok_or_else(no_memory)?.segment;
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };
-        let gone = "its memory is gone, with what was in it; give --discard to remove the rest";
         let segment = attach(id, me, me).map_err(|error| match error {
             Error::Segment { source } if is_gone(&source) => {
-                Error::Left { path: path.into(), why: gone }
+                Error::Gone { path: path.into() }
             }
             other => other,
         })?;
