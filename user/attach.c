@@ -13,12 +13,38 @@
 #include "segment.h"
 #include "syscall.h"
 
+#define STORE_BYTES 4096u
+#define STORE_ALIGN 128u /* a struct lull_ring's */
+
+/*
+ * Private memory for what most sessions are: a mapping costs a process more than all that is
+ * copied here. What does not fit gets a mapping of its own. What was taken is not given back.
+ */
+static struct {
+	unsigned char bytes[STORE_BYTES];
+	uint64_t used_bytes;
+} store __attribute__((aligned(STORE_ALIGN)));
+
+/* Return: zeros on a boundary of STORE_ALIGN, or NULL. */
 static void *private_memory(uint64_t bytes)
 {
-	long base = lull_syscall(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t rounded = (bytes + STORE_ALIGN - 1) & ~(uint64_t)(STORE_ALIGN - 1), at;
+	long base;
 
+	if (rounded <= STORE_BYTES) {
+		at = __atomic_fetch_add(&store.used_bytes, rounded, __ATOMIC_RELAXED);
+		if (at <= STORE_BYTES - rounded)
+			return store.bytes + at;
+	}
+	base = lull_syscall(__NR_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return base < 0 && base > -4096 ? NULL : (void *)base;
+}
+
+static void private_release(const void *memory, uint64_t bytes)
+{
+	if ((uintptr_t)memory - (uintptr_t)store.bytes >= STORE_BYTES)
+		lull_syscall(__NR_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
 }
 
 /* A copy that outlives the program's environment. */
@@ -71,24 +97,31 @@ static int control_copy(struct lull_session_control *copy, const struct lull_map
 	return 1;
 }
 
-/* Rules that a text of patterns can have. */
-static size_t rules_capacity(const struct lull_session_control *control)
+/* Rules that a text of patterns can have: one a line. */
+static size_t rules_capacity(const char *patterns)
 {
-	return control->patterns_bytes / 2 + 1;
+	size_t lines = 1;
+
+	for (; *patterns; patterns++)
+		lines += *patterns == '\n';
+	return lines;
 }
 
 static int patterns_copy(struct session *session, const struct lull_session_control *control,
 			 const struct lull_mapping *map)
 {
-	size_t capacity = rules_capacity(control);
-	struct lull_rule *rules =
-		private_memory(capacity * sizeof(*rules) + control->patterns_bytes);
-	char *patterns = (char *)(rules + capacity);
+	char *patterns = private_memory(control->patterns_bytes);
+	struct lull_rule *rules;
+	size_t capacity;
 
-	if (!rules)
+	if (!patterns)
 		return -1;
 	copy_once(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
 	if (patterns[control->patterns_bytes - 1])
+		return -1;
+	capacity = rules_capacity(patterns);
+	rules = private_memory(capacity * sizeof(*rules));
+	if (!rules)
 		return -1;
 	session->patterns = patterns;
 	session->rules = rules;
@@ -174,18 +207,14 @@ leave:
 	return -1;
 }
 
-static void private_release(const void *memory, uint64_t bytes)
-{
-	lull_syscall(__NR_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
-}
-
 void lull_session_detach(struct session *session)
 {
 	uint64_t ring_count = session->cpu_count + session->plain_count;
 
 	private_release(session->rings, ring_count * sizeof(struct lull_ring));
-	private_release(session->rules, rules_capacity(&session->fixed) * sizeof(*session->rules) +
-						session->fixed.patterns_bytes);
+	private_release(session->rules,
+			rules_capacity(session->patterns) * sizeof(*session->rules));
+	private_release(session->patterns, session->fixed.patterns_bytes);
 	lull_memory_detach(&session->map);
 }
 

@@ -22,8 +22,7 @@ struct session {
 	struct lull_session_control *control;
 	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
 	const char *patterns;
-	const struct lull_rule
-		*rules; /* the patterns, taken apart; in one mapping with their text */
+	const struct lull_rule *rules; /* the patterns, taken apart */
 	size_t rule_count;
 	struct lull_event_entry *events;
 	char *arena;

@@ -30,7 +30,7 @@ struct lull_rule {
  * lull_rules_read() - take a text apart, once for many events.
  * @patterns: text as above, NUL-terminated; it has to stay as it is.
  * @rules: filled in; a line that lull_pattern_check() refuses gives no rule.
- * @capacity: how many rules fit. A text of n bytes has at most n / 2 + 1.
+ * @capacity: how many rules fit. A text has at most one for each of its lines.
  *
  * Context: any, async-signal-safe. Progress: wait-free.
  * Return: how many rules there are; those that do not fit are left out.
