@@ -33,6 +33,16 @@ static int separates(char c)
 	return c == ':' || c == ' ';
 }
 
+/* The length of a list's first member. Every process starts here: strcspn() would cost it pages. */
+static size_t member_bytes(const char *list)
+{
+	size_t bytes = 0;
+
+	while (list[bytes] && !separates(list[bytes]))
+		bytes++;
+	return bytes;
+}
+
 /* Is the library at @path of @bytes one of ours? */
 static int is_own(const char *path, size_t bytes)
 {
@@ -51,7 +61,7 @@ static void copy_own(char *to, size_t bytes, const char *from)
 	size_t used = 0;
 
 	while (*from) {
-		size_t length = strcspn(from, ": ");
+		size_t length = member_bytes(from);
 
 		if (is_own(from, length) && used + length + 2 <= bytes) {
 			if (used)
@@ -68,11 +78,14 @@ static void copy_own(char *to, size_t bytes, const char *from)
 __attribute__((constructor(102))) static void remember(int count, char **arguments,
 						       char **environment)
 {
-	const char *preload = find(environment, PRELOAD);
-	const char *session = find(environment, SESSION);
+	const char *preload, *session;
 
 	(void)count;
 	(void)arguments;
+	if (!lull_process.session_count)
+		return;
+	preload = find(environment, PRELOAD);
+	session = find(environment, SESSION);
 	if (preload)
 		copy_own(own_preload, sizeof(own_preload), preload + sizeof(PRELOAD) - 1);
 	if (session && strlen(session) < sizeof(own_session))
@@ -83,7 +96,7 @@ __attribute__((constructor(102))) static void remember(int count, char **argumen
 static int names(const char *list, int (*is_kind)(const char *path, size_t bytes))
 {
 	while (*list) {
-		size_t length = strcspn(list, ": ");
+		size_t length = member_bytes(list);
 
 		if (is_kind(list, length))
 			return 1;
@@ -207,7 +220,7 @@ static int preload_make(struct traced_environment *traced, const char *ours, con
 	strcpy(traced->preload, PRELOAD);
 	strcat(traced->preload, ours);
 	while (*list) {
-		size_t length = strcspn(list, ": ");
+		size_t length = member_bytes(list);
 
 		if (length && !is_own(list, length)) {
 			if (used + 1 + length + 1 > sizeof(traced->preload))
