@@ -4,8 +4,8 @@
  * dynamic section.
  *
  * Bare system calls only: the C library's functions are interposed, and `lull record` has no
- * interposers. Reads go through a window of 1 KiB, in which the headers of most programs lie
- * together, so that one read is enough to tell the machine and the C library.
+ * interposers. Reads go through a window of 4 KiB, in which the headers, names and symbols of most
+ * programs lie together; their dynamic section takes a second read.
  */
 #include "target.h"
 #include <elf.h>
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "syscall.h"
 
-#define WINDOW_BYTES 1024u
+#define WINDOW_BYTES 4096u
 #define SCRIPTS_MAX 5 /* interpreters of interpreters; the kernel follows as many */
 #define SEGMENTS_MAX 64
 #define LOADS_MAX 8
@@ -40,12 +40,12 @@ struct window {
 };
 
 struct program {
-	struct window window;
 	Elf64_Phdr loads[LOADS_MAX];
 	unsigned int load_count;
 	uint64_t dynamic, dynamic_count; /* the offset of the dynamic section, and its entries */
 	uint64_t texts, symbols, hash; /* offsets in the file; 0: not there */
 	unsigned int needed_count;
+	struct window window; /* its data and what follows are not cleared */
 	uint64_t needed[NEEDED_MAX];
 };
 
@@ -58,13 +58,19 @@ static size_t copy(struct window *window, uint64_t offset, void *to, size_t byte
 		return 0;
 	if (offset < window->offset || offset - window->offset > window->bytes ||
 	    bytes > window->bytes - (offset - window->offset)) {
-		long got = lull_syscall(__NR_pread64, window->file, (long)window->data,
-					WINDOW_BYTES, (long)offset, 0, 0);
+		uint64_t begin = offset & ~(uint64_t)(WINDOW_BYTES - 1);
+		long got;
 
-		window->offset = offset;
+		if (offset - begin + bytes > WINDOW_BYTES)
+			begin = offset;
+		got = lull_syscall(__NR_pread64, window->file, (long)window->data, WINDOW_BYTES,
+				   (long)begin, 0, 0);
+		window->offset = begin;
 		window->bytes = got > 0 ? (size_t)got : 0;
 	}
 	skipped = offset - window->offset;
+	if (skipped >= window->bytes)
+		return 0; /* behind the end of the file */
 	if (bytes > window->bytes - skipped)
 		bytes = window->bytes - skipped;
 	__builtin_memcpy(to, window->data + skipped, bytes);
@@ -287,7 +293,7 @@ enum lull_target lull_target_look(int file)
 	for (int i = 0; i <= SCRIPTS_MAX && file >= 0; i++) {
 		int next = -1;
 
-		__builtin_memset(&program, 0, offsetof(struct program, needed));
+		__builtin_memset(&program, 0, offsetof(struct program, window.data));
 		program.window.file = file;
 		if (copy(&program.window, 0, &header, sizeof(header)) > 2 &&
 		    !__builtin_memcmp(header.e_ident, "#!", 2))
