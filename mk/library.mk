@@ -23,7 +23,7 @@ LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initia
 	-fno-semantic-interposition $(WARNINGS) $(INCLUDES)
 # One segment for all that is only read: every recorded process maps each segment anew.
 LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs \
-	-Wl,-z,noseparate-code
+	-Wl,-z,noseparate-code -Wl,-T,user/liblull.ld
 
 CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -74,7 +74,7 @@ $(BUILD)/obj/%.o: %.S $(BUILD)/obj/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/lib/$(SONAME): $(CORE_OBJECTS) $(INTERPOSE_OBJECTS) $(VERSIONS)
+$(BUILD)/lib/$(SONAME): $(CORE_OBJECTS) $(INTERPOSE_OBJECTS) $(VERSIONS) user/liblull.ld
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LULL_CFLAGS) $(LULL_LDFLAGS) -o $@ $(filter %.o,$^) \
