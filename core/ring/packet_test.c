@@ -361,6 +361,11 @@ static int ring_of_another_cpu_is_left_alone(void)
 	area.cpu_id = 3;
 	CHECK(lull_ring_force_switch(&ring) == 1);
 	ring_end();
+	ring_begin(1);
+	area.cpu_id = 2; /* plain rings are for threads of any */
+	CHECK(event(EVENT_ID, 4, now_cycles) == 0);
+	CHECK(events_are_right() == 0);
+	ring_end();
 	return 0;
 }
 

@@ -97,6 +97,19 @@ static int writer_that_comes_round_frees_what_the_last_writer_left(void)
 	return 0;
 }
 
+static int writer_that_helps_overwrites_nothing_unread(void)
+{
+	for (int steps = 0; steps <= 1; steps++) {
+		CHECK(ring_begin_with_a_stopped_last_writer(LULL_MODE_DISCARD, steps) == 0);
+		CHECK(event_of(&writer) == -ENOBUFS);
+		CHECK(tag(0) == reference_state(&ring, LAPS_START));
+		CHECK(lull_ring_lost(&ring, LULL_LOST_FULL) == 1);
+		CHECK(ring.shared->write_count == LAPS_START + COUNT * SUBBUF);
+		ring_end();
+	}
+	return 0;
+}
+
 static int reader_frees_what_the_last_writer_left(void)
 {
 	for (uint32_t mode = LULL_MODE_DISCARD; mode <= LULL_MODE_FLIGHT_RECORDER; mode++) {
@@ -370,6 +383,7 @@ int main(void)
 	RUN(reference_of_another_lap_costs_its_event_and_nothing_else);
 	RUN(reference_of_another_lap_at_the_next_subbuf_costs_no_more);
 	RUN(writer_that_comes_round_frees_what_the_last_writer_left);
+	RUN(writer_that_helps_overwrites_nothing_unread);
 	RUN(reader_frees_what_the_last_writer_left);
 	RUN(writer_that_overwrites_moves_the_reader_past_it);
 	RUN(reader_moves_itself_past_what_a_stopped_writer_overwrites);
