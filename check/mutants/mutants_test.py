@@ -175,15 +175,20 @@ class Table(unittest.TestCase):
             return table.page(results, reasons)
 
     def test_page_shows_the_score_and_each_mutant_that_lives(self):
-        text, unused = self.page({("f.c", "a | b", "a"): "Nobody can tell."})
-        self.assertIn("| `core/x` | 1 of 10 | 7 | 3 | 1: quick 1 | 1 | 1 | 33 % | 95 % |", text)
+        text, unused = self.page({("f.c", "a | b", "a"): ("Nobody can tell.", False)})
+        self.assertIn("| `core/x` | 1 of 10 | 7 | 3 | 0 | 1: quick 1 | 1 | 1 | 33 % | 95 % |", text)
         self.assertIn("| `f.c` | `a \\| b` | `a` | Nobody can tell. |", text)
         self.assertIn("| `f.c` | `x` | nothing | undecided: slow |", text)
         self.assertEqual(unused, [])
 
+    def test_what_does_the_same_is_no_part_of_the_score(self):
+        text, _ = self.page({("f.c", "a | b", "a"): ("There is no b.", True)})
+        self.assertIn("| `core/x` | 1 of 10 | 7 | 3 | 1 | 1: quick 1 | 1 | 0 | 50 % | 95 % |", text)
+        self.assertIn("| `f.c` | `a \\| b` | `a` | The same: There is no b. |", text)
+
     def test_a_reason_for_no_survivor_is_reported(self):
         gone = ("f.c", "gone", "by now")
-        self.assertEqual(self.page({gone: "Why."})[1], [gone])
+        self.assertEqual(self.page({gone: ("Why.", False)})[1], [gone])
 
     def test_committed_page_is_what_results_and_reasons_make(self):
         text, unused = table.page(HERE / "results", table.load_reasons(HERE / "reasons.toml"))

@@ -14,10 +14,12 @@ that no test notices has survived. `check/mutants/mutants --table` writes this p
 
 The tools are universalmutator for C and cargo-mutants for Rust. Changes that do not compile, and
 those from which the compiler makes the shipped code or that of another change, are left out.
-*Sample* says which of the rest were looked at: 1 of N, chosen by a digest of the changed file, or
-all. The score is killed / mutants. *Undecided* ones are killed by none of the tests that were run,
-but some tests were not run yet or reached their time limit: the table below names them. A folder
-that is not in the table has not been run.
+*Sample* says which of the rest were looked at: 1 of N, chosen by a digest of the changed file (of
+Rust, each Nth), or all. Of those that no test kills, *the same* are proved to do what the shipped
+code does, by the reason that stands below; the score is killed / (mutants - the same).
+*Undecided* ones are killed by none of the tests that were run, but some tests were not run yet or
+reached their time limit: the table below names them. A folder that is not in the table has not
+been run.
 
 """
 
@@ -46,10 +48,11 @@ def write_summary(results, found):
 
 
 def load_reasons(path):
-    """The reasons by (path, before, after)."""
+    """The reasons by (path, before, after): (reason, whether the code does the same)."""
     reasons = {}
     for entry in tomllib.loads(path.read_text()).get("reason", []):
-        reasons[entry["path"], entry["before"], entry["after"]] = entry["reason"]
+        key = entry["path"], entry["before"], entry["after"]
+        reasons[key] = entry["reason"], entry.get("same", False)
     return reasons
 
 
@@ -63,27 +66,30 @@ def page(results, reasons):
     """Return the text of docs/mutants.md, and the reasons that fit no survivor."""
     found = [json.loads(file.read_text()) for file in sorted(results.glob("*.json"))]
     unused = dict(reasons)
-    lines = ["| folder | sample | left out | mutants | killed, by | undecided | survived | score"
-             " | goal |", "|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| folder | sample | left out | mutants | the same | killed, by | undecided | survived"
+             " | score | goal |", "|---|---|---|---|---|---|---|---|---|---|"]
     details = []
     for one in found:
-        verdicts = [row["verdict"] for row in one["not_killed"]]
+        known = [(row, *reasons.get((row["path"], row["before"], row["after"]), ("", False)))
+                 for row in one["not_killed"]]
+        same = sum(is_same for _, _, is_same in known)
+        others = [row["verdict"] for row, _, is_same in known if not is_same]
         killed = sum(one["killed"].values())
         by = ", ".join(f"{step} {count}" for step, count in sorted(one["killed"].items()))
         sample = "all" if one["sample"] == 1 else f"1 of {one['sample']}"
         lines.append(f"| `{one['folder']}` | {sample} | {one['left_out']} | {one['tried']} | "
-                     f"{killed}: {by} | {verdicts.count('undecided')} | "
-                     f"{verdicts.count('survived')} | {percent(killed, one['tried'])} | "
+                     f"{same} | {killed}: {by} | {others.count('undecided')} | "
+                     f"{others.count('survived')} | {percent(killed, one['tried'] - same)} | "
                      f"{one['goal_percent']} % |")
-        if one["not_killed"]:
+        if known:
             details += ["", f"## {one['folder']}", "", "| file | line | becomes | why it lives |",
                         "|---|---|---|---|"]
-        for row in one["not_killed"]:
-            key = row["path"], row["before"], row["after"]
-            unused.pop(key, None)
-            why = reasons.get(key, "*no reason yet*")
-            if row["verdict"] == "undecided":
-                why = reasons.get(key, "") or "undecided: " + ", ".join(row["open"])
+        for row, why, is_same in known:
+            unused.pop((row["path"], row["before"], row["after"]), None)
+            if is_same:
+                why = f"The same: {why}"
+            elif not why and row["verdict"] == "undecided":
+                why = "undecided: " + ", ".join(row["open"])
             details.append(f"| `{row['path']}` | {cell(row['before'])} | {cell(row['after'])} | "
-                           f"{why} |")
+                           f"{why or '*no reason yet*'} |")
     return OPENING + "\n".join(lines + details) + "\n", sorted(unused)
