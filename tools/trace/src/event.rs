@@ -282,3 +282,27 @@ fn read_value<'a>(visit: &mut Visit<'a>, ty: &'a Type) -> Option<Value<'a>> {
         _ => Value::Compound,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_where_they_can_be_held_and_nothing_else_is_a_number() {
+        let label = Some("A");
+        let values = [
+            (Value::Unsigned(7), Some(7), Some(7)),
+            (Value::Unsigned(u64::MAX), Some(u64::MAX), None),
+            (Value::Signed(7), Some(7), Some(7)),
+            (Value::Signed(-1), None, Some(-1)),
+            (Value::Enumeration { value: 7, label }, Some(7), Some(7)),
+            (Value::Enumeration { value: u64::MAX, label: None }, Some(u64::MAX), Some(-1)),
+            (Value::Float(7.0), None, None),
+            (Value::Text(b"7"), None, None),
+            (Value::Compound, None, None),
+        ];
+        for (value, unsigned, signed) in values {
+            assert_eq!((value.as_u64(), value.as_i64()), (unsigned, signed), "{value:?}");
+        }
+    }
+}

@@ -259,6 +259,8 @@ mod tests {
         assert_eq!(plan.steps, [Step::Align(32), Step::Advance(64 + 3 * 72 + 8 + 32)]);
         assert_eq!(plan_of("u64 a; u64 b;").fixed(), Some((8, 128)));
         assert_eq!(plan_of("").fixed(), Some((1, 0)));
+        assert_eq!(plan_of("bit a; bit b;").fixed(), Some((1, 2)));
+        assert_eq!(plan_of("string s;").fixed(), None);
     }
 
     #[test]

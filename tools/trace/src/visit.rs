@@ -40,30 +40,16 @@ pub enum Group<'a> {
 
 /// Receives values in the order in which they lie in the packet. Every method may be left out.
 pub trait Visitor {
-    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
-        let _ = (name, value, ty);
-    }
-    fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {
-        let _ = (name, value, ty);
-    }
-    /// A 32-bit float is widened exactly; `ty.size_bits` tells.
-    fn float(&mut self, name: Name<'_>, value: f64, ty: &Float) {
-        let _ = (name, value, ty);
-    }
-    /// `value` is sign-extended if the container is signed.
-    fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
-        let _ = (name, value, ty);
-    }
+    fn unsigned(&mut self, _name: Name<'_>, _value: u64, _ty: &Integer) {}
+    fn signed(&mut self, _name: Name<'_>, _value: i64, _ty: &Integer) {}
+    /// A 32-bit float is widened exactly; the type's size tells.
+    fn float(&mut self, _name: Name<'_>, _value: f64, _ty: &Float) {}
+    /// The value is sign-extended if the container is signed.
+    fn enumeration(&mut self, _name: Name<'_>, _value: u64, _ty: &Enumeration) {}
     /// A string, or an array or sequence of characters up to its first NUL; any bytes.
-    fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
-        let _ = (name, bytes);
-    }
-    fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
-        let _ = (name, group);
-    }
-    fn end(&mut self, group: Group<'_>) {
-        let _ = group;
-    }
+    fn text(&mut self, _name: Name<'_>, _bytes: &[u8]) {}
+    fn begin(&mut self, _name: Name<'_>, _group: Group<'_>) {}
+    fn end(&mut self, _group: Group<'_>) {}
 }
 
 /// Walks values from `position` on.

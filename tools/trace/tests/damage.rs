@@ -82,6 +82,16 @@ fn a_cut_anywhere_keeps_every_event_before_it_and_is_reported() {
 }
 
 #[test]
+fn a_cut_is_told_by_the_bytes_that_are_missing() {
+    let (spec, bytes, written, _) = sample(Order::Little);
+    for missing in 1..=24 {
+        let (found, problems) = read(&spec.metadata(), bytes[..bytes.len() - missing].to_vec());
+        assert_eq!(found, written, "the last packet ends with 24 bytes of nothing");
+        assert_eq!(faults(&problems), [Fault::FileTruncated { missing_bytes: missing as u64 }]);
+    }
+}
+
+#[test]
 fn a_wrong_byte_anywhere_costs_at_most_its_own_packet() {
     for order in [Order::Little, Order::Big] {
         let (spec, bytes, written, packets) = sample(order);

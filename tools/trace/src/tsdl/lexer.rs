@@ -220,6 +220,9 @@ mod tests {
     fn strings_know_the_escapes_of_c() {
         let tokens = all(r#""a\"b\\\n\x41\102""#).unwrap();
         assert_eq!(tokens, [Token::Text("a\"b\\\nAB".into())]);
+        let tokens = all(r#""\a\b\f\v\t\r\n\7\12\0x\x4y\x414\1014\q""#).unwrap();
+        let want = "\x07\x08\x0c\x0b\t\r\n\x07\n\0x\x04yA4A4q";
+        assert_eq!(tokens, [Token::Text(want.into())]);
     }
 
     #[test]
