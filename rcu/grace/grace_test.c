@@ -99,15 +99,46 @@ static void expedited(struct actor *a)
 {
 	struct rcu_grace *grace = flavour->domain->grace;
 	unsigned long seq = lull_mem_load(&grace->seq);
+	struct actor late;
 	pthread_t caller;
 
 	tell(a, flavour->enter);
 	pthread_create(&caller, NULL, synchronize_thread, grace);
 	while (lull_mem_load(&grace->seq) == seq)
 		sched_yield();
+	actor_start(&late);
+	actor_end(&late);
+	check(lull_mem_load(&grace->seq) == seq + 1, "threads_come_and_go_while_it_spins");
 	tell(a, flavour->leave);
 	pthread_join(caller, NULL);
 	check(lull_mem_load(&grace->seq) == seq + 2, "an_expedited_caller_waits_for_a_section");
+}
+
+static struct rcu_gp_poll_state polled;
+static int polled_ended;
+
+static void poll_once(void)
+{
+	polled_ended = ended(polled);
+}
+
+/* The lock is held by one who is at it already. */
+static void poll_meanwhile(struct actor *a)
+{
+	struct rcu_grace *grace = flavour->domain->grace;
+	unsigned long seq;
+
+	tell(a, flavour->enter);
+	polled = start();
+	tell(a, flavour->leave);
+	seq = lull_mem_load(&grace->seq);
+	lull_lock_take(&grace->lock);
+	tell(a, poll_once);
+	check(!polled_ended && lull_mem_load(&grace->seq) == seq,
+	      "a_poll_leaves_alone_what_another_has_locked");
+	lull_lock_release(&grace->lock);
+	tell(a, poll_once);
+	check(polled_ended && lull_mem_load(&grace->seq) == seq + 1, "and_ends_it_afterwards");
 }
 
 static struct sigaction answering; /* the library's own handler */
@@ -311,6 +342,7 @@ static void all(const struct flavour *which)
 		forced_barriers(&a);
 	sleepers(&a);
 	expedited(&a);
+	poll_meanwhile(&a);
 	ends();
 	ends_while_waited_for();
 	wraps(&a);
