@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * call_rcu(): how a callback gets to its worker. worker.c: what becomes of it there.
+ * call_rcu(): how a callback gets to its worker. work.c: what becomes of it there.
  *
  * Papers: T 6.4.5 (figure 6.11). Design: docs/design/40-rcu.md.
  *
@@ -49,79 +49,9 @@
  * after a grace period (callers need not be readers); one tail a worker (callers on different CPUs
  * hold each other up: it moved between them once for each callback).
  */
-#include "worker.h"
+#include "fork.h"
 
 #include <errno.h>
-
-#define DOMAIN(d)                                                           \
-	{                                                                   \
-		.domain = &(d), .lock = LULL_LOCK_INITIALIZER, .standby = { \
-			.state = CALL_THREADLESS,                           \
-			.cpu = -1                                           \
-		}                                                           \
-	}
-
-/* In the order of rcu_domains. */
-struct call_domain lull_call_domains[RCU_DOMAINS] = {
-	DOMAIN(rcu_qsbr_domain), DOMAIN(rcu_mb_domain), DOMAIN(rcu_signal_domain),
-	DOMAIN(rcu_memb_domain), DOMAIN(rcu_bp_domain),
-};
-__thread struct call_thread lull_call_thread;
-
-/* In the order in which threads first call, so that neighbours get lanes of their own. */
-unsigned int lull_call_lane_assign(void)
-{
-	static unsigned int assigned;
-	unsigned int number = lull_mem_add32_relaxed(LULL_SHARED(&assigned), 1) - 1;
-
-	lull_call_self()->lane = 1 + number % CALL_LANES;
-	return lull_call_self()->lane;
-}
-
-/* The worker of a CPU, of the caller's where @cpu is negative; or NULL. */
-struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls, int cpu)
-{
-	/*
-	 * [call.find:A] acquire. Pairs with [call.assign:A].
-	 * Orders: the table's address before its size and entries; an entry leads to its worker
-	 * as rcu_dereference() does, by its value. Else: as for its partner.
-	 */
-	struct call_rcu_data **workers = lull_mem_load_pointer_acquire(&calls->cpu_workers);
-	unsigned int number;
-
-	if (!workers)
-		return NULL;
-	number = cpu < 0 ? lull_rcu_cpu() : (unsigned int)cpu;
-	if (number >= lull_mem_load32(&calls->cpu_count))
-		return NULL;
-	return lull_mem_load_pointer(&workers[number]);
-}
-
-static struct call_rcu_data *worker_of_caller(struct call_domain *calls)
-{
-	struct call_rcu_data *worker = lull_call_self()->own[lull_call_index(calls->domain)];
-
-	if (!worker)
-		worker = lull_call_worker_of_cpu(calls, -1);
-	return worker ? worker : &calls->standby;
-}
-
-void rcu_domain_call(struct rcu_domain *domain, struct rcu_head *head,
-		     void (*func)(struct rcu_head *head))
-{
-	struct call_domain *calls = lull_call_domain(domain);
-	struct call_rcu_data *worker = worker_of_caller(calls);
-
-	lull_head_set(head, func);
-	lull_lane_put(&worker->lanes[lull_call_lane()], head, &head->next);
-	lull_call_prompt(calls, worker);
-}
-
-/* The worker that gets the caller's callbacks. */
-struct call_rcu_data *lull_call_worker(struct call_domain *calls)
-{
-	return worker_of_caller(calls);
-}
 
 /* Moves on what was queued in a worker that is gone, unless it is back meanwhile. */
 static void move_on(struct call_domain *calls, struct call_rcu_data *worker)
@@ -134,7 +64,8 @@ static void move_on(struct call_domain *calls, struct call_rcu_data *worker)
 	lull_lock_release(&calls->lock);
 }
 
-void lull_call_prompt_slow(struct call_domain *calls, struct call_rcu_data *worker)
+static __attribute__((noinline)) void prompt_slow(struct call_domain *calls,
+						  struct call_rcu_data *worker)
 {
 	int saved = errno;
 
@@ -143,11 +74,32 @@ void lull_call_prompt_slow(struct call_domain *calls, struct call_rcu_data *work
 		lull_worker_rouse(worker);
 		break;
 	case CALL_THREADLESS:
-		lull_worker_need(calls);
+		lull_call_need(calls);
 		break;
 	case CALL_RETIRED:
 		move_on(calls, worker);
 		break;
 	}
 	errno = saved;
+}
+
+/* Sees to it that a worker looks at what was just queued. */
+static void prompt(struct call_domain *calls, struct call_rcu_data *worker)
+{
+	/* The look of [call.put:A]. */
+	uint32_t state = lull_mem_load32(&worker->state);
+
+	if (__builtin_expect(state >= CALL_ASLEEP, 0))
+		prompt_slow(calls, worker);
+}
+
+void rcu_domain_call(struct rcu_domain *domain, struct rcu_head *head,
+		     void (*func)(struct rcu_head *head))
+{
+	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data *worker = lull_call_worker(calls);
+
+	lull_head_set(head, func);
+	lull_lane_put(&worker->lanes[lull_call_lane()], head, &head->next);
+	prompt(calls, worker);
 }

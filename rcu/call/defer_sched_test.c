@@ -7,6 +7,7 @@
  * thread's order, and sees what that thread wrote; everyone ends: no wake-up is lost.
  * Paper: T 6.4.5.
  */
+#include "deferred.c"
 #include "defer.c"
 #include "host_sched_test.h"
 
@@ -41,12 +42,6 @@ static struct books *books;
 static unsigned long *values; /* written before they are deferred */
 static uint32_t *callers_left; /* futex */
 static unsigned int domain_index;
-
-int lull_call_signal(const struct rcu_domain *of)
-{
-	(void)of;
-	return 0;
-}
 
 void lull_call_follow_forks(const struct call_domain *calls)
 {
@@ -125,9 +120,10 @@ static void background_thread(long argument)
 	(void)argument;
 	while (!books->stopped) {
 		sleep_until_put(domain_index);
-		drain(domain_index, NULL);
+		lull_defer_drain(domain_index, NULL);
 	}
-	drain(domain_index, NULL); /* what was put behind its looks, before the call that ends it */
+	/* What was put behind its looks, before the call that ends it. */
+	lull_defer_drain(domain_index, NULL);
 }
 
 static void setup(const struct sched_scenario *scenario)

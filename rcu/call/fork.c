@@ -8,13 +8,15 @@
  * queue between that and the fork, the child may know of in part; it is theirs, and they are
  * not in the child. Paper: T 6.4.5.
  */
-#include "worker.h"
+#include "fork.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "deferred.h"
+#include "offline.h"
 
 static int is_paused(const struct call_rcu_data *worker)
 {
@@ -243,14 +245,16 @@ static void follow(void)
 	abort();
 }
 
-/*
- * Has the C library call the above for the flavour that looks after itself. Not before it is used:
- * so it comes behind the registry's, and workers pause before that is locked.
- */
 void lull_call_follow_forks(const struct call_domain *calls)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	if (calls->domain == &rcu_bp_domain)
 		pthread_once(&once, follow);
+}
+
+int lull_call_need(struct call_domain *calls)
+{
+	lull_call_follow_forks(calls);
+	return lull_worker_need(calls);
 }

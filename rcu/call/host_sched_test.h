@@ -9,7 +9,7 @@
 #define LULL_CALL_HOST_SCHED_TEST_H
 
 #include "sched.h"
-#include "worker.h"
+#include "fork.h"
 
 /* Of blocks that hold no zeroes before: a worker's lane, a table of CPUs. */
 #define ZEROED_BYTES 64u
@@ -71,6 +71,12 @@ const char *rcu_domain_name(const struct rcu_domain *of)
 {
 	(void)of;
 	return "sched";
+}
+
+int rcu_barrier_signal(const struct rcu_domain *of)
+{
+	(void)of;
+	return 0;
 }
 
 void rcu_domain_register(struct rcu_domain *of, struct rcu_reader *self, int debug)

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers begin and end: threads, spares, hand-over to the default worker.
+ * A worker gets its thread, and loses it: then the default worker gets what it had.
  *
  * Paper: T 6.4.5.
  */
 #define _GNU_SOURCE
-#include "worker.h"
+#include "start.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The signal by which the signal flavour, and others without membarrier, reach their readers. */
-int lull_call_signal(const struct rcu_domain *domain)
-{
-	return domain != &rcu_qsbr_domain && domain != &rcu_mb_domain ? RCU_BARRIER_SIGNAL : 0;
-}
 
 int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *worker)
 {
@@ -25,7 +17,7 @@ int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *wo
 	worker->calls = calls;
 	lull_mem_store32(&worker->state, CALL_AWAKE); /* it looks by itself */
 	error = lull_thread_start(&worker->thread, lull_worker_main, worker,
-				  lull_call_signal(calls->domain));
+				  rcu_barrier_signal(calls->domain));
 	if (error) /* who queued meanwhile and saw AWAKE waits for the next caller */
 		lull_mem_store32(&worker->state, CALL_THREADLESS);
 	else /* what it would have is the CPUs of the thread that happened to start it */
@@ -65,14 +57,13 @@ int lull_worker_need(struct call_domain *calls)
 {
 	int error;
 
-	lull_call_follow_forks(calls);
 	lull_lock_take(&calls->lock);
 	error = lull_worker_need_locked(calls);
 	lull_lock_release(&calls->lock);
 	return error;
 }
 
-static int move(struct call_chain *chain, struct call_lane *lane)
+static int lane_move(struct call_chain *chain, struct call_lane *lane)
 {
 	if (!chain->first)
 		return 0;
@@ -92,25 +83,14 @@ void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_dat
 	for (i = 0; i < CALL_LANES; i++) {
 		struct call_lane *lane = &standby->lanes[i];
 
-		moved |= move(&worker->batch[i], lane) | move(&worker->held[i], lane);
+		moved |= lane_move(&worker->batch[i], lane) | lane_move(&worker->held[i], lane);
 		if (lull_lane_take(&worker->lanes[i], &chain))
-			moved |= move(&chain, lane);
+			moved |= lane_move(&chain, lane);
 	}
 	if (!moved)
 		return;
 	lull_worker_need_locked(calls);
 	lull_worker_rouse(standby);
-}
-
-/* Takes a worker away from all its CPUs. */
-void lull_call_forget_cpu_locked(struct call_domain *calls, const struct call_rcu_data *worker)
-{
-	struct call_rcu_data **workers = lull_mem_load_pointer(&calls->cpu_workers);
-	unsigned int i;
-
-	for (i = 0; workers && i < lull_mem_load32(&calls->cpu_count); i++)
-		if (lull_mem_load_pointer(&workers[i]) == worker)
-			lull_mem_store_pointer(&workers[i], NULL);
 }
 
 /* A worker whose thread has ended becomes a spare. */
@@ -131,90 +111,4 @@ void lull_worker_retire_locked(struct call_domain *calls, struct call_rcu_data *
 	lull_worker_hand_over_locked(calls, worker);
 	worker->next = calls->spares;
 	calls->spares = worker;
-}
-
-static struct call_rcu_data *new_worker_locked(struct call_domain *calls)
-{
-	struct call_rcu_data *worker = calls->spares;
-
-	if (worker) {
-		calls->spares = worker->next;
-		return worker;
-	}
-	return lull_memory_take(sizeof(*worker));
-}
-
-struct call_rcu_data *create_call_rcu_data(struct rcu_domain *domain, unsigned long flags, int cpu)
-{
-	struct call_domain *calls = lull_call_domain(domain);
-	struct call_rcu_data *worker;
-	int error = -ENOMEM;
-
-	if ((flags & ~CALL_RCU_RT) || cpu >= CALL_CPUS) {
-		errno = EINVAL;
-		return NULL;
-	}
-	lull_call_follow_forks(calls);
-	lull_lock_take(&calls->lock);
-	worker = new_worker_locked(calls);
-	if (worker) {
-		worker->flags = (uint32_t)flags;
-		worker->cpu = cpu < 0 ? -1 : cpu;
-		worker->stop = worker->hurry = worker->tuned = 0;
-		worker->tuning = (struct call_rcu_tuning){ 0 };
-		worker->next = calls->workers;
-		calls->workers = worker;
-		error = lull_worker_start_locked(calls, worker);
-		if (error)
-			lull_worker_retire_locked(calls, worker);
-	}
-	lull_lock_release(&calls->lock);
-	if (error)
-		errno = -error;
-	return error ? NULL : worker;
-}
-
-/* Asks a worker to end. Return: 0 if it was asked before. */
-static int stop(struct call_domain *calls, struct call_rcu_data *worker)
-{
-	int first;
-
-	lull_lock_take(&calls->lock);
-	first = !worker->stop && lull_mem_load32(&worker->state) != CALL_RETIRED;
-	if (first) {
-		lull_call_forget_cpu_locked(calls, worker);
-		/*
-		 * [call.stop:A] full. Pairs with [call.sleep:A].
-		 * Orders: stop, hurry or holds before the look at state, and stop before pause.
-		 * Else: the worker sleeps, and does not know.
-		 */
-		lull_mem_store32_full(&worker->stop, 1);
-		lull_worker_rouse(worker);
-		lull_mem_store32(&calls->pause, lull_mem_load32(&calls->pause) + CALL_PAUSE_EVENT);
-		lull_futex_wake(&calls->pause, INT_MAX);
-	}
-	lull_lock_release(&calls->lock);
-	return first;
-}
-
-void call_rcu_data_free(struct call_rcu_data *worker)
-{
-	struct call_domain *calls;
-	int was_online;
-
-	if (!worker || worker == &worker->calls->standby)
-		return;
-	calls = worker->calls;
-	if (worker == lull_call_self()->working)
-		rcu_domain_misuse(rcu_domain_self(calls->domain),
-				  "call_rcu_data_free() of a worker in one of its callbacks");
-	lull_wait_check(calls->domain, "call_rcu_data_free() within a read-side critical section");
-	if (!stop(calls, worker))
-		return;
-	was_online = lull_wait_begin(calls->domain);
-	lull_thread_join(&worker->thread);
-	lull_lock_take(&calls->lock);
-	lull_worker_retire_locked(calls, worker);
-	lull_lock_release(&calls->lock);
-	lull_wait_end(calls->domain, was_online);
 }

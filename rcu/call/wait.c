@@ -7,9 +7,10 @@
  * which the last to leave frees: the child of a fork calls what its parent's barrier queued.
  * Paper: T 6.4.5 (what rcu_barrier() adds to call_rcu()).
  */
-#include "worker.h"
+#include "fork.h"
 
 #include <limits.h>
+#include "offline.h"
 
 struct barrier_call {
 	struct rcu_head head;
@@ -32,7 +33,7 @@ struct barrier {
 	struct barrier_call calls[];
 };
 
-static void put(struct barrier *barrier)
+static void barrier_put(struct barrier *barrier)
 {
 	/*
 	 * [call.drop:A] full. Pairs with [call.drop:A].
@@ -43,7 +44,7 @@ static void put(struct barrier *barrier)
 		lull_memory_give(barrier);
 }
 
-static void arrive(struct rcu_head *head)
+static void barrier_arrive(struct rcu_head *head)
 {
 	struct barrier *barrier = ((struct barrier_call *)head)->barrier;
 
@@ -55,7 +56,7 @@ static void arrive(struct rcu_head *head)
 	 */
 	if (lull_mem_add32(&barrier->left, -1u) == 0)
 		lull_futex_wake(&barrier->left, INT_MAX);
-	put(barrier);
+	barrier_put(barrier);
 }
 
 static struct barrier *barrier_new(uint32_t room)
@@ -68,23 +69,23 @@ static struct barrier *barrier_new(uint32_t room)
 	return barrier;
 }
 
-static void queue(struct barrier *barrier, struct call_lane *lane)
+static void barrier_queue(struct barrier *barrier, struct call_lane *lane)
 {
 	struct barrier_call *call = &barrier->calls[barrier->count++];
 
 	call->barrier = barrier;
-	lull_head_set(&call->head, arrive);
+	lull_head_set(&call->head, barrier_arrive);
 	lull_mem_add32_relaxed(&barrier->left, 1);
 	lull_mem_add32_relaxed(&barrier->users, 1);
 	lull_lane_put(lane, &call->head, &call->head.next);
 }
 
-static void queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
+static void barrier_queue_behind(struct barrier *barrier, struct call_rcu_data *worker)
 {
 	int i;
 
 	for (i = 0; i < CALL_LANES; i++)
-		queue(barrier, &worker->lanes[i]);
+		barrier_queue(barrier, &worker->lanes[i]);
 	/*
 	 * No order: who finds it asleep wakes it for the callbacks, by [call.put:A]; a nap that
 	 * does not hear of the hurry is short.
@@ -109,7 +110,7 @@ static uint32_t room_needed_locked(const struct call_domain *calls)
 }
 
 /* Return: with the lock taken, a barrier that has room for all workers. */
-static struct barrier *prepare(struct call_domain *calls)
+static struct barrier *barrier_prepare(struct call_domain *calls)
 {
 	struct barrier *barrier = NULL;
 	uint32_t room;
@@ -128,7 +129,7 @@ static struct barrier *prepare(struct call_domain *calls)
 }
 
 /* Bound: the callbacks before it. A default worker that could not be started is tried again. */
-static void wait_for(struct barrier *barrier, struct call_domain *calls)
+static void barrier_wait(struct barrier *barrier, struct call_domain *calls)
 {
 	uint32_t left;
 
@@ -139,7 +140,7 @@ static void wait_for(struct barrier *barrier, struct call_domain *calls)
 	 */
 	while ((left = lull_mem_load32(&barrier->left)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
-		    lull_worker_need(calls))
+		    lull_call_need(calls))
 			lull_moment();
 		else
 			lull_futex_wait(&barrier->left, left);
@@ -159,14 +160,14 @@ void rcu_domain_barrier(struct rcu_domain *domain)
 	lull_wait_check(domain, "rcu_barrier() within a read-side critical section: it would wait "
 				"for itself");
 	was_online = lull_wait_begin(domain);
-	barrier = prepare(calls);
+	barrier = barrier_prepare(calls);
 	barrier->users = 1;
 	for (worker = calls->workers; worker; worker = worker->next)
-		queue_behind(barrier, worker);
+		barrier_queue_behind(barrier, worker);
 	if (!is_threadless(&calls->standby) || lull_worker_has_callbacks(&calls->standby))
-		queue_behind(barrier, &calls->standby);
+		barrier_queue_behind(barrier, &calls->standby);
 	lull_lock_release(&calls->lock);
-	wait_for(barrier, calls);
-	put(barrier);
+	barrier_wait(barrier, calls);
+	barrier_put(barrier);
 	lull_wait_end(domain, was_online);
 }

@@ -4,10 +4,12 @@
 //! core stands on nothing but its port's headers, its public headers and what a freestanding
 //! compiler has, and so do the folders of rcu that run where core runs, but for those named host in
 //! them; user and kernel stand on core; rcu stands on its port; an instrumented program sees public
-//! headers.
+//! headers. Within a folder of rcu, no modules (a `.c` and its header) include each other in a
+//! circle.
 
 use crate::code;
 use crate::tree::{File, Finding, Language, Tree};
+use std::collections::{BTreeMap, BTreeSet};
 
 const RULE: &str = "arrows";
 /// What a port provides to core: memory and clock; and, for sites, code that can be changed.
@@ -17,6 +19,8 @@ const RCU_PORT: [&str; 3] = ["rcu_port.h", "qdo_port.h", "qdo_steps.h"];
 /// What runs where core runs, but for the folders named host in them: those stand on a C library.
 const FREESTANDING_FOLDERS: [&str; 5] =
     ["core", "rcu/grace", "rcu/qdo", "rcu/structure", "rcu/include"];
+/// Where no modules of a folder include each other in a circle.
+const LAYERED: &str = "rcu";
 /// `errno.h` beside them: error numbers are core's way to say no, and every port has them.
 const FREESTANDING: [&str; 9] = [
     "errno.h",
@@ -130,8 +134,56 @@ fn check_system(file: &File, name: &str) -> Option<String> {
         .then(|| format!("{} is freestanding: <{name}> belongs behind the port", file.folder()))
 }
 
+/// The headers of its own folder that a file includes.
+fn neighbours<'a>(tree: &'a Tree, file: &'a File) -> impl Iterator<Item = String> + 'a {
+    let code = code::views(file).code;
+    let lines: Vec<bool> =
+        code.lines().map(|line| line.trim_start().starts_with("#include")).collect();
+    let included = file.text.lines().zip(lines).filter(|(_, includes)| *includes);
+    included.filter_map(move |(line, _)| {
+        let path = format!("{}/{}", file.folder(), line.split('"').nth(1)?);
+        tree.get(&path).map(|_| path)
+    })
+}
+
+/// A file without its ending: a `.c` and its header are one module.
+fn module(path: &str) -> String {
+    path.rsplit_once('.').map_or(path, |(module, _)| module).to_owned()
+}
+
+/// Modules of one folder that include each other's headers in a circle call each other in one: each
+/// can only be read when the others are. Modules that include nothing of the rest are taken away
+/// until each that is left includes another.
+fn circles(tree: &Tree) -> Vec<Finding> {
+    let mut includes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in tree.files().into_iter().filter(|file| file.language() == Language::C) {
+        if under(&file.path, LAYERED) && !is_test(&file.path) {
+            let of = neighbours(tree, file).map(|path| module(&path));
+            includes.entry(module(&file.path)).or_default().extend(of);
+        }
+    }
+    for (of, others) in &mut includes {
+        others.remove(of);
+    }
+    let mut count = usize::MAX;
+    while includes.len() < count {
+        count = includes.len();
+        let left: BTreeSet<String> = includes.keys().cloned().collect();
+        for others in includes.values_mut() {
+            others.retain(|other| left.contains(other));
+        }
+        includes.retain(|_, others| !others.is_empty());
+    }
+    let finding = |(of, others): (&String, &BTreeSet<String>)| {
+        let names: Vec<&str> = others.iter().map(|path| path.as_str()).collect();
+        let message = format!("a circle of includes leads through it and {}", names.join(", "));
+        Finding::new(of, 1, RULE, message)
+    };
+    includes.iter().map(finding).collect()
+}
+
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = circles(tree);
     for file in tree.files() {
         if file.language() != Language::C || is_test(&file.path) {
             continue;
@@ -214,6 +266,21 @@ mod tests {
         assert_eq!(messages("examples/a.c", "\"ring.h\"").len(), 1);
         assert_eq!(messages("examples/a.c", "\"lull_port.h\"").len(), 1);
         assert!(messages("examples/a.c", "<lull/trace.h>").is_empty());
+    }
+
+    #[test]
+    fn modules_that_include_each_other_are_found() {
+        let tree = |low: &str| {
+            let files = [
+                ("rcu/call/work.h", ""),
+                ("rcu/call/work.c", low),
+                ("rcu/call/fork.h", "#include \"work.h\"\n"),
+                ("rcu/call/fork.c", "#include \"fork.h\"\n"),
+            ];
+            check(&Tree::of(&files)).into_iter().map(|finding| finding.path).collect::<Vec<_>>()
+        };
+        assert_eq!(tree("#include \"work.h\"\n"), [""; 0]);
+        assert_eq!(tree("#include \"fork.h\"\n"), ["rcu/call/fork", "rcu/call/work"]);
     }
 
     #[test]

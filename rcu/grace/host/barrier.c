@@ -82,6 +82,13 @@ int rcu_barrier_by_signal(const struct rcu_grace *grace)
 	       (grace->kind == RCU_KIND_MEMBARRIER && lull_mem_load32(&no_membarrier));
 }
 
+int rcu_barrier_signal(const struct rcu_domain *domain)
+{
+	enum rcu_kind kind = domain->grace->kind;
+
+	return kind == RCU_KIND_SIGNAL || kind == RCU_KIND_MEMBARRIER ? RCU_BARRIER_SIGNAL : 0;
+}
+
 /*
  * The kernel refuses a real-time signal when the user has as many pending as it may
  * (RLIMIT_SIGPENDING), an emulator may have fewer signals. Then membarrier, if there is one; else

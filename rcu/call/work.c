@@ -6,20 +6,17 @@
  * sleeps until a caller wakes it; a real-time one sleeps by a timer, so that its callers never
  * need a system call. Paper: T 6.4.5 (figure 6.11, lines 9-24), 6.5.3 (batches).
  */
-#include "worker.h"
+#include "work.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include "offline.h"
 
 /* How often a real-time worker looks for callbacks. */
 #define REAL_TIME_PERIOD_NS 10000000
 /* After a batch of fewer callbacks than this, a worker rests so long before the next. */
 #define REST_BELOW_COUNT 1000
 #define REST_NS 1000000
-/* Looks for a link that is being written, before the worker lets its caller run. */
-#ifndef LINK_SPINS
-#define LINK_SPINS 1000
-#endif
 /* While its batch grows, a worker looks at it after that part of the time left, or sooner. */
 #define GATHER_NAPS 8
 #define GATHER_NAP_MIN_NS 50000
@@ -27,29 +24,13 @@
 /* A delay of an hour or more is for ever. */
 #define DELAY_MAX_US 3600000000UL
 
-struct rcu_head *lull_lane_wait(struct rcu_head **link)
-{
-	struct rcu_head *head;
-	int spins = LINK_SPINS;
-
-	while (!(head = lull_mem_load_pointer(link))) {
-		if (spins) {
-			spins--;
-			lull_relax();
-		} else {
-			lull_moment();
-		}
-	}
-	return head;
-}
-
 static int is_stopped(const struct call_rcu_data *worker)
 {
 	/* The look of [call.sleep:A] and [call.resume:B]. */
 	return (int)lull_mem_load32(&worker->stop);
 }
 
-static void end(struct call_rcu_data *worker)
+static void worker_end(struct call_rcu_data *worker)
 {
 	/*
 	 * [call.end:A] full. Pairs with [call.pause:A].
@@ -66,7 +47,7 @@ static void end(struct call_rcu_data *worker)
  * Return: 0 when the worker is to end meanwhile: what waits for its end may be what the fork
  * waits for.
  */
-static int begin(struct call_rcu_data *worker)
+static int worker_begin(struct call_rcu_data *worker)
 {
 	struct call_domain *calls = worker->calls;
 	uint32_t seen;
@@ -78,10 +59,10 @@ static int begin(struct call_rcu_data *worker)
 		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
 		 */
 		lull_mem_store32_full(&worker->busy, 1);
-		/* What a fork left is looked at in take(), behind the full store there. */
+		/* What a fork left is looked at in worker_take(), behind the full store there. */
 		if (!lull_call_paused(calls))
 			return 1;
-		end(worker);
+		worker_end(worker);
 		/*
 		 * [call.resume:B] acquire. Pairs with [call.resume:A].
 		 * Orders: pause before the look at stop.
@@ -202,7 +183,7 @@ static void gather(struct call_rcu_data *worker)
 	}
 }
 
-static void take(struct call_rcu_data *worker)
+static void worker_take(struct call_rcu_data *worker)
 {
 	struct call_chain chain;
 	int i;
@@ -221,7 +202,7 @@ static void take(struct call_rcu_data *worker)
 	}
 }
 
-/* Between two callbacks: what others wait for. Return: as begin(). */
+/* Between two callbacks: what others wait for. Return: as worker_begin(). */
 static int breathe(struct call_rcu_data *worker)
 {
 	struct rcu_domain *domain = worker->calls->domain;
@@ -232,13 +213,13 @@ static int breathe(struct call_rcu_data *worker)
 	if (__builtin_expect(!lull_call_paused(worker->calls), 1))
 		return 1;
 	was_online = lull_wait_begin(domain);
-	end(worker);
-	goes_on = begin(worker);
+	worker_end(worker);
+	goes_on = worker_begin(worker);
 	lull_wait_end(domain, was_online);
 	return goes_on;
 }
 
-/* Return: as begin(). Bound: the batch. */
+/* Return: as worker_begin(). Bound: the batch. */
 static int invoke(struct call_rcu_data *worker, struct call_chain *chain, unsigned long *count)
 {
 	struct rcu_head *head, *next;
@@ -263,12 +244,12 @@ static unsigned long work(struct call_rcu_data *worker)
 	int i, goes_on;
 
 	gather(worker);
-	if (!begin(worker))
+	if (!worker_begin(worker))
 		return 0;
-	take(worker);
-	end(worker);
+	worker_take(worker);
+	worker_end(worker);
 	rcu_domain_synchronize(domain);
-	goes_on = begin(worker);
+	goes_on = worker_begin(worker);
 	if (domain == &rcu_qsbr_domain)
 		rcu_reader_online(domain, &rcu_qsbr_reader);
 	for (i = 0; goes_on && i < CALL_LANES; i++)
@@ -276,7 +257,7 @@ static unsigned long work(struct call_rcu_data *worker)
 	if (domain == &rcu_qsbr_domain)
 		rcu_reader_offline(domain, &rcu_qsbr_reader);
 	if (goes_on)
-		end(worker);
+		worker_end(worker);
 	return count;
 }
 
@@ -290,9 +271,9 @@ static int rests_after(const struct call_rcu_data *worker, unsigned long count)
 }
 
 /* What a worker does between batches. */
-static void idle(struct call_rcu_data *worker)
+static void worker_idle(struct call_rcu_data *worker)
 {
-	/* [call.quiet:A], in take() */
+	/* [call.quiet:A], in worker_take() */
 	lull_mem_store32_full(&worker->hurry, 0);
 	if (lull_worker_has_callbacks(worker)) {
 		/* They may be what it was hurried for, a moment ago. */
@@ -330,7 +311,7 @@ void *lull_worker_main(void *argument)
 		rcu_reader_offline(domain, self);
 	while (!is_stopped(worker)) {
 		if (!lull_worker_has_callbacks(worker))
-			idle(worker);
+			worker_idle(worker);
 		else if (rests_after(worker, work(worker)))
 			nap(worker, REST_NS);
 	}

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "call_test.h"
-#include "worker.h"
+#include "domain.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Deferred calls are made: by the background thread, a barrier, or the owner of a full queue.
+ *
+ * Each holds the lock for a grace period and the calls. Labels: defer.c. Paper: T 6.4.5.
+ */
+#include "deferred.h"
+
+#include <stdio.h>
+#include "offline.h"
+
+/* How long the background thread lets calls gather: one of them woke it, the others need not. */
+#define GATHER_MS 10
+
+#define DOMAIN                                                            \
+	{                                                                 \
+		.lock = LULL_LOCK_INITIALIZER, .asleep = DEFER_THREADLESS \
+	}
+
+struct defer_domain lull_defer_domains[RCU_DOMAINS] = { DOMAIN, DOMAIN, DOMAIN, DOMAIN, DOMAIN };
+__thread struct defer_thread lull_defer_thread;
+
+void lull_defer_misuse(unsigned int index, const char *what)
+{
+	rcu_domain_misuse(rcu_domain_self(rcu_domains[index]), what);
+}
+
+void lull_defer_lock(unsigned int index)
+{
+	int was_online;
+
+	if (defer_self()->draining[index])
+		lull_defer_misuse(index, "waits for deferred calls in a deferred call");
+	was_online = lull_wait_begin(rcu_domains[index]);
+	lull_lock_take(&defer_domain(index)->lock);
+	lull_wait_end(rcu_domains[index], was_online);
+}
+
+/* Marks what is in a queue now. Return: not 0 if that is anything. */
+static int queue_mark(struct defer_queue *queue)
+{
+	/*
+	 * [defer.take:A] the full barrier of the grace period that follows. Pairs with
+	 * [defer.put:A].
+	 * Orders: the number before the entries that it counts.
+	 * Else: an entry of the lap before is called again.
+	 */
+	queue->until = lull_mem_load(&queue->put_count);
+	return queue->until != lull_mem_load(&queue->taken_count);
+}
+
+/* Calls what was marked. Bound: DEFER_ENTRIES. */
+static void queue_call_marked(unsigned int index, struct defer_queue *queue)
+{
+	unsigned long taken;
+
+	while ((taken = lull_mem_load(&queue->taken_count)) != queue->until) {
+		const struct defer_entry *entry = &queue->entries[taken % DEFER_ENTRIES];
+		void (*func)(void *argument) = lull_mem_load_pointer(&entry->func);
+		void *argument = lull_mem_load_pointer(&entry->argument);
+
+		/*
+		 * [defer.take:B] release. Pairs with [defer.full:A].
+		 * Orders: the copy of the entry before the number that frees its place.
+		 * Else: what is called is half the next lap's entry.
+		 */
+		lull_mem_store_release(&queue->taken_count, taken + 1);
+		func(argument);
+		if (rcu_domains[index] == &rcu_qsbr_domain && defer_self()->background)
+			rcu_reader_quiescent(&rcu_qsbr_domain, &rcu_qsbr_reader);
+	}
+}
+
+void lull_defer_drain_locked(unsigned int index, struct defer_queue *only)
+{
+	struct defer_queue *queue;
+	int found = 0;
+
+	if (only)
+		found = queue_mark(only);
+	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
+		found |= queue_mark(queue);
+	if (!found)
+		return;
+	rcu_domain_synchronize(rcu_domains[index]);
+	defer_self()->draining[index] = 1;
+	if (only)
+		queue_call_marked(index, only);
+	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
+		queue_call_marked(index, queue);
+	defer_self()->draining[index] = 0;
+}
+
+void lull_defer_drain(unsigned int index, struct defer_queue *only)
+{
+	lull_defer_lock(index);
+	lull_defer_drain_locked(index, only);
+	lull_lock_release(&defer_domain(index)->lock);
+}
+
+/* Frees the queues of threads that a fork left behind, once they are empty. */
+static void bury_locked(unsigned int index)
+{
+	struct defer_queue **place = &defer_domain(index)->queues, *queue;
+
+	while ((queue = *place) != NULL) {
+		if (queue->orphaned && lull_defer_is_empty(queue)) {
+			*place = queue->next;
+			lull_memory_give(queue);
+		} else {
+			place = &queue->next;
+		}
+	}
+}
+
+static int has_entries_locked(unsigned int index)
+{
+	struct defer_queue *queue;
+
+	for (queue = defer_domain(index)->queues; queue; queue = queue->next)
+		if (!lull_defer_is_empty(queue))
+			return 1;
+	return 0;
+}
+
+static int has_entries(unsigned int index)
+{
+	int found;
+
+	lull_lock_take(&defer_domain(index)->lock);
+	found = has_entries_locked(index);
+	lull_lock_release(&defer_domain(index)->lock);
+	return found;
+}
+
+/* Where there is no membarrier, callers may be late to see that the thread sleeps: it naps. */
+static void sleep_until_put(unsigned int index)
+{
+	uint32_t *asleep = &defer_domain(index)->asleep;
+	int forced;
+
+	for (;;) {
+		lull_mem_store32(asleep, DEFER_ASLEEP);
+		/*
+		 * [defer.sleep:A] heavy. Pairs with [defer.put:B].
+		 * Orders: asleep before the look at numbers; in each caller, the number before its
+		 * look at asleep.
+		 * Else: an entry is put, and neither side sees the other.
+		 */
+		forced = lull_fence_threads();
+		if (has_entries(index))
+			break;
+		if (forced)
+			lull_futex_wait(asleep, DEFER_ASLEEP);
+		else
+			lull_moment();
+	}
+	lull_mem_store32(asleep, DEFER_AWAKE);
+}
+
+static void *background(void *argument)
+{
+	unsigned int index = (unsigned int)(uintptr_t)argument;
+	struct rcu_domain *domain = rcu_domains[index];
+	struct rcu_reader *reader = rcu_domain_self(domain);
+	char name[16]; /* what the kernel keeps */
+	int i;
+
+	defer_self()->background = index + 1;
+	snprintf(name, sizeof(name), "defer-%s", rcu_domain_name(domain));
+	lull_thread_name(name);
+	rcu_domain_register(domain, reader, 0);
+	for (;;) {
+		if (domain == &rcu_qsbr_domain)
+			rcu_reader_offline(domain, reader);
+		sleep_until_put(index);
+		for (i = 0; i < GATHER_MS; i++)
+			lull_moment();
+		if (domain == &rcu_qsbr_domain)
+			rcu_reader_online(domain, reader);
+		lull_defer_lock(index);
+		lull_defer_drain_locked(index, NULL);
+		bury_locked(index);
+		lull_lock_release(&defer_domain(index)->lock);
+	}
+	return NULL;
+}
+
+int lull_defer_need(unsigned int index)
+{
+	uint32_t *asleep = &defer_domain(index)->asleep;
+	struct lull_thread thread;
+	int error;
+
+	/* One of several callers starts it; what orders is the new thread's beginning. */
+	if (lull_mem_cas32_relaxed(asleep, DEFER_THREADLESS, DEFER_AWAKE) != DEFER_THREADLESS)
+		return 0;
+	lull_fence_threads_start();
+	error = lull_thread_start(&thread, background, (void *)(uintptr_t)index,
+				  rcu_barrier_signal(rcu_domains[index]));
+	if (error)
+		lull_mem_store32(asleep, DEFER_THREADLESS);
+	else
+		lull_thread_detach(&thread);
+	return error;
+}
+
+/* Return: 0 when somebody is calling now: try later. A deferred call may fork itself. */
+int lull_defer_try_before_fork(unsigned int index)
+{
+	return defer_self()->draining[index] || lull_lock_try(&defer_domain(index)->lock);
+}
+
+void lull_defer_after_fork_parent(unsigned int index)
+{
+	if (!defer_self()->draining[index])
+		lull_lock_release(&defer_domain(index)->lock);
+}
+
+/* The queues of threads that are not in the child are emptied for them. */
+void lull_defer_after_fork_child(unsigned int index)
+{
+	struct defer_domain *domain = defer_domain(index);
+	struct defer_queue *queue;
+
+	if (!defer_self()->draining[index])
+		lull_lock_renew(&domain->lock);
+	for (queue = domain->queues; queue; queue = queue->next)
+		if (queue != defer_self()->queues[index])
+			queue->orphaned = 1;
+	if (defer_self()->background == index + 1)
+		return;
+	domain->asleep = DEFER_THREADLESS;
+	if (has_entries_locked(index))
+		lull_defer_need(index);
+}
