@@ -4,7 +4,7 @@
 
 RCU_SONAME := liblull-rcu.so.0
 RCU_HEADERS := $(BUILD)/include/lull/rcu/memb.h
-RCU_FLAVOURS := qsbr mb signal memb bp
+RCU_FLAVOURS := $(shell sed -n 's/^flavour \([a-z]*\) .*/\1/p' rcu/flavour/generate)
 RCU_PROGRAM_HEADERS := $(shell find rcu/include -name '*.h' | sort) \
 	$(patsubst %,$(BUILD)/include/lull/rcu/%.h,$(RCU_FLAVOURS) $(RCU_FLAVOURS:%=flavour/%))
 RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user/rcu -Ircu/grace \

@@ -37,12 +37,12 @@ struct call_rcu_data *get_call_rcu_data(struct rcu_domain *domain)
 
 struct call_rcu_data *get_thread_call_rcu_data(struct rcu_domain *domain)
 {
-	return lull_call_self()->own[lull_call_index(domain)];
+	return lull_call_self()->own[domain->index];
 }
 
 void set_thread_call_rcu_data(struct rcu_domain *domain, struct call_rcu_data *worker)
 {
-	lull_call_self()->own[lull_call_index(domain)] = worker;
+	lull_call_self()->own[domain->index] = worker;
 }
 
 int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread)

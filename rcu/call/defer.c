@@ -49,7 +49,7 @@ static void make_room(unsigned int index, struct defer_queue *queue)
 
 void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), void *argument)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct defer_queue *queue = defer_self()->queues[index];
 	struct defer_entry *entry;
 	unsigned long put;
@@ -83,7 +83,7 @@ void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), v
 
 int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct defer_queue *queue;
 	int error;
 
@@ -107,7 +107,7 @@ int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 
 void rcu_domain_defer_unregister_thread(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct defer_queue *queue = defer_self()->queues[index],
 			   **place = &defer_domain(index)->queues;
 
@@ -127,12 +127,12 @@ void rcu_domain_defer_unregister_thread(struct rcu_domain *domain)
 
 void rcu_domain_defer_barrier(struct rcu_domain *domain)
 {
-	lull_defer_drain(lull_call_index(domain), NULL);
+	lull_defer_drain(domain->index, NULL);
 }
 
 void rcu_domain_defer_barrier_thread(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 
 	if (defer_self()->queues[index])
 		lull_defer_drain(index, defer_self()->queues[index]);

@@ -138,7 +138,7 @@ static void setup(const struct sched_scenario *scenario)
 	values = sched_alloc(CALLERS * ITEMS * sizeof(*values), 64);
 	callers_left = sched_alloc(sizeof(*callers_left), 64);
 	*callers_left = 1u + !!parameter[CALLER_B];
-	domain_index = lull_call_index(domain);
+	domain_index = domain->index;
 	lull_call_domain(domain);
 	defer_self();
 	defers = defer_domain(domain_index);

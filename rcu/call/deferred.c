@@ -12,12 +12,10 @@
 /* How long the background thread lets calls gather: one of them woke it, the others need not. */
 #define GATHER_MS 10
 
-#define DOMAIN                                                            \
-	{                                                                 \
-		.lock = LULL_LOCK_INITIALIZER, .asleep = DEFER_THREADLESS \
-	}
+#define DOMAIN(flavour, kind, self_registering) \
+	{ .lock = LULL_LOCK_INITIALIZER, .asleep = DEFER_THREADLESS },
 
-struct defer_domain lull_defer_domains[RCU_DOMAINS] = { DOMAIN, DOMAIN, DOMAIN, DOMAIN, DOMAIN };
+struct defer_domain lull_defer_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct defer_thread lull_defer_thread;
 
 void lull_defer_misuse(unsigned int index, const char *what)
@@ -66,8 +64,9 @@ static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 		 */
 		lull_mem_store_release(&queue->taken_count, taken + 1);
 		func(argument);
-		if (rcu_domains[index] == &rcu_qsbr_domain && defer_self()->background)
-			rcu_reader_quiescent(&rcu_qsbr_domain, &rcu_qsbr_reader);
+		if (rcu_domains[index]->kind == RCU_KIND_QSBR && defer_self()->background)
+			rcu_reader_quiescent(rcu_domains[index],
+					     rcu_domain_self(rcu_domains[index]));
 	}
 }
 
@@ -171,12 +170,12 @@ static void *background(void *argument)
 	lull_thread_name(name);
 	rcu_domain_register(domain, reader, 0);
 	for (;;) {
-		if (domain == &rcu_qsbr_domain)
+		if (domain->kind == RCU_KIND_QSBR)
 			rcu_reader_offline(domain, reader);
 		sleep_until_put(index);
 		for (i = 0; i < GATHER_MS; i++)
 			lull_moment();
-		if (domain == &rcu_qsbr_domain)
+		if (domain->kind == RCU_KIND_QSBR)
 			rcu_reader_online(domain, reader);
 		lull_defer_lock(index);
 		lull_defer_drain_locked(index, NULL);

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* The workers of the five domains, and each thread's lane. Paper: T 6.4.5. */
+/* The workers of the domains, and each thread's lane. Paper: T 6.4.5. */
 #include "domain.h"
 
-#define DOMAIN(d)                                                           \
-	{                                                                   \
-		.domain = &(d), .lock = LULL_LOCK_INITIALIZER, .standby = { \
-			.state = CALL_THREADLESS,                           \
-			.cpu = -1                                           \
-		}                                                           \
-	}
+#define DOMAIN(flavour, kind, self_registering) \
+	{ .domain = &rcu_##flavour##_domain,    \
+	  .lock = LULL_LOCK_INITIALIZER,        \
+	  .standby = { .state = CALL_THREADLESS, .cpu = -1 } },
 
-/* In the order of rcu_domains. */
-struct call_domain lull_call_domains[RCU_DOMAINS] = {
-	DOMAIN(rcu_qsbr_domain), DOMAIN(rcu_mb_domain), DOMAIN(rcu_signal_domain),
-	DOMAIN(rcu_memb_domain), DOMAIN(rcu_bp_domain),
-};
+struct call_domain lull_call_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct call_thread lull_call_thread;
 
 /* In the order in which threads first call, so that neighbours get lanes of their own. */

@@ -13,7 +13,7 @@
  *	start		a worker gets its thread, and loses it
  *	deferred	deferred calls: their queues, and the thread that empties them
  *	fork		all of the above over a fork
- *	call, assign, wait, defer	the public calls
+ *	call, assign, create, wait, defer	the public calls
  *
  * Paper: T 6.4.5.
  */
@@ -72,21 +72,9 @@ void lull_call_forget_cpu_locked(struct call_domain *calls, const struct call_rc
 
 #pragma GCC visibility pop
 
-/* In the order of rcu_domains. */
-static inline unsigned int lull_call_index(const struct rcu_domain *domain)
-{
-	if (domain == &rcu_memb_domain)
-		return 3;
-	if (domain == &rcu_qsbr_domain)
-		return 0;
-	if (domain == &rcu_bp_domain)
-		return 4;
-	return domain == &rcu_mb_domain ? 1 : 2;
-}
-
 static inline struct call_domain *lull_call_domain(const struct rcu_domain *domain)
 {
-	return LULL_SHARED(&lull_call_domains[lull_call_index(domain)]);
+	return LULL_SHARED(&lull_call_domains[domain->index]);
 }
 
 static inline struct call_thread *lull_call_self(void)
@@ -125,7 +113,7 @@ static inline struct call_rcu_data *lull_call_worker_of_cpu(const struct call_do
 /* The worker that gets the caller's callbacks. */
 static inline struct call_rcu_data *lull_call_worker(struct call_domain *calls)
 {
-	struct call_rcu_data *worker = lull_call_self()->own[lull_call_index(calls->domain)];
+	struct call_rcu_data *worker = lull_call_self()->own[calls->domain->index];
 
 	if (!worker)
 		worker = lull_call_worker_of_cpu(calls, -1);

@@ -106,7 +106,7 @@ static void settle(struct call_rcu_data *worker)
 
 void call_rcu_before_fork(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct call_domain *calls = lull_call_domain(domain);
 	struct call_rcu_data *worker;
 	int was_online;
@@ -129,7 +129,7 @@ void call_rcu_before_fork(struct rcu_domain *domain)
 
 void call_rcu_after_fork_parent(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct call_domain *calls = lull_call_domain(domain);
 
 	if (--lull_call_self()->forking[index])
@@ -202,7 +202,7 @@ static void restart_standby(struct call_domain *calls, struct call_chain *all)
 
 void call_rcu_after_fork_child(struct rcu_domain *domain)
 {
-	unsigned int index = lull_call_index(domain);
+	unsigned int index = domain->index;
 	struct call_domain *calls = lull_call_domain(domain);
 	struct call_chain all[CALL_LANES] = { { NULL, NULL } };
 
@@ -220,28 +220,38 @@ void call_rcu_after_fork_child(struct rcu_domain *domain)
 	lull_defer_after_fork_child(index);
 }
 
-static void before_fork_bp(void)
+/* Does it for each domain whose threads register themselves. */
+static void each_self_registering(void (*function)(struct rcu_domain *domain))
 {
-	call_rcu_before_fork(&rcu_bp_domain);
+	int i;
+
+	for (i = 0; i < RCU_DOMAINS; i++)
+		if (rcu_domains[i]->self_registering)
+			function(rcu_domains[i]);
 }
 
-static void after_fork_parent_bp(void)
+static void before_fork(void)
 {
-	call_rcu_after_fork_parent(&rcu_bp_domain);
+	each_self_registering(call_rcu_before_fork);
 }
 
-static void after_fork_child_bp(void)
+static void after_fork_parent(void)
 {
-	call_rcu_after_fork_child(&rcu_bp_domain);
+	each_self_registering(call_rcu_after_fork_parent);
+}
+
+static void after_fork_child(void)
+{
+	each_self_registering(call_rcu_after_fork_child);
 }
 
 static void follow(void)
 {
-	int error = pthread_atfork(before_fork_bp, after_fork_parent_bp, after_fork_child_bp);
+	int error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 
 	if (!error)
 		return;
-	fprintf(stderr, "lull-rcu (bp): cannot follow forks: %s\n", strerror(error));
+	fprintf(stderr, "lull-rcu: cannot follow forks: %s\n", strerror(error));
 	abort();
 }
 
@@ -249,7 +259,7 @@ void lull_call_follow_forks(const struct call_domain *calls)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (calls->domain == &rcu_bp_domain)
+	if (calls->domain->self_registering)
 		pthread_once(&once, follow);
 }
 

@@ -14,11 +14,16 @@
 /* Of blocks that hold no zeroes before: a worker's lane, a table of CPUs. */
 #define ZEROED_BYTES 64u
 
-struct rcu_domain rcu_qsbr_domain, rcu_mb_domain, rcu_signal_domain, rcu_memb_domain, rcu_bp_domain;
-struct rcu_domain *const rcu_domains[RCU_DOMAINS] = { &rcu_qsbr_domain, &rcu_mb_domain,
-						      &rcu_signal_domain, &rcu_memb_domain,
-						      &rcu_bp_domain };
-__thread struct rcu_reader rcu_qsbr_reader RCU_READER_TLS;
+#define HOST_DOMAIN(flavour, kind_, self_registering) \
+	struct rcu_domain rcu_##flavour##_domain = {  \
+		.name = #flavour,                     \
+		.index = RCU_INDEX_##flavour,         \
+		.kind = RCU_KIND_##kind_,             \
+	};
+RCU_FLAVOURS(HOST_DOMAIN)
+
+#define HOST_ADDRESS(flavour, kind, self_registering) &rcu_##flavour##_domain,
+struct rcu_domain *const rcu_domains[RCU_DOMAINS] = { RCU_FLAVOURS(HOST_ADDRESS) };
 
 /* Ghost memory: part of the state, but no access of the library's. */
 struct host_books {

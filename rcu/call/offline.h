@@ -14,7 +14,7 @@ static inline int lull_wait_begin(struct rcu_domain *domain)
 {
 	struct rcu_reader *self = rcu_domain_self(domain);
 
-	if (domain != &rcu_qsbr_domain || !rcu_reader_ongoing(self))
+	if (domain->kind != RCU_KIND_QSBR || !rcu_reader_ongoing(self))
 		return 0;
 	rcu_reader_offline(domain, self);
 	return 1;
@@ -31,7 +31,7 @@ static inline void lull_wait_check(const struct rcu_domain *domain, const char *
 {
 	const struct rcu_reader *self = rcu_domain_self(domain);
 
-	if (domain != &rcu_qsbr_domain && rcu_reader_ongoing(self))
+	if (domain->kind != RCU_KIND_QSBR && rcu_reader_ongoing(self))
 		rcu_domain_misuse(self, what);
 }
 

@@ -208,8 +208,8 @@ static int breathe(struct call_rcu_data *worker)
 	struct rcu_domain *domain = worker->calls->domain;
 	int was_online, goes_on;
 
-	if (domain == &rcu_qsbr_domain)
-		rcu_reader_quiescent(domain, &rcu_qsbr_reader);
+	if (domain->kind == RCU_KIND_QSBR)
+		rcu_reader_quiescent(domain, rcu_domain_self(domain));
 	if (__builtin_expect(!lull_call_paused(worker->calls), 1))
 		return 1;
 	was_online = lull_wait_begin(domain);
@@ -250,12 +250,12 @@ static unsigned long work(struct call_rcu_data *worker)
 	worker_end(worker);
 	rcu_domain_synchronize(domain);
 	goes_on = worker_begin(worker);
-	if (domain == &rcu_qsbr_domain)
-		rcu_reader_online(domain, &rcu_qsbr_reader);
+	if (domain->kind == RCU_KIND_QSBR)
+		rcu_reader_online(domain, rcu_domain_self(domain));
 	for (i = 0; goes_on && i < CALL_LANES; i++)
 		goes_on = invoke(worker, &worker->batch[i], &count);
-	if (domain == &rcu_qsbr_domain)
-		rcu_reader_offline(domain, &rcu_qsbr_reader);
+	if (domain->kind == RCU_KIND_QSBR)
+		rcu_reader_offline(domain, rcu_domain_self(domain));
 	if (goes_on)
 		worker_end(worker);
 	return count;
@@ -307,7 +307,7 @@ void *lull_worker_main(void *argument)
 	lull_call_self()->working = worker;
 	name_thread(worker);
 	rcu_domain_register(domain, self, 0);
-	if (domain == &rcu_qsbr_domain)
+	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, self);
 	while (!is_stopped(worker)) {
 		if (!lull_worker_has_callbacks(worker))

@@ -7,9 +7,10 @@
 
 URCU_SONAME := liblull-urcu.so.0
 URCU_HEADERS := $(BUILD)/compat/urcu/map/clear.h
+URCU_FLAVOURS := qsbr mb signal memb bp
 URCU_INCLUDES := -Ircu/compat/include -I$(BUILD)/compat -Ircu/include -I$(BUILD)/include
 URCU_OBJECTS := $(patsubst rcu/compat/%.c,$(BUILD)/compat/obj/%.o,$(sort \
-	$(wildcard rcu/compat/*.c))) $(RCU_FLAVOURS:%=$(BUILD)/compat/obj/flavour/%.o)
+	$(wildcard rcu/compat/*.c))) $(URCU_FLAVOURS:%=$(BUILD)/compat/obj/flavour/%.o)
 URCU_CFLAGS = -std=gnu11 $(CFLAGS) -fPIC $(WARNINGS) $(URCU_INCLUDES) -MMD -MP
 URCU_TEST_SOURCES := $(sort $(wildcard rcu/compat/tests/*_test.c rcu/compat/tests/*_test.cc))
 URCU_TEST_PROGRAMS := $(addprefix $(BUILD)/test/,$(basename $(URCU_TEST_SOURCES)))

@@ -21,7 +21,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *asked)
 	lull_mem_fence();
 	if (asked->reader_count == (own_reader() ? 1u : 0u))
 		return;
-	if (asked->kind == RCU_KIND_QSBR || asked->kind == RCU_KIND_FULL)
+	if (asked->domain->kind == RCU_KIND_QSBR || asked->domain->kind == RCU_KIND_FULL)
 		return;
 	lull_barrier_heavy();
 }
@@ -36,7 +36,7 @@ void rcu_domain_register(struct rcu_domain *to, struct rcu_reader *reader, int d
 {
 	(void)debug;
 	lull_mem_store(&reader->word, 0);
-	rcu_grace_link(to->grace, reader, grace->kind == RCU_KIND_QSBR);
+	rcu_grace_link(to->grace, reader, to->kind == RCU_KIND_QSBR);
 	books->registered |= (uint8_t)(1u << (reader - readers));
 }
 
@@ -49,7 +49,7 @@ static void reader_unregister(uint32_t index)
 {
 	struct rcu_reader *reader = &readers[index];
 
-	if (grace->kind == RCU_KIND_QSBR)
+	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, reader);
 	rcu_grace_unlink(grace, reader);
 	books->registered &= (uint8_t) ~(1u << index);

@@ -25,14 +25,6 @@
 #define RCU_PHASES 2u
 #endif
 
-/* Who runs the readers' barriers. */
-enum rcu_kind {
-	RCU_KIND_QSBR, /* the reader, in its quiescent states */
-	RCU_KIND_FULL, /* the reader, in every section */
-	RCU_KIND_SIGNAL, /* the driver, by signals */
-	RCU_KIND_MEMBARRIER /* the driver, by sys_membarrier; by signals where there is none */
-};
-
 struct rcu_grace {
 	struct rcu_domain *domain;
 	struct lull_lock lock; /* over all below but the futex words */
@@ -46,17 +38,13 @@ struct rcu_grace {
 	uint32_t sleepers; /* callers that wait for the driver */
 	uint32_t left; /* futex: counts readers that left while waited for */
 	uint32_t ended; /* futex: counts what sleepers wait for */
-	enum rcu_kind kind;
-	int self_registering;
-	const char *name;
 };
 
-#define RCU_GRACE_INITIALIZER(g, d, k, s, n)                                                \
-	{                                                                                   \
-		.domain = (d), .lock = LULL_LOCK_INITIALIZER,                               \
-		.readers = { .next = &(g).readers, .previous = &(g).readers },              \
-		.pending = { .next = &(g).pending, .previous = &(g).pending }, .kind = (k), \
-		.self_registering = (s), .name = (n)                                        \
+#define RCU_GRACE_INITIALIZER(g, d)                                            \
+	{                                                                      \
+		.domain = (d), .lock = LULL_LOCK_INITIALIZER,                  \
+		.readers = { .next = &(g).readers, .previous = &(g).readers }, \
+		.pending = { .next = &(g).pending, .previous = &(g).pending }, \
 	}
 
 /* Whether a sequence number has come to another; both wrap. */

@@ -63,9 +63,9 @@ static void memory_make(void)
 	*updates_left = 1u + !!parameter[UPDATER_B] + !!parameter[UPDATER_C];
 	domain->counter = 1;
 	domain->grace = grace;
-	*grace = (struct rcu_grace)RCU_GRACE_INITIALIZER(*grace, domain, kind[parameter[FLAVOUR]],
-							 parameter[FLAVOUR] == FLAVOUR_AUTO,
-							 "sched");
+	domain->kind = kind[parameter[FLAVOUR]];
+	domain->self_registering = parameter[FLAVOUR] == FLAVOUR_AUTO;
+	*grace = (struct rcu_grace)RCU_GRACE_INITIALIZER(*grace, domain);
 	plain_links(&grace->readers);
 	plain_links(&grace->pending);
 	sched_plain(&grace->reader_count, sizeof(grace->reader_count));

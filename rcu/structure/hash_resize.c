@@ -44,7 +44,7 @@ static struct visit visit_begin(struct rcu_domain *domain)
 		visit.guest = 1;
 	}
 	if (rcu_reader_ongoing(visit.self)) {
-		if (domain != &rcu_qsbr_domain)
+		if (domain->kind != RCU_KIND_QSBR)
 			rcu_domain_misuse(visit.self, "resizes a hash table within a read-side "
 						      "critical section: it would wait for itself");
 		rcu_reader_offline(domain, visit.self);

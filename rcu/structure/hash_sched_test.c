@@ -189,7 +189,7 @@ static void section_end(uint32_t thread)
 }
 
 /* What hash_resize.c asks of the rest of the library. */
-struct rcu_domain rcu_qsbr_domain;
+static struct rcu_domain domain_of_table = { .kind = RCU_KIND_MEMBARRIER };
 
 struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain)
 {
@@ -425,6 +425,7 @@ static void setup(const struct sched_scenario *scenario)
 	sched_name(table->shared.buckets, BUCKETS * sizeof(long), "buckets");
 	sched_name(&table->shared.mask, sizeof(long), "mask");
 	sched_name(objects, NODES * sizeof(*objects), "objects");
+	table->domain = &domain_of_table;
 	table->minimum = 1;
 	table->maximum = BUCKETS;
 	table->shared.buckets[0] = RCU_HASH_BUCKET;

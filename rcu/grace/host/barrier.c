@@ -46,10 +46,12 @@ static void answer(struct rcu_reader *reader)
 
 static void on_signal(int number)
 {
+	int i;
+
 	(void)number;
-	answer(&rcu_signal_reader);
-	answer(&rcu_memb_reader);
-	answer(&rcu_bp_reader);
+	for (i = 0; i < RCU_DOMAINS; i++)
+		if (rcu_barrier_signal(rcu_domains[i]))
+			answer(rcu_domain_self(rcu_domains[i]));
 }
 
 /* The lock of a domain is held; two domains may come here at once, and do the same. */
@@ -78,15 +80,17 @@ static void install_handler(void)
 
 int rcu_barrier_by_signal(const struct rcu_grace *grace)
 {
-	return grace->kind == RCU_KIND_SIGNAL ||
-	       (grace->kind == RCU_KIND_MEMBARRIER && lull_mem_load32(&no_membarrier));
+	enum rcu_kind kind = grace->domain->kind;
+
+	return kind == RCU_KIND_SIGNAL ||
+	       (kind == RCU_KIND_MEMBARRIER && lull_mem_load32(&no_membarrier));
 }
 
 int rcu_barrier_signal(const struct rcu_domain *domain)
 {
-	enum rcu_kind kind = domain->grace->kind;
-
-	return kind == RCU_KIND_SIGNAL || kind == RCU_KIND_MEMBARRIER ? RCU_BARRIER_SIGNAL : 0;
+	return domain->kind == RCU_KIND_SIGNAL || domain->kind == RCU_KIND_MEMBARRIER ?
+		       RCU_BARRIER_SIGNAL :
+		       0;
 }
 
 /*
@@ -173,7 +177,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	 * Mutant: ASK_NO_FENCE.
 	 */
 	lull_mem_fence();
-	if (only_self || grace->kind == RCU_KIND_QSBR || grace->kind == RCU_KIND_FULL)
+	if (only_self || !rcu_barrier_signal(grace->domain))
 		return;
 	if (!rcu_barrier_by_signal(grace)) {
 		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))

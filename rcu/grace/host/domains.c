@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: MIT
 /*
- * The five domains, and the calls that take one.
+ * The flavours' domains, and the calls that take one.
  *
  * Paper: T 6.4.2 (qsbr), 6.4.3 (mb), 6.4.4 (signal; memb and bp by a later system call).
  */
 #include "domains.h"
 
-#define DOMAIN(name, kind, self_registering)                                        \
-	__thread struct rcu_reader rcu_##name##_reader RCU_READER_TLS = {           \
-		.word = (self_registering) ? RCU_UNREGISTERED : 0                   \
-	};                                                                          \
-	static struct rcu_grace name##_grace = RCU_GRACE_INITIALIZER(               \
-		name##_grace, &rcu_##name##_domain, kind, self_registering, #name); \
-	struct rcu_domain rcu_##name##_domain = { .counter = 1, .grace = &name##_grace }
+#define DEFINE(flavour, kind_, self_registering_)                                \
+	__thread struct rcu_reader rcu_##flavour##_reader RCU_READER_TLS = {     \
+		.word = (self_registering_) ? RCU_UNREGISTERED : 0               \
+	};                                                                       \
+	static struct rcu_grace flavour##_grace =                                \
+		RCU_GRACE_INITIALIZER(flavour##_grace, &rcu_##flavour##_domain); \
+	struct rcu_domain rcu_##flavour##_domain = {                             \
+		.counter = 1,                                                    \
+		.grace = &flavour##_grace,                                       \
+		.name = #flavour,                                                \
+		.index = RCU_INDEX_##flavour,                                    \
+		.kind = RCU_KIND_##kind_,                                        \
+		.self_registering = (self_registering_),                         \
+	};
+RCU_FLAVOURS(DEFINE)
 
-DOMAIN(qsbr, RCU_KIND_QSBR, 0);
-DOMAIN(mb, RCU_KIND_FULL, 0);
-DOMAIN(signal, RCU_KIND_SIGNAL, 0);
-DOMAIN(memb, RCU_KIND_MEMBARRIER, 0);
-DOMAIN(bp, RCU_KIND_MEMBARRIER, 1);
-
-struct rcu_domain *const rcu_domains[RCU_DOMAINS] = {
-	&rcu_qsbr_domain, &rcu_mb_domain, &rcu_signal_domain, &rcu_memb_domain, &rcu_bp_domain,
-};
+#define ADDRESS(flavour, kind, self_registering) &rcu_##flavour##_domain,
+struct rcu_domain *const rcu_domains[RCU_DOMAINS] = { RCU_FLAVOURS(ADDRESS) };
 
 struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain)
 {
-	if (domain == &rcu_memb_domain)
-		return &rcu_memb_reader;
-	if (domain == &rcu_bp_domain)
-		return &rcu_bp_reader;
-	if (domain == &rcu_qsbr_domain)
-		return &rcu_qsbr_reader;
-	return domain == &rcu_mb_domain ? &rcu_mb_reader : &rcu_signal_reader;
+#define CASE(flavour, kind, self_registering) \
+	case RCU_INDEX_##flavour:             \
+		return &rcu_##flavour##_reader;
+	switch (domain->index) {
+		RCU_FLAVOURS(CASE)
+	}
+	return NULL; /* no domain of ours */
 }
 
 const char *rcu_domain_name(const struct rcu_domain *domain)
 {
-	return domain->grace->name;
+	return domain->name;
 }
 
 /* A handler that reads while the lock is held must find its thread registered. */
@@ -45,24 +46,23 @@ static void register_self(struct rcu_domain *domain)
 {
 	struct rcu_reader *self = rcu_domain_self(domain);
 
-	if (domain->grace->self_registering && !self->registered)
+	if (domain->self_registering && !self->registered)
 		rcu_domain_register(domain, self, 0);
 }
 
 static void synchronize(struct rcu_domain *domain, int expedited)
 {
-	struct rcu_grace *grace = domain->grace;
 	struct rcu_reader *self = rcu_domain_self(domain);
-	int online = grace->kind == RCU_KIND_QSBR && rcu_reader_ongoing(self);
+	int online = domain->kind == RCU_KIND_QSBR && rcu_reader_ongoing(self);
 
 	if (online)
 		rcu_reader_offline(domain, self);
 	else if (rcu_reader_ongoing(self))
-		rcu_misuse(grace->name, self->tid,
+		rcu_misuse(domain->name, self->tid,
 			   "waits for a grace period within a read-side "
 			   "critical section: it would wait for itself");
 	register_self(domain);
-	rcu_grace_synchronize(grace, expedited);
+	rcu_grace_synchronize(domain->grace, expedited);
 	if (online)
 		rcu_reader_online(domain, self);
 }

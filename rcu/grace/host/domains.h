@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The five domains, and what the host's files have of each other: domains.c, barrier.c, thread.c.
+ * The flavours' domains, and what the host's files have of each other: domains.c, barrier.c,
+ * thread.c.
  */
 #ifndef LULL_RCU_DOMAINS_H
 #define LULL_RCU_DOMAINS_H
@@ -8,11 +9,15 @@
 #include <signal.h>
 #include "grace.h"
 
-#define RCU_DOMAINS 5
+/* The number of each domain; RCU_DOMAINS: how many there are. */
+#define RCU_FLAVOUR_INDEX(flavour, kind, self_registering) RCU_INDEX_##flavour,
+enum { RCU_FLAVOURS(RCU_FLAVOUR_INDEX) RCU_DOMAINS };
+#undef RCU_FLAVOUR_INDEX
+
 /* What forces a barrier on a thread where membarrier does not: readers must not block it. */
 #define RCU_BARRIER_SIGNAL (SIGRTMAX - 1)
 
-/* domains.c: each domain, in the order in which fork takes their locks. */
+/* domains.c: each domain by its number, in the order in which a fork takes their locks. */
 extern struct rcu_domain *const rcu_domains[RCU_DOMAINS];
 
 /* barrier.c */

@@ -52,7 +52,7 @@ static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
 	struct rcu_grace *grace = domain->grace;
 
 	if (reader->registered) {
-		if (!grace->self_registering)
+		if (!domain->self_registering)
 			rcu_domain_misuse(reader, "registers twice");
 		return;
 	}
@@ -60,7 +60,7 @@ static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
 	reader->tid = (int32_t)syscall(SYS_gettid);
 	reader->registered = debug ? REGISTERED_DEBUG : REGISTERED;
 	lull_mem_store(&reader->word, 0);
-	rcu_grace_link(grace, reader, grace->kind == RCU_KIND_QSBR);
+	rcu_grace_link(grace, reader, domain->kind == RCU_KIND_QSBR);
 }
 
 static void drop(struct rcu_domain *domain, struct rcu_reader *reader)
@@ -68,17 +68,17 @@ static void drop(struct rcu_domain *domain, struct rcu_reader *reader)
 	struct rcu_grace *grace = domain->grace;
 
 	if (!reader->registered) {
-		if (!grace->self_registering)
+		if (!domain->self_registering)
 			rcu_domain_misuse(reader, "unregisters, but is not registered");
 		return;
 	}
-	if (grace->kind == RCU_KIND_QSBR)
+	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, reader);
 	else if (rcu_reader_ongoing(reader))
 		rcu_domain_misuse(reader, "unregisters within a read-side critical section");
 	rcu_grace_unlink(grace, reader);
 	reader->registered = 0;
-	lull_mem_store(&reader->word, grace->self_registering ? RCU_UNREGISTERED : 0);
+	lull_mem_store(&reader->word, domain->self_registering ? RCU_UNREGISTERED : 0);
 }
 
 /*
@@ -99,7 +99,7 @@ void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, i
 {
 	sigset_t before;
 
-	if (!domain->grace->self_registering) {
+	if (!domain->self_registering) {
 		add(domain, reader, debug);
 		return;
 	}
@@ -112,7 +112,7 @@ void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	sigset_t before;
 
-	if (!domain->grace->self_registering) {
+	if (!domain->self_registering) {
 		drop(domain, reader);
 		return;
 	}
@@ -134,7 +134,7 @@ static void thread_exit(void *unused)
 		if (reader->registered == REGISTERED_DEBUG)
 			rcu_domain_misuse(reader, "ends without rcu_unregister_thread()");
 		/* A section that a cancelled thread did not leave ends with it: [grace.leave:A]. */
-		if (rcu_domains[i]->grace->kind != RCU_KIND_QSBR)
+		if (rcu_domains[i]->kind != RCU_KIND_QSBR)
 			lull_mem_store_release(&reader->word, 0);
 		rcu_domain_unregister(rcu_domains[i], reader);
 	}

@@ -34,15 +34,43 @@ extern "C" {
 
 struct rcu_grace; /* rcu/grace/grace.h: registry, lock and state of the grace period */
 
+/** enum rcu_kind - Whose barriers order readers before the driver of a grace period. */
+enum rcu_kind {
+	RCU_KIND_QSBR, /* the reader's, in its quiescent states */
+	RCU_KIND_FULL, /* the reader's, in every section */
+	RCU_KIND_SIGNAL, /* those that the driver forces by signals */
+	RCU_KIND_MEMBARRIER /* those it forces by sys_membarrier; by signals where there is none */
+};
+
 /**
  * struct rcu_domain - What readers and updaters of one flavour share.
  * @counter: the current grace period, with a depth of 1.
- * @grace: the rest, which only the library sees.
+ * @grace: what only the library sees.
+ * @name: the flavour's.
+ * @index: the domain's number: its place in RCU_FLAVOURS.
+ * @kind: whose barriers order readers.
+ * @self_registering: not 0: a thread registers when it first reads.
  */
 struct rcu_domain {
 	unsigned long counter;
 	struct rcu_grace *grace;
+	const char *name;
+	uint32_t index;
+	enum rcu_kind kind;
+	uint32_t self_registering;
 } __attribute__((aligned(64)));
+
+/*
+ * X(flavour, end of its enum rcu_kind, self_registering) for each flavour, in the order in which a
+ * fork takes the domains' locks. A new one has its row here and its read side in
+ * rcu/flavour/generate.
+ */
+#define RCU_FLAVOURS(X)        \
+	X(qsbr, QSBR, 0)       \
+	X(mb, FULL, 0)         \
+	X(signal, SIGNAL, 0)   \
+	X(memb, MEMBARRIER, 0) \
+	X(bp, MEMBARRIER, 1)
 
 /**
  * struct rcu_reader - A thread, as a domain's reader. Lives in thread-local storage.
@@ -95,20 +123,19 @@ struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain);
  * rcu_domain_name() - The name of a domain's flavour.
  * @domain: a flavour's, as &rcu_memb_domain.
  *
- * Context: any. Progress: wait-free. Return: "qsbr", "mb", "signal", "memb" or "bp".
+ * Context: any. Progress: wait-free. Return: the name in lower case, as "memb".
  */
 const char *rcu_domain_name(const struct rcu_domain *domain);
 
-/* The flavours' domains, and the calling thread as a reader of each. */
-extern struct rcu_domain rcu_qsbr_domain, rcu_mb_domain, rcu_signal_domain, rcu_memb_domain,
-	rcu_bp_domain;
 /* initial-exec: one load from the thread pointer, no call, in whatever object includes this. */
 #define RCU_READER_TLS __attribute__((tls_model("initial-exec")))
-extern __thread struct rcu_reader rcu_qsbr_reader RCU_READER_TLS;
-extern __thread struct rcu_reader rcu_mb_reader RCU_READER_TLS;
-extern __thread struct rcu_reader rcu_signal_reader RCU_READER_TLS;
-extern __thread struct rcu_reader rcu_memb_reader RCU_READER_TLS;
-extern __thread struct rcu_reader rcu_bp_reader RCU_READER_TLS;
+
+/* The flavours' domains, and the calling thread as a reader of each. */
+#define RCU_FLAVOUR_DECLARE(flavour, kind, self_registering) \
+	extern struct rcu_domain rcu_##flavour##_domain;     \
+	extern __thread struct rcu_reader rcu_##flavour##_reader RCU_READER_TLS;
+RCU_FLAVOURS(RCU_FLAVOUR_DECLARE)
+#undef RCU_FLAVOUR_DECLARE
 
 /* Programs compiled with -DLULL_RCU_DEBUG check their use of the read side. */
 #ifdef LULL_RCU_DEBUG
