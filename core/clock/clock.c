@@ -3,11 +3,11 @@
  * The choice of the trace clock. Papers: T 4.6.3.
  *
  * A trace clock must be readable from any context, NMIs and signal handlers included, must
- * never wait, and must order events of different CPUs. A counter register does the first two
- * by construction. The third needs evidence, and the kernel has it: it compares the TSCs of
- * all CPUs when they start, watches them against another timer while they run, and stops
+ * never wait, and must order events of different CPUs. A counter register has the first two
+ * properties by construction. The third needs evidence, and the kernel has it: it compares the TSCs
+ * of all CPUs when they start, watches them against another timer while they run, and stops
  * using the TSC as its own clock source when either fails. So the rule is to trust the TSC
- * exactly as long as the kernel does, and to ask CPUID that its rate is constant besides.
+ * exactly as long as the kernel does, and only if CPUID says that its rate is constant.
  * The architected counter of aarch64 is one counter for all CPUs with one fixed rate; where
  * a chip has an erratum, the kernel traps the read and corrects it.
  *

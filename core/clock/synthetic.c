@@ -2,7 +2,7 @@
 /*
  * The synthetic clock. Papers: T 4.6.3, figures 4.1 to 4.5.
  *
- * Two copies of the time at some update; the index says which one is whole:
+ * There are two copies of the time at an update; the index says which one is complete:
  *
  *	 index  copy 0          copy 1
  *	   0    time at U1      (free)           readers extend from U1
@@ -10,7 +10,7 @@
  *	   1    (free)          time at U2       [clock.update:B] U2 done; readers that hold
  *	                                         copy 0 finish before U3 writes it
  *
- * Who writes and who reads:
+ * Writers and readers of each field:
  *
  *	 field    written by               read by
  *	 copy     update, [clock.update:A] readers [clock.read:B], the next update
@@ -27,7 +27,7 @@
  * No access is wider than 32 bits.
  *
  * Invariants:
- * I1 copy[index] is whole at every instruction, also inside an update.
+ * I1 copy[index] is complete at every instruction, also inside an update.
  * I2 at any read, less than three quarters of the counter's period have passed since the
  *    update it extends from, what the counter reads low by then included.
  * I3 a reader holds one copy for less than the time between two updates.
@@ -37,12 +37,12 @@
  *
  * Rejected: a sequence lock (a nested reader would wait for the writer it interrupted); one
  * 64-bit word (not atomic where this is needed); updating from the reader (needs a bit of
- * the result and two calls a period from every reader's path); storing only the high bits,
+ * the result and two calls per period from every reader's path); storing only the high bits,
  * as figure 4.4 does (the counter's value beside the time allows a counter that restarts).
  */
 #include "synthetic.h"
 
-/* Makes a new time visible: invariant I1 lives here. */
+/* Makes a new time visible, and keeps invariant I1. */
 static void copy_publish(struct lull_synthetic *clock, uint64_t cycles, uint64_t counter)
 {
 	uint32_t free = LULL_MUTANT(CLOCK_ONE_COPY) ? 0 : 1;
@@ -53,8 +53,9 @@ static void copy_publish(struct lull_synthetic *clock, uint64_t cycles, uint64_t
 		lull_store32(&clock->index, next);
 	/*
 	 * [clock.update:A] stores. Pair with [clock.read:B].
-	 * Orders: all four words before the index [clock.update:B], by the barrier.
-	 * Else: a nested reader extends from half a time. Mutants: CLOCK_ONE_COPY, CLOCK_NO_LIGHT.
+	 * Orders: the four stores before that of the index [clock.update:B], by the barrier.
+	 * Else: a reader that interrupts the update follows the new index to a copy of which some
+	 * words are still old. Mutants: CLOCK_ONE_COPY, CLOCK_NO_LIGHT.
 	 */
 	lull_store32(&copy->cycles_low, (uint32_t)cycles);
 	lull_store32(&copy->cycles_high, (uint32_t)(cycles >> 32));
@@ -63,8 +64,8 @@ static void copy_publish(struct lull_synthetic *clock, uint64_t cycles, uint64_t
 	lull_barrier_light();
 	/*
 	 * [clock.update:B] store. Pairs with [clock.read:A].
-	 * Orders: nothing after it.
-	 * Else: time stands still at the first update. Mutant: CLOCK_NO_FLIP.
+	 * Orders: nothing that follows; it makes the new copy the one that readers use.
+	 * Else: readers extend from the first update for ever. Mutant: CLOCK_NO_FLIP.
 	 */
 	if (!LULL_MUTANT(CLOCK_NO_FLIP))
 		lull_store32(&clock->index, next);
@@ -90,7 +91,7 @@ uint64_t lull_synthetic_period_cycles(const struct lull_synthetic *clock)
 	return (clock->mask >> 1) + 1;
 }
 
-/* The update proper; returns the time it noted. */
+/* Store the time of now. Return: that time. */
 static uint64_t time_note(struct lull_synthetic *clock, lull_synthetic_counter *counter)
 {
 	const struct lull_synthetic_copy *copy = &clock->copy[lull_load32(&clock->index) & 1];
@@ -138,7 +139,7 @@ int lull_synthetic_wake(struct lull_synthetic *clock, lull_synthetic_counter *co
 	uint64_t half = clock->mask >> 1;
 	uint64_t distance;
 
-	/* Whole periods until the time nearest to what the slow counter expects. */
+	/* Add whole periods, up to the time that is nearest to the slow counter's. */
 	if (expected + half > candidate)
 		candidate += (expected + half - candidate) & ~clock->mask;
 	distance = candidate > expected ? candidate - expected : expected - candidate;

@@ -18,8 +18,9 @@
 #define LULL_SYNTHETIC_SHIFT_MAX 32u
 
 /*
- * Time at one update: what the 64-bit clock said when the counter said that. Halves, because
- * a 32-bit machine stores 64 bits in two steps, and the sched port must see both of them.
+ * Time at one update: a value of the 64-bit clock, and the counter's value at the same moment. Both
+ * are in halves, because a 32-bit machine stores 64 bits in two steps, and the sched port must see
+ * both steps.
  */
 struct lull_synthetic_copy {
 	uint32_t cycles_low;
@@ -40,7 +41,7 @@ struct lull_synthetic {
 typedef uint64_t lull_synthetic_counter(void);
 
 /*
- * A wide, slow counter that runs while the CPU sleeps, and where it stood when that began.
+ * A wide, slow counter that runs while the CPU sleeps, and its value when the sleep began.
  * cycles = ticks * mult / 2^shift.
  */
 struct lull_synthetic_wide {
@@ -53,7 +54,7 @@ struct lull_synthetic_wide {
 	uint64_t mark_cycles;
 };
 
-/* Joins the halves of one copy. On the way a context may be interrupted between any two. */
+/* Joins the halves of one copy. An interrupt may come between the two loads. */
 static inline uint64_t lull_synthetic_join(const uint32_t *low, const uint32_t *high)
 {
 	uint64_t upper = lull_load32(high);
@@ -102,14 +103,16 @@ lull_synthetic_read(const struct lull_synthetic *clock, lull_synthetic_counter *
 
 	/*
 	 * [clock.read:A] load. Pairs with [clock.update:B].
-	 * Orders: the choice of the copy before its words [clock.read:B], by dependency.
-	 * Else: a copy that an interrupted update is writing is read. Mutant: CLOCK_INDEX_EARLY.
+	 * Orders: the load of the index before the loads of the copy [clock.read:B], by dependency.
+	 * Else: an NMI reads the copy that an interrupted update is writing, half old and half new.
+	 * Mutant: CLOCK_INDEX_EARLY.
 	 */
 	copy = &clock->copy[lull_load32(&clock->index) & 1];
 	/*
 	 * [clock.read:B] loads. Pair with [clock.update:A].
-	 * Orders: the copy before the counter, volatile accesses in program order.
-	 * Else: an update in between makes the counter look old: jitter's tolerance is spent.
+	 * Orders: the loads of the copy before that of the counter, as volatile accesses.
+	 * Else: an update comes after the counter was read and before the copy is; the counter is
+	 * then older than the copy, which only the tolerance for steps back makes good.
 	 */
 	cycles = lull_synthetic_join(&copy->cycles_low, &copy->cycles_high);
 	then = lull_synthetic_join(&copy->counter_low, &copy->counter_high);
@@ -136,7 +139,7 @@ int lull_synthetic_start(struct lull_synthetic *clock, unsigned int bits, uint64
 uint64_t lull_synthetic_period_cycles(const struct lull_synthetic *clock);
 
 /*
- * lull_synthetic_update() - take note of the time, for readers to extend from.
+ * lull_synthetic_update() - store the time, from which readers extend.
  * Context: a periodic interrupt of the instance's CPU, every
  * lull_synthetic_period_cycles(); one at a time: must not interrupt itself, sleep or wake.
  * Progress: wait-free, no loop.
@@ -147,7 +150,7 @@ void lull_synthetic_update(struct lull_synthetic *clock, lull_synthetic_counter 
 
 /*
  * lull_synthetic_sleep() - update for the last time before the CPU sleeps without its timer.
- * @wide: the slow counter; its mark is set; @ticks: what it says now
+ * @wide: the slow counter; its mark is set; @ticks: its value now
  * Context: as lull_synthetic_update(); no update until lull_synthetic_wake().
  * Progress: wait-free, no loop. Paper: T 4.6.3 (low-power mode).
  */
@@ -156,12 +159,12 @@ void lull_synthetic_sleep(struct lull_synthetic *clock, lull_synthetic_counter *
 
 /*
  * lull_synthetic_wake() - resynchronise from the slow counter after sleep.
- * @ticks: what the slow counter says now
+ * @ticks: the slow counter's value now
  *
- * A counter that ran on, however often it overflowed, is recognised and time is exact
- * again; one that stopped or restarted continues at the slow counter's time. Time never
- * falls behind lull_synthetic_sleep()'s. Until this returns, readers may be late by whole
- * periods: call it first.
+ * If the counter ran on through the sleep, this function recognises that, however often the counter
+ * overflowed, and time is exact again. If the counter stopped or restarted, time goes on from the
+ * slow counter's value. Time never falls behind that of lull_synthetic_sleep(). Until this returns,
+ * readers may be late by whole periods: call it first after the sleep.
  *
  * Context: as lull_synthetic_update(). Progress: wait-free, no loop.
  * Ordering: as lull_synthetic_update().

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Walking notes and checking descriptions. The object that carries them runs in this process
- * anyway; what is guarded against is a damaged file, and a section of the same name that
- * something else made.
+ * Walking notes and checking descriptions. The object that carries the notes runs in this process
+ * anyway, so it is not an attacker; the checks guard against a damaged file, and against a section
+ * of the same name that another tool made.
  *
  *	note:	u32 name_bytes | u32 descriptor_bytes | u32 type | name | descriptor
  *		each of the last two padded to 4 bytes
@@ -16,7 +16,7 @@ struct note_header {
 	uint32_t type;
 };
 
-/* The rest of a text: what is left to read. */
+/* The part of a text that is not read yet. */
 struct rest {
 	const char *at;
 	const char *until;
@@ -28,7 +28,7 @@ static int is_letter(char c)
 	       c == '_';
 }
 
-/* Cut the next line off. Return: its first character; NULL when no whole line is left. */
+/* Cut the next line off. Return: its first character; NULL when no complete line is left. */
 static const char *line_take(struct rest *rest, size_t *bytes)
 {
 	const char *line = rest->at;
@@ -44,7 +44,7 @@ static const char *line_take(struct rest *rest, size_t *bytes)
 	return line;
 }
 
-/* group:name, with something on both sides of each colon. */
+/* group:name, with at least one character on both sides of each colon. */
 static int name_check(const char *name, size_t bytes)
 {
 	size_t part_bytes = 0;
@@ -63,7 +63,7 @@ static int name_check(const char *name, size_t bytes)
 	return part_bytes && part_count > 1 ? 0 : -EINVAL;
 }
 
-/* FILE:LINE; a path may hold anything but a newline. */
+/* FILE:LINE; a path may hold any character but a newline. */
 static int place_check(const char *place, size_t bytes)
 {
 	size_t digits = 0;
@@ -110,7 +110,7 @@ static int field_check(const char *line, size_t bytes)
 	return at < until && *at == ' ' && at + 1 < until ? 0 : -EINVAL;
 }
 
-/* The first two lines, without a look at what they say but for the level. */
+/* Find the first two lines; only the level of the second is checked. */
 static int head_read(const char *text, size_t bytes, struct rest *rest, struct lull_note *note)
 {
 	const char *line;
@@ -148,7 +148,7 @@ int lull_description_check(const char *text, size_t bytes)
 	return 0;
 }
 
-/* An offset in a note is relative to its own address; 0 means that there is nothing. */
+/* An offset in a note is relative to the offset's own address; 0 means that there is no target. */
 static uintptr_t offset_follow(const char *at)
 {
 	int32_t offset;

@@ -17,7 +17,7 @@
 #define LULL_DESCRIPTION_BYTES_MAX 65536u /* with its NUL */
 #define LULL_FIELDS_MAX 16u
 
-/* One site or probe, as its note tells it. Addresses are computed, not yet believed. */
+/* One site or probe, as its note describes it. lull_note_check() checks the addresses. */
 struct lull_note {
 	uint32_t type; /* LULL_NOTE_SITE or LULL_NOTE_PROBE */
 	uint32_t level; /* enum lull_level */
@@ -47,7 +47,7 @@ struct lull_segment {
  *
  * Notes of other owners, and types that this version does not know, are skipped. Nothing
  * outside the segment is read, whatever the segment holds. Of a description, only the lines of
- * the name and the level are read: the rest is to be checked by whoever uses it.
+ * the name and the level are read: a caller that uses the rest calls lull_description_check().
  *
  * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
  * Return: 0; what visit returned; or -EINVAL where a note is cut short, or one of Lull's has a
@@ -57,7 +57,7 @@ int lull_note_walk(const void *notes, size_t bytes,
 		   int (*visit)(const struct lull_note *note, void *context), void *context);
 
 /**
- * lull_note_check() - do a note's addresses lie where they have to?
+ * lull_note_check() - are a note's addresses in segments where they may be?
  * @note: from lull_note_walk().
  * @segments: the loaded object's segments.
  * @count: how many.
@@ -70,7 +70,7 @@ int lull_note_check(const struct lull_note *note, const struct lull_segment *seg
 		    size_t count);
 
 /**
- * lull_description_check() - is this text a description as abi/site.h lays it down?
+ * lull_description_check() - is this text a description as abi/site.h defines it?
  * @text: not necessarily NUL-terminated.
  * @bytes: its length, without a NUL.
  *

@@ -9,18 +9,18 @@
  *
  * One store changes a site: 2 bytes of an aligned word of 8 on x86-64, 4 on aarch64. A thread
  * that fetches the site meanwhile gets one form or the other, and both are right: the probe
- * looks at its record's mask before anything else. There is no state between the two, so
- * nothing to bypass, no signal handler to install, and nobody waits.
+ * loads its record's mask before anything else. There is no state between the two forms, so no
+ * thread has to bypass one, no signal handler is needed, and no thread waits.
  *
  * Barrier pairs (label: what it orders; partner):
- *	[site.store:A]	nothing: one store, which [site.sync:A] completes
+ *	[site.store:A]	nothing: the one store that changes a site	[site.sync:A]
  *	[site.sync:A]	the new bytes before the return		[site.store:A]
  *	[site.enable:A]	interface and identifier before the mask	[site.probe:A]
  *	[site.probe:A]	the mask before interface and identifier	[site.enable:A]
  *
  * Invariants:
- *  I1 The words that a site is made of, except those LULL_CHANGE_BYTES, never change. A thread
- *     that stands inside the site (x86-64: between the short jump and the long one) goes on
+ *  I1 The bytes of a site, except the first LULL_CHANGE_BYTES, never change. A thread
+ *     that is inside the site (x86-64: between the short jump and the long one) goes on
  *     to the target, whatever happens to the first bytes.
  *  I2 Nothing is written where the bytes are not a site with this target.
  *  I3 Text that is executable stays so at every moment.
@@ -61,7 +61,7 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
 		return -EINVAL;
 	/*
 	 * [site.store:A] one store of an aligned word. Pairs with [site.sync:A].
-	 * Orders: nothing. Whoever fetches meanwhile has one form or the other.
+	 * Orders: nothing. A CPU that fetches the site meanwhile gets one form or the other.
 	 */
 	result = lull_text_store(&patch->pages, code, bytes, LULL_CHANGE_BYTES);
 	if (!result)
@@ -74,9 +74,10 @@ void lull_patch_end(struct lull_patch *patch)
 	lull_text_close(&patch->pages);
 	/*
 	 * [site.sync:A] core synchronization of every thread. Pairs with [site.store:A].
-	 * Orders: the new bytes before what any thread executes after the return.
-	 * Else: threads see the change when their caches do.
-	 * Mutant: NO_SYNC.
+	 * Orders: the store of the new bytes before every instruction that any thread executes
+	 * after lull_patch_end() has returned.
+	 * Else: a thread on another CPU still runs the old form after the return, so that it misses
+	 * events of a site that is enabled. Mutant: NO_SYNC.
 	 */
 	if (patch->changed_count)
 		lull_text_sync();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Matching event names against a session's patterns. The grammar is in pattern.h. No
- * recursion: a '*' remembers where it stood, and only the last one is ever gone back to,
- * because whatever an earlier one could try, the later one can try as well.
+ * Matching event names against a session's patterns. The grammar is in pattern.h. There is no
+ * recursion: the matcher remembers the place of the last '*' only, and goes back to that one,
+ * because the last '*' can match all that an earlier one could match in its place.
  */
 #include "pattern.h"
 #include "lull/abi/site.h"
@@ -44,7 +44,7 @@ static const char *set_end(const char *at, const char *until)
 	return at < until ? at + 1 : NULL;
 }
 
-/* Take a line apart. Return: NULL, or what is wrong with it. */
+/* Parse a line. Return: NULL, or what is wrong with the line. */
 static const char *rule_read(const char *line, const char *until, struct lull_rule *rule)
 {
 	const char *glob_until = until;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Patterns: which events a session wants. Newline-separated text in the session's control
- * file (abi/session.h), one rule a line:
+ * Patterns: which events a session wants. They are newline-separated text behind the session's
+ * control block (abi/session.h), one rule per line:
  *
  *	GLOB		events whose whole name GLOB matches
  *	GLOB@LEVEL	those of them at LEVEL or more severe
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One line, taken apart. It points into the text that it was read from. */
+/* One parsed line. It points into the text that it was read from. */
 struct lull_rule {
 	const char *glob;
 	size_t glob_bytes;
@@ -27,7 +27,7 @@ struct lull_rule {
 };
 
 /**
- * lull_rules_read() - take a text apart, once for many events.
+ * lull_rules_read() - parse a text, once for many events.
  * @patterns: text as above, NUL-terminated; it has to stay as it is.
  * @rules: filled in; a line that lull_pattern_check() refuses gives no rule.
  * @capacity: how many rules fit. A text has at most one for each of its lines.
@@ -46,14 +46,14 @@ size_t lull_rules_read(const char *patterns, struct lull_rule *rules, size_t cap
  * @level: of the event, enum lull_level.
  *
  * Context: any, async-signal-safe.
- * Progress: wait-free, at most glob length times name length steps a rule.
+ * Progress: wait-free, at most glob length times name length steps per rule.
  * Return: 1 or 0.
  */
 int lull_rules_match(const struct lull_rule *rules, size_t count, const char *name,
 		     size_t name_bytes, uint32_t level);
 
 /**
- * lull_pattern_match() - does a session want an event? For few events: it takes the text apart.
+ * lull_pattern_match() - does a session want an event? For few events: it parses the text.
  * @patterns: text as above, NUL-terminated.
  * @name: of the event, not necessarily NUL-terminated.
  * @name_bytes: its length.
@@ -62,7 +62,7 @@ int lull_rules_match(const struct lull_rule *rules, size_t count, const char *na
  * A line that lull_pattern_check() refuses matches nothing.
  *
  * Context: any, async-signal-safe.
- * Progress: wait-free, at most line length times name length steps a line.
+ * Progress: wait-free, at most line length times name length steps per line.
  * Return: 1 or 0.
  */
 int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes, uint32_t level);
@@ -70,10 +70,10 @@ int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes
 /**
  * lull_pattern_check() - find the first line that cannot be understood.
  * @patterns: text as above, NUL-terminated.
- * @reason: where not NULL, set to what is wrong with it, a constant string.
+ * @reason: where not NULL, set to a constant string that says what is wrong with that line.
  *
  * Context: any, async-signal-safe. Progress: wait-free.
- * Return: 0 where all is well, else the number of the line, from 1.
+ * Return: 0 where all lines are right, else the number of the line, from 1.
  */
 size_t lull_pattern_check(const char *patterns, const char **reason);
 

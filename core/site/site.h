@@ -10,7 +10,7 @@
  *	lull_patch_end(&patch);
  *
  * Set the records of all probes up before the first site is patched. A site whose note has
- * code 0 needs no patching: it tests its record. How and why: site/patch.c.
+ * code 0 needs no patching: it tests its record. site/patch.c says how and why.
  * Paper: T 8.3 (static jumps, code modification under load), docs/design/20-site.md.
  */
 #ifndef LULL_SITE_SITE_H
@@ -19,14 +19,14 @@
 #include <stdint.h>
 #include "lull_text.h"
 
-/* A run of changes. The pages of the last change stay writable until the next needs others. */
+/* A series of changes. The pages of a change stay writable until the next needs other pages. */
 struct lull_patch {
 	struct lull_text_pages pages;
 	uint32_t changed_count;
 };
 
 /**
- * lull_patch_begin() - start a run of changes.
+ * lull_patch_begin() - start a series of changes.
  * @patch: on the caller's stack.
  * Context: any; callers of this and the next two exclude each other. Progress: wait-free.
  */
@@ -54,14 +54,14 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
  * lull_patch_end() - restore the protection of the text and wait for all threads to see it.
  * @patch: begun; may be begun again afterwards.
  *
- * Ordering: when it returns, no thread still decodes an old form, where the kernel offers
- * membarrier(); without it, threads follow as their caches do.
+ * Ordering: when it has returned, no thread still decodes an old form, where the kernel offers
+ * membarrier(); without membarrier(), a thread sees the new form when its CPU's caches do.
  * Context: as lull_patch_site(). Progress: blocking.
  */
 void lull_patch_end(struct lull_patch *patch);
 
 /**
- * lull_site_enable() - a run of one change: make the no-op at code jump to target.
+ * lull_site_enable() - a series of one change: make the no-op at code jump to target.
  * lull_site_disable() - the other way round.
  * Context and return: as lull_patch_site().
  */

@@ -4,7 +4,7 @@
  * check_cpp.h answers the same ones in C++17.
  *
  * A type's code is the number of its bits, negative where it is signed, 1 for bool and 0 for
- * whatever is not an integer. Each question is an integer constant expression and evaluates
+ * every type that is not an integer. Each question is an integer constant expression and evaluates
  * nothing.
  */
 #ifndef LULL_CHECK_C_H

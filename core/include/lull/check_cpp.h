@@ -72,7 +72,7 @@ template <> struct code<unsigned long long, false> : bits<unsigned long long> {
 template <class T> constexpr int plain_code = code<T, __is_enum(T)>::value;
 template <class T> constexpr int type_code = plain_code<typename plain<T>::type>;
 
-/* What an array or a pointer, by reference or not, points to. */
+/* The type that an array or a pointer points to, by reference or not. */
 struct nothing {
 };
 template <class T> struct pointee {
@@ -131,7 +131,7 @@ constexpr bool is_made_of(const char *text, const char *set)
 	return *text == 0;
 }
 
-/* group:name, with something on both sides of each colon. */
+/* group:name, with at least one character on both sides of each colon. */
 constexpr bool has_group(const char *name)
 {
 	bool found = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the strings of an event may hold. They become text of the assembler (site.h), after a
- * pass in which the compiler gives '%' and, on x86, braces a meaning; and they are lines of
- * the event's description (abi/site.h).
+ * The characters that the strings of an event may hold. The strings become text of the assembler
+ * (site.h), after a pass in which the compiler gives '%' and, on x86, braces a meaning; and they
+ * are lines of the event's description (abi/site.h).
  *
- * C++ has constexpr functions (check_cpp.h) and gcc folds strspn(); in clang's C, diagnose_if
- * is what can look into a literal.
+ * C++ checks them by constexpr functions (check_cpp.h), gcc by strspn(), which it folds, and
+ * clang's C by diagnose_if, which can read a literal.
  */
 #ifndef LULL_CHECK_NAME_H
 #define LULL_CHECK_NAME_H

@@ -3,8 +3,8 @@
  * The trace clock: which counter stamps the events of a trace.
  *
  * A port collects facts about the machine; lull_clock_choose() turns them into a kind, once,
- * before the first event. Reading the clock is the port's (lull_clock_cycles() in port/);
- * converting cycles to nanoseconds is the reader's, from what the trace's metadata says.
+ * before the first event. The port reads the clock (lull_clock_cycles() in port/); readers of a
+ * trace convert cycles to nanoseconds, by the trace's metadata.
  *
  * Paper: T 4.6.3 (why a counter is read directly); docs/design/30-clock.md.
  */
@@ -18,7 +18,7 @@
 #define LULL_CLOCK_CPUID_LEAF 0x80000007u
 #define LULL_CLOCK_CPUID_INVARIANT (1u << 8)
 
-/* What the choice rests on. All zero and NULL describes a machine nothing is known about. */
+/* The facts that decide. All zero and NULL describes a machine of which nothing is known. */
 struct lull_clock_facts {
 	uint32_t tsc_readable; /* 1: this context may execute rdtsc */
 	uint32_t tsc_cpuid_edx; /* EDX of LULL_CLOCK_CPUID_LEAF, 0 where there is none */

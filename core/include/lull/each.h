@@ -4,8 +4,8 @@
  *
  * LULL_EACH(operation, name, fields...) applies operation to each field. A field is a
  * parenthesised list (fields.h), so "operation field" is a macro call that the next scan of
- * the preprocessor expands. With 17 to 32 fields it is operation_MANY instead, so that the
- * mistake meets one assertion and not a page of macro errors.
+ * the preprocessor expands. With 17 to 32 fields it is operation_MANY instead, so that one
+ * assertion reports the mistake, and not a page of macro errors.
  */
 #ifndef LULL_EACH_H
 #define LULL_EACH_H

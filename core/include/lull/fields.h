@@ -18,9 +18,9 @@
  * once, in order, and only while the event is enabled.
  *
  * A field is a list (kind, line, variable, condition, message, ...), on which trace.h runs
- * the operations LULL_FIELD_*. The name is only ever pasted or quoted, so that a macro of the
- * same name does not matter. It comes first in the variable's name, so that a number is no
- * field, and two fields of one name are two variables of one name.
+ * the operations LULL_FIELD_*. A field's name is only pasted or quoted, so that a macro of the
+ * same name does not matter. The name comes first in the variable's name, so that the compiler
+ * refuses a number as a name, and two fields of one name as two variables of one name.
  */
 #ifndef LULL_FIELDS_H
 #define LULL_FIELDS_H
@@ -36,7 +36,7 @@
 #endif
 #include "fields_copy.h"
 
-/* What fits, and how to say so. */
+/* Which values fit a field, and the messages for those that do not. */
 #define LULL_UNSIGNED_MOST(bits) (UINT64_MAX >> (64 - (bits)))
 #define LULL_SIGNED_MOST(bits) (LULL_UNSIGNED_MOST(bits) >> 1)
 #define LULL_SIGNED_LEAST(bits) (-(int64_t)LULL_SIGNED_MOST(bits) - 1)
@@ -115,8 +115,8 @@
 	 "lull_enum(" #field "): " LULL_EITHER_NEEDS(32), int32_t, (int32_t)(value), names)
 
 /*
- * Strings end at their NUL; NULL is recorded as "(null)". Should another thread change the
- * string meanwhile, the record holds some of both, with '#' for a NUL in its middle.
+ * Strings end at their NUL; NULL is recorded as "(null)". If another thread changes the string
+ * meanwhile, the event has bytes of the old and of the new one, with '#' for a NUL in the middle.
  */
 #define lull_str(field, string)                                            \
 	(LULL_STRINGS, "str " #field, field##_lull_, LULL_IS_TEXT(string), \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Strings and arrays on their way into a slot: measured once, before any slot is reserved,
- * then copied once for each session. The payload is what abi/site.h lays down.
+ * then copied once for each session. abi/site.h defines the payload's layout.
  *
  * The only outside functions are memcpy() and memchr(), which the compiler knows.
  */

@@ -16,8 +16,8 @@
  *    LULL_SITE_LOAD before including <lull/trace.h>, or for the whole build.
  *  - none: other architectures. Fields are checked, nothing is recorded.
  *
- * "a?" puts the sections into the group of the function, where it has one: what the linker
- * drops as a duplicate, it drops with its notes. Local labels 771-774 are this file's.
+ * "a?" puts the sections into the group of the function, where it has one: when the linker drops
+ * a duplicate function, it drops the notes with it. Local labels 771-774 belong to this file.
  *
  * Paper: T 8.1 (markers), 8.3 (static jumps).
  */
@@ -97,9 +97,9 @@
 
 /*
  * clang before 17 takes every asm goto of a function for a jump to every other one's target,
- * and finds it crossing initialisations. In C++ each therefore gets a function of its own. In C
- * that cannot be had: a function with events on both sides of a variable-length array, or of a
- * variable with a cleanup function, needs LULL_SITE_LOAD or a later clang.
+ * and complains that it crosses initialisations. In C++ each event therefore gets a function of its
+ * own. In C that is not possible: a function with events on both sides of a variable-length array,
+ * or of a variable with a cleanup function, needs LULL_SITE_LOAD or a later clang.
  */
 #if defined(__cplusplus) && defined(__clang__) && __clang_major__ < 17
 #define LULL_SITE_LABEL

@@ -8,7 +8,7 @@
  *	disabled	0f 1f | 84 | e9 rel32	nopl disp32(%rcx,%rbp,8)
  *	enabled		eb 01 | 84 | e9 rel32	jmp over the 84; jmp probe
  *
- * Both forms are whole and true at all times, also for a thread stopped between the two
+ * Both forms are valid at all times, also for a thread that was stopped between the two
  * jumps. The two bytes must lie in one aligned word of eight. Where they would not, the
  * alignment adds one byte, 2e, a prefix without meaning to either form, so that the site
  * stays one instruction.

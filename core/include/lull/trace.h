@@ -9,9 +9,9 @@
  * gcc 9 and clang 11 or later. It may stand in executables, libraries, plugins, templates,
  * lambdas and signal handlers; in constexpr functions it may not.
  *
- * Nothing is needed to build or run the program. While no session wants the event, it costs a
- * no-op (site.h). Otherwise the probe below runs, in place: it asks the interface in its
- * record for a slot in each session that wants the event, copies the fields and commits.
+ * The program needs nothing else of Lull to be built or run. While no session wants the event, the
+ * event costs a no-op (site.h). Otherwise the probe below runs in its place: it asks the interface
+ * in its record for a slot in each session that wants the event, copies the fields and commits.
  *
  * Paper: T 8.1 (markers: one line), 8.2 (tracepoints: type checks), 8.3 (static jumps).
  */
@@ -31,7 +31,8 @@
  *
  * Context: any, async-signal-safe. Values are evaluated once, in order, and only while a
  * session has the event enabled.
- * Progress: that of the interface: wait-free with rseq, else lock-free.
+ * Progress: wait-free: an event that cannot get a slot in a bounded number of rounds is lost and
+ * counted.
  */
 #define lull_event(...) LULL_EVENT(LULL_LEVEL_INFO, __VA_ARGS__)
 
@@ -57,11 +58,13 @@
 #define LULL_LEVEL_NEEDS "lull_event_level: the level is LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG"
 
 /*
- * With no bit set, nothing is evaluated: the site may be patched already, or still.
+ * A mask of 0 ends the probe before any field is evaluated: a site may be patched before its event
+ * is enabled, and after it is disabled.
  *
  * [site.probe:A] acquire. Pairs with [site.enable:A].
- * Orders: the mask before the interface and the identifier, which were there before its bit.
- * Else: the probe calls through an interface that it does not see yet.
+ * Orders: the load of the mask before the loads of the record's interface and identifier, which
+ * liblull stored before it set the mask's bit.
+ * Else: the probe sees the bit and loads an interface that is still NULL, or a wrong identifier.
  * Mutant: MASK_READ_RELAXED.
  */
 #define LULL_PROBE(...)                                                                    \
@@ -83,8 +86,8 @@
 	}
 
 /*
- * A probe at work. All of it is in memory that reserve() could see, so that the compiler keeps
- * none of it in registers that the surrounding function would have to save for its sake.
+ * The state of a probe that runs. All of it is in memory that reserve() could read, so that the
+ * compiler keeps none of it in registers that the surrounding function would have to save.
  */
 struct lull_probe {
 	struct lull_slot slot;
@@ -102,10 +105,10 @@ static inline __attribute__((__always_inline__)) int lull_probe_reserve(struct l
 }
 
 /*
- * A shared object asks to be looked at before its other constructors run, so that their
- * events are not missed when dlopen() brings it in. Executables need not: liblull is
- * initialised before them. The reference is weak: without liblull, nothing happens. An object
- * that is there before liblull starts may define LULL_OBJECT_ANNOUNCED and do without.
+ * A shared object asks liblull to scan it before its other constructors run, so that events in
+ * these are recorded when dlopen() loads the object. Executables need not ask: liblull is
+ * initialised before them. The reference is weak: without liblull, nothing is called. An object
+ * that is loaded before liblull starts may define LULL_OBJECT_ANNOUNCED and omit the call.
  */
 #if defined(__PIC__) && !defined(__PIE__) && !defined(LULL_OBJECT_ANNOUNCED)
 #ifdef __cplusplus

@@ -75,7 +75,7 @@ _Static_assert(sizeof(struct lull_packet_header) == 112, "packet header layout")
  */
 #define LULL_HOLE(length_bytes, tid) \
 	((uint64_t)LULL_TAG_HOLE | ((uint64_t)(length_bytes) << 8) | ((uint64_t)(tid) << 32))
-/* An end: tag (8 bits), the thread id of whoever closed the sub-buffer, or 0. */
+/* An end: tag (8 bits), the id of the thread that closed the sub-buffer, or 0. */
 #define LULL_END(tid) (LULL_TAG_END | ((uint32_t)(tid)&LULL_TID_MASK) << 8)
 #define LULL_SLOT_BYTES_MAX ((1u << 24) - LULL_SLOT_ALIGN)
 

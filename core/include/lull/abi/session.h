@@ -3,20 +3,20 @@
  * Session bytes: the memory that the recorder shares with the traced processes of one user.
  *
  * A session is a directory that `lull record` makes; a traced process finds it by
- * LULL_SESSION=DIR[:DIR...] in its environment. Its memory is a System V shared memory segment
- * a user, because nobody can make one smaller while others use it, as ftruncate() could a file, and
- * because it outlives a recorder that was killed. The segment of the recorder's own user is named
- * by the symbolic link LULL_SESSION_MEMORY_LINK in the directory, that of another user by the
- * same with the user's number behind, as in `memory-1000`; the link's target is
- * LULL_SESSION_MEMORY_PREFIX and the segment's identifier, as in `shm:42`. Only its user can
- * attach it. No side trusts the other: geometry is copied and checked once, when the segment is
- * attached, and never read again.
+ * LULL_SESSION=DIR[:DIR...] in its environment. Its memory is one System V shared memory segment
+ * per user. A file could be made smaller by ftruncate() while others use it; a segment cannot, and
+ * it outlives a recorder that was killed. The symbolic link LULL_SESSION_MEMORY_LINK in the
+ * directory names the segment of the recorder's own user; the link to that of another user has the
+ * user's number behind, as in `memory-1000`. The link's target is LULL_SESSION_MEMORY_PREFIX and
+ * the segment's identifier, as in `shm:42`. Only the segment's user can attach it. No side trusts
+ * the other: geometry is copied and checked once, when the segment is attached, and never read
+ * again.
  *
  *	struct lull_session_control | patterns | event table | description arena |
  *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
  *
- * Rings 0 .. cpu_count-1 take restartable-sequence reservations from that CPU only; the
- * plain_count rings after them take compare-and-swap reservations from anywhere.
+ * Each of the rings 0 .. cpu_count-1 takes restartable-sequence reservations from the CPU of its
+ * number only; the plain_count rings after them take compare-and-swap reservations from any CPU.
  * A ring's data is physical_count sub-buffers, of which subbuf_count are in use at a time,
  * one belongs to the reader, and the others replace sub-buffers a dead writer left open.
  *
@@ -48,10 +48,11 @@ enum lull_mode { LULL_MODE_DISCARD, LULL_MODE_FLIGHT_RECORDER };
 enum lull_clock_kind { LULL_CLOCK_TSC, LULL_CLOCK_MONOTONIC, LULL_CLOCK_CNTVCT };
 
 /*
- * Event table entry. hash is 0 while free. A process that finds its hash uses the entry's
- * index as identifier; one that finds a free entry claims it with a compare-and-swap, writes
- * the description to the arena and stores offset_bytes last (release). A claimant that dies
- * before that leaves offset_bytes 0, and the next user of the same event publishes instead.
+ * Event table entry. hash is 0 while the entry is free. A process that finds the hash of its
+ * description uses the entry's index as identifier; one that finds a free entry claims it with a
+ * compare-and-swap, writes the description to the arena and stores offset_bytes last (release). If
+ * the process dies before that, offset_bytes stays 0, and the next process that has the same event
+ * writes the description instead.
  */
 struct lull_event_entry {
 	uint64_t hash; /* FNV-1a, 64 bits, of the description; never 0 */
@@ -62,7 +63,7 @@ struct lull_event_entry {
 struct lull_session_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t control_bytes; /* of all that stands before the rings */
+	uint32_t control_bytes; /* size of everything before the rings */
 	uint8_t uuid[16];
 	uint32_t mode; /* enum lull_mode */
 	uint32_t clock_kind; /* enum lull_clock_kind */
@@ -74,7 +75,7 @@ struct lull_session_control {
 	uint64_t ring_stride_bytes; /* from one ring's control to the next */
 	uint64_t data_offset_bytes; /* of ring 0's data, from the start of the memory */
 	uint64_t data_stride_bytes; /* physical_count * subbuf_size_bytes */
-	uint64_t memory_bytes; /* size of all of it */
+	uint64_t memory_bytes; /* size of the whole segment */
 	uint32_t patterns_offset_bytes; /* newline-separated text, NUL-terminated */
 	uint32_t patterns_bytes;
 	uint32_t events_offset_bytes;
@@ -112,8 +113,8 @@ struct lull_ring_shared {
 	uint64_t unused_1[5];
 	uint64_t read_count; /* bytes consumed, free-running, whole sub-buffers */
 	/*
-	 * How far the ring is on disk, for `lull recover` after the recorder was killed. It fills
-	 * in those of the two that are not valid, then says that they are.
+	 * How far the ring is on disk, for `lull recover` after the recorder was killed. The
+	 * recorder fills in those of the two that are not valid, then changes recorded_index.
 	 */
 	uint64_t recorded_index; /* which of each two is valid: its lowest bit */
 	uint64_t recorded_count[2]; /* bytes of the ring that are in the file, or counted as lost */

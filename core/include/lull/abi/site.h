@@ -10,8 +10,8 @@
  *  - in the cold path, a struct lull_probe_record in the data, and an ELF note of type
  *    LULL_NOTE_PROBE that locates it.
  *
- * Both notes end with the same description text; the text is the event's identity, so a
- * site that the compiler duplicated needs nothing more. Notes are passive: an instrumented
+ * Both notes end with the same description text; the text is the event's identity, so all copies
+ * of a site that the compiler duplicated are one event. Notes are passive: an instrumented
  * object refers to no symbol of Lull's and runs unchanged without it. Note offsets are
  * relative to the address of the offset itself.
  *
@@ -71,7 +71,7 @@ struct lull_probe_interface {
 	 * Reserve payload_bytes for event id in session index. Returns 0 when the event is
 	 * lost (and counted) or the session is stopped, 1 when slot->payload is to be filled
 	 * and commit called.
-	 * Context: any, async-signal-safe. Progress: wait-free with rseq, else lock-free.
+	 * Context: any, async-signal-safe. Progress: wait-free: rounds are bounded.
 	 */
 	int (*reserve)(struct lull_slot *slot, uint32_t session, uint32_t id,
 		       uint32_t payload_bytes);
