@@ -3,9 +3,9 @@
  * Attaching: the memory of the sessions that LULL_SESSION names.
  *
  * A session's memory comes from another process, and others may write to it at any time. So the
- * control block is read once, into private memory, and it is the copy that is checked against the
- * size of the segment and used; the patterns are copied too. A session that does not pass is left
- * alone; the program runs on untraced. Paper: B 3.2, 3.4.
+ * control block is read once, into private memory; the copy is checked against the size of the
+ * segment, and only the copy is used. The patterns are copied too. A session that fails the check
+ * is not used; the program runs on untraced. Paper: B 3.2, 3.4.
  */
 #include <linux/mman.h>
 #include "liblull.h"
@@ -58,7 +58,7 @@ static const char *text_keep(const char *text)
 	return kept;
 }
 
-/* What is in shared memory now; the compiler is kept from reading it there again. */
+/* Copy what is in shared memory now; the compiler must not read it there again. */
 static void copy_once(void *to, const void *from, uint64_t bytes)
 {
 	__builtin_memcpy(to, from, bytes);
@@ -219,8 +219,8 @@ void lull_session_detach(struct session *session)
 }
 
 /*
- * Fill in memory that was just made for @user as it is for the user of @session, and without any
- * event yet. Nobody else has seen it.
+ * Fill in memory that was just made for @user like that of the user of @session, but without any
+ * event yet. No other process has seen the memory.
  */
 static int memory_fill(const struct lull_mapping *map, const struct session *session, uint32_t user)
 {

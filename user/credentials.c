@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that becomes another user: it lets go of its old user's memory, for good, and records
+ * A process that becomes another user: it gives up its old user's memory, for good, and records
  * in that of its new user, in the same sessions.
  *
- * Processes of different users never share memory that they can write to. A process is of the
- * user whose memory it has for as long as one of its three user identifiers is that user's: until
- * then it can come back, and nobody but that user and root can touch it. The call that takes the
- * last one away is the one that matters, and only root's processes can make it; so before the call
- * the new user's memory is attached, or made, while the process still may, and after it the old
- * memory is replaced by private zeros at the same addresses. Other threads may be inside of a
- * probe: what they write then goes into those zeros.
+ * Processes of different users never share memory that they can write to. A process keeps a user's
+ * memory as long as one of its three user identifiers is that user's: so long it can become that
+ * user again, and only that user and root can control it. The call that takes the last of these
+ * identifiers away is the one that matters, and only root's processes can make it. Before the call
+ * liblull attaches or makes the new user's memory, while the process still may; after the call it
+ * replaces the old memory by private zeros at the same addresses. Other threads may be inside a
+ * probe meanwhile: what they write goes into those zeros.
  *
- * A vfork child runs on its parent's memory. It changes nothing there: what it executes next
- * attaches its own user's memory, which is there by then.
+ * A vfork child runs on its parent's memory. It changes nothing there: the program that it executes
+ * next attaches its own user's memory, which exists by then.
  *
- * A change that a program makes by the system call itself is not seen, and under a filter that it
- * installed liblull makes no system call. Then the process keeps the old memory until it executes
- * another program; what it can do there is bounded by the ring's masks (docs/adr/0010).
+ * liblull does not see a change that a program makes by the system call itself, and makes no system
+ * call under a filter that the program installed. Then the process keeps the old memory until it
+ * executes another program; the ring's masks bound what it can do there (docs/adr/0010).
  */
 #include <linux/mman.h>
 #include "credentials.h"
@@ -26,7 +26,7 @@
 #define PAGE_BYTES 4096ull
 #define ROOT 0u
 
-/* Is @user still one that the process is, or can be again? */
+/* Is @user one of the process's three user identifiers? */
 static int is_user(uint32_t user)
 {
 	uint32_t real, effective, saved;
@@ -60,7 +60,7 @@ void lull_user_prepare(struct lull_user_change *change, uint32_t user)
 	change->count = is_vfork_child() ? 0 : lull_process.session_count;
 }
 
-/* Private zeros in place of the memory of a session that was left. */
+/* Put private zeros in place of the memory of a session that the process has left. */
 static void session_forget(struct session *session)
 {
 	uint64_t bytes = (session->map.bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event identifiers: one table a session, shared by all its processes, append-only.
+ * Event identifiers: one table per session, shared by all its processes, append-only.
  *
- * The description is the identity, so a program run twice or a library in two programs
- * uses the same identifier, and identifiers are dense, so the common ones fit in a byte.
- * struct lull_event_entry in abi/session.h tells how a claimant that dies is made up for.
+ * The description is the event's identity, so a program that is run twice or a library in two
+ * programs uses the same identifier, and identifiers are dense, so the common ones fit in a byte.
+ * struct lull_event_entry in abi/session.h says what happens when a process dies in between.
  *
  * A program's events get identifiers in the order of its notes, so in all its processes but the
  * first, an event most often has the identifier after that of the event before it, or one that
@@ -40,7 +40,7 @@ static uint32_t describe(struct session *session, const char *description, size_
 	return used + 1;
 }
 
-/* Is this the description that was published under @id? Before that, its offset is 0. */
+/* Is this the description that was published under @id? While none is, the offset is 0. */
 static int is_published(const struct session *session, uint32_t id, const char *description,
 			size_t bytes)
 {
@@ -67,10 +67,10 @@ uint32_t lull_event_known(struct session *session, const char *description, size
 	return 0;
 }
 
-/* Claim the entry for @hash, or find it claimed for it. Return: 0 when it is another event's. */
+/* Claim the entry for @hash, unless it is claimed already. Return: 0 when another event has it. */
 static int claim(struct lull_event_entry *entry, uint64_t hash)
 {
-	/* Most entries are others': a load leaves their lines shared. */
+	/* Most entries are of other events: a load leaves their cache lines shared. */
 	uint64_t found = __atomic_load_n(&entry->hash, __ATOMIC_ACQUIRE);
 
 	if (!found && __atomic_compare_exchange_n(&entry->hash, &found, hash, 0, __ATOMIC_ACQ_REL,
@@ -95,7 +95,7 @@ uint32_t lull_event_register(struct session *session, const char *description, s
 		offset = describe(session, description, bytes);
 		if (!offset)
 			return 0;
-		/* Two who publish at once write the same length and equal texts. */
+		/* Two processes that publish at once write the same length and equal texts. */
 		__atomic_store_n(&entry->length_bytes, (uint32_t)bytes, __ATOMIC_RELAXED);
 		__atomic_store_n(&entry->offset_bytes, offset, __ATOMIC_RELEASE);
 		return id;

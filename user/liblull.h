@@ -4,7 +4,7 @@
  * between files. Nothing here is public; programs know only <lull/trace.h>.
  *
  * Flow: attach.c maps the sessions -> objects.c finds sites and probes -> events.c gives
- * their events identifiers -> probe.c records. thread.c knows who is writing.
+ * their events identifiers -> probe.c records. thread.c has each thread's identity.
  */
 #ifndef LIBLULL_H
 #define LIBLULL_H
@@ -22,7 +22,7 @@ struct session {
 	struct lull_session_control *control;
 	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
 	const char *patterns;
-	const struct lull_rule *rules; /* the patterns, taken apart */
+	const struct lull_rule *rules; /* the patterns, parsed */
 	size_t rule_count;
 	struct lull_event_entry *events;
 	char *arena;
@@ -30,7 +30,7 @@ struct session {
 	uint32_t plain_count;
 	uint32_t event_capacity;
 	uint32_t arena_bytes;
-	uint32_t last_event; /* the identifier found last; written while objects are looked at */
+	uint32_t last_event; /* the identifier found last; written while objects are scanned */
 	/* For a process that becomes another user. */
 	struct lull_mapping map;
 	struct lull_directory directory;
@@ -44,7 +44,7 @@ struct process {
 	uint32_t user; /* whose memory the sessions are */
 	uint32_t pid;
 	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
-	char name[16]; /* of a thread that nobody named */
+	char name[16]; /* of a thread that was given no name */
 	/*
 	 * What struct thread's state is compared with: the generation, in a page that the
 	 * kernel zeroes in a forked child.
@@ -60,7 +60,7 @@ extern struct process lull_process;
  */
 extern uint32_t lull_confined;
 
-/* thread.c: not 0 while vfork_*.S may ask the kernel who the child is. */
+/* thread.c: not 0 while vfork_*.S may ask the kernel for the child's number. */
 extern uint32_t lull_vfork_tells;
 
 /* One thread's identity as a writer. Not filled in until its first event. */
@@ -91,7 +91,7 @@ uint32_t lull_attach(const char *sessions);
 int lull_session_attach(struct session *session, const struct lull_directory *directory,
 			uint32_t user);
 
-/* attach.c: undo what lull_session_attach() did, where nobody has used the session. */
+/* attach.c: undo what lull_session_attach() did; no thread has used the session. */
 void lull_session_detach(struct session *session);
 
 /*
@@ -101,13 +101,13 @@ void lull_session_detach(struct session *session);
 int lull_session_make(const struct session *session, uint32_t user);
 
 /*
- * thread.c: prepare to know threads and forked children without asking the kernel again; once,
- * before sessions are attached. It makes system calls.
+ * thread.c: prepare to identify threads and forked children without system calls. Called once,
+ * before sessions are attached; makes system calls itself.
  */
 void lull_identity_start(void);
 
 /*
- * thread.c: make lull_thread true for the calling thread.
+ * thread.c: fill in lull_thread for the calling thread.
  * Context: async-signal-safe; the first event of a thread, and the first after a fork. No system
  * call, here and below.
  */
@@ -153,9 +153,9 @@ uint32_t lull_event_register(struct session *session, const char *description, s
 void lull_objects_scan(void);
 
 /*
- * objects.c: what is recorded in session @from is recorded in session @to from now on, or nowhere
- * where @to is LULL_SESSIONS_MAX. Context: not beside a load or unload in another thread; then
- * nothing is recorded any more.
+ * objects.c: from now on, events that were recorded in session @from are recorded in session @to,
+ * or in none if @to is LULL_SESSIONS_MAX. Context: no other thread loads or unloads an object; if
+ * one does, nothing is recorded any more.
  */
 void lull_objects_move(uint32_t from, uint32_t to);
 

@@ -3,9 +3,10 @@
  * Loaded objects: find their notes, give their events identifiers, enable their sites.
  *
  * All probes of an object are set up before the first of its sites is patched, so that no
- * thread arrives at a probe without an identifier. An object is looked at once; the list of
- * those seen is forgotten when something was unloaded. Its probes tell then whether it was set up
- * before: they lie in its own memory, which a new object at the same place does not have.
+ * thread arrives at a probe without an identifier. An object is scanned once; the list of objects
+ * seen is emptied when an object was unloaded. The records of an object's probes then tell whether
+ * it was set up before: they are in its own memory, and those of a new object at the same address
+ * are zero.
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
@@ -25,7 +26,7 @@
 _Static_assert(sizeof(struct lull_probe_record) == 32 || sizeof(void *) == 4,
 	       "the assembly of sites makes records of 32 bytes");
 
-/* Where an object's program headers are, and what their addresses count from. */
+/* An object's program headers, and the address that theirs are relative to. */
 struct object {
 	const ElfW(Phdr) * headers;
 	uintptr_t base;
@@ -47,7 +48,7 @@ struct scan {
 	size_t segment_count;
 	int is_new; /* it has a probe that was not set up before */
 	int has_text; /* it has sites that are patched */
-	/* The probe before, which most often has the description of the site that follows. */
+	/* The probe found last, which most often has the description of the site that follows. */
 	const char *probe_description;
 	size_t probe_description_bytes;
 	uint32_t probe_wanted; /* bit i: session i */
@@ -63,8 +64,8 @@ static int session_wants(const struct session *session, const struct lull_note *
 }
 
 /*
- * Give the event an identifier in a session that wants it. What a process of the session has
- * registered is wanted by it, and its description was checked.
+ * Give the event an identifier in a session that wants it. An event that another process of the
+ * session has registered is wanted, and that process checked its description.
  * Return: 1 when the session wants it, 0 when not, -EINVAL for a description that is damaged.
  */
 static int event_enable(struct lull_probe_record *record, uint32_t index,
@@ -109,9 +110,9 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	record->interface = &lull_process.interface;
 	/*
 	 * [site.enable:A] release. Pairs with [site.probe:A].
-	 * Orders: the interface and the identifier before the mask.
-	 * Else: a probe that sees its bit calls through what is not there yet.
-	 * Mutant: MASK_RELAXED.
+	 * Orders: the stores of the interface and the identifier before the mask's bit.
+	 * Else: a probe that sees the bit loads an interface that is still NULL, or a wrong
+	 * identifier. Mutant: MASK_RELAXED.
 	 */
 	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE);
 	return 0;
@@ -256,7 +257,7 @@ struct move {
 	uint32_t to;
 };
 
-/* A probe that records in one session goes over to the other. */
+/* Make a probe that records in one session record in the other. */
 static int probe_moves(const struct lull_note *note, void *context)
 {
 	const struct move *move = context;

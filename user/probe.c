@@ -2,9 +2,9 @@
 /*
  * The probe's two calls: choose the ring of this CPU, reserve, commit.
  *
- * A per-CPU ring where the thread has a restartable-sequence area; a plain ring in a vfork
- * child, which has none although it sees its parent's, and where the kernel or the C library
- * offers none. Paper: B 3.3 (probe data flow).
+ * A thread that has a restartable-sequence area writes to the ring of its CPU. A plain ring is for
+ * a vfork child, which has no area of its own although it sees its parent's, and for all threads
+ * where the kernel or the C library offers none. Paper: B 3.3 (probe data flow).
  */
 #include <errno.h>
 #include "liblull.h"

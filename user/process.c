@@ -2,9 +2,9 @@
 /*
  * The process's life as a traced program: start before everything else, exit, descendants.
  *
- * The constructor runs first of all (the library is linked with -z initfirst), so that the
- * constructors of the program and its libraries can be traced. It starts no thread, keeps no
- * descriptor and waits for nobody.
+ * liblull's constructor runs before all others (the library is linked with -z initfirst), so that
+ * the constructors of the program and its libraries can be traced. It starts no thread, keeps no
+ * descriptor and does not wait.
  */
 #define _GNU_SOURCE
 #include <linux/fcntl.h>

@@ -2,9 +2,9 @@
 /*
  * A user's memory in a session: found by its link, attached, made for a user who has none yet.
  *
- * abi/session.h says how the links of a session directory name segments. A segment is believed to
- * be a session's only as far as the kernel vouches for it: its owner is the user, nobody else has
- * any permission, and its maker is that user or root. What it holds is attach.c's to check.
+ * abi/session.h says how the links of a session directory name segments. A segment is accepted only
+ * if the kernel says that its owner is the user, that no other user has any permission, and that
+ * its maker is that user or root. attach.c checks its contents.
  * Paper: B 3.2, 3.4.
  */
 #include <linux/fcntl.h>
@@ -109,7 +109,7 @@ static int link_attach(const struct lull_directory *directory, uint32_t user, in
 int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map)
 {
-	/* The recorder's own first: in a user namespace its user may go by another number. */
+	/* First the link of the recorder's user, whose number may differ in a user namespace. */
 	return link_attach(directory, user, 1, map) && link_attach(directory, user, 0, map);
 }
 

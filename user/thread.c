@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is writing: thread identity, and finding out that it changed.
+ * The identity of the thread that records, and how liblull notices that it changed.
  *
- * The program may forbid itself any system call, so after the start identity is known without
+ * The program may forbid itself any system call, so after the start liblull finds identity without
  * one. The kernel writes a thread's identifier into the C library's descriptor of the thread,
- * at its creation and in the child of fork(); where in the descriptor, the first thread asks
- * once. A name is what the thread was given through the C library, or its creator's.
+ * at the thread's creation and in the child of fork(); the first thread asks the kernel once for
+ * the identifier's place in the descriptor. A thread's name is the one that it was given through
+ * the C library, or its creator's.
  *
- * Identity is cached in thread-local memory, which fork copies. A forked child notices by a
- * page that the kernel zeroes in it (MADV_WIPEONFORK), however it was forked; a vfork child,
- * which shares its parent's memory, by a mark that our vfork sets (vfork_*.S). In a child that
- * was not made by the C library, the descriptor still tells the parent's identifier: such a
+ * Identity is cached in thread-local memory, which fork copies. A forked child notices that it is
+ * one by a page that the kernel zeroes in it (MADV_WIPEONFORK), however it was forked; a vfork
+ * child, which shares its parent's memory, by a mark that our vfork sets (vfork_*.S). In a child
+ * that was not made by the C library, the descriptor still has the parent's identifier: such a
  * child, and its threads, are recorded with identifiers of 0, which no process has.
  */
 #include <linux/mman.h>
@@ -35,7 +36,7 @@ __thread struct rseq *lull_rseq_area;
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-/* Of the thread pointer to any member of the C library's descriptor of a thread, at most. */
+/* At most from the thread pointer to any member of the C library's descriptor of a thread. */
 #define DESCRIPTOR_BYTES_MAX 4096u
 #define ROBUST_HEAD_BEHIND_TID_BYTES 16u
 
@@ -65,10 +66,10 @@ static uint32_t descriptor_tid(void)
 }
 
 /*
- * The place that the kernel clears when this thread ends is where the C library keeps the
- * thread's identifier. Kernels without that question are asked for the list of robust mutexes,
- * whose head every glibc for 64 bits has 16 bytes behind it. Neither is believed unless the
- * identifier is there.
+ * The C library keeps the thread's identifier in the word that the kernel clears when this thread
+ * ends. If the kernel cannot be asked for that word, it is asked for the list of robust mutexes,
+ * whose head every glibc for 64 bits has 16 bytes behind the identifier. Neither answer is believed
+ * unless the identifier is there.
  */
 static void tid_find(uint32_t tid)
 {
@@ -85,7 +86,7 @@ static void tid_find(uint32_t tid)
 	tid_offset_bytes = (ptrdiff_t)(place - (uintptr_t)descriptor);
 }
 
-/* This process is another than before: @pid, or 0 when it is not known which. */
+/* This process is a new one: its number is @pid, or 0 when that is not known. */
 static void process_begin(uint32_t pid)
 {
 	for (uint32_t i = 0; i < lull_process.session_count; i++)
@@ -144,7 +145,7 @@ void lull_thread_rename(struct thread *thread, const char *name)
 	label_renew(thread, __atomic_load_n(&thread->writer.tid, __ATOMIC_RELAXED));
 }
 
-/* The next event looks closer, at the state of a new thread. */
+/* Makes the next event take the slow path, by the state of a new thread. */
 void lull_thread_silence(uint32_t silent)
 {
 	if (lull_thread.silent == silent)
@@ -177,7 +178,7 @@ void lull_vfork_writer(struct lull_ring_writer *writer)
 	writer->tid = lull_thread.vfork_pid;
 }
 
-/* Forked children find out that they are: by what the kernel wiped. */
+/* Prepares the page by which forked children notice that they are: the kernel zeroes it. */
 static void fork_watch(void)
 {
 	long page = lull_syscall(__NR_mmap, 0, 4096, PROT_READ | PROT_WRITE,

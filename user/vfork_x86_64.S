@@ -8,7 +8,7 @@
  * of vfork. Where no session is attached, or a filter of system calls may allow vfork only, the
  * call is vfork, and the child is recorded with identifiers of 0.
  *
- * It returns twice on one stack, so it cannot be a C function around the real one: the return
+ * vfork returns twice on one stack, so this cannot be a C function around the real one: the return
  * address is kept in a register, and so is the identifier of a vfork child around this one.
  */
 #if defined(__x86_64__)

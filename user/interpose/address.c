@@ -10,7 +10,7 @@ struct writer {
 	char *until; /* keeps one byte for the NUL */
 };
 
-static void put(struct writer *writer, char c)
+static void text_put(struct writer *writer, char c)
 {
 	if (writer->at < writer->until)
 		*writer->at++ = c;
@@ -19,7 +19,7 @@ static void put(struct writer *writer, char c)
 static void put_text(struct writer *writer, const char *text)
 {
 	while (*text)
-		put(writer, *text++);
+		text_put(writer, *text++);
 }
 
 static void put_number(struct writer *writer, unsigned int value, unsigned int base)
@@ -32,7 +32,7 @@ static void put_number(struct writer *writer, unsigned int value, unsigned int b
 		value /= base;
 	} while (value);
 	while (count)
-		put(writer, digits[--count]);
+		text_put(writer, digits[--count]);
 }
 
 static void put_inet(struct writer *writer, const struct sockaddr_in *address)
@@ -41,10 +41,10 @@ static void put_inet(struct writer *writer, const struct sockaddr_in *address)
 
 	for (int i = 0; i < 4; i++) {
 		if (i)
-			put(writer, '.');
+			text_put(writer, '.');
 		put_number(writer, byte[i], 10);
 	}
-	put(writer, ':');
+	text_put(writer, ':');
 	put_number(writer, ntohs(address->sin_port), 10);
 }
 
@@ -64,7 +64,7 @@ static void put_inet6(struct writer *writer, const struct sockaddr_in6 *address)
 			run_until = until;
 		}
 	}
-	put(writer, '[');
+	text_put(writer, '[');
 	for (int i = 0; i < 8; i++) {
 		if (i == run_begin) {
 			put_text(writer, "::");
@@ -72,7 +72,7 @@ static void put_inet6(struct writer *writer, const struct sockaddr_in6 *address)
 			continue;
 		}
 		if (i && i != run_until)
-			put(writer, ':');
+			text_put(writer, ':');
 		put_number(writer, (unsigned int)byte[2 * i] << 8 | byte[2 * i + 1], 16);
 	}
 	put_text(writer, "]:");
@@ -86,12 +86,12 @@ static void put_unix(struct writer *writer, const struct sockaddr_un *address, s
 
 	put_text(writer, "unix:");
 	if (from < until && !*from) { /* the abstract name space: the length ends the name */
-		put(writer, '@');
+		text_put(writer, '@');
 		for (from++; from < until; from++)
-			put(writer, *from ? *from : '@');
+			text_put(writer, *from ? *from : '@');
 	}
 	while (from < until && *from)
-		put(writer, *from++);
+		text_put(writer, *from++);
 }
 
 const char *lull_address_text(struct address_text *text, const struct sockaddr *address,

@@ -15,8 +15,8 @@ struct address_text {
 };
 
 /*
- * Write @address to @text, cut to fit. @result is the call's that used it: memory that the
- * kernel could not read is not looked at.
+ * Write @address to @text, cut to fit. @result is that of the call that used the address: memory
+ * that the kernel could not read is not read here.
  * Context: any, async-signal-safe. Return: text->text.
  */
 const char *lull_address_text(struct address_text *text, const struct sockaddr *address,

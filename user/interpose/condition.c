@@ -71,8 +71,8 @@ INTERPOSE(pthread_barrier_wait, int, (pthread_barrier_t * barrier))
 }
 
 /*
- * A semaphore is looked at rather than tried: waiting for one is a cancellation point even
- * when it does not block, and trying would skip that.
+ * The value of a semaphore is read, and the semaphore is not tried: waiting for a semaphore is a
+ * cancellation point even when it does not block, and an attempt would skip that point.
  */
 static int sem_empty(sem_t *sem)
 {

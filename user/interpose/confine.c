@@ -2,10 +2,10 @@
 /*
  * What a program forbids itself: filters of system calls, and the counter that is our clock.
  *
- * From a filter on, liblull makes no system call (liblull.h); where the counter cannot be read,
- * which strict mode implies, a thread records nothing. Both are asked for by prctl() and by
- * syscall(). What the program does by an instruction of its own is not seen here: docs/guide/
- * programs.md says what that means.
+ * Once a filter is installed, liblull makes no system call (liblull.h); where the counter cannot be
+ * read, which strict mode implies, a thread records nothing. A program requests either by prctl()
+ * or by syscall(). What the program does by an instruction of its own is not seen here:
+ * docs/guide/programs.md says what that means.
  */
 #include "interpose.h"
 #include <linux/seccomp.h>
@@ -26,7 +26,7 @@ static void clock_given_up(void)
 	lull_thread_silence(1);
 }
 
-/* What comes before a call that takes the clock away, if it succeeds. */
+/* Called before a call that forbids the clock if it succeeds. */
 static int takes_clock(long operation, long value)
 {
 	return (operation == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
@@ -62,7 +62,7 @@ INTERPOSE(prctl, int, (int option, ...))
 	return result;
 }
 
-/* What syscall_*.S goes to for SYS_prctl and SYS_seccomp, with the arguments of syscall(). */
+/* syscall_*.S calls this for SYS_prctl and SYS_seccomp, with the arguments of syscall(). */
 __attribute__((visibility("hidden"))) long lull_syscall_watched(long number, long a, long b, long c,
 								long d, long e);
 

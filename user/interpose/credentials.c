@@ -2,7 +2,7 @@
 /*
  * process: becoming another user.
  *
- * The event that tells is recorded as the new user. Paper: none; user/credentials.c says why
+ * The event is recorded as the new user. Paper: none; user/credentials.c says why
  * a process may not go on in the memory of the user that it was.
  */
 #include "interpose.h"

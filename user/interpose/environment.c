@@ -20,7 +20,7 @@
 static char own_preload[ENVIRONMENT_TEXT_BYTES];
 static char own_session[ENVIRONMENT_TEXT_BYTES];
 
-static char *find(char *const *environment, const char *name)
+static char *variable_find(char *const *environment, const char *name)
 {
 	for (; environment && *environment; environment++)
 		if (!strncmp(*environment, name, strlen(name)))
@@ -108,7 +108,7 @@ static int names(const char *list, int (*is_kind)(const char *path, size_t bytes
 
 static int preloads(char *const *environment, int (*is_kind)(const char *path, size_t bytes))
 {
-	const char *preload = find(environment, PRELOAD);
+	const char *preload = variable_find(environment, PRELOAD);
 
 	return preload && names(preload + sizeof(PRELOAD) - 1, is_kind);
 }
@@ -138,7 +138,7 @@ static int libraries_readable(void)
 /* Look for @name where execvp would. Return: a descriptor, or -errno. */
 static int search_open(const char *name)
 {
-	const char *list = find(environ, "PATH=");
+	const char *list = variable_find(environ, "PATH=");
 	char path[SEARCH_PATH_BYTES];
 
 	list = list ? list + sizeof("PATH=") - 1 : "/bin:/usr/bin";
@@ -175,7 +175,7 @@ static int open_target(struct exec_target *target)
 
 static enum lull_target judge(char *const *environment, struct exec_target *target)
 {
-	const char *session = find(environment, SESSION);
+	const char *session = variable_find(environment, SESSION);
 	enum lull_target kind;
 
 	if (lull_confined)
@@ -207,7 +207,7 @@ int lull_environment_judge(char *const *environment, struct exec_target *target)
 {
 	target->kind = judge(environment, target);
 	if (is_wanted(target->kind))
-		return !find(environment, SESSION) ||
+		return !variable_find(environment, SESSION) ||
 		       (own_preload[0] && !preloads(environment, is_own));
 	return !is_left_alone(target->kind) && preloads(environment, is_own);
 }
@@ -240,7 +240,7 @@ static int preload_make(struct traced_environment *traced, const char *ours, con
 char **lull_environment_make(struct traced_environment *traced, char *const *environment,
 			     const struct exec_target *target)
 {
-	const char *preload = find(environment, PRELOAD);
+	const char *preload = variable_find(environment, PRELOAD);
 	int wanted = is_wanted(target->kind);
 	size_t count = 0;
 
@@ -256,7 +256,7 @@ char **lull_environment_make(struct traced_environment *traced, char *const *env
 		return (char **)environment;
 	if (traced->preload[sizeof(PRELOAD) - 1])
 		traced->variables[count++] = traced->preload;
-	if (wanted && !find(environment, SESSION))
+	if (wanted && !variable_find(environment, SESSION))
 		traced->variables[count++] = own_session;
 	traced->variables[count] = NULL;
 	return traced->variables;

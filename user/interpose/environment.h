@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeping descendants traced: the variables that a new program needs, put back into an
- * environment that dropped them; and taken out of it where the program could not load liblull.
+ * Keeping descendants traced: the variables that a new program needs are put back into an
+ * environment that dropped them, and taken out where the program could not load liblull.
  *
- * Whoever sets LULL_SESSION to the empty string means it. A program that gains privileges by
- * being executed, or that cannot be looked at, gets its environment as it is.
+ * An empty LULL_SESSION is an exclusion, which is kept. A program that gains privileges by
+ * being executed, or whose file cannot be read, gets its environment unchanged.
  */
 #ifndef LULL_INTERPOSE_ENVIRONMENT_H
 #define LULL_INTERPOSE_ENVIRONMENT_H
@@ -30,14 +30,15 @@ struct exec_target {
 };
 
 /*
- * Find out what @target is.
+ * Find out which kind of file @target is.
  * Context: any, async-signal-safe; a vfork child. No system call where nothing is recorded, nor
  * under a filter of system calls. Return: does @environment have to change for @target?
  */
 int lull_environment_judge(char *const *environment, struct exec_target *target);
 
 /*
- * Copy @environment to @traced, with what @target, which was judged, has to have and no more.
+ * Copy @environment to @traced, with the variables that @target has to have and no others of ours.
+ * lull_environment_judge() has examined @target.
  * Context: as above. Return: traced->variables, or @environment when it does not fit.
  */
 char **lull_environment_make(struct traced_environment *traced, char *const *environment,

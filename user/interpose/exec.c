@@ -2,10 +2,10 @@
 /*
  * process: executing another program, in this process or a new one.
  *
- * The many forms come down to four real functions. Everything runs on the stack, for a vfork
- * child and a signal handler may be here. The event is recorded before the call, for after a
- * success nobody is left to do so; a path that the kernel could not read is found out about
- * first, when the file is looked at.
+ * The many forms come down to four real functions. Everything is on the stack, because a vfork
+ * child or a signal handler may call exec. The event is recorded before the call, because after a
+ * success no code of ours runs. Before that the file is examined, which also shows whether the
+ * kernel can read the path.
  */
 #include "interpose.h"
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /*
  * io: reading, writing and managing file descriptors.
  *
- * One row a function; interpose.h has the shapes. Opening reads its path after the call, so
- * that a pointer the kernel would refuse is refused by the kernel.
+ * One row per function; interpose.h has the shapes. The interposers of open read the path after the
+ * call, so that the kernel, and not liblull, meets a pointer that is not valid.
  */
 #include "interpose.h"
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  *
  * Rules that every interposer keeps (docs/design/50-interposers.md says why):
  *  - results and errno are the real function's; probes change neither;
- *  - memory that the kernel is to read or write is looked at only after the kernel did;
+ *  - memory that the kernel is to read or write is read only after the kernel used it;
  *  - nothing is held between entry and exit, so that cancellation, exceptions and longjmp
  *    may leave the wrapper at any point.
  */
@@ -21,8 +21,8 @@
 #define _GNU_SOURCE
 #endif
 /*
- * A caller may pass NULL where the headers promise that nobody does, and then the kernel
- * answers EFAULT: the compiler must not drop our tests for it.
+ * A caller may pass NULL where the headers promise that no caller does, and then the kernel
+ * answers EFAULT: the compiler must not drop our tests for NULL.
  */
 #include <sys/cdefs.h>
 #undef __nonnull
@@ -105,7 +105,7 @@ void *lull_interpose_resolve(void **real, const char *function, const char *vers
 
 /*
  * Shape: the fortified variant of @function, called when the compiler knows how large the
- * buffer is. Too large a request is the real one's to report; it does not return.
+ * buffer is. A request that is too large goes to the real variant, which ends the program.
  */
 #define FORTIFIED(checked, type, parameters, arguments, fits, forwarded) \
 	extern type checked parameters;                                  \
@@ -116,7 +116,7 @@ void *lull_interpose_resolve(void **real, const char *function, const char *vers
 		return forwarded;                                        \
 	}
 
-/* A path that the kernel has looked at, or NULL if it could not. */
+/* A path that the kernel has read, or NULL if the kernel could not. */
 static inline const char *path_after(const char *path, long result)
 {
 	return result < 0 && errno == EFAULT ? NULL : path;

@@ -2,12 +2,12 @@
 /*
  * mutex, rwlock: contention.
  *
- * The lock is tried first; only who has to wait records, at entry and exit. The attempt is
- * the same atomic operation as an uncontended lock's, so nothing is done twice on that path.
- * Whatever makes it fail is the blocking call's to judge: it may detect a deadlock, say.
+ * The lock is tried first; only a thread that has to wait records, at entry and exit. The attempt
+ * is the same atomic operation as that of an uncontended lock, so nothing is done twice on that
+ * path. If the attempt fails, the blocking call finds out why: it may detect a deadlock.
  *
- * Robust mutexes are looked at instead: in glibc the attempt on one that is beyond recovery
- * leaves it locked, and the blocking call, which would have said so, then waits for ever.
+ * The lock word of a robust mutex is read instead: in glibc the attempt on a mutex that is beyond
+ * recovery leaves it locked, and the blocking call, which should report that, then waits for ever.
  */
 #include "interpose.h"
 #include <pthread.h>

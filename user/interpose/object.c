@@ -2,9 +2,10 @@
 /*
  * dl: loading and unloading shared objects.
  *
- * The dynamic linker searches for a library on behalf of the object that called dlopen, found
- * by the return address. Where that object, or the program, brings a search path of its own,
- * ours must not stand between: it records and jumps, and there is no exit event.
+ * The dynamic linker searches for a library on behalf of the object that called dlopen, which it
+ * finds by the return address. Where that object, or the program, has a search path of its own,
+ * the return address must be the caller's: the interposer records and jumps, and there is no exit
+ * event.
  */
 #include "interpose.h"
 #include <dlfcn.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include "liblull.h"
 
-/* gcc before 15 has no way to insist; with optimisation it makes the last call a jump. */
+/* gcc before 15 has no attribute for that; with optimisation it makes the last call a jump. */
 #if defined(__has_attribute) && __has_attribute(musttail)
 #define TAIL_CALL __attribute__((musttail))
 #else
@@ -34,8 +35,8 @@ static int has_path(const ElfW(Dyn) * entry, int counts_runpath)
 }
 
 /*
- * DT_RPATH counts for all that an object loads and for what that needs in turn, DT_RUNPATH
- * for names that the object itself asks for.
+ * DT_RPATH applies to all that an object loads and to what that needs in turn, DT_RUNPATH
+ * to names that the object itself asks for.
  */
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -58,7 +59,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 	return search->own_path;
 }
 
-/* Does it matter to the search for @path who called? */
+/* Does the search for @path depend on the caller? */
 static int caller_matters(const char *path, const void *return_address)
 {
 	struct search search = { .address = (uintptr_t)return_address };

@@ -2,9 +2,9 @@
 /*
  * process: forking, ending, waiting for children, running commands.
  *
- * A process's start and its exit through exit() are recorded by user/process.c; here is what
- * reaches the kernel without passing there. vfork is in user/vfork_*.S: a C function cannot
- * return twice.
+ * user/process.c records a process's start and its exit through exit(); this file has the calls
+ * that reach the kernel in other ways. vfork is in user/vfork_*.S: a C function cannot return
+ * twice.
  */
 #include "interpose.h"
 #include <signal.h>

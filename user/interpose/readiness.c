@@ -2,9 +2,9 @@
 /*
  * io: waiting until descriptors are ready (poll, select, epoll).
  *
- * Times to wait are in milliseconds where the function takes them so. A struct timespec or
- * timeval is not read before the call, and some of these functions change it: those events
- * tell only whether there is a limit.
+ * Times to wait are in milliseconds where the function takes milliseconds. A struct timespec or
+ * timeval is not read before the call, and some of these functions change it: the events of such
+ * functions tell only whether there is a limit.
  */
 #include "interpose.h"
 #include <poll.h>

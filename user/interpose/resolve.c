@@ -5,10 +5,10 @@
  * That first call may come from a signal handler, from a child of vfork, or from the dynamic
  * linker itself while it relocates, so the dynamic linker must not be entered: dlsym() takes its
  * lock and may allocate. This file reads what the linker has mapped instead: the symbol tables
- * of the objects that the program was started with and that come after ours. Nothing of that
- * changes, so there is no lock, and threads that arrive together store the same pointer.
+ * of the objects that the program was started with and that come after ours. These tables do not
+ * change, so no lock is needed, and threads that search at the same time store the same pointer.
  *
- * The objects are looked at in the order in which the linker loaded them, which is that of
+ * The objects are searched in the order in which the linker loaded them, which is that of
  * dlsym(RTLD_NEXT, ...). The file is linked into liblull and into liblull-malloc, each of which
  * looks behind itself.
  */
@@ -43,7 +43,7 @@ struct wanted {
 	const char *version; /* NULL: the default one */
 };
 
-/* Stands in for a function that this C library lacks and nobody could have linked with. */
+/* Replaces a function that this C library lacks, so that no program can have linked with it. */
 static long missing_function(void)
 {
 	errno = ENOSYS;
@@ -128,7 +128,7 @@ static void *symbol_match(const struct tables *tables, uint32_t number, const st
 	    !text_equal(tables->names + symbol->st_name, wanted->name) ||
 	    !version_matches(tables, number, wanted->version))
 		return NULL;
-	/* One that chooses its code when it is looked up; the C library has none of these here. */
+	/* An indirect function: dlsym() has to resolve it. No function interposed here is one. */
 	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
 		return wanted->version ? dlvsym(RTLD_NEXT, wanted->name, wanted->version) :
 					 dlsym(RTLD_NEXT, wanted->name);
@@ -167,7 +167,7 @@ static void *find_by_hash(const struct tables *tables, const struct wanted *want
 {
 	uint32_t count = tables->hash[1];
 
-	/* Every symbol is looked at: such objects are rare, and each function is looked up once. */
+	/* Compare every symbol: such objects are rare, and each function is looked up once. */
 	for (uint32_t number = 1; number < count; number++) {
 		void *found = symbol_match(tables, number, wanted);
 
@@ -188,7 +188,7 @@ static void *find_in(const struct link_map *object, const struct wanted *wanted)
 	return tables.hash ? find_by_hash(&tables, wanted) : NULL;
 }
 
-static void *find(const struct wanted *wanted)
+static void *function_find(const struct wanted *wanted)
 {
 	const struct link_map *object = _r_debug.r_map;
 
@@ -208,10 +208,10 @@ static void *find(const struct wanted *wanted)
 
 void *lull_interpose_resolve(void **real, const char *function, const char *version)
 {
-	void *found = find(&(struct wanted){ function, version });
+	void *found = function_find(&(struct wanted){ function, version });
 
 	if (!found && version)
-		found = find(&(struct wanted){ function, NULL });
+		found = function_find(&(struct wanted){ function, NULL });
 	if (!found)
 		found = (void *)missing_function;
 	__atomic_store_n(real, found, __ATOMIC_RELAXED);

@@ -279,7 +279,7 @@ static int open_interpreter(struct window *window)
 
 int lull_target_open(int directory, const char *path)
 {
-	/* Nothing may wait here, nor become a controlling terminal: what it is comes later. */
+	/* The open must not wait, nor make a terminal the controlling one. */
 	return (int)lull_syscall(__NR_openat, directory, (long)path,
 				 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, 0, 0);
 }

@@ -2,9 +2,9 @@
 /*
  * What an executable file is, as far as preloading liblull goes.
  *
- * Asked by liblull before it hands LD_PRELOAD to another program, and by `lull record` before it
- * starts one. A program that cannot load liblull would end with the dynamic linker's message, or
- * print one: it is started without.
+ * liblull calls this before it passes LD_PRELOAD to another program, and `lull record` before it
+ * starts one. A program that cannot load liblull is started without it, because its dynamic linker
+ * would end it or print a message.
  */
 #ifndef LULL_INTERPOSE_TARGET_H
 #define LULL_INTERPOSE_TARGET_H
@@ -18,7 +18,7 @@ enum lull_target {
 	LULL_TARGET_OTHER_MACHINE = 4, /* another machine or word size */
 	LULL_TARGET_OTHER_LIBC = 5, /* another C library than glibc */
 	LULL_TARGET_SANITIZED = 6, /* a sanitizer, which has to be first or alone */
-	/* Not of the file, but of whoever executes it: */
+	/* Not properties of the file, but of the process that executes it: */
 	LULL_TARGET_SECCOMP = 7, /* under a filter, where liblull must not start */
 	LULL_TARGET_UNREADABLE = 8, /* this user cannot read liblull */
 	LULL_TARGET_DECLINED = 9, /* LULL_SESSION is empty or unset */
@@ -28,7 +28,7 @@ enum lull_target {
 	"SECCOMP=7,LIBRARY_UNREADABLE=8,DECLINED=9"
 
 /*
- * lull_target_open() - open a file to look at.
+ * lull_target_open() - open a file, to examine it.
  * @directory: a descriptor that @path is relative to, or AT_FDCWD
  * Context: any, async-signal-safe. Return: a descriptor, or -errno.
  */
@@ -38,8 +38,8 @@ int lull_target_open(int directory, const char *path);
  * lull_target_look() - what is this file?
  * @file: its descriptor, which is closed
  *
- * For a script it is the interpreter's answer. Every file is taken for hostile: what it says is
- * copied, checked and followed a bounded number of times.
+ * For a script, the answer is about its interpreter. Every file is taken for hostile: its contents
+ * are copied and checked, and references in it are followed a bounded number of times.
  * Context: any, async-signal-safe. Return: up to LULL_TARGET_SANITIZED.
  */
 enum lull_target lull_target_look(int file);

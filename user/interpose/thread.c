@@ -2,9 +2,9 @@
 /*
  * thread: creation, start, exit, joining, names, sleeping.
  *
- * A new thread starts in a function of ours, which records and goes on to the program's. What
- * that function has to know waits in a static pool rather than in allocated memory: a thread
- * that frees is given an arena by malloc, and the program's memory would look different. When
+ * A new thread starts in a function of ours, which records and calls the program's. What
+ * that function has to know is in a static pool rather than in allocated memory: malloc gives a
+ * thread that frees an arena, and the program's memory would look different. When
  * the pool is exhausted the thread starts in the program's function directly, unrecorded.
  *
  * A place in the pool is claimed for a generation of the process: to a forked child, where the
@@ -38,7 +38,7 @@ struct start {
 
 static struct start starts[STARTS_MAX];
 
-/* This thread came through ours, and records its own end. */
+/* This thread started in our function, and records its own end. */
 static __thread int started_here;
 
 static struct start *start_claim(void *argument)
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) int record_create(uintptr_t routine
 	return result;
 }
 
-/* Where the new handle is stored may be gone by the time the call returns: it is not read. */
+/* The memory for the new handle may be freed when the call returns: it is not read. */
 INTERPOSE(pthread_create, int,
 	  (pthread_t * handle, const pthread_attr_t *attributes, void *(*routine)(void *),
 	   void *argument))
@@ -163,7 +163,7 @@ INTERPOSE(thrd_create, int, (thrd_t * handle, thrd_start_t routine, void *argume
 	return record_create((uintptr_t)routine, argument, result);
 }
 
-/* The first thread, and some that the C library made, have no start of ours to come back to. */
+/* The first thread, and some that the C library made, did not start in our function. */
 INTERPOSE(pthread_exit, void, (void *result))
 {
 	if (!started_here)
@@ -227,8 +227,8 @@ INTERPOSE(pthread_setname_np, int, (pthread_t handle, const char *name))
 	return 0;
 }
 
-/* Shape: sleep. How long was asked for stands in the caller's memory in four formats; how long
- * it took is what the two events tell. */
+/* Shape: sleep. The time asked for is in the caller's memory in four formats and is not recorded;
+ * the two events tell the time that the sleep took. */
 #define SLEEP(function, type, parameters, arguments) \
 	INTERPOSE(function, type, parameters)        \
 	{                                            \

@@ -2,10 +2,10 @@
 /*
  * malloc: the C library's allocator, or whichever the program brings.
  *
- * All chatty, and in a library of its own that is preloaded only when these events are asked
- * for: a program allocates more often than it does anything else. Memory that is given back
- * is recorded before the call, memory obtained after it, so that a block's events are in
- * order even when threads pass it on. (reallocarray, strdup and the like call these.)
+ * All these events are of level debug, and the interposers are in a library of their own that is
+ * preloaded only when these events are asked for: a program allocates more often than it does
+ * anything else. free() is recorded before the call, an allocation after it, so that a block's
+ * events are in order even when threads pass it on. (reallocarray, strdup and the like call these.)
  */
 #include "../interpose.h"
 #include <malloc.h>
