@@ -3,8 +3,8 @@
  * The reader's half of the light barriers: make every CPU order its memory once.
  *
  * A writer orders its stores for the compiler only. Before the reader relies on that order it
- * runs a full barrier on all CPUs, itself included, so that whatever a writer did before it
- * is visible and whatever it does after is later. Paper: B 4.4 (the IPI scheme).
+ * runs a full barrier on all CPUs, its own included: all that a writer did before the barrier is
+ * then visible, and all that the writer does later comes after it. Paper: B 4.4 (the IPI scheme).
  */
 #include "lull_port.h"
 

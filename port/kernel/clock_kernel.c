@@ -2,9 +2,9 @@
 /*
  * Reads the trace clock from any context, NMIs included.
  *
- * Where no counter can be trusted, the kernel's fast monotonic clock stands in: it is safe in
- * an NMI, at the price of a time stamp that may be a little behind during an update of the
- * clock; the ring keeps its slots in order by itself (I3). Paper: T 4.6.3.
+ * Where no counter can be trusted, the kernel's fast monotonic clock is used: it is safe in
+ * an NMI, but a time stamp may be a little behind while the clock is updated; the ring keeps its
+ * slots in order by itself (I3). Paper: T 4.6.3.
  */
 #include <linux/ktime.h>
 #ifdef CONFIG_X86

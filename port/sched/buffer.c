@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Memory and store buffers: where a value is between a store and everyone seeing it.
+ * Memory and store buffers: where a value is until all CPUs see its store.
  *
  * Each CPU has a buffer that its threads and handlers share. Stores to overlapping bytes
- * land in order; a release store lands after all before it, and on TSO every store is one;
- * otherwise any order. Paper: the store side of T 7.3's out-of-order memory model.
+ * land in order; a release store lands after all stores before it, and on TSO every store is a
+ * release store; all other stores land in any order. Paper: the store side of T 7.3's out-of-order
+ * memory model.
  */
 #include <string.h>
 #include "world.h"
@@ -153,7 +154,7 @@ static void mark_group(const struct cpu *buffer, uint8_t *mark, uint32_t index)
 		mark[i] = 1;
 }
 
-/* Extend mark by what must land before it. Bound: each round marks at least one more. */
+/* Extend mark by the stores that must land before it. Bound: each round marks at least one more. */
 static void mark_earlier(const struct cpu *buffer, uint8_t *mark)
 {
 	uint32_t i, j;
@@ -264,7 +265,7 @@ void buffer_push(uint32_t cpu, const struct store *store)
 	if (buffer->count == STORES_MAX)
 		buffer_land(cpu, 0); /* a full buffer drains from its oldest store */
 	buffer->store[buffer->count] = *store;
-	/* What only the compiler can reorder still needs its light barrier: see OP_HEAVY. */
+	/* Stores that only a compiler can reorder still need their light barrier: see OP_HEAVY. */
 	buffer->store[buffer->count].release |= fixture.scenario->memory == SCHED_TSO;
 	buffer->count++;
 }

@@ -3,11 +3,11 @@
  * The search: depth first through every choice in every state, each state once.
  *
  * A choice is one of: a thread makes its pending access; a handler starts; a thread dies (only
- * before a write) or migrates (only before a write, or a load that may return an old value:
- * elsewhere it looks the same to everyone); a buffered store lands. A store needs to land only
- * when a pending access can see it: later is the same.
- * No state repeats on one schedule unless a scenario allows waiting: so all threads finish
- * whatever the scheduler does, which is wait-freedom within the bounds.
+ * before a write) or migrates (only before a write, or before a load that may return an old value:
+ * before other accesses no thread sees a difference); a buffered store lands. A store needs to land
+ * only when a pending access can see it: to land later makes no difference. No state repeats on one
+ * schedule unless a scenario allows waiting: so all threads finish whatever the scheduler does,
+ * which is wait-freedom within the bounds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static struct frame frames[DEPTH_MAX];
 static uint8_t *snapshots;
 static size_t snapshot_used;
 
-/* It moves next on its CPU as far as handlers go; it may wait for another thread. */
+/* Whether no handler runs above this thread on its CPU; the thread may wait for another thread. */
 static int ready(uint32_t thread)
 {
 	return world.thread[thread].state == THREAD_READY && !thread_interrupted(thread);
@@ -271,7 +271,7 @@ static void check_state(void)
 		fixture.scenario->invariant();
 }
 
-/* The end of a schedule: everything lands, then the scenario looks at what is left. */
+/* The end of a schedule: all stores land, then the scenario checks the final state. */
 static void check_end(void)
 {
 	uint32_t i;
@@ -328,7 +328,7 @@ static int takes(const struct frame *frame, const struct choice *choice, int tak
 	return 0;
 }
 
-/* Whether an old value is loaded on the way: not for ever, stores reach everyone in the end. */
+/* Whether an old value is loaded on the way: no cycle, for stores reach all CPUs in the end. */
 static int cycle_is_stale(uint32_t begin, uint32_t depth)
 {
 	uint32_t i;
@@ -339,7 +339,7 @@ static int cycle_is_stale(uint32_t begin, uint32_t depth)
 	return 0;
 }
 
-/* Whether all that could move on the way from a state back to it did: threads and stores. */
+/* Whether, on the way from a state back to it, each thread and store that could move did move. */
 static int cycle_is_fair(uint32_t begin, uint32_t depth)
 {
 	uint32_t i, j, kind;

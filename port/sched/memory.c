@@ -2,9 +2,9 @@
 /*
  * What each access of the port does to the simulated machine.
  *
- * In a thread, a lull_ function notes the access and hands over (thread.c); the explorer
- * gives it its effect here when it picks that thread. In setup and finish, the same
- * functions act at once.
+ * In a thread, a lull_ function notes the access and switches to the explorer (thread.c). When the
+ * explorer picks that thread, it gives the access its effect here. In setup and finish, the same
+ * functions have their effect at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define DIRECT_CPU 0u
 #define PUBLISH_STORES 5u
 
-/* Race flags: nobody else touches what a thread owns. */
+/* Race flags: no other thread accesses the bytes that a thread owns. */
 static void owned_check(uint32_t thread, uint32_t offset, uint32_t bytes, const char *verb)
 {
 	uint32_t i;
@@ -146,11 +146,11 @@ static void unlock(uint32_t thread, const struct op *op)
 			       .unlocks = 1 };
 
 	if (memory_view(cpu_of(thread), op->offset, op->bytes) != 1u + thread)
-		failure_set("a lock is released by who did not take it");
+		failure_set("a lock is released by a thread that did not take it");
 	buffer_push(cpu_of(thread), &store);
 }
 
-/* Who wakes moves on: a wait either finds another value, or sleeps until a wake. */
+/* A thread that was woken moves on: a wait either finds another value, or sleeps until a wake. */
 static void futex_wait(uint32_t thread, const struct op *op)
 {
 	struct thread *self = &world.thread[thread];

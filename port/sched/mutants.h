@@ -3,8 +3,9 @@
  * Seeded faults in core, each of which its scenario must catch.
  *
  * Core asks LULL_MUTANT(NAME), which is 0 in every port but this one. One binary holds all
- * of them; the test selects one, runs the scenario named here and fails if it passes. So each
- * is also a proof that its scenario reaches what it claims to. docs/design/11-sched.md.
+ * of them; the test selects one, runs the scenario named here, and fails if the scenario passes. So
+ * each fault also proves that its scenario reaches the code that it claims to check.
+ * docs/design/11-sched.md.
  */
 #ifndef LULL_SCHED_MUTANTS_H
 #define LULL_SCHED_MUTANTS_H
@@ -19,7 +20,7 @@
 	  "nested_writer_laps_at_every_step")                                                      \
 	X(EQUATION_4, "the open sub-buffer counts as closed",                                      \
 	  "dead_writer_is_taken_from_at_every_step")                                               \
-	X(LOST_UNCHECKED, "an event is lost by words read before and after a nested writer",       \
+	X(LOST_UNCHECKED, "an event is lost because of words read before and after a handler",     \
 	  "nested_writer_with_room_for_both_loses_nothing")                                        \
 	X(REFERENCE_ONCE,                                                                          \
 	  "an event is lost by the count of a sub-buffer that the reader took meanwhile",          \
@@ -43,7 +44,7 @@
 	  "writer_laps_the_reader_as_it_takes")                                                    \
 	X(PEEK_ONCE, "peek does not look at the write count again",                                \
 	  "reader_peeks_at_the_open_subbuf")                                                       \
-	X(PEEK_RUN_EARLY, "peek believes last_cycles by a run read before its barrier",            \
+	X(PEEK_RUN_EARLY, "peek believes last_cycles because of a run read before its barrier",    \
 	  "reader_peeks_at_the_open_subbuf")                                                       \
 	X(REFERENCE_NOT_SET, "an open sub-buffer's reference is not set to writing",               \
 	  "writer_laps_the_reader")                                                                \
@@ -57,7 +58,7 @@
 	  "dead_writer_in_flight_recorder")                                                        \
 	X(TIME_ONCE, "the clock is read once, before the reserve loop",                            \
 	  "two_writers_of_one_cpu_and_reader")                                                     \
-	X(RUN_FIRST, "the fast path judges the run before it reads the time that belongs to it",   \
+	X(RUN_FIRST, "the fast path reads run before last_cycles, which run makes valid",          \
 	  "reservation_is_interrupted_far_in_time")                                                \
 	X(RUN_AT_END, "a run goes on at the start of a sub-buffer not yet opened",                 \
 	  "two_writers_of_one_cpu_and_reader")
@@ -68,7 +69,7 @@
 	  "hostile_stores_at_any_step_of_an_opener")                                          \
 	X(SLOT_UNALIGNED, "a slot begins where the write count says, multiple of 4 or not",   \
 	  "hostile_stores_at_any_step_of_an_opener")                                          \
-	X(ROUNDS_UNBOUNDED, "reserve looks again as long as the words do not fit together",   \
+	X(ROUNDS_UNBOUNDED, "reserve does not count its rounds",                              \
 	  "hostile_counters_beside_an_opener")                                                \
 	X(COMMITTED_UNBOUNDED, "more bytes are committed than a sub-buffer has",              \
 	  "hostile_stores_beside_a_reader_alone")
@@ -95,9 +96,9 @@
 	  "light_section_beside_one_update")                                                     \
 	X(SLEEP_NO_FENCE, "the driver sleeps without a barrier forced on readers",               \
 	  "light_section_beside_one_update")                                                     \
-	X(END_NO_WAKE, "who ends a grace period by a poll does not wake its driver",             \
+	X(END_NO_WAKE, "a poll that ends a grace period does not wake the driver",               \
 	  "light_sections_beside_a_driver_and_a_poll")                                           \
-	X(DRIVE_NO_WAKE, "the driver wakes nobody to drive on",                                  \
+	X(DRIVE_NO_WAKE, "the driver, when it is done, does not wake the other callers",         \
 	  "light_section_beside_a_driver_a_sleeper_and_a_poll")                                  \
 	X(UNLINK_NO_WAKE, "a thread that ends within a section does not wake the driver",        \
 	  "light_reader_ends_within_a_section")                                                  \
@@ -123,7 +124,7 @@
 	X(ONLINE_LIGHT, "coming online has a light barrier", "qsbr_reader_goes_offline")         \
 	X(OFFLINE_LIGHT, "going offline has a light barrier", "qsbr_reader_goes_offline")
 
-/* The same, where the counter is a number: the second phase would make it good. */
+/* The same, where the counter is a number: with two phases the second would hide the fault. */
 #define SCHED_MUTANTS_GRACE_NUMBER(X)                                                     \
 	X(FLIP_EARLY, "the counter changes before readers are forced to see the removal", \
 	  "light_section_beside_two_updaters")
@@ -148,7 +149,7 @@
 	  "operation_leaves_on_another_cpu")                                                       \
 	X(QDO_ENTERED_FIRST, "entries are read before leavings", "snapshot_beside_two_operations") \
 	X(QDO_ONE_GENERATION, "one generation is enough", "snapshot_beside_an_operation")          \
-	X(QDO_TWO_GENERATIONS, "two generations are enough, whoever judged the first",             \
+	X(QDO_TWO_GENERATIONS, "two generations are enough, even if another CPU judged the first", \
 	  "snapshot_beside_another_that_judges")                                                   \
 	X(QDO_GENERATION_STORE, "a generation is stored, whatever it is by now",                   \
 	  "snapshot_beside_another_that_judges")                                                   \
@@ -159,12 +160,12 @@
 	X(QDO_NO_LOCK, "requests are pushed without the lock", "locked_submission")                \
 	X(QDO_STEPPED_SAME, "a request has the same word in the list whenever it comes",           \
 	  "same_memory_is_submitted_again")                                                        \
-	X(QDO_TOKEN_KEPT, "who passes the token keeps it", "token_beside_an_operation")            \
+	X(QDO_TOKEN_KEPT, "the CPU that passes the token keeps it", "token_beside_an_operation")   \
 	X(QDO_TOKEN_FIRST, "the token's first arrival is enough",                                  \
 	  "token_that_left_before_an_operation")                                                   \
 	X(QDO_PASS_RELAXED, "the token may arrive before it was given away",                       \
 	  "token_beside_an_operation")                                                             \
-	X(QDO_NO_WAKE, "the first request prompts nobody who holds the token",                     \
+	X(QDO_NO_WAKE, "the first request does not prompt the CPU that has the token",             \
 	  "token_beside_an_operation")                                                             \
 	X(QDO_ARRIVE_KEPT, "a request is compared with the generation of the CPU before",          \
 	  "multi_token_beside_an_operation")                                                       \
@@ -176,8 +177,8 @@
 	X(QDO_RESET_COUNTS, "a child keeps the parent's operations", "fork_while_others_run")
 
 /*
- * Faults of order alone that x86's own order makes good: an exploration for TSO must not see
- * them. They are what the release stores and light barriers are for on other machines.
+ * Faults of an order that x86 keeps by itself: an exploration for TSO must not see them. The
+ * release stores and light barriers that they remove are for other machines.
  */
 #define SCHED_MUTANTS_HIDDEN_BY_TSO                                                       \
 	"HEADER_EARLY", "ADD_RELAXED", "TAKE_NO_BARRIER", "PEEK_RUN_EARLY", "FLIP_EARLY", \

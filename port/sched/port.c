@@ -2,8 +2,8 @@
 /*
  * The port's functions as scheduling points, and the calls that threads of a test make.
  *
- * A light barrier is not a step of its own: it is taken with its thread's next access, the
- * latest moment possible.
+ * A light barrier is not a step of its own: it has its effect together with its thread's next
+ * access, the latest moment possible.
  */
 #include <string.h>
 #include "world.h"
@@ -114,7 +114,7 @@ int lull_publish(const struct lull_reservation *r)
 	return (int)thread_access(&op);
 }
 
-/* Stores to a word of the caller's own stack need no step: nobody else sees it. */
+/* Stores to a word of the caller's own stack need no step: no other thread sees the word. */
 static void mark(void *to, uint32_t value)
 {
 	if ((uint8_t *)to >= world.arena && (uint8_t *)to < world.arena + SCHED_ARENA_BYTES)
@@ -215,7 +215,7 @@ void sched_read_racing(void *to, const void *from, size_t bytes)
 	access_range(OP_READ_RACING, from, bytes, NULL, to);
 }
 
-/* Whoever owns bytes must find all stores to them landed, but its own CPU's. */
+/* When a thread begins to own bytes, all stores to them but its own CPU's must have landed. */
 void sched_own(const void *address, size_t bytes)
 {
 	uint32_t offset = arena_offset(address, bytes), cpu, i;

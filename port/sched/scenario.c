@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * What setup declares, and tables of scenarios run and reported one line each.
+ * What setup declares; and the run of a table of scenarios, reported in one line per scenario.
  */
 #include <stdlib.h>
 #include <string.h>

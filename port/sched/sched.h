@@ -3,15 +3,15 @@
  * The explorer: runs a scenario through every interleaving within its bounds.
  *
  * A scenario's setup declares shared memory, threads and nested handlers. Each thread is a
- * coroutine that hands over before every shared access; the explorer then goes depth first
- * through all choices (who moves, who is interrupted, which buffered store lands, who dies,
- * who migrates), restores snapshots instead of replaying, and cuts at states seen before.
+ * coroutine that switches to the explorer before every shared access; the explorer then goes depth
+ * first through all choices (which thread moves, is interrupted, dies or migrates, which buffered
+ * store lands), restores snapshots instead of replaying, and stops at states seen before.
  *
  * Stores wait in their CPU's buffer, and a CPU's own loads see them at once. They land in order
  * (TSO: x86's memory model), or in order only where they go to one address or a barrier says so
  * (PSO: weaker than any machine that Lull runs on, as far as stores go). Loads happen in program
- * order, or return what was there before stores of other CPUs landed, until their CPU orders them
- * (STALE). What that leaves out is listed in docs/design/11-sched.md.
+ * order, or return values from before stores of other CPUs landed, until their CPU orders them
+ * (STALE). docs/design/11-sched.md lists what that leaves out.
  * Paper: T 8.6.1 (race flags, nested contexts), B 4.4 (barrier promotion).
  */
 #ifndef LULL_SCHED_H
@@ -82,7 +82,7 @@ void sched_explore(const struct sched_scenario *scenario, struct sched_result *r
 		   FILE *report);
 
 /*
- * sched_run() - explore a table of scenarios and print one line each.
+ * sched_run() - explore a table of scenarios and print one line per scenario.
  * Return: how many went otherwise than expected.
  */
 int sched_run(const struct sched_scenario *scenarios, size_t count);
@@ -116,14 +116,14 @@ struct sched_suite {
 };
 
 /*
- * sched_main() - the main() of a test program: [tso] [scenarios | mutants | long [NAME]]; all of
- * the first two without a word. `tso` explores what is PSO in its tables as TSO, and leaves out
- * what is STALE; then faults that x86 hides must stay hidden. The last line is `N passed,
- * N failed`. Return: the exit status.
+ * sched_main() - the main() of a test program: [tso] [scenarios | mutants | long [NAME]]. Without
+ * arguments, scenarios and mutants run. `tso` explores the PSO scenarios of its tables as TSO, and
+ * leaves the STALE ones out; then faults that x86 hides must stay hidden. The last line is
+ * `N passed, N failed`. Return: the exit status.
  */
 int sched_main(const struct sched_suite *suite, int count, char **argument);
 
-/* In setup: shared memory, zeroed; ghost memory, for the test's own books, no access steps. */
+/* In setup: shared memory, zeroed; ghost memory, for the test's own notes, without access steps. */
 void *sched_alloc(size_t bytes, size_t align);
 void *sched_ghost(size_t bytes);
 /*
@@ -155,7 +155,7 @@ void sched_own(const void *address, size_t bytes);
 void sched_disown(const void *address, size_t bytes);
 /*
  * Not a step: this CPU's loads from here on return nothing older than what memory holds now. For
- * what a test knows to come after, and nothing in the program says: an operation that begins when
+ * an order that the test knows and the program does not enforce: an operation that begins when
  * another has ended, a section that a grace period does not wait for.
  */
 void sched_loads_now(void);

@@ -2,17 +2,17 @@
 /*
  * Loads of old values: what SCHED_STALE adds to the store buffers.
  *
- * A store that lands is noted for each other CPU as a version: what its bytes held before. Until
- * that CPU orders its loads a load there may still return it, which is the load having happened
- * earlier than its program order says. Versions are kept as they came, so that undoing those of
- * some bytes from the newest on gives every value that the bytes had.
+ * When a store lands, the former contents of its bytes are kept for each other CPU, as a version.
+ * Until that CPU orders its loads, a load there may still return the version, as if the load had
+ * happened earlier than the program order says. Versions are kept in the order in which they came,
+ * so that undoing those of some bytes from the newest on gives every value that the bytes had.
  *
  * - A load that has returned a version has seen all stores to the place before that: the older
  *   versions of it are spent. Loads of one place so stay in order.
- * - An acquire load lets later loads not be earlier than itself, and it may have happened as soon
- *   as what it returned had landed: all versions up to then are forgotten, no others. That is why
- *   spent versions stay, as marks in time, while one that is not is older.
- * - Barriers, and what lands stores itself, happen now: all versions are forgotten.
+ * - Loads after an acquire load are not earlier than it, and it may have happened as soon as the
+ *   value that it returned had landed: all versions up to then are forgotten, no others. Therefore
+ *   spent versions stay, as marks in time, while an older version is not spent.
+ * - Barriers, and operations that land stores themselves, happen now: all versions are forgotten.
  *
  * Paper: the load side of T 7.3's out-of-order memory model.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * A state of the simulated machine: its snapshot, and the key it is known by.
+ * A state of the simulated machine: its snapshot, and the key that identifies it.
  *
  * The key covers shared memory (its sum is kept up to date by buffer.c), ghost memory, store
  * buffers in order, the old values that may be loaded, each thread's stack and registers, race
- * flags and what is left of the bounds: all that decides what can happen next. Equal keys are
- * taken for equal states.
+ * flags and what is left of the bounds: all that decides what can happen next. States with equal
+ * keys are taken for equal.
  */
 #include <string.h>
 #include "world.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * A test program of scenarios: which of its tables run, and what counts as wrong.
+ * A test program of scenarios: which of its tables run, and which results are failures.
  */
 #include <string.h>
 #include "sched.h"

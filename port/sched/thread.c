@@ -140,8 +140,8 @@ void thread_start(uint32_t thread)
 }
 
 /*
- * Copies that follow a copy make one step with it: where one of them lands is a choice of its
- * own, so a step in between would only tell apart when they enter their CPU's buffer.
+ * Copies that follow a copy are one step with it: when each of them lands is a choice of its own,
+ * so a step in between would only distinguish when the copies enter their CPU's buffer.
  */
 uint64_t thread_access(const struct op *op)
 {

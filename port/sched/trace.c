@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * A failing schedule, one line a step: who did what to which word.
+ * A failing schedule, one line per step: which thread did what to which word.
  */
 #include <string.h>
 #include "world.h"

@@ -19,7 +19,8 @@
 #define PLAIN_MAX 24
 #define MOVED_MAX 8
 #define NO_THREAD 255u
-#define ATTEMPTS_MAX 32u /* counted no further, so that waiting comes back to a state */
+#define ATTEMPTS_MAX \
+	32u /* counted no further, so that a loop that waits returns to the same state */
 
 enum op_kind {
 	OP_LOAD,

@@ -2,9 +2,9 @@
 /*
  * The reader's heavy barrier: membarrier, where stores of one CPU may be seen out of order.
  *
- * It makes each light barrier of the writers as strong as a real one, once a flush instead of
- * once an event (B 4.4). x86-64 shows stores in order, so there the reader needs only keep
- * its own loads in order, and no traced CPU is interrupted.
+ * The heavy barrier makes each light barrier of the writers as strong as a real one, once per flush
+ * instead of once per event (B 4.4). On x86-64 a CPU's stores become visible in order, so there the
+ * reader needs only keep its own loads in order, and interrupts no traced CPU.
  */
 #include "lull_port.h"
 #include "syscall.h"

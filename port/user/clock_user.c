@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * The trace clock in user space: what happens once, and the slow kind.
+ * The trace clock in user space: its start, and the slow kind.
  *
  * CLOCK_MONOTONIC is read through the vDSO, found by ourselves from the address in the
- * auxiliary vector. The C library's clock_gettime() would do as well for speed, but a
+ * auxiliary vector. The C library's clock_gettime() would be as fast, but a
  * program may interpose it, and a probe that stamps the interposer's event would call it
- * again. Where there is no vDSO, the system call does.
+ * again. Where there is no vDSO, the system call is used.
  *
- * Starting a counter makes two system calls at most and touches no other file than the
- * kernel's clock source, and that only where the session does not say which clock to read.
+ * Starting a counter makes two system calls at most. It reads one file, the name of the kernel's
+ * clock source, and only where the session does not say which clock to read.
  */
 #include "clock_user.h"
 #include <asm/unistd.h>
@@ -56,7 +56,7 @@ struct vdso {
 	const uint32_t *gnu_hash; /* the newer one, or NULL */
 };
 
-/* Neither hash table is needed as such: they only tell how many symbols there are. */
+/* The hash tables are not searched: they only tell how many symbols there are. */
 static uint32_t vdso_symbol_count(const struct vdso *vdso)
 {
 	const uint32_t *buckets, *chains;
@@ -139,8 +139,8 @@ uint64_t lull_clock_monotonic_ns(void)
 #if defined(__x86_64__) || defined(__i386__)
 
 /*
- * Would rdtsc kill this thread? Then the vDSO, which executes it, would, too. Threads and
- * children inherit the answer.
+ * Would rdtsc kill this thread? Then the vDSO, which executes rdtsc, would kill it, too. Threads
+ * and children inherit this.
  */
 static int counter_forbidden(void)
 {

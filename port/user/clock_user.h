@@ -10,14 +10,14 @@
  *
  *	load of the write count  ->  read of the clock  ->  reservation
  *
- * is program order only (the asm keeps the compiler to it). On a per-CPU ring that is
+ * is program order only (the asm keeps the compiler from changing it). On a per-CPU ring that is
  * enough. Another writer comes between load and reservation only by interrupting this thread
- * on this CPU, and interrupts are precise: if the load had retired before it, the write
- * count has moved and the reservation fails, and the loop reads the clock again; if not,
- * load and clock are both read anew afterwards. What remains is that one CPU returns the
- * values of two rdtsc in program order; clock_user_test.c checks it, and the ring never
- * stamps a slot lower than the one before. A ring that several CPUs write to has no such
- * argument: there, lull_clock_cycles_ordered().
+ * on this CPU, and interrupts are precise. If the load had retired before the interrupt, the write
+ * count has moved, the reservation fails, and the loop reads the clock again; if not,
+ * the write count and the clock are both read after the interrupt. There remains the assumption
+ * that one CPU returns the values of two rdtsc in program order; clock_user_test.c checks it, and
+ * the ring never stamps a slot lower than the one before. This argument does not hold for a ring
+ * that several CPUs write to, which needs lull_clock_cycles_ordered().
  */
 #ifndef LULL_CLOCK_USER_H
 #define LULL_CLOCK_USER_H
@@ -70,7 +70,7 @@ static inline uint64_t lull_clock_counter(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The fence waits for older loads, so that none of them is newer than the time read. */
+/* The fence waits for older loads, so that none of them returns a value newer than the time. */
 static inline uint64_t lull_clock_counter_ordered(void)
 {
 	uint32_t low, high;
@@ -134,7 +134,7 @@ static inline uint64_t lull_clock_cycles(void)
 /*
  * lull_clock_cycles_ordered() - the trace clock, for rings that any CPU writes to.
  * Context, Progress, Return: as lull_clock_cycles().
- * Ordering: not before older loads: a write count loaded before it is not newer than it.
+ * Ordering: the clock is read after older loads: a write count loaded before is not newer.
  */
 static inline uint64_t lull_clock_cycles_ordered(void)
 {

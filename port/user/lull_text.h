@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What core/site asks of its surroundings: text that can be written for a moment, and a way
- * to make every thread see it. User-space side: text.c.
+ * What core/site asks of its surroundings: a way to write program text, and a way to make every
+ * thread see the change. text.c implements it for user space.
  */
 #ifndef LULL_TEXT_H
 #define LULL_TEXT_H
@@ -59,7 +59,7 @@ int lull_text_store(struct lull_text_pages *pages, uintptr_t address, const void
 void lull_text_close(struct lull_text_pages *pages);
 
 /**
- * lull_text_sync() - have every thread of the process drop what it decoded of older text.
+ * lull_text_sync() - make every thread of the process discard what it decoded of older text.
  *
  * Ordering: a thread that runs after this call executes the text as stored before it.
  * Return: 0, or -ENOSYS where the kernel does not offer it (membarrier, SYNC_CORE).

@@ -2,8 +2,8 @@
 /*
  * System calls without the C library.
  *
- * liblull interposes the C library's functions and runs in signal handlers, vfork children and
- * before the library is initialised, so it calls none of them and never touches errno.
+ * liblull interposes the C library's functions and runs in signal handlers, in vfork children and
+ * before the C library is initialised, so it calls none of these functions and never changes errno.
  */
 #ifndef LULL_PORT_SYSCALL_H
 #define LULL_PORT_SYSCALL_H

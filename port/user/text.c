@@ -9,7 +9,7 @@
  *
  * Through /proc/self/mem: where the system forbids text that is writable and executable at
  * once (SELinux, PR_SET_MDWE). The kernel does not promise that it copies 2 or 4 bytes in one
- * step, so this way is taken only while the process has a single thread.
+ * step, so /proc/self/mem is used only while the process has a single thread.
  *
  * Paper: T 8.3 (code modification under load).
  */
@@ -221,8 +221,8 @@ int lull_text_store(struct lull_text_pages *pages, uintptr_t address, const void
 }
 
 /*
- * Registration is cheap while there is one thread, and waits for all CPUs afterwards; the
- * first run of changes registers, which in a traced program is before main().
+ * Registration is cheap while the process has one thread, and waits for all CPUs afterwards; the
+ * first series of changes registers, which in a traced program is before main().
  */
 int lull_text_sync(void)
 {

@@ -4,8 +4,8 @@
  * its life on this kernel and this CPU, and refuses to load if the ring does not hold what was
  * written.
  *
- * It records nothing: probes, files and hotplug are kernel/'s. What it shows is that the
- * same sources work between these headers. Paper: B 4.3.1, 4.3.2 (algorithms 1-7).
+ * The module records no events of the kernel, and has no probes, files or hotplug. It shows that
+ * the sources of core work in the kernel. Paper: B 4.3.1, 4.3.2 (algorithms 1-7).
  */
 #include <linux/module.h>
 #include <linux/preempt.h>

@@ -3,8 +3,8 @@
  * Restartable steps on words of one CPU, x86-64: add 1, and compare and replace.
  *
  * The kernel leaves a step by its abort label when the thread is preempted, migrates or takes a
- * signal between labels 1 and 2; so nobody else on this CPU comes in between. Every store has
- * release order here. Paper: Q 4.8.3, which disables the scheduler instead.
+ * signal between labels 1 and 2; so no other thread or handler runs on this CPU in between. Every
+ * store has release order here. Paper: Q 4.8.3, which disables the scheduler instead.
  */
 #ifndef LULL_QDO_STEPS_MACHINE_H
 #define LULL_QDO_STEPS_MACHINE_H
