@@ -18,17 +18,22 @@
 
 static uint64_t reference_read(const struct lull_ring *ring, uint64_t read)
 {
-	/* [ring.open:C], in ring.c, for the reader's part: the reference before its counts */
+	/*
+	 * [ring.open:C], for the reader: the load of the reference before those of the counts of
+	 * the sub-buffer that it names. Else the counts may be older than the reference: those of a
+	 * spare from before it was filled.
+	 */
 	return lull_load_acquire(&ring->reference[count_index(ring, read)]);
 }
 
-/* Bytes committed in a sub-buffer; a damaged count says no more than a whole one. */
+/* Bytes committed in a sub-buffer; at most its size, also if the count is damaged. */
 static uint64_t committed_read(const struct lull_ring *ring, uint64_t read, uint32_t physical)
 {
 	/*
 	 * [ring.take:B] acquire. Pairs with [ring.commit:B].
-	 * Orders: the count before the walk over what it counts.
-	 * Else: a slot that is counted as committed looks like a hole. Mutant: TAKE_COUNT_RELAXED.
+	 * Orders: the load of the count before the walk's loads of the slots that it counts.
+	 * Else: the walk finds a hole where a slot is counted as committed.
+	 * Mutant: TAKE_COUNT_RELAXED.
 	 */
 	uint64_t count = lull_load_acquire(&ring->commit[physical].count);
 	uint64_t bytes = commit_bytes(ring, count, read);
@@ -38,7 +43,7 @@ static uint64_t committed_read(const struct lull_ring *ring, uint64_t read, uint
 	return bytes;
 }
 
-/* Make @physical look fully committed in the lap of @read, before it is handed in. */
+/* Make @physical look fully committed in the lap of @read, before a reference names it. */
 static void commit_fill(const struct lull_ring *ring, uint64_t read, uint32_t physical)
 {
 	uint64_t full = count_commit_empty(ring, read) + subbuf_bytes(ring);
@@ -48,8 +53,9 @@ static void commit_fill(const struct lull_ring *ring, uint64_t read, uint32_t ph
 }
 
 /*
- * Flight recorder: a writer that died between opening a sub-buffer and pushing the reader left
- * it on one that is being overwritten; do it for that writer. Return: 1 when it was so.
+ * Flight recorder: a writer that died between opening a sub-buffer and pushing the reader left the
+ * read count in a sub-buffer that is being overwritten. Push the reader for that writer.
+ * Return: 1 when that was necessary.
  */
 static int read_count_behind(const struct lull_ring *ring, uint64_t read, uint64_t write)
 {
@@ -73,15 +79,17 @@ enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring)
 	return LULL_RING_READABLE;
 }
 
-/* The commit word that says a sub-buffer is full; helps a writer that died before saying so. */
+/* Whether a sub-buffer is full. Delivers it for a writer that died before it stored commit.seq. */
 static int subbuf_ready(const struct lull_ring *ring, uint64_t read, uint32_t physical)
 {
 	uint64_t count;
 
 	/*
 	 * [ring.get:A] acquire. Pairs with [ring.deliver:A], [ring.commit:B].
-	 * Orders: commit.seq before the sub-buffer's bytes.
-	 * Else: the reader sees bytes of the lap before. Mutant: GET_RELAXED.
+	 * Orders: the load of commit.seq, or of commit.count, before those of the sub-buffer's
+	 * bytes.
+	 * Else: the sub-buffer counts as full, and the reader reads bytes of the lap before.
+	 * Mutant: GET_RELAXED.
 	 */
 	if (equation_subbuf_ready(ring, lull_load_acquire(&ring->commit[physical].seq), read))
 		return 1;
@@ -114,7 +122,7 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 			} else if (!LULL_MUTANT(DELIVER_NOT_HELPED) &&
 				   reference_tag(reference) ==
 					   (free_state | LULL_REFERENCE_WRITING)) {
-				/* complete; its last writer died before it freed the reference */
+				/* full; its last writer died before it freed the reference */
 				lull_ring_deliver(ring, read, physical,
 						  count_commit_empty(ring, read) +
 							  subbuf_bytes(ring));
@@ -125,12 +133,14 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 			reference = free_state | physical;
 			/*
 			 * [ring.exchange:A] compare-and-swap, release. Pairs with [ring.open:C].
-			 * Orders: the spare's full counts before its reference.
-			 * Else: as for its partner. Mutants: FILL_LATE, EXCHANGE_RELAXED.
+			 * Orders: the stores of the spare's full counts before its reference.
+			 * Else: a writer that opens the sub-buffer sees old counts, takes the spare
+			 * for one that is still being written, and loses an event.
+			 * Mutants: FILL_LATE, EXCHANGE_RELAXED.
 			 */
 			if (lull_cas(&ring->reference[count_index(ring, read)], reference,
 				     free_state | *spare) != reference)
-				continue; /* the writer came round and pushed us */
+				continue; /* a writer has come round and pushed the reader */
 			if (LULL_MUTANT(FILL_LATE))
 				commit_fill(ring, read, *spare);
 			*spare = physical;
@@ -153,8 +163,9 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 	uint64_t read = lull_load(&ring->shared->read_count);
 	/*
 	 * [ring.take:A] acquire, heavy barrier. Pairs with [ring.publish:A].
-	 * Orders: write_count before the marks of the slots it covers.
-	 * Else: the reader's walk misses a hole. Mutant: TAKE_NO_BARRIER.
+	 * Orders: the load of write_count before the walk's loads of the marks of all slots below.
+	 * Else: the walk comes to a slot whose mark it does not see yet, takes old bytes for a
+	 * slot, and loses the events behind it. Mutant: TAKE_NO_BARRIER.
 	 */
 	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t free_state = reference_state(ring, read);
@@ -190,7 +201,8 @@ int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subb
 int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	/* [ring.take:A], in lull_ring_take(): before the marks, should the caller walk over them */
+	/* [ring.take:A], as in lull_ring_take(): write_count before the marks, over which the
+	 * caller may walk; else it does not see the mark of a slot below write_count */
 	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t committed;
 	uint32_t physical;
@@ -219,8 +231,9 @@ int lull_ring_overwrites_next(const struct lull_ring *ring)
 
 int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf)
 {
-	uint64_t count =
-		lull_load_acquire(&ring->commit[subbuf->physical].count); /* [ring.take:B] */
+	/* [ring.take:B], as in committed_read(): the count before the caller's later use of the
+	 * memory, else a late writer's store may come after it */
+	uint64_t count = lull_load_acquire(&ring->commit[subbuf->physical].count);
 
 	return equation_subbuf_ready(ring, count, subbuf->position);
 }
@@ -230,12 +243,13 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 	uint64_t next = subbuf->position + subbuf_bytes(ring);
 
 	if (ring->geometry.plain && subbuf->complete && ring->geometry.mode == LULL_MODE_DISCARD) {
-		/* So that a slot whose writer died before its mark reads as empty (PORT.md). */
+		/* A slot whose writer died before it stored the mark then reads as empty. */
 		lull_zero(physical_data(ring, subbuf->physical), subbuf_bytes(ring));
 	}
 	/*
 	 * [ring.put:A] compare-and-swap, release. Pairs with [ring.open:A].
-	 * Orders: all reads of the sub-buffer before it may be written again.
+	 * Orders: all loads of the sub-buffer's bytes before the store of read_count, after which
+	 * writers may store to the sub-buffer again.
 	 * Else: the reader reads the next lap's bytes. Mutants: PUT_EARLY, PUT_RELAXED.
 	 */
 	lull_cas(&ring->shared->read_count, subbuf->position, next);
@@ -244,8 +258,8 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	uint64_t write =
-		lull_load_acquire(&ring->shared->write_count); /* [ring.peek:A], as below */
+	/* [ring.peek:A], explained below: write_count before the counters */
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t offset = count_offset(ring, write);
 	uint64_t reference, committed, last, run = 0;
 	uint32_t physical;
@@ -256,17 +270,18 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	physical = reference_physical(ring, reference);
 	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
 		return -EAGAIN;
-	/* The counters of [ring.peek:A]. */
+	/* [ring.peek:A], explained below: these counters before write_count is loaded again */
 	committed = committed_read(ring, read, physical);
 	last = lull_load_acquire(&ring->shared->last_cycles);
 	/*
 	 * [ring.peek:A] heavy barrier, then write_count again. Pairs with [ring.publish:A].
-	 * Orders: the counters above before the second look at write_count. Were the write
-	 * count the same but the commit count already of later slots, an uncommitted slot
-	 * would be taken for committed. Mutants: PEEK_ONCE, PEEK_NO_BARRIER.
-	 * And last_cycles before run: a
-	 * reservation under way writes both before write_count, and run tells that it did.
-	 * Mutant: PEEK_RUN_EARLY.
+	 * Orders: the loads of the counters above before the second load of write_count.
+	 * Else: the commit count may include slots behind @write, so that an uncommitted slot below
+	 * @write counts as committed. Mutants: PEEK_ONCE, PEEK_NO_BARRIER.
+	 * Orders also: the load of last_cycles before that of run. A reservation under way stores
+	 * both before write_count, and run shows that it did.
+	 * Else: last_cycles is the time of a reservation that is not complete, or of one behind
+	 * @write. Mutant: PEEK_RUN_EARLY.
 	 */
 	if (LULL_MUTANT(PEEK_RUN_EARLY))
 		run = lull_load_acquire(&ring->shared->run);
@@ -293,7 +308,8 @@ int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_sub
 
 	/*
 	 * [ring.peek:B] heavy. Pairs with [ring.open:C].
-	 * Orders: what was read of the sub-buffer before its reference is looked at again.
+	 * Orders: the loads of the sub-buffer's bytes, which the caller copied, before the second
+	 * load of its reference.
 	 * Else: bytes of the next lap are taken for this one's. Mutant: UNCHANGED_NO_BARRIER.
 	 */
 	lull_barrier_heavy();

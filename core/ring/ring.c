@@ -11,18 +11,18 @@
  *	       |                             reader takes (writer died)    reader exchanges
  *	       +--------------------------------+-------- lap L becomes L-1 --+
  *
- * Who writes and who reads:
+ * Writers and readers of each word:
  *	write_count	writers, by lull_publish only; read by all
  *	run, last_cycles	writers, by lull_publish only; valid while run's low half is
  *			write_count's
  *	read_count	reader; in flight-recorder mode also the writer that pushes it
  *	reference[k]	writers (open, deliver), reader (exchange, take); compare-and-swap only
  *	commit[p].count	writers of p, by add; reader before it hands p in
- *	commit[p].seq	the writer that fills p, or who helps it
+ *	commit[p].seq	the writer that fills p, or a writer or reader that helps it
  *	slot bytes	its writer from reserve to commit; the reader of p after that
  *
- * Barrier pairs (label: what it orders; partner):
- *	[ring.commit:A]	payload before the header word		[ring.walk:A] in the recorder's walk
+ * Barrier pairs (label: which accesses it orders; partner):
+ *	[ring.commit:A]	payload before the header word		[ring.walk:A], tools/consumer
  *	[ring.commit:B]	slot before commit.count		[ring.get:A], [ring.open:B],
  *								[ring.take:B]
  *	[ring.deliver:A]	commit.count before commit.seq	[ring.get:A]
@@ -39,8 +39,9 @@
  *	[ring.peek:B]	the walk before the reference again	[ring.open:C]
  *
  * Invariants:
- *	I1 a count names its sub-buffer and lap; commit[p].count names how much of it is committed
- *	I2 a slot is written only while its reference is writing in its lap, or quarantined
+ *	I1 a count names its sub-buffer and lap; commit[p].count says how many bytes are committed
+ *	I2 a slot is written only while the reference of its sub-buffer is writing in the slot's
+ *	   lap, or after the reader has taken the sub-buffer, which nobody else then uses
  *	I3 time stamps do not decrease from slot to slot of a ring
  *	I4 run is valid only for one value of write_count, so what an interrupted lull_publish()
  *	   left in run, last_cycles or beyond write_count is never believed
@@ -60,14 +61,14 @@
 /* The thread record that opens a run: extended header, then struct lull_thread_record. */
 #define THREAD_SLOT_BYTES (LULL_EXTENDED_HEADER_BYTES + (uint32_t)sizeof(struct lull_thread_record))
 
-/* How a slot is laid out, given what the reader will know when it gets there. */
+/* The layout of a slot, given what the slots before it tell the reader. */
 struct layout {
 	uint32_t thread_bytes; /* 0 or THREAD_SLOT_BYTES */
 	uint32_t header_bytes; /* of the event itself */
 	uint64_t slot_bytes;
 };
 
-/* Looks at a reference that an honest reader can change once under our eyes. */
+/* Rounds of reading a reference, which an honest reader changes at most once meanwhile. */
 #define REFERENCE_ROUNDS 3
 /* Attempts to raise a count that honest helpers raise once a lap. */
 #define DELIVER_ROUNDS 4
@@ -88,11 +89,11 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 
 	/*
 	 * [ring.deliver:A] compare-and-swap, release. Pairs with [ring.get:A].
-	 * Orders: every commit of this lap before commit.seq.
-	 * Else: the reader takes a sub-buffer that is still being written.
+	 * Orders: every addition to commit.count in this lap before the store of commit.seq.
+	 * Else: the reader gets a sub-buffer whose slots are not all written.
 	 * Mutants: SEQ_EARLY, DELIVER_RELAXED.
-	 * Bound: seq moves forward once a lap; DELIVER_ROUNDS in a damaged ring. Compared in the
-	 * bits that commit counts share: a spare that is made to look full has no others.
+	 * Bound: seq moves forward once per lap; DELIVER_ROUNDS in a damaged ring. Counts are
+	 * compared without their top bits, which the count of a former spare does not have.
 	 */
 	while ((int64_t)((count - seq) << commit_lap_bits(ring)) > 0 && rounds--) {
 		uint64_t found = lull_cas(&commit->seq, seq, count);
@@ -110,8 +111,9 @@ static void commit_add(const struct lull_ring *ring, uint64_t position, struct l
 {
 	/*
 	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B], [ring.take:B].
-	 * Orders: header and payload of the slot before its bytes count as committed.
-	 * Else: the reader reads bytes never written. Mutant: COMMIT_EARLY.
+	 * Orders: the stores of header and payload before the addition of the slot's bytes.
+	 * Else: the reader finds the sub-buffer full and reads bytes that are not written yet.
+	 * Mutant: COMMIT_EARLY.
 	 */
 	uint64_t count = lull_add(&commit->count, bytes);
 
@@ -122,7 +124,9 @@ static void commit_add(const struct lull_ring *ring, uint64_t position, struct l
 /*
  * Find the physical sub-buffer that is open where @count lies, and set its reference to writing if
  * the thread that opened it has not done so yet.
- * Return: 1 with @physical; 0 when @count is out of date, and the caller looks again.
+ * Return: 1 when the reference is writing in the lap of @count, with @physical; 0 when it is not,
+ * because the sub-buffer is full already, taken, or of a later lap, so that @count is out of date,
+ * or because the reference changed in each of REFERENCE_ROUNDS rounds. @physical is then of no use.
  */
 static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t *physical)
 {
@@ -131,11 +135,12 @@ static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t
 	uint64_t before = reference_state(ring, count - buffer_bytes(ring));
 
 	/*
-	 * Bound: the reader exchanges a free reference at most once while the lap lasts; rounds
-	 * beyond that are those of a damaged ring.
+	 * Bound: the reader exchanges a free reference at most once while the lap lasts; further
+	 * rounds are those of a damaged ring.
 	 */
 	for (int round = 0; round < REFERENCE_ROUNDS; round++) {
-		uint64_t reference = lull_load_acquire(word); /* [ring.open:C], in may_open() */
+		/* [ring.open:C], as in may_open(): the reference before the counts that it names */
+		uint64_t reference = lull_load_acquire(word);
 
 		*physical = reference_physical(ring, reference);
 		if (reference_tag(reference) == writing)
@@ -149,7 +154,7 @@ static int reference_open(const struct lull_ring *ring, uint64_t count, uint32_t
 	return 0;
 }
 
-/* The first fields of a packet header: by whoever opens the sub-buffer. */
+/* The first fields of a packet header, written by the writer that opens the sub-buffer. */
 static void header_begin(const struct lull_ring *ring, unsigned char *data, uint64_t cycles)
 {
 	struct lull_packet_header *to = (struct lull_packet_header *)data;
@@ -165,7 +170,7 @@ static void header_begin(const struct lull_ring *ring, unsigned char *data, uint
 	lull_copy(&to->cpu_id, &header.cpu_id, 2 * sizeof(header.cpu_id));
 }
 
-/* The last fields of a packet header: by whoever closes the sub-buffer at @content_bytes. */
+/* The last fields, written by the writer that closes the sub-buffer at @content_bytes. */
 static void header_end(const struct lull_ring *ring, unsigned char *data, uint64_t position,
 		       uint64_t content_bytes, uint64_t cycles)
 {
@@ -191,9 +196,9 @@ static int publish(const struct lull_ring *ring, const struct lull_reservation *
 	/*
 	 * [ring.publish:A] release, inside the port's step. Pairs with [ring.peek:A],
 	 * [ring.take:A], [ring.reserve:A], [ring.reserve:B].
-	 * Orders: the slot's mark before write_count.
-	 * Else: the reader's walk meets old bytes where a slot was reserved. Mutant:
-	 * TAKE_NO_BARRIER.
+	 * Orders: the stores of the slot's mark, run and last_cycles before that of write_count.
+	 * Else: a reader that sees the new write_count walks into a slot whose mark is not there
+	 * yet, and takes old bytes for an event. Mutant: TAKE_NO_BARRIER.
 	 */
 	return ring->geometry.plain ? lull_publish_plain(reservation) : lull_publish(reservation);
 }
@@ -205,8 +210,8 @@ void lull_ring_push_reader(const struct lull_ring *ring, uint64_t begin)
 	uint32_t rounds = ring->geometry.subbuf_count;
 
 	/*
-	 * Bound: the number of sub-buffers, for reader and writers move it the same way (T 8.6.3),
-	 * whatever the words hold.
+	 * Bound: the number of sub-buffers, whatever the words hold: reader and writers move
+	 * read_count in the same direction (T 8.6.3).
 	 */
 	while ((int64_t)(target - read) > 0 && rounds--) {
 		uint64_t found = lull_cas(&ring->shared->read_count, read, target);
@@ -224,7 +229,9 @@ static void switch_old(const struct lull_ring *ring, uint64_t count, uint32_t ph
 	uint64_t offset = count_offset(ring, count);
 
 	header_end(ring, physical_data(ring, physical), count, offset, cycles);
-	lull_barrier_light(); /* the header is ordered like a slot: [ring.commit:B] */
+	/* [ring.commit:B], for the packet header: its stores before the addition, else the reader
+	 * reads a header that is not written yet */
+	lull_barrier_light();
 	commit_add(ring, count, &ring->commit[physical], subbuf_bytes(ring) - offset);
 }
 
@@ -234,22 +241,24 @@ static void switch_new(const struct lull_ring *ring, uint64_t begin, uint64_t cy
 	uint32_t physical;
 
 	if (!reference_open(ring, begin, &physical))
-		return; /* closed and taken by the reader meanwhile: it made the header */
+		return; /* the reader took the sub-buffer meanwhile, and makes the header itself */
 	header_begin(ring, physical_data(ring, physical), cycles);
-	lull_barrier_light(); /* as in switch_old(): [ring.commit:B] */
+	lull_barrier_light(); /* [ring.commit:B], for the packet header, as in switch_old() */
 	commit_add(ring, begin, &ring->commit[physical], LULL_HEADER_BYTES);
 }
 
 /*
  * May the sub-buffer at @begin be opened? B algorithm 1, lines 5-16.
- * Return: 1 yes; 0 look again; -1 no, and @cause says why.
+ * Return: 1: yes; 0: the words changed meanwhile, try again; -1: no, and @cause says why.
  */
 static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost_cause *cause)
 {
 	/*
 	 * [ring.open:C] acquire. Pairs with [ring.exchange:A], [ring.peek:B].
-	 * Orders: the reference before the counts of the sub-buffer that it names.
-	 * Else: a spare looks as if it were still being written, and an event is lost.
+	 * Orders: the load of the reference before those of the counts of the sub-buffer that the
+	 * reference names.
+	 * Else: this writer sees the reference to a spare, and counts from before the reader filled
+	 * them: the spare looks as if it were still being written, and an event is lost.
 	 * Mutant: OPEN_REFERENCE_RELAXED.
 	 */
 	uint64_t reference = lull_load_acquire(&ring->reference[count_index(ring, begin)]);
@@ -259,7 +268,9 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 
 	/*
 	 * [ring.open:B] acquire. Pairs with [ring.commit:B].
-	 * Orders: the last lap's writes to this memory before ours.
+	 * Orders: the load of commit.count, which shows that the last lap's writers have stored all
+	 * their slots, before our stores to this memory.
+	 * Else: a store of the last lap lands after ours and overwrites it.
 	 */
 	count = lull_load_acquire(&ring->commit[physical].count);
 	if (reference_tag(reference) == (before | LULL_REFERENCE_WRITING) &&
@@ -272,8 +283,9 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 		return 0; /* opened by another writer: the write count read is out of date */
 	if (!equation_fully_committed(ring, count, begin)) {
 		/*
-		 * Is it still that sub-buffer's, or has the reader taken it meanwhile and filled it
-		 * as a spare? As above, [ring.open:C]: the count was read before.
+		 * The count is of the present lap only if the reference is still the same: the
+		 * reader may have taken the sub-buffer meanwhile and filled its counts as those of
+		 * a spare. [ring.open:C], the other way round: the count was loaded before.
 		 */
 		if (!LULL_MUTANT(REFERENCE_ONCE) && !LULL_MUTANT(LOST_UNCHECKED) &&
 		    lull_load_acquire(&ring->reference[count_index(ring, begin)]) != reference)
@@ -283,8 +295,9 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 	}
 	/*
 	 * [ring.open:A] acquire. Pairs with [ring.put:A].
-	 * Orders: the reader's last look at this memory before our writes to it.
-	 * Else: the reader reads the next lap. Mutant: OPEN_UNREAD.
+	 * Orders: the load of read_count, which shows that the reader is done with this memory,
+	 * before our stores to it.
+	 * Else: the reader reads bytes of the next lap. Mutant: OPEN_UNREAD.
 	 */
 	read = lull_load_acquire(&ring->shared->read_count);
 	if (ring->geometry.mode == LULL_MODE_DISCARD && !LULL_MUTANT(OPEN_UNREAD) &&
@@ -296,9 +309,10 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 }
 
 /*
- * Leave the sub-buffer of @count for the next one. @open: also open that one, else only close.
- * @tid: who does, left in the end mark in case it dies before it has finished both headers.
- * Return: 0 when done or when the write count moved; -ENOBUFS when the next one is not free.
+ * Close the sub-buffer of @count and, with @open, open the next one.
+ * @tid: this thread, which the end mark names in case it dies before it has written both headers.
+ * Return: 0 when done or when the write count moved; -ENOBUFS when the next one is not free and
+ * an event is lost.
  */
 static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, uint64_t cycles,
 			 int open)
@@ -394,8 +408,8 @@ static void slot_begin(struct lull_ring_slot *slot, const struct lull_ring_write
 }
 
 /*
- * Publish the reservation of a slot that begins at @count, and lay it out.
- * Return: 1 when @slot is the caller's, 0 when someone or something came between.
+ * Publish the reservation of a slot that begins at @slot->position, and write its headers.
+ * Return: 1 when @slot is reserved; 0 when another writer was first or the step was interrupted.
  */
 static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *writer,
 			const struct layout *layout, uint32_t physical, uint32_t id,
@@ -433,7 +447,7 @@ static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *w
 	return 1;
 }
 
-/* Every reservation that is not the common one: a run begins, a sub-buffer ends, time jumped. */
+/* Every reservation that is not the common one: a new run, the end of a sub-buffer, a long time. */
 int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer,
 			   uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
@@ -444,8 +458,8 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 	int refused = 0;
 
 	/*
-	 * Bound: each round follows a success of another writer, or an interruption of ours; more
-	 * than there can be are those of a damaged ring.
+	 * Bound: each round follows a success of another writer, or an interruption of this thread.
+	 * There are more rounds only in a damaged ring.
 	 */
 	for (int round = 0; round < rounds;
 	     round += !LULL_MUTANT(ROUNDS_UNBOUNDED), lull_port_stuck()) {
@@ -453,14 +467,17 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 			return -EBUSY;
 		if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
 			return -EAGAIN;
-		count = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+		/* [ring.reserve:B], as in ring_fast.h: write_count before last_cycles and run, else
+		 * a run that another thread has ended meanwhile is taken for the present one */
+		count = lull_load_acquire(&ring->shared->write_count);
 		if (!LULL_MUTANT(TIME_ONCE) || !cycles)
 			cycles = ring->geometry.plain ? lull_clock_cycles_ordered() :
 							lull_clock_cycles();
-		/* [ring.reserve:A], in ring_fast.h: before run, which slot_layout() looks at */
+		/* [ring.reserve:A], as in ring_fast.h: last_cycles before run, which slot_layout()
+		 * loads; else an interrupted reservation's time is taken for the last slot's */
 		last = lull_load_acquire(&ring->shared->last_cycles);
 		if ((int64_t)(cycles - last) < 0)
-			cycles = last; /* I3, should the clock step back between CPUs */
+			cycles = last; /* I3, if the clock steps back from one CPU to another */
 		layout = slot_layout(ring, writer, count, cycles - last, id, payload_bytes);
 		if (layout.slot_bytes > subbuf_bytes(ring) - LULL_HEADER_BYTES) {
 			lose(ring, LULL_LOST_TOO_BIG);
@@ -496,9 +513,10 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 {
 	/*
 	 * [ring.commit:A] light barrier, then the header word. Pairs with [ring.walk:A].
-	 * Orders: payload before the word that turns the hole into an event.
-	 * Else: a reader that walks an incomplete sub-buffer believes a half-written event.
-	 * Mutant: HEADER_EARLY.
+	 * Orders: the stores of the payload before that of the word that turns the hole into an
+	 * event; the second barrier, that word before the addition, as [ring.commit:B].
+	 * Else: a reader that walks an incomplete sub-buffer takes a half-written slot for an
+	 * event. Mutant: HEADER_EARLY.
 	 */
 	if (LULL_MUTANT(COMMIT_EARLY))
 		commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
@@ -512,7 +530,9 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 
 int lull_ring_force_switch(struct lull_ring *ring)
 {
-	uint64_t count = lull_load_acquire(&ring->shared->write_count); /* [ring.reserve:B] */
+	/* [ring.reserve:B], as in ring_fast.h: write_count before last_cycles, else the packet's
+	 * end may get a time before that of its last slot */
+	uint64_t count = lull_load_acquire(&ring->shared->write_count);
 	uint64_t cycles = lull_clock_cycles_ordered();
 	uint64_t last = lull_load(&ring->shared->last_cycles);
 

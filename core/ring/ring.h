@@ -16,7 +16,7 @@
 #include "lull/abi/packet.h"
 #include "lull/abi/session.h"
 
-/* What a ring looks like: plain numbers, checked by lull_ring_check(). */
+/* The geometry of a ring: plain numbers, which lull_ring_check() checks. */
 struct lull_ring_geometry {
 	uint64_t subbuf_size_bytes;
 	uint32_t subbuf_count;
@@ -50,22 +50,22 @@ struct lull_ring {
 	uint32_t buffer_bits; /* lg2 of subbuf_size_bytes * subbuf_count */
 } __attribute__((aligned(128))); /* indexed by CPU: a power of two, and no line shared */
 
-/* Who writes: one per thread, in thread-local memory of the writer's side. */
+/* A writer's identity: one per thread, in thread-local memory of the traced process. */
 struct lull_ring_writer {
 	uint32_t pid;
 	uint32_t tid; /* above LULL_TID_BITS: a number that is new when pid, tid or name is */
 	char name[16];
 };
 
-/* Interruptions of one reservation, none by another writer, before it gives up. */
+/* How often a reservation's step may be interrupted, by no other writer, before it gives up. */
 #define LULL_REFUSED_MAX 64
 
 /*
- * Rounds in which a writer tries to reserve, on a per-CPU ring and on a plain one. Each round of an
- * honest ring follows a success of another writer, so that this many are never seen: on a per-CPU
- * ring a signal or a preemption each, on a plain one more than there are CPUs to contend. A process
- * that keeps changing the shared words can enforce them, and costs its neighbour that much time for
- * each event, and no more.
+ * Rounds in which a writer tries to reserve, on a per-CPU ring and on a plain one. In an honest
+ * ring each round follows a success of another writer: on a per-CPU ring one that interrupts this
+ * thread, on a plain ring one on any CPU. So many do not occur. A process that keeps changing the
+ * shared words can force this many rounds, and costs its neighbour that much time for each event,
+ * and no more.
  */
 #ifndef LULL_ROUNDS_MAX
 #define LULL_ROUNDS_MAX (2 * LULL_REFUSED_MAX)
@@ -83,7 +83,7 @@ struct lull_ring_slot {
 	uint32_t header; /* first word of the slot once committed */
 };
 
-/* A sub-buffer in the reader's hands. */
+/* A sub-buffer that the reader got, took or peeked at. */
 struct lull_ring_subbuf {
 	const unsigned char *data;
 	uint64_t position; /* read count it was taken at: identifies it for put */
@@ -129,9 +129,10 @@ void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes);
  * @id: event identifier; @payload_bytes: size of the payload
  * Context: any, NMI-safe, async-signal-safe. On a per-CPU ring the caller may migrate at any
  * time; it asks again for the ring of its CPU when this returns -EAGAIN.
- * Progress: wait-free. On a per-CPU ring only what preempts this very thread delays it
- * (T 8.5); on a plain ring, successes of other writers too, and after LULL_ROUNDS_PLAIN_MAX of
- * them the event is lost and counted. Whatever the shared words hold, it writes inside the ring.
+ * Progress: wait-free. On a per-CPU ring only preemptions and signals of this very thread delay a
+ * reservation (T 8.5); on a plain ring, successes of other writers too, and after
+ * LULL_ROUNDS_PLAIN_MAX of them the event is lost and counted. Whatever the shared words hold, all
+ * stores are inside the ring.
  * Return: 0; -EAGAIN when the caller is not on the ring's CPU any more; -EBUSY when the step
  * was interrupted LULL_REFUSED_MAX times without a cause, as a single-stepping debugger does:
  * the caller uses a plain ring; -ENOBUFS when the event is lost and counted.
@@ -142,8 +143,8 @@ int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *wri
 
 /*
  * lull_ring_commit() - make a reserved slot readable.
- * Context: any, on any CPU. Progress: wait-free (one compare-and-swap loop once a
- * sub-buffer, bounded by the ring's laps). Paper: B 4.3.1, algorithm 3.
+ * Context: any, on any CPU. Progress: wait-free: the commit that fills a sub-buffer has a
+ * compare-and-swap loop of a few rounds, the others none. Paper: B 4.3.1, algorithm 3.
  */
 void lull_ring_commit(struct lull_ring_slot *slot);
 
@@ -159,7 +160,7 @@ int lull_ring_force_switch(struct lull_ring *ring);
 enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring);
 
 /*
- * lull_ring_get() - take the oldest full sub-buffer for reading.
+ * lull_ring_get() - get the oldest sub-buffer for reading, if it is full.
  * @spare: the physical sub-buffer that the reader owns; in flight-recorder mode it is
  * exchanged against the one returned
  * Return: 0; -EAGAIN when none is ready. Exclusion: one reader at a time.
@@ -170,15 +171,17 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 /*
  * lull_ring_take() - take the oldest closed sub-buffer although not all of it is committed.
  * @spare: a physical sub-buffer the reader owns; it replaces the one taken
- * The one taken is quarantined: its late writers, if they live, finish in it and disturb no
- * one. It may be used again once lull_ring_settled() says so, or all its writers are dead.
- * Return: 0; -EAGAIN when the oldest sub-buffer is still open or is complete (use get).
+ * The sub-buffer taken is quarantined: its late writers, if they live, finish in it, and no other
+ * thread uses it. It may be used again once lull_ring_settled() returns 1, or all its writers are
+ * dead.
+ * Return: 0; -EAGAIN when the oldest sub-buffer is still open, is full (use get), or was exchanged
+ * or overwritten meanwhile.
  */
 int lull_ring_take(struct lull_ring *ring, uint32_t spare, struct lull_ring_subbuf *subbuf);
 
 /*
- * lull_ring_stuck() - look at the oldest sub-buffer when it is closed and lull_ring_get() refused
- * it. A writer may complete it at any time.
+ * lull_ring_stuck() - read the state of the oldest sub-buffer when it is closed and
+ * lull_ring_get() refused it. A writer may complete it at any time.
  * Return: 0 with committed_bytes; -EAGAIN when the oldest sub-buffer is still open.
  */
 int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf);
@@ -189,7 +192,7 @@ int lull_ring_stuck(const struct lull_ring *ring, struct lull_ring_subbuf *subbu
  */
 int lull_ring_overwrites_next(const struct lull_ring *ring);
 
-/* lull_ring_settled() - have all writers of a sub-buffer once taken committed? */
+/* lull_ring_settled() - have all writers of a sub-buffer that was taken committed by now? */
 int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
 
 /*
@@ -199,15 +202,15 @@ int lull_ring_settled(const struct lull_ring *ring, const struct lull_ring_subbu
 void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
 
 /*
- * lull_ring_peek() - look at the sub-buffer being written, without closing it.
+ * lull_ring_peek() - read the state of the sub-buffer that is being written, without closing it.
  * Return: 0 with content_bytes and complete = 1 when all reserved slots are committed, with
  * complete = 0 when some are not; -EAGAIN when the open sub-buffer is not the oldest unread
- * one or it changed under the look. Content stays in place while the read count stays, in
+ * one or when it changed meanwhile. Content stays in place while the read count stays, in
  * discard mode; in flight-recorder mode check with lull_ring_unchanged() after copying.
  */
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf);
 
-/* lull_ring_unchanged() - is a sub-buffer once peeked at still the same lap's? */
+/* lull_ring_unchanged() - does a sub-buffer that was peeked at still hold the same lap? */
 int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
 
 /* lull_ring_lost() - events lost so far for one cause. */

@@ -25,10 +25,11 @@ static inline uint32_t compact_header(uint32_t id, uint64_t cycles)
 
 /*
  * The common reservation, and only that: the thread's run goes on, the slot fits into the open
- * sub-buffer with room to spare, and 24 bits of time are enough. All else, and any doubt,
- * goes to lull_ring_reserve_slow(). A run that is valid says more than who wrote last: nobody
- * switched since (I4), so the sub-buffer is open and its reference is writing - unless the run's
- * last slot ended where its sub-buffer did, and the next one is not open yet.
+ * sub-buffer with room to spare, and 24 bits of time are enough. All other cases, and those that
+ * this function cannot tell, go to lull_ring_reserve_slow(). A valid run says not only which thread
+ * wrote last, but also that no sub-buffer was switched since (I4): so the sub-buffer is open and
+ * its reference is writing, unless the run's last slot ended at the end of its sub-buffer and the
+ * next one is not open yet.
  *
  * Return: 1 when reserved, 0 when not.
  */
@@ -38,10 +39,10 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	struct lull_ring_shared *shared = ring->shared;
 	/*
 	 * [ring.reserve:B] acquire. Pairs with [ring.publish:A].
-	 * Orders: write_count before the words that go with it.
-	 * Else: a writer that reads them on another CPU, and is back on the ring's CPU as it
-	 * publishes, takes the run that its own interrupted attempt left for the valid one, and its
-	 * event is told of the thread that wrote there meanwhile.
+	 * Orders: the load of write_count before those of last_cycles and run.
+	 * Else: a writer that loads them on another CPU, and is back on the ring's CPU when it
+	 * publishes, takes the run that its own interrupted attempt left for the valid one. Its
+	 * event then lacks a thread record, and belongs to the thread that wrote there meanwhile.
 	 */
 	uint64_t count = lull_load_acquire(&shared->write_count);
 	uint64_t offset = slot_offset(ring, count);
@@ -52,10 +53,11 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	uint32_t physical;
 	/*
 	 * [ring.reserve:A] acquire. Pairs with [ring.publish:A].
-	 * Orders: last_cycles before run. A reservation under way writes them the other way round,
-	 * so while run is still valid last_cycles is the last slot's.
+	 * Orders: the load of last_cycles before that of run. A reservation under way stores run
+	 * first, so while run is still valid last_cycles is the last slot's.
 	 * Else: the time of a writer that was interrupted, and then moved or died, is taken for
-	 * that of the last slot, and 24 bits of time for enough. Mutant: RUN_FIRST.
+	 * that of the last slot, and the event gets 24 bits of time where it needs 64.
+	 * Mutant: RUN_FIRST.
 	 */
 	uint64_t early = LULL_MUTANT(RUN_FIRST) ? lull_load(&shared->run) : 0;
 	uint64_t last = lull_load_acquire(&shared->last_cycles);
@@ -74,7 +76,7 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	slot->position = count;
 	slot->commit = &ring->commit[physical];
 	slot->slot_bytes = (uint32_t)slot_bytes;
-	/* Last, for it is the longest: the stores above are on their way meanwhile. */
+	/* The clock last, because it takes longest: the stores above proceed meanwhile. */
 	cycles = lull_clock_cycles();
 	if (__builtin_expect((cycles - last) >> LULL_COMPACT_TIMESTAMP_BITS, 0))
 		return 0;

@@ -49,13 +49,13 @@ static inline uint32_t count_index(const struct lull_ring *ring, uint64_t count)
 	return (uint32_t)(count >> ring->subbuf_bits) & (ring->geometry.subbuf_count - 1);
 }
 
-/* What commit[].count is modulo lap arithmetic when the sub-buffer of @count is still empty. */
+/* The value of commit[].count, in lap arithmetic, while the sub-buffer of @count is empty. */
 static inline uint64_t count_commit_empty(const struct lull_ring *ring, uint64_t count)
 {
 	return (count >> ring->buffer_bits) << ring->subbuf_bits;
 }
 
-/* How many of a commit count's top bits say nothing: they are of laps that counts cannot name. */
+/* How many top bits of a commit count have no meaning: they belong to laps that no count has. */
 static inline uint32_t commit_lap_bits(const struct lull_ring *ring)
 {
 	return ring->buffer_bits - ring->subbuf_bits;
@@ -111,7 +111,7 @@ static inline int equation_subbuf_ready(const struct lull_ring *ring, uint64_t c
 	return commit_bytes(ring, commit, read_count) == subbuf_bytes(ring);
 }
 
-/* Equation (3), Fully Committed: nothing of the lap before @count's is still being written. */
+/* Equation (3), Fully Committed: no slot of the lap before @count's is still being written. */
 static inline int equation_fully_committed(const struct lull_ring *ring, uint64_t commit,
 					   uint64_t count)
 {
