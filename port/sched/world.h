@@ -19,8 +19,7 @@
 #define PLAIN_MAX 24
 #define MOVED_MAX 8
 #define NO_THREAD 255u
-#define ATTEMPTS_MAX \
-	32u /* counted no further, so that a loop that waits returns to the same state */
+#define ATTEMPTS_MAX 32u /* counted no further, so that a waiting loop repeats its state */
 
 enum op_kind {
 	OP_LOAD,

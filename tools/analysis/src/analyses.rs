@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! All analyses in one pass over the merged events.
 //!
-//! Place in the flow: [`analyse`] drives; the state says of each event who wrote it and what it
-//! finishes; then it is counted, and what it finishes is handed to the analyses that it means
-//! something to. Nothing is allocated for an event.
+//! Place in the flow: [`analyse`] drives; the state says of each event which thread wrote it and
+//! which call it finishes; then the event is counted, and the finished call is handed to the
+//! analyses that use it. Nothing is allocated for an event.
 
 mod finish;
 

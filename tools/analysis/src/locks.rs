@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Who waited for which lock, and for how long.
+//! Which threads waited for which lock, and for how long.
 //!
 //! Place in the flow: `analyses` hands over each finished wait. A lock is its process and its
 //! address; a program may put another lock in the same place later, which no event tells.

@@ -3,7 +3,7 @@
 //!
 //! Place in the flow: fed with the losses that the merge hands out among the events, and at the end
 //! with what the recorder wrote into the environment and what the reader found damaged. The three
-//! are weighed into one verdict: whoever knows of more loss is right.
+//! are combined into one verdict: of different counts of one loss, the largest counts.
 
 use serde::Serialize;
 use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Metadata, Ns, Problem};

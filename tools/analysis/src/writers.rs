@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! How many events each thread and each process wrote, and when.
 //!
-//! Place in the flow: every counted event passes through; who wrote it is the `state`'s to know.
+//! Place in the flow: every counted event passes through; the `state` knows which thread wrote it.
 //! The rows of the report begin with those that wrote most.
 
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `lull doctor`: what this machine offers, and what that means for recording.
 //!
-//! Place in the flow: none; it looks at what `record` will rely on, in the same ways. One line a
-//! finding, with its consequence and what to do about it.
+//! Place in the flow: none; it checks what `record` relies on, in the same ways. It prints one line
+//! per finding, with the consequence and what to do about it.
 
 mod checks;
 

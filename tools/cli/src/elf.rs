@@ -58,7 +58,7 @@ const MACHINE: u16 = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else {
 /// Looks into a file.
 pub fn read(path: &Path) -> anyhow::Result<Object> {
     let reading = || format!("reading {}", path.display());
-    // What is no file may wait for somebody when it is opened: a pipe, a terminal.
+    // The open must not wait: the path may be a pipe without a writer, or a terminal.
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(path).with_context(reading)?;

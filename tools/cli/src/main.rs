@@ -77,7 +77,7 @@ fn usage_status(error: &clap::Error) -> i32 {
     }
 }
 
-/// A line for people, on standard error; nobody being there to read it is no error.
+/// A line for people, on standard error; that no one reads standard error is no error.
 fn say(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "lull: {}", shown::lines_shown(line));

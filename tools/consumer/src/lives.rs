@@ -59,7 +59,7 @@ impl Sign {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
     pub pid: u32,
-    /// As whoever started it named the program; empty where that is not known.
+    /// The path that the starting process gave; empty where that is not known.
     pub path: String,
 }
 

@@ -46,7 +46,7 @@ impl Holes {
         self.holes.iter().map(|hole| hole.owner).collect()
     }
 
-    /// Everyone who may owe one of `missing_bytes` in a closed sub-buffer, opened by `opener`;
+    /// All threads that may owe one of `missing_bytes` in a closed sub-buffer, opened by `opener`;
     /// None when it may be someone nobody knows. A thread that died after it wrote its event's
     /// header and before it counted it left no hole, so all who have events here count.
     pub fn debtors(&self, missing_bytes: u64, opener: Option<u32>) -> Option<Vec<Owner>> {

@@ -4,7 +4,7 @@
 //!
 //! Place in the flow: `drain` walks every packet before it is written, to know where its last
 //! event ends (CTF's content size has no room for padding), its time, how many events it
-//! holds and which threads wrote them. Costs about three nanoseconds an event.
+//! holds and which threads wrote them. The walk costs about three nanoseconds per event.
 
 use crate::events::{Events, Unmeasured};
 use crate::lives::{Absent, Lives};

@@ -135,7 +135,7 @@ impl Directory {
             other => other,
         };
         let lock = lock.map_err(Error::io("open", file))?;
-        // Held shared, so that whoever looks sees that there is no recorder.
+        // Held shared, so that a process that tries the lock sees that there is no recorder.
         if is_held(&lock) {
             return Err(refused("its recorder is at work"));
         }
@@ -238,7 +238,7 @@ fn lock_exclusive(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether a recorder holds its lock. Those who only look do not hold it against each other.
+/// Whether a recorder holds its lock. Processes that only try it do not exclude each other.
 fn is_held(file: &File) -> bool {
     // SAFETY: the descriptor is open for the length of the call.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) != 0 }

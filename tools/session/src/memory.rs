@@ -176,7 +176,7 @@ impl Memory {
         self.fixed.event_capacity
     }
 
-    /// How many rings there are: one a CPU, then the plain ones.
+    /// How many rings there are: one per CPU, then the plain ones.
     pub fn ring_count(&self) -> u32 {
         self.fixed.cpu_count + self.fixed.plain_count
     }

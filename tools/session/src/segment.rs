@@ -3,13 +3,13 @@
 //! feet, that is gone from nobody's view until its last user detaches, and that outlives a
 //! recorder that was killed (docs/adr/0010).
 //!
-//! Place in the flow: `memory` makes one a user, `directory` says where it is to be found.
+//! Place in the flow: `memory` makes one per user, `directory` says where each is found.
 
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A segment attached to this process. Detached when dropped; who made it also removes it.
+/// A segment attached to this process. Detached when dropped; its maker also removes it.
 #[derive(Debug)]
 pub struct Segment {
     id: i32,
@@ -142,7 +142,7 @@ pub fn status(id: i32) -> io::Result<Status> {
     })
 }
 
-/// Removes a segment: nobody new can attach it, and its memory is freed when nobody has it.
+/// Removes a segment: no process can attach it any more; the last to detach frees its memory.
 pub fn remove(id: i32) {
     // SAFETY: no memory is passed.
     unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };

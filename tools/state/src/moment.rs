@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The state at the moment of the latest event.
 //!
-//! Place in the flow: whoever reads a trace hands each event to [`State::event`] and learns whose
+//! Place in the flow: a reader of a trace hands each event to [`State::event`] and learns whose
 //! it is and what it finishes. What the event changes is in the state when that returns; what it
 //! used before the change is in the answer. Nothing is allocated for an event of known threads,
 //! texts and descriptors.
@@ -98,7 +98,7 @@ impl State {
         &self.classes
     }
 
-    /// Who there is, and who there was.
+    /// The threads and processes that are, and that were.
     pub fn threads(&self) -> &Threads {
         &self.threads
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Threads and processes: who there was, what they were called, how they ended.
+//! Threads and processes: which there were, what they were called, how they ended.
 //!
 //! Place in the flow: `streams` finds out of which thread an event is and asks here for its
 //! number; everything else speaks of threads and processes by these numbers.

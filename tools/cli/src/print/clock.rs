@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The time of day of an event.
 //!
-//! Place in the flow: one call a line. Events come in time order, so the second is nearly always
-//! that of the line before and only the nine digits after the point are new. Offsets of local time
-//! change at quarters of an hour at most, so the calendar is asked once for each quarter.
+//! Place in the flow: one call per line. Events come in time order, so the second is nearly always
+//! that of the line before, and only the nine digits after the point are new. Offsets of local time
+//! change only at quarters of an hour, so the calendar is asked once per quarter.
 
 use chrono::{Local, Offset, TimeZone};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The JSON form: one object a line.
+//! The JSON form: one object per line.
 //!
 //! Place in the flow: `lull print --json`. An event is `{"time_ns", "cycles", "cpu", "stream",
 //! "thread"?, "name", "context"?, "fields"}`; a loss is `{"lost": "events"|"packets", "count",

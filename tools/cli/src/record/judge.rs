@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! What the verdict owes to a look at the machine: which processes went on, why others were not
-//! recorded, and which patterns matched nothing.
+//! The parts of the verdict that come from the machine and not from the rings: which processes went
+//! on, why others were not recorded, and which patterns matched nothing.
 //!
 //! Place in the flow: called when everything was read, before the verdict is written. What
 //! processes claimed is repeated, never acted on beyond a look at a file.

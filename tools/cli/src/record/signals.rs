@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Signals of the recorder: which are for the program, and whether it has got them already.
+//! Signals of the recorder: which are for the program, and which of those it has got already.
 //!
-//! Place in the flow: `supervise` waits for them and passes on what reached only us. Why there is
-//! a witness: docs/adr/0011-a-witness-tells-who-was-signalled.md.
+//! Place in the flow: `supervise` waits for signals and passes on those that only the recorder got.
+//! docs/adr/0011-a-witness-tells-who-was-signalled.md says why there is a witness.
 
 use super::launch::Inherited;
 use std::io;

@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
         Ok(Item::Block { line, kind, items })
     }
 
-    /// Skips a block nobody asked for; ends at its brace or at the end of the text.
+    /// Skips a block that is not needed; ends at its brace or at the end of the text.
     fn skip_to_closing_brace(&mut self) -> Result<(), MetadataError> {
         let mut open = 1u64;
         while open > 0 {
