@@ -83,24 +83,3 @@ void lull_patch_end(struct lull_patch *patch)
 		lull_text_sync();
 	patch->changed_count = 0;
 }
-
-static int site_set(uintptr_t code, uintptr_t target, int enable)
-{
-	struct lull_patch patch;
-	int result;
-
-	lull_patch_begin(&patch);
-	result = lull_patch_site(&patch, code, target, enable);
-	lull_patch_end(&patch);
-	return result;
-}
-
-int lull_site_enable(uintptr_t code, uintptr_t target)
-{
-	return site_set(code, target, 1);
-}
-
-int lull_site_disable(uintptr_t code, uintptr_t target)
-{
-	return site_set(code, target, 0);
-}

@@ -60,12 +60,4 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
  */
 void lull_patch_end(struct lull_patch *patch);
 
-/**
- * lull_site_enable() - a series of one change: make the no-op at code jump to target.
- * lull_site_disable() - the other way round.
- * Context and return: as lull_patch_site().
- */
-int lull_site_enable(uintptr_t code, uintptr_t target);
-int lull_site_disable(uintptr_t code, uintptr_t target);
-
 #endif

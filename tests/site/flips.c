@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <lull/trace.h>
 #include "harness.h"
-#include "site/site.h"
 
 #define THREADS 3
 #define CALLS_LEAST 1000u
@@ -84,7 +83,7 @@ int main(int count, char **arguments)
 	sites_set("flips:*", 1); /* the mask stays set: the code alone decides */
 	if (!site_address("flips:work", &code, &target))
 		return 1;
-	failures += !!lull_site_disable(code, target);
+	failures += !!site_set(code, target, 0);
 	pthread_barrier_init(&started, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, run, i ? NULL : &epoch))
@@ -95,8 +94,7 @@ int main(int count, char **arguments)
 		int enable = !(i & 1);
 
 		__atomic_add_fetch(&epoch, 1, __ATOMIC_SEQ_CST);
-		failures += enable ? !!lull_site_enable(code, target) :
-				     !!lull_site_disable(code, target);
+		failures += !!site_set(code, target, enable);
 		__atomic_add_fetch(&epoch, 1, __ATOMIC_SEQ_CST);
 		evaluated = 0;
 		work(7, &evaluated);

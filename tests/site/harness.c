@@ -208,6 +208,17 @@ int site_address(const char *name, uintptr_t *code, uintptr_t *target)
 	return 0;
 }
 
+int site_set(uintptr_t code, uintptr_t target, int enable)
+{
+	struct lull_patch patch;
+	int result;
+
+	lull_patch_begin(&patch);
+	result = lull_patch_site(&patch, code, target, enable);
+	lull_patch_end(&patch);
+	return result;
+}
+
 void check(int condition, const char *name, const char *why)
 {
 	if (condition)

@@ -53,6 +53,9 @@ const char *description_of(const char *name);
 /* Where the first site of that name is. Return: 1 when found. */
 int site_address(const char *name, uintptr_t *code, uintptr_t *target);
 
+/* A series of one change. Return: as lull_patch_site(). */
+int site_set(uintptr_t code, uintptr_t target, int enable);
+
 void check(int condition, const char *name, const char *why);
 #define CHECK(name, condition) check(condition, name, #condition)
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include <lull/trace.h>
 #include "harness.h"
-#include "site/site.h"
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
@@ -47,20 +46,19 @@ static void refuses_what_is_no_site(uintptr_t code, uintptr_t target)
 	void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	memcpy(before, (const void *)elsewhere, sizeof(before));
-	CHECK("bytes_that_are_no_site_are_refused", lull_site_enable(elsewhere, target) == -EINVAL);
+	CHECK("bytes_that_are_no_site_are_refused", site_set(elsewhere, target, 1) == -EINVAL);
 	memcpy(after, (const void *)elsewhere, sizeof(after));
 	CHECK("and_left_alone", !memcmp(before, after, sizeof(before)));
 	CHECK("memory_that_is_not_text_is_refused",
-	      lull_site_enable((uintptr_t)memory, target) == -EFAULT);
+	      site_set((uintptr_t)memory, target, 1) == -EFAULT);
 	munmap(memory, page);
 	CHECK("memory_that_is_not_mapped_is_refused",
-	      lull_site_enable((uintptr_t)memory, target) == -EFAULT);
+	      site_set((uintptr_t)memory, target, 1) == -EFAULT);
 #ifdef __x86_64__
-	CHECK("a_site_with_another_target_is_refused",
-	      lull_site_enable(code, target + 1) == -EINVAL);
+	CHECK("a_site_with_another_target_is_refused", site_set(code, target + 1, 1) == -EINVAL);
 #else
 	CHECK("a_target_out_of_reach_is_refused",
-	      lull_site_enable(code, target + ((uintptr_t)1 << 28)) == -EINVAL);
+	      site_set(code, target + ((uintptr_t)1 << 28), 1) == -EINVAL);
 #endif
 }
 
@@ -72,7 +70,7 @@ static void refuses_shared_mappings(uintptr_t code, uintptr_t target)
 	memcpy(memory, (const void *)code, 8);
 	mprotect(memory, page, PROT_READ | PROT_EXEC);
 	CHECK("a_shared_mapping_is_refused",
-	      lull_site_enable((uintptr_t)memory, (uintptr_t)memory + (target - code)) == -EACCES);
+	      site_set((uintptr_t)memory, (uintptr_t)memory + (target - code), 1) == -EACCES);
 	munmap(memory, page);
 }
 
@@ -81,14 +79,14 @@ static void restores_protection(uintptr_t code, uintptr_t target)
 	char before[8], after[8];
 
 	permissions_of(code, before);
-	CHECK("a_site_can_be_enabled", lull_site_enable(code, target) == 0);
+	CHECK("a_site_can_be_enabled", site_set(code, target, 1) == 0);
 	permissions_of(code, after);
 	CHECK("the_text_gets_its_protection_back", !strcmp(before, after));
-	CHECK("enabling_twice_is_harmless", lull_site_enable(code, target) == 0);
-	CHECK("a_site_can_be_disabled", lull_site_disable(code, target) == 0);
+	CHECK("enabling_twice_is_harmless", site_set(code, target, 1) == 0);
+	CHECK("a_site_can_be_disabled", site_set(code, target, 0) == 0);
 	errno = 77;
-	lull_site_enable(code, target);
-	lull_site_disable(code, target);
+	site_set(code, target, 1);
+	site_set(code, target, 0);
 	CHECK("errno_is_left_alone", errno == 77);
 }
 
@@ -111,13 +109,12 @@ static void writes_through_file(uintptr_t code, uintptr_t target)
 	}
 	capture_reset();
 	CHECK("text_that_may_not_become_writable_is_written_through_proc",
-	      lull_site_enable(code, target) == 0 && work(1) == 2 && capture_count == 1);
-	CHECK("and_back",
-	      lull_site_disable(code, target) == 0 && work(1) == 2 && capture_count == 1);
+	      site_set(code, target, 1) == 0 && work(1) == 2 && capture_count == 1);
+	CHECK("and_back", site_set(code, target, 0) == 0 && work(1) == 2 && capture_count == 1);
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, hold, &barrier);
 	pthread_barrier_wait(&barrier);
-	CHECK("but_not_while_other_threads_run", lull_site_enable(code, target) == -EACCES);
+	CHECK("but_not_while_other_threads_run", site_set(code, target, 1) == -EACCES);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
 	CHECK("and_the_site_stays_as_it_was", work(1) == 2 && capture_count == 1);
@@ -136,7 +133,7 @@ int main(void)
 	refuses_shared_mappings(code, target);
 	restores_protection(code, target);
 	sites_set("refusal:*", 1);
-	lull_site_disable(code, target);
+	site_set(code, target, 0);
 	writes_through_file(code, target);
 	return 0;
 }

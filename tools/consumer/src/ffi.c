@@ -44,7 +44,6 @@ const size_t lull_consumer_layout[] = {
 	offsetof(struct lull_ring_shared, recorded_index),
 	offsetof(struct lull_ring_shared, recorded_packets),
 	offsetof(struct lull_ring_shared, lost),
-	offsetof(struct lull_ring_shared, start_count),
 	offsetof(struct lull_ring_shared, taken),
 	sizeof(struct lull_commit),
 	sizeof(struct lull_ring),

@@ -112,7 +112,6 @@ mod tests {
             offset_of!(RingShared, recorded_index),
             offset_of!(RingShared, recorded_packets),
             offset_of!(RingShared, lost),
-            offset_of!(RingShared, start_count),
             offset_of!(RingShared, taken),
             size_of::<Commit>(),
             size_of::<RingView>(),

@@ -144,9 +144,9 @@ pub struct RingShared {
     pub recorded_bytes: [AtomicU64; 2],
     pub recorded_packets: [AtomicU64; 2],
     pub lost: [AtomicU64; LOST_CAUSES],
-    pub start_count: AtomicU64,
+    pub unused_2: u64,
     pub taken: AtomicU64,
-    pub unused_2: [u64; 2],
+    pub unused_3: [u64; 2],
 }
 
 /// `struct lull_commit`.

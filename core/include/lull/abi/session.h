@@ -121,13 +121,13 @@ struct lull_ring_shared {
 	uint64_t recorded_bytes[2]; /* of the stream file, up to there */
 	uint64_t recorded_packets[2]; /* sequence number of the next packet */
 	uint64_t lost[LULL_LOST_CAUSES];
-	uint64_t start_count; /* write_count and read_count at the start */
+	uint64_t unused_2;
 	/*
 	 * The last sub-buffer that the recorder took before its writers had finished it: the read
 	 * count that it was taken at, LULL_TAKEN, and its physical index.
 	 */
 	uint64_t taken;
-	uint64_t unused_2[2];
+	uint64_t unused_3[2];
 };
 
 /* Bytes committed in one physical sub-buffer, free-running (B 4.1). */
