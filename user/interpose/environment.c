@@ -84,8 +84,8 @@ __attribute__((constructor(102))) static void remember(int count, char **argumen
 	(void)arguments;
 	if (!lull_process.session_count)
 		return;
-	preload = find(environment, PRELOAD);
-	session = find(environment, SESSION);
+	preload = variable_find(environment, PRELOAD);
+	session = variable_find(environment, SESSION);
 	if (preload)
 		copy_own(own_preload, sizeof(own_preload), preload + sizeof(PRELOAD) - 1);
 	if (session && strlen(session) < sizeof(own_session))

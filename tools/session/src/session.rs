@@ -81,9 +81,7 @@ impl Session {
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };
         let segment = attach(id, me, me).map_err(|error| match error {
-            Error::Segment { source } if is_gone(&source) => {
-                Error::Gone { path: path.into() }
-            }
+            Error::Segment { source } if is_gone(&source) => Error::Gone { path: path.into() },
             other => other,
         })?;
         let memory = left::memory(path, segment)?;
