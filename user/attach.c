@@ -6,6 +6,10 @@
  * control block is read once, into private memory; the copy is checked against the size of the
  * segment, and only the copy is used. The patterns are copied too. A session that fails the check
  * is not used; the program runs on untraced. Paper: B 3.2, 3.4.
+ *
+ * Barrier pairs:
+ *	[session.magic:A]	the memory's content before magic	[session.attach:A]
+ *	[session.attach:A]	magic before the memory's content	[session.magic:A]
  */
 #include <linux/mman.h>
 #include "liblull.h"
@@ -58,13 +62,6 @@ static const char *text_keep(const char *text)
 	return kept;
 }
 
-/* Copy what is in shared memory now; the compiler must not read it there again. */
-static void copy_once(void *to, const void *from, uint64_t bytes)
-{
-	__builtin_memcpy(to, from, bytes);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
 /* Does [offset, offset + bytes) lie in a segment of @size? */
 static int inside(uint64_t offset, uint64_t bytes, uint64_t size)
 {
@@ -89,11 +86,16 @@ static int control_copy(struct lull_session_control *copy, const struct lull_map
 {
 	const struct lull_session_control *control = (const void *)map->base;
 
-	/* The recorder writes magic last. */
+	/*
+	 * [session.attach:A] acquire. Pairs with [session.magic:A].
+	 * Orders: magic before the rest of the control block, the patterns and the event table.
+	 * Else: a process that comes early finds a session that is not filled in yet.
+	 * Mutant: MAGIC_READ_RELAXED.
+	 */
 	if (map->bytes < sizeof(*control) ||
-	    __atomic_load_n(&control->magic, __ATOMIC_ACQUIRE) != LULL_SESSION_MAGIC)
+	    lull_load_acquire(&control->magic) != LULL_SESSION_MAGIC)
 		return 0;
-	copy_once(copy, control, sizeof(*copy));
+	lull_fetch(copy, control, sizeof(*copy));
 	return 1;
 }
 
@@ -116,7 +118,7 @@ static int patterns_copy(struct session *session, const struct lull_session_cont
 
 	if (!patterns)
 		return -1;
-	copy_once(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
+	lull_fetch(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
 	if (patterns[control->patterns_bytes - 1])
 		return -1;
 	capacity = rules_capacity(patterns);
@@ -201,7 +203,7 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 	session->directory = *directory;
 	return 0;
 refuse:
-	__atomic_add_fetch(&shared->refused_count, 1, __ATOMIC_RELAXED);
+	lull_add32_relaxed(&shared->refused_count, 1);
 leave:
 	lull_memory_detach(&map);
 	return -1;
@@ -243,7 +245,13 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	control.magic = 0;
 	control.active = active;
 	__builtin_memcpy(shared, &control, sizeof(control));
-	__atomic_store_n(&shared->magic, LULL_SESSION_MAGIC, __ATOMIC_RELEASE);
+	/*
+	 * [session.magic:A] release. Pairs with [session.attach:A].
+	 * Orders: all else in the memory before the word that makes it a session's. The recorder
+	 * does the same in tools/session, Memory::fill_in().
+	 * Else: as for its partner. Mutants: MAGIC_EARLY, MAGIC_RELAXED.
+	 */
+	lull_store_release(&shared->magic, LULL_SESSION_MAGIC);
 	return 0;
 }
 
@@ -281,9 +289,9 @@ uint32_t lull_attach(const char *variable)
 			    &lull_process.sessions[lull_process.session_count],
 			    &(struct lull_directory){ sessions, (size_t)(end - sessions) },
 			    lull_process.user) == 0)
-			__atomic_add_fetch(&lull_process.sessions[lull_process.session_count++]
+			lull_add32_relaxed(&lull_process.sessions[lull_process.session_count++]
 						    .control->process_count,
-					   1, __ATOMIC_RELAXED);
+					   1);
 		sessions = *end ? end + 1 : end;
 	}
 	return lull_process.session_count;

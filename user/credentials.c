@@ -76,7 +76,7 @@ static uint32_t session_add(const struct session *session)
 	uint32_t index = lull_process.session_count;
 
 	lull_process.sessions[index] = *session;
-	__atomic_add_fetch(&session->control->process_count, 1, __ATOMIC_RELAXED);
+	lull_add32_relaxed(&session->control->process_count, 1);
 	lull_process.interface.session_mask_valid |= 1u << index;
 	lull_process.session_count = index + 1;
 	return index;
@@ -94,7 +94,7 @@ static void user_leave(struct lull_user_change *change, uint32_t user)
 		    lull_process.session_count < LULL_SESSIONS_MAX)
 			to = session_add(&change->made[i]);
 		else
-			__atomic_add_fetch(&session->control->refused_count, 1, __ATOMIC_RELAXED);
+			lull_add32_relaxed(&session->control->refused_count, 1);
 		lull_objects_move(i, to);
 		session_forget(session);
 	}

@@ -10,8 +10,17 @@
  * first, an event most often has the identifier after that of the event before it, or one that
  * is a few places back, where a function with several events was inlined again.
  * lull_event_known() looks there, and compares texts instead of computing a hash.
+ *
+ * Barrier pairs:
+ *	[session.describe:A]	length and text before the offset	[session.read:A]
+ *	[session.read:A]	the offset before length and text, in	[session.describe:A]
+ *				the recorder
+ *
+ * Nothing else in the table orders anything: a hash is all that its claim tells, and a place in
+ * the arena is its claimant's alone.
  */
 #include "liblull.h"
+#include "lull_port.h"
 
 #define KNOWN_BACK 8u /* identifiers that lull_event_known() tries, from the next one back */
 
@@ -27,30 +36,39 @@ static uint64_t description_hash(const char *text, size_t bytes)
 /* Put the description into the arena. Return: its offset plus 1, or 0 when the arena is full. */
 static uint32_t describe(struct session *session, const char *description, size_t bytes)
 {
-	uint32_t used = __atomic_load_n(&session->control->arena_used_bytes, __ATOMIC_RELAXED);
+	uint32_t *word = &session->control->arena_used_bytes;
+	uint32_t used, found = lull_load32(word);
 
 	/* Bound: each round follows another process's success. */
 	do {
+		used = found;
 		if (used > session->arena_bytes || bytes > session->arena_bytes - used)
 			return 0;
-	} while (!__atomic_compare_exchange_n(&session->control->arena_used_bytes, &used,
-					      used + (uint32_t)bytes, 0, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-	__builtin_memcpy(session->arena + used, description, bytes);
+		if (LULL_MUTANT(ARENA_STORED))
+			lull_store32(word, used + (uint32_t)bytes);
+		else
+			found = lull_cas32_relaxed(word, used, used + (uint32_t)bytes);
+	} while (found != used);
+	if (!LULL_MUTANT(OFFSET_EARLY))
+		lull_copy(session->arena + used, description, bytes);
 	return used + 1;
 }
 
-/* Is this the description that was published under @id? While none is, the offset is 0. */
+/*
+ * Is this the description that was published under @id? While none is, the offset is 0. A text that
+ * is read too early differs, for each byte of the arena is written once; then the caller registers
+ * the event, and finds it.
+ */
 static int is_published(const struct session *session, uint32_t id, const char *description,
 			size_t bytes)
 {
 	const struct lull_event_entry *entry = &session->events[id];
-	uint32_t offset = __atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE) - 1;
-	uint32_t length = __atomic_load_n(&entry->length_bytes, __ATOMIC_RELAXED);
+	uint32_t offset = lull_load32(&entry->offset_bytes) - 1;
+	uint32_t length = lull_load32(&entry->length_bytes);
 
 	return length == bytes && offset <= session->arena_bytes &&
 	       bytes <= session->arena_bytes - offset &&
-	       !__builtin_memcmp(session->arena + offset, description, bytes);
+	       lull_equal(session->arena + offset, description, bytes);
 }
 
 uint32_t lull_event_known(struct session *session, const char *description, size_t bytes)
@@ -71,12 +89,13 @@ uint32_t lull_event_known(struct session *session, const char *description, size
 static int claim(struct lull_event_entry *entry, uint64_t hash)
 {
 	/* Most entries are of other events: a load leaves their cache lines shared. */
-	uint64_t found = __atomic_load_n(&entry->hash, __ATOMIC_ACQUIRE);
+	uint64_t found = lull_load(&entry->hash);
 
-	if (!found && __atomic_compare_exchange_n(&entry->hash, &found, hash, 0, __ATOMIC_ACQ_REL,
-						  __ATOMIC_ACQUIRE))
-		return 1;
-	return found == hash;
+	if (!found && LULL_MUTANT(CLAIM_STORED))
+		lull_store(&entry->hash, hash);
+	else if (!found)
+		found = lull_cas_relaxed(&entry->hash, 0, hash);
+	return !found || found == hash;
 }
 
 uint32_t lull_event_register(struct session *session, const char *description, size_t bytes)
@@ -90,14 +109,24 @@ uint32_t lull_event_register(struct session *session, const char *description, s
 		if (!claim(entry, hash))
 			continue;
 		session->last_event = id;
-		if (__atomic_load_n(&entry->offset_bytes, __ATOMIC_ACQUIRE))
+		/* The caller reads nothing of it: the identifier is all that it needs. */
+		if (lull_load32(&entry->offset_bytes))
 			return id;
 		offset = describe(session, description, bytes);
 		if (!offset)
 			return 0;
 		/* Two processes that publish at once write the same length and equal texts. */
-		__atomic_store_n(&entry->length_bytes, (uint32_t)bytes, __ATOMIC_RELAXED);
-		__atomic_store_n(&entry->offset_bytes, offset, __ATOMIC_RELEASE);
+		lull_store32(&entry->length_bytes, (uint32_t)bytes);
+		/*
+		 * [session.describe:A] release. Pairs with [session.read:A].
+		 * Orders: length and text before the offset that says that they are there. The
+		 * recorder does the same in tools/session, Memory::publish_event().
+		 * Else: an event's description is read that nobody wrote.
+		 * Mutants: OFFSET_EARLY, OFFSET_RELAXED.
+		 */
+		lull_store32_release(&entry->offset_bytes, offset);
+		if (LULL_MUTANT(OFFSET_EARLY))
+			lull_copy(session->arena + offset - 1, description, bytes);
 		return id;
 	}
 	return 0;

@@ -69,17 +69,23 @@ struct thread {
 	/*
 	 * Low half: the process's generation when writer was filled in. High half: not 0 when
 	 * the thread has to use plain rings: NO_RSEQ, and twice the number of vfork children that
-	 * run on this memory. So one comparison tells the common case.
+	 * run on this memory; or records nothing, for it cannot read the clock: SILENT. So one
+	 * comparison tells the common case.
 	 */
 	uint64_t state;
 	uint32_t vfork_pid; /* of the vfork child that runs on this memory, written by the kernel */
 	uint32_t named; /* writer.name is this thread's own */
-	uint32_t silent; /* the clock cannot be read, and nothing is recorded */
 };
 #define THREAD_NO_RSEQ (1ull << 32)
-#define THREAD_IN_VFORK (~0ull << 33)
+#define THREAD_SILENT (1ull << 63)
+#define THREAD_IN_VFORK ((~0ull << 33) & ~THREAD_SILENT)
 
 extern __thread struct thread lull_thread;
+
+static inline uint32_t lull_thread_is_silent(void)
+{
+	return (lull_thread.state & THREAD_SILENT) != 0;
+}
 
 /* attach.c: map every session that LULL_SESSION names. Return: how many. */
 uint32_t lull_attach(const char *sessions);

@@ -7,12 +7,18 @@
  * seen is emptied when an object was unloaded. The records of an object's probes then tell whether
  * it was set up before: they are in its own memory, and those of a new object at the same address
  * are zero.
+ *
+ * Barrier pairs (and [site.enable:A], which is in core/site/patch.c's table):
+ *	[objects.scan:A]	the list of objects before is_scanned	[objects.move:A]
+ *	[objects.move:A]	is_scanned before the list of objects	[objects.scan:A]
+ *
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
 #include "liblull.h"
+#include "lull_port.h"
 #include "site/note.h"
 #include "site/pattern.h"
 #include "site/site.h"
@@ -37,7 +43,7 @@ struct object {
 static struct {
 	unsigned long long unloads;
 	unsigned int count;
-	unsigned int is_scanned; /* a scan is under way: the list may name what is being unloaded */
+	uint32_t is_scanned; /* a scan is under way: the list may name what is being unloaded */
 	struct object objects[OBJECTS_SEEN_MAX];
 } seen;
 
@@ -82,7 +88,7 @@ static int event_enable(struct lull_probe_record *record, uint32_t index,
 		id = lull_event_register(session, note->description, note->description_bytes);
 	}
 	if (!id)
-		__atomic_add_fetch(&session->control->unregistered_count, 1, __ATOMIC_RELAXED);
+		lull_add32_relaxed(&session->control->unregistered_count, 1);
 	record->id[index] = (uint16_t)id;
 	return 1;
 }
@@ -114,7 +120,7 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	 * Else: a probe that sees the bit loads an interface that is still NULL, or a wrong
 	 * identifier. Mutant: MASK_RELAXED.
 	 */
-	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE);
+	lull_store32_release(&record->enabled_mask, mask);
 	return 0;
 }
 
@@ -178,11 +184,9 @@ static void counts_add(const struct scan *scan)
 	for (uint32_t i = 0; i < lull_process.session_count; i++) {
 		struct lull_session_control *control = lull_process.sessions[i].control;
 
-		__atomic_add_fetch(&control->site_count, scan->site_count, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&control->enabled_count, scan->enabled_count[i],
-				   __ATOMIC_RELAXED);
-		__atomic_add_fetch(&control->unpatched_count, scan->unpatched_count[i],
-				   __ATOMIC_RELAXED);
+		lull_add32_relaxed(&control->site_count, scan->site_count);
+		lull_add32_relaxed(&control->enabled_count, scan->enabled_count[i]);
+		lull_add32_relaxed(&control->unpatched_count, scan->unpatched_count[i]);
 	}
 }
 
@@ -247,9 +251,14 @@ void lull_objects_scan(void)
 {
 	if (lull_confined)
 		return; /* to patch a site takes system calls */
-	__atomic_store_n(&seen.is_scanned, 1, __ATOMIC_RELAXED);
+	lull_store32(&seen.is_scanned, 1);
 	dl_iterate_phdr(object_scan, NULL);
-	__atomic_store_n(&seen.is_scanned, 0, __ATOMIC_RELEASE);
+	/*
+	 * [objects.scan:A] release. Pairs with [objects.move:A].
+	 * Orders: the list of objects before the word that says that it is whole.
+	 * Else: as for its partner. Mutant: SCANNED_RELAXED.
+	 */
+	lull_store32_release(&seen.is_scanned, 0);
 }
 
 struct move {
@@ -275,7 +284,7 @@ static int probe_moves(const struct lull_note *note, void *context)
 		record->id[move->to] = (uint16_t)id;
 		mask |= 1u << move->to;
 	}
-	__atomic_store_n(&record->enabled_mask, mask, __ATOMIC_RELEASE); /* [site.enable:A] */
+	lull_store32_release(&record->enabled_mask, mask); /* [site.enable:A] */
 	return 0;
 }
 
@@ -283,7 +292,13 @@ void lull_objects_move(uint32_t from, uint32_t to)
 {
 	struct move move = { from, to };
 
-	if (__atomic_load_n(&seen.is_scanned, __ATOMIC_ACQUIRE))
+	/*
+	 * [objects.move:A] acquire. Pairs with [objects.scan:A].
+	 * Orders: the word before the list of objects.
+	 * Else: the probes of an object that another thread scanned just now stay in a session that
+	 * is left. Mutant: MOVE_READ_RELAXED.
+	 */
+	if (lull_load32_acquire(&seen.is_scanned))
 		return;
 	for (unsigned int i = 0; i < seen.count; i++)
 		notes_walk(&seen.objects[i], probe_moves, &move);

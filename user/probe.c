@@ -36,7 +36,7 @@ static __attribute__((cold, noinline)) int reserve_again(struct lull_ring_slot *
 	struct thread *thread = &lull_thread;
 	uint64_t state = lull_load(lull_process.state);
 
-	if (thread->silent)
+	if (thread->state & THREAD_SILENT)
 		return 0;
 	if (!state || (uint32_t)thread->state != (uint32_t)state)
 		lull_thread_refresh();

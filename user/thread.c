@@ -52,7 +52,7 @@ static int rseq_find(void)
 		return 0;
 	area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 	lull_rseq_area = area;
-	return (int32_t)__atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED) >= 0;
+	return (int32_t)lull_load32(&area->cpu_id) >= 0;
 }
 
 /* The identifier of this thread that the kernel keeps in the C library's descriptor. */
@@ -62,7 +62,7 @@ static uint32_t descriptor_tid(void)
 
 	if (!tid_offset_bytes)
 		return 0;
-	return __atomic_load_n((const uint32_t *)(descriptor + tid_offset_bytes), __ATOMIC_RELAXED);
+	return lull_load32((const uint32_t *)(descriptor + tid_offset_bytes));
 }
 
 /*
@@ -90,8 +90,7 @@ static void tid_find(uint32_t tid)
 static void process_begin(uint32_t pid)
 {
 	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		__atomic_add_fetch(&lull_process.sessions[i].control->process_count, 1,
-				   __ATOMIC_RELAXED);
+		lull_add32_relaxed(&lull_process.sessions[i].control->process_count, 1);
 	lull_process.pid = pid;
 	lull_store(lull_process.state, ++lull_process.generation);
 }
@@ -103,8 +102,8 @@ void lull_process_forked(void)
 
 void lull_process_confined(void)
 {
-	__atomic_store_n(&lull_confined, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&lull_vfork_tells, 0, __ATOMIC_RELAXED);
+	lull_store32(&lull_confined, 1);
+	lull_store32(&lull_vfork_tells, 0);
 }
 
 uint32_t lull_thread_tid(void)
@@ -125,10 +124,9 @@ static void label_renew(struct thread *thread, uint32_t tid)
 	uint64_t label = 0;
 
 	if (lull_process.session_count)
-		label = __atomic_add_fetch(&control->label_count, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&thread->writer.tid,
-			 (uint32_t)(label << LULL_TID_BITS) | (tid & LULL_TID_MASK),
-			 __ATOMIC_RELAXED);
+		label = lull_add_relaxed(&control->label_count, 1);
+	lull_store32(&thread->writer.tid,
+		     (uint32_t)(label << LULL_TID_BITS) | (tid & LULL_TID_MASK));
 }
 
 void lull_thread_rename(struct thread *thread, const char *name)
@@ -139,20 +137,17 @@ void lull_thread_rename(struct thread *thread, const char *name)
 	for (size_t i = 0; i < sizeof(words) - 1 && name[i]; i++)
 		text[i] = name[i];
 	for (size_t i = 0; i < 2; i++)
-		__atomic_store_n((uint64_t *)(void *)thread->writer.name + i, words[i],
-				 __ATOMIC_RELAXED);
-	__atomic_store_n(&thread->named, 1, __ATOMIC_RELAXED);
-	label_renew(thread, __atomic_load_n(&thread->writer.tid, __ATOMIC_RELAXED));
+		lull_store((uint64_t *)(void *)thread->writer.name + i, words[i]);
+	lull_store32(&thread->named, 1);
+	label_renew(thread, lull_load32(&thread->writer.tid));
 }
 
 /* Makes the next event take the slow path, by the state of a new thread. */
 void lull_thread_silence(uint32_t silent)
 {
-	if (lull_thread.silent == silent)
-		return;
-	lull_thread.silent = silent;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	lull_thread.state = (lull_thread.state & THREAD_IN_VFORK) | STATE_NEW;
+	if (lull_thread_is_silent() != silent)
+		lull_thread.state = (lull_thread.state & THREAD_IN_VFORK) | STATE_NEW |
+				    (silent ? THREAD_SILENT : 0);
 }
 
 void lull_thread_refresh(void)
@@ -166,10 +161,10 @@ void lull_thread_refresh(void)
 	thread->writer.pid = lull_process.pid;
 	if (!tid || (thread->writer.tid & LULL_TID_MASK) != tid)
 		label_renew(thread, tid);
-	if (!__atomic_load_n(&thread->named, __ATOMIC_RELAXED))
+	if (!lull_load32(&thread->named))
 		lull_thread_rename(thread, lull_process.name);
-	thread->state = (thread->state & THREAD_IN_VFORK) | lull_process.generation |
-			(rseq_find() ? 0 : THREAD_NO_RSEQ);
+	thread->state = (thread->state & (THREAD_IN_VFORK | THREAD_SILENT)) |
+			lull_process.generation | (rseq_find() ? 0 : THREAD_NO_RSEQ);
 }
 
 void lull_vfork_writer(struct lull_ring_writer *writer)

@@ -75,7 +75,7 @@ active proctype recorder()
 #ifdef MUTANT_MAGIC_RELAXED
 	STORE(0, MAGIC, 1);
 #else
-	STORE_RELEASE(0, MAGIC, 1);
+	STORE_RELEASE(0, MAGIC, 1); /* [session.magic:A] */
 #endif
 #endif
 	/* To start a program orders what came before for it, on whatever CPU it runs. */
@@ -91,7 +91,7 @@ active proctype process()
 #ifdef MUTANT_MAGIC_READ_RELAXED
 	magic = LOAD(1, MAGIC);
 #else
-	LOAD_ACQUIRE(1, MAGIC, magic);
+	LOAD_ACQUIRE(1, MAGIC, magic); /* [session.attach:A] */
 #endif
 	if
 	:: !magic -> COVER_ABSENT

@@ -160,7 +160,7 @@ inline drain_to_end(cpu)
 
 inline stop()
 {
-	atomic { STORE_FULL(RECORDER, ACTIVE, 0); stopping = 1 };
+	atomic { STORE(RECORDER, ACTIVE, 0); stopping = 1 };
 #ifdef GRACE
 	synchronize();
 #endif
@@ -177,9 +177,9 @@ active proctype recorder()
 {
 	bit waited;
 
-	atomic { STORE_FULL(RECORDER, ACTIVE, 1); run thread(1); run thread(2) };
+	atomic { STORE(RECORDER, ACTIVE, 1); run thread(1); run thread(2) };
 	/* Programs start after it, and so find the session active. */
-	d_step { barrier_(1); barrier_(2); begun = 1 };
+	d_step { barrier_(RECORDER); barrier_(1); barrier_(2); begun = 1 };
 	do
 	:: d_step { look(1) }
 	:: d_step { look(2) }

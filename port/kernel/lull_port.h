@@ -55,9 +55,44 @@ static inline void lull_store32(uint32_t *p, uint32_t v)
 	WRITE_ONCE(*p, v);
 }
 
+static inline uint32_t lull_load32_acquire(const uint32_t *p)
+{
+	return smp_load_acquire(p);
+}
+
+static inline void lull_store32_release(uint32_t *p, uint32_t v)
+{
+	smp_store_release(p, v);
+}
+
+static inline void *lull_load_pointer(void *const *p)
+{
+	return READ_ONCE(*p);
+}
+
+static inline void lull_store_pointer(void **p, void *v)
+{
+	WRITE_ONCE(*p, v);
+}
+
 static inline uint64_t lull_cas(uint64_t *p, uint64_t expect, uint64_t desired)
 {
 	return cmpxchg(p, expect, desired);
+}
+
+static inline uint64_t lull_cas_relaxed(uint64_t *p, uint64_t expect, uint64_t desired)
+{
+	return cmpxchg_relaxed(p, expect, desired);
+}
+
+static inline uint32_t lull_cas32(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	return cmpxchg(p, expect, desired);
+}
+
+static inline uint32_t lull_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	return cmpxchg_relaxed(p, expect, desired);
 }
 
 /*
@@ -69,6 +104,16 @@ static inline uint64_t lull_add(uint64_t *p, uint64_t v)
 	return local_add_return(v, (local_t *)p);
 }
 
+static inline uint64_t lull_add_relaxed(uint64_t *p, uint64_t v)
+{
+	return (uint64_t)atomic64_add_return_relaxed((long long)v, (atomic64_t *)p);
+}
+
+static inline uint32_t lull_add32_relaxed(uint32_t *p, uint32_t v)
+{
+	return (uint32_t)atomic_add_return_relaxed((int)v, (atomic_t *)p);
+}
+
 /* The built-in, because core copies spans of several fields, which memcpy()'s checks forbid. */
 static inline void lull_copy(void *to, const void *from, size_t bytes)
 {
@@ -78,6 +123,17 @@ static inline void lull_copy(void *to, const void *from, size_t bytes)
 static inline void lull_zero(void *to, size_t bytes)
 {
 	memset(to, 0, bytes);
+}
+
+static inline void lull_fetch(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	barrier();
+}
+
+static inline int lull_equal(const void *shared, const void *own, size_t bytes)
+{
+	return !memcmp(shared, own, bytes);
 }
 
 static inline void lull_barrier_light(void)

@@ -74,6 +74,15 @@
 	X(COMMITTED_UNBOUNDED, "more bytes are committed than a sub-buffer has",              \
 	  "hostile_stores_beside_a_reader_alone")
 
+/* Tested by user/events_sched_test.c. */
+#define SCHED_MUTANTS_EVENTS(X)                                                  \
+	X(CLAIM_STORED, "an identifier is claimed by a load and a store",        \
+	  "processes_register_in_opposite_orders")                               \
+	X(ARENA_STORED, "a place in the arena is claimed by a load and a store", \
+	  "processes_register_in_opposite_orders")                               \
+	X(OFFSET_EARLY, "a description is published before it is written",       \
+	  "processes_register_in_the_same_order")
+
 /* Tested by core/clock/test: synthetic_sched.c and synthetic_arithmetic.c. */
 #define SCHED_MUTANTS_CLOCK(X)                                                  \
 	X(CLOCK_ONE_COPY, "the update writes the copy that readers use",        \
@@ -188,11 +197,11 @@
 
 enum sched_mutant {
 	SCHED_MUTANT_NONE,
-	SCHED_MUTANTS_RING(SCHED_MUTANT_NAME) SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME)
-		SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME)
-			SCHED_MUTANTS_GRACE_NUMBER(SCHED_MUTANT_NAME)
-				SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
-					SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
+	SCHED_MUTANTS_EVENTS(SCHED_MUTANT_NAME) SCHED_MUTANTS_RING(SCHED_MUTANT_NAME)
+		SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME)
+			SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(
+				SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
+				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
 };
 
 extern enum sched_mutant sched_mutant;

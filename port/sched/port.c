@@ -22,6 +22,21 @@ static uint64_t access_word(uint32_t kind, const void *p, uint32_t bytes, uint64
 	return thread_access(&op);
 }
 
+static uint64_t access_relaxed(uint32_t kind, void *p, uint32_t bytes, uint64_t value,
+			       uint64_t expect)
+{
+	struct op op;
+
+	memset(&op, 0, sizeof(op));
+	op.kind = kind;
+	op.offset = arena_offset(p, bytes);
+	op.bytes = bytes;
+	op.relaxed = 1;
+	op.value = value;
+	op.expect = expect;
+	return thread_access(&op);
+}
+
 static void access_range(uint32_t kind, const void *p, size_t bytes, const void *source,
 			 void *destination)
 {
@@ -66,9 +81,54 @@ void lull_store32(uint32_t *p, uint32_t v)
 	access_word(OP_STORE, p, 4, v, 0);
 }
 
+uint32_t lull_load32_acquire(const uint32_t *p)
+{
+	return (uint32_t)access_word(OP_LOAD_ACQUIRE, p, 4, 0, 0);
+}
+
+void lull_store32_release(uint32_t *p, uint32_t v)
+{
+	access_word(OP_STORE_RELEASE, p, 4, v, 0);
+}
+
+void *lull_load_pointer(void *const *p)
+{
+	return (void *)(uintptr_t)access_word(OP_LOAD, p, sizeof(*p), 0, 0);
+}
+
+void lull_store_pointer(void **p, void *v)
+{
+	access_word(OP_STORE, p, sizeof(*p), (uintptr_t)v, 0);
+}
+
 uint64_t lull_cas(uint64_t *p, uint64_t expect, uint64_t desired)
 {
 	return access_word(OP_CAS, p, 8, desired, expect);
+}
+
+uint64_t lull_cas_relaxed(uint64_t *p, uint64_t expect, uint64_t desired)
+{
+	return access_relaxed(OP_CAS, p, 8, desired, expect);
+}
+
+uint32_t lull_cas32(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	return (uint32_t)access_word(OP_CAS, p, 4, desired, expect);
+}
+
+uint32_t lull_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	return (uint32_t)access_relaxed(OP_CAS, p, 4, desired, expect);
+}
+
+uint64_t lull_add_relaxed(uint64_t *p, uint64_t v)
+{
+	return access_relaxed(OP_ADD, p, 8, v, 0);
+}
+
+uint32_t lull_add32_relaxed(uint32_t *p, uint32_t v)
+{
+	return (uint32_t)access_relaxed(OP_ADD, p, 4, v, 0);
 }
 
 uint64_t lull_add(uint64_t *p, uint64_t v)
@@ -84,6 +144,22 @@ void lull_copy(void *to, const void *from, size_t bytes)
 void lull_zero(void *to, size_t bytes)
 {
 	access_range(OP_ZERO, to, bytes, NULL, NULL);
+}
+
+void lull_fetch(void *to, const void *from, size_t bytes)
+{
+	access_range(OP_READ_RACING, from, bytes, NULL, to);
+}
+
+#define EQUAL_BYTES_MAX 64
+
+int lull_equal(const void *shared, const void *own, size_t bytes)
+{
+	uint8_t found[EQUAL_BYTES_MAX];
+
+	sched_check(bytes <= sizeof(found), "more bytes are compared than EQUAL_BYTES_MAX");
+	lull_fetch(found, shared, bytes);
+	return !memcmp(found, own, bytes);
 }
 
 void lull_barrier_light(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The port to user space: what core asks of its surroundings, for liblull and the recorder.
+ * The port to user space: what core and user ask of their surroundings, for liblull and the
+ * recorder.
  *
  * Rings are shared by processes and a thread may migrate between reserve and commit, so
  * commits are atomic against every CPU; reservations are restartable sequences. PORT.md
@@ -48,15 +49,63 @@ static inline void lull_store32(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
+static inline uint32_t lull_load32_acquire(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_store32_release(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+static inline void *lull_load_pointer(void *const *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline void lull_store_pointer(void **p, void *v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t lull_cas(uint64_t *p, uint64_t expect, uint64_t desired)
 {
 	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return expect;
 }
 
+static inline uint64_t lull_cas_relaxed(uint64_t *p, uint64_t expect, uint64_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return expect;
+}
+
+static inline uint32_t lull_cas32(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return expect;
+}
+
+static inline uint32_t lull_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired)
+{
+	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return expect;
+}
+
 static inline uint64_t lull_add(uint64_t *p, uint64_t v)
 {
 	return __atomic_add_fetch(p, v, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t lull_add_relaxed(uint64_t *p, uint64_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t lull_add32_relaxed(uint32_t *p, uint32_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
 }
 
 static inline void lull_copy(void *to, const void *from, size_t bytes)
@@ -67,6 +116,18 @@ static inline void lull_copy(void *to, const void *from, size_t bytes)
 static inline void lull_zero(void *to, size_t bytes)
 {
 	__builtin_memset(to, 0, bytes);
+}
+
+/* The compiler is kept from reading again what was copied. */
+static inline void lull_fetch(void *to, const void *from, size_t bytes)
+{
+	__builtin_memcpy(to, from, bytes);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline int lull_equal(const void *shared, const void *own, size_t bytes)
+{
+	return !__builtin_memcmp(shared, own, bytes);
 }
 
 static inline void lull_barrier_light(void)
@@ -99,7 +160,7 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 /* The CPU the caller runs on; any value where there is no restartable sequence. */
 static inline uint32_t lull_cpu(void)
 {
-	return __atomic_load_n(&lull_rseq_area->cpu_id, __ATOMIC_RELAXED);
+	return lull_load32(&lull_rseq_area->cpu_id);
 }
 
 static inline int lull_publish(const struct lull_reservation *r)
@@ -111,8 +172,8 @@ static inline int lull_publish_plain(const struct lull_reservation *r)
 {
 	if (lull_cas(&r->shared->write_count, r->expect, r->until) != r->expect)
 		return 0;
-	__atomic_store_n((uint32_t *)r->slot_low, r->mark_low, __ATOMIC_RELAXED);
-	__atomic_store_n((uint32_t *)r->slot_high, r->mark_high, __ATOMIC_RELAXED);
+	lull_store32((uint32_t *)r->slot_low, r->mark_low);
+	lull_store32((uint32_t *)r->slot_high, r->mark_high);
 	return 1;
 }
 

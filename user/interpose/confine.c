@@ -20,7 +20,7 @@
 /* The last event of a thread that gives up its clock. */
 static void clock_given_up(void)
 {
-	if (lull_thread.silent)
+	if (lull_thread_is_silent())
 		return;
 	EVENT("thread:silence");
 	lull_thread_silence(1);
@@ -35,7 +35,7 @@ static int takes_clock(long operation, long value)
 
 INTERPOSE(prctl, int, (int option, ...))
 {
-	uint32_t silent = lull_thread.silent;
+	uint32_t silent = lull_thread_is_silent();
 	unsigned long arguments[4];
 	va_list list;
 	int result;
@@ -68,7 +68,7 @@ __attribute__((visibility("hidden"))) long lull_syscall_watched(long number, lon
 
 long lull_syscall_watched(long number, long a, long b, long c, long d, long e)
 {
-	uint32_t silent = lull_thread.silent;
+	uint32_t silent = lull_thread_is_silent();
 	long result;
 
 	if (number == SYS_prctl)

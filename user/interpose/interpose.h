@@ -31,6 +31,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "lull_port.h"
 #include "sites.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
@@ -46,19 +47,20 @@ void *lull_interpose_resolve(void **real, const char *function, const char *vers
 	__attribute__((cold));
 
 /* Declare the pointer to the real @function. */
-#define REAL_VERSIONED(function, version)                                                     \
-	static __typeof__(function) *real_##function;                                         \
-	static inline void *resolve_##function(void)                                          \
-	{                                                                                     \
-		return lull_interpose_resolve((void **)&real_##function, #function, version); \
+#define REAL_VERSIONED(function, version)                                            \
+	static void *real_##function;                                                \
+	static inline void *resolve_##function(void)                                 \
+	{                                                                            \
+		return lull_interpose_resolve(&real_##function, #function, version); \
 	}
 #define REAL_FUNCTION(function) REAL_VERSIONED(function, NULL)
 
 /* The real @function, to be called. */
-#define REAL(function)                                                                            \
-	({                                                                                        \
-		__typeof__(function) *real = __atomic_load_n(&real_##function, __ATOMIC_RELAXED); \
-		__builtin_expect(!real, 0) ? (__typeof__(real))resolve_##function() : real;       \
+#define REAL(function)                                                                       \
+	({                                                                                   \
+		void *real = lull_load_pointer(&real_##function);                            \
+		(__typeof__(function) *)(__builtin_expect(!real, 0) ? resolve_##function() : \
+								      real);                 \
 	})
 
 /* Begin the definition of an interposer. */

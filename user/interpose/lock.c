@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) int mutex_is_robust(const pthread_m
 
 static inline int mutex_is_free(const pthread_mutex_t *mutex)
 {
-	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 0;
+	return lull_load32((const uint32_t *)&mutex->__data.__lock) == 0;
 }
 
 static inline __attribute__((always_inline)) void mutex_entry(const pthread_mutex_t *mutex)

@@ -214,7 +214,7 @@ void *lull_interpose_resolve(void **real, const char *function, const char *vers
 		found = function_find(&(struct wanted){ function, NULL });
 	if (!found)
 		found = (void *)missing_function;
-	__atomic_store_n(real, found, __ATOMIC_RELAXED);
+	lull_store_pointer(real, found);
 	return found;
 }
 

@@ -12,6 +12,10 @@
  *
  * A thread has its creator's name, until it is given another. Where nothing is recorded, threads
  * start in the program's function.
+ *
+ * Barrier pairs (models/session/starts.pml):
+ *	[thread.claim:A]	a claim before what is written there	[thread.release:A]
+ *	[thread.release:A]	what was read there before it is free	[thread.claim:A]
  */
 #include "interpose.h"
 #include <pthread.h>
@@ -48,15 +52,19 @@ static struct start *start_claim(void *argument)
 	if (!lull_process.session_count)
 		return NULL;
 	for (unsigned int i = 0; i < STARTS_MAX; i++) {
-		uint32_t found = __atomic_load_n(&starts[i].claimed, __ATOMIC_RELAXED);
+		uint32_t found = lull_load32(&starts[i].claimed);
 
+		/*
+		 * [thread.claim:A] compare-and-swap. Pairs with [thread.release:A].
+		 * Orders: the claim before what is written to the place.
+		 * Else: as for its partner.
+		 */
 		if (found == generation ||
-		    !__atomic_compare_exchange_n(&starts[i].claimed, &found, generation, 0,
-						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    lull_cas32(&starts[i].claimed, found, generation) != found)
 			continue;
 		starts[i].argument = argument;
 		starts[i].creator_tid = lull_thread_tid();
-		starts[i].silent = lull_thread.silent;
+		starts[i].silent = lull_thread_is_silent();
 		memcpy(starts[i].name,
 		       lull_thread.named ? lull_thread.writer.name : lull_process.name,
 		       sizeof(starts[i].name));
@@ -67,7 +75,13 @@ static struct start *start_claim(void *argument)
 
 static void start_release(struct start *start)
 {
-	__atomic_store_n(&start->claimed, 0, __ATOMIC_RELEASE);
+	/*
+	 * [thread.release:A] release. Pairs with [thread.claim:A].
+	 * Orders: the new thread's copy of the place before the place is free.
+	 * Else: a thread starts in the function that another one was created for.
+	 * Mutant: START_RELEASE_RELAXED.
+	 */
+	lull_store32_release(&start->claimed, 0);
 }
 
 static inline __attribute__((always_inline)) void record_exit(void)
@@ -90,7 +104,7 @@ static inline __attribute__((always_inline)) struct start start_enter(void *clai
 	started_here = 1;
 	if (start.silent)
 		lull_thread_silence(1);
-	if (!__atomic_load_n(&lull_thread.named, __ATOMIC_RELAXED))
+	if (!lull_load32(&lull_thread.named))
 		lull_thread_rename(&lull_thread, start.name);
 	EVENT("thread:start", lull_x64(routine, (uintptr_t)start.routine.posix),
 	      lull_x64(argument, (uintptr_t)start.argument), lull_x64(handle, pthread_self()),

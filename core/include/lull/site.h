@@ -69,6 +69,12 @@
 	"772:\t.zero 32\n"                                \
 	"\t.popsection\n" LULL_SITE_ADDRESS LULL_SITE_NOTE("2", "\t.long 772b - .\n", text)
 
+/*
+ * The mask of a probe, which liblull may be writing: the one access here to what another thread
+ * writes. This header stands alone, so it has no port to ask.
+ */
+#define LULL_MASK_READ(record, order) __atomic_load_n(&(record)->enabled_mask, order)
+
 #if defined(LULL_SITE_NONE)
 
 #define LULL_SITE_ENTER(level, text)                \
@@ -79,12 +85,12 @@
 #elif defined(LULL_SITE_LOAD)
 
 /* Not volatile: a loop may keep the address in a register. */
-#define LULL_SITE_ENTER(level_value, text)                                                        \
-	struct lull_probe_record *lull_record_;                                                   \
-	LULL_ASM(LULL_SITE_RECORD(text) LULL_SITE_NOTE("1", "\t.long 0, 0\n", text)               \
-		 : [record] "=r"(lull_record_)                                                    \
-		 : [level] "i"(level_value));                                                     \
-	if (__builtin_expect(!__atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_RELAXED), 1)) \
+#define LULL_SITE_ENTER(level_value, text)                                          \
+	struct lull_probe_record *lull_record_;                                     \
+	LULL_ASM(LULL_SITE_RECORD(text) LULL_SITE_NOTE("1", "\t.long 0, 0\n", text) \
+		 : [record] "=r"(lull_record_)                                      \
+		 : [level] "i"(level_value));                                       \
+	if (__builtin_expect(!LULL_MASK_READ(lull_record_, __ATOMIC_RELAXED), 1))   \
 	break
 
 #else

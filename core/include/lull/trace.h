@@ -67,22 +67,22 @@
  * Else: the probe sees the bit and loads an interface that is still NULL, or a wrong identifier.
  * Mutant: MASK_READ_RELAXED.
  */
-#define LULL_PROBE(...)                                                                    \
-	struct lull_probe lull_probe_;                                                     \
-	lull_probe_.record = lull_record_;                                                 \
-	lull_probe_.mask = __atomic_load_n(&lull_record_->enabled_mask, __ATOMIC_ACQUIRE); \
-	if (lull_probe_.mask) {                                                            \
-		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                   \
-		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);  \
-		do {                                                                       \
-			if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {               \
-				unsigned char *lull_at_ = lull_probe_.slot.payload;        \
-				lull_padding_store(lull_at_, lull_bytes_);                 \
-				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)                   \
-				(void)lull_at_;                                            \
-				lull_probe_.record->interface->commit(&lull_probe_.slot);  \
-			}                                                                  \
-		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                      \
+#define LULL_PROBE(...)                                                                   \
+	struct lull_probe lull_probe_;                                                    \
+	lull_probe_.record = lull_record_;                                                \
+	lull_probe_.mask = LULL_MASK_READ(lull_record_, __ATOMIC_ACQUIRE);                \
+	if (lull_probe_.mask) {                                                           \
+		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                  \
+		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
+		do {                                                                      \
+			if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {              \
+				unsigned char *lull_at_ = lull_probe_.slot.payload;       \
+				lull_padding_store(lull_at_, lull_bytes_);                \
+				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)                  \
+				(void)lull_at_;                                           \
+				lull_probe_.record->interface->commit(&lull_probe_.slot); \
+			}                                                                 \
+		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                     \
 	}
 
 /*

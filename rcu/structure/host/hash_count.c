@@ -31,7 +31,7 @@ static unsigned long this_cpu(void)
 		const char *thread = __builtin_thread_pointer();
 		const struct rseq *area = (const struct rseq *)(thread + __rseq_offset);
 
-		return __atomic_load_n(&area->cpu_id_start, __ATOMIC_RELAXED);
+		return lull_mem_load32(&area->cpu_id_start);
 	}
 	return (unsigned long)sched_getcpu();
 }

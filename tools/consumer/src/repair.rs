@@ -74,8 +74,8 @@ impl Holes {
     }
 
     /// Puts the marks back into a copy made later, so that an event whose header was not
-    /// there at the look is not believed now: its payload need not be visible yet.
-    /// [ring.walk:A] heavy barrier between the look and the copy. Pairs with [ring.commit:A].
+    /// there at the look is not believed now: its payload need not be visible yet. Between the
+    /// look and the copy stands the barrier `[ring.walk:A]` of `drain.rs`.
     pub fn restore(&self, copy: &mut Copy) {
         for hole in &self.holes {
             copy.set_word(hole.at, u32::from(TAG_HOLE) | (hole.bytes as u32) << 8);

@@ -4,6 +4,13 @@
 //! Place in the flow: `drain` asks it for sub-buffers and hands them back. It also keeps the
 //! physical sub-buffers that are in nobody's use: the reader's own, spares, and those in
 //! quarantine, whose late writers may still come. Paper: B 4.3.2, 4.5.
+//!
+//! What orders the ring's words is C, and in the pair table of `core/ring/ring.c`. Here are the
+//! words for a recorder that goes on after this one was killed (`models/session/recorded.pml`):
+//!
+//! Barrier pairs:
+//! `[session.recorded:A]` the three words before their index, with `[session.recover:A]`
+//! `[session.recover:A]` the recorder's death before the words, with `[session.recorded:A]`
 
 use crate::ffi;
 use crate::pace::Level;
@@ -170,7 +177,7 @@ impl Ring {
         assert!(index < self.subbuf_count());
         // SAFETY: attach placed subbuf_count references inside the session's mapping.
         let reference = unsafe { &*self.view.reference.add(index as usize) };
-        reference.load(Ordering::Acquire) as u32 & self.view.physical_mask
+        reference.load(Ordering::Relaxed) as u32 & self.view.physical_mask
     }
 
     /// Says in the shared memory how far the ring is on disk, for who goes on if we are killed. A
@@ -182,13 +189,18 @@ impl Ring {
         shared.recorded_count[at].store(on_disk.count, Ordering::Relaxed);
         shared.recorded_bytes[at].store(on_disk.bytes, Ordering::Relaxed);
         shared.recorded_packets[at].store(on_disk.packets, Ordering::Relaxed);
+        // [session.recorded:A] release. Pairs with [session.recover:A].
+        // Orders: the three words before the index that makes them valid.
+        // Else: a recorder that is killed between them leaves a place where no packet ends.
+        // Mutants: RECORDED_EARLY, RECORDED_IN_PLACE.
         shared.recorded_index.store(next, Ordering::Release);
     }
 
-    /// Says in the shared memory that a sub-buffer is about to be taken out of the ring.
+    /// Says in the shared memory that a sub-buffer is about to be taken out of the ring: the
+    /// compare-and-swap that takes it keeps this store before it.
     fn tell_taken(&self, subbuf: &Subbuf) {
         let physical = u64::from(subbuf.raw.physical & self.view.physical_mask);
-        self.shared().taken.store(subbuf.raw.position | TAKEN | physical, Ordering::Release);
+        self.shared().taken.store(subbuf.raw.position | TAKEN | physical, Ordering::Relaxed);
     }
 
     /// The segment that it lies in.
@@ -271,7 +283,7 @@ impl Ring {
     pub fn level(&self) -> Level {
         let shared = self.shared();
         let read = shared.read_count.load(Ordering::Relaxed);
-        let written_bytes = shared.write_count.load(Ordering::Acquire);
+        let written_bytes = shared.write_count.load(Ordering::Relaxed);
         Level {
             subbuf_bytes: self.view.geometry.subbuf_size_bytes,
             subbuf_count: self.subbuf_count(),

@@ -99,7 +99,9 @@ impl Memory {
         }
         self.set_active(true);
         // SAFETY: the segment starts with the magic, on a page boundary.
-        unsafe { &*base.cast::<AtomicU64>() }.store(SESSION_MAGIC, Ordering::Release);
+        let magic = unsafe { &*base.cast::<AtomicU64>() };
+        // [session.magic:A], in user/attach.c, which does the same for another user's memory.
+        magic.store(SESSION_MAGIC, Ordering::Release);
     }
 
     /// Describes an event in the table, under an identifier that is free. Return: false when
@@ -120,6 +122,7 @@ impl Memory {
         }
         entry.hash.store(hash(text.as_bytes()), Ordering::Relaxed);
         entry.length_bytes.store(length, Ordering::Relaxed);
+        // [session.describe:A], in user/events.c
         entry.offset_bytes.store(offset + 1, Ordering::Release);
         true
     }
@@ -137,9 +140,10 @@ impl Memory {
         &control.live
     }
 
-    /// Lets probes record, or stops them all.
+    /// Lets probes record, or stops them all. Nothing is ordered by it: a probe may see it late,
+    /// and what it reserves before that is read, or counted as lost (`models/session/stop.pml`).
     pub fn set_active(&self, active: bool) {
-        self.live().active.store(u32::from(active), Ordering::SeqCst);
+        self.live().active.store(u32::from(active), Ordering::Relaxed);
     }
 
     fn events(&self) -> &[EventEntry] {
@@ -155,6 +159,10 @@ impl Memory {
     /// The description of an event, copied; None until a process published it.
     pub fn event_description(&self, id: u32) -> Option<Vec<u8>> {
         let entry = self.events().get(id as usize)?;
+        // [session.read:A] acquire. Pairs with [session.describe:A].
+        // Orders: the offset before the length and the text.
+        // Else: an event in the trace is described by what was in memory before.
+        // Mutant: OFFSET_READ_RELAXED.
         let offset = entry.offset_bytes.load(Ordering::Acquire).checked_sub(1)? as usize;
         let length = entry.length_bytes.load(Ordering::Relaxed) as usize;
         let arena_bytes = self.fixed.arena_bytes as usize;

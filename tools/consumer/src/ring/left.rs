@@ -43,7 +43,9 @@ impl Ring {
     /// What the last recorder said of how far it is on disk.
     pub fn on_disk(&self) -> OnDisk {
         let shared = self.shared();
-        let at = (shared.recorded_index.load(Ordering::Acquire) & 1) as usize;
+        // [session.recover:A] the recorder's death, which the system told of. Pairs with
+        // [session.recorded:A]. Orders: all that the recorder stored before what is read here.
+        let at = (shared.recorded_index.load(Ordering::Relaxed) & 1) as usize;
         OnDisk {
             count: shared.recorded_count[at].load(Ordering::Relaxed),
             bytes: shared.recorded_bytes[at].load(Ordering::Relaxed),
@@ -73,7 +75,7 @@ impl Ring {
     }
 
     fn oldest_position(&self) -> u64 {
-        let read = self.shared().read_count.load(Ordering::Acquire);
+        let read = self.shared().read_count.load(Ordering::Relaxed);
         read & !(self.view.geometry.subbuf_size_bytes - 1)
     }
 
@@ -89,7 +91,7 @@ impl Ring {
         let position = self.oldest_position();
         let size = self.view.geometry.subbuf_size_bytes;
         let index = (position / size) as u32 & (self.subbuf_count() - 1);
-        let taken = self.shared().taken.load(Ordering::Acquire);
+        let taken = self.shared().taken.load(Ordering::Relaxed);
         let is_this = taken & TAKEN != 0 && taken & !(size - 1) == position;
         let in_place = self.physical_at(index);
         let taken = (taken as u32 & !(TAKEN as u32)) & self.view.physical_mask;
