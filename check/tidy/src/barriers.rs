@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! Rule `barriers`: each access of `core/` and `rcu/` that orders others has a label near it,
-//! and stands in the register, docs/barriers.md.
+//! Rule `barriers`: each access of `core/`, `user/` and `rcu/`, and each of the recorder's to the
+//! memory that it shares, that orders others has a label near it, and stands in the register,
+//! docs/barriers.md.
 //!
 //! The register is written by `models/barriers`, which takes each barrier away in turn and
 //! looks at what catches that; so what a row promises was seen. This rule keeps the table true:
@@ -21,12 +22,15 @@ const UNPROVED_MAX: usize = 20;
 const LABEL_LINES_MAX: usize = 24;
 
 /// What orders, what it is called, and what is left of it when it is taken away.
-const ACCESSES: [(&str, &str, &str); 29] = [
+const ACCESSES: [(&str, &str, &str); 32] = [
     ("lull_load_acquire(", "acquire", "lull_load("),
     ("lull_store_release(", "release", "lull_store("),
+    ("lull_load32_acquire(", "acquire", "lull_load32("),
+    ("lull_store32_release(", "release", "lull_store32("),
     ("lull_barrier_light();", "light", ";"),
     ("lull_barrier_heavy();", "heavy", ";"),
     ("lull_text_sync();", "heavy", ";"),
+    ("barrier_heavy();", "heavy", ";"),
     ("lull_mem_load_acquire(", "acquire", "lull_mem_load("),
     ("lull_mem_load32_acquire(", "acquire", "lull_mem_load32("),
     ("lull_mem_load_pointer_acquire(", "acquire", "lull_mem_load_pointer("),
@@ -66,13 +70,24 @@ const STEPS: [&str; 8] = [
 ];
 const STEPS_LISTED: [&str; 2] = ["rcu/call/", "rcu/qdo/host/"];
 const DECREMENT: &str = "lull_mem_store(&reader->word, lull_mem_load(&reader->word) - 1)";
-const ORDERS: [(&str, &str); 5] = [
+const ORDERS: [(&str, &str); 9] = [
     ("__ATOMIC_SEQ_CST", "seq_cst"),
     ("__ATOMIC_ACQ_REL", "acq_rel"),
     ("__ATOMIC_ACQUIRE", "acquire"),
     ("__ATOMIC_RELEASE", "release"),
     ("__ATOMIC_CONSUME", "consume"),
+    ("Ordering::SeqCst", "seq_cst"),
+    ("Ordering::AcqRel", "acq_rel"),
+    ("Ordering::Acquire", "acquire"),
+    ("Ordering::Release", "release"),
 ];
+/// What is left of one order, and of two that belong to one access.
+const RELAXED: [(&str, &str); 2] = [
+    ("__ATOMIC_RELAXED", "__ATOMIC_RELAXED, __ATOMIC_RELAXED"),
+    ("Ordering::Relaxed", "Ordering::Relaxed, Ordering::Relaxed"),
+];
+/// The recorder's crates that reach memory which traced processes reach too.
+const RECORDER: [&str; 2] = ["tools/session/src/", "tools/consumer/src/"];
 /// Accesses named by their order: here the name is the label.
 const VOCABULARY: [&str; 2] = ["rcu/include/lull/rcu/memory.h", "rcu/include/lull/rcu/pointer.h"];
 
@@ -108,10 +123,22 @@ impl Barrier {
 
 fn is_shipped(file: &File) -> bool {
     let path = file.path.as_str();
-    let of_ours = path.starts_with("core/") || path.starts_with("rcu/");
     let of_tests = path.contains("_test.") || path.contains("/test/") || path.contains("/tests/");
+    if file.language() == Language::Rust {
+        let is_recorder = RECORDER.iter().any(|folder| path.starts_with(folder));
+        return is_recorder && !of_tests && !path.ends_with("/tests.rs");
+    }
+    let of_ours = ["core/", "user/", "rcu/"].iter().any(|folder| path.starts_with(folder));
     // compat/ spells the other library's names by ours and has no order of its own to defend
     of_ours && !of_tests && !path.starts_with("rcu/compat/") && file.language() == Language::C
+}
+
+/// The code without the tests that stand below it.
+fn shipped_code(file: &File, code: String) -> String {
+    match file.language() {
+        Language::Rust => code.split("#[cfg(test)]\nmod ").next().unwrap_or("").to_owned(),
+        _ => code,
+    }
 }
 
 fn line_of(text: &str, byte: usize) -> usize {
@@ -168,15 +195,15 @@ fn accesses(
             let begins_word = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             let line = code[..at].rsplit('\n').next().unwrap_or("");
             // a declaration or definition of the access itself
-            if begins_word && !line.starts_with("static") && !line.starts_with("void") {
+            let declares = ["static", "void", "    pub fn"];
+            if begins_word && !declares.iter().any(|begin| line.starts_with(begin)) {
                 found.push((at, access.len(), *kind, *without));
             }
         }
     }
     for (order, kind) in ORDERS {
-        found.extend(
-            code.match_indices(order).map(|(at, _)| (at, order.len(), kind, "__ATOMIC_RELAXED")),
-        );
+        let relaxed = RELAXED[usize::from(order.starts_with("Ordering"))].0;
+        found.extend(code.match_indices(order).map(|(at, _)| (at, order.len(), kind, relaxed)));
     }
     found.sort_unstable();
     // a fence spelled with its order, and both orders of one compare and swap, are one barrier
@@ -187,7 +214,7 @@ fn accesses(
             && between.chars().all(|c| matches!(c, ',' | '\\') || c.is_whitespace());
         if second_order {
             former.1 = later.0 + later.1 - former.0;
-            former.3 = "__ATOMIC_RELAXED, __ATOMIC_RELAXED";
+            former.3 = RELAXED[usize::from(former.3.starts_with("Ordering"))].1;
         }
         inside || second_order
     });
@@ -196,15 +223,19 @@ fn accesses(
 
 fn in_file(file: &File) -> Vec<Barrier> {
     let views = code::views(file);
-    let functions = size::c_functions(&views.code);
-    let lines: Vec<&str> = views.code.lines().collect();
+    let code = shipped_code(file, views.code);
+    let functions = match file.language() {
+        Language::Rust => size::rust_functions(&code),
+        _ => size::c_functions(&code),
+    };
+    let lines: Vec<&str> = code.lines().collect();
     let comments: Vec<&str> = views.comments.lines().collect();
     let vocabulary = VOCABULARY.contains(&file.path.as_str());
     let steps = STEPS_LISTED.iter().any(|prefix| file.path.starts_with(prefix));
-    let found = accesses(&views.code, vocabulary, steps).into_iter();
+    let found = accesses(&code, vocabulary, steps).into_iter();
     found
         .map(|(begin, length, kind, without)| {
-            let line = line_of(&views.code, begin);
+            let line = line_of(&code, begin);
             let function = place(&functions, &lines, line);
             let first = functions
                 .iter()
@@ -414,6 +445,52 @@ mod tests {
         assert!(
             messages(&format!("{PUT}{get}"), ROW).contains(&"acquire in get has no label".into())
         );
+    }
+
+    const RUST: &str = "fn tell(&self) {\n    // [a.put:A] release. Pairs with [a.get:A].\n    \
+                        self.word.store(1, Ordering::Release);\n}\n";
+
+    fn of_recorder(text: &str, register: &str) -> Vec<String> {
+        let path = "tools/session/src/a.rs";
+        let tree = Tree::of(&[(path, text), (REGISTER, &register.replace("core/a.c", path))]);
+        check(&tree, None).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn what_the_recorder_orders_has_a_label_and_a_row() {
+        let row = ROW.replace("`put`", "`tell`");
+        assert_eq!(of_recorder(RUST, &row), [""; 0]);
+        let weaker = RUST.replace("Release", "Relaxed");
+        assert_eq!(
+            of_recorder(&weaker, &row),
+            ["no release `[a.put:A]` in `tell` of `tools/session/src/a.rs`: was it taken away?"]
+        );
+        let bare = RUST.replace("[a.put:A] release. Pairs with [a.get:A].", "it must be so");
+        assert!(of_recorder(&bare, &row).contains(&"release in tell has no label".into()));
+    }
+
+    #[test]
+    fn what_the_recorder_orders_in_its_tests_is_no_barrier() {
+        let test = "#[cfg(test)]\nmod tests {\n    fn f() { a.load(Ordering::Acquire); }\n}\n";
+        assert_eq!(
+            of_recorder(&format!("{RUST}\n{test}"), &ROW.replace("`put`", "`tell`")),
+            [""; 0]
+        );
+        let tree = Tree::of(&[("tools/session/tests/a.rs", RUST), ("tools/cli/src/a.rs", RUST)]);
+        assert_eq!(of(&tree), []);
+    }
+
+    #[test]
+    fn without_it_the_recorder_has_a_relaxed_access() {
+        let tree = Tree::of(&[("tools/consumer/src/a.rs", RUST)]);
+        assert_eq!(without(&tree, &of(&tree)[0]), RUST.replace("Release", "Relaxed"));
+    }
+
+    #[test]
+    fn what_liblull_orders_is_a_barrier() {
+        let text = PUT.replace("lull_store_release", "lull_store32_release");
+        let tree = Tree::of(&[("user/a.c", &text)]);
+        assert_eq!(without(&tree, &of(&tree)[0]), text.replace("32_release", "32"));
     }
 
     #[test]

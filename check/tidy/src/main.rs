@@ -9,6 +9,7 @@
 
 mod abi;
 mod arrows;
+mod atomics;
 mod barriers;
 mod code;
 mod crates;
@@ -36,6 +37,7 @@ fn rules(
     findings.extend(arrows::check(tree));
     findings.extend(crates::check(tree));
     findings.extend(joins::check(tree));
+    findings.extend(atomics::check(tree));
     findings.extend(barriers::check(tree, unproved_before));
     findings.extend(docs::check(tree));
     findings.extend(abi::check(tree));

@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const RULE: &str = "models";
 /// Labels of these files are of no algorithm that a model has; what each leaves to others.
-const NOT_MODELLED: [(&str, &str); 3] = [
+const NOT_MODELLED: [(&str, &str); 2] = [
     ("rcu/qdo/host/", "threads that step QDo's core, by futexes: rcu/test/qdo"),
     (
         "rcu/grace/host/barrier.c",
         "how a barrier is forced: T 7.6's model in models/rcu, rcu/test/torture",
     ),
-    ("user/", "what is shown of it is in models/site and models/session"),
 ];
 
 /// Mutants that a model is expected to catch, by the expectation files of models/.

@@ -75,7 +75,7 @@ fn c_name(head: &str) -> String {
 }
 
 /// Every `fn` with a body, by counting braces.
-fn rust_functions(code: &str) -> Vec<(String, usize, usize)> {
+pub fn rust_functions(code: &str) -> Vec<(String, usize, usize)> {
     let mut functions = Vec::new();
     let mut from = 0;
     while let Some(found) = code[from..].find("fn ") {
