@@ -45,7 +45,8 @@ recovered() {
 		lull report "$trace" > verdict || status=$?
 	fi
 	[ $status -le 1 ] || fail "lull recover: $status, $(cat verdict recover.errors)"
-	grep -q 'until .* recording' verdict || fail "$(cat verdict recover.errors)"
+	grep -Eq 'until (recording was stopped|.lull recover. ended)' verdict ||
+		fail "$(cat verdict recover.errors)"
 	! grep -E 'wrote over|is gone|twice|damaged' verdict || fail "$(cat verdict)"
 	! left_of "$trace" || fail "the session is still there: $(cat verdict)"
 }
@@ -233,7 +234,7 @@ a_session_without_its_memory_is_removed_where_the_trace_is_finished() {
 	killed_while :
 	# What a recovery leaves that is killed when it has removed the memory.
 	cp -a "$session" "${session}x"
-	status_is 0 lull recover trace > verdict
+	status_is 0 lull recover "$session" > verdict
 	same "$(ls -d "$session"*)" "${session}x" "sessions"
 	status_is 0 lull recover trace 2> errors
 	grep -q 'held nothing more; its trace is finished' errors

@@ -125,8 +125,9 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     let session = match Session::reopen(&left.path) {
         // Killed after it had written the verdict, while it removed the session.
         Err(Error::Gone { .. }) if recorded.is_some_and(whole::is_finished) => {
+            Session::discard(&left.path)?;
             say(&format!("{} held nothing more; its trace is finished", left.path.display()));
-            return discard(left);
+            return Ok(DONE);
         }
         other => Arc::new(other?),
     };
