@@ -127,11 +127,11 @@ void invariant(void)
 	unsigned int cpu, tokens = 0;
 
 	for (cpu = 0; cpu < core->cpu_count; cpu++) {
-		unsigned long generation = sched_newest(&core->cpus[cpu].generation);
+		unsigned long generation = sched_newest(&core->cpus[cpu].operations.generation);
 
 		sched_check(generation >= books->generation[cpu], "a generation goes back");
 		books->generation[cpu] = generation;
-		tokens += sched_newest(&core->cpus[cpu].token) != 0;
+		tokens += sched_newest(&core->cpus[cpu].token.number) != 0;
 	}
 	sched_check(tokens <= 1, "%u tokens", tokens);
 }
@@ -164,7 +164,8 @@ static void check_child(void)
 	qdo_core_leave(core, ticket);
 	run_out();
 	sched_check(books->done[2] == 1 && !core->pending, "the child's request is never done");
-	sched_check(core->algorithm != QDO_TOKEN || core->cpus[0].token + core->cpus[1].token,
+	sched_check(core->algorithm != QDO_TOKEN ||
+			    core->cpus[0].token.number + core->cpus[1].token.number,
 		    "the child has no token");
 }
 

@@ -55,54 +55,32 @@ size_t qdo_core_request_bytes(const struct qdo_core *core)
 
 int qdo_core_start(struct qdo_core *core, void *memory)
 {
-	unsigned int i;
-
 	if (!core->cpu_count || core->cpu_count > QDO_CPUS_MAX ||
 	    (unsigned int)core->algorithm > QDO_TREE ||
 	    (unsigned int)core->submission > QDO_SUBMIT_LOCK ||
 	    (core->prompting && core->own_generation_only))
 		return -EINVAL;
 	core->cpus = memory;
-	core->batch = 1;
-	core->wakes = 0;
-	core->token_at = 0;
-	core->pending = 0;
-	for (i = 0; i < core->cpu_count; i++) {
-		core->cpus[i].waiting_end = &core->cpus[i].waiting;
-		core->cpus[i].submit_lock = (struct lull_lock)LULL_LOCK_INITIALIZER;
-	}
-	core->cpus[0].token = 1;
+	qdo_core_reset(core);
 	return 0;
 }
 
 void qdo_core_reset(struct qdo_core *core)
 {
-	unsigned int i, parity;
+	unsigned int i;
 
 	for (i = 0; i < core->cpu_count; i++) {
 		struct qdo_cpu *cpu = &core->cpus[i];
 
-		for (parity = 0; parity < 2 && !LULL_MUTANT(QDO_RESET_COUNTS); parity++) {
-			cpu->entered[parity] = 0;
-			cpu->left[parity] = 0;
-			cpu->entered_elsewhere[parity] = 0;
-			cpu->left_elsewhere[parity] = 0;
-		}
-		cpu->submitted = 0;
-		cpu->stepped = 0;
-		cpu->stepped_taken = 0;
-		cpu->arrived = 0;
-		cpu->submit_lock = (struct lull_lock)LULL_LOCK_INITIALIZER;
+		qdo_operations_reset(&cpu->operations);
+		qdo_submissions_reset(&cpu->submissions);
 		cpu->waiting = NULL;
 		cpu->waiting_end = &cpu->waiting;
-		/* The parent may have been passing the token, or moving the batch. */
-		cpu->token = 0;
-		cpu->batch = 0;
-		cpu->tree = 0;
 	}
-	core->cpus[0].token = 1;
-	core->token_at = 0;
-	core->batch = 1;
+	/* The parent may have been passing the token, or moving the batch. */
+	qdo_token_reset(core);
+	qdo_multi_token_reset(core);
+	qdo_tree_reset(core);
 	core->pending = 0;
 }
 
@@ -146,8 +124,8 @@ unsigned int qdo_set_next(const struct qdo_set *set, unsigned int from, unsigned
 	return cpu < until ? cpu : until;
 }
 
-static void begin(struct qdo_core *core, unsigned int index, struct qdo_request *request,
-		  struct qdo_step *result)
+static void request_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request,
+			  struct qdo_step *result)
 {
 	request->origin = index;
 	switch (core->algorithm) {
@@ -166,7 +144,7 @@ static void begin(struct qdo_core *core, unsigned int index, struct qdo_request 
 	}
 }
 
-static void go_on(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+static void algorithm_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
 {
 	switch (core->algorithm) {
 	case QDO_SNAPSHOT:
@@ -206,11 +184,11 @@ void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 	/* Bound: the requests submitted to this CPU since its last step. */
 	for (; taken; taken = next) {
 		next = taken->next;
-		begin(core, index, taken, result);
+		request_begin(core, index, taken, result);
 		if (!next && LULL_MUTANT(QDO_FENCE_LATE))
 			lull_qdo_fence_heavy();
 	}
-	go_on(core, index, result);
+	algorithm_step(core, index, result);
 	completed = cpu->counts.completed - completed;
 	result->pending = completed ? lull_mem_add(&core->pending, 0 - completed) :
 				      lull_mem_load(&core->pending);

@@ -34,6 +34,23 @@ struct qdo_ticket {
 
 struct qdo_core;
 
+/* What a request is compared with, by algorithm. Only the steps of CPUs touch it. */
+struct qdo_snapshot_request {
+	unsigned long at; /* the CPU it waits for; its generations are in the request */
+};
+
+struct qdo_token_request {
+	unsigned long since; /* the token's number when it came after the request; 0: not yet */
+};
+
+struct qdo_multi_token_request {
+	unsigned long since; /* generation of the CPU where the request is, when it came there */
+};
+
+struct qdo_tree_request {
+	unsigned long since; /* the batch in which it was taken */
+};
+
 /*
  * A request, in memory of the caller's: qdo_core_request_bytes(), zeroed. Callback, argument and
  * sets are the caller's until qdo_core_submit(); the rest is the core's.
@@ -45,9 +62,13 @@ struct qdo_request {
 	struct qdo_set quiescence;
 	struct qdo_set execution;
 	uint32_t origin; /* CPU whose list took it */
-	uint32_t at; /* the CPU it waits for: multiple token rings, snapshot */
-	/* What it is compared with: generation, token or batch. Until taken: is it a wake? */
-	unsigned long since;
+	uint32_t is_first; /* not 0: nothing was pending before it */
+	union {
+		struct qdo_snapshot_request snapshot;
+		struct qdo_token_request token;
+		struct qdo_multi_token_request multi_token;
+		struct qdo_tree_request tree;
+	};
 	unsigned long generations[]; /* snapshot: of each CPU, when it was taken */
 };
 
@@ -58,31 +79,68 @@ struct qdo_counts {
 	unsigned long completed;
 };
 
-struct qdo_cpu {
-	/* Operations. Written by this CPU's restartable steps, read by whoever judges. */
-	unsigned long generation; /* compare-and-swap */
+/* generation.c: the operations of a CPU. Counts only grow, but for a fork. */
+struct qdo_operations {
+	unsigned long generation; /* compare-and-swap, by steps */
+	/* By this CPU's restartable steps, read by whichever step judges them. */
 	unsigned long entered[2];
 	unsigned long left[2];
 	/* Atomic: by threads that have no restartable steps, or left on another CPU. */
 	unsigned long entered_elsewhere[2] __attribute__((aligned(64)));
 	unsigned long left_elsewhere[2];
-	/* Requests not yet taken, newest first, as words that hold pointers. */
-	unsigned long submitted __attribute__((aligned(64))); /* by compare and swap, or the lock */
-	unsigned long stepped; /* by restartable steps; never emptied: submit.c */
+};
+
+/* submit.c: requests not yet taken, newest first, in words that hold pointers. */
+struct qdo_submissions {
+	unsigned long listed; /* by compare and swap, or the lock */
+	unsigned long stepped; /* by restartable steps; never emptied */
 	unsigned long stepped_taken; /* up to here stepped was taken; by this CPU's step */
-	struct lull_lock submit_lock;
-	/* Requests on their way to this CPU (multiple token rings), newest first. */
+	struct lull_lock lock;
+};
+
+/* token.c: the single token, at a CPU. */
+struct qdo_token_cpu {
+	unsigned long number; /* of the token that lies here, or 0; by the CPU before, and this */
+	unsigned long seen; /* the token that `since` belongs to; by this CPU's step, as: */
+	unsigned long since; /* this CPU's generation when that token came */
+};
+
+/* multi_token.c: requests on their way to this CPU, newest first. */
+struct qdo_multi_token_cpu {
 	unsigned long arrived;
-	unsigned long token; /* single token ring: number of the token that lies here, or 0 */
-	unsigned long tree; /* tree: the batch for which this CPU's whole subtree is quiescent */
+};
+
+/* tree.c: a CPU as a node. */
+struct qdo_tree_cpu {
+	unsigned long number; /* the batch for which the whole subtree is quiescent */
+	unsigned long seen; /* the batch that `since` belongs to; only by this CPU's step, as: */
+	unsigned long since; /* this CPU's generation when that batch began */
+	unsigned long wake; /* the wake that this CPU has passed on */
+};
+
+struct qdo_cpu {
+	struct qdo_operations operations;
+	struct qdo_submissions submissions __attribute__((aligned(64)));
+	/* One of the three is used: the instance's algorithm's. */
+	struct qdo_token_cpu token __attribute__((aligned(64)));
+	struct qdo_multi_token_cpu multi_token;
+	struct qdo_tree_cpu tree;
 	/* Only this CPU's step touches what follows. */
 	struct qdo_request *waiting __attribute__((aligned(64))); /* oldest first */
 	struct qdo_request **waiting_end;
-	unsigned long since; /* generation when the token came, or the batch began */
-	unsigned long batch; /* the token, or the tree's batch, that `since` belongs to */
-	unsigned long wake; /* tree: the wake that this CPU has passed on */
 	struct qdo_counts counts;
 } __attribute__((aligned(64)));
+
+/* token.c: the single token, in the instance. */
+struct qdo_token_core {
+	unsigned long at; /* where the token was passed last */
+};
+
+/* tree.c: the root. */
+struct qdo_tree_core {
+	unsigned long batch;
+	unsigned long wakes; /* how often requests came when there were none */
+};
 
 struct qdo_core {
 	unsigned int cpu_count;
@@ -92,9 +150,8 @@ struct qdo_core {
 	int prompting; /* tell qdo_port_prompt() whose step has something to do; else step all */
 	struct qdo_cpu *cpus;
 	unsigned long pending __attribute__((aligned(64))); /* requests submitted and not done */
-	unsigned long batch; /* tree: number at the root */
-	unsigned long wakes; /* tree: how often requests came when there were none */
-	unsigned long token_at; /* single token ring: where the token was passed last */
+	struct qdo_tree_core tree;
+	struct qdo_token_core token;
 };
 
 /* What a step gives back. */
@@ -152,6 +209,13 @@ void qdo_core_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *res
 void qdo_port_prompt(struct qdo_core *core, unsigned int cpu);
 
 /* Among the core's files. */
+
+/* Each file's part of qdo_core_reset(). */
+void qdo_operations_reset(struct qdo_operations *operations);
+void qdo_submissions_reset(struct qdo_submissions *submissions);
+void qdo_token_reset(struct qdo_core *core);
+void qdo_multi_token_reset(struct qdo_core *core);
+void qdo_tree_reset(struct qdo_core *core);
 
 /* generation.c: let a CPU's generation move as far as its operations allow, at most @most. */
 unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int cpu, unsigned long most);

@@ -169,15 +169,15 @@ static void wrap_around(enum qdo_algorithm algorithm, int timer)
 		for (cpu = 0; cpu < 3; cpu++) {
 			struct qdo_cpu *part = &core.cpus[cpu];
 
-			part->generation = 0 - back;
+			part->operations.generation = 0 - back;
 			for (i = 0; i < 2; i++) {
-				part->entered[i] = part->left[i] = ULONG_MAX;
-				part->entered_elsewhere[i] = ULONG_MAX;
-				part->left_elsewhere[i] = ULONG_MAX;
+				part->operations.entered[i] = part->operations.left[i] = ULONG_MAX;
+				part->operations.entered_elsewhere[i] = ULONG_MAX;
+				part->operations.left_elsewhere[i] = ULONG_MAX;
 			}
 		}
-		core.batch = 0 - back;
-		core.cpus[0].token = 0 - back;
+		core.tree.batch = 0 - back;
+		core.cpus[0].token.number = 0 - back;
 		for (i = 0; i < 6; i++) {
 			struct qdo_ticket ticket = enter_on(i % 3);
 

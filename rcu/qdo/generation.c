@@ -33,6 +33,19 @@
 /* Restarts before an operation counts itself atomically: each is a preemption or a migration. */
 #define RESTARTS_MAX 8
 
+/* Generations stay, as others may be compared with them. */
+void qdo_operations_reset(struct qdo_operations *operations)
+{
+	unsigned int parity;
+
+	for (parity = 0; parity < 2 && !LULL_MUTANT(QDO_RESET_COUNTS); parity++) {
+		operations->entered[parity] = 0;
+		operations->left[parity] = 0;
+		operations->entered_elsewhere[parity] = 0;
+		operations->left_elsewhere[parity] = 0;
+	}
+}
+
 /**
  * qdo_core_enter() - Begin an operation.
  * @core: the instance.
@@ -47,7 +60,8 @@ struct qdo_ticket qdo_core_enter(struct qdo_core *core)
 	for (i = 0; i < RESTARTS_MAX && !done; i++)
 		done = qdo_operation_enter(core, lull_qdo_cpu() % core->cpu_count, &ticket);
 	if (done != 1)
-		lull_mem_add(&core->cpus[ticket.cpu].entered_elsewhere[ticket.parity], 1);
+		lull_mem_add(&core->cpus[ticket.cpu].operations.entered_elsewhere[ticket.parity],
+			     1);
 	/* [qdo.enter:A], for the atomic count. */
 	if (!LULL_MUTANT(QDO_ENTER_NO_LIGHT))
 		lull_mem_fence_light();
@@ -64,10 +78,10 @@ struct qdo_ticket qdo_core_enter(struct qdo_core *core)
 void qdo_core_leave(struct qdo_core *core, struct qdo_ticket ticket)
 {
 	if (qdo_operation_leave(core, ticket) != 1)
-		lull_mem_add(&core->cpus[ticket.cpu].left_elsewhere[ticket.parity], 1);
+		lull_mem_add(&core->cpus[ticket.cpu].operations.left_elsewhere[ticket.parity], 1);
 }
 
-static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
+static int is_drained(const struct qdo_operations *of, unsigned int parity)
 {
 	unsigned long left, entered;
 
@@ -82,16 +96,16 @@ static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
 	 * Mutant: QDO_ENTERED_FIRST.
 	 */
 	if (LULL_MUTANT(QDO_ENTERED_FIRST)) {
-		entered = lull_mem_load_acquire(&cpu->entered[parity]);
-		entered += lull_mem_load_acquire(&cpu->entered_elsewhere[parity]);
-		left = lull_mem_load_acquire(&cpu->left[parity]);
-		left += lull_mem_load_acquire(&cpu->left_elsewhere[parity]);
+		entered = lull_mem_load_acquire(&of->entered[parity]);
+		entered += lull_mem_load_acquire(&of->entered_elsewhere[parity]);
+		left = lull_mem_load_acquire(&of->left[parity]);
+		left += lull_mem_load_acquire(&of->left_elsewhere[parity]);
 		return left == entered;
 	}
-	left = lull_mem_load_acquire(&cpu->left[parity]);
-	left += lull_mem_load_acquire(&cpu->left_elsewhere[parity]);
-	entered = lull_mem_load_acquire(&cpu->entered[parity]);
-	entered += lull_mem_load(&cpu->entered_elsewhere[parity]);
+	left = lull_mem_load_acquire(&of->left[parity]);
+	left += lull_mem_load_acquire(&of->left_elsewhere[parity]);
+	entered = lull_mem_load_acquire(&of->entered[parity]);
+	entered += lull_mem_load(&of->entered_elsewhere[parity]);
 	return left == entered;
 }
 
@@ -99,7 +113,7 @@ static int is_drained(struct qdo_cpu *cpu, unsigned int parity)
 unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int index, unsigned long most)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	unsigned long generation = lull_mem_load(&cpu->generation), found;
+	unsigned long generation = lull_mem_load(&cpu->operations.generation), found;
 
 	/*
 	 * [qdo.judge:C] full; so is each compare and swap below. Pairs with [qdo.take:A],
@@ -111,13 +125,13 @@ unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int index, 
 	lull_mem_fence();
 	for (; most; most--) {
 		/* The previous generation's parity is the one that operations do not enter by. */
-		if (!is_drained(cpu, (unsigned int)(generation + 1) & 1))
+		if (!is_drained(&cpu->operations, (unsigned int)(generation + 1) & 1))
 			break;
 		if (LULL_MUTANT(QDO_GENERATION_STORE)) {
-			lull_mem_store(&cpu->generation, ++generation);
+			lull_mem_store(&cpu->operations.generation, ++generation);
 			continue;
 		}
-		found = lull_mem_cas(&cpu->generation, generation, generation + 1);
+		found = lull_mem_cas(&cpu->operations.generation, generation, generation + 1);
 		generation = found == generation ? generation + 1 : found;
 	}
 	return generation;
@@ -142,7 +156,7 @@ int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned
 	 * Else: a callback runs beside the last accesses of an operation that another step judged.
 	 * Mutant: PASSED_RELAXED.
 	 */
-	unsigned long generation = lull_mem_load_acquire(&cpu->generation);
+	unsigned long generation = lull_mem_load_acquire(&cpu->operations.generation);
 	unsigned long target = *since + generations_wanted();
 
 	if (stepping != index)
@@ -154,7 +168,7 @@ int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned
 	if (generation == *since && generations_wanted() == QDO_GENERATIONS) {
 		/* As [qdo.judge:C]: the generation before the counts. */
 		lull_mem_fence();
-		if (is_drained(cpu, (unsigned int)(generation + 1) & 1)) {
+		if (is_drained(&cpu->operations, (unsigned int)(generation + 1) & 1)) {
 			--*since;
 			target--;
 		}

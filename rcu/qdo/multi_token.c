@@ -9,6 +9,14 @@
  */
 #include "core.h"
 
+void qdo_multi_token_reset(struct qdo_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->cpu_count; i++)
+		core->cpus[i].multi_token.arrived = 0;
+}
+
 /*
  * The first CPU of the set at @from or later in the ring that begins at the origin; @wrapped:
  * the ring has come by CPU 0 already. Return: cpu_count when none is left.
@@ -30,8 +38,8 @@ static unsigned int ring_next(const struct qdo_core *core, const struct qdo_requ
 }
 
 /* Bound: each CPU is visited once. */
-static void visit(struct qdo_core *core, unsigned int index, unsigned int to,
-		  struct qdo_request *request, struct qdo_step *result)
+static void request_visit(struct qdo_core *core, unsigned int index, unsigned int to,
+			  struct qdo_request *request, struct qdo_step *result)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
 
@@ -39,14 +47,13 @@ static void visit(struct qdo_core *core, unsigned int index, unsigned int to,
 		qdo_done(cpu, request, result);
 		return;
 	}
-	request->at = to;
 	if (to == index) {
-		request->since = lull_mem_load(&cpu->generation);
+		request->multi_token.since = lull_mem_load(&cpu->operations.generation);
 		qdo_wait(cpu, request);
 		return;
 	}
 	cpu->counts.communications++;
-	qdo_list_push(&core->cpus[to].arrived, request);
+	qdo_list_push(&core->cpus[to].multi_token.arrived, request);
 	if (core->prompting)
 		qdo_port_prompt(core, to);
 }
@@ -54,30 +61,30 @@ static void visit(struct qdo_core *core, unsigned int index, unsigned int to,
 void qdo_multi_token_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request,
 			   struct qdo_step *result)
 {
-	visit(core, index, ring_next(core, request, index, 0), request, result);
+	request_visit(core, index, ring_next(core, request, index, 0), request, result);
 }
 
 void qdo_multi_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	struct qdo_request *request = qdo_list_take(&cpu->arrived), *next;
+	struct qdo_request *request = qdo_list_take(&cpu->multi_token.arrived), *next;
 	unsigned int to;
 
 	for (; request; request = next) {
 		next = request->next;
 		if (!LULL_MUTANT(QDO_ARRIVE_KEPT))
-			request->since = lull_mem_load(&cpu->generation);
+			request->multi_token.since = lull_mem_load(&cpu->operations.generation);
 		qdo_wait(cpu, request);
 	}
 	for (request = qdo_waiting_all(cpu); request; request = next) {
 		next = request->next;
-		if (!qdo_generation_passed(core, index, index, &request->since)) {
+		if (!qdo_generation_passed(core, index, index, &request->multi_token.since)) {
 			qdo_wait(cpu, request);
 			continue;
 		}
 		to = ring_next(core, request, index + 1, index < request->origin);
-		visit(core, index, LULL_MUTANT(QDO_RING_SHORT) ? core->cpu_count : to, request,
-		      result);
+		request_visit(core, index, LULL_MUTANT(QDO_RING_SHORT) ? core->cpu_count : to,
+			      request, result);
 	}
 	result->waits = cpu->waiting != NULL;
 }

@@ -18,8 +18,8 @@ static inline int qdo_operation_enter(struct qdo_core *core, uint32_t cpu,
 	int done;
 
 	ticket->cpu = cpu;
-	ticket->parity = (uint32_t)lull_mem_load(&place->generation) & 1;
-	done = lull_qdo_count(cpu, &place->entered[ticket->parity]);
+	ticket->parity = (uint32_t)lull_mem_load(&place->operations.generation) & 1;
+	done = lull_qdo_count(cpu, &place->operations.entered[ticket->parity]);
 	/*
 	 * [qdo.enter:A] light. Pairs with [qdo.take:A].
 	 * Orders: the count before what the operation reads.
@@ -42,7 +42,7 @@ static inline int qdo_operation_leave(struct qdo_core *core, struct qdo_ticket t
 	 * Orders: the operation, and its own entry, before the count of leaving.
 	 * Else: a callback runs beside the operation's last accesses. Mutant: QDO_LEAVE_RELAXED.
 	 */
-	return lull_qdo_count(cpu, &core->cpus[cpu].left[ticket.parity]);
+	return lull_qdo_count(cpu, &core->cpus[cpu].operations.left[ticket.parity]);
 }
 
 #endif

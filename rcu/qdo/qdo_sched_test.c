@@ -28,16 +28,16 @@ static void names(void)
 	unsigned int i;
 
 	sched_name(&core->pending, 8, "pending");
-	sched_name(&core->batch, 8, "batch");
-	sched_name(&core->wakes, 16, "wakes, token_at");
+	sched_name(&core->tree.batch, 8, "batch");
+	sched_name(&core->tree.wakes, 16, "wakes, token_at");
 	sched_name(pointers, REQUESTS * sizeof(*pointers), "pointers");
 	sched_name(prompted, SCHED_CPUS_MAX * sizeof(*prompted), "prompted");
 	sched_name(objects, REQUESTS * sizeof(*objects), "objects");
 	for (i = 0; i < core->cpu_count; i++) {
-		sched_name(&core->cpus[i].generation, 8, generation[i]);
-		sched_name(core->cpus[i].entered, 16, entered[i]);
-		sched_name(core->cpus[i].left, 16, left[i]);
-		sched_name(&core->cpus[i].submitted, 24, submitted[i]);
+		sched_name(&core->cpus[i].operations.generation, 8, generation[i]);
+		sched_name(core->cpus[i].operations.entered, 16, entered[i]);
+		sched_name(core->cpus[i].operations.left, 16, left[i]);
+		sched_name(&core->cpus[i].submissions.listed, 24, submitted[i]);
 		sched_name(&core->cpus[i], sizeof(core->cpus[i]), part[i]);
 	}
 }
@@ -54,17 +54,19 @@ static void core_make(void)
 	core->own_generation_only = (int)parameter[TIMER];
 	core->prompting = !parameter[TIMER];
 	sched_check(!qdo_core_start(core, sched_alloc(qdo_core_bytes(count), 64)), "start");
-	core->cpus[count - 1].generation = (unsigned long)parameter[GENERATION];
-	core->cpus[0].token = 0;
-	core->cpus[parameter[TOKEN_AT]].token = 1;
-	core->token_at = (unsigned long)parameter[TOKEN_AT];
+	core->cpus[count - 1].operations.generation = (unsigned long)parameter[GENERATION];
+	core->cpus[0].token.number = 0;
+	core->cpus[parameter[TOKEN_AT]].token.number = 1;
+	core->token.at = (unsigned long)parameter[TOKEN_AT];
 	for (i = 0; i < count; i++) {
 		struct qdo_cpu *cpu = &core->cpus[i];
 
 		sched_plain(&cpu->waiting,
 			    offsetof(struct qdo_cpu, counts) - offsetof(struct qdo_cpu, waiting));
+		sched_plain(&cpu->token.seen, sizeof(cpu->token) - sizeof(cpu->token.number));
+		sched_plain(&cpu->tree.seen, sizeof(cpu->tree) - sizeof(cpu->tree.number));
 		if (parameter[BATCH] >> i & 1)
-			cpu->tree = cpu->batch = 1;
+			cpu->tree.number = cpu->tree.seen = 1;
 	}
 }
 

@@ -12,9 +12,9 @@ void qdo_snapshot_begin(struct qdo_core *core, unsigned int index, struct qdo_re
 	const unsigned int until = core->cpu_count;
 	unsigned int i = qdo_set_next(&request->quiescence, 0, until);
 
-	request->at = i;
+	request->snapshot.at = i;
 	for (; i < until; i = qdo_set_next(&request->quiescence, i + 1, until)) {
-		request->generations[i] = lull_mem_load(&core->cpus[i].generation);
+		request->generations[i] = lull_mem_load(&core->cpus[i].operations.generation);
 		core->cpus[index].counts.communications += i != index;
 	}
 	qdo_wait(&core->cpus[index], request);
@@ -24,14 +24,14 @@ void qdo_snapshot_begin(struct qdo_core *core, unsigned int index, struct qdo_re
 static int is_quiescent(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
 	const unsigned int until = core->cpu_count;
-	unsigned int at = request->at;
+	unsigned int at = (unsigned int)request->snapshot.at;
 
 	while (at < until && qdo_generation_passed(core, index, at, &request->generations[at])) {
 		at = qdo_set_next(&request->quiescence, at + 1, until);
 		if (LULL_MUTANT(QDO_SNAPSHOT_FIRST))
 			at = until;
 	}
-	request->at = at;
+	request->snapshot.at = at;
 	return at == until;
 }
 

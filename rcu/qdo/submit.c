@@ -23,6 +23,11 @@
 #define RESTARTS_MAX 8
 #define AGAIN_BIT 1ul
 
+void qdo_submissions_reset(struct qdo_submissions *submissions)
+{
+	*submissions = (struct qdo_submissions){ .lock = LULL_LOCK_INITIALIZER };
+}
+
 static struct qdo_request *request_of(unsigned long word)
 {
 	return (struct qdo_request *)(word & ~AGAIN_BIT);
@@ -90,13 +95,15 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 static int step_push(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	unsigned long head = lull_mem_load(&cpu->stepped);
+	unsigned long head = lull_mem_load(&cpu->submissions.stepped);
 	unsigned long word = (unsigned long)request;
 
-	if (lull_mem_load(&cpu->stepped_taken) == word && !LULL_MUTANT(QDO_STEPPED_SAME))
+	if (lull_mem_load(&cpu->submissions.stepped_taken) == word &&
+	    !LULL_MUTANT(QDO_STEPPED_SAME))
 		word |= AGAIN_BIT;
 	request->next = (struct qdo_request *)head;
-	return lull_qdo_replace(index, (void **)&cpu->stepped, (void *)head, (void *)word);
+	return lull_qdo_replace(index, (void **)&cpu->submissions.stepped, (void *)head,
+				(void *)word);
 }
 
 static unsigned int submit_restartable(struct qdo_core *core, struct qdo_request *request)
@@ -109,7 +116,7 @@ static unsigned int submit_restartable(struct qdo_core *core, struct qdo_request
 		done = step_push(core, index, request);
 	}
 	if (done != 1)
-		qdo_list_push(&core->cpus[index].submitted, request);
+		qdo_list_push(&core->cpus[index].submissions.listed, request);
 	return index;
 }
 
@@ -118,11 +125,11 @@ static void submit_locked(struct qdo_cpu *cpu, struct qdo_request *request)
 	int locked = !LULL_MUTANT(QDO_NO_LOCK);
 
 	if (locked)
-		lull_lock_take(&cpu->submit_lock);
-	request->next = request_of(lull_mem_load(&cpu->submitted));
-	lull_mem_store(&cpu->submitted, (unsigned long)request);
+		lull_lock_take(&cpu->submissions.lock);
+	request->next = request_of(lull_mem_load(&cpu->submissions.listed));
+	lull_mem_store(&cpu->submissions.listed, (unsigned long)request);
 	if (locked)
-		lull_lock_release(&cpu->submit_lock);
+		lull_lock_release(&cpu->submissions.lock);
 }
 
 unsigned int qdo_core_submit(struct qdo_core *core, struct qdo_request *request)
@@ -130,14 +137,14 @@ unsigned int qdo_core_submit(struct qdo_core *core, struct qdo_request *request)
 	unsigned int index;
 
 	/* Counted first: its step may be done with it before this function goes on. */
-	request->since = lull_mem_add(&core->pending, 1) == 1;
+	request->is_first = lull_mem_add(&core->pending, 1) == 1;
 	if (core->submission == QDO_SUBMIT_RESTARTABLE)
 		return submit_restartable(core, request);
 	index = lull_qdo_cpu() % core->cpu_count;
 	if (core->submission == QDO_SUBMIT_LOCK)
 		submit_locked(&core->cpus[index], request);
 	else
-		qdo_list_push(&core->cpus[index].submitted, request);
+		qdo_list_push(&core->cpus[index].submissions.listed, request);
 	return index;
 }
 
@@ -145,23 +152,23 @@ static struct qdo_request *take_locked(struct qdo_cpu *cpu)
 {
 	unsigned long taken;
 
-	if (!lull_mem_load(&cpu->submitted))
+	if (!lull_mem_load(&cpu->submissions.listed))
 		return NULL;
-	lull_lock_take(&cpu->submit_lock);
-	taken = lull_mem_load(&cpu->submitted);
-	lull_mem_store(&cpu->submitted, 0);
-	lull_lock_release(&cpu->submit_lock);
+	lull_lock_take(&cpu->submissions.lock);
+	taken = lull_mem_load(&cpu->submissions.listed);
+	lull_mem_store(&cpu->submissions.listed, 0);
+	lull_lock_release(&cpu->submissions.lock);
 	return reversed(taken, 0);
 }
 
 static struct qdo_request *take_stepped(struct qdo_cpu *cpu)
 {
-	unsigned long head = lull_mem_load_acquire(&cpu->stepped); /* [qdo.collect:A] */
-	unsigned long taken = lull_mem_load(&cpu->stepped_taken);
+	unsigned long head = lull_mem_load_acquire(&cpu->submissions.stepped); /* [qdo.collect:A] */
+	unsigned long taken = lull_mem_load(&cpu->submissions.stepped_taken);
 
 	if (head == taken)
 		return NULL;
-	lull_mem_store(&cpu->stepped_taken, head);
+	lull_mem_store(&cpu->submissions.stepped_taken, head);
 	return reversed(head, taken);
 }
 
@@ -173,10 +180,10 @@ struct qdo_request *qdo_submitted_take(struct qdo_core *core, unsigned int index
 	if (core->submission == QDO_SUBMIT_LOCK)
 		return take_locked(cpu);
 	if (core->submission == QDO_SUBMIT_LOCK_FREE)
-		return qdo_list_take(&cpu->submitted);
+		return qdo_list_take(&cpu->submissions.listed);
 	list = take_stepped(cpu);
 	for (end = &list; *end; end = &(*end)->next)
 		;
-	*end = qdo_list_take(&cpu->submitted);
+	*end = qdo_list_take(&cpu->submissions.listed);
 	return list;
 }

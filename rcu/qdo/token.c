@@ -10,11 +10,18 @@
  */
 #include "core.h"
 
+void qdo_token_reset(struct qdo_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->cpu_count; i++)
+		core->cpus[i].token = (struct qdo_token_cpu){ .number = i == 0 };
+	core->token.at = 0;
+}
+
 void qdo_token_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
-	const unsigned long wake = request->since;
-
-	request->since = 0;
+	request->token.since = 0;
 	qdo_wait(&core->cpus[index], request);
 	/*
 	 * [qdo.wake:A] the heavy fence of [qdo.take:A], after pending was added to. Pairs with
@@ -22,37 +29,37 @@ void qdo_token_begin(struct qdo_core *core, unsigned int index, struct qdo_reque
 	 * Orders: pending before where the token is. Else: the holder sees that nothing is
 	 * pending, this step sees an earlier holder, and the token lies still for ever.
 	 */
-	if (wake && core->prompting && !LULL_MUTANT(QDO_NO_WAKE))
-		qdo_port_prompt(core, (unsigned int)lull_mem_load(&core->token_at));
+	if (request->is_first && core->prompting && !LULL_MUTANT(QDO_NO_WAKE))
+		qdo_port_prompt(core, (unsigned int)lull_mem_load(&core->token.at));
 }
 
 /* Bound: the requests that wait here. */
-static void arrive(struct qdo_cpu *cpu, unsigned long token, struct qdo_step *result)
+static void token_arrive(struct qdo_cpu *cpu, unsigned long token, struct qdo_step *result)
 {
 	struct qdo_request *request, *next;
 
-	cpu->batch = token;
-	cpu->since = lull_mem_load(&cpu->generation);
+	cpu->token.seen = token;
+	cpu->token.since = lull_mem_load(&cpu->operations.generation);
 	for (request = qdo_waiting_all(cpu); request; request = next) {
 		next = request->next;
-		if (request->since || LULL_MUTANT(QDO_TOKEN_FIRST)) {
+		if (request->token.since || LULL_MUTANT(QDO_TOKEN_FIRST)) {
 			qdo_done(cpu, request, result);
 		} else {
-			request->since = token;
+			request->token.since = token;
 			qdo_wait(cpu, request);
 		}
 	}
 }
 
-static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
+static void token_pass(struct qdo_core *core, unsigned int index, unsigned long token)
 {
 	const unsigned int next = (index + 1) % core->cpu_count;
 
 	core->cpus[index].counts.communications += next != index;
 	if (!LULL_MUTANT(QDO_TOKEN_KEPT))
-		lull_mem_store(&core->cpus[index].token, 0);
+		lull_mem_store(&core->cpus[index].token.number, 0);
 	if (core->prompting)
-		lull_mem_store(&core->token_at, next);
+		lull_mem_store(&core->token.at, next);
 	/*
 	 * [qdo.pass:A] release. Pairs with [qdo.hold:B].
 	 * Orders: what was seen of this CPU's operations before the token is the next one's; that
@@ -60,9 +67,9 @@ static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
 	 * Else: a callback runs beside operations of a CPU judged before. Mutant: QDO_PASS_RELAXED.
 	 */
 	if (LULL_MUTANT(QDO_PASS_RELAXED))
-		lull_mem_store(&core->cpus[next].token, token + 1 ? token + 1 : 1);
+		lull_mem_store(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
 	else
-		lull_mem_store_release(&core->cpus[next].token, token + 1 ? token + 1 : 1);
+		lull_mem_store_release(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
 	if (core->prompting)
 		qdo_port_prompt(core, next);
 }
@@ -70,7 +77,7 @@ static void pass(struct qdo_core *core, unsigned int index, unsigned long token)
 void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	const unsigned long token = lull_mem_load(&cpu->token);
+	const unsigned long token = lull_mem_load(&cpu->token.number);
 
 	if (!token)
 		return;
@@ -82,10 +89,10 @@ void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *
 	lull_mem_fence();
 	if (!lull_mem_load(&core->pending))
 		return;
-	if (cpu->batch != token)
-		arrive(cpu, token, result);
-	if (qdo_generation_passed(core, index, index, &cpu->since))
-		pass(core, index, token);
+	if (cpu->token.seen != token)
+		token_arrive(cpu, token, result);
+	if (qdo_generation_passed(core, index, index, &cpu->token.since))
+		token_pass(core, index, token);
 	else
 		result->waits = 1;
 }

@@ -36,20 +36,20 @@ static void prompt_children(struct qdo_core *core, unsigned int index)
 }
 
 /* What a wake prompts reaches every CPU that has not yet told of this batch. */
-static void see(struct qdo_core *core, unsigned int index, unsigned long batch)
+static void batch_see(struct qdo_core *core, unsigned int index, unsigned long batch)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
-	const unsigned long wakes = lull_mem_load(&core->wakes);
-	const int fresh = cpu->batch != batch;
+	const unsigned long wakes = lull_mem_load(&core->tree.wakes);
+	const int fresh = cpu->tree.seen != batch;
 
 	if (fresh) {
-		cpu->batch = batch;
+		cpu->tree.seen = batch;
 		/* After the batch number; [qdo.judge:C] orders both before the counts. */
-		cpu->since = lull_mem_load(&cpu->generation);
+		cpu->tree.since = lull_mem_load(&cpu->operations.generation);
 		cpu->counts.communications += index != 0;
 	}
-	if (core->prompting && (fresh || cpu->wake != wakes)) {
-		cpu->wake = wakes;
+	if (core->prompting && (fresh || cpu->tree.wake != wakes)) {
+		cpu->tree.wake = wakes;
 		prompt_children(core, index);
 	}
 }
@@ -65,17 +65,17 @@ static int children_reached(struct qdo_core *core, unsigned int index, unsigned 
 		 * Orders: the child's number before what this CPU tells of its subtree.
 		 * Else: a callback runs beside operations of a leaf. Mutant: QDO_TREE_NO_CHILD.
 		 */
-		if (lull_mem_load_acquire(&core->cpus[index + distance].tree) != batch)
+		if (lull_mem_load_acquire(&core->cpus[index + distance].tree.number) != batch)
 			return LULL_MUTANT(QDO_TREE_NO_CHILD);
 	}
 	return 1;
 }
 
 /* Return: the number of the batch that runs now. */
-static unsigned long publish(struct qdo_core *core, unsigned int index, unsigned long batch)
+static unsigned long batch_publish(struct qdo_core *core, unsigned int index, unsigned long batch)
 {
 	const unsigned long next = index ? batch : batch + 1;
-	unsigned long *number = index ? &core->cpus[index].tree : &core->batch;
+	unsigned long *number = index ? &core->cpus[index].tree.number : &core->tree.batch;
 
 	/*
 	 * [qdo.publish:A] the full step of a generation before it. Pairs with [qdo.poll:A].
@@ -89,26 +89,33 @@ static unsigned long publish(struct qdo_core *core, unsigned int index, unsigned
 	return next;
 }
 
+void qdo_tree_reset(struct qdo_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->cpu_count; i++)
+		core->cpus[i].tree = (struct qdo_tree_cpu){ .number = 0 };
+	core->tree = (struct qdo_tree_core){ .batch = 1 };
+}
+
 void qdo_tree_begin(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
-	const unsigned long wake = request->since;
-
-	request->since = lull_mem_load(&core->batch);
+	request->tree.since = lull_mem_load(&core->tree.batch);
 	qdo_wait(&core->cpus[index], request);
-	if (!wake || !core->prompting || LULL_MUTANT(QDO_NO_WAKE))
+	if (!request->is_first || !core->prompting || LULL_MUTANT(QDO_NO_WAKE))
 		return;
-	lull_mem_add(&core->wakes, 1);
+	lull_mem_add(&core->tree.wakes, 1);
 	qdo_port_prompt(core, 0);
 }
 
-static void collect(struct qdo_cpu *cpu, unsigned long batch, struct qdo_step *result)
+static void batch_collect(struct qdo_cpu *cpu, unsigned long batch, struct qdo_step *result)
 {
 	const unsigned long batches = LULL_MUTANT(QDO_TREE_ONE_BATCH) ? 1 : 2;
 	struct qdo_request *request, *next;
 
 	for (request = qdo_waiting_all(cpu); request; request = next) {
 		next = request->next;
-		if (qdo_number_reached(batch, request->since + batches))
+		if (qdo_number_reached(batch, request->tree.since + batches))
 			qdo_done(cpu, request, result);
 		else
 			qdo_wait(cpu, request);
@@ -122,14 +129,14 @@ void qdo_tree_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 
 	if (!lull_mem_load(&core->pending))
 		return;
-	batch = lull_mem_load_acquire(&core->batch); /* [qdo.poll:A], of the root's number */
-	see(core, index, batch);
-	/* The root has no number of its own but core->batch. */
-	if (!index || lull_mem_load(&cpu->tree) != batch) {
-		if (!qdo_generation_passed(core, index, index, &cpu->since))
+	batch = lull_mem_load_acquire(&core->tree.batch); /* [qdo.poll:A], of the root's number */
+	batch_see(core, index, batch);
+	/* The root has no number of its own but core->tree.batch. */
+	if (!index || lull_mem_load(&cpu->tree.number) != batch) {
+		if (!qdo_generation_passed(core, index, index, &cpu->tree.since))
 			result->waits = 1;
 		else if (children_reached(core, index, batch))
-			batch = publish(core, index, batch);
+			batch = batch_publish(core, index, batch);
 	}
-	collect(cpu, batch, result);
+	batch_collect(cpu, batch, result);
 }

@@ -96,7 +96,7 @@ static void forget_requests(struct qdo *instance)
 
 	for (i = 0; i < core->cpu_count; i++) {
 		free_core(qdo_submitted_take(core, i));
-		free_core(qdo_list_take(&core->cpus[i].arrived));
+		free_core(qdo_list_take(&core->cpus[i].multi_token.arrived));
 		free_core(qdo_waiting_all(&core->cpus[i]));
 		memset(&core->cpus[i].counts, 0, sizeof(core->cpus[i].counts));
 	}
