@@ -258,7 +258,8 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	/* [ring.peek:A], explained below: write_count before the counters */
+	/* [ring.peek:A], explained below: write_count before the counters, else these may be older
+	 * and a complete sub-buffer looks incomplete */
 	uint64_t write = lull_load_acquire(&ring->shared->write_count);
 	uint64_t offset = count_offset(ring, write);
 	uint64_t reference, committed, last, run = 0;
@@ -270,7 +271,8 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	physical = reference_physical(ring, reference);
 	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
 		return -EAGAIN;
-	/* [ring.peek:A], explained below: these counters before write_count is loaded again */
+	/* [ring.peek:A], explained below: these loads before that of run and the second one of
+	 * write_count, else an uncommitted slot counts as committed */
 	committed = committed_read(ring, read, physical);
 	last = lull_load_acquire(&ring->shared->last_cycles);
 	/*
