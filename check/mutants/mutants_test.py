@@ -197,22 +197,47 @@ class Table(unittest.TestCase):
 
 
 class Rust(unittest.TestCase):
-    def test_outcomes_become_rows_and_what_was_caught_before_is_kept(self):
-        outcomes = [{"scenario": "Baseline", "summary": "Success"}] + [
-            {"scenario": {"Mutant": {"name": f"tools/a.rs:3:1: {name}", "replacement": "()"}},
-             "summary": summary}
-            for name, summary in (("a", "CaughtMutant"), ("b", "MissedMutant"),
-                                  ("c", "Timeout"), ("d", "Unviable"))]
-        with tempfile.TemporaryDirectory() as folder:
-            last = pathlib.Path(folder) / "mutants.out"
-            last.mkdir()
-            (last / "outcomes.json").write_text(json.dumps({"outcomes": outcomes}))
-            (last / "previously_caught.txt").write_text("tools/a.rs:9:1: e\n")
-            rows = rust.rows_of(pathlib.Path(folder))
-        found = sorted((row["before"][-1], row["verdict"]) for row in rows)
-        self.assertEqual(found, [("a", "killed"), ("b", "survived"), ("c", "killed"),
-                                 ("e", "killed")])
-        self.assertEqual({row["path"] for row in rows}, {"tools/a.rs"})
+    """With a program in the place of cargo-mutants, which misses the mutants b and c."""
+
+    TOOL = """#!/bin/bash
+echo "$@" >> "$0.calls"
+while [ "$1" != -o ]; do shift; done
+mkdir -p "$2/mutants.out"
+cp "$0.$(basename "$2" | cut -d ' ' -f 1)" "$2/mutants.out/outcomes.json"
+exit 2
+"""
+
+    def outcomes(self, **summaries):
+        return json.dumps({"outcomes": [{"scenario": "Baseline", "summary": "Success"}] + [
+            {"scenario": {"Mutant": {"name": f"tools/a.rs:3:1: {name} (x)", "replacement": "()"}},
+             "summary": summary} for name, summary in summaries.items()]})
+
+    def run_on(self, folder):
+        with tempfile.TemporaryDirectory() as place:
+            root = pathlib.Path(place)
+            tool = root / "tool"
+            tool.write_text(self.TOOL)
+            tool.chmod(0o755)
+            (root / "tool.quick").write_text(self.outcomes(
+                a="CaughtMutant", b="MissedMutant", c="MissedMutant", d="Unviable"))
+            (root / "tool.all").write_text(self.outcomes(b="Timeout", c="MissedMutant"))
+            subprocess.run(["git", "init", "-q", place], check=True)
+            tree = trying.Tree(root, root / "tree")
+            rows = rust.run(str(tool), tree, folder, 5, root / "out")
+            calls = (root / "tool.calls").read_text().splitlines()
+        return {row["before"][-5]: (row["verdict"], row["step"]) for row in rows}, calls
+
+    def test_all_tests_are_asked_about_what_the_quick_ones_miss(self):
+        found, calls = self.run_on({"crate": "a", "quick": ["--lib"]})
+        self.assertEqual(found, {"a": ("killed", "quick tests"), "b": ("killed", "all tests"),
+                                 "c": ("survived", None)})
+        self.assertIn("--shard 0/5 --sharding round-robin -- --lib", calls[0])
+        self.assertIn(r"--re ^(tools/a\.rs:3:1:\ b\ \(x\)|tools/a\.rs:3:1:\ c\ \(x\))$", calls[1])
+
+    def test_without_quick_ones_all_are_asked_at_once(self):
+        found, calls = self.run_on({"crate": "a"})
+        self.assertEqual(found, {"b": ("killed", "all tests"), "c": ("survived", None)})
+        self.assertEqual(len(calls), 1)
 
 
 class Plan(unittest.TestCase):
