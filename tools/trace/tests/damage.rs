@@ -148,6 +148,21 @@ fn an_event_that_reaches_past_the_content_by_one_byte_is_not_read() {
 }
 
 #[test]
+fn first_packet_of_another_trace_is_refused_by_its_name() {
+    let (spec, bytes, written, packets) = sample(Order::Little);
+    for (at, fault) in
+        [(offset::UUID + 15, Fault::WrongUuid), (offset::MAGIC, Fault::WrongMagic(0xc1fc_1fc0))]
+    {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1;
+        let (found, problems) = read(&spec.metadata(), bytes);
+        let is_later = |event: &&Written| event.packet_bytes >= packets[1] as u64;
+        assert!(found.iter().eq(written.iter().filter(is_later)), "{problems:?}");
+        assert_eq!(faults(&problems)[0], fault);
+    }
+}
+
+#[test]
 fn each_kind_of_damage_is_named_and_located() {
     let (spec, bytes, _, packets) = sample(Order::Little);
     let at = packets[1];
@@ -161,6 +176,8 @@ fn each_kind_of_damage_is_named_and_located() {
     };
     let magic = faults_with(offset::MAGIC, &[0; 4]);
     assert!(matches!(magic[0], Fault::Resynchronized { .. }), "{magic:?}");
+    let uuid = faults_with(offset::UUID, &[0; 16]);
+    assert!(matches!(uuid[0], Fault::Resynchronized { .. }), "{uuid:?}");
     assert_eq!(faults_with(offset::STREAM_ID, &[9]), [Fault::UnknownStream(9)]);
     let content = faults_with(offset::CONTENT_SIZE, &8u64.to_le_bytes());
     assert_eq!(content[0], Fault::ContentTooSmall { content_bits: 8, header_bits: 896 });

@@ -145,6 +145,15 @@ fn ends(text: &str) {
 }
 
 #[test]
+fn blocks_nest_as_deep_as_said_and_no_deeper() {
+    let is_too_deep = |depth: usize| {
+        let nested = format!("{TRACE}{}{}", "event { ".repeat(depth), "};".repeat(depth));
+        Metadata::parse(&nested).is_err_and(|error| error.what.contains("nested too deeply"))
+    };
+    assert_eq!([1, 48, 49].map(is_too_deep), [false, false, true]);
+}
+
+#[test]
 fn hostile_metadata_is_refused_before_it_costs_much() {
     let doubling: String = (0..60)
         .map(|i| format!("struct s{} {{ struct s{i} a; struct s{i} b; }};\n", i + 1))
