@@ -36,7 +36,7 @@ static void *private_memory(uint64_t bytes)
 	long base;
 
 	if (rounded <= STORE_BYTES) {
-		at = __atomic_fetch_add(&store.used_bytes, rounded, __ATOMIC_RELAXED);
+		at = lull_add_relaxed(&store.used_bytes, rounded) - rounded;
 		if (at <= STORE_BYTES - rounded)
 			return store.bytes + at;
 	}
