@@ -88,7 +88,8 @@ static int control_copy(struct lull_session_control *copy, const struct lull_map
 
 	/*
 	 * [session.attach:A] acquire. Pairs with [session.magic:A].
-	 * Orders: magic before the rest of the control block, the patterns and the event table.
+	 * Orders: the load of magic before those of the rest of the control block, of the patterns
+	 * and of the event table.
 	 * Else: a process that comes early finds a session that is not filled in yet.
 	 * Mutant: MAGIC_READ_RELAXED.
 	 */
@@ -247,9 +248,11 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	__builtin_memcpy(shared, &control, sizeof(control));
 	/*
 	 * [session.magic:A] release. Pairs with [session.attach:A].
-	 * Orders: all else in the memory before the word that makes it a session's. The recorder
-	 * does the same in tools/session, Memory::fill_in().
-	 * Else: as for its partner. Mutants: MAGIC_EARLY, MAGIC_RELAXED.
+	 * Orders: the stores to the rest of the memory before that of magic, by which processes
+	 * tell that the memory is a session's. The recorder does the same in tools/session,
+	 * Memory::fill_in().
+	 * Else: a process sees magic, and a session that is not filled in yet.
+	 * Mutants: MAGIC_EARLY, MAGIC_RELAXED.
 	 */
 	lull_store_release(&shared->magic, LULL_SESSION_MAGIC);
 	return 0;

@@ -119,9 +119,10 @@ uint32_t lull_event_register(struct session *session, const char *description, s
 		lull_store32(&entry->length_bytes, (uint32_t)bytes);
 		/*
 		 * [session.describe:A] release. Pairs with [session.read:A].
-		 * Orders: length and text before the offset that says that they are there. The
-		 * recorder does the same in tools/session, Memory::publish_event().
-		 * Else: an event's description is read that nobody wrote.
+		 * Orders: the stores of length and text before that of the offset, which tells
+		 * readers that they are there. The recorder does the same in tools/session,
+		 * Memory::publish_event().
+		 * Else: a reader sees the offset, and old bytes in place of the description.
 		 * Mutants: OFFSET_EARLY, OFFSET_RELAXED.
 		 */
 		lull_store32_release(&entry->offset_bytes, offset);

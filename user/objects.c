@@ -255,8 +255,10 @@ void lull_objects_scan(void)
 	dl_iterate_phdr(object_scan, NULL);
 	/*
 	 * [objects.scan:A] release. Pairs with [objects.move:A].
-	 * Orders: the list of objects before the word that says that it is whole.
-	 * Else: as for its partner. Mutant: SCANNED_RELAXED.
+	 * Orders: the stores to the list of objects before that of is_scanned, after which the list
+	 * is complete.
+	 * Else: lull_objects_move() in another thread sees the end of the scan, and not all of the
+	 * list: probes of an object stay in a session that is left. Mutant: SCANNED_RELAXED.
 	 */
 	lull_store32_release(&seen.is_scanned, 0);
 }
@@ -284,7 +286,8 @@ static int probe_moves(const struct lull_note *note, void *context)
 		record->id[move->to] = (uint16_t)id;
 		mask |= 1u << move->to;
 	}
-	lull_store32_release(&record->enabled_mask, mask); /* [site.enable:A] */
+	/* [site.enable:A], as in probe_found(): the identifier before the mask's bit */
+	lull_store32_release(&record->enabled_mask, mask);
 	return 0;
 }
 
@@ -294,9 +297,9 @@ void lull_objects_move(uint32_t from, uint32_t to)
 
 	/*
 	 * [objects.move:A] acquire. Pairs with [objects.scan:A].
-	 * Orders: the word before the list of objects.
-	 * Else: the probes of an object that another thread scanned just now stay in a session that
-	 * is left. Mutant: MOVE_READ_RELAXED.
+	 * Orders: the load of is_scanned before those of the list of objects.
+	 * Else: this thread sees the end of another thread's scan, and not all of its list: probes
+	 * of an object stay in a session that is left. Mutant: MOVE_READ_RELAXED.
 	 */
 	if (lull_load32_acquire(&seen.is_scanned))
 		return;

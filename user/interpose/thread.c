@@ -56,8 +56,9 @@ static struct start *start_claim(void *argument)
 
 		/*
 		 * [thread.claim:A] compare-and-swap. Pairs with [thread.release:A].
-		 * Orders: the claim before what is written to the place.
-		 * Else: as for its partner.
+		 * Orders: the claim before the stores to the place.
+		 * Else: they land while the thread before still copies the place, and that thread
+		 * starts in the function of this one.
 		 */
 		if (found == generation ||
 		    lull_cas32(&starts[i].claimed, found, generation) != found)
@@ -77,8 +78,10 @@ static void start_release(struct start *start)
 {
 	/*
 	 * [thread.release:A] release. Pairs with [thread.claim:A].
-	 * Orders: the new thread's copy of the place before the place is free.
-	 * Else: a thread starts in the function that another one was created for.
+	 * Orders: the loads by which the new thread copies the place before the store that frees
+	 * the place.
+	 * Else: another creator's stores come in between, and this thread starts in the function of
+	 * another one.
 	 * Mutant: START_RELEASE_RELAXED.
 	 */
 	lull_store32_release(&start->claimed, 0);

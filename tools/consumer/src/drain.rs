@@ -553,8 +553,9 @@ fn nothing() -> View<'static> {
 /// A private copy of a piece, with the holes that were found before the barrier.
 fn copy_with(piece: &Piece, holes: &Holes) -> Copy {
     // [ring.walk:A] heavy. Pairs with [ring.commit:A].
-    // Orders: the look at the slots' first words before the copy of what they announce.
-    // Else: an event is believed whose payload is not there yet. Mutant: WALK_NO_BARRIER.
+    // Orders: the loads of the slots' first words before the copy of the slots' payloads.
+    // Else: a committed first word is found beside a payload that is not there yet.
+    // Mutant: WALK_NO_BARRIER.
     barrier_heavy();
     let mut copy = piece.view.copy(piece.limit);
     holes.restore(&mut copy);

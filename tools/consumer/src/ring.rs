@@ -190,8 +190,9 @@ impl Ring {
         shared.recorded_bytes[at].store(on_disk.bytes, Ordering::Relaxed);
         shared.recorded_packets[at].store(on_disk.packets, Ordering::Relaxed);
         // [session.recorded:A] release. Pairs with [session.recover:A].
-        // Orders: the three words before the index that makes them valid.
-        // Else: a recorder that is killed between them leaves a place where no packet ends.
+        // Orders: the stores of the three words before that of the index, which makes them valid.
+        // Else: a recorder that is killed between the stores leaves an index to three words that
+        // do not belong together, and lull recover goes on where no packet ends.
         // Mutants: RECORDED_EARLY, RECORDED_IN_PLACE.
         shared.recorded_index.store(next, Ordering::Release);
     }
