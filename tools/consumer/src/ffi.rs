@@ -89,7 +89,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     extern "C" {
-        static lull_consumer_layout: [usize; 25];
+        static lull_consumer_layout: [usize; 24];
         static lull_consumer_layout_count: usize;
     }
 
