@@ -251,10 +251,10 @@ a_session_without_its_memory_is_removed_where_the_trace_is_finished() {
 
 disk_full_while_recovering_loses_nothing() {
 	. "$root/tests/end_to_end/failures.sh"
-	small_mount small_disk_recovered recover
+	small_mount small_recovery recover
 }
 
-small_disk_recovered() {
+small_recovery() {
 	mount -t tmpfs -o size=4m tmpfs small
 	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread
 	killed_while "./writers 9 progress 1 20" small/trace
