@@ -168,8 +168,9 @@ impl Directory {
     pub fn introduce(&self, recorder: &Recorder) -> Result<()> {
         let text = serde_json::to_vec(recorder).unwrap_or_default();
         let write = || {
-            self.lock.set_len(0)?;
-            self.lock.write_all_at(&text, 0)
+            // In this order: whoever is killed in between has said who it is.
+            self.lock.write_all_at(&text, 0)?;
+            self.lock.set_len(text.len() as u64)
         };
         write().map_err(Error::io("write", self.path.join(RECORDER_FILE)))
     }
