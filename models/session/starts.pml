@@ -15,7 +15,7 @@
  * instructions that run in any order that their tokens allow.
  *
  * Proved: each thread reads what was written for it. Mutant START_RELEASE_RELAXED: the place is
- * free before it was read. Bounds: one place, two threads. 300 states.
+ * free before it was read. Bounds: one place, two threads. 420 states.
  */
 #define CPUS 3
 #define VARS 2

@@ -60,7 +60,7 @@ static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 		/*
 		 * [defer.take:B] release. Pairs with [defer.full:A].
 		 * Orders: the copy of the entry before the number that frees its place.
-		 * Else: what is called is half the next lap's entry.
+		 * Else: what is called is half the next lap's entry. Mutant: DEFER_TAKE_RELAXED.
 		 */
 		lull_mem_store_release(&queue->taken_count, taken + 1);
 		func(argument);

@@ -141,6 +141,7 @@ struct qdo *qdo_default(void)
 	/*
 	 * [qdo.default:B] acquire. Pairs with [qdo.default:A].
 	 * Orders: the address before what is there. Else: as for its partner.
+	 * Mutant: DEFAULT_READ_RELAXED.
 	 */
 	struct qdo *instance = lull_mem_load_pointer_acquire(&default_instance);
 
@@ -151,6 +152,7 @@ struct qdo *qdo_default(void)
 	/*
 	 * [qdo.default:A] release. Pairs with [qdo.default:B].
 	 * Orders: the instance before its address. Else: a request goes into half an instance.
+	 * Mutant: DEFAULT_RELAXED.
 	 */
 	if (!instance && !qdo_create(NULL, &instance))
 		lull_mem_store_pointer_release(&default_instance, instance);
