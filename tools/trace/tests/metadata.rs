@@ -70,6 +70,22 @@ fn what_is_unknown_is_warned_about_and_ignored() {
 }
 
 #[test]
+fn another_version_is_warned_about_and_a_uuid_that_is_none_is_no_uuid() {
+    for (major, minor, is_known) in [(1, 8, true), (1, 9, false), (2, 8, false)] {
+        let text = format!("trace {{ major = {major}; minor = {minor}; byte_order = le; }};");
+        let warnings = Metadata::parse(&text).unwrap().warnings;
+        let is_told = warnings.iter().any(|warning| warning.to_string().contains("CTF 1.8"));
+        assert_eq!(is_told, !is_known, "{major}.{minor}: {warnings:?}");
+    }
+    let uuid = |text: &str| parse(&format!("trace {{ uuid = \"{text}\"; }};")).uuid;
+    assert_eq!(uuid("0102030405060708090a0b0c0d0e0f10").map(|uuid| uuid[1]), Some(2));
+    for wrong in ["0102", "0102030405060708090a0b0c0d0e0f1", "x102030405060708090a0b0c0d0e0f10"] {
+        assert_eq!(uuid(wrong), None, "{wrong}");
+    }
+    assert_eq!(uuid("0102030405060708090a0b0c0d0e0f1011"), None);
+}
+
+#[test]
 fn lengths_and_tags_reach_into_all_scopes_decoded_before() {
     let metadata = parse(
         "trace { packet.header := struct { u8 p; }; };

@@ -226,6 +226,12 @@ mod tests {
     }
 
     #[test]
+    fn wide_strings_begin_with_a_letter_that_words_may_begin_with() {
+        let want = [Token::Text("x".into()), Token::Word("Lx".into()), Token::Word("L".into())];
+        assert_eq!(all(r#"L"x" Lx L"#).unwrap(), want);
+    }
+
+    #[test]
     fn unended_strings_comments_and_oversized_numbers_are_errors() {
         for text in ["\"abc", "/* abc", "99999999999999999999", "0x", "'ab'", "12abc", "\"a\\"] {
             assert!(all(text).is_err(), "{text}");

@@ -109,6 +109,12 @@ mod tests {
     }
 
     #[test]
+    fn packets_without_text_are_passed_over() {
+        let bytes = [packet("", 0, true), packet("ab", 0, true), packet("", 2, true)].concat();
+        assert_eq!(unwrap(&bytes), ("ab".into(), None));
+    }
+
+    #[test]
     fn a_cut_packet_gives_what_is_there_and_says_so() {
         let bytes = [packet("abc", 0, false), packet("defgh", 3, false)].concat();
         for length in 4..bytes.len() {
