@@ -21,7 +21,7 @@ SHIPPED = '#include "more.h"\nint twice(int n)\n{\n\treturn n * TWO; /* both */\
 def mutant_of(path, shipped, before, after):
     text = shipped.replace(before, after)
     assert text != shipped
-    return planting.Mutant(path, text, *planting.difference(shipped, text))
+    return planting.Mutant(path, path, text, *planting.difference(shipped, text))
 
 
 class Scratch(unittest.TestCase):
@@ -58,8 +58,14 @@ class Planting(Scratch):
 
     def test_difference_names_the_lines_that_differ(self):
         self.assertEqual(planting.difference("a\nb\nc\n", "a\nx  y\nc\n"), (2, "b", "x y"))
-        self.assertEqual(planting.difference("a\nb\n", "a\nnew\nb\n"), (2, "", "new"))
+        self.assertEqual(planting.difference("a\nb\n", "a\nnew\nb\n"), (2, "b", "new b"))
         self.assertEqual(planting.difference("a\nb\n", "a\n"), (2, "b", ""))
+
+    def test_place_names_the_function_and_which_of_equal_lines(self):
+        text = ("#define A 1\nstatic int one(int n)\n{\n\treturn n;\n}\n\nint two(int n,\n\tint m)\n"
+                "{\n\tif (n) {\n\t\treturn n;\n\t}\n\treturn n;\n}\nint n;\n")
+        places = [planting.place_of("f.c", text, line) for line in (1, 4, 11, 13, 15)]
+        self.assertEqual(places, ["f.c", "f.c: one()", "f.c: two()", "f.c: two(), 2", "f.c"])
 
     def test_comments_and_what_does_not_compile_are_left_out(self):
         comment = mutant_of("part/twice.c", SHIPPED, "both", "all")
@@ -91,7 +97,7 @@ class Planting(Scratch):
         self.assertEqual(self.sort_out(used, unused), ([used], 0, 1))
 
     def test_a_larger_sample_holds_the_smaller_ones(self):
-        mutants = [planting.Mutant("f", str(i), 1, "", "") for i in range(400)]
+        mutants = [planting.Mutant("f", "f", str(i), 1, "", "") for i in range(400)]
         small = [m for m in mutants if planting.is_in_sample(m, 20)]
         large = [m for m in mutants if planting.is_in_sample(m, 10)]
         self.assertTrue(small and set(small) < set(large))
@@ -161,11 +167,11 @@ class Trying(Scratch):
 
 
 class Table(unittest.TestCase):
-    ROWS = [{"path": "f.c", "before": "a | b", "after": "a", "verdict": "survived", "step": None,
+    ROWS = [{"place": "f.c", "before": "a | b", "after": "a", "verdict": "survived", "step": None,
              "open": []},
-            {"path": "f.c", "before": "x", "after": "", "verdict": "undecided", "step": None,
+            {"place": "f.c", "before": "x", "after": "", "verdict": "undecided", "step": None,
              "open": ["slow"]},
-            {"path": "f.c", "before": "y", "after": "z", "verdict": "killed", "step": "quick",
+            {"place": "f.c", "before": "y", "after": "z", "verdict": "killed", "step": "quick",
              "open": []}]
 
     def page(self, reasons):

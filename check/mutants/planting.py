@@ -8,6 +8,7 @@ makes the code of a mutant before it.
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -26,9 +27,13 @@ COMPILER = ["gcc", "-std=gnu11", "-O2", "-g0", "-S", "-o", "-", "-x", "c", "-Wno
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed file. `before` and `after` are the changed lines, `line` is the first."""
+    """One changed file. `before` and `after` are the changed lines, `line` is the first.
+
+    `place` says where, in words that outlive changes elsewhere in the file.
+    """
 
     path: str
+    place: str
     text: str
     line: int
     before: str
@@ -52,9 +57,28 @@ def difference(original, changed):
     tail = 0
     while tail < min(len(ours), len(theirs)) - same and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
+    if same == len(ours) - tail and tail:  # what is only inserted is told by what follows it
+        tail -= 1
     cut = [" ".join(line.split()) for line in ours[same : len(ours) - tail]]
     new = [" ".join(line.split()) for line in theirs[same : len(theirs) - tail]]
     return same + 1, " ".join(cut), " ".join(new)
+
+
+def place_of(path, original, line):
+    """Say where a line is: its file, its function, and which of its like there."""
+    lines = [" ".join(text.split()) if text[:1].isspace() else text
+             for text in original.splitlines()]
+    begin, name = 0, ""
+    for at, text in enumerate(lines[: line - 1]):
+        found = re.match(r"[a-z_][\w *]*?(\w+)\(", original.splitlines()[at])
+        if found and not text.endswith(";"):
+            begin, name = at, found.group(1)
+        elif original.splitlines()[at].startswith("}"):
+            begin, name = at, ""
+    this = lines[line - 1] if line <= len(lines) else ""
+    before = lines[begin : line - 1].count(this)
+    place = f"{path}: {name}()" if name else path
+    return f"{place}, {before + 1}" if before else place
 
 
 def plant(mutate, root, path):
@@ -68,7 +92,8 @@ def plant(mutate, root, path):
         found = {}
         for file in pathlib.Path(folder).glob("*.mutant.*"):
             text = file.read_text()
-            mutant = Mutant(path, text, *difference(original, text))
+            line, before, after = difference(original, text)
+            mutant = Mutant(path, place_of(path, original, line), text, line, before, after)
             found[mutant.key] = mutant
     return [found[key] for key in sorted(found)]
 

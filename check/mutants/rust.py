@@ -46,7 +46,8 @@ def run(cargo_mutants, tree, folder, one_of, output):
     rows = mutate(QUICK_TESTS, *shard, "--", *folder["quick"])
     alive = [re.escape(name) for name in rows if rows[name]["verdict"] != "killed"]
     if alive:
-        rows.update(mutate(ALL_TESTS, "--re", f"^({'|'.join(alive)})$"))
+        found = mutate(ALL_TESTS, "--re", f"^({'|'.join(alive)})$")
+        rows.update({name: found[name] for name in rows.keys() & found.keys()})
     return list(rows.values())
 
 
@@ -58,7 +59,7 @@ def rows_of(last, step):
         if outcome["scenario"] != "Baseline" and verdict:  # else it does not build
             mutant = outcome["scenario"]["Mutant"]
             name = mutant["name"]
-            rows[name] = {"path": name.split(":")[0], "before": name,
+            rows[name] = {"place": name.split(":")[0], "before": name,
                           "after": mutant["replacement"], "verdict": verdict,
                           "step": step if verdict == "killed" else None, "open": []}
     return rows

@@ -15,11 +15,13 @@ that no test notices has survived. `check/mutants/mutants --table` writes this p
 The tools are universalmutator for C and cargo-mutants for Rust. Changes that do not compile, and
 those from which the compiler makes the shipped code or that of another change, are left out.
 *Sample* says which of the rest were looked at: 1 of N, chosen by a digest of the changed file (of
-Rust, each Nth), or all. Of those that no test kills, *the same* are proved to do what the shipped
-code does, by the reason that stands below; the score is killed / (mutants - the same).
-*Undecided* ones are killed by none of the tests that were run, but some tests were not run yet or
-reached their time limit: the table below names them. A folder that is not in the table has not
-been run.
+Rust, each Nth), or all. The unit tests are asked first, and slower steps of `plan.toml` about what
+these leave alive and `reasons.toml` has no reason for.
+
+*The same* gives the results of the shipped code, by the reason that stands below, if perhaps later
+or with more work; the score is killed / (mutants - the same). *Survived* has another reason.
+*Undecided* is killed by none of the tests that were run, but some were not run yet or reached their
+time limit: the table below names them. A folder that is not in the table has not been run.
 
 """
 
@@ -34,9 +36,9 @@ def summary(name, goal, one_of, left_out, rows):
     for row in rows:
         if row["verdict"] == "killed":
             steps[row["step"]] = steps.get(row["step"], 0) + 1
-    kept = [{key: row[key] for key in ("path", "before", "after", "verdict", "open")}
+    kept = [{key: row[key] for key in ("place", "before", "after", "verdict", "open")}
             for row in rows if row["verdict"] != "killed"]
-    kept.sort(key=lambda row: (row["path"], row["before"], row["after"]))
+    kept.sort(key=lambda row: (row["place"], row["before"], row["after"]))
     return {"folder": name, "goal_percent": goal, "sample": one_of, "left_out": left_out,
             "tried": len(rows), "killed": steps, "not_killed": kept}
 
@@ -48,10 +50,10 @@ def write_summary(results, found):
 
 
 def load_reasons(path):
-    """The reasons by (path, before, after): (reason, whether the code does the same)."""
+    """The reasons by (place, before, after): (reason, whether the code does the same)."""
     reasons = {}
     for entry in tomllib.loads(path.read_text()).get("reason", []):
-        key = entry["path"], entry["before"], entry["after"]
+        key = entry["place"], entry["before"], entry["after"]
         reasons[key] = entry["reason"], entry.get("same", False)
     return reasons
 
@@ -70,10 +72,11 @@ def page(results, reasons):
              " | score | goal |", "|---|---|---|---|---|---|---|---|---|---|"]
     details = []
     for one in found:
-        known = [(row, *reasons.get((row["path"], row["before"], row["after"]), ("", False)))
+        known = [(row, *reasons.get((row["place"], row["before"], row["after"]), ("", False)))
                  for row in one["not_killed"]]
         same = sum(is_same for _, _, is_same in known)
-        others = [row["verdict"] for row, _, is_same in known if not is_same]
+        others = ["survived" if why else row["verdict"]
+                  for row, why, is_same in known if not is_same]
         killed = sum(one["killed"].values())
         by = ", ".join(f"{step} {count}" for step, count in sorted(one["killed"].items()))
         sample = "all" if one["sample"] == 1 else f"1 of {one['sample']}"
@@ -82,14 +85,14 @@ def page(results, reasons):
                      f"{others.count('survived')} | {percent(killed, one['tried'] - same)} | "
                      f"{one['goal_percent']} % |")
         if known:
-            details += ["", f"## {one['folder']}", "", "| file | line | becomes | why it lives |",
+            details += ["", f"## {one['folder']}", "", "| where | line | becomes | why it lives |",
                         "|---|---|---|---|"]
         for row, why, is_same in known:
-            unused.pop((row["path"], row["before"], row["after"]), None)
+            unused.pop((row["place"], row["before"], row["after"]), None)
             if is_same:
                 why = f"The same: {why}"
             elif not why and row["verdict"] == "undecided":
                 why = "undecided: " + ", ".join(row["open"])
-            details.append(f"| `{row['path']}` | {cell(row['before'])} | {cell(row['after'])} | "
+            details.append(f"| `{row['place']}` | {cell(row['before'])} | {cell(row['after'])} | "
                            f"{why or '*no reason yet*'} |")
     return OPENING + "\n".join(lines + details) + "\n", sorted(unused)

@@ -147,7 +147,7 @@ class Found:
         killer = self.killer(mutant)
         open_steps = [name for name in self.steps if self.rows.get((mutant.key, name)) != PASSED]
         verdict = "killed" if killer else "undecided" if open_steps else "survived"
-        return {"path": mutant.path, "before": mutant.before, "after": mutant.after,
+        return {"place": mutant.place, "before": mutant.before, "after": mutant.after,
                 "verdict": verdict, "step": killer, "open": [] if killer else open_steps}
 
 

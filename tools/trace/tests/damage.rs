@@ -163,6 +163,21 @@ fn first_packet_of_another_trace_is_refused_by_its_name() {
 }
 
 #[test]
+fn sequence_of_nothing_costs_no_more_than_its_packet_however_long_it_says_it_is() {
+    let metadata = "trace { major = 1; minor = 8; byte_order = le; };
+        typealias integer { size = 8; align = 8; } := u8;
+        typealias integer { size = 64; align = 8; } := u64;
+        stream { id = 0; };
+        event { name = e; id = 0; stream_id = 0; fields := struct { u64 n; enum : u8 { A, B } t;
+            variant <t> { struct { } A; u8 B; } list[n]; }; };";
+    for (tag, fault) in [(0, Fault::SequenceTooLong(1)), (1, Fault::Truncated)] {
+        let (found, problems) = read(metadata, [[0xff; 8].as_slice(), &[tag]].concat());
+        assert!(found.is_empty());
+        assert_eq!(faults(&problems), [fault]);
+    }
+}
+
+#[test]
 fn each_kind_of_damage_is_named_and_located() {
     let (spec, bytes, _, packets) = sample(Order::Little);
     let at = packets[1];
