@@ -117,19 +117,15 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 		if (!subbuf_ready(ring, read, physical))
 			return -EAGAIN;
 		if (ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER) {
-			if (LULL_MUTANT(EXCHANGE_WRITING)) {
-				free_state = reference_tag(reference);
-			} else if (!LULL_MUTANT(DELIVER_NOT_HELPED) &&
-				   reference_tag(reference) ==
-					   (free_state | LULL_REFERENCE_WRITING)) {
+			if (!LULL_MUTANT(DELIVER_NOT_HELPED) &&
+			    reference_tag(reference) == (free_state | LULL_REFERENCE_WRITING)) {
 				/* full; its last writer died before it freed the reference */
 				lull_ring_deliver(ring, read, physical,
 						  count_commit_empty(ring, read) +
 							  subbuf_bytes(ring));
 				continue;
 			}
-			if (!LULL_MUTANT(FILL_LATE))
-				commit_fill(ring, read, *spare);
+			commit_fill(ring, read, *spare);
 			reference = free_state | physical;
 			/*
 			 * [ring.exchange:A] compare-and-swap, release. Pairs with [ring.open:C].
@@ -141,8 +137,6 @@ int lull_ring_get(struct lull_ring *ring, uint32_t *spare, struct lull_ring_subb
 			if (lull_cas(&ring->reference[count_index(ring, read)], reference,
 				     free_state | *spare) != reference)
 				continue; /* a writer has come round and pushed the reader */
-			if (LULL_MUTANT(FILL_LATE))
-				commit_fill(ring, read, *spare);
 			*spare = physical;
 		}
 		*subbuf = (struct lull_ring_subbuf){
@@ -285,11 +279,8 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	 * Else: last_cycles is the time of a reservation that is not complete, or of one behind
 	 * @write. Mutant: PEEK_RUN_EARLY.
 	 */
-	if (LULL_MUTANT(PEEK_RUN_EARLY))
-		run = lull_load_acquire(&ring->shared->run);
 	lull_barrier_heavy();
-	if (!LULL_MUTANT(PEEK_RUN_EARLY))
-		run = lull_load_acquire(&ring->shared->run);
+	run = lull_load_acquire(&ring->shared->run);
 	if (!LULL_MUTANT(PEEK_ONCE) && lull_load_acquire(&ring->shared->write_count) != write)
 		return -EAGAIN;
 	*subbuf = (struct lull_ring_subbuf){

@@ -518,14 +518,11 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 	 * Else: a reader that walks an incomplete sub-buffer takes a half-written slot for an
 	 * event. Mutant: HEADER_EARLY.
 	 */
-	if (LULL_MUTANT(COMMIT_EARLY))
-		commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
 	if (!LULL_MUTANT(HEADER_EARLY))
 		lull_barrier_light();
 	lull_store32((uint32_t *)slot->start, slot->header);
 	lull_barrier_light();
-	if (!LULL_MUTANT(COMMIT_EARLY))
-		commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
+	commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
 }
 
 int lull_ring_force_switch(struct lull_ring *ring)

@@ -59,9 +59,8 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	 * that of the last slot, and the event gets 24 bits of time where it needs 64.
 	 * Mutant: RUN_FIRST.
 	 */
-	uint64_t early = LULL_MUTANT(RUN_FIRST) ? lull_load(&shared->run) : 0;
 	uint64_t last = lull_load_acquire(&shared->last_cycles);
-	uint64_t cycles, run = LULL_MUTANT(RUN_FIRST) ? early : lull_load(&shared->run);
+	uint64_t cycles, run = lull_load(&shared->run);
 
 	if (__builtin_expect(run != run_word(writer, count), 0) ||
 	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||

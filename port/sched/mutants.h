@@ -2,10 +2,10 @@
 /*
  * Seeded faults in core, each of which its scenario must catch.
  *
- * Core asks LULL_MUTANT(NAME), which is 0 in every port but this one. One binary holds all
- * of them; the test selects one, runs the scenario named here, and fails if the scenario passes. So
- * each fault also proves that its scenario reaches the code that it claims to check.
- * docs/design/11-sched.md.
+ * Core asks LULL_MUTANT(NAME), which is 0 in every port but this one; where the answer would need
+ * statements of its own, a patch in port/sched/faults asks. One binary holds all of them; the test
+ * selects one, runs the scenario named here, and fails if the scenario passes. So each fault also
+ * proves that its scenario reaches the code that it claims to check. docs/design/11-sched.md.
  */
 #ifndef LULL_SCHED_MUTANTS_H
 #define LULL_SCHED_MUTANTS_H

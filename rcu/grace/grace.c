@@ -140,13 +140,10 @@ static void begin(struct rcu_grace *grace)
 	 *
 	 * Before the counter changes: a reader that copies the new one has seen the removal.
 	 */
-	if (LULL_MUTANT(FLIP_EARLY))
-		phase_begin(grace);
 	if (!LULL_MUTANT(BEGIN_NO_FENCE))
 		rcu_grace_fence_heavy(grace);
 	grace->phase = 0;
-	if (!LULL_MUTANT(FLIP_EARLY))
-		phase_begin(grace);
+	phase_begin(grace);
 }
 
 static void end(struct rcu_grace *grace)
@@ -383,11 +380,8 @@ int rcu_grace_poll(struct rcu_grace *grace, unsigned long target)
  */
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	if (!LULL_MUTANT(CLEAR_LATE))
-		lull_mem_store32(&reader->waited, 0);
+	lull_mem_store32(&reader->waited, 0);
 	lull_mem_add32(&domain->grace->left, 1);
-	if (LULL_MUTANT(CLEAR_LATE))
-		lull_mem_store32(&reader->waited, 0);
 	lull_futex_wake(&domain->grace->left, 1);
 }
 

@@ -179,14 +179,12 @@ void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 	 * Else: an operation that still sees what was removed is not yet counted for the judge.
 	 * Mutants: QDO_TAKE_NO_FENCE, QDO_FENCE_LATE.
 	 */
-	if (taken && !LULL_MUTANT(QDO_TAKE_NO_FENCE) && !LULL_MUTANT(QDO_FENCE_LATE))
+	if (taken && !LULL_MUTANT(QDO_TAKE_NO_FENCE))
 		lull_qdo_fence_heavy();
 	/* Bound: the requests submitted to this CPU since its last step. */
 	for (; taken; taken = next) {
 		next = taken->next;
 		request_begin(core, index, taken, result);
-		if (!next && LULL_MUTANT(QDO_FENCE_LATE))
-			lull_qdo_fence_heavy();
 	}
 	algorithm_step(core, index, result);
 	completed = cpu->counts.completed - completed;

@@ -95,13 +95,6 @@ static int is_drained(const struct qdo_operations *of, unsigned int parity)
 	 * [qdo.leave:A]. Else: one that leaves in between hides one that is inside.
 	 * Mutant: QDO_ENTERED_FIRST.
 	 */
-	if (LULL_MUTANT(QDO_ENTERED_FIRST)) {
-		entered = lull_mem_load_acquire(&of->entered[parity]);
-		entered += lull_mem_load_acquire(&of->entered_elsewhere[parity]);
-		left = lull_mem_load_acquire(&of->left[parity]);
-		left += lull_mem_load_acquire(&of->left_elsewhere[parity]);
-		return left == entered;
-	}
 	left = lull_mem_load_acquire(&of->left[parity]);
 	left += lull_mem_load_acquire(&of->left_elsewhere[parity]);
 	entered = lull_mem_load_acquire(&of->entered[parity]);
@@ -127,10 +120,6 @@ unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int index, 
 		/* The previous generation's parity is the one that operations do not enter by. */
 		if (!is_drained(&cpu->operations, (unsigned int)(generation + 1) & 1))
 			break;
-		if (LULL_MUTANT(QDO_GENERATION_STORE)) {
-			lull_mem_store(&cpu->operations.generation, ++generation);
-			continue;
-		}
 		found = lull_mem_cas(&cpu->operations.generation, generation, generation + 1);
 		generation = found == generation ? generation + 1 : found;
 	}

@@ -48,10 +48,6 @@ void qdo_list_push(unsigned long *head, struct qdo_request *request)
 		 * taken. Else: the step reads an unfinished request.
 		 * Mutants: QDO_PUSH_STORE, PUSH_RELAXED.
 		 */
-		if (LULL_MUTANT(QDO_PUSH_STORE)) {
-			lull_mem_store_release(head, (unsigned long)request);
-			return;
-		}
 		found = lull_mem_cas(head, expect, (unsigned long)request);
 	} while (found != expect);
 }
@@ -83,12 +79,7 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 	 * and, if it were not one step, a request that comes meanwhile is lost.
 	 * Mutants: QDO_TAKE_STORE, COLLECT_RELAXED.
 	 */
-	if (LULL_MUTANT(QDO_TAKE_STORE)) {
-		taken = lull_mem_load_acquire(head);
-		lull_mem_store(head, 0);
-	} else {
-		taken = lull_mem_exchange(head, 0);
-	}
+	taken = lull_mem_exchange(head, 0);
 	return reversed(taken, 0);
 }
 

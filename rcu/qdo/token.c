@@ -66,10 +66,7 @@ static void token_pass(struct qdo_core *core, unsigned int index, unsigned long 
 	 * it is no longer here, and where it is, too.
 	 * Else: a callback runs beside operations of a CPU judged before. Mutant: QDO_PASS_RELAXED.
 	 */
-	if (LULL_MUTANT(QDO_PASS_RELAXED))
-		lull_mem_store(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
-	else
-		lull_mem_store_release(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
+	lull_mem_store_release(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
 	if (core->prompting)
 		qdo_port_prompt(core, next);
 }

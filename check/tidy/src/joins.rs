@@ -170,9 +170,16 @@ fn seeded_mutants(tree: &Tree) -> BTreeMap<String, usize> {
 fn check_mutants(tree: &Tree, seeded: &BTreeMap<String, usize>) -> Vec<Finding> {
     let mut used = BTreeSet::new();
     let mut findings = Vec::new();
-    for file in tree.files().into_iter().filter(|file| file.language() == Language::C) {
-        let code = code::views(file).code;
-        for (index, line) in code.lines().enumerate() {
+    for file in tree.files() {
+        let is_patch = file.path.ends_with(".patch");
+        let code = match file.language() {
+            Language::C => code::views(file).code,
+            _ if is_patch => file.text.clone(),
+            _ => continue,
+        };
+        // of a patch, what it adds
+        let planted = |line: &&str| !is_patch || line.starts_with('+');
+        for (index, line) in code.lines().enumerate().filter(|(_, line)| planted(line)) {
             for (_, after) in
                 line.match_indices("LULL_MUTANT(").map(|(at, m)| (at, &line[at + m.len()..]))
             {
@@ -310,6 +317,18 @@ mod tests {
     fn a_mutant_that_changes_nothing_is_found() {
         let found = messages(&[TABLE, PUT, GET], SEEDED);
         assert_eq!(found, ["mutant EARLY changes nothing: no LULL_MUTANT(EARLY) in the code"]);
+    }
+
+    #[test]
+    fn a_mutant_may_be_planted_by_a_patch() {
+        let of = |patch: &str| {
+            let code = [TABLE, PUT, GET].concat();
+            let files = [("core/a.c", code.as_str()), (MUTANTS, SEEDED), ("port/a.patch", patch)];
+            check(&Tree::of(&files)).len()
+        };
+        assert_eq!(of("+\tif (LULL_MUTANT(EARLY))\n"), 0);
+        assert_eq!(of("-\tif (LULL_MUTANT(EARLY))\n"), 1);
+        assert_eq!(of("+\tif (LULL_MUTANT(EARLY) || LULL_MUTANT(LATE))\n"), 1);
     }
 
     #[test]
