@@ -9,7 +9,7 @@
  *	THREADLESS --start--> AWAKE <--> NAPPING
  *	                      AWAKE <--> ASLEEP    AWAKE --free--> RETIRED --create--> AWAKE
  *
- * Who writes and who reads:
+ * Which threads write and read each part:
  *	lanes	callers, at the tail; the worker, and a fork that paused it, take
  *	state	the worker; callers wake it; holders of the domain's lock while it has no thread
  *	batch	the worker while busy; a fork while it is not
@@ -36,8 +36,8 @@
  *	[call.find:A]	a worker's address before the worker	[call.assign:A]
  *
  * Invariants:
- *	I1 a callback in a lane is seen by a worker that is awake, or by its caller, who finds the
- *	   worker asleep, threadless or retired and does something about it
+ *	I1 a callback in a lane is seen by a worker that is awake, or by its caller, which finds
+ *	   the worker asleep, threadless or retired, and wakes it, starts it or moves the callback
  *	I2 a worker calls what it took only after a grace period that began later
  *	I3 callbacks that one thread queues in one worker are called in that order
  *	I4 a worker's memory is never anything else

@@ -66,7 +66,7 @@ static int worker_stop(struct call_domain *calls, struct call_rcu_data *worker)
 		/*
 		 * [call.stop:A] full. Pairs with [call.sleep:A].
 		 * Orders: stop, hurry or holds before the look at state, and stop before pause.
-		 * Else: the worker sleeps, and does not know.
+		 * Else: the worker sleeps and does not see that it is to end.
 		 */
 		lull_mem_store32_full(&worker->stop, 1);
 		lull_worker_rouse(worker);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Deferred calls: a queue a thread, one that puts and one at a time that takes.
+ * Deferred calls: each thread has a queue, into which it alone puts; one thread at a time takes.
  *
  * Queueing is two stores for the entry and one for its number. The domain's background thread
  * sleeps while all queues are empty; the caller's look at whether it does needs no barrier, as the
@@ -38,7 +38,7 @@ static void make_room(unsigned int index, struct defer_queue *queue)
 	/*
 	 * [defer.full:A] acquire. Pairs with [defer.take:B].
 	 * Orders: the free place before the entry that is written there.
-	 * Else: as for [defer.take:B].
+	 * Else: the caller overwrites an entry of the lap before that is still to be called.
 	 */
 	queue->room_until = lull_mem_load_acquire(&queue->taken_count) + DEFER_ENTRIES;
 	if (lull_mem_load(&queue->put_count) != queue->room_until)
@@ -68,13 +68,13 @@ void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), v
 	/*
 	 * [defer.put:A] release. Pairs with [defer.take:A].
 	 * Orders: the entry, and all the caller did before, before the number.
-	 * Else: as for [defer.take:A].
+	 * Else: the entry of the lap before is called again.
 	 */
 	lull_mem_store_release(&queue->put_count, put + 1);
 	/*
 	 * [defer.put:B] light. Pairs with [defer.sleep:A].
 	 * Orders: the number before the look at asleep.
-	 * Else: as for [defer.sleep:A].
+	 * Else: the background thread sleeps, and the caller finds it awake.
 	 */
 	lull_mem_fence_light();
 	if (__builtin_expect(lull_mem_load32(&defer_domain(index)->asleep) != DEFER_AWAKE, 0))

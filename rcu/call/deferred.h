@@ -22,7 +22,7 @@ struct defer_entry {
  * struct defer_queue - The deferred calls of a thread.
  * @put_count: entries ever put. Written by the thread.
  * @room_until: as many entries fit, as the thread last saw.
- * @taken_count: entries ever taken. Written by who holds the lock.
+ * @taken_count: entries ever taken. Written by the thread that holds the lock.
  * @until: take up to here: what a grace period was waited for.
  * @orphaned: the thread is not in this child of a fork; free the queue when it is empty.
  * @next: in the domain's list.
@@ -44,7 +44,7 @@ enum defer_state { DEFER_AWAKE, DEFER_ASLEEP, DEFER_THREADLESS };
  * struct defer_domain - The deferred calls of a domain.
  * @lock: over the list, and over taking from its queues. Held for a grace period.
  * @asleep: futex, enum defer_state, of the background thread.
- * @queues: one a registered thread.
+ * @queues: those of registered threads, one each.
  */
 struct defer_domain {
 	struct lull_lock lock;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers of a domain, and the calling thread as a caller: who gets whose callbacks.
+ * The workers of a domain, and the calling thread as a caller: which worker gets its callbacks.
  *
  * The files of this folder, in layers: each includes headers of layers above it in this list, and
  * so calls nothing but what stands there. make tidy finds a circle.
@@ -97,7 +97,8 @@ static inline struct call_rcu_data *lull_call_worker_of_cpu(const struct call_do
 	/*
 	 * [call.find:A] acquire. Pairs with [call.assign:A].
 	 * Orders: the table's address before its size and entries; an entry leads to its worker
-	 * as rcu_dereference() does, by its value. Else: as for its partner.
+	 * as rcu_dereference() does, by its value.
+	 * Else: the caller reads past the table, or queues in what is not a worker yet.
 	 */
 	struct call_rcu_data **workers = lull_mem_load_pointer_acquire(&calls->cpu_workers);
 	unsigned int number;

@@ -43,7 +43,7 @@ static void pause_all(struct call_domain *calls)
 	/*
 	 * [call.pause:A] full. Pairs with [call.begin:A], [call.end:A].
 	 * Orders: pause before the look at busy.
-	 * Else: as for [call.begin:A].
+	 * Else: the child finds a batch, or an object, in the middle of a change.
 	 *
 	 * A count, under the lock: several threads may fork, one of them in a callback that
 	 * another waits for.

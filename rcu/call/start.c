@@ -18,14 +18,14 @@ int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *wo
 	lull_mem_store32(&worker->state, CALL_AWAKE); /* it looks by itself */
 	error = lull_thread_start(&worker->thread, lull_worker_main, worker,
 				  rcu_barrier_signal(calls->domain));
-	if (error) /* who queued meanwhile and saw AWAKE waits for the next caller */
+	if (error) /* what was queued by a caller that saw AWAKE waits for the next caller */
 		lull_mem_store32(&worker->state, CALL_THREADLESS);
 	else /* what it would have is the CPUs of the thread that happened to start it */
 		lull_thread_place(&worker->thread, worker->cpu);
 	return error;
 }
 
-/* Says so once: what was queued waits for the next caller, who tries again. */
+/* Reports it once: what was queued waits for the next caller, which tries again. */
 static void complain(const struct rcu_domain *domain, int error)
 {
 	static uint32_t complained;

@@ -87,8 +87,8 @@ static void barrier_queue_behind(struct barrier *barrier, struct call_rcu_data *
 	for (i = 0; i < CALL_LANES; i++)
 		barrier_queue(barrier, &worker->lanes[i]);
 	/*
-	 * No order: who finds it asleep wakes it for the callbacks, by [call.put:A]; a nap that
-	 * does not hear of the hurry is short.
+	 * No order: lull_worker_rouse() wakes a worker that sleeps for the callbacks, by
+	 * [call.put:A]; a worker that naps and does not see the hurry naps no longer than once.
 	 */
 	lull_mem_store32(&worker->hurry, 1);
 	lull_worker_rouse(worker);
@@ -136,7 +136,8 @@ static void barrier_wait(struct barrier *barrier, struct call_domain *calls)
 	/*
 	 * [call.arrive:B] the full step of [call.drop:A], which follows. Pairs with
 	 * [call.arrive:A].
-	 * Orders: the last arrival before what the caller does next. Else: as for its partner.
+	 * Orders: the last arrival before what the caller does next.
+	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
 	 */
 	while ((left = lull_mem_load32(&barrier->left)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&

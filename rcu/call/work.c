@@ -95,7 +95,8 @@ static int is_hurried(const struct call_rcu_data *worker)
 
 /*
  * Sleeps until someone hurries it, at most @duration_ns. Nothing orders NAPPING before the look
- * at what is wanted: who hurries it just then may find it awake, and waits for one nap.
+ * at what is wanted: a thread that hurries the worker just then may find it awake, and waits for
+ * one nap.
  */
 static void nap(struct call_rcu_data *worker, int64_t duration_ns)
 {
@@ -191,7 +192,8 @@ static void worker_take(struct call_rcu_data *worker)
 	/*
 	 * [call.quiet:A] full. Pairs with [call.put:A].
 	 * Orders: hurry is 0 before the look at tails.
-	 * Else: who queued after that look, and then hurried, is not heard.
+	 * Else: a thread queues after that look, then hurries the worker, and the worker waits for
+	 * more callbacks all the same.
 	 */
 	lull_mem_store32_full(&worker->hurry, 0);
 	lull_mem_store32(&worker->holds, 0); /* a fork writes it while not busy */

@@ -23,7 +23,7 @@ struct call_domain; /* domain.h */
 /* What a caller finds in a worker's state. From CALL_ASLEEP on, it has something to do. */
 enum call_state {
 	CALL_AWAKE, /* looks at its lanes before it sleeps */
-	CALL_NAPPING, /* wakes by a timer, and by who wants it to hurry */
+	CALL_NAPPING, /* wakes by a timer, or when a thread hurries it */
 	CALL_ASLEEP, /* waits for the first callback */
 	CALL_THREADLESS, /* a default worker that was not needed yet, or could not be started */
 	CALL_RETIRED /* freed: the default worker gets what is queued here */
@@ -32,7 +32,7 @@ enum call_state {
 /**
  * struct call_rcu_data - A worker.
  * @lanes: callbacks from callers. A thread uses the same one always: its callbacks keep order.
- * @state: futex, enum call_state. Written by the worker, and CALL_AWAKE by who wakes it;
+ * @state: futex, enum call_state. Written by the worker; CALL_AWAKE by a thread that wakes it;
  *	CALL_THREADLESS and CALL_RETIRED under the domain's lock while there is no thread.
  * @flags: CALL_RCU_RT.
  * @calls: its domain's, once it was started.

@@ -8,13 +8,13 @@
  *
  *	even: idle --begin--> odd: runs --every reader seen outside old sections--> even + 2
  *
- * A grace period is a state of the domain, not of a caller: whoever holds the lock may take it
- * a step further. So concurrent callers share grace periods, and polling needs no thread.
+ * A grace period is a state of the domain, not of a caller: a thread that holds the lock may
+ * take it a step further. So concurrent callers share grace periods, and polling needs no thread.
  * A caller takes a target: the even seq by which a whole grace period has run after its call.
  * One caller at a time is the driver: it spins a little, then marks the readers it misses as
  * waited for and sleeps; the others sleep until it is done.
  *
- * Who writes and who reads:
+ * Which threads write and read each word:
  *	counter, seq	holder of the lock; read by anyone
  *	word		its reader; read by holders of the lock
  *	waited		1 by the driver, 0 by its reader or a holder of the lock
@@ -46,7 +46,7 @@
  *	   until its section has ended
  *	I2 seq is even only when pending is empty
  *	I3 the driver sleeps only while each reader in pending will see waited when it leaves;
- *	   who changes that, with the lock held, wakes it
+ *	   a thread that changes that, with the lock held, wakes the driver
  *
  * Progress: readers are wait-free. A grace period ends when the sections end that ran when it
  * began; new ones carry the new counter and do not prolong it.
@@ -303,7 +303,7 @@ static int is_done(struct rcu_grace *grace, unsigned long target)
 	/*
 	 * [grace.done:A] acquire. Pairs with [grace.end:A].
 	 * Orders: all sections of that grace period before what the caller does next.
-	 * Else: as for [grace.end:A].
+	 * Else: the caller reclaims what a section still reads.
 	 * Mutant: DONE_RELAXED.
 	 */
 	return rcu_seq_reached(lull_mem_load_acquire(&grace->seq), target);
@@ -374,9 +374,9 @@ int rcu_grace_poll(struct rcu_grace *grace, unsigned long target)
 }
 
 /*
- * The reader's word tells the driver that it left; this tells the driver to look. Called in
- * signal handlers too. In this order: who is asked to wait again after the driver has seen
- * left keeps its mark.
+ * The reader's word tells the driver that the reader has left; this call tells the driver to
+ * look. Signal handlers call it too. It clears waited before it changes left: when the driver has
+ * seen left and marks the reader again, that mark stays.
  */
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader)
 {

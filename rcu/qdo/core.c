@@ -6,13 +6,13 @@
  *
  *	submitted --take, heavy fence, begin--> waiting --quiescent--> done
  *
- * Who writes and who reads:
- *	submitted, stepped	whoever submits; this CPU's step
+ * Which threads write and read each word:
+ *	listed, stepped		any thread that submits; this CPU's step
  *	arrived			other CPUs' steps; this CPU's step
  *	token			the step of the CPU before puts it, this CPU's step removes it
  *	tree			this CPU's step; the parent's step reads it
  *	waiting, since, batch	this CPU's step alone
- *	pending			whoever submits, steps that complete; all steps read it
+ *	pending			threads that submit, steps that complete; all steps read it
  *	core->batch		CPU 0's step; all steps read it
  *
  * Barrier pairs (label: what it orders; partner):

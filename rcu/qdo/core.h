@@ -26,7 +26,7 @@
  */
 #define QDO_GENERATIONS 3ul
 
-/* An operation's place: kept by who entered, given back when it leaves, on whatever CPU. */
+/* An operation's place: kept by the thread that entered, given back when it leaves, on any CPU. */
 struct qdo_ticket {
 	uint32_t cpu;
 	uint32_t parity; /* of the generation to which it belongs */
@@ -82,7 +82,7 @@ struct qdo_counts {
 /* generation.c: the operations of a CPU. Counts only grow, but for a fork. */
 struct qdo_operations {
 	unsigned long generation; /* compare-and-swap, by steps */
-	/* By this CPU's restartable steps, read by whichever step judges them. */
+	/* By this CPU's restartable steps, read by any step that judges them. */
 	unsigned long entered[2];
 	unsigned long left[2];
 	/* Atomic: by threads that have no restartable steps, or left on another CPU. */
@@ -169,7 +169,7 @@ size_t qdo_core_request_bytes(const struct qdo_core *core);
 /*
  * qdo_core_start() - Make an instance ready; @core's first five members are set by the caller.
  * Return: 0, or -EINVAL: no CPU, too many, an unknown algorithm or technique, or prompting with
- * own_generation_only: who waits for another CPU's generation could not be told that it moved.
+ * own_generation_only: a step that waits for another CPU's generation is not told that it moved.
  */
 int qdo_core_start(struct qdo_core *core, void *memory);
 

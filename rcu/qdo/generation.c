@@ -16,16 +16,16 @@
  *	[qdo.leave:A]	the operation before its count of leaving	[qdo.judge:A]
  *	[qdo.judge:B]	left before entered			[qdo.leave:A]
  *
- * Why counts that are equal mean that nobody is inside: left is read first. Who is counted there
- * had entered, and that is seen, because left was acquired. So an operation that is inside
- * when left is read makes entered, read later, greater.
+ * Why counts that are equal mean that no operation is inside: left is read first. An operation that
+ * is counted there has entered, and its entry is seen, because left was acquired. So an operation
+ * that is inside when left is read makes entered, read later, greater.
  *
  * Why QDO_GENERATIONS is 3: the first move after a request may rest on counts read before it,
  * by a step of another CPU that was delayed, and an operation that chose its parity long ago may
  * have entered in between. The next two moves begin by reading the generation, which has changed
  * since the request, and then the counts of one parity each: both are read after the request,
- * and every operation is in one of them. Whoever waits for the CPU and sees, before the first
- * move, that the previous generation has left, needs not rely on that move: two are enough. So
+ * and every operation is in one of them. A step that waits for the CPU and sees, before the
+ * first move, that the previous generation has left needs not rely on that move: two are enough. So
  * mostly only operations of the generation under way delay a request, and none that begin later.
  */
 #include "operation.h"
@@ -89,7 +89,8 @@ static int is_drained(const struct qdo_operations *of, unsigned int parity)
 	 * [qdo.judge:A] acquire. Pairs with [qdo.leave:A].
 	 * Orders: operations counted as left before what follows; their entries before
 	 * [qdo.judge:B].
-	 * Else: as for [qdo.leave:A]. Mutants: QDO_LEAVE_RELAXED, JUDGE_RELAXED.
+	 * Else: a callback runs beside the last accesses of an operation.
+	 * Mutants: QDO_LEAVE_RELAXED, JUDGE_RELAXED.
 	 *
 	 * [qdo.judge:B] by the same acquires: left is read before entered. Pairs with
 	 * [qdo.leave:A]. Else: one that leaves in between hides one that is inside.

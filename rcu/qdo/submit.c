@@ -14,8 +14,8 @@
  *	stepped -> C -> B -> A|1	stepped_taken = A|1: C and B are new
  *
  * A may be long gone, freed and submitted again; then its bit differs from that in
- * stepped_taken, so the head never equals what was taken while there is something new. Who
- * submits A again sees that stepped_taken, because A was handed out after it was stored.
+ * stepped_taken, so the head never equals what was taken while there is something new. A thread
+ * that submits A again sees that stepped_taken, because A was handed out after it was stored.
  */
 #include "core.h"
 
@@ -75,8 +75,9 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 	/*
 	 * [qdo.collect:A] exchange, full; of the restartable list, acquire. Pairs with
 	 * [qdo.push:A].
-	 * Orders: that a request is in the list before its fields. Else: as for [qdo.push:A];
-	 * and, if it were not one step, a request that comes meanwhile is lost.
+	 * Orders: that a request is in the list before its fields. Else: the step reads
+	 * an unfinished request; and, if it were not one step, a request that comes meanwhile is
+	 * lost.
 	 * Mutants: QDO_TAKE_STORE, COLLECT_RELAXED.
 	 */
 	taken = lull_mem_exchange(head, 0);

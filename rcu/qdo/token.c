@@ -6,7 +6,7 @@
  *
  * A request is done at the token's second arrival after it was taken: in between every CPU has
  * received the token, and has been quiescent since. The token lies still while no request is
- * pending; the first request prompts whoever holds it.
+ * pending; the first request prompts the CPU where it lies.
  */
 #include "core.h"
 
@@ -81,7 +81,9 @@ void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *
 	/*
 	 * [qdo.hold:B] full. Pairs with [qdo.wake:A], [qdo.pass:A].
 	 * Orders: the token, and where it was said to be, before pending, before this CPU's
-	 * generation, and before callbacks. Else: as there.
+	 * generation, and before callbacks.
+	 * Else: the token lies still while a request is pending; or a callback runs beside
+	 * operations of a CPU that was judged before.
 	 */
 	lull_mem_fence();
 	if (!lull_mem_load(&core->pending))

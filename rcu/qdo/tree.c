@@ -81,7 +81,7 @@ static unsigned long batch_publish(struct qdo_core *core, unsigned int index, un
 	 * [qdo.publish:A] the full step of a generation before it. Pairs with [qdo.poll:A].
 	 * Orders: what was seen of the subtree's operations before its number. The same for the
 	 * root's number, which leaves and waiting requests acquire.
-	 * Else: as for [qdo.poll:A].
+	 * Else: the parent reads the number, and a callback runs beside operations of this subtree.
 	 */
 	lull_mem_store(number, next);
 	if (core->prompting)

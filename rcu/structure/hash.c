@@ -18,9 +18,9 @@
  *
  * A replaced node is marked by the same store that links its successor behind it.
  *
- * Who writes and who reads:
+ * Which threads write and read each word:
  *	word		any updater, by compare-and-swap, until it is marked; then nobody
- *	hash		who adds the node, before; then read by all
+ *	hash		the update that adds the node, before it does; then read by all
  *	buckets, mask	hash_resize.c
  *
  * Barrier pairs (label: what it orders; partner):
@@ -195,7 +195,8 @@ struct rcu_hash_node *rcu_hash_add_unique(struct rcu_hash *table, unsigned long 
 		struct rcu_hash_node *found;
 
 		place = find(table, start, hash, 1, NULL);
-		/* Who adds the key after this look changes the word that link_at() compares. */
+		/* An update that adds the key after this look changes the word that link_at()
+		 * compares. */
 		found = find_equal(table, place.next, hash, match, key);
 		if (found)
 			return found;
@@ -224,9 +225,10 @@ static int replace(struct rcu_hash *table, struct rcu_hash_node *old, struct rcu
 		lull_mem_store(&node->next, next);
 		/*
 		 * [hash.replace:A] compare-and-swap, full order. Pairs with [hash.walk:A].
-		 * Orders: the new node's words before it can be reached. Who reads this word before
-		 * finds the old node, who reads it after passes that one and finds the new.
-		 * Else: as [hash.add:A].
+		 * Orders: the new node's words before it can be reached. A walk that reads this
+		 * word before the step finds the old node; one that reads it after passes the old
+		 * node and finds the new one.
+		 * Else: a walk follows a next of the new node that was never written.
 		 */
 		found = lull_mem_cas(&old->next, next, (unsigned long)node | RCU_HASH_REMOVED);
 		if (found == next) {
@@ -271,9 +273,9 @@ int rcu_hash_del(struct rcu_hash *table, struct rcu_hash_node *node)
 	if (!mark(&node->next))
 		return -ENOENT;
 	/*
-	 * Out of the list by whoever comes first, this call at the latest: its walk ends at the
-	 * node, or past it, where it was taken out before. That is before the grace period that the
-	 * caller begins next, and a mark never comes off.
+	 * The first walk that comes here takes the node out of the list, at the latest that of this
+	 * call: it ends at the node, or past it, where another walk has taken it out. So the node
+	 * is out before the grace period that the caller begins next; a mark never comes off.
 	 */
 	take_out(table, node);
 	account(table, -1);

@@ -8,8 +8,8 @@
  *
  * When shrinking goes on, one grace period is the second of a halving and the first of the next.
  *
- * A step is short, and made with the lock held; grace periods are waited for without it. Whoever
- * holds the lock next can continue, in another direction too, and so can a forked child.
+ * A step is short, and made with the lock held; grace periods are waited for without it. The next
+ * thread that holds the lock can continue, in another direction too, and so can a forked child.
  * Barriers, invariants: hash.c. Design: docs/design/42-hash.md. Paper: T 6.2.
  */
 #include "hash_table.h"

@@ -4,7 +4,7 @@
  *
  *	update -> hash_count.c -> hash_worker.c -> hash_resize.c -> hash_memory.c
  *
- * Who writes and who reads:
+ * Which threads write and read each part:
  *	domain ... maximum	hash_table.c, before others see the table
  *	batch, limits	hash_resize.c, under the lock; read by updates
  *	count, queued	updates
@@ -52,7 +52,7 @@ struct hash_table {
 	unsigned long dirty;
 	unsigned long step_seq; /* counts changes that a grace period must follow */
 	int stale; /* operations may start above mask + 1 still */
-	int dying; /* destroyed: who resizes it frees it */
+	int dying; /* destroyed: the thread that resizes it frees it */
 	unsigned int drivers; /* threads that resize it, of this generation (hash_resize.c) */
 	unsigned int generation;
 
@@ -95,7 +95,7 @@ int lull_hash_drive(struct hash_table *table, unsigned long target);
 /* With the lock held. */
 void lull_hash_driver_arrive(struct hash_table *table);
 int lull_hash_driven(const struct hash_table *table);
-/* In a forked child: those who resized tables are not there any more. */
+/* In a forked child, which has none of the threads that resized tables. */
 void lull_hash_drivers_forget(void);
 
 /* host/hash_worker.c. Return: 0 or an error number, negative. */

@@ -61,7 +61,8 @@ static void install_handler(void)
 
 	/*
 	 * [grace.install:A] acquire. Pairs with [grace.install:B].
-	 * Orders: the number before any signal of this thread. Else: as for its partner.
+	 * Orders: the number before any signal of this thread.
+	 * Else: the thread sends the signal where nothing handles it, and ends the process.
 	 * Mutant: LOOK_RELAXED.
 	 */
 	if (lull_mem_load32_acquire(&signal_number))
@@ -173,7 +174,8 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	 * Orders: what the caller changed before the barrier of each thread; where there is no
 	 * other, as for QSBR, this is the driver's own half of [grace.begin:A].
 	 * Else: a thread answers, and then reads what was there before.
-	 * Who registers from now on takes the lock after us, and so sees what we changed.
+	 * A thread that registers from now on takes the lock after the caller has released it, and
+	 * so sees what the caller changed.
 	 * Mutant: ASK_NO_FENCE.
 	 */
 	lull_mem_fence();

@@ -83,8 +83,8 @@ static void drop(struct rcu_domain *domain, struct rcu_reader *reader)
 
 /*
  * Handlers of a self-registering flavour may read, and so register, at any point: they wait
- * until the registration that they interrupt, or its end, is done. All but the barrier's: who
- * holds the lock that is waited for may wait for its answer.
+ * until the registration that they interrupt, or its end, is done. All but the barrier's: the
+ * thread that holds the lock may be waiting for the answer of this one.
  */
 static void hold_handlers(sigset_t *before)
 {

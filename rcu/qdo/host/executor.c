@@ -278,7 +278,7 @@ static void call(struct host_executor *self, struct host_request *request)
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 		request->core.callback(request->core.argument);
 		lull_qdo_thread_check();
-		/* Whoever was cancelled in a callback ends here, not in another one. */
+		/* A thread that was cancelled in a callback ends here, not in the next one. */
 		pthread_testcancel();
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 		if (self->orphan)

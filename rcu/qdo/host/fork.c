@@ -9,7 +9,7 @@
  * first after, so that the program's handlers may still make requests. Paper: Q 4.6.
  *
  * Barrier pairs (label: what it orders; partner):
- *	[qdo.close:A]	closed before the look at who is inside
+ *	[qdo.close:A]	closed before the look at inside
  *							[qdo.ask:A], [qdo.ask:B] (instance.c)
  */
 #include "host.h"
@@ -30,7 +30,8 @@ static void close_gates(struct qdo *instance)
 
 	/*
 	 * [qdo.close:A] full. Pairs with [qdo.ask:A], [qdo.ask:B].
-	 * Orders: closed before the look at who is inside. Else: as for those.
+	 * Orders: closed before the look at the threads inside.
+	 * Else: the fork finds half a request, or a list in the middle of a change.
 	 * Mutant: CLOSE_RELAXED.
 	 */
 	lull_mem_store32_full(&instance->closed, 1);

@@ -101,7 +101,7 @@ struct host_executor {
 /**
  * struct host_executors - The pool.
  * @lock: over all of it.
- * @count: threads; a futex for who waits until there is none.
+ * @count: threads; a futex of the thread that waits until there is none.
  * @idle_count: those that wait in @idle, the one last used first.
  * @max: threads at most.
  * @eager: threads up to which there is one for each request.
@@ -165,7 +165,8 @@ struct host_thread {
 void lull_qdo_thread_check(void); /* that it has left its operations, or the program ends */
 extern __thread struct host_thread lull_qdo_thread __attribute__((tls_model("initial-exec")));
 
-/* fork.c: the instances that are in use, under their lock; who makes the default one */
+/* fork.c: the instances that are in use, under their lock; the lock under which the default
+ * one is made */
 extern struct lull_lock lull_qdo_default_lock;
 extern struct lull_lock lull_qdo_instances_lock;
 extern struct qdo *lull_qdo_instances;

@@ -140,7 +140,8 @@ struct qdo *qdo_default(void)
 {
 	/*
 	 * [qdo.default:B] acquire. Pairs with [qdo.default:A].
-	 * Orders: the address before what is there. Else: as for its partner.
+	 * Orders: the instance's address before its words.
+	 * Else: the caller uses an instance that is not written yet.
 	 * Mutant: DEFAULT_READ_RELAXED.
 	 */
 	struct qdo *instance = lull_mem_load_pointer_acquire(&default_instance);
@@ -176,7 +177,7 @@ static void leave_gate(struct qdo *instance, struct host_gate *gate)
 {
 	/*
 	 * [qdo.ask:B] full. Pairs with [qdo.close:A].
-	 * Orders: outside before the look at closed. Else: nobody wakes the fork.
+	 * Orders: outside before the look at closed. Else: the fork sleeps for ever.
 	 * Mutant: ASK_B_RELAXED.
 	 */
 	lull_mem_add32(&gate->inside, -1u);
@@ -278,7 +279,7 @@ void lull_qdo_request_done(struct qdo *instance, struct host_request *request)
 	/*
 	 * [qdo.finish:A] full. Pairs with [qdo.await:A].
 	 * Orders: outstanding, and the callbacks before it, before the look at awaited.
-	 * Else: as for [qdo.await:A].
+	 * Else: the last request is done, qdo_barrier() sleeps, and nothing wakes it.
 	 * Mutant: FINISH_RELAXED.
 	 */
 	lull_mem_add64_relaxed(&instance->completed, 1);
@@ -294,7 +295,8 @@ static void drain(struct qdo *instance, uint64_t mask)
 	for (;;) {
 		/*
 		 * [qdo.await:A] full. Pairs with [qdo.finish:A].
-		 * Orders: awaited before the look at outstanding. Else: nobody wakes us.
+		 * Orders: awaited before the look at outstanding.
+		 * Else: this thread sleeps for ever.
 		 * Mutant: AWAIT_RELAXED.
 		 */
 		lull_mem_store32_full(&instance->awaited, 1);

@@ -56,7 +56,8 @@ void lull_qdo_monitors_prompt(struct qdo *instance, unsigned int cpu)
 	/*
 	 * [qdo.tell:A] full. Pairs with [qdo.serve:A].
 	 * Orders: the request before the bit, and the bit before the look at state.
-	 * Else: the step that answers finds no request. Who has set it before sees to the wake.
+	 * Else: the step that answers finds no request. A thread that set the bit
+	 * before sees to the wake.
 	 */
 	if (!(lull_mem_or(word, bit) & bit))
 		wake(monitor);
@@ -83,7 +84,7 @@ void lull_qdo_monitors_tend(struct qdo *instance)
 	/*
 	 * [qdo.prompt:A] full. Pairs with [qdo.rest:A].
 	 * Orders: tend or stop before the look at state.
-	 * Else: the monitor sleeps, and does not know.
+	 * Else: the monitor sleeps and does not see that it is wanted.
 	 * Mutant: PROMPT_RELAXED.
 	 */
 	lull_mem_store32_full(&instance->monitors[0].tend, 1);
@@ -218,7 +219,8 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	uint64_t timeout_ns = set_timer(monitor, was_prompted);
 	uint32_t state;
 
-	/* As [qdo.rest:A], before the look at the queue: who puts something there sets it again. */
+	/* As [qdo.rest:A], before the look at the queue: a thread that puts
+	 * a request there sets it again. */
 	lull_mem_store32_full(&monitor->tend, 0);
 	if (monitor == &instance->monitors[0] && lull_qdo_executors_tend(instance) &&
 	    (!timeout_ns || timeout_ns > QDO_TEND_NS))
@@ -227,7 +229,7 @@ static int rest(struct host_monitor *monitor, int was_prompted)
 	/*
 	 * [qdo.rest:A] full. Pairs with [qdo.prompt:A].
 	 * Orders: the state before the look at prompts, tend, stop and what is pending.
-	 * Else: as for [qdo.prompt:A].
+	 * Else: what is wanted comes, its thread finds the monitor awake, and the monitor sleeps.
 	 * Mutant: REST_RELAXED.
 	 */
 	lull_mem_store32_full(&monitor->state, state);

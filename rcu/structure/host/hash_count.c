@@ -3,7 +3,7 @@
  * How many nodes a hash table has, and how many buckets it should have for them.
  *
  * An update adds to its CPU's counter; what gathers there goes to the table's count in batches, so
- * that no cache line is everybody's. Only who passes a batch on looks at the limits.
+ * that no cache line is everybody's. Only an update that passes a batch on looks at the limits.
  * Design: docs/design/42-hash.md.
  */
 #define _GNU_SOURCE

@@ -227,7 +227,9 @@ static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_r
 	rcu_reader_check_enter(reader);
 	/*
 	 * [grace.enter:C] full. Pairs with [grace.begin:A].
-	 * Orders and else: as [grace.enter:A] and [grace.enter:B].
+	 * Orders: the section before, which ended, before this word; the word before the section's
+	 * reads.
+	 * Else: the driver sees no reader, and the reader sees the old pointer.
 	 * Mutants: ENTER_FULL_LIGHT, ENTER_NESTED_PLAIN.
 	 */
 	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
@@ -249,7 +251,8 @@ static inline void rcu_reader_leave_full(struct rcu_domain *domain, struct rcu_r
 	}
 	/*
 	 * [grace.leave:C] full. Pairs with [grace.scan:A] and [grace.sleep:A].
-	 * Orders and else: as [grace.leave:A] and [grace.leave:B].
+	 * Orders: the section before the word that ends it; the word before the look at waited.
+	 * Else: what the section reads is reclaimed under it; or the driver sleeps for ever.
 	 * Mutants: LEAVE_FULL_RELAXED, LEAVE_FULL_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, word);
@@ -297,7 +300,8 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 	 * [grace.quiescent:A] full. Pairs with [grace.begin:A], [grace.scan:A], [grace.sleep:A].
 	 * Orders: reads before it before the word; the word before reads after it and before the
 	 * look at waited.
-	 * Else: as without [grace.leave:A], [grace.enter:B], [grace.leave:B].
+	 * Else: what the thread reads is reclaimed under it, before the quiescent state or after
+	 * it; or the driver sleeps for ever.
 	 * Mutant: QUIESCENT_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, counter);

@@ -89,7 +89,7 @@ static inline struct rcu_hlist_node *rcu_hlist_follow(struct rcu_hlist_node *con
 	/*
 	 * [hlist.follow:A] consume. Pairs with [hlist.publish:A].
 	 * Orders: the link before what is read through it.
-	 * Else: as there.
+	 * Else: a reader reads an entry that is not yet written, or leaves the chain through it.
 	 */
 	return rcu_dereference(*link);
 }

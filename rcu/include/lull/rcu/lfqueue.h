@@ -190,7 +190,8 @@ static inline int rcu_lfqueue_insert(struct rcu_lfqueue *queue, unsigned long ma
 	/*
 	 * [lfqueue.insert:A] compare-and-swap, full. Pairs with [lfqueue.tail:A],
 	 * [lfqueue.first:A], [lfqueue.next:A], [lfqueue.append:A] and [lfqueue.insert:A].
-	 * Orders and else: as [lfqueue.append:A].
+	 * Orders: the entry before the link to it; found links before what is done by them.
+	 * Else: a dequeuer reads an entry that is not yet written.
 	 */
 	unsigned long found = lull_mem_cas(&queue->first, mark, node);
 

@@ -93,7 +93,7 @@ static inline struct rcu_list_node *rcu_list_follow(const struct rcu_list_node *
 	/*
 	 * [list.follow:A] consume. Pairs with [list.publish:A].
 	 * Orders: the link before what is read through it.
-	 * Else: as there.
+	 * Else: a reader reads an entry that is not yet written.
 	 */
 	return rcu_dereference(node->next);
 }

@@ -141,7 +141,7 @@ static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *qu
 		/*
 		 * [queue.follow:A] consume. Pairs with [queue.link:A].
 		 * Orders: the link before what is read through it.
-		 * Else: as there.
+		 * Else: the consumer reads an entry that is not yet written.
 		 */
 		struct rcu_queue_node *next = rcu_dereference(node->next);
 

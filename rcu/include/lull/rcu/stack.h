@@ -157,7 +157,7 @@ static inline struct rcu_stack_node *rcu_stack_pop_all(struct rcu_stack *stack)
 	/*
 	 * [stack.take:A] exchange, full. Pairs with [stack.push:A].
 	 * Orders: top before all that is read through it.
-	 * Else: as there.
+	 * Else: the taker reads an entry, or goes by a link, that is not yet written.
 	 */
 	return rcu_xchg_pointer(&stack->top, (struct rcu_stack_node *)NULL);
 }
