@@ -23,7 +23,7 @@ LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initia
 	-fno-semantic-interposition $(WARNINGS) $(INCLUDES)
 # One segment for all that is only read: every recorded process maps each segment anew.
 LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs \
-	-Wl,-z,noseparate-code -Wl,-T,user/liblull.ld
+	-Wl,-z,noseparate-code -Wl,--build-id -Wl,-T,user/liblull.ld
 
 CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))

@@ -74,6 +74,8 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 	       control->cpu_count <= LULL_CPU_COUNT_MAX && control->plain_count > 0 &&
 	       control->plain_count <= LULL_CPU_COUNT_MAX &&
 	       control->event_capacity <= LULL_EVENT_CAPACITY_MAX && control->patterns_bytes > 0 &&
+	       control->own_offset_bytes % 4 == 0 &&
+	       inside(control->own_offset_bytes, sizeof(struct lull_own_events), control_bytes) &&
 	       inside(control->patterns_offset_bytes, control->patterns_bytes, control_bytes) &&
 	       inside(control->events_offset_bytes,
 		      control->event_capacity * sizeof(struct lull_event_entry), control_bytes) &&
@@ -193,6 +195,7 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 	    rings_attach(session, &control, &map) || lull_clock_start(control.clock_kind))
 		goto refuse;
 	session->control = shared;
+	session->own = (struct lull_own_events *)(map.base + control.own_offset_bytes);
 	session->events = (struct lull_event_entry *)(map.base + control.events_offset_bytes);
 	session->arena = (char *)map.base + control.arena_offset_bytes;
 	session->cpu_count = control.cpu_count;

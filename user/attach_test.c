@@ -67,14 +67,16 @@ static struct lull_session_control control_good(void)
 		.physical_count = PHYSICAL,
 		.ring_stride_bytes = up(lull_ring_control_bytes(&geometry), 128),
 		.data_stride_bytes = PHYSICAL * SUBBUF,
-		.patterns_offset_bytes = sizeof(control),
+		.own_offset_bytes = sizeof(control),
+		.patterns_offset_bytes = sizeof(control) + sizeof(struct lull_own_events),
 		.patterns_bytes = sizeof(PATTERNS),
 		.event_capacity = CAPACITY,
 		.arena_bytes = ARENA_BYTES,
 		.active = 1,
 	};
 
-	control.events_offset_bytes = (uint32_t)up(sizeof(control) + sizeof(PATTERNS), 64);
+	control.events_offset_bytes =
+		(uint32_t)up(control.patterns_offset_bytes + sizeof(PATTERNS), 64);
 	control.arena_offset_bytes =
 		control.events_offset_bytes + CAPACITY * (uint32_t)sizeof(struct lull_event_entry);
 	control.control_bytes = (uint32_t)up(control.arena_offset_bytes + ARENA_BYTES, 4096);
@@ -160,6 +162,11 @@ static void controls(void)
 	REFUSES("an_event_table_that_begins_outside", control->events_offset_bytes = ~7u);
 	REFUSES("an_event_table_off_its_boundary", control->events_offset_bytes += 4);
 	REFUSES("no_patterns", control->patterns_bytes = 0);
+	REFUSES("own_events_that_begin_outside", control->own_offset_bytes = ~0u & ~3u);
+	REFUSES("own_events_that_end_outside",
+		control->own_offset_bytes = (uint32_t)(control->memory_bytes + ROOM_BYTES) -
+					    (uint32_t)sizeof(struct lull_own_events) + 4);
+	REFUSES("own_events_off_their_boundary", control->own_offset_bytes += 2);
 	REFUSES("patterns_that_begin_outside", control->patterns_offset_bytes = ~0u);
 	REFUSES("patterns_that_end_outside", control->patterns_bytes = 0x7fffffff);
 	REFUSES("patterns_without_an_end", control->patterns_bytes--);

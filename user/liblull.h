@@ -24,6 +24,7 @@ struct session {
 	const char *patterns;
 	const struct lull_rule *rules; /* the patterns, parsed */
 	size_t rule_count;
+	struct lull_own_events *own;
 	struct lull_event_entry *events;
 	char *arena;
 	uint32_t cpu_count;
@@ -164,6 +165,31 @@ void lull_objects_scan(void);
  * one does, nothing is recorded any more.
  */
 void lull_objects_move(uint32_t from, uint32_t to);
+
+/* Which build an object is of: what the linker wrote into its notes; none where count is 0. */
+struct build_id {
+	const unsigned char *bytes;
+	uint32_t count;
+};
+
+/* objects.c: a probe that has its identifiers records in the sessions of @mask from now on. */
+void lull_probe_enable(struct lull_probe_record *record, uint32_t mask);
+
+/*
+ * own.c: set liblull's own probes up as earlier processes of every session found them.
+ * Return: 1; 0 where one of the sessions does not know them, and liblull is to be looked at.
+ */
+int lull_own_recall(struct build_id id);
+
+/*
+ * own.c: tell the processes that follow in a session: all of liblull's own probes are set up, and
+ * it was looked at with these counts.
+ */
+void lull_own_tell(uint32_t index, struct build_id id, uint32_t site_count, uint32_t enabled_count);
+
+/* own.c: is this one of liblull's own records? Is this where its program headers are? */
+int lull_own_has(const struct lull_probe_record *record);
+int lull_own_is(const void *program_headers);
 
 /* objects.c: record each loaded object with its build identifier; @program is our own path. */
 void lull_objects_dump(const char *program);

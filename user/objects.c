@@ -54,6 +54,8 @@ struct scan {
 	size_t segment_count;
 	int is_new; /* it has a probe that was not set up before */
 	int has_text; /* it has sites that are patched */
+	int has_others; /* it has probes that are not liblull's own */
+	int has_unregistered; /* it has an event that table or arena had no room for */
 	/* The probe found last, which most often has the description of the site that follows. */
 	const char *probe_description;
 	size_t probe_description_bytes;
@@ -74,7 +76,7 @@ static int session_wants(const struct session *session, const struct lull_note *
  * session has registered is wanted, and that process checked its description.
  * Return: 1 when the session wants it, 0 when not, -EINVAL for a description that is damaged.
  */
-static int event_enable(struct lull_probe_record *record, uint32_t index,
+static int event_enable(struct scan *scan, struct lull_probe_record *record, uint32_t index,
 			const struct lull_note *note)
 {
 	struct session *session = &lull_process.sessions[index];
@@ -87,10 +89,24 @@ static int event_enable(struct lull_probe_record *record, uint32_t index,
 			return -EINVAL;
 		id = lull_event_register(session, note->description, note->description_bytes);
 	}
-	if (!id)
+	if (!id) {
 		lull_add32_relaxed(&session->control->unregistered_count, 1);
+		scan->has_unregistered = 1;
+	}
 	record->id[index] = (uint16_t)id;
 	return 1;
+}
+
+void lull_probe_enable(struct lull_probe_record *record, uint32_t mask)
+{
+	record->interface = &lull_process.interface;
+	/*
+	 * [site.enable:A] release. Pairs with [site.probe:A].
+	 * Orders: the stores of the interface and the identifier before the mask's bit.
+	 * Else: a probe that sees the bit loads an interface that is still NULL, or a wrong
+	 * identifier. Mutant: MASK_RELAXED.
+	 */
+	lull_store32_release(&record->enabled_mask, mask);
 }
 
 /* Set up one probe: everything before the mask, for the mask is what probes look at. */
@@ -102,8 +118,9 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	if (record->interface)
 		return 0;
 	scan->is_new = 1;
+	scan->has_others |= !lull_own_has(record);
 	for (uint32_t i = 0; i < lull_process.session_count; i++) {
-		int result = event_enable(record, i, note);
+		int result = event_enable(scan, record, i, note);
 
 		if (result < 0)
 			return result;
@@ -113,14 +130,7 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	scan->probe_description = note->description;
 	scan->probe_description_bytes = note->description_bytes;
 	scan->probe_wanted = wanted;
-	record->interface = &lull_process.interface;
-	/*
-	 * [site.enable:A] release. Pairs with [site.probe:A].
-	 * Orders: the stores of the interface and the identifier before the mask's bit.
-	 * Else: a probe that sees the bit loads an interface that is still NULL, or a wrong
-	 * identifier. Mutant: MASK_RELAXED.
-	 */
-	lull_store32_release(&record->enabled_mask, mask);
+	lull_probe_enable(record, mask);
 	return 0;
 }
 
@@ -218,9 +228,56 @@ static void notes_walk(const struct object *object,
 	}
 }
 
+/* The build identifier among one segment's notes: an ELF note "GNU" of type 3. */
+static struct build_id build_id_find(const unsigned char *notes, size_t bytes)
+{
+	size_t at = 0;
+
+	while (at + 12 <= bytes) {
+		uint32_t words[3];
+		size_t name, descriptor;
+
+		__builtin_memcpy(words, notes + at, sizeof(words));
+		name = at + 12;
+		descriptor = name + (((size_t)words[0] + 3) & ~(size_t)3);
+		at = descriptor + (((size_t)words[1] + 3) & ~(size_t)3);
+		if (at > bytes)
+			break;
+		if (words[2] == NOTE_TYPE_BUILD_ID && words[0] == 4 &&
+		    !__builtin_memcmp(notes + name, "GNU", 4) && words[1] <= BUILD_ID_BYTES_MAX)
+			return (struct build_id){ notes + descriptor, words[1] };
+	}
+	return (struct build_id){ NULL, 0 };
+}
+
+static struct build_id object_build_id(const struct object *object)
+{
+	struct build_id id = { NULL, 0 };
+
+	for (unsigned int i = 0; i < object->header_count && !id.count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+
+		if (header->p_type == PT_NOTE)
+			id = build_id_find((const unsigned char *)(object->base + header->p_vaddr),
+					   header->p_memsz);
+	}
+	return id;
+}
+
+/* liblull was looked at, and nothing else: the processes that follow may know what was found. */
+static void own_tell(const struct scan *scan, struct build_id id)
+{
+	if (scan->has_text || scan->has_others || scan->has_unregistered)
+		return;
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		lull_own_tell(i, id, scan->site_count, scan->enabled_count[i]);
+}
+
 static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
 	struct object object = { info->dlpi_phdr, info->dlpi_addr, info->dlpi_phnum };
+	int is_own = lull_own_is(object.headers);
+	struct build_id id = { NULL, 0 };
 	struct scan scan = { 0 };
 
 	(void)unused;
@@ -234,6 +291,11 @@ static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 			return 0;
 	if (seen.count < OBJECTS_SEEN_MAX)
 		seen.objects[seen.count++] = object;
+	if (is_own) {
+		id = object_build_id(&object);
+		if (lull_own_recall(id))
+			return 0;
+	}
 	segments_find(&scan, info);
 	notes_walk(&object, note_found, &scan);
 	if (!scan.is_new)
@@ -244,6 +306,8 @@ static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 		lull_patch_end(&scan.patch);
 	}
 	counts_add(&scan);
+	if (is_own)
+		own_tell(&scan, id);
 	return 0;
 }
 
@@ -307,38 +371,12 @@ void lull_objects_move(uint32_t from, uint32_t to)
 		notes_walk(&seen.objects[i], probe_moves, &move);
 }
 
-struct build_id {
-	const unsigned char *bytes;
-	uint32_t count;
-};
-
-/* The build identifier among one segment's notes: an ELF note "GNU" of type 3. */
-static struct build_id build_id_find(const unsigned char *notes, size_t bytes)
-{
-	size_t at = 0;
-
-	while (at + 12 <= bytes) {
-		uint32_t words[3];
-		size_t name, descriptor;
-
-		__builtin_memcpy(words, notes + at, sizeof(words));
-		name = at + 12;
-		descriptor = name + (((size_t)words[0] + 3) & ~(size_t)3);
-		at = descriptor + (((size_t)words[1] + 3) & ~(size_t)3);
-		if (at > bytes)
-			break;
-		if (words[2] == NOTE_TYPE_BUILD_ID && words[0] == 4 &&
-		    !__builtin_memcmp(notes + name, "GNU", 4) && words[1] <= BUILD_ID_BYTES_MAX)
-			return (struct build_id){ notes + descriptor, words[1] };
-	}
-	return (struct build_id){ NULL, 0 };
-}
-
 static int object_dump(struct dl_phdr_info *object, size_t bytes, void *program)
 {
 	/* The program itself has no name here. */
 	const char *path = object->dlpi_name[0] ? object->dlpi_name : (const char *)program;
-	struct build_id id = { NULL, 0 };
+	struct object described = { object->dlpi_phdr, object->dlpi_addr, object->dlpi_phnum };
+	struct build_id id = object_build_id(&described);
 	uint64_t end = 0;
 
 	(void)bytes;
@@ -347,10 +385,6 @@ static int object_dump(struct dl_phdr_info *object, size_t bytes, void *program)
 
 		if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
 			end = header->p_vaddr + header->p_memsz;
-		if (header->p_type == PT_NOTE && !id.count)
-			id = build_id_find(
-				(const unsigned char *)(object->dlpi_addr + header->p_vaddr),
-				header->p_memsz);
 	}
 	lull_event("process:object", lull_x64(base, object->dlpi_addr), lull_u64(bytes, end),
 		   lull_str(path, path), lull_bytes(build_id, id.bytes, id.count));

@@ -10,6 +10,7 @@
 #define LULL_USER_SITES_H
 
 #define LULL_SITE_LOAD
+#define LULL_SITE_RECORDS "lull_records" /* of which own.c has the bounds */
 #define LULL_OBJECT_ANNOUNCED
 #include "lull/trace.h"
 

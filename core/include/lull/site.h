@@ -63,10 +63,15 @@
 	"774:\t.balign 4\n"                          \
 	"\t.popsection\n"
 
-#define LULL_SITE_RECORD(text)                            \
-	"\t.pushsection .data.lull, \"aw?\", @progbits\n" \
-	"\t.balign 32\n"                                  \
-	"772:\t.zero 32\n"                                \
+/* The section of records. A build may define it, e.g. to find all of its own without notes. */
+#ifndef LULL_SITE_RECORDS
+#define LULL_SITE_RECORDS ".data.lull"
+#endif
+
+#define LULL_SITE_RECORD(text)                                       \
+	"\t.pushsection " LULL_SITE_RECORDS ", \"aw?\", @progbits\n" \
+	"\t.balign 32\n"                                             \
+	"772:\t.zero 32\n"                                           \
 	"\t.popsection\n" LULL_SITE_ADDRESS LULL_SITE_NOTE("2", "\t.long 772b - .\n", text)
 
 /*

@@ -37,6 +37,8 @@ const size_t lull_consumer_layout[] = {
 	offsetof(struct lull_session_control, arena_bytes),
 	offsetof(struct lull_session_control, active),
 	offsetof(struct lull_session_control, refused_count),
+	offsetof(struct lull_session_control, own_offset_bytes),
+	sizeof(struct lull_own_events),
 	sizeof(struct lull_event_entry),
 	offsetof(struct lull_event_entry, offset_bytes),
 	sizeof(struct lull_ring_shared),

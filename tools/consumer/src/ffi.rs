@@ -89,7 +89,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     extern "C" {
-        static lull_consumer_layout: [usize; 24];
+        static lull_consumer_layout: [usize; 26];
         static lull_consumer_layout_count: usize;
     }
 
@@ -105,6 +105,8 @@ mod tests {
             offset_of!(ControlFixed, arena_bytes),
             live + offset_of!(ControlLive, active),
             live + offset_of!(ControlLive, refused_count),
+            offset_of!(ControlFixed, own_offset_bytes),
+            size_of::<OwnEvents>(),
             size_of::<EventEntry>(),
             offset_of!(EventEntry, offset_bytes),
             size_of::<RingShared>(),

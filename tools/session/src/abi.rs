@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 4;
+pub const SESSION_VERSION: u32 = 5;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "shm:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -105,7 +105,8 @@ pub struct ControlFixed {
     pub rings_offset_bytes: u64,
     pub user_id: u32,
     pub stream_id: u32,
-    pub reserved: [u8; 16],
+    pub own_offset_bytes: u32,
+    pub reserved: [u8; 12],
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.
@@ -127,6 +128,21 @@ pub struct ControlLive {
 pub struct Control {
     pub fixed: ControlFixed,
     pub live: ControlLive,
+}
+
+pub const OWN_EVENTS_MAX: usize = 256;
+pub const OWN_BUILD_ID_BYTES: usize = 32;
+
+/// `struct lull_own_events`: traced processes tell it to each other.
+#[repr(C)]
+pub struct OwnEvents {
+    pub claimed: u32,
+    pub count: u32,
+    pub site_count: u32,
+    pub enabled_count: u32,
+    pub build_id_bytes: u32,
+    pub build_id: [u8; OWN_BUILD_ID_BYTES],
+    pub id: [u16; OWN_EVENTS_MAX],
 }
 
 pub const TAKEN: u64 = 0x800;

@@ -80,7 +80,8 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);
     let data_stride_bytes = u64::from(physical_count) * plan.subbuf_size_bytes;
-    let patterns_offset_bytes = size_of::<Control>() as u32;
+    let own_offset_bytes = size_of::<Control>() as u32;
+    let patterns_offset_bytes = own_offset_bytes + size_of::<OwnEvents>() as u32;
     let events_offset_bytes =
         (patterns_offset_bytes + patterns_bytes).next_multiple_of(LINE_BYTES as u32);
     let arena_offset_bytes = events_offset_bytes + EVENT_CAPACITY * size_of::<EventEntry>() as u32;
@@ -114,7 +115,8 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         // SAFETY: geteuid has no preconditions.
         user_id: unsafe { libc::geteuid() },
         stream_id: 0,
-        reserved: [0; 16],
+        own_offset_bytes,
+        reserved: [0; 12],
     })
 }
 
@@ -138,7 +140,9 @@ mod tests {
     #[test]
     fn parts_of_the_memory_follow_each_other_without_overlap() {
         let fixed = layout(&plan()).unwrap();
-        assert!(fixed.patterns_offset_bytes as usize >= size_of::<Control>());
+        assert!(fixed.own_offset_bytes as usize >= size_of::<Control>());
+        let own_until = fixed.own_offset_bytes as usize + size_of::<OwnEvents>();
+        assert!(fixed.patterns_offset_bytes as usize >= own_until);
         assert!(fixed.events_offset_bytes >= fixed.patterns_offset_bytes + fixed.patterns_bytes);
         let table_until = fixed.events_offset_bytes + fixed.event_capacity * 16;
         assert_eq!(fixed.arena_offset_bytes, table_until);

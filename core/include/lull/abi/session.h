@@ -12,7 +12,8 @@
  * the other: geometry is copied and checked once, when the segment is attached, and never read
  * again.
  *
- *	struct lull_session_control | patterns | event table | description arena |
+ *	struct lull_session_control | struct lull_own_events | patterns | event table |
+ *	description arena |
  *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
  *
  * Each of the rings 0 .. cpu_count-1 takes restartable-sequence reservations from the CPU of its
@@ -29,7 +30,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 4u
+#define LULL_SESSION_VERSION 5u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "shm:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -43,6 +44,8 @@
 #define LULL_PHYSICAL_COUNT_MAX 2048u
 #define LULL_EVENT_CAPACITY_MAX 65536u
 #define LULL_CPU_COUNT_MAX 8192u
+#define LULL_OWN_EVENTS_MAX 256u
+#define LULL_OWN_BUILD_ID_BYTES 32u
 
 enum lull_mode { LULL_MODE_DISCARD, LULL_MODE_FLIGHT_RECORDER };
 enum lull_clock_kind { LULL_CLOCK_TSC, LULL_CLOCK_MONOTONIC, LULL_CLOCK_CNTVCT };
@@ -85,7 +88,8 @@ struct lull_session_control {
 	uint64_t rings_offset_bytes; /* of ring 0's control */
 	uint32_t user_id; /* whose processes write here */
 	uint32_t stream_id; /* of the CTF streams that these rings become */
-	uint8_t reserved[16];
+	uint32_t own_offset_bytes; /* of struct lull_own_events; a multiple of 4 */
+	uint8_t reserved[12];
 
 	/* Written while tracing. */
 	uint32_t active; /* 0: probes record nothing (start and stop, B 3.4) */
@@ -97,6 +101,25 @@ struct lull_session_control {
 	uint32_t unregistered_count; /* sites that matched but found table or arena full */
 	uint32_t refused_count; /* processes that could not attach after opening control */
 	uint64_t label_count; /* threads, and names of threads, so far */
+};
+
+#define LULL_OWN_UNWANTED 0xffffu
+
+/*
+ * What the first process of a user found when it looked at liblull's own events: those that
+ * follow have the same ones, and need not look. The process that claims the place, with a
+ * compare-and-swap, writes each word once, in any order, from 0 to what is never 0. So a process
+ * that finds all of them has what was written; one that does not looks for itself, also for ever
+ * where the claimant died.
+ */
+struct lull_own_events {
+	uint32_t claimed; /* 1: by a process that writes the rest */
+	uint32_t count; /* of probes */
+	uint32_t site_count; /* what it added to the count in the control block, plus 1 */
+	uint32_t enabled_count; /* likewise */
+	uint32_t build_id_bytes; /* it holds for a liblull with this build identifier */
+	uint8_t build_id[LULL_OWN_BUILD_ID_BYTES];
+	uint16_t id[LULL_OWN_EVENTS_MAX]; /* by place in liblull; or LULL_OWN_UNWANTED */
 };
 
 #define LULL_TAKEN 0x800u /* in `taken`, where it names a sub-buffer */
