@@ -82,6 +82,13 @@ def helper_program(name: str) -> Path:
     return compiled(BUILD / name, [source], [], source.stat().st_mtime)
 
 
+def empty_library() -> Path:
+    """A shared library that holds nothing: what preloading any library costs."""
+    source = HARNESS / "empty.c"
+    options = ["-shared", "-fPIC", "-nostdlib", "-Wl,-z,noseparate-code"]
+    return compiled(BUILD / "empty.so", [source], options, source.stat().st_mtime)
+
+
 class Subject:
     """A running measured program, perhaps under a recorder, that answers commands."""
 

@@ -25,7 +25,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "contexts": (90, 30),
     "nested_signal": (120, 40),
     "event_bytes": (60, 30),
-    "start_up": (90, 40),
+    "start_up": (150, 60),
     "worst_case": (90, 30),
     "sustained": (150, 60),
     "programs": (240, 60),
