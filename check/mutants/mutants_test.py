@@ -62,8 +62,9 @@ class Planting(Scratch):
         self.assertEqual(planting.difference("a\nb\n", "a\n"), (2, "b", ""))
 
     def test_place_names_the_function_and_which_of_equal_lines(self):
-        text = ("#define A 1\nstatic int one(int n)\n{\n\treturn n;\n}\n\nint two(int n,\n\tint m)\n"
-                "{\n\tif (n) {\n\t\treturn n;\n\t}\n\treturn n;\n}\nint n;\n")
+        text = ("#define A 1\nstatic int one(int n)\n{\n\treturn n;\n}\n\n"
+                "int two(int n,\n\tint m)\n{\n\tif (n) {\n"
+                "\t\treturn n;\n\t}\n\treturn n;\n}\nint n;\n")
         places = [planting.place_of("f.c", text, line) for line in (1, 4, 11, 13, 15)]
         self.assertEqual(places, ["f.c", "f.c: one()", "f.c: two()", "f.c: two(), 2", "f.c"])
 
