@@ -218,11 +218,13 @@ two_killed_recorders_of_one_program_leave_a_trace_each() {
 	inner=$(recorder_of inner)
 	outer=$(recorder_of outer)
 	kill -KILL "$inner"
+	tail --pid="$inner" -f /dev/null
 	# One is recovered while the other lives.
 	status_is 0 lull recover inner > verdict
 	status_is 2 lull recover outer 2> errors
 	grep -q "is being recorded now, by process $outer" errors || fail "$(cat errors)"
 	kill -KILL "$outer"
+	tail --pid="$outer" -f /dev/null
 	: > go
 	ended ended
 	status_is 0 lull recover outer > verdict
