@@ -232,22 +232,23 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 {
 	struct lull_session_control *shared = (struct lull_session_control *)map->base;
 	struct lull_session_control control = session->fixed;
-	uint32_t active = lull_load32(&session->control->active);
+	uint64_t active = lull_load(&session->rings[0].shared->active);
 	struct session made = { 0 };
 
-	__builtin_memset(&control.active, 0,
-			 sizeof(control) - offsetof(struct lull_session_control, active));
+	__builtin_memset(&control.arena_used_bytes, 0,
+			 sizeof(control) - offsetof(struct lull_session_control, arena_used_bytes));
 	control.user_id = user;
 	if (rings_attach(&made, &control, map))
 		return -1;
-	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++)
+	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++) {
 		lull_ring_reset(&made.rings[i], 0);
+		lull_store(&made.rings[i].shared->active, active);
+	}
 	private_release(made.rings,
 			(control.cpu_count + control.plain_count) * sizeof(struct lull_ring));
 	__builtin_memcpy(map->base + control.patterns_offset_bytes, session->patterns,
 			 control.patterns_bytes);
 	control.magic = 0;
-	control.active = active;
 	__builtin_memcpy(shared, &control, sizeof(control));
 	/*
 	 * [session.magic:A] release. Pairs with [session.attach:A].

@@ -72,7 +72,6 @@ static struct lull_session_control control_good(void)
 		.patterns_bytes = sizeof(PATTERNS),
 		.event_capacity = CAPACITY,
 		.arena_bytes = ARENA_BYTES,
-		.active = 1,
 	};
 
 	control.events_offset_bytes =

@@ -77,7 +77,7 @@ static uint32_t session_add(const struct session *session)
 
 	lull_process.sessions[index] = *session;
 	lull_add32_relaxed(&session->control->process_count, 1);
-	lull_process.interface.session_mask_valid |= 1u << index;
+	lull_probe_line_set(index);
 	lull_process.session_count = index + 1;
 	return index;
 }

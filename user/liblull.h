@@ -36,24 +36,45 @@ struct session {
 	struct lull_mapping map;
 	struct lull_directory directory;
 	struct lull_session_control fixed; /* the control block as it was checked */
+};
+
+/* All that an event in one session reads of its process, in one cache line. Set once. */
+struct process_line {
+	struct lull_probe_interface interface; /* in the first session's; not used in the others */
+	struct lull_ring *rings;
+	uint32_t cpu_count;
+	int32_t thread; /* from any thread's pointer to its struct thread, in bytes */
+	long place; /* lull_place(), of threads that have a restartable-sequence area */
 } __attribute__((aligned(64)));
 
 struct process {
-	struct lull_probe_interface interface;
+	struct process_line lines[LULL_SESSIONS_MAX];
 	struct session sessions[LULL_SESSIONS_MAX];
 	uint32_t session_count;
 	uint32_t user; /* whose memory the sessions are */
 	uint32_t pid;
 	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
 	char name[16]; /* of a thread that was given no name */
-	/*
-	 * What struct thread's state is compared with: the generation, in a page that the
-	 * kernel zeroes in a forked child.
-	 */
-	uint64_t *state;
 };
 
-extern struct process lull_process;
+extern struct process lull_process __attribute__((visibility("hidden")));
+
+/* The largest page that kernels of this architecture have. */
+#if defined(__x86_64__)
+#define PAGE_BYTES_MAX 4096
+#else
+#define PAGE_BYTES_MAX 65536
+#endif
+
+/*
+ * thread.c: what struct thread's state is compared with: the generation, in a page of its own
+ * that the kernel zeroes in a forked child.
+ */
+struct fork_page {
+	uint64_t state;
+} __attribute__((aligned(PAGE_BYTES_MAX)));
+
+extern struct fork_page lull_fork_page __attribute__((visibility("hidden")));
 
 /*
  * thread.c: not 0 once the program has installed a filter of system calls: from then on liblull
@@ -64,9 +85,20 @@ extern uint32_t lull_confined;
 /* thread.c: not 0 while vfork_*.S may ask the kernel for the child's number. */
 extern uint32_t lull_vfork_tells;
 
-/* One thread's identity as a writer. Not filled in until its first event. */
+/*
+ * Where the thread's next event will probably be: lines that it asks for as soon as it has this
+ * one, for it learns of each only from the one before. They are hints: nothing is read or written
+ * by them, and the ring may be gone.
+ */
+struct near {
+	const void *ring;
+	const void *shared;
+	const void *commit;
+	const void *slot;
+};
+
+/* One thread's identity as a writer; to its tid in one line. Filled in at its first event. */
 struct thread {
-	struct lull_ring_writer writer;
 	/*
 	 * Low half: the process's generation when writer was filled in. High half: not 0 when
 	 * the thread has to use plain rings: NO_RSEQ, and twice the number of vfork children that
@@ -76,7 +108,9 @@ struct thread {
 	uint64_t state;
 	uint32_t vfork_pid; /* of the vfork child that runs on this memory, written by the kernel */
 	uint32_t named; /* writer.name is this thread's own */
-};
+	struct near near;
+	struct lull_ring_writer writer;
+} __attribute__((aligned(64)));
 #define THREAD_NO_RSEQ (1ull << 32)
 #define THREAD_SILENT (1ull << 63)
 #define THREAD_IN_VFORK ((~0ull << 33) & ~THREAD_SILENT)
@@ -119,6 +153,9 @@ void lull_identity_start(void);
  * call, here and below.
  */
 void lull_thread_refresh(void);
+
+/* thread.c: lull_place() of threads that have a restartable-sequence area. */
+long lull_thread_place(void);
 
 /* thread.c: the calling thread's identifier; 0 where only a system call could tell. */
 uint32_t lull_thread_tid(void);
@@ -194,7 +231,7 @@ int lull_own_is(const void *program_headers);
 /* objects.c: record each loaded object with its build identifier; @program is our own path. */
 void lull_objects_dump(const char *program);
 
-/* probe.c: fill in lull_process.interface. */
-void lull_probe_interface_set(void);
+/* probe.c: fill in the line of a session, before any of its events is enabled. */
+void lull_probe_line_set(uint32_t index);
 
 #endif

@@ -99,7 +99,7 @@ static int event_enable(struct scan *scan, struct lull_probe_record *record, uin
 
 void lull_probe_enable(struct lull_probe_record *record, uint32_t mask)
 {
-	record->interface = &lull_process.interface;
+	record->interface = &lull_process.lines[0].interface;
 	/*
 	 * [site.enable:A] release. Pairs with [site.probe:A].
 	 * Orders: the stores of the interface and the identifier before the mask's bit.
@@ -339,7 +339,8 @@ static int probe_moves(const struct lull_note *note, void *context)
 	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
 	uint32_t mask, id = 0;
 
-	if (note->type != LULL_NOTE_PROBE || record->interface != &lull_process.interface ||
+	if (note->type != LULL_NOTE_PROBE ||
+	    record->interface != &lull_process.lines[0].interface ||
 	    !(record->enabled_mask & 1u << move->from))
 		return 0;
 	if (move->to < LULL_SESSIONS_MAX)

@@ -60,7 +60,7 @@ static void process_begin(uint32_t sessions)
 static void look(uint32_t session)
 {
 	for (size_t i = 0; i < count(); i++) {
-		__start_lull_records[i].interface = &lull_process.interface;
+		__start_lull_records[i].interface = &lull_process.lines[0].interface;
 		__start_lull_records[i].id[session] = (uint16_t)(10 + i);
 		__start_lull_records[i].enabled_mask |= (uint32_t)(i != 1) << session;
 	}
@@ -94,7 +94,7 @@ static void recalled(void)
 	known_by_one();
 	check(lull_own_recall(build), "the_second_process_knows_what_the_first_found");
 	for (size_t i = 0; i < count(); i++)
-		same &= __start_lull_records[i].interface == &lull_process.interface &&
+		same &= __start_lull_records[i].interface == &lull_process.lines[0].interface &&
 			__start_lull_records[i].enabled_mask == (i != 1) &&
 			__start_lull_records[i].id[0] == (i == 1 ? 0 : 10 + i);
 	check(same, "its_probes_are_what_those_of_the_first_were");

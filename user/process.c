@@ -18,8 +18,8 @@
 #define PATH_BYTES 512
 #define SCRIPT_ARGUMENTS_MAX 10 /* the kernel follows 5 scripts, and adds 2 arguments for each */
 
-_Static_assert(offsetof(struct thread, state) == 24, "vfork_*.S knows its high half");
-_Static_assert(offsetof(struct thread, vfork_pid) == 32, "vfork_*.S has it written");
+_Static_assert(offsetof(struct thread, state) == 0, "vfork_*.S knows its high half");
+_Static_assert(offsetof(struct thread, vfork_pid) == 8, "vfork_*.S has it written");
 _Static_assert(sizeof(((struct lull_ring_writer *)0)->name) == 16, "a name is two words");
 _Static_assert(offsetof(struct lull_ring_writer, name) % 8 == 0, "of which each is aligned");
 
@@ -122,7 +122,8 @@ __attribute__((constructor(101))) static void start(int count, char **arguments,
 	if (!lull_attach(sessions))
 		return;
 	lull_vfork_tells = 1;
-	lull_probe_interface_set();
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		lull_probe_line_set(i);
 	lull_objects_scan();
 	record_start(count, arguments);
 	on_exit(record_exit, NULL);

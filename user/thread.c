@@ -23,6 +23,7 @@
 #include "syscall.h"
 
 struct process lull_process;
+struct fork_page lull_fork_page;
 uint32_t lull_confined;
 uint32_t lull_vfork_tells;
 /* Neither a generation, nor what a forked child finds in the page of the process's state. */
@@ -42,7 +43,11 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 /* From the thread pointer to the thread's identifier; 0 when that is not known. */
 static ptrdiff_t tid_offset_bytes;
-static uint64_t state_fallback = GENERATION_FIRST;
+
+long lull_thread_place(void)
+{
+	return &__rseq_size ? __rseq_offset : 0;
+}
 
 static int rseq_find(void)
 {
@@ -50,7 +55,7 @@ static int rseq_find(void)
 
 	if (!&__rseq_size || !__rseq_size)
 		return 0;
-	area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	area = (struct rseq *)((char *)__builtin_thread_pointer() + lull_thread_place());
 	lull_rseq_area = area;
 	return (int32_t)lull_load32(&area->cpu_id) >= 0;
 }
@@ -92,7 +97,7 @@ static void process_begin(uint32_t pid)
 	for (uint32_t i = 0; i < lull_process.session_count; i++)
 		lull_add32_relaxed(&lull_process.sessions[i].control->process_count, 1);
 	lull_process.pid = pid;
-	lull_store(lull_process.state, ++lull_process.generation);
+	lull_store(&lull_fork_page.state, ++lull_process.generation);
 }
 
 void lull_process_forked(void)
@@ -155,7 +160,7 @@ void lull_thread_refresh(void)
 	struct thread *thread = &lull_thread;
 	uint32_t tid;
 
-	if (!lull_load(lull_process.state))
+	if (!lull_load(&lull_fork_page.state))
 		process_begin(0);
 	tid = lull_thread_tid();
 	thread->writer.pid = lull_process.pid;
@@ -176,17 +181,16 @@ void lull_vfork_writer(struct lull_ring_writer *writer)
 /* Prepares the page by which forked children notice that they are: the kernel zeroes it. */
 static void fork_watch(void)
 {
-	long page = lull_syscall(__NR_mmap, 0, 4096, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long page = (long)&lull_fork_page;
 
 	lull_process.generation = GENERATION_FIRST;
-	lull_process.state = &state_fallback;
-	if (page < 0 && page > -4096)
-		return;
-	if (lull_syscall(__NR_madvise, page, 4096, MADV_WIPEONFORK, 0, 0, 0) < 0)
-		return; /* before Linux 4.14 only the C library's fork() is noticed */
-	lull_process.state = (uint64_t *)page;
-	lull_store(lull_process.state, lull_process.generation);
+	/* The advice is for anonymous memory; until now this may be the library's file. */
+	page = lull_syscall(__NR_mmap, page, sizeof(lull_fork_page), PROT_READ | PROT_WRITE,
+			    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == (long)&lull_fork_page)
+		lull_syscall(__NR_madvise, page, sizeof(lull_fork_page), MADV_WIPEONFORK, 0, 0, 0);
+	/* Before Linux 4.14 there is no such advice, and only the C library's fork() is noticed. */
+	lull_store(&lull_fork_page.state, lull_process.generation);
 }
 
 void lull_identity_start(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* vfork, marking that a child runs on this thread's memory. aarch64: see vfork_x86_64.S. */
 #if defined(__aarch64__)
-#define THREAD_PLAIN 28 /* the high half of struct thread's state; process.c asserts it */
-#define THREAD_VFORK_PID 32 /* likewise */
+#define THREAD_PLAIN 4 /* the high half of struct thread's state; process.c asserts it */
+#define THREAD_VFORK_PID 8 /* likewise */
 #define CLONE_CHILD_SETTID 0x01000000
 #define SYS_CLONE 220
 #define CLONE_VFORK_FLAGS 0x4111 /* CLONE_VM | CLONE_VFORK | SIGCHLD */

@@ -12,8 +12,8 @@
  * address is kept in a register, and so is the identifier of a vfork child around this one.
  */
 #if defined(__x86_64__)
-#define THREAD_PLAIN 28 /* the high half of struct thread's state; process.c asserts it */
-#define THREAD_VFORK_PID 32 /* likewise */
+#define THREAD_PLAIN 4 /* the high half of struct thread's state; process.c asserts it */
+#define THREAD_VFORK_PID 8 /* likewise */
 #define SYS_CLONE 56
 #define SYS_VFORK 58
 #define CLONE_VFORK_FLAGS 0x01004111 /* CHILD_SETTID, VFORK, VM, SIGCHLD */

@@ -16,7 +16,7 @@
 #define SUBBUF_BYTES 256u
 #define SUBBUF_COUNT 2u
 #define PHYSICAL_COUNT 4u
-#define WORDS 12u
+#define WORDS 13u
 #define VALUES 6u
 
 /* Indexes of a scenario's parameters. */
@@ -43,10 +43,11 @@ static uint64_t clock_now(void)
 static uint64_t *word_at(uint32_t which)
 {
 	uint64_t *const words[WORDS] = {
-		&ring.shared->write_count, &ring.shared->run,	  &ring.shared->last_cycles,
-		&ring.shared->read_count,  &ring.reference[0],	  &ring.reference[1],
-		&ring.commit[0].count,	   &ring.commit[0].seq,	  &ring.commit[1].count,
-		&ring.commit[1].seq,	   &ring.commit[2].count, &ring.commit[2].seq,
+		&ring.shared->write_count, &ring.shared->run,	   &ring.shared->last_cycles,
+		&ring.shared->read_count,  &ring.shared->physical, &ring.reference[0],
+		&ring.reference[1],	   &ring.commit[0].count,  &ring.commit[0].seq,
+		&ring.commit[1].count,	   &ring.commit[1].seq,	   &ring.commit[2].count,
+		&ring.commit[2].seq,
 	};
 
 	return words[which];
@@ -189,8 +190,8 @@ static void setup(const struct sched_scenario *scenario)
 #define DISCARD [MODE] = LULL_MODE_DISCARD
 #define FLIGHT [MODE] = LULL_MODE_FLIGHT_RECORDER
 #define ANY_WORD [FIRST] = 0, [UNTIL] = WORDS
-#define COUNTERS [FIRST] = 0, [UNTIL] = 4
-#define REFERENCES [FIRST] = 4, [UNTIL] = 6
+#define COUNTERS [FIRST] = 0, [UNTIL] = 5
+#define REFERENCES [FIRST] = 5, [UNTIL] = 7
 #define SMALL 8
 #define LARGE 92
 

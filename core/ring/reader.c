@@ -290,7 +290,7 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 		.committed_bytes = committed,
 		.physical = physical,
 		.complete = committed == offset,
-		.last_cycles = run && (uint32_t)run == (uint32_t)write ? last : 0,
+		.last_cycles = (uint32_t)run == (uint32_t)run_word(0, write) ? last : 0,
 	};
 	return 0;
 }

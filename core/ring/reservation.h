@@ -16,11 +16,13 @@ struct lull_reservation {
 	uint64_t until; /* the write count it ends with */
 	uint64_t run; /* new value of shared->run */
 	uint64_t cycles; /* new value of shared->last_cycles */
+	uint64_t physical; /* new value of shared->physical: the same while a run goes on */
 	void *slot_low; /* first word of the slot */
 	void *slot_high; /* second word, or scratch where the slot has only one */
 	uint32_t mark_low; /* what to leave there: a hole, an end, or a final header */
 	uint32_t mark_high;
 	uint32_t cpu; /* the CPU whose ring it is */
+	long place; /* lull_place() of the calling thread */
 };
 
 #endif

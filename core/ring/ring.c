@@ -13,8 +13,8 @@
  *
  * Writers and readers of each word:
  *	write_count	writers, by lull_publish only; read by all
- *	run, last_cycles	writers, by lull_publish only; valid while run's low half is
- *			write_count's
+ *	run, last_cycles, physical	writers, by lull_publish only; valid while run's low
+ *			half is write_count's
  *	read_count	reader; in flight-recorder mode also the writer that pushes it
  *	reference[k]	writers (open, deliver), reader (exchange, take); compare-and-swap only
  *	commit[p].count	writers of p, by add; reader before it hands p in
@@ -30,7 +30,7 @@
  *	[ring.open:C]	a reference before the counts behind it	[ring.exchange:A],
  *								[ring.peek:B]
  *	[ring.exchange:A]	a spare's full counts before its reference	[ring.open:C]
- *	[ring.publish:A]	run, last_cycles, mark before write_count
+ *	[ring.publish:A]	run, last_cycles, physical, mark before write_count
  *								[ring.peek:A], [ring.take:A],
  *								[ring.reserve:A], [ring.reserve:B]
  *	[ring.reserve:A]	last_cycles before run		[ring.publish:A]
@@ -44,7 +44,8 @@
  *	   lap, or after the reader has taken the sub-buffer, which nobody else then uses
  *	I3 time stamps do not decrease from slot to slot of a ring
  *	I4 run is valid only for one value of write_count, so what an interrupted lull_publish()
- *	   left in run, last_cycles or beyond write_count is never believed
+ *	   left in run, last_cycles or beyond write_count is never believed; in physical it leaves
+ *	   what is true of the sub-buffer of write_count
  *	I5 the bytes from a sub-buffer's start to write_count are a chain of slots and holes
  *
  * Progress: reserve and commit are wait-free; on a plain ring a reservation that others overtake
@@ -109,13 +110,7 @@ void lull_ring_deliver(const struct lull_ring *ring, uint64_t position, uint32_t
 static void commit_add(const struct lull_ring *ring, uint64_t position, struct lull_commit *commit,
 		       uint64_t bytes)
 {
-	/*
-	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B], [ring.take:B].
-	 * Orders: the stores of header and payload before the addition of the slot's bytes.
-	 * Else: the reader finds the sub-buffer full and reads bytes that are not written yet.
-	 * Mutant: COMMIT_EARLY.
-	 */
-	uint64_t count = lull_add(&commit->count, bytes);
+	uint64_t count = commit_count(commit, bytes);
 
 	if (count_offset(ring, count) == 0 || LULL_MUTANT(SEQ_EARLY))
 		lull_ring_deliver(ring, position, (uint32_t)(commit - ring->commit), count);
@@ -330,6 +325,7 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 		.slot_high = &scratch,
 		.mark_low = LULL_END(tid),
 		.cpu = ring->geometry.cpu_id,
+		.place = lull_place(),
 	};
 
 	if (open) {
@@ -349,6 +345,7 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 		if (!reference_open(ring, count, &physical))
 			return 0;
 		reservation.slot_low = physical_data(ring, physical) + slot_offset(ring, count);
+		reservation.physical = physical;
 	}
 	if (!publish(ring, &reservation))
 		return 0;
@@ -365,7 +362,7 @@ static struct layout slot_layout(const struct lull_ring *ring,
 				 const struct lull_ring_writer *writer, uint64_t count,
 				 uint64_t elapsed, uint32_t id, uint32_t payload_bytes)
 {
-	int same_run = lull_load(&ring->shared->run) == run_word(writer, count);
+	int same_run = lull_load(&ring->shared->run) == run_word(writer->tid, count);
 	struct layout layout = { .header_bytes = LULL_COMPACT_HEADER_BYTES };
 
 	if (!same_run)
@@ -416,6 +413,7 @@ static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *w
 			uint64_t cycles, struct lull_ring_slot *slot)
 {
 	uint64_t count = slot->position, until = count + layout->slot_bytes;
+	int goes_on = count_offset(ring, until) != 0 || LULL_MUTANT(RUN_AT_END);
 	uint32_t scratch;
 	struct lull_reservation reservation;
 
@@ -424,13 +422,15 @@ static int slot_publish(struct lull_ring *ring, const struct lull_ring_writer *w
 		.shared = ring->shared,
 		.expect = count,
 		.until = until,
-		.run = run_word(writer, until),
+		.run = goes_on ? run_word(writer->tid, until) : 0,
 		.cycles = cycles,
+		.physical = physical,
 		.slot_low = slot->start,
 		.slot_high = &scratch,
 		.mark_low = (uint32_t)LULL_HOLE(layout->slot_bytes, 0),
 		.mark_high = writer->tid,
 		.cpu = ring->geometry.cpu_id,
+		.place = lull_place(),
 	};
 	if (layout->slot_bytes >= 2 * sizeof(uint32_t))
 		reservation.slot_high = slot->start + sizeof(uint32_t);
@@ -504,25 +504,25 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
 		      uint32_t payload_bytes, struct lull_ring_slot *slot)
 {
-	if (reserve_fast(ring, writer, id, payload_bytes, slot))
+	const struct caller caller = {
+		.tid = writer->tid,
+		.cpu = ring->geometry.cpu_id,
+		.place = lull_place(),
+		.clock = lull_clock_cycles,
+	};
+
+	if (!ring->memory.pages && reserve_fast(ring, &caller, id, payload_bytes, slot))
 		return 0;
 	return lull_ring_reserve_slow(ring, writer, id, payload_bytes, slot);
 }
 
 void lull_ring_commit(struct lull_ring_slot *slot)
 {
-	/*
-	 * [ring.commit:A] light barrier, then the header word. Pairs with [ring.walk:A].
-	 * Orders: the stores of the payload before that of the word that turns the hole into an
-	 * event; the second barrier, that word before the addition, as [ring.commit:B].
-	 * Else: a reader that walks an incomplete sub-buffer takes a half-written slot for an
-	 * event. Mutant: HEADER_EARLY.
-	 */
-	if (!LULL_MUTANT(HEADER_EARLY))
-		lull_barrier_light();
-	lull_store32((uint32_t *)slot->start, slot->header);
-	lull_barrier_light();
-	commit_add(slot->ring, slot->position, slot->commit, slot->slot_bytes);
+	uint64_t count;
+
+	if (commit_fast(slot, &count))
+		lull_ring_deliver(slot->ring, slot->position,
+				  (uint32_t)(slot->commit - slot->ring->commit), count);
 }
 
 int lull_ring_force_switch(struct lull_ring *ring)

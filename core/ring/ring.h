@@ -38,15 +38,17 @@ struct lull_ring_memory {
 };
 
 struct lull_ring {
+	/* One line: all that a reservation of the common kind needs, and its commit. */
 	struct lull_ring_shared *shared;
-	uint64_t *reference; /* [subbuf_count] */
 	struct lull_commit *commit; /* [physical_count] */
 	struct lull_ring_memory memory;
-	struct lull_ring_geometry geometry;
 	uint64_t subbuf_mask; /* subbuf_size_bytes - 1 */
 	uint64_t slot_mask; /* subbuf_size_bytes - LULL_SLOT_ALIGN */
 	uint32_t physical_mask; /* physical_count - 1 */
 	uint32_t subbuf_bits; /* lg2 of subbuf_size_bytes */
+
+	uint64_t *reference; /* [subbuf_count] */
+	struct lull_ring_geometry geometry;
 	uint32_t buffer_bits; /* lg2 of subbuf_size_bytes * subbuf_count */
 } __attribute__((aligned(128))); /* indexed by CPU: a power of two, and no line shared */
 

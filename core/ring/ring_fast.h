@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The fast path of reserve, inlined into the probe; ring.c holds everything else.
+ * The fast paths of reserve and commit, inlined into the probe; ring.c holds everything else.
  *
  * Paper: B 4.3.1, algorithms 1 and 2; the invariants I1..I5 are ring.c's.
  */
@@ -13,10 +13,13 @@
 int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer *writer,
 			   uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot);
 
-static inline uint64_t run_word(const struct lull_ring_writer *writer, uint64_t count)
-{
-	return (uint64_t)writer->tid << 32 | (uint32_t)count;
-}
+/* Who reserves, and where: what the probe knows already. */
+struct caller {
+	uint32_t tid;
+	uint32_t cpu; /* the ring's */
+	long place; /* lull_place() */
+	uint64_t (*clock)(void); /* a constant: lull_clock_cycles(), or what it comes down to */
+};
 
 static inline uint32_t compact_header(uint32_t id, uint64_t cycles)
 {
@@ -28,13 +31,15 @@ static inline uint32_t compact_header(uint32_t id, uint64_t cycles)
  * sub-buffer with room to spare, and 24 bits of time are enough. All other cases, and those that
  * this function cannot tell, go to lull_ring_reserve_slow(). A valid run says not only which thread
  * wrote last, but also that no sub-buffer was switched since (I4): so the sub-buffer is open and
- * its reference is writing, unless the run's last slot ended at the end of its sub-buffer and the
- * next one is not open yet.
+ * lies where shared->physical says. A slot that ends at the end of its sub-buffer ends the run too.
+ * The ring's memory is contiguous.
  *
  * Return: 1 when reserved, 0 when not.
  */
-static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_writer *writer,
-			       uint32_t id, uint32_t payload_bytes, struct lull_ring_slot *slot)
+static inline __attribute__((always_inline)) int reserve_fast(struct lull_ring *ring,
+							      const struct caller *caller,
+							      uint32_t id, uint32_t payload_bytes,
+							      struct lull_ring_slot *slot)
 {
 	struct lull_ring_shared *shared = ring->shared;
 	/*
@@ -61,14 +66,14 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	 */
 	uint64_t last = lull_load_acquire(&shared->last_cycles);
 	uint64_t cycles, run = lull_load(&shared->run);
+	uint64_t tid = run_word(caller->tid, 0);
 
-	if (__builtin_expect(run != run_word(writer, count), 0) ||
-	    __builtin_expect(!offset && !LULL_MUTANT(RUN_AT_END), 0) ||
+	if (__builtin_expect(run != tid + (uint32_t)count, 0) ||
 	    __builtin_expect(offset + slot_bytes > ring->slot_mask, 0) ||
 	    __builtin_expect(id > LULL_TAG_COMPACT_MAX, 0))
 		return 0;
-	physical = reference_physical(ring, lull_load(&ring->reference[count_index(ring, count)]));
-	start = physical_data(ring, physical) + offset;
+	physical = reference_physical(ring, lull_load(&shared->physical));
+	start = ring->memory.base + ((uint64_t)physical << ring->subbuf_bits) + offset;
 	slot->start = start;
 	slot->payload = start + LULL_COMPACT_HEADER_BYTES;
 	slot->ring = ring;
@@ -76,7 +81,7 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 	slot->commit = &ring->commit[physical];
 	slot->slot_bytes = (uint32_t)slot_bytes;
 	/* The clock last, because it takes longest: the stores above proceed meanwhile. */
-	cycles = lull_clock_cycles();
+	cycles = caller->clock();
 	if (__builtin_expect((cycles - last) >> LULL_COMPACT_TIMESTAMP_BITS, 0))
 		return 0;
 	slot->header = compact_header(id, cycles);
@@ -84,14 +89,47 @@ static inline int reserve_fast(struct lull_ring *ring, const struct lull_ring_wr
 		.shared = shared,
 		.expect = count,
 		.until = count + slot_bytes,
-		.run = run - (uint32_t)count + (uint32_t)(count + slot_bytes),
+		.run = tid + (uint32_t)(count + slot_bytes),
+		.physical = physical,
 		.cycles = cycles,
 		.slot_low = start,
 		.slot_high = start + sizeof(uint32_t),
 		.mark_low = (uint32_t)LULL_HOLE(slot_bytes, 0),
-		.mark_high = (uint32_t)(run >> 32),
-		.cpu = ring->geometry.cpu_id,
+		.mark_high = caller->tid,
+		.cpu = caller->cpu,
+		.place = caller->place,
 	});
+}
+
+/* Add a slot's bytes to those committed in its sub-buffer. Return: the count then. */
+static inline uint64_t commit_count(struct lull_commit *commit, uint64_t bytes)
+{
+	/*
+	 * [ring.commit:B] add, release. Pairs with [ring.get:A], [ring.open:B], [ring.take:B].
+	 * Orders: the stores of header and payload before the addition of the slot's bytes.
+	 * Else: the reader finds the sub-buffer full and reads bytes that are not written yet.
+	 * Mutant: COMMIT_EARLY.
+	 */
+	return lull_add(&commit->count, bytes);
+}
+
+/* Make a slot readable. Return: 1 when its sub-buffer is full and @count is to be delivered. */
+static inline __attribute__((always_inline)) int commit_fast(struct lull_ring_slot *slot,
+							     uint64_t *count)
+{
+	/*
+	 * [ring.commit:A] light barrier, then the header word. Pairs with [ring.walk:A].
+	 * Orders: the stores of the payload before that of the word that turns the hole into an
+	 * event; the second barrier, that word before the addition, as [ring.commit:B].
+	 * Else: a reader that walks an incomplete sub-buffer takes a half-written slot for an
+	 * event. Mutant: HEADER_EARLY.
+	 */
+	if (!LULL_MUTANT(HEADER_EARLY))
+		lull_barrier_light();
+	lull_store32((uint32_t *)slot->start, slot->header);
+	lull_barrier_light();
+	*count = commit_count(slot->commit, slot->slot_bytes);
+	return count_offset(slot->ring, *count) == 0 || LULL_MUTANT(SEQ_EARLY);
 }
 
 #endif

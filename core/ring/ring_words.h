@@ -91,6 +91,12 @@ static inline uint64_t reference_tag(uint64_t reference)
 	return reference & ~0xffffull;
 }
 
+/* shared->run of a thread that goes on at @count: never 0, for counts are multiples of 4. */
+static inline uint64_t run_word(uint32_t tid, uint64_t count)
+{
+	return ((uint64_t)tid << 32) + (uint32_t)count + 1;
+}
+
 /* Equation (1), Buffer Full: a whole buffer lies between the two sub-buffer positions. */
 static inline int equation_buffer_full(const struct lull_ring *ring, uint64_t write_begin,
 				       uint64_t read_count)

@@ -154,11 +154,17 @@ static inline uint32_t lull_cpu(void)
 	return raw_smp_processor_id();
 }
 
+static inline long lull_place(void)
+{
+	return 0;
+}
+
 /*
- * The run and its time stamp go first: a context that nests between them and the compare and
- * swap overwrites both and makes the swap fail, and run names the write count it is valid for
- * (I4). The mark goes last: only a walk over an incomplete sub-buffer reads it, and kernel
- * writers do not die in one.
+ * The run and what is valid with it go first: a context that nests between them and the compare
+ * and swap overwrites them and makes the swap fail, and run names the write count it is valid for
+ * (I4). The physical index goes after run: before, it could be taken for that of another's run.
+ * The mark goes last: only a walk over an incomplete sub-buffer reads it, and kernel writers do
+ * not die in one.
  */
 static inline int lull_publish(const struct lull_reservation *r)
 {
@@ -167,6 +173,8 @@ static inline int lull_publish(const struct lull_reservation *r)
 	WRITE_ONCE(r->shared->last_cycles, r->cycles);
 	barrier();
 	WRITE_ONCE(r->shared->run, r->run);
+	barrier();
+	WRITE_ONCE(r->shared->physical, r->physical);
 	if (local_cmpxchg((local_t *)&r->shared->write_count, r->expect, r->until) != r->expect)
 		return 0;
 	WRITE_ONCE(*(uint32_t *)r->slot_low, r->mark_low);

@@ -47,6 +47,12 @@ int lull_publish_plain(const struct lull_reservation *r);
 uint64_t lull_clock_cycles(void);
 uint64_t lull_clock_cycles_ordered(void);
 uint32_t lull_cpu(void);
+
+static inline long lull_place(void)
+{
+	return 0;
+}
+
 void lull_port_stuck(void);
 
 #endif

@@ -202,8 +202,13 @@ static void futex_wake(uint32_t thread, const struct op *op, uint32_t variant)
 /* Refused after @stores stores when @stores is less than all: what an abort leaves behind. */
 static void publish_stores(uint32_t thread, const struct lull_reservation *r, uint32_t stores)
 {
+	uint32_t physical = arena_offset(&r->shared->physical, 8);
+
 	if (stores > 0)
 		put(thread, &r->shared->run, 8, r->run, 1, 0);
+	/* Only writers of this CPU look at it, so that storing what is there is no step. */
+	if (stores > 1 && memory_view(cpu_of(thread), physical, 8) != r->physical)
+		put(thread, &r->shared->physical, 8, r->physical, 1, 0);
 	if (stores > 1)
 		put(thread, &r->shared->last_cycles, 8, r->cycles, 1, 0);
 	if (stores > 2 && !LULL_MUTANT(NO_MARK))

@@ -64,10 +64,10 @@ uint64_t lull_clock_monotonic_ns(void);
 
 static inline uint64_t lull_clock_counter(void)
 {
-	uint32_t low, high;
+	uint64_t low, high; /* the instruction clears the upper halves of both registers */
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
+	return high << 32 | low;
 }
 
 /* The fence waits for older loads, so that none of them returns a value newer than the time. */

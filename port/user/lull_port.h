@@ -149,9 +149,8 @@ extern __thread struct rseq *lull_rseq_area;
 #elif defined(__aarch64__)
 #include "arch/publish_aarch64.h"
 #else
-static inline int lull_publish_rseq(struct rseq *area, const struct lull_reservation *r)
+static inline int lull_publish_rseq(const struct lull_reservation *r)
 {
-	(void)area;
 	(void)r;
 	return 0; /* rings of this architecture are all plain */
 }
@@ -163,9 +162,35 @@ static inline uint32_t lull_cpu(void)
 	return lull_load32(&lull_rseq_area->cpu_id);
 }
 
+/* How far that area is from the thread pointer: in all threads of a process the same. */
+static inline long lull_place(void)
+{
+	return (char *)lull_rseq_area - (char *)__builtin_thread_pointer();
+}
+
+/*
+ * Memory of the calling thread at some distance from its thread pointer, and the CPU by that of
+ * the restartable-sequence area. On x86-64 a segment register adds the pointer, which would have
+ * to be loaded, from a line that nothing else needs.
+ */
+#ifdef __SEG_FS
+#define THREAD_MEMORY __seg_fs
+#define THREAD_AT(distance_bytes) ((void __seg_fs *)(long)(distance_bytes))
+#else
+#define THREAD_MEMORY
+#define THREAD_AT(distance_bytes) ((void *)((char *)__builtin_thread_pointer() + (distance_bytes)))
+#endif
+
+static inline uint32_t lull_cpu_at(long place)
+{
+	const volatile struct rseq THREAD_MEMORY *area = THREAD_AT(place);
+
+	return area->cpu_id;
+}
+
 static inline int lull_publish(const struct lull_reservation *r)
 {
-	return lull_publish_rseq(lull_rseq_area, r);
+	return lull_publish_rseq(r);
 }
 
 static inline int lull_publish_plain(const struct lull_reservation *r)

@@ -10,8 +10,10 @@
 
 #define LULL_RSEQ_SIGNATURE "0xd428bc00" /* BRK #0x45E0 */
 
-static inline int lull_publish_rseq(struct rseq *area, const struct lull_reservation *r)
+static inline int lull_publish_rseq(const struct lull_reservation *r)
 {
+	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + r->place);
+
 	__asm__ goto(
 		".pushsection __rseq_cs, \"aw\"\n\t"
 		".balign 32\n"
@@ -30,6 +32,7 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 		"cmp x15, %[expect]\n\t"
 		"b.ne %l[refused]\n\t"
 		"str %[run], %[run_at]\n\t"
+		"str %[physical], %[physical_at]\n\t"
 		"str %[cycles], %[cycles_at]\n\t"
 		"str %w[mark_low], [%[slot_low]]\n\t"
 		"str %w[mark_high], [%[slot_high]]\n\t"
@@ -43,7 +46,8 @@ static inline int lull_publish_rseq(struct rseq *area, const struct lull_reserva
 		:
 		: [sequence] "Q"(area->rseq_cs), [cpu] "r"(r->cpu), [cpu_now] "Q"(area->cpu_id),
 		  [expect] "r"(r->expect), [write_count] "r"(&r->shared->write_count),
-		  [run] "r"(r->run), [run_at] "Q"(r->shared->run), [cycles] "r"(r->cycles),
+		  [run] "r"(r->run), [run_at] "Q"(r->shared->run), [physical] "r"(r->physical),
+		  [physical_at] "Q"(r->shared->physical), [cycles] "r"(r->cycles),
 		  [cycles_at] "Q"(r->shared->last_cycles), [mark_low] "r"(r->mark_low),
 		  [slot_low] "r"(r->slot_low), [mark_high] "r"(r->mark_high),
 		  [slot_high] "r"(r->slot_high), [until] "r"(r->until)

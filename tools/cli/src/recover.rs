@@ -20,7 +20,6 @@ use session::{Error, Session};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 use verdict::Verdict;
@@ -133,10 +132,7 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     };
     let fixed = *session.memory.fixed();
     let is_flight_recorder = fixed.mode == MODE_FLIGHT_RECORDER;
-    let limit = match session.memory.live().active.load(Ordering::Relaxed) {
-        0 => STOPPED_BEFORE,
-        _ => STOPPED_NOW,
-    };
+    let limit = if session.memory.is_active() { STOPPED_NOW } else { STOPPED_BEFORE };
     let (output, known) = match (&args.output, recorded) {
         (Some(new), _) => (Output::create(new, Sharing::PRIVATE, Older::Refuse)?, None),
         (None, Some(path)) if is_gone(path) => bail!(

@@ -31,14 +31,14 @@ pub struct Memory {
 #[repr(C, align(128))]
 pub struct RingView {
     pub shared: *mut RingShared,
-    pub reference: *mut AtomicU64,
     pub commit: *mut Commit,
     pub memory: Memory,
-    pub geometry: Geometry,
     pub subbuf_mask: u64,
     pub slot_mask: u64,
     pub physical_mask: u32,
     pub subbuf_bits: u32,
+    pub reference: *mut AtomicU64,
+    pub geometry: Geometry,
     pub buffer_bits: u32,
 }
 
@@ -89,7 +89,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     extern "C" {
-        static lull_consumer_layout: [usize; 26];
+        static lull_consumer_layout: [usize; 27];
         static lull_consumer_layout_count: usize;
     }
 
@@ -103,13 +103,14 @@ mod tests {
             size_of::<Control>(),
             offset_of!(ControlFixed, ring_stride_bytes),
             offset_of!(ControlFixed, arena_bytes),
-            live + offset_of!(ControlLive, active),
+            live + offset_of!(ControlLive, arena_used_bytes),
             live + offset_of!(ControlLive, refused_count),
             offset_of!(ControlFixed, own_offset_bytes),
             size_of::<OwnEvents>(),
             size_of::<EventEntry>(),
             offset_of!(EventEntry, offset_bytes),
             size_of::<RingShared>(),
+            offset_of!(RingShared, active),
             offset_of!(RingShared, read_count),
             offset_of!(RingShared, recorded_index),
             offset_of!(RingShared, recorded_packets),

@@ -151,8 +151,7 @@ fn size_limit_stops_recording_at_a_packet_and_the_trace_reads() {
         }
     }
     assert!(consumer.limit_reached());
-    let active = session.memory.live().active.load(std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(active, 0, "probes are told to stop");
+    assert!(!session.memory.is_active(), "probes are told to stop");
     let verdict = finish(&mut consumer);
     assert!(verdict.bytes <= 100_000 && verdict.bytes > 90_000, "{}", verdict.bytes);
     assert_eq!(steps(&babeltrace(&path, true)).len() as u64, verdict.events);

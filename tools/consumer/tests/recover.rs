@@ -268,7 +268,7 @@ fn program_that_still_runs_records_nothing_more_once_its_session_is_recovered() 
     recording.kill();
     let written = wrote(&recording.memory, 50);
     let consumer = recording.recovery().unwrap();
-    assert_eq!(recording.memory.live().active.load(Ordering::Relaxed), 0);
+    assert!(!recording.memory.is_active());
     drop(consumer);
     recording.recover();
     assert_eq!(steps(&babeltrace(recording.output(), false)), written);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 5;
+pub const SESSION_VERSION: u32 = 6;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "shm:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -112,7 +112,6 @@ pub struct ControlFixed {
 /// The members of `struct lull_session_control` that are written while tracing.
 #[repr(C)]
 pub struct ControlLive {
-    pub active: AtomicU32,
     pub arena_used_bytes: AtomicU32,
     pub process_count: AtomicU32,
     pub site_count: AtomicU32,
@@ -120,6 +119,7 @@ pub struct ControlLive {
     pub unpatched_count: AtomicU32,
     pub unregistered_count: AtomicU32,
     pub refused_count: AtomicU32,
+    pub unused: u32,
     pub label_count: AtomicU64,
 }
 
@@ -153,7 +153,9 @@ pub struct RingShared {
     pub write_count: AtomicU64,
     pub run: AtomicU64,
     pub last_cycles: AtomicU64,
-    pub unused_1: [u64; 5],
+    pub physical: AtomicU64,
+    pub active: AtomicU64,
+    pub unused_1: [u64; 3],
     pub read_count: AtomicU64,
     pub recorded_index: AtomicU64,
     pub recorded_count: [AtomicU64; 2],

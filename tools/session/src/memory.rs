@@ -143,7 +143,20 @@ impl Memory {
     /// Lets probes record, or stops them all. Nothing is ordered by it: a probe may see it late,
     /// and what it reserves before that is read, or counted as lost (`models/session/stop.pml`).
     pub fn set_active(&self, active: bool) {
-        self.live().active.store(u32::from(active), Ordering::Relaxed);
+        for ring in 0..self.ring_count() {
+            self.ring_shared(ring).active.store(u64::from(active), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether probes may record, as far as the first ring tells.
+    pub fn is_active(&self) -> bool {
+        self.ring_shared(0).active.load(Ordering::Relaxed) != 0
+    }
+
+    fn ring_shared(&self, ring: u32) -> &RingShared {
+        // SAFETY: layout() placed every ring's control, which begins with its shared words, inside
+        // the segment, on a cache line; all members that change are atomic.
+        unsafe { &*self.ring_control(ring).cast::<RingShared>() }
     }
 
     fn events(&self) -> &[EventEntry] {
@@ -311,7 +324,11 @@ mod tests {
         assert_eq!(bytes[..8], SESSION_MAGIC.to_ne_bytes());
         let patterns = fixed.patterns_offset_bytes as usize;
         assert_eq!(&bytes[patterns..patterns + 14], b"io:*\nthread:*\0");
-        assert_eq!(memory.live().active.load(Ordering::Relaxed), 1);
+        assert!(memory.is_active());
+        memory.set_active(false);
+        for ring in 0..memory.ring_count() {
+            assert_eq!(memory.ring_shared(ring).active.load(Ordering::Relaxed), 0);
+        }
     }
 
     #[test]

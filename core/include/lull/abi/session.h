@@ -30,7 +30,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 5u
+#define LULL_SESSION_VERSION 6u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "shm:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -92,7 +92,6 @@ struct lull_session_control {
 	uint8_t reserved[12];
 
 	/* Written while tracing. */
-	uint32_t active; /* 0: probes record nothing (start and stop, B 3.4) */
 	uint32_t arena_used_bytes;
 	uint32_t process_count; /* programs that attached, and forked children that record */
 	uint32_t site_count; /* sites seen */
@@ -100,6 +99,7 @@ struct lull_session_control {
 	uint32_t unpatched_count; /* sites that matched but whose text could not be written */
 	uint32_t unregistered_count; /* sites that matched but found table or arena full */
 	uint32_t refused_count; /* processes that could not attach after opening control */
+	uint32_t unused;
 	uint64_t label_count; /* threads, and names of threads, so far */
 };
 
@@ -131,9 +131,11 @@ struct lull_own_events {
  */
 struct lull_ring_shared {
 	uint64_t write_count; /* bytes reserved, free-running */
-	uint64_t run; /* label and thread id << 32 | low half of its write_count */
+	uint64_t run; /* label and thread id << 32 plus 1 plus low half of its write_count */
 	uint64_t last_cycles; /* time stamp of the last slot; valid where run is */
-	uint64_t unused_1[5];
+	uint64_t physical; /* physical index of the open sub-buffer; valid where run is */
+	uint64_t active; /* 0: probes record nothing (start and stop, B 3.4) */
+	uint64_t unused_1[3];
 	uint64_t read_count; /* bytes consumed, free-running, whole sub-buffers */
 	/*
 	 * How far the ring is on disk, for `lull recover` after the recorder was killed. The
