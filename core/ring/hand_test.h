@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "check_test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -32,14 +33,6 @@ static unsigned char *memory, *copy;
 static uint32_t spare;
 static uint64_t now_cycles; /* what the clock says */
 static unsigned int interruptions, interrupted; /* of who reads the clock: to come, so far */
-
-#define CHECK(condition)                                                         \
-	do {                                                                     \
-		if (!(condition)) {                                              \
-			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			return 1;                                                \
-		}                                                                \
-	} while (0)
 
 static int event_of(const struct lull_ring_writer *who)
 {

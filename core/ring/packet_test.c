@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "check_test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -36,14 +37,6 @@ static uint64_t now_cycles; /* what the clock says */
 static uint64_t stamped[EVENTS_MAX], found[EVENTS_MAX]; /* times of events: wanted, read */
 static uint32_t wanted_tid[EVENTS_MAX], found_tid[EVENTS_MAX]; /* and their threads */
 static uint32_t stamped_count, found_count;
-
-#define CHECK(condition)                                                         \
-	do {                                                                     \
-		if (!(condition)) {                                              \
-			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			return 1;                                                \
-		}                                                                \
-	} while (0)
 
 /* The clock counts nanoseconds: the kind that liblull reads before it has chosen another. */
 static int clock_read(int32_t clock, void *time)

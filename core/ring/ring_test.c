@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check_test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -27,14 +28,6 @@ struct bench {
 };
 
 static const struct lull_ring_writer writer = { .pid = 10, .tid = 11, .name = "writer" };
-
-#define CHECK(condition)                                                         \
-	do {                                                                     \
-		if (!(condition)) {                                              \
-			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			return 1;                                                \
-		}                                                                \
-	} while (0)
 
 static void bench_begin(struct bench *bench, uint32_t mode, uint32_t plain, uint64_t start)
 {
