@@ -11,7 +11,7 @@
  *	  write_count in one step, push		fill the spare's counts, exchange (flight recorder)
  *	  the reader, close, open		own, read, put: read_count
  *	reference set to writing		or take: exchange an incomplete one, walk over it
- *	mark, run, write_count in one step	or peek: write_count, commit.count, write_count
+ *	mark, run, physical, count: one step	or peek: write_count, commit.count, write_count
  *	payload; header word; commit.count
  *	  full: commit.seq, reference free
  *
@@ -38,7 +38,7 @@
  * and payload are one flag); the clock, for which the write count stands, so neither last_cycles
  * nor 24-bit time stamps; the lost fields of packet headers; events that are too big; migration
  * (-EAGAIN); memory order (order.pml); how long the recorder waits. lull_publish() is one step;
- * where INTERRUPTED, it may leave run and mark behind and fail.
+ * where INTERRUPTED, it may leave run, physical and mark behind and fail.
  *
  * Bounds: two sub-buffers (SUBBUFS=4: four), counts of 4 or 5 bits that overflow; ENDLESS:
  * processes run for ever; else EVENTS_A and EVENTS_B events. WINDOWED, in endless

@@ -66,6 +66,7 @@
 byte write_count = START;
 byte read_count = START;
 byte run_ /* C: run */;
+byte physical_ /* C: physical */;
 byte reference[SUBBUFS];
 byte commit_count[PHYSICAL]; /* C: commit[].count */
 byte commit_seq[PHYSICAL]; /* C: commit[].seq */

@@ -104,6 +104,11 @@ inline reference_open(at)
 #else
 #define LEAVE_MARK(mark) MAY_WRITE(physical); DATA(physical, count_offset(count)) = mark
 #endif
+#ifdef MUTANT_NO_PHYSICAL
+#define LEAVE_PHYSICAL skip
+#else
+#define LEAVE_PHYSICAL physical_ = physical
+#endif
 /*
  * Counts of few bits overflow soon. Where WINDOWED, no process is overtaken by more than a lap
  * and a half between two loads of the counts; 64 bits suffice for every real overtaking.
@@ -154,7 +159,7 @@ inline publish(marked, mark, word, slot_of)
 		if
 		:: write_count == count ->
 			if :: marked -> LEAVE_MARK(mark) :: else fi; /* [ring.publish:A] */
-			run_ = word; write_count = until; ok = 1;
+			LEAVE_PHYSICAL; run_ = word; write_count = until; ok = 1;
 			if :: slot_of < 2 -> in_flight[slot_of] = 1 :: else fi
 		:: else -> ok = 0
 		fi }
@@ -162,7 +167,10 @@ inline publish(marked, mark, word, slot_of)
 	:: atomic { refusals > 0 && write_count == count ->
 		refusals--; run_ = word; ok = 0 }
 	:: atomic { refusals > 0 && write_count == count ->
-		refusals--; run_ = word; if :: marked -> LEAVE_MARK(mark) :: else fi; ok = 0 }
+		refusals--; run_ = word; LEAVE_PHYSICAL; ok = 0 }
+	:: atomic { refusals > 0 && write_count == count ->
+		refusals--; run_ = word; LEAVE_PHYSICAL;
+		if :: marked -> LEAVE_MARK(mark) :: else fi; ok = 0 }
 #endif
 	fi
 #endif
@@ -323,6 +331,12 @@ inline switch_subbuf(opens)
 #define RUN_AFTER(me) run_word(TID(me), until)
 #endif
 
+#ifdef COVER_FAST
+#define FAST_REACHED assert(!ok)
+#else
+#define FAST_REACHED skip
+#endif
+
 inline reserve_fast(me, units)
 {
 	ok = 0;
@@ -331,10 +345,11 @@ inline reserve_fast(me, units)
 	atomic { ok = run_ == run_word(TID(me), count) && FAST_OFFSET(units) };
 	if
 	:: ok ->
-		atomic { physical = reference_physical(reference[count_index(count)]) };
+		atomic { physical = physical_ };
 		atomic { cycles = write_count };
 		size = units; record = 0; until = WRAP(count + size);
-		PUBLISH_SLOT(me)
+		PUBLISH_SLOT(me);
+		FAST_REACHED
 	:: else
 	fi
 #endif

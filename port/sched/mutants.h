@@ -39,6 +39,8 @@
 	  "reader_frees_room_for_a_writer")                                                        \
 	X(NO_MARK, "the port leaves no mark with a reservation",                                   \
 	  "dead_writer_is_taken_from_at_every_step")                                               \
+	X(NO_PHYSICAL, "the port does not store where the slots of a run lie",                     \
+	  "two_writers_of_one_cpu_and_reader")                                                     \
 	X(TAKE_NO_BARRIER, "take has no heavy barrier", "dead_writer_is_taken_from_at_every_step") \
 	X(TAKE_ANY_LAP, "take exchanges a reference of any lap",                                   \
 	  "writer_laps_the_reader_as_it_takes")                                                    \
