@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A domain: readers and the grace periods that wait for them. One per flavour.
+ * A domain: readers, and the grace periods that wait for them. Each flavour of RCU has one.
  *
- * Programs use a flavour's header (lull/rcu/memb.h and its sisters); these are the pieces that
- * those are made of, and what structures take that work with any flavour.
+ * Programs include a flavour's header: lull/rcu/memb.h or one of its sisters. This header has the
+ * pieces of which those headers are made, and the types that a structure takes which works with
+ * every flavour, as the hash table does.
  *
- * A reader's word holds, like the counter, the grace period above RCU_NEST_BITS and the nesting
- * depth below. The counter's own depth is 1, so that entering an outermost section is one copy
- * (T 6.4.3). With 64-bit words the grace period is a free-running number, which cannot wrap in
- * the life of a machine, and one phase is enough; with 32-bit words it is one bit and two
- * phases (T 6.4.3). QSBR readers use the same word: depth 1 online, 0 offline.
+ * A reader's word and the domain's counter have one form: the number of a grace period in the bits
+ * from RCU_NEST_BITS on, and a nesting depth in the bits below. The counter's depth is always 1, so
+ * a reader enters an outermost section by copying the counter to its word (T 6.4.3). In a word of
+ * 64 bits the number has 48 bits and takes years to come round; one phase per grace period is
+ * enough. In a word of 32 bits the number is one bit, and a grace period has two phases (T 6.4.3).
+ * QSBR readers use the same word: its depth is 1 while the thread is online, 0 while it is offline.
  *
- * Who writes, who reads:
- *	counter	the thread that drives the grace period; read by readers as they enter
- *	word	its thread (and handlers on it); read by the driver
- *	waited	set by the driver, cleared by the reader that wakes it
+ * Which threads write and read each word:
+ *	counter	written by the thread that drives the grace period; read by readers that enter
+ *	word	written by its thread, and by handlers on that thread; read by the driver
+ *	waited	set by the driver; cleared by the reader that wakes the driver
  * Barrier pairs: rcu/grace/grace.c. Paper: T 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_DOMAIN_H
@@ -29,27 +31,30 @@ extern "C" {
 
 #define RCU_NEST_BITS 16
 #define RCU_NEST_MASK ((1UL << RCU_NEST_BITS) - 1)
-/* A depth that nesting does not reach: a thread that a self-registering flavour has not seen. */
+/*
+ * The word of a thread that has not registered yet with a flavour that registers threads by itself:
+ * a depth that nesting does not reach.
+ */
 #define RCU_UNREGISTERED (1UL << (RCU_NEST_BITS - 1))
 
 struct rcu_grace; /* rcu/grace/grace.h: registry, lock and state of the grace period */
 
-/** enum rcu_kind - Whose barriers order readers before the driver of a grace period. */
+/** enum rcu_kind - Which barriers order readers before the driver of a grace period. */
 enum rcu_kind {
-	RCU_KIND_QSBR, /* the reader's, in its quiescent states */
-	RCU_KIND_FULL, /* the reader's, in every section */
-	RCU_KIND_SIGNAL, /* those that the driver forces by signals */
-	RCU_KIND_MEMBARRIER /* those it forces by sys_membarrier; by signals where there is none */
+	RCU_KIND_QSBR, /* the reader executes them, in its quiescent states */
+	RCU_KIND_FULL, /* the reader executes them, in every section */
+	RCU_KIND_SIGNAL, /* the driver forces them on readers, by signals */
+	RCU_KIND_MEMBARRIER /* the driver forces them, by sys_membarrier; without that by signals */
 };
 
 /**
  * struct rcu_domain - What readers and updaters of one flavour share.
- * @counter: the current grace period, with a depth of 1.
- * @grace: what only the library sees.
- * @name: the flavour's.
- * @index: the domain's number: its place in RCU_FLAVOURS.
- * @kind: whose barriers order readers.
- * @self_registering: not 0: a thread registers when it first reads.
+ * @counter: the number of the current grace period, with a depth of 1.
+ * @grace: the state of grace periods, which only the library touches.
+ * @name: the flavour's name in lower case.
+ * @index: the domain's place in RCU_FLAVOURS, from 0.
+ * @kind: which barriers order readers.
+ * @self_registering: not 0 when a thread registers by itself as it enters its first section.
  */
 struct rcu_domain {
 	unsigned long counter;
@@ -62,7 +67,7 @@ struct rcu_domain {
 
 /*
  * X(flavour, end of its enum rcu_kind, self_registering) for each flavour, in the order in which a
- * fork takes the domains' locks. A new one has its row here and its read side in
+ * fork takes the domains' locks. A new flavour gets a row here and a read side in
  * rcu/flavour/generate.
  */
 #define RCU_FLAVOURS(X)        \
@@ -73,13 +78,13 @@ struct rcu_domain {
 	X(bp, MEMBARRIER, 1)
 
 /**
- * struct rcu_reader - A thread, as a domain's reader. Lives in thread-local storage.
- * @word: nesting depth and grace period at entry.
- * @waited: not 0 while a grace period sleeps until this reader leaves.
- * @fence_wanted: a signal to this thread is on its way (signal flavour).
- * @next: in the registry.
- * @previous: in the registry.
- * @tid: the thread, as the kernel numbers it.
+ * struct rcu_reader - A thread, as a domain's reader. It lies in thread-local storage.
+ * @word: the nesting depth, and the grace period that ran when the outermost section began.
+ * @waited: not 0 while the driver of a grace period sleeps until this reader leaves.
+ * @fence_wanted: futex; not 0 while a signal that forces a barrier on this thread is on its way.
+ * @next: the next reader in the domain's registry.
+ * @previous: the previous reader in the registry.
+ * @tid: the kernel's number of the thread.
  * @registered: not 0 between registration and unregistration.
  */
 struct rcu_reader {
@@ -93,14 +98,14 @@ struct rcu_reader {
 };
 
 /**
- * struct rcu_gp_poll_state - A grace period to poll for.
- * @seq: the sequence number at which it has ended.
+ * struct rcu_gp_poll_state - A grace period that a thread polls for.
+ * @seq: the sequence number that the domain has when this grace period has ended.
  */
 struct rcu_gp_poll_state {
 	unsigned long seq;
 };
 
-/* What the inline read sides call when something rare has happened. */
+/* The inline read sides call these four on rare occasions. */
 void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug);
 void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader);
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader);
@@ -113,31 +118,36 @@ int rcu_domain_poll_state(struct rcu_domain *domain, struct rcu_gp_poll_state st
 
 /**
  * rcu_domain_self() - The calling thread as a reader of a domain.
- * @domain: a flavour's, as &rcu_memb_domain.
+ * @domain: the domain of a flavour, as &rcu_memb_domain.
  *
- * Context: any. Progress: wait-free. Return: its reader, registered or not.
+ * Context: any, signal handlers too. Progress: wait-free.
+ * Return: the calling thread's reader, registered or not.
  */
 struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain);
 
 /**
  * rcu_domain_name() - The name of a domain's flavour.
- * @domain: a flavour's, as &rcu_memb_domain.
+ * @domain: the domain of a flavour, as &rcu_memb_domain.
  *
- * Context: any. Progress: wait-free. Return: the name in lower case, as "memb".
+ * Context: any, signal handlers too. Progress: wait-free.
+ * Return: the name in lower case, as "memb".
  */
 const char *rcu_domain_name(const struct rcu_domain *domain);
 
-/* initial-exec: one load from the thread pointer, no call, in whatever object includes this. */
+/*
+ * initial-exec: an object that includes this header finds its thread's reader by one load and the
+ * thread pointer, without a call.
+ */
 #define RCU_READER_TLS __attribute__((tls_model("initial-exec")))
 
-/* The flavours' domains, and the calling thread as a reader of each. */
+/* Each flavour's domain, and the calling thread as a reader of it. */
 #define RCU_FLAVOUR_DECLARE(flavour, kind, self_registering) \
 	extern struct rcu_domain rcu_##flavour##_domain;     \
 	extern __thread struct rcu_reader rcu_##flavour##_reader RCU_READER_TLS;
 RCU_FLAVOURS(RCU_FLAVOUR_DECLARE)
 #undef RCU_FLAVOUR_DECLARE
 
-/* Programs compiled with -DLULL_RCU_DEBUG check their use of the read side. */
+/* A program that is compiled with -DLULL_RCU_DEBUG checks how it uses the read side. */
 #ifdef LULL_RCU_DEBUG
 #define LULL_RCU_CHECKS 1
 #else
@@ -167,7 +177,7 @@ static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
 					  "entered");
 }
 
-/* Wakes the driver of a grace period that sleeps until this reader has left. */
+/* Wakes the driver of a grace period if it sleeps until this reader has left. */
 static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	if (__builtin_expect(!lull_mem_is_zero32(&reader->waited), 0) &&
@@ -175,7 +185,7 @@ static inline void rcu_reader_wake(struct rcu_domain *domain, struct rcu_reader 
 		rcu_domain_reader_left(domain, reader);
 }
 
-/* Enters for a driver that forces barriers: membarrier or signals (T 6.4.4). */
+/* Enters a section of a flavour whose driver forces the barriers on readers (T 6.4.4). */
 static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	unsigned long word = lull_mem_load(&reader->word);
@@ -186,16 +196,20 @@ static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_
 	else
 		word++;
 	/*
-	 * [grace.enter:A] no order of its own: that of [grace.leave:A], of the section before, to
-	 * whose release sequence this store belongs (C11 5.1.2.4). Pairs with [grace.scan:A].
-	 * Orders: that section before this word, which the driver may see in its word's place. The
-	 * models pass without more (ENTER_RELAXED).
+	 * [grace.enter:A] relaxed. Pairs with [grace.scan:A].
+	 * Orders: this thread's section before this one, whose end the driver may never see,
+	 * because it reads this newer word in its place. This store needs no order of its own for
+	 * that: it follows the release store that ended that section, in the same word and by the
+	 * same thread, and so belongs to its release sequence (C11 5.1.2.4). The models pass
+	 * without more (ENTER_RELAXED).
 	 */
 	lull_mem_store(&reader->word, word);
 	/*
 	 * [grace.enter:B] light. Pairs with [grace.begin:A].
-	 * Orders: the word before the section's reads.
-	 * Else: the driver sees no reader, and the reader sees the old pointer.
+	 * Orders: the store to the word, which tells the driver of this section, before the
+	 * section's reads.
+	 * Else: the driver sees no section here and lets an element be reclaimed, to which this
+	 * reader, that read the old pointer, holds on.
 	 * Mutant: ENTER_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
@@ -206,20 +220,21 @@ static inline void rcu_reader_leave_light(struct rcu_domain *domain, struct rcu_
 	rcu_reader_check_leave(reader);
 	/*
 	 * [grace.leave:A] release. Pairs with [grace.scan:A].
-	 * Orders: the section before the word that ends it.
-	 * Else: what the section reads is reclaimed under it. Mutant: LEAVE_RELAXED.
+	 * Orders: the section's reads before the word that tells the driver of its end.
+	 * Else: an element is reclaimed while the section still reads it. Mutant: LEAVE_RELAXED.
 	 */
 	lull_mem_decrement_release(&reader->word);
 	/*
 	 * [grace.leave:B] light. Pairs with [grace.sleep:A].
-	 * Orders: the word before the look at waited.
-	 * Else: the driver sleeps for ever. Mutant: LEAVE_NO_LIGHT.
+	 * Orders: the word that ends the section before the look at waited.
+	 * Else: this reader finds that nobody waits, the driver finds the section still open, and
+	 * so the driver sleeps for ever. Mutant: LEAVE_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
 	rcu_reader_wake(domain, reader);
 }
 
-/* Enters with a barrier of its own (T 6.4.3). */
+/* Enters a section of the flavour whose readers execute the barriers themselves (T 6.4.3). */
 static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	unsigned long word = lull_mem_load(&reader->word);
@@ -227,14 +242,15 @@ static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_r
 	rcu_reader_check_enter(reader);
 	/*
 	 * [grace.enter:C] full. Pairs with [grace.begin:A].
-	 * Orders: the section before, which ended, before this word; the word before the section's
-	 * reads.
-	 * Else: the driver sees no reader, and the reader sees the old pointer.
+	 * Orders: this thread's section before this one, before the word; the word, which tells the
+	 * driver of this section, before the section's reads.
+	 * Else: the driver sees no section here and lets an element be reclaimed, to which this
+	 * reader, that read the old pointer, holds on.
 	 * Mutants: ENTER_FULL_LIGHT, ENTER_NESTED_PLAIN.
 	 */
 	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
 		lull_mem_store_full(&reader->word, lull_mem_load(&domain->counter));
-	else if (LULL_MEM_STORE_FULL_DIVISIBLE) /* a handler, before the fence of its host */
+	else if (LULL_MEM_STORE_FULL_DIVISIBLE) /* a handler came before its host's fence */
 		lull_mem_store_full(&reader->word, word + 1);
 	else
 		lull_mem_store(&reader->word, word + 1);
@@ -251,15 +267,17 @@ static inline void rcu_reader_leave_full(struct rcu_domain *domain, struct rcu_r
 	}
 	/*
 	 * [grace.leave:C] full. Pairs with [grace.scan:A] and [grace.sleep:A].
-	 * Orders: the section before the word that ends it; the word before the look at waited.
-	 * Else: what the section reads is reclaimed under it; or the driver sleeps for ever.
+	 * Orders: the section's reads before the word that tells the driver of its end; that word
+	 * before the look at waited.
+	 * Else: an element is reclaimed while the section still reads it; or this reader finds that
+	 * nobody waits, the driver finds the section still open, and the driver sleeps for ever.
 	 * Mutants: LEAVE_FULL_RELAXED, LEAVE_FULL_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, word);
 	rcu_reader_wake(domain, reader);
 }
 
-/* Enters for a flavour whose threads register when they first read. */
+/* Enters a section of the flavour whose threads register in their first section. */
 static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	unsigned long word = lull_mem_load(&reader->word);
@@ -272,22 +290,23 @@ static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_r
 	} else {
 		word++;
 	}
-	/* As in rcu_reader_enter_light(): [grace.enter:B]. */
+	/* [grace.enter:B]: the store tells the driver of this section before the section reads. */
 	lull_mem_store(&reader->word, word);
 	lull_mem_fence_light();
 }
 
 /*
- * Tells that this thread holds nothing now (T 6.4.2). Until a grace period begins there is
- * nobody to tell, and the word says so: then this is two loads.
+ * Tells the driver that this thread holds no reference now (T 6.4.2). While the counter is as this
+ * thread last told it, no grace period waits for this thread, and two loads are all that is done.
  */
 static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	/*
 	 * [grace.quiescent:B] acquire. Pairs with [grace.begin:A].
-	 * Orders: the counter, which changes after the removal, before what a handler reads between
-	 * the word below and its fence.
-	 * Else: the handler reads what was removed, and the word says that nobody does.
+	 * Orders: the counter, which changes after an element was removed, before the reads of a
+	 * handler that interrupts this thread between the store of the word below and its fence.
+	 * Else: the handler reads the removed element, while the word says that this thread holds
+	 * nothing.
 	 * Mutant: COUNTER_RELAXED.
 	 */
 	unsigned long counter = lull_mem_load_acquire(&domain->counter);
@@ -298,10 +317,11 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 		return;
 	/*
 	 * [grace.quiescent:A] full. Pairs with [grace.begin:A], [grace.scan:A], [grace.sleep:A].
-	 * Orders: reads before it before the word; the word before reads after it and before the
-	 * look at waited.
-	 * Else: what the thread reads is reclaimed under it, before the quiescent state or after
-	 * it; or the driver sleeps for ever.
+	 * Orders: the thread's earlier reads before the word; the word before its later reads, and
+	 * before the look at waited.
+	 * Else: an element is reclaimed while this thread, before the quiescent state or after it,
+	 * reads that element; or the driver sleeps for ever, because this thread finds that nobody
+	 * waits and the driver finds the old word.
 	 * Mutant: QUIESCENT_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, counter);
@@ -311,7 +331,10 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 
 static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_reader *reader)
 {
-	/* As [grace.leave:C], in rcu_reader_leave_full(). Mutant: OFFLINE_LIGHT. */
+	/*
+	 * As [grace.leave:C]: earlier reads stay before the word, which tells the driver that this
+	 * thread reads no more, and the word before the look at waited. Mutant: OFFLINE_LIGHT.
+	 */
 	lull_mem_store_full(&reader->word, 0);
 	rcu_reader_wake(domain, reader);
 }
@@ -319,8 +342,9 @@ static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_read
 static inline void rcu_reader_online(struct rcu_domain *domain, struct rcu_reader *reader)
 {
 	/*
-	 * As [grace.enter:C], in rcu_reader_enter_full(), and [grace.quiescent:B], in
-	 * rcu_reader_quiescent(). Mutant: ONLINE_LIGHT.
+	 * As [grace.enter:C]: the word, which tells the driver that this thread reads again, stays
+	 * before later reads. As [grace.quiescent:B]: the counter stays before the reads of a
+	 * handler that comes before the fence. Mutant: ONLINE_LIGHT.
 	 */
 	lull_mem_store_full(&reader->word, lull_mem_load_acquire(&domain->counter));
 }

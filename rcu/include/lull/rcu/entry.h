@@ -2,7 +2,7 @@
 /*
  * From a node to the entry that embeds it, for all structures of the library.
  *
- * Works in C11 and in C++17, where the entry should be of standard layout.
+ * This works in C11, and in C++17 if the entry's type has standard layout.
  */
 #ifndef LULL_RCU_ENTRY_H
 #define LULL_RCU_ENTRY_H
@@ -15,9 +15,9 @@
  * @type: type of the entry.
  * @member: name of the node in @type.
  *
- * The compiler complains when @node does not point to what @member is.
+ * The compiler warns when the type of @node is not a pointer to the type of @member.
  *
- * Context: any. Progress: wait-free.
+ * Context: any, signal handlers too. Progress: wait-free.
  * Return: pointer to the entry.
  */
 #define rcu_entry(node, type, member)                                                \

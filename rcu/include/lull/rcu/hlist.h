@@ -2,9 +2,9 @@
 /*
  * Lists with one word for a head: the chains of hash tables whose size is fixed.
  *
- * As lull/rcu/list.h, but not circular: the last entry leads to NULL, and only the first
- * position is known to the head. A table of such heads is half as large, which is what counts when
- * most chains have no or one entry.
+ * These lists are like those of lull/rcu/list.h, but not circular: the last entry leads to NULL,
+ * and the head knows only the first entry. A table of such heads is half as large, which is what
+ * counts when most chains have no entry or one.
  *
  * States of a node:
  *
@@ -12,10 +12,11 @@
  *
  * A leaving node keeps its forward link, so a reader that is on it goes on into the chain.
  *
- * Who writes, who reads (updaters exclude each other, by a lock or by being one thread):
+ * Which threads write and read each word (updaters exclude each other, by a lock or by being one
+ * thread):
  *	first, next	written by the updater; followed by readers
- *	link		the updater only: the pointer that leads here; NULL while the node is
- *			leaving, so deleting twice crashes
+ *	link		written and read by the updater: the address of the pointer that leads to
+ *			this node; NULL while the node is leaving, so that deleting it twice crashes
  *
  * Barrier pairs:
  *	[hlist.publish:A]	entry before the link to it	[hlist.follow:A]
@@ -38,8 +39,8 @@ extern "C" {
 
 /**
  * struct rcu_hlist_node - An entry's place in a chain.
- * @next: the library's.
- * @link: the library's.
+ * @next: the next entry's node, or NULL; it belongs to the library.
+ * @link: the address of the pointer that leads to this node; it belongs to the library.
  */
 struct rcu_hlist_node {
 	struct rcu_hlist_node *next;
@@ -77,19 +78,22 @@ static inline void rcu_hlist_publish(struct rcu_hlist_node **link, struct rcu_hl
 {
 	/*
 	 * [hlist.publish:A] release. Pairs with [hlist.follow:A].
-	 * Orders: the entry, and its own forward link, before the link to it.
-	 * Else: a reader reads an entry that is not yet written, or leaves the chain through it.
+	 * Orders: the writes of the entry and of its forward link before the link that leads
+	 * readers to it.
+	 * Else: a reader reads an entry that is not yet written, or follows a forward link that is
+	 * not yet written and so leaves the chain.
 	 */
 	rcu_assign_pointer(*link, next);
 }
 
-/* Where a reader goes by @link. */
+/* The node to which a reader goes by @link. */
 static inline struct rcu_hlist_node *rcu_hlist_follow(struct rcu_hlist_node *const *link)
 {
 	/*
 	 * [hlist.follow:A] consume. Pairs with [hlist.publish:A].
-	 * Orders: the link before what is read through it.
-	 * Else: a reader reads an entry that is not yet written, or leaves the chain through it.
+	 * Orders: the read of the link before the reads of the entry to which it leads.
+	 * Else: a reader reads an entry that is not yet written, or follows a forward link that is
+	 * not yet written and so leaves the chain.
 	 */
 	return rcu_dereference(*link);
 }
@@ -106,7 +110,7 @@ static inline void rcu_hlist_insert(struct rcu_hlist_node *node, struct rcu_hlis
 
 /**
  * rcu_hlist_add() - Add an entry as the first.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @list: the chain.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -120,7 +124,7 @@ static inline void rcu_hlist_add(struct rcu_hlist_node *node, struct rcu_hlist *
 
 /**
  * rcu_hlist_add_after() - Add an entry behind another.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @position: node of an entry that is in the chain.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -134,7 +138,7 @@ static inline void rcu_hlist_add_after(struct rcu_hlist_node *node, struct rcu_h
 
 /**
  * rcu_hlist_add_before() - Add an entry in front of another.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @position: node of an entry that is in the chain.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -151,8 +155,8 @@ static inline void rcu_hlist_add_before(struct rcu_hlist_node *node,
  * rcu_hlist_del() - Take an entry out.
  * @node: the entry's node.
  *
- * Readers that are on the entry, or reach it yet, go on to its successor. Free or reuse it after
- * a grace period: by synchronize_rcu() or call_rcu().
+ * Readers that are on the entry, or reach it by a link that they read before, go on to its
+ * successor. Free or reuse the entry after a grace period: by synchronize_rcu() or call_rcu().
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
  * Paper: T 6.2.3, figure 6.3.
@@ -169,8 +173,8 @@ static inline void rcu_hlist_del(struct rcu_hlist_node *node)
 
 /**
  * rcu_hlist_replace() - Put an entry into the place of another.
- * @old: node of the entry that leaves. Free or reuse it after a grace period.
- * @node: node of the entry that comes, private.
+ * @old: node of the entry that leaves. Free or reuse that entry after a grace period.
+ * @node: node of the entry that comes, which is private.
  *
  * Readers meet one of the two.
  *
@@ -190,7 +194,7 @@ static inline void rcu_hlist_replace(struct rcu_hlist_node *old, struct rcu_hlis
  *
  * Context: read-side critical section, or the updater. Progress: wait-free.
  * Ordering: as rcu_dereference().
- * Return: its node; NULL when the chain is empty.
+ * Return: the first entry's node; NULL when the chain is empty.
  */
 static inline struct rcu_hlist_node *rcu_hlist_first(const struct rcu_hlist *list)
 {
@@ -201,8 +205,9 @@ static inline struct rcu_hlist_node *rcu_hlist_first(const struct rcu_hlist *lis
  * rcu_hlist_empty() - Whether a chain is empty.
  * @list: the chain.
  *
- * Context: any; but for the updater, the answer may be out of date. Progress: wait-free.
- * Return: not 0 when it is.
+ * Context: any; for any thread but the updater, the answer may be out of date.
+ * Progress: wait-free.
+ * Return: not 0 when the chain is empty.
  */
 static inline int rcu_hlist_empty(const struct rcu_hlist *list)
 {
@@ -244,7 +249,7 @@ static inline int rcu_hlist_empty(const struct rcu_hlist *list)
  * @node: loop variable, struct rcu_hlist_node *; NULL behind a loop that was not left.
  * @list: the chain; evaluated once.
  *
- * The body may delete the entry it is at, but not free or reuse it.
+ * The body may delete the entry that the walk is at, but not free or reuse it.
  *
  * Context: the updater. Progress: wait-free, one step for each entry.
  */
@@ -256,8 +261,9 @@ static inline int rcu_hlist_empty(const struct rcu_hlist *list)
  * @list: the chain; evaluated once.
  * @member: name of the node in the entry.
  *
- * The next entry is fixed before the body runs. So the body may delete the entry it is at, and
- * after a grace period free it, but not delete the next; and it may add anywhere.
+ * The next entry is read before the body runs. So the body may delete the entry that the walk is
+ * at, and free that entry after a grace period, but not delete the next entry; and the body may add
+ * entries anywhere.
  *
  * Context: the updater. Progress: wait-free, one step for each entry.
  */

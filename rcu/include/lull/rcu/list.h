@@ -2,20 +2,21 @@
 /*
  * Doubly linked circular lists that readers follow while an updater changes them.
  *
- * An entry embeds a struct rcu_list_node; rcu_entry() leads back from it. Readers are in
- * a read-side critical section of some flavour. Updaters exclude each other, by a lock or by being
- * one thread.
+ * An entry embeds a struct rcu_list_node, and rcu_entry() leads from that node to the entry.
+ * Readers are in a read-side critical section of some flavour. Updaters exclude each other, by a
+ * lock or by being one thread.
  *
  * States of a node:
  *
  *	private --add, replace--> listed --del, replace--> leaving --grace period--> private
  *
  * A leaving node keeps its forward link, so a reader that is on it goes on into the list. Until
- * the grace period has ended it must not be freed, changed or added to any list.
+ * the grace period has ended the node must not be freed, changed or added to any list.
  *
- * Who writes, who reads:
+ * Which threads write and read each word:
  *	next		written by the updater; followed by readers
- *	previous	the updater only; NULL while the node is leaving, so deleting twice crashes
+ *	previous	written and read by the updater; NULL while the node is leaving, so that
+ *			deleting it twice crashes
  *
  * Barrier pairs:
  *	[list.publish:A]	entry before the link to it	[list.follow:A]
@@ -24,8 +25,8 @@
  * order; others once or not at all.
  *
  * Progress: everything is wait-free; a walk takes as many steps as it meets entries.
- * Not here: moving a node without a grace period (a reader on it would end up in the other list
- * and never meet its own list's end) and readers that walk backwards.
+ * Left out: moving a node to another list without a grace period (a reader on the node would get
+ * into the other list and never meet the end of its own), and readers that walk backwards.
  * Paper: T 6.2.3 (figure 6.3), 6.2.4 (equation 6.2).
  */
 #ifndef LULL_RCU_LIST_H
@@ -40,8 +41,8 @@ extern "C" {
 
 /**
  * struct rcu_list_node - An entry's place in a list.
- * @next: the library's.
- * @previous: the library's.
+ * @next: the next entry's node, or the list's head; it belongs to the library.
+ * @previous: the previous entry's node, or the list's head; it belongs to the library.
  */
 struct rcu_list_node {
 	struct rcu_list_node *next;
@@ -50,7 +51,7 @@ struct rcu_list_node {
 
 /**
  * struct rcu_list - A list.
- * @head: before the first entry and behind the last.
+ * @head: the node before the first entry and behind the last.
  */
 struct rcu_list {
 	struct rcu_list_node head;
@@ -81,19 +82,22 @@ static inline void rcu_list_publish(struct rcu_list_node *node, struct rcu_list_
 {
 	/*
 	 * [list.publish:A] release. Pairs with [list.follow:A].
-	 * Orders: the entry, and its own forward link, before the link to it.
-	 * Else: a reader reads an entry that is not yet written, or leaves the list through it.
+	 * Orders: the writes of the entry and of its forward link before the link that leads
+	 * readers to it.
+	 * Else: a reader reads an entry that is not yet written, or follows a forward link that is
+	 * not yet written and so leaves the list.
 	 */
 	rcu_assign_pointer(node->next, next);
 }
 
-/* Where a reader goes from @node. */
+/* The node to which a reader goes from @node. */
 static inline struct rcu_list_node *rcu_list_follow(const struct rcu_list_node *node)
 {
 	/*
 	 * [list.follow:A] consume. Pairs with [list.publish:A].
-	 * Orders: the link before what is read through it.
-	 * Else: a reader reads an entry that is not yet written.
+	 * Orders: the read of the link before the reads of the entry to which it leads.
+	 * Else: a reader reads an entry that is not yet written, or follows a forward link that is
+	 * not yet written and so leaves the list.
 	 */
 	return rcu_dereference(node->next);
 }
@@ -109,7 +113,7 @@ static inline void rcu_list_insert(struct rcu_list_node *node, struct rcu_list_n
 
 /**
  * rcu_list_add() - Add an entry as the first.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @list: the list.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -123,7 +127,7 @@ static inline void rcu_list_add(struct rcu_list_node *node, struct rcu_list *lis
 
 /**
  * rcu_list_add_tail() - Add an entry as the last.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @list: the list.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -137,7 +141,7 @@ static inline void rcu_list_add_tail(struct rcu_list_node *node, struct rcu_list
 
 /**
  * rcu_list_add_after() - Add an entry behind another.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @position: node of an entry that is in the list.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -151,7 +155,7 @@ static inline void rcu_list_add_after(struct rcu_list_node *node, struct rcu_lis
 
 /**
  * rcu_list_add_before() - Add an entry in front of another.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  * @position: node of an entry that is in the list.
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
@@ -167,8 +171,8 @@ static inline void rcu_list_add_before(struct rcu_list_node *node, struct rcu_li
  * rcu_list_del() - Take an entry out.
  * @node: the entry's node.
  *
- * Readers that are on the entry, or reach it yet, go on to its successor. Free or reuse it after
- * a grace period: by synchronize_rcu() or call_rcu().
+ * Readers that are on the entry, or reach it by a link that they read before, go on to its
+ * successor. Free or reuse the entry after a grace period: by synchronize_rcu() or call_rcu().
  *
  * Context: updaters, one at a time; readers may walk. Progress: wait-free.
  * Paper: T 6.2.3, figure 6.3.
@@ -182,8 +186,8 @@ static inline void rcu_list_del(struct rcu_list_node *node)
 
 /**
  * rcu_list_replace() - Put an entry into the place of another.
- * @old: node of the entry that leaves. Free or reuse it after a grace period.
- * @node: node of the entry that comes, private.
+ * @old: node of the entry that leaves. Free or reuse that entry after a grace period.
+ * @node: node of the entry that comes, which is private.
  *
  * Readers meet one of the two: the copy and update that give RCU its name.
  *
@@ -199,8 +203,8 @@ static inline void rcu_list_replace(struct rcu_list_node *old, struct rcu_list_n
 
 /**
  * rcu_list_splice() - Publish all entries of a private list at once.
- * @from: a list that no reader knows; empty afterwards.
- * @to: the entries come first in this list.
+ * @from: a list that no reader knows; it is empty afterwards.
+ * @to: the list in which the entries come first, in their order.
  *
  * A reader that begins its walk meets all of them, or none.
  *
@@ -225,11 +229,12 @@ static inline void rcu_list_splice(struct rcu_list *from, struct rcu_list *to)
  * rcu_list_first() - The first entry.
  * @list: the list.
  *
- * One read: a reader that tested for emptiness first could find the list empty afterwards.
+ * The function reads one link. A reader that called rcu_list_empty() before could find the list
+ * empty afterwards.
  *
  * Context: read-side critical section, or the updater. Progress: wait-free.
  * Ordering: as rcu_dereference().
- * Return: its node; NULL when the list is empty.
+ * Return: the first entry's node; NULL when the list is empty.
  */
 static inline struct rcu_list_node *rcu_list_first(const struct rcu_list *list)
 {
@@ -242,8 +247,9 @@ static inline struct rcu_list_node *rcu_list_first(const struct rcu_list *list)
  * rcu_list_empty() - Whether a list is empty.
  * @list: the list.
  *
- * Context: any; but for the updater, the answer may be out of date. Progress: wait-free.
- * Return: not 0 when it is.
+ * Context: any; for any thread but the updater, the answer may be out of date.
+ * Progress: wait-free.
+ * Return: not 0 when the list is empty.
  */
 static inline int rcu_list_empty(const struct rcu_list *list)
 {
@@ -286,7 +292,7 @@ static inline int rcu_list_empty(const struct rcu_list *list)
  * @node: loop variable, struct rcu_list_node *; unspecified behind the loop.
  * @list: the list.
  *
- * The body may delete the entry it is at, but not free or reuse it.
+ * The body may delete the entry that the walk is at, but not free or reuse it.
  *
  * Context: the updater. Progress: wait-free, one step for each entry.
  */
@@ -299,8 +305,9 @@ static inline int rcu_list_empty(const struct rcu_list *list)
  * @list: the list; evaluated once.
  * @member: name of the node in the entry.
  *
- * The next entry is fixed before the body runs. So the body may delete the entry it is at, and
- * after a grace period free it, but not delete the next; and it may add anywhere.
+ * The next entry is read before the body runs. So the body may delete the entry that the walk is
+ * at, and free that entry after a grace period, but not delete the next entry; and the body may add
+ * entries anywhere.
  *
  * Context: the updater. Progress: wait-free, one step for each entry.
  */
@@ -317,7 +324,7 @@ static inline int rcu_list_empty(const struct rcu_list *list)
  * @list: the list; evaluated once.
  * @member: name of the node in the entry.
  *
- * As rcu_list_for_each_entry(), from the last entry to the first.
+ * The walk is that of rcu_list_for_each_entry(), from the last entry to the first.
  *
  * Context: the updater. Progress: wait-free, one step for each entry.
  */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses to words that several threads share, as the read sides and grace.c make them.
+ * Accesses to words that several threads share, as all of rcu/ makes them.
  *
- * A header of its own so that tests can put another in its place: port/sched/rcu/lull/rcu/memory.h
- * makes every access a step of the explorer, which then runs these same sources through every
- * interleaving. Programs use pointer.h instead.
+ * They have a header of their own so that tests can put another one in its place:
+ * port/sched/rcu/lull/rcu/memory.h makes every access a step of the explorer, which then runs the
+ * same sources through every interleaving. Programs use pointer.h instead.
  *
- * Words are unsigned long: 64 or 32 bits, whatever the machine moves at once. Futex words are
- * uint32_t. "Full" orders all earlier accesses of the caller before all its later ones.
+ * A word is an unsigned long: 64 or 32 bits, as many as the machine moves at once. Futex words are
+ * uint32_t. A full access orders all earlier accesses of the caller before all its later ones. The
+ * name of an access says its order; an access whose name says none, and no comment either, is
+ * relaxed: it orders nothing.
  * Paper: T 6.4.1 (notation).
  */
 #ifndef LULL_RCU_MEMORY_H
@@ -45,8 +47,8 @@ static inline void lull_mem_store_release(unsigned long *p, unsigned long v)
 }
 
 /*
- * Subtracts 1 from a word that only the calling thread writes. Release. As one instruction it
- * is a quarter of the read side less than as three.
+ * Release: subtracts 1 from a word that only the calling thread writes. On x86-64 it is one
+ * instruction, because with a load, a subtraction and a store the read side takes longer.
  */
 static inline void lull_mem_decrement_release(unsigned long *p)
 {
@@ -57,7 +59,7 @@ static inline void lull_mem_decrement_release(unsigned long *p)
 #endif
 }
 
-/* Full. */
+/* A full fence. */
 static inline void lull_mem_fence(void)
 {
 #if defined(__x86_64__) && !defined(LULL_MEM_SANITIZED)
@@ -69,15 +71,16 @@ static inline void lull_mem_fence(void)
 }
 
 /*
- * Keeps the compiler from moving accesses across. The processor is kept from it only by whoever
- * runs the matching heavy barrier (rcu_port.h): the reader's half of an asymmetric pair.
+ * The light half of an asymmetric barrier: keeps the compiler from moving accesses across it. The
+ * processor may still move them, until the other thread runs the heavy half (rcu_port.h), which
+ * forces a full barrier on this one.
  */
 static inline void lull_mem_fence_light(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Whether a handler can run within lull_mem_store_full(): after the store, before the fence. */
+/* Not 0 when a handler can run within lull_mem_store_full(), between its store and its fence. */
 #if defined(__x86_64__) || defined(__i386__)
 #define LULL_MEM_STORE_FULL_DIVISIBLE 0
 #else
@@ -85,9 +88,9 @@ static inline void lull_mem_fence_light(void)
 #endif
 
 /*
- * What makes a sequentially consistent step full. On x86 it is: one instruction, locked. Elsewhere
- * a later relaxed load may be made before the step's store is visible, as that of aarch64's
- * exclusive pair.
+ * Makes a sequentially consistent step full. On x86 such a step is one locked instruction, which is
+ * full by itself. Elsewhere a later relaxed load may be made before the step's store is visible, as
+ * between the two exclusive instructions of aarch64.
  */
 static inline void lull_mem_fence_step(void)
 {
@@ -96,7 +99,7 @@ static inline void lull_mem_fence_step(void)
 #endif
 }
 
-/* Full; returns what was there. */
+/* Full. Return: the value before. */
 static inline unsigned long lull_mem_exchange(unsigned long *p, unsigned long v)
 {
 	unsigned long found = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
@@ -105,7 +108,7 @@ static inline unsigned long lull_mem_exchange(unsigned long *p, unsigned long v)
 	return found;
 }
 
-/* A store, then a full fence; earlier accesses stay before the store too. */
+/* Full: earlier accesses stay before the store, later ones behind it. */
 static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
 {
 #if LULL_MEM_STORE_FULL_DIVISIBLE
@@ -116,7 +119,7 @@ static inline void lull_mem_store_full(unsigned long *p, unsigned long v)
 #endif
 }
 
-/* Full; returns what was found, which is @expect when it was replaced. */
+/* Full. Return: the value found, which is @expect when it was replaced. */
 static inline unsigned long lull_mem_cas(unsigned long *p, unsigned long expect,
 					 unsigned long desired)
 {
@@ -125,7 +128,7 @@ static inline unsigned long lull_mem_cas(unsigned long *p, unsigned long expect,
 	return expect;
 }
 
-/* Full; returns the sum. */
+/* Full. Return: the sum. */
 static inline unsigned long lull_mem_add(unsigned long *p, unsigned long v)
 {
 	unsigned long sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
@@ -134,7 +137,7 @@ static inline unsigned long lull_mem_add(unsigned long *p, unsigned long v)
 	return sum;
 }
 
-/* Full; sets bits; returns what was there. */
+/* Full: sets bits. Return: the value before. */
 static inline unsigned long lull_mem_or(unsigned long *p, unsigned long bits)
 {
 	unsigned long found = __atomic_fetch_or(p, bits, __ATOMIC_SEQ_CST);
@@ -148,7 +151,7 @@ static inline uint32_t lull_mem_load32(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-/* Whether a word is 0. In one step with the jump that follows, which a load is not. */
+/* Whether a word is 0. The caller's jump uses the comparison's flags, where a load needs a test. */
 static inline int lull_mem_is_zero32(const uint32_t *p)
 {
 #if defined(__x86_64__) && !defined(LULL_MEM_SANITIZED)
@@ -176,8 +179,7 @@ static inline void lull_mem_store32_release(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* A store, then a full fence; earlier accesses stay before the store too. */
-/* Full; returns the sum. */
+/* Full. Return: the sum. */
 static inline uint32_t lull_mem_add32(uint32_t *p, uint32_t v)
 {
 	uint32_t sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
@@ -186,13 +188,13 @@ static inline uint32_t lull_mem_add32(uint32_t *p, uint32_t v)
 	return sum;
 }
 
-/* No order; returns the sum. */
+/* Relaxed. Return: the sum. */
 static inline uint32_t lull_mem_add32_relaxed(uint32_t *p, uint32_t v)
 {
 	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
 }
 
-/* Full; returns what was there. */
+/* Full. Return: the value before. */
 static inline uint32_t lull_mem_exchange32(uint32_t *p, uint32_t v)
 {
 	uint32_t found = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);
@@ -201,13 +203,13 @@ static inline uint32_t lull_mem_exchange32(uint32_t *p, uint32_t v)
 	return found;
 }
 
-/* A store, then a full fence; earlier accesses stay before the store too. */
+/* Full: earlier accesses stay before the store, later ones behind it. */
 static inline void lull_mem_store32_full(uint32_t *p, uint32_t v)
 {
 	(void)lull_mem_exchange32(p, v);
 }
 
-/* Full; returns what was found, which is @expect when it was replaced. */
+/* Full. Return: the value found, which is @expect when it was replaced. */
 static inline uint32_t lull_mem_cas32(uint32_t *p, uint32_t expect, uint32_t desired)
 {
 	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -215,20 +217,20 @@ static inline uint32_t lull_mem_cas32(uint32_t *p, uint32_t expect, uint32_t des
 	return expect;
 }
 
-/* No order; returns what was there. */
+/* Relaxed. Return: the value before. */
 static inline uint32_t lull_mem_exchange32_relaxed(uint32_t *p, uint32_t v)
 {
 	return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);
 }
 
-/* No order; returns as lull_mem_cas32(). */
+/* Relaxed. Return: the value found, which is @expect when it was replaced. */
 static inline uint32_t lull_mem_cas32_relaxed(uint32_t *p, uint32_t expect, uint32_t desired)
 {
 	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return expect;
 }
 
-/* Counts of 64 bits, whatever a word is. */
+/* Counts have 64 bits, also where words have 32. */
 static inline uint64_t lull_mem_load64(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -244,7 +246,7 @@ static inline void lull_mem_store64(uint64_t *p, uint64_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
-/* Full; returns the sum. */
+/* Full. Return: the sum. */
 static inline uint64_t lull_mem_add64(uint64_t *p, uint64_t v)
 {
 	uint64_t sum = __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
@@ -253,13 +255,13 @@ static inline uint64_t lull_mem_add64(uint64_t *p, uint64_t v)
 	return sum;
 }
 
-/* No order; returns the sum. */
+/* Relaxed. Return: the sum. */
 static inline uint64_t lull_mem_add64_relaxed(uint64_t *p, uint64_t v)
 {
 	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
 }
 
-/* Pointers of any type, by the address of the pointer. */
+/* Pointers of any type: @p is the address of the pointer. */
 #define lull_mem_load_pointer(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define lull_mem_load_pointer_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define lull_mem_store_pointer(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)

@@ -2,16 +2,17 @@
 /*
  * A queue with wait-free enqueue by any thread, and one consumer.
  *
- * What call_rcu() needs (T 6.4.5, figure 6.11), for programs' own use: a producer exchanges the
- * tail and then links the entry to what was the tail before. Between these two steps the chain has
- * a gap there. Producers never wait for it; the consumer, when it comes to it, waits
- * (rcu_queue_dequeue) or says so (rcu_queue_try_dequeue).
+ * This is the queue of call_rcu() (T 6.4.5, figure 6.11), for programs' own use. A producer puts
+ * its entry in the place of the tail, by an exchange, and then links the entry that was the tail
+ * before to its own. Between these two steps the chain has a gap. Producers never wait for a gap to
+ * close; the consumer, when it comes to one, waits (rcu_queue_dequeue) or returns that it would
+ * have to (rcu_queue_try_dequeue).
  *
  *	head ──> a ──> b    c ──> d <── tail	the producer of c is between its two steps
  *
- * The consumer is one thread, or threads that exclude each other by a lock of their own; "the
- * consumer" below. No read-side critical sections are needed, and an entry is the consumer's,
- * to free or to enqueue again, as soon as it is dequeued.
+ * The consumer is one thread, or threads that exclude each other by a lock of their own. No
+ * read-side critical section is needed: as soon as an entry is dequeued, the consumer may free it
+ * or enqueue it again.
  *
  * States of a node:
  *
@@ -19,25 +20,27 @@
  *	queued --dequeue--> private
  *	queued --splice--> queued in the other queue
  *
- * Who writes, who reads:
- *	tail		producers by exchange; the consumer when it takes the last entry, or all
- *	head.next	the producer that finds the queue empty; else the consumer
- *	next		NULL by the entry's producer, then once by the producer of the next entry
+ * Which threads write and read each word:
+ *	tail		written by producers, by exchange; by the consumer when it takes the last
+ *			entry, or all
+ *	head.next	written by the producer that finds the queue empty; else by the consumer
+ *	next		set to NULL by the entry's producer, then once by the producer of the next
+ *			entry; read by the consumer
  *
  * Barrier pairs:
- *	[queue.enqueue:A]	entry, and its end mark, before tail	[queue.enqueue:A],
+ *	[queue.enqueue:A]	entry, and NULL in its next, before tail	[queue.enqueue:A],
  *					[queue.splice:A], [queue.close:A]
  *	[queue.link:A]		entry before the link to it		[queue.follow:A]
- *	[queue.close:A]		end of head before tail leads to it	[queue.enqueue:A]
- *	[queue.splice:A]	end of head before tail leads to it	[queue.enqueue:A]
+ *	[queue.close:A]		head.next = NULL before tail = head	[queue.enqueue:A]
+ *	[queue.splice:A]	head.next = NULL before tail = head	[queue.enqueue:A]
  *
  * Progress:
  *	rcu_queue_enqueue, rcu_queue_empty				wait-free
  *	rcu_queue_try_dequeue, _try_splice, _try_first, _try_next	wait-free
  *	rcu_queue_dequeue, _splice, _first, _next, _for_each_entry	wait for one producer's link
  * Producers stay wait-free whatever the consumer does.
- * Rejected: locks for consumers in here (a consumer that needs one has a better place for it), and
- * a list that the consumer reverses (a stack: lull/rcu/stack.h).
+ * Rejected: a lock for consumers as part of the queue (a program that has several consumers mostly
+ * has a lock that serves), and a list that the consumer reverses (that is lull/rcu/stack.h).
  */
 #ifndef LULL_RCU_QUEUE_H
 #define LULL_RCU_QUEUE_H
@@ -51,7 +54,7 @@ extern "C" {
 
 /**
  * struct rcu_queue_node - An entry's place in a queue.
- * @next: the library's.
+ * @next: the next entry's node, or NULL; it belongs to the library.
  */
 struct rcu_queue_node {
 	struct rcu_queue_node *next;
@@ -59,8 +62,8 @@ struct rcu_queue_node {
 
 /**
  * struct rcu_queue - A queue.
- * @head: before the first entry; on the consumer's cache line.
- * @tail: the last entry, or @head; on the producers' cache line.
+ * @head: the node before the first entry, on the consumer's cache line.
+ * @tail: the last entry's node, or @head, on the producers' cache line.
  */
 struct rcu_queue {
 	struct rcu_queue_node head __attribute__((aligned(64)));
@@ -76,18 +79,18 @@ struct rcu_queue {
 /* clang-format on */
 
 /**
- * RCU_QUEUE_WOULD_BLOCK - Returned in the place of a node.
+ * RCU_QUEUE_WOULD_BLOCK - The result, in the place of a node, where a call would have to wait.
  *
- * A producer has begun to add the next entry and has not yet linked it.
+ * It says that a producer has begun to add the next entry and has not yet linked it.
  */
 #define RCU_QUEUE_WOULD_BLOCK ((struct rcu_queue_node *)-1L)
 
 /**
  * enum rcu_queue_spliced - What a splice found and did.
- * @RCU_QUEUE_SPLICE_WOULD_BLOCK: nothing: the first entry is not yet linked.
- * @RCU_QUEUE_SPLICED_TO_EMPTY: moved all entries; the other queue was empty.
- * @RCU_QUEUE_SPLICED: moved all entries behind those of the other queue.
- * @RCU_QUEUE_SPLICED_NOTHING: there was no entry.
+ * @RCU_QUEUE_SPLICE_WOULD_BLOCK: it did nothing, because the first entry is not yet linked.
+ * @RCU_QUEUE_SPLICED_TO_EMPTY: it moved all entries; the other queue was empty.
+ * @RCU_QUEUE_SPLICED: it moved all entries behind those of the other queue.
+ * @RCU_QUEUE_SPLICED_NOTHING: it found no entry.
  */
 enum rcu_queue_spliced {
 	RCU_QUEUE_SPLICE_WOULD_BLOCK = -1,
@@ -96,7 +99,7 @@ enum rcu_queue_spliced {
 	RCU_QUEUE_SPLICED_NOTHING,
 };
 
-/* Lets time pass for a producer: spins at first, sleeps in later rounds. */
+/* Lets time pass for a producer to make its second step: spins at first, sleeps in later rounds. */
 void rcu_queue_pause(unsigned int round);
 
 /**
@@ -111,36 +114,36 @@ static inline void rcu_queue_init(struct rcu_queue *queue)
 	queue->tail = &queue->head;
 }
 
-/* Appends a chain that ends in @last. Return: the last entry before it, or the head. */
+/* Appends a chain that ends in @last. Return: the last entry before that chain, or the head. */
 static inline struct rcu_queue_node *
 rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct rcu_queue_node *last)
 {
 	/*
 	 * [queue.enqueue:A] exchange, full. Pairs with [queue.enqueue:A], [queue.splice:A] and
 	 * [queue.close:A].
-	 * Orders: last->next = NULL before tail leads to it; and the other way round, the end
-	 * mark of what was the tail before the link that follows.
-	 * Else: the end mark overwrites a link, and all that comes after is lost.
+	 * Orders: the store last->next = NULL before the tail leads the next producer to last; and
+	 * the same store of the entry that was the tail before this producer's link in that entry.
+	 * Else: the NULL overwrites a link, and all entries behind it are lost.
 	 */
 	struct rcu_queue_node *before = rcu_xchg_pointer(&queue->tail, last);
 
 	/*
 	 * [queue.link:A] release. Pairs with [queue.follow:A].
-	 * Orders: the entry before the link to it.
+	 * Orders: the writes of the entry before the link that leads the consumer to it.
 	 * Else: the consumer reads an entry that is not yet written.
 	 */
 	rcu_assign_pointer(before->next, first);
 	return before;
 }
 
-/* Where the chain goes on from @node. Return: NULL at its end; RCU_QUEUE_WOULD_BLOCK at a gap. */
+/* The node behind @node. Return: NULL at the chain's end; RCU_QUEUE_WOULD_BLOCK at a gap. */
 static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *queue,
 						      const struct rcu_queue_node *node, int wait)
 {
 	for (unsigned int round = 0;; round++) {
 		/*
 		 * [queue.follow:A] consume. Pairs with [queue.link:A].
-		 * Orders: the link before what is read through it.
+		 * Orders: the read of the link before the reads of the entry to which it leads.
 		 * Else: the consumer reads an entry that is not yet written.
 		 */
 		struct rcu_queue_node *next = rcu_dereference(node->next);
@@ -167,8 +170,8 @@ static inline struct rcu_queue_node *rcu_queue_take(struct rcu_queue *queue, int
 		rcu_assign_pointer(queue->head.next, NULL);
 		/*
 		 * [queue.close:A] compare-and-swap, full. Pairs with [queue.enqueue:A].
-		 * Orders: head.next = NULL before the tail leads a producer to it.
-		 * Else: the end mark overwrites the producer's link, and its entry is lost.
+		 * Orders: the store head.next = NULL before the tail leads a producer to the head.
+		 * Else: the NULL overwrites that producer's link, and its entry is lost.
 		 */
 		if (rcu_cmpxchg_pointer(&queue->tail, node, &queue->head) == node)
 			return node;
@@ -194,9 +197,9 @@ static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct
 	rcu_assign_pointer(from->head.next, NULL);
 	/*
 	 * [queue.splice:A] exchange, full. Pairs with [queue.enqueue:A].
-	 * Orders: head.next = NULL before the tail leads a producer to it; and the end mark of the
-	 * last entry before what @to's producers link to it.
-	 * Else: an end mark overwrites a link, and all that comes after is lost.
+	 * Orders: the store head.next = NULL before the tail leads a producer to the head; and the
+	 * store of NULL in the last entry before the link that a producer of @to writes there.
+	 * Else: a NULL overwrites a link, and all entries behind it are lost.
 	 */
 	last = rcu_xchg_pointer(&from->tail, &from->head);
 	if (rcu_queue_append(to, first, last) == &to->head)
@@ -207,14 +210,15 @@ static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct
 /**
  * rcu_queue_enqueue() - Add an entry as the last.
  * @queue: the queue.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  *
  * Context: any thread, signal handlers too. A handler that dequeues must not wait for the very
  * thread that it interrupts: consumers in handlers use the try forms.
  * Progress: wait-free: one exchange and two stores.
- * Ordering: full. What was written to the entry before is seen by who dequeues it.
- * Return: 0 when the queue was empty before: who so learns that there is work may wake the
- * consumer.
+ * Ordering: as rcu_xchg_pointer(). What was written to the entry before is seen by the consumer
+ * that dequeues it.
+ * Return: 0 when the queue was empty before, so that this producer may wake the consumer; not 0
+ * otherwise.
  * Paper: T 6.4.5, figure 6.11.
  */
 static inline int rcu_queue_enqueue(struct rcu_queue *queue, struct rcu_queue_node *node)
@@ -256,12 +260,14 @@ static inline struct rcu_queue_node *rcu_queue_try_dequeue(struct rcu_queue *que
  * @to: the queue that gets them; others may enqueue to it meanwhile.
  * @from: the queue that is emptied; others may enqueue to it meanwhile.
  *
- * With a @to of one's own: take all that is there, in two exchanges, and then walk it.
+ * With a private queue @to this takes all entries of @from, by two exchanges, for the caller to
+ * walk.
  *
- * Context: the consumer of @from; not in signal handlers. Not two queues into each other at once.
+ * Context: the consumer of @from; not in signal handlers. Two threads must not splice two queues
+ * into each other at once.
  * Progress: waits when the producer of the first entry is between its two steps.
- * Ordering: full, if entries were moved.
- * Return: what was done; not RCU_QUEUE_SPLICE_WOULD_BLOCK.
+ * Ordering: as rcu_xchg_pointer(), if entries were moved.
+ * Return: what was done, which is never RCU_QUEUE_SPLICE_WOULD_BLOCK.
  * Paper: T 6.4.5, figure 6.11, line 15.
  */
 static inline enum rcu_queue_spliced rcu_queue_splice(struct rcu_queue *to, struct rcu_queue *from)
@@ -275,7 +281,7 @@ static inline enum rcu_queue_spliced rcu_queue_splice(struct rcu_queue *to, stru
  * @from: as for rcu_queue_splice().
  *
  * Context: the consumer of @from. Progress: wait-free.
- * Ordering: full, if entries were moved.
+ * Ordering: as rcu_xchg_pointer(), if entries were moved.
  * Return: what was done.
  */
 static inline enum rcu_queue_spliced rcu_queue_try_splice(struct rcu_queue *to,
@@ -288,9 +294,10 @@ static inline enum rcu_queue_spliced rcu_queue_try_splice(struct rcu_queue *to,
  * rcu_queue_empty() - Whether a queue is empty.
  * @queue: the queue.
  *
- * Context: any; while others enqueue or dequeue, the answer may be out of date.
+ * Context: any; while other threads enqueue or dequeue, the answer may be out of date.
  * Progress: wait-free.
- * Return: not 0 when it is. An entry whose producer is between its two steps counts as there.
+ * Return: not 0 when the queue is empty. An entry whose producer is between its two steps counts as
+ * present.
  */
 static inline int rcu_queue_empty(const struct rcu_queue *queue)
 {
@@ -313,7 +320,7 @@ static inline struct rcu_queue_node *rcu_queue_first(const struct rcu_queue *que
 /**
  * rcu_queue_next() - The entry behind another.
  * @queue: the queue.
- * @node: node of an entry in it.
+ * @node: node of an entry in the queue.
  *
  * Context: the consumer; not in signal handlers.
  * Progress: waits when the producer of the next entry is between its two steps.
@@ -340,7 +347,7 @@ static inline struct rcu_queue_node *rcu_queue_try_first(const struct rcu_queue 
 /**
  * rcu_queue_try_next() - The entry behind another, without waiting.
  * @queue: the queue.
- * @node: node of an entry in it.
+ * @node: node of an entry in the queue.
  *
  * Context: the consumer. Progress: wait-free.
  * Return: as rcu_queue_next(), or RCU_QUEUE_WOULD_BLOCK.
@@ -357,8 +364,8 @@ static inline struct rcu_queue_node *rcu_queue_try_next(const struct rcu_queue *
  * @queue: the queue; evaluated once.
  * @member: name of the node in the entry.
  *
- * The next entry is fixed before the body runs. So of a queue that is the caller's own, filled
- * by rcu_queue_splice(), the body may free the entries; rcu_queue_init() makes it usable again.
+ * The next entry is read before the body runs. So in a private queue that rcu_queue_splice() has
+ * filled, the body may free each entry; rcu_queue_init() makes that queue usable again.
  *
  * Context: the consumer; not in signal handlers.
  * Progress: each step as rcu_queue_next().

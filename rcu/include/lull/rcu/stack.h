@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock-free stack: push by any thread, pop one by one or all at once.
+ * A lock-free stack: any thread pushes; threads pop one entry, or all at once.
  *
  * States of a node:
  *
  *	private --push--> stacked --pop, pop_all--> taken --(see below)--> private
  *
- * Pop and the ABA problem: pop reads the top, then its successor, and replaces the one by the
- * other. If meanwhile others pop the top and push it again, on something else, the exchange would
- * succeed with a successor that is no longer in the stack. Two disciplines exclude that. A stack
- * is used by one of them, all its life:
+ * Pop and the ABA problem: pop reads the top, then its successor, and replaces the top by the
+ * successor. If other threads popped the top meanwhile and pushed the same node again, onto another
+ * one, the compare-and-swap would succeed with a successor that is no longer in the stack. Two
+ * disciplines exclude that. A stack follows one of them, all its life:
  *
- *	several takers	Each rcu_stack_pop() is in a read-side critical section. What pop or
- *			pop_all took is freed, changed or pushed again only after a grace period.
- *	one taker	Pops and pop_alls exclude each other, by a lock or by being one thread.
- *			No section, no grace period: what was taken is the taker's at once.
+ *	several takers	Each rcu_stack_pop() is in a read-side critical section. An entry that pop
+ *			or pop_all took is freed, changed or pushed again only after a grace period.
+ *	one taker	Calls of pop and pop_all exclude each other, by a lock or because one thread
+ *			makes them. Neither section nor grace period is needed: the taker may reuse
+ *			an entry at once.
  *
- * With rcu_stack_pop_all() alone, any number of threads take without either: it looks at no node.
+ * Where threads call rcu_stack_pop_all() alone, any number of them take entries without either
+ * discipline: that function reads no node.
  *
- * Who writes, who reads:
- *	top	all, by compare-and-swap; pop_all by exchange
- *	next	the pusher, before the node is stacked; then read only
+ * Which threads write and read each word:
+ *	top	written by all, by compare-and-swap; in pop_all by exchange
+ *	next	written by the thread that pushes, before the node is stacked; then only read
  *
  * Barrier pairs:
  *	[stack.push:A]	entry and link before top	[stack.take:A], [stack.pop:A]
  *
- * Progress: push and pop are lock-free, pop_all and walking what it returns are wait-free. A push
- * by one exchange would be wait-free, but the link would come after it, and takers would wait for
- * the pusher; so push retries instead.
+ * Progress: push and pop are lock-free; pop_all, and a walk over what it returns, are wait-free. A
+ * push by one exchange would be wait-free, but would write its link after the exchange, and takers
+ * would wait for that link; so push retries instead.
  * Paper: T 6.4.5 (lock-free updates with reclamation by RCU), 6.5.4 (exchange).
  */
 #ifndef LULL_RCU_STACK_H
@@ -42,17 +44,17 @@ extern "C" {
 
 /**
  * struct rcu_stack_node - An entry's place in a stack.
- * @next: the library's.
+ * @next: the node that was the top when this one was pushed, or NULL; it belongs to the library.
  */
 struct rcu_stack_node {
 	struct rcu_stack_node *next;
 };
 
 /**
- * struct rcu_stack - A stack. All zeroes is an empty one.
- * @top: the entry pushed last, or NULL.
+ * struct rcu_stack - A stack; all zeroes is an empty one.
+ * @top: the node of the entry that was pushed last, or NULL.
  *
- * Give it a cache line of its own where many threads push.
+ * Where many threads push, a stack should have a cache line of its own.
  */
 struct rcu_stack {
 	struct rcu_stack_node *top;
@@ -79,26 +81,28 @@ static inline void rcu_stack_init(struct rcu_stack *stack)
 /**
  * rcu_stack_push() - Put an entry on a stack.
  * @stack: the stack.
- * @node: the entry's node, private.
+ * @node: the entry's node, which is private.
  *
  * Context: any thread, signal handlers too; needs no section and no lock.
  * Progress: lock-free; each retry means that another operation took effect.
- * Ordering: full. What was written to the entry before is seen by who takes it.
- * Return: 0 when the stack was empty before: who so learns that there is work may wake a taker.
+ * Ordering: as rcu_cmpxchg_pointer(). What was written to the entry before is seen by the thread
+ * that takes it.
+ * Return: 0 when the stack was empty before, so that this thread may wake a taker; not 0 otherwise.
  */
 static inline int rcu_stack_push(struct rcu_stack *stack, struct rcu_stack_node *node)
 {
 	struct rcu_stack_node *top = rcu_dereference(stack->top);
 
-	/* Bound: none, but that of others' successes. */
+	/* Bound: each retry means that another thread's operation succeeded. */
 	for (;;) {
 		struct rcu_stack_node *found;
 
 		rcu_assign_pointer(node->next, top);
 		/*
 		 * [stack.push:A] compare-and-swap, full. Pairs with [stack.take:A], [stack.pop:A].
-		 * Orders: the entry and its link before the top that leads to it.
-		 * Else: a taker reads an entry, or goes by a link, that is not yet written.
+		 * Orders: the writes of the entry and of its link before the top that leads takers
+		 * to it.
+		 * Else: a taker reads an entry, or follows a link, that is not yet written.
 		 */
 		found = rcu_cmpxchg_pointer(&stack->top, top, node);
 		if (found == top)
@@ -111,13 +115,13 @@ static inline int rcu_stack_push(struct rcu_stack *stack, struct rcu_stack_node 
  * rcu_stack_pop() - Take the entry that was pushed last.
  * @stack: the stack.
  *
- * By several threads at once: in a read-side critical section, and what is taken is freed, changed
- * or pushed again only after a grace period. By one at a time: without either. A stack follows one
- * of these two disciplines all its life, also for rcu_stack_pop_all().
+ * Several threads may pop at once if each is in a read-side critical section, and frees, changes or
+ * pushes an entry again only after a grace period. If one thread pops at a time, neither is needed.
+ * A stack follows one of these two disciplines all its life, also for rcu_stack_pop_all().
  *
- * Context: as said; in sections, signal handlers too.
+ * Context: any thread under one of these disciplines; signal handlers too, in sections.
  * Progress: lock-free; each retry means that another operation took effect.
- * Ordering: full, if an entry is returned.
+ * Ordering: as rcu_cmpxchg_pointer(), if an entry is returned.
  * Return: the entry's node; NULL when the stack was empty.
  * Paper: T 6.4.5.
  */
@@ -125,12 +129,13 @@ static inline struct rcu_stack_node *rcu_stack_pop(struct rcu_stack *stack)
 {
 	/*
 	 * [stack.pop:A] consume. Pairs with [stack.push:A].
-	 * Orders: top before the link in it; so does the exchange below when it fails.
-	 * Else: the stack's rest is lost, or is what the memory held before.
+	 * Orders: the read of the top before the read of the link in the node to which it leads.
+	 * The compare-and-swap below does the same when it fails.
+	 * Else: a link that is not yet written becomes the top, and the rest of the stack is lost.
 	 */
 	struct rcu_stack_node *top = rcu_dereference(stack->top);
 
-	/* Bound: none, but that of others' successes. */
+	/* Bound: each retry means that another thread's operation succeeded. */
 	while (top) {
 		struct rcu_stack_node *next = rcu_dereference(top->next);
 		struct rcu_stack_node *found = rcu_cmpxchg_pointer(&stack->top, top, next);
@@ -146,18 +151,19 @@ static inline struct rcu_stack_node *rcu_stack_pop(struct rcu_stack *stack)
  * rcu_stack_pop_all() - Take all entries.
  * @stack: the stack.
  *
- * Context: any, handlers too. Where others pop one by one: as rcu_stack_pop(), but for the section.
+ * Context: any, signal handlers too; needs no section. Where other threads call rcu_stack_pop(),
+ * the caller follows the stack's discipline.
  * Progress: wait-free.
- * Ordering: full.
- * Return: the node of the entry pushed last, which leads to all others: rcu_stack_next(),
- * rcu_stack_for_each_entry(). NULL when the stack was empty.
+ * Ordering: as rcu_xchg_pointer().
+ * Return: the node of the entry that was pushed last, from which rcu_stack_next() or
+ * rcu_stack_for_each_entry() lead to all others; NULL when the stack was empty.
  */
 static inline struct rcu_stack_node *rcu_stack_pop_all(struct rcu_stack *stack)
 {
 	/*
 	 * [stack.take:A] exchange, full. Pairs with [stack.push:A].
-	 * Orders: top before all that is read through it.
-	 * Else: the taker reads an entry, or goes by a link, that is not yet written.
+	 * Orders: the read of the top before the reads of the entries to which it leads.
+	 * Else: the taker reads an entry, or follows a link, that is not yet written.
 	 */
 	return rcu_xchg_pointer(&stack->top, (struct rcu_stack_node *)NULL);
 }
@@ -166,8 +172,9 @@ static inline struct rcu_stack_node *rcu_stack_pop_all(struct rcu_stack *stack)
  * rcu_stack_empty() - Whether a stack is empty.
  * @stack: the stack.
  *
- * Context: any; while others push or take, the answer may be out of date. Progress: wait-free.
- * Return: not 0 when it is.
+ * Context: any; while other threads push or take, the answer may be out of date.
+ * Progress: wait-free.
+ * Return: not 0 when the stack is empty.
  */
 static inline int rcu_stack_empty(const struct rcu_stack *stack)
 {
@@ -175,8 +182,8 @@ static inline int rcu_stack_empty(const struct rcu_stack *stack)
 }
 
 /**
- * rcu_stack_next() - What was pushed before.
- * @node: from rcu_stack_pop_all() or this function.
+ * rcu_stack_next() - The entry that was pushed before another.
+ * @node: what rcu_stack_pop_all() or this function returned.
  *
  * Context: the taker. Progress: wait-free.
  * Return: the next entry's node; NULL when there is none.
@@ -192,8 +199,8 @@ static inline struct rcu_stack_node *rcu_stack_next(const struct rcu_stack_node 
  * @node: what rcu_stack_pop_all() returned; evaluated once.
  * @member: name of the node in the entry.
  *
- * The next entry is fixed before the body runs, which may free the entry or push it elsewhere
- * (where several threads pop one by one: after a grace period, as by call_rcu()).
+ * The next entry is read before the body runs. So the body may free the entry or push it elsewhere;
+ * where several threads call rcu_stack_pop(), only after a grace period, as by call_rcu().
  *
  * Context: the taker. Progress: wait-free.
  */
