@@ -10,52 +10,61 @@
  *
  *	b0 -> n(..000) -> n(..100) -> b2 -> n(..010) -> b1 -> n(..001) -> b3 -> n(..011) -> end
  *
- * An element is a word at its beginning: the next element's address, RCU_HASH_BUCKET if that is
- * a bucket, RCU_HASH_REMOVED if this one is out. States of an element:
+ * An element, a node or a bucket, begins with a word: the next element's address, with the tag
+ * RCU_HASH_BUCKET if the next element is a bucket, and the tag RCU_HASH_REMOVED, called the mark,
+ * if this element is taken out. States of an element:
  *
- *	private --link: before's word--> in the list --mark: own word--> removed, still passed
- *	--unlink: before's word--> out, readers may be on it --grace period--> private
+ *	private --link, by the word before it--> in the list
+ *	--mark, in its own word--> removed, but still passed by walks
+ *	--unlink, by the word before it--> out, but readers may be on it
+ *	--grace period--> private
  *
- * A replaced node is marked by the same store that links its successor behind it.
+ * One compare-and-swap on a replaced node's word marks that node and links the new one behind it.
  *
  * Which threads write and read each word:
- *	word		any updater, by compare-and-swap, until it is marked; then nobody
- *	hash		the update that adds the node, before it does; then read by all
+ *	word		any updater, by compare-and-swap, until it is marked; then no thread
+ *	hash		written by the update that adds the node, before it links it; read by all
  *	buckets, mask	hash_resize.c
  *
  * Barrier pairs (label: what it orders; partner):
  *	[hash.add:A]	hash, key, next before the node can be reached	[hash.walk:A]
- *	[hash.replace:A]	the same, for a node in another's place		[hash.walk:A]
+ *	[hash.replace:A]	the same, for a node that replaces one		[hash.walk:A]
  *	[hash.bucket:A]	a bucket's word before it can be reached	[hash.walk:A]
  *	[hash.grow:A]	buckets' words before the mask that leads to them	[hash.start:A]
  *
  * Invariants:
  *	I1 the words that are not marked form one chain, from bucket 0 to the end, in order
  *	I2 a marked word does not change
- *	I3 nodes of one hash are adjacent, newest first: one is added only in front of them, by the
- *	   word before, so that two that add the same key meet at one word
- *	I4 bucket 0 and those below mask + 1 are linked; one that is unlinked has not been below
- *	   mask + 1 since a grace period before
+ *	I3 nodes of one hash are adjacent, newest first: a node is added only in front of them, by
+ *	   the word before them, so that two updates that add one key meet at one word
+ *	I4 bucket 0 and all buckets below mask + 1 are linked; when a bucket is unlinked, a whole
+ *	   grace period has passed since mask + 1 was above it
  *	I5 when rcu_hash_del() returns, no word that is not marked leads to the node
  *
- * Progress: walks are wait-free: they never turn back. Updates are lock-free: each that starts
- * again does so because another one has succeeded.
+ * Progress: walks are wait-free: they never turn back. Updates are lock-free: an update starts
+ * again only because another one has succeeded.
  *
- * Rejected: reversed hashes in the nodes (order needs the lowest bit that differs and no more); a
- * bucket as a whole node (16 bytes for what 8 hold, and a look into the next bucket to see that
- * this one ends); adding behind the nodes of equal hash (a walk over them for each add, and
- * next_duplicate could be led on for ever).
+ * Rejected: reversed hashes in the nodes (the order needs only the lowest bit in which two hashes
+ * differ); a bucket as a whole node (16 bytes instead of 8, and a walk would have to read the next
+ * bucket to see that this one ends); adding behind the nodes of equal hash (each update would walk
+ * over them, and rcu_hash_next_duplicate() could be led on for ever).
  */
 #include "hash_list.h"
 
 #include <errno.h>
 
 #define WORD_BITS ((unsigned int)(sizeof(long) * 8))
-/* Places looked for at a time when buckets change: as many as a processor waits for words of. */
+/*
+ * How many buckets are on their way into or out of the list at a time, so that the processor loads
+ * as many words at once.
+ */
 #ifndef LANES
 #define LANES 12u
 #endif
-/* How far a walk looks ahead, in powers of two of buckets; not in tables that fit a cache. */
+/*
+ * A walk loads ahead by two powers of two of buckets, in tables of more buckets than AHEAD_MASK:
+ * smaller ones are in a cache.
+ */
 #define AHEAD_SOON 3u
 #define AHEAD_LATE 4u
 #define AHEAD_MASK 4095ul
@@ -81,13 +90,17 @@ enum step { STEP_ON, STEP_THERE, STEP_CHANGED };
 static inline void place_begin(struct hash_place *place, unsigned long *start)
 {
 	place->word = start;
-	place->next = lull_mem_load_acquire(start); /* [hash.walk:A], in hash.h */
+	/* [hash.walk:A]: the word is read before the element to which it leads. */
+	place->next = lull_mem_load_acquire(start);
 }
 
 /*
- * One element on, towards the first after @hash, or with @equal at it; a marked element is taken
- * out on the way. @target is a marked element that is looked for only to be taken out.
- * Return: whether this is the place, or another update has changed the word before it.
+ * Goes one element on, towards the first element whose hash is after @hash, or, with @equal, is
+ * @hash itself. A marked element on the way is taken out. @target is NULL, or a marked element that
+ * the caller looks for only to have it taken out.
+ * Return: STEP_THERE when @place is the place looked for, or when this call took @target out;
+ * STEP_CHANGED when another update has changed the word before the place, and the search must begin
+ * again; else STEP_ON.
  */
 static inline enum step place_step(const struct rcu_hash *table, struct hash_place *place,
 				   unsigned long hash, int equal, const unsigned long *target)
@@ -103,7 +116,8 @@ static inline enum step place_step(const struct rcu_hash *table, struct hash_pla
 		if (other == hash ? equal : rcu_hash_after(other, hash))
 			return STEP_THERE;
 	}
-	following = lull_mem_load_acquire(word); /* [hash.walk:A], in hash.h */
+	/* [hash.walk:A]: the word is read before the element to which it leads. */
+	following = lull_mem_load_acquire(word);
 	if (__builtin_expect(following & RCU_HASH_REMOVED, 0)) {
 		following &= ~RCU_HASH_REMOVED;
 		if (lull_mem_cas(place->word, place->next, following) != place->next)
@@ -117,16 +131,18 @@ static inline enum step place_step(const struct rcu_hash *table, struct hash_pla
 }
 
 /*
- * The first element after @hash, or with @equal at it, from @start on; the marked elements before
- * it are out of the list then. Or, when it was this call that took it out, where @target was.
+ * Finds, from @start on, the first element whose hash is after @hash, or, with @equal, is @hash
+ * itself. The marked elements before it are out of the list then. When this call takes @target out,
+ * it ends there.
  */
-static inline struct hash_place find(const struct rcu_hash *table, unsigned long *start,
-				     unsigned long hash, int equal, const unsigned long *target)
+static inline struct hash_place place_find(const struct rcu_hash *table, unsigned long *start,
+					   unsigned long hash, int equal,
+					   const unsigned long *target)
 {
 	struct hash_place place;
 	enum step step;
 
-	do { /* bound: another update has succeeded */
+	do { /* bound: each repetition means that another update has succeeded */
 		place_begin(&place, start);
 		do { /* bound: as in rcu_hash_walk() */
 			step = place_step(table, &place, hash, equal, target);
@@ -135,12 +151,12 @@ static inline struct hash_place find(const struct rcu_hash *table, unsigned long
 	return place;
 }
 
-/* Sets the mark. Return: not 0 if this call did. */
-static int mark(unsigned long *word)
+/* Sets an element's mark. Return: not 0 if this call set it, 0 if another had. */
+static int element_mark(unsigned long *word)
 {
 	unsigned long next = lull_mem_load(word);
 
-	/* Bound: another update has succeeded. */
+	/* Bound: each repetition means that another update has succeeded. */
 	while (!(next & RCU_HASH_REMOVED)) {
 		unsigned long found = lull_mem_cas(word, next, next | RCU_HASH_REMOVED);
 
@@ -151,7 +167,7 @@ static int mark(unsigned long *word)
 	return 0;
 }
 
-/* The first node that matches in the run of equal hashes that @next leads to. */
+/* The first node that matches, among those of equal hash to which @next leads. Return: or NULL. */
 static struct rcu_hash_node *find_equal(const struct rcu_hash *table, unsigned long next,
 					unsigned long hash, rcu_hash_match *match, const void *key)
 {
@@ -165,8 +181,9 @@ static int link_at(const struct hash_place *place, struct rcu_hash_node *node)
 	lull_mem_store(&node->next, place->next);
 	/*
 	 * [hash.add:A] compare-and-swap, full order. Pairs with [hash.walk:A].
-	 * Orders: hash and next of the node, and what the caller wrote, before it can be reached.
-	 * Else: a reader follows a next that was never written.
+	 * Orders: the writes of the node's hash and next, and of its key by the caller, before the
+	 * link by which readers reach the node.
+	 * Else: a reader reads a hash or a key, or follows a next, that is not written yet.
 	 */
 	return lull_mem_cas(place->word, place->next, (unsigned long)node) == place->next;
 }
@@ -177,8 +194,8 @@ void rcu_hash_add(struct rcu_hash *table, unsigned long hash, struct rcu_hash_no
 	struct hash_place place;
 
 	lull_mem_store(&node->hash, hash);
-	do { /* bound: another update has succeeded */
-		place = find(table, start, hash, 1, NULL);
+	do { /* bound: each repetition means that another update has succeeded */
+		place = place_find(table, start, hash, 1, NULL);
 	} while (!link_at(&place, node));
 	account(table, 1);
 }
@@ -191,12 +208,14 @@ struct rcu_hash_node *rcu_hash_add_unique(struct rcu_hash *table, unsigned long 
 	struct hash_place place;
 
 	lull_mem_store(&node->hash, hash);
-	do { /* bound: another update has succeeded */
+	do { /* bound: each repetition means that another update has succeeded */
 		struct rcu_hash_node *found;
 
-		place = find(table, start, hash, 1, NULL);
-		/* An update that adds the key after this look changes the word that link_at()
-		 * compares. */
+		place = place_find(table, start, hash, 1, NULL);
+		/*
+		 * An update that adds the key after this search changes the word that link_at()
+		 * compares, so that the search is made again.
+		 */
 		found = find_equal(table, place.next, hash, match, key);
 		if (found)
 			return found;
@@ -205,12 +224,12 @@ struct rcu_hash_node *rcu_hash_add_unique(struct rcu_hash *table, unsigned long 
 	return node;
 }
 
-/* A marked node: out of the list, by this call or by another before. */
+/* Sees to it that a marked node is out of the list: by this call, if no other has taken it out. */
 static void take_out(const struct rcu_hash *table, struct rcu_hash_node *node)
 {
 	unsigned long hash = lull_mem_load(&node->hash);
 
-	find(table, rcu_hash_bucket(table, hash), hash, 0, &node->next);
+	place_find(table, rcu_hash_bucket(table, hash), hash, 0, &node->next);
 }
 
 /* Return: not 0 if @old was in the list, and @node is now in its place. */
@@ -218,17 +237,18 @@ static int replace(struct rcu_hash *table, struct rcu_hash_node *old, struct rcu
 {
 	unsigned long next = lull_mem_load(&old->next);
 
-	/* Bound: another update has succeeded. */
+	/* Bound: each repetition means that another update has succeeded. */
 	while (!(next & RCU_HASH_REMOVED)) {
 		unsigned long found;
 
 		lull_mem_store(&node->next, next);
 		/*
 		 * [hash.replace:A] compare-and-swap, full order. Pairs with [hash.walk:A].
-		 * Orders: the new node's words before it can be reached. A walk that reads this
-		 * word before the step finds the old node; one that reads it after passes the old
-		 * node and finds the new one.
-		 * Else: a walk follows a next of the new node that was never written.
+		 * Orders: the writes of the new node's hash, key and next before the link by which
+		 * readers reach it. A walk that reads the old node's word before this step finds
+		 * the old node; a walk that reads it after the step passes the old node and finds
+		 * the new one.
+		 * Else: a walk reads a hash or a key, or follows a next, that is not written yet.
 		 */
 		found = lull_mem_cas(&old->next, next, (unsigned long)node | RCU_HASH_REMOVED);
 		if (found == next) {
@@ -248,10 +268,10 @@ struct rcu_hash_node *rcu_hash_add_replace(struct rcu_hash *table, unsigned long
 	struct hash_place place;
 
 	lull_mem_store(&node->hash, hash);
-	for (;;) { /* bound: another update has succeeded */
+	for (;;) { /* bound: each repetition means that another update has succeeded */
 		struct rcu_hash_node *found;
 
-		place = find(table, start, hash, 1, NULL);
+		place = place_find(table, start, hash, 1, NULL);
 		found = find_equal(table, place.next, hash, match, key);
 		if (found && replace(table, found, node))
 			return found;
@@ -270,12 +290,13 @@ int rcu_hash_replace(struct rcu_hash *table, struct rcu_hash_node *old, struct r
 
 int rcu_hash_del(struct rcu_hash *table, struct rcu_hash_node *node)
 {
-	if (!mark(&node->next))
+	if (!element_mark(&node->next))
 		return -ENOENT;
 	/*
-	 * The first walk that comes here takes the node out of the list, at the latest that of this
-	 * call: it ends at the node, or past it, where another walk has taken it out. So the node
-	 * is out before the grace period that the caller begins next; a mark never comes off.
+	 * The first update that comes by takes the marked node out of the list; at the latest this
+	 * call does, whose search ends at the node, or behind it where another update has taken it
+	 * out. So the node is out before the grace period that the caller begins next. A mark never
+	 * comes off.
 	 */
 	take_out(table, node);
 	account(table, -1);
@@ -283,8 +304,9 @@ int rcu_hash_del(struct rcu_hash *table, struct rcu_hash_node *node)
 }
 
 /*
- * The bucket that comes 2^@distance buckets after @index in the list: an addition that carries from
- * the highest bit down. At the end of the list, any bucket.
+ * The bucket that comes 2^@distance buckets after @index in the list: the sum of the two, with the
+ * bits in reverse order, so that it carries from the highest bit down. Behind the end of the list
+ * it is any bucket.
  */
 static unsigned long bucket_ahead(unsigned long mask, unsigned long index, unsigned int distance)
 {
@@ -295,12 +317,12 @@ static unsigned long bucket_ahead(unsigned long mask, unsigned long index, unsig
 }
 
 /*
- * A walk goes through memory without order, but the order is known: fetches a bucket that comes
- * later, and the first node of one that comes sooner.
+ * A walk goes through memory in an irregular order, but in a known one. So this begins to load a
+ * bucket that comes later, and the first element behind a bucket that comes sooner.
  */
 static void fetch_ahead(const struct rcu_hash *table, unsigned long bucket)
 {
-	/* No order: a bucket's address is made of it, and what that leads to is not read. */
+	/* Relaxed: the mask only gives addresses to load ahead; what they hold is not used. */
 	unsigned long mask = lull_mem_load(&table->mask);
 	unsigned long index = (bucket - (unsigned long)table->buckets) / sizeof(unsigned long);
 	const unsigned long *soon, *late;
@@ -313,13 +335,13 @@ static void fetch_ahead(const struct rcu_hash *table, unsigned long bucket)
 	__builtin_prefetch(element(lull_mem_load(soon)));
 }
 
-/* From @next on, the first node that is not removed. */
-static struct rcu_hash_node *advance(const struct rcu_hash *table,
-				     struct rcu_hash_iterator *iterator, unsigned long next)
+/* Moves an iterator to the first node that is not removed, from the element @next leads to on. */
+static struct rcu_hash_node *walk_advance(const struct rcu_hash *table,
+					  struct rcu_hash_iterator *iterator, unsigned long next)
 {
 	int large = lull_mem_load(&table->mask) >= AHEAD_MASK;
 
-	/* Bound: the list, and what is added ahead meanwhile. */
+	/* Bound: the list, and the elements that are added ahead meanwhile. */
 	for (;;) {
 		unsigned long *word = element(next), following;
 
@@ -328,7 +350,8 @@ static struct rcu_hash_node *advance(const struct rcu_hash *table,
 			iterator->next = RCU_HASH_BUCKET;
 			return NULL;
 		}
-		following = lull_mem_load_acquire(word); /* [hash.walk:A], in hash.h */
+		/* [hash.walk:A]: the word is read before the element to which it leads. */
+		following = lull_mem_load_acquire(word);
 		if (next & RCU_HASH_BUCKET) {
 			if (large)
 				fetch_ahead(table, (unsigned long)word);
@@ -344,14 +367,14 @@ static struct rcu_hash_node *advance(const struct rcu_hash *table,
 struct rcu_hash_node *rcu_hash_first(const struct rcu_hash *table,
 				     struct rcu_hash_iterator *iterator)
 {
-	/* [hash.walk:A], in hash.h */
-	return advance(table, iterator, lull_mem_load_acquire(&table->buckets[0]));
+	/* [hash.walk:A]: the bucket's word is read before the element to which it leads. */
+	return walk_advance(table, iterator, lull_mem_load_acquire(&table->buckets[0]));
 }
 
 struct rcu_hash_node *rcu_hash_next(const struct rcu_hash *table,
 				    struct rcu_hash_iterator *iterator)
 {
-	return advance(table, iterator, iterator->next);
+	return walk_advance(table, iterator, iterator->next);
 }
 
 unsigned long rcu_hash_count_nodes(const struct rcu_hash *table)
@@ -365,13 +388,16 @@ unsigned long rcu_hash_count_nodes(const struct rcu_hash *table)
 	return count;
 }
 
-/* A bucket on its way into the list or out of it. */
+/* A bucket on its way into the list or out of it, of which several are under way at a time. */
 struct lane {
 	struct hash_place place;
 	unsigned long index;
 };
 
-/* Where to look for a bucket's place: the bucket whose run it divides, without the highest bit. */
+/*
+ * Begins to search a bucket's place, at the bucket whose nodes it divides: the same index without
+ * the highest bit.
+ */
 static void lane_search(const struct rcu_hash *table, struct lane *lane)
 {
 	unsigned long high = 1UL << (WORD_BITS - 1 - __builtin_clzl(lane->index));
@@ -385,7 +411,7 @@ static void lane_begin(const struct rcu_hash *table, struct lane *lane, unsigned
 {
 	lane->index = index;
 	if (!link)
-		mark(&table->buckets[index]);
+		element_mark(&table->buckets[index]);
 	lane_search(table, lane);
 }
 
@@ -394,8 +420,9 @@ static int bucket_link_at(const struct hash_place *place, unsigned long *bucket)
 	lull_mem_store(bucket, place->next);
 	/*
 	 * [hash.bucket:A] compare-and-swap, full order. Pairs with [hash.walk:A].
-	 * Orders: the bucket's word before it can be reached.
-	 * Else: a reader takes a word of no value for the end of the list.
+	 * Orders: the write of the bucket's word before the link by which readers reach the bucket.
+	 * Else: a reader finds a bucket's word that is not written yet, takes it for the end of the
+	 * list, and misses the nodes behind it.
 	 */
 	return lull_mem_cas(place->word, place->next, (unsigned long)bucket | RCU_HASH_BUCKET) ==
 	       place->next;
@@ -425,7 +452,7 @@ void lull_hash_buckets_change(struct rcu_hash *table, unsigned long index, unsig
 
 	while (active < LANES && index < until)
 		lane_begin(table, &lanes[active++], index++, link);
-	/* Bound: @count runs, and updates that succeed meanwhile. */
+	/* Bound: the nodes of @count buckets, and updates that succeed meanwhile. */
 	while (active) {
 		for (i = 0; i < active; i++) {
 			if (!lane_step(table, &lanes[i], link))

@@ -2,7 +2,7 @@
 /*
  * The list under the hash table: what hash.c gives to hash_resize.c, and asks of hash_count.c.
  *
- * Freestanding, so that the explorer can run hash.c through every interleaving.
+ * hash.c is freestanding, so that the explorer can run it through every interleaving.
  * Paper: T 6.2. Design: docs/design/42-hash.md.
  */
 #ifndef LULL_RCU_HASH_LIST_H
@@ -10,16 +10,16 @@
 
 #include "lull/rcu/hash.h"
 
-/* A place in the list: where a new element goes. */
+/* A place in the list, between two elements, where a new element may go. */
 struct hash_place {
-	unsigned long *word; /* of the element before */
-	unsigned long next; /* what it held: the element after; no RCU_HASH_REMOVED */
+	unsigned long *word; /* the word of the element before */
+	unsigned long next; /* what that word held: the element behind; never RCU_HASH_REMOVED */
 };
 
 /*
- * Links the words of buckets @index and up into the list, or takes them out, after which there may
- * be readers on them until a grace period has ended. @index is a power of two at least, and
- * index + count not above the next one.
+ * Links the words of @count buckets from @index on into the list if @link is not 0; else takes them
+ * out of it, after which readers may be on them until a grace period has ended. The highest bit of
+ * the indexes is the same for all of these buckets, so that none of them divides another's nodes.
  */
 void lull_hash_buckets_change(struct rcu_hash *table, unsigned long index, unsigned long count,
 			      int link);

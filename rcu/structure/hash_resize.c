@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: MIT
 /*
- * Resizing: step by step from the number of buckets there is to the number wanted.
+ * Resizing: step by step from the present number of buckets to the number wanted.
  *
  *	grow	memory -> link buckets size..2 size-1 -> [hash.grow:A] mask = 2 size - 1 -> again
- *	shrink	mask = size/2 - 1 -> grace period: nobody starts at a bucket above
- *		-> unlink them -> grace period: nobody is on them -> memory back -> again
+ *	shrink	mask = size/2 - 1 -> grace period: no thread starts at a bucket above the mask
+ *		-> unlink those -> grace period: no thread is on them -> memory back -> again
  *
  * When shrinking goes on, one grace period is the second of a halving and the first of the next.
  *
- * A step is short, and made with the lock held; grace periods are waited for without it. The next
- * thread that holds the lock can continue, in another direction too, and so can a forked child.
+ * A step is short, and is made with the lock held; the thread waits for grace periods without the
+ * lock. Another thread that takes the lock can continue the resize, in the other direction too, and
+ * so can a forked child.
  * Barriers, invariants: hash.c. Design: docs/design/42-hash.md. Paper: T 6.2.
  */
 #include "hash_table.h"
 
 #include <errno.h>
 
-/* Buckets in a step. */
+/* How many buckets one step links or unlinks, at most. */
 #ifndef STEP_BUCKETS
 #define STEP_BUCKETS 1024ul
 #endif
 
+/* After a step: the table has its size; make another step; wait for a grace period; no memory. */
 enum outcome { SETTLED, AGAIN, GRACE, FAILED };
 
 struct lull_lock lull_hash_lock = LULL_LOCK_INITIALIZER;
-/* Counts forks from child to child: a driver of another generation is not there any more. */
+/* Counts forks from child to child: drivers of another generation are not in this process. */
 static unsigned int generation;
 
-/* The calling thread as a reader that it is only for the time of a step. */
+/* The calling thread as a reader, which it need not be before the resize and after it. */
 struct visit {
 	struct rcu_domain *domain;
 	struct rcu_reader *self;
-	int guest; /* registered for the resize only */
-	int online; /* was, and must be again */
+	int guest; /* not 0: it is registered for the resize only */
+	int online; /* not 0: it was online before, and must be again afterwards */
 };
 
 static struct visit visit_begin(struct rcu_domain *domain)
@@ -68,10 +70,11 @@ static void publish(struct hash_table *table, unsigned long size)
 		table->step_seq++;
 	}
 	/*
-	 * [hash.grow:A] the full steps that linked the buckets, under the lock. Pairs with
-	 * [hash.start:A].
-	 * Orders: the words of the buckets, linked, before the mask that leads to them.
-	 * Else: a lookup starts at a bucket's word that is not written yet, and finds nothing.
+	 * [hash.grow:A] the full compare-and-swaps that linked the buckets, earlier under the lock.
+	 * Pairs with [hash.start:A].
+	 * Orders: the writes of the new buckets' words before the mask that leads lookups to them.
+	 * Else: a lookup starts at a new bucket whose word it sees as not written yet, and misses
+	 * nodes that are in the table.
 	 */
 	lull_mem_store(&table->shared.mask, size - 1);
 	lull_hash_limits_set(table);
@@ -97,7 +100,7 @@ static enum outcome grow(struct hash_table *table, unsigned long size)
 	return AGAIN;
 }
 
-/* Takes out what is above the size, and halves it if that is out already. */
+/* Takes out the buckets above the size; when none is left there, halves the size. */
 static enum outcome shrink(struct hash_table *table, unsigned long size)
 {
 	unsigned long count = table->linked - size;
@@ -118,20 +121,20 @@ static enum outcome shrink(struct hash_table *table, unsigned long size)
 	return AGAIN;
 }
 
-/* With the lock held, within a section. */
-static enum outcome step(struct hash_table *table)
+/* One step. It is called with the lock held, and, in a table that others see, within a section. */
+static enum outcome resize_step(struct hash_table *table)
 {
 	unsigned long size = hash_size(table);
 
 	return table->target > size ? grow(table, size) : shrink(table, size);
 }
 
-/* Without the lock, outside sections. */
+/* It is called without the lock, outside sections. @seq: step_seq, as the last step left it. */
 static void wait_grace(struct hash_table *table, unsigned long seq)
 {
 	rcu_domain_synchronize(table->domain);
 	lull_lock_take(&lull_hash_lock);
-	/* Else somebody took further steps meanwhile, which this grace period may not cover. */
+	/* If another thread took further steps meanwhile, this grace period may not cover those. */
 	if (table->step_seq == seq) {
 		table->stale = 0;
 		table->dirty = table->linked;
@@ -177,7 +180,7 @@ int lull_hash_drive(struct hash_table *table, unsigned long target)
 	enum outcome outcome;
 	unsigned long seq;
 
-	/* Bound: buckets between the number there is and the target; updates may set it anew. */
+	/* Bound: the buckets from the present number to the target, which updates may set anew. */
 	do {
 		lull_lock_take(&lull_hash_lock);
 		if (automatic) {
@@ -189,7 +192,7 @@ int lull_hash_drive(struct hash_table *table, unsigned long target)
 				target = table->target;
 		}
 		rcu_reader_online(visit.domain, visit.self);
-		outcome = table->dying || table->target != target ? SETTLED : step(table);
+		outcome = table->dying || table->target != target ? SETTLED : resize_step(table);
 		rcu_reader_offline(visit.domain, visit.self);
 		if (outcome == FAILED)
 			table->target = hash_size(table);
@@ -208,7 +211,7 @@ int lull_hash_build(struct hash_table *table)
 	enum outcome outcome;
 
 	do { /* bound: the buckets to begin with */
-		outcome = step(table);
+		outcome = resize_step(table);
 	} while (outcome == AGAIN);
 	return outcome == FAILED ? -ENOMEM : 0;
 }

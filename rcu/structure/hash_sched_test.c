@@ -98,14 +98,14 @@ enum fault {
 };
 
 static const char *const functions[FAULTS] = {
-	[MARK] = "mark",	[LINK] = "link_at",	     [UNLINK] = "place_step",
-	[REPLACED] = "replace", [BUCKET] = "bucket_link_at",
+	[MARK] = "element_mark", [LINK] = "link_at",	      [UNLINK] = "place_step",
+	[REPLACED] = "replace",	 [BUCKET] = "bucket_link_at",
 };
 
 static const char *const loads[FAULTS] = {
 	[START_PLAIN] = "rcu_hash_bucket", [LOOKUP_PLAIN] = "rcu_hash_lookup",
 	[WALK_PLAIN] = "rcu_hash_walk",	   [PLACE_PLAIN] = "place_begin",
-	[STEP_PLAIN] = "place_step",	   [NEXT_PLAIN] = "advance",
+	[STEP_PLAIN] = "place_step",	   [NEXT_PLAIN] = "walk_advance",
 };
 
 enum node_status { FRESH, SHARED, LEAVING, POISONED, PRIVATE };
