@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * One pass of a CPU's monitor, and an instance's beginning.
+ * A CPU's step, and an instance's beginning.
  *
  * Papers: Q 4.5 (checking stops), 4.6 (fork), 4.7 (the monitor). Design: docs/design/41-qdo.md.
  *
  *	submitted --take, heavy fence, begin--> waiting --quiescent--> done
  *
  * Which threads write and read each word:
- *	listed, stepped		any thread that submits; this CPU's step
- *	arrived			other CPUs' steps; this CPU's step
- *	token			the step of the CPU before puts it, this CPU's step removes it
- *	tree			this CPU's step; the parent's step reads it
- *	waiting, since, batch	this CPU's step alone
+ *	listed, stepped		any thread that submits; this CPU's step takes
+ *	arrived			other CPUs' steps put requests there; this CPU's step takes them
+ *	token.number		the step of the CPU before puts the token; this CPU's step takes it
+ *	tree.number		this CPU's step; the parent's step reads it
+ *	waiting, seen, since	this CPU's step alone
  *	pending			threads that submit, steps that complete; all steps read it
- *	core->batch		CPU 0's step; all steps read it
+ *	core->tree.batch	CPU 0's step; all steps read it
+ *	core->tree.wakes	steps that take a first request; all steps read it
+ *	core->token.at		the step that passes the token; steps with a first request read it
  *
  * Barrier pairs (label: what it orders; partner):
  *	[qdo.take:A]	what was removed before a request, before any generation is read for it
@@ -30,12 +32,13 @@
  *	[qdo.collect:A]	the list before its requests' fields	[qdo.push:A]
  *
  * Invariants:
- *	I1 a request is handed out when each CPU of its quiescence set has been judged, since it
- *	   was taken, to have no operation inside by either parity
- *	I2 a request is in one list at a time, and counted by pending from submit until handed out
+ *	I1 a request is handed out when each CPU of its quiescence set has been judged, since the
+ *	   request was taken, to have no operation inside by either parity
+ *	I2 a request is in one list at a time, and pending counts it from its submission until it is
+ *	   handed out
  *	I3 one CPU holds the token
  *
- * Progress: a step does not wait. It makes one pass over what waits on its CPU.
+ * Progress: a step does not wait. It makes one pass over the requests that wait on its CPU.
  */
 #include "core.h"
 
@@ -77,7 +80,7 @@ void qdo_core_reset(struct qdo_core *core)
 		cpu->waiting = NULL;
 		cpu->waiting_end = &cpu->waiting;
 	}
-	/* The parent may have been passing the token, or moving the batch. */
+	/* At the fork the parent may have been passing the token, or moving the batch. */
 	qdo_token_reset(core);
 	qdo_multi_token_reset(core);
 	qdo_tree_reset(core);
@@ -174,9 +177,11 @@ void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 	cpu->counts.steps++;
 	/*
 	 * [qdo.take:A] heavy, once for all requests taken. Pairs with [qdo.enter:A], [qdo.judge:C].
-	 * Orders: what was removed before the requests were made, and their taking, before the
-	 * generations and batch numbers that they are compared with.
-	 * Else: an operation that still sees what was removed is not yet counted for the judge.
+	 * Orders: the removals that requesters made before these requests, and the taking of the
+	 * requests, before the reads of generations and batch numbers below; in every operation,
+	 * its count of entry before its reads.
+	 * Else: an operation reads an object that was removed before the request, its count of
+	 * entry is not visible yet, and the request does not wait for that operation.
 	 * Mutants: QDO_TAKE_NO_FENCE, QDO_FENCE_LATE.
 	 */
 	if (taken && !LULL_MUTANT(QDO_TAKE_NO_FENCE))

@@ -2,12 +2,12 @@
 /*
  * The core of QDo: operations, generations, requests, and what CPUs tell each other.
  *
- * Freestanding: port/RCU.md says what it asks of its surroundings. The host (threads, timers,
- * executors) gives it memory, calls qdo_core_step() for each CPU and runs what comes back.
+ * The core is freestanding: port/RCU.md says what it asks of its surroundings. The host, which has
+ * threads, timers and executors, gives it memory, calls qdo_core_step() for each CPU and runs the
+ * callbacks of the requests that come back.
  * Papers: Q 2.2.2, 3.2, 3.3, 4.5, 4.8. Design: docs/design/41-qdo.md.
  *
- * generation.c counts operations; submit.c takes requests; core.c steps; one file for each
- * algorithm.
+ * generation.c counts operations; submit.c takes requests; core.c steps; each algorithm has a file.
  */
 #ifndef LULL_QDO_CORE_H
 #define LULL_QDO_CORE_H
@@ -19,24 +19,24 @@
 #include "rcu_port.h"
 
 /*
- * Generations that must pass on a CPU after a request. Two drain both counters (Q 2.2.2). The
- * one that was under way may have been judged before the request, by a CPU that looked and was
- * delayed, while an operation counted itself late: so one more, unless the waiting step judged
- * that one itself (generation.c).
+ * How many times a CPU's generation must move after a request. Two moves show that both parities
+ * had no operation (Q 2.2.2). But the first move after the request may rest on counts that another
+ * CPU's step read before it, while an operation counted itself late; so one move more is needed,
+ * unless the step that waits has judged the generation under way itself (generation.c).
  */
 #define QDO_GENERATIONS 3ul
 
-/* An operation's place: kept by the thread that entered, given back when it leaves, on any CPU. */
+/* Where an operation is counted. Its thread keeps the ticket until it leaves, on any CPU. */
 struct qdo_ticket {
-	uint32_t cpu;
+	uint32_t cpu; /* the CPU where it entered */
 	uint32_t parity; /* of the generation to which it belongs */
 };
 
 struct qdo_core;
 
-/* What a request is compared with, by algorithm. Only the steps of CPUs touch it. */
+/* What each algorithm keeps in a request, to see when it is quiescent. Only steps touch it. */
 struct qdo_snapshot_request {
-	unsigned long at; /* the CPU it waits for; its generations are in the request */
+	unsigned long at; /* the CPU for which the request waits now */
 };
 
 struct qdo_token_request {
@@ -44,64 +44,64 @@ struct qdo_token_request {
 };
 
 struct qdo_multi_token_request {
-	unsigned long since; /* generation of the CPU where the request is, when it came there */
+	unsigned long since; /* the generation of the request's present CPU when it came there */
 };
 
 struct qdo_tree_request {
-	unsigned long since; /* the batch in which it was taken */
+	unsigned long since; /* the batch in which the request was taken */
 };
 
 /*
- * A request, in memory of the caller's: qdo_core_request_bytes(), zeroed. Callback, argument and
- * sets are the caller's until qdo_core_submit(); the rest is the core's.
+ * A request. The host allocates qdo_core_request_bytes() for it, zeroed, and writes callback,
+ * argument and sets before qdo_core_submit(); the core writes the rest.
  */
 struct qdo_request {
-	struct qdo_request *next; /* in a list of done requests: the host's again */
+	struct qdo_request *next; /* in the core's lists; then in the list of done requests */
 	void (*callback)(void *argument);
 	void *argument;
 	struct qdo_set quiescence;
 	struct qdo_set execution;
-	uint32_t origin; /* CPU whose list took it */
-	uint32_t is_first; /* not 0: nothing was pending before it */
+	uint32_t origin; /* the CPU into whose list it was submitted */
+	uint32_t is_first; /* not 0: no request was pending before this one */
 	union {
 		struct qdo_snapshot_request snapshot;
 		struct qdo_token_request token;
 		struct qdo_multi_token_request multi_token;
 		struct qdo_tree_request tree;
 	};
-	unsigned long generations[]; /* snapshot: of each CPU, when it was taken */
+	unsigned long generations[]; /* snapshot: each CPU's, when the request was taken */
 };
 
-/* Counts kept only for table 3.1 of Q; what crosses from one CPU's memory to another's step. */
+/* What a CPU's steps have done, counted for table 3.1 of Q and for statistics. */
 struct qdo_counts {
 	unsigned long steps;
-	unsigned long communications; /* words of another CPU's part, or the root's, when new */
+	unsigned long communications; /* words read from or written to another CPU's part */
 	unsigned long completed;
 };
 
-/* generation.c: the operations of a CPU. Counts only grow, but for a fork. */
+/* generation.c: the operations of a CPU. Counts only grow; a forked child sets them to 0. */
 struct qdo_operations {
-	unsigned long generation; /* compare-and-swap, by steps */
-	/* By this CPU's restartable steps, read by any step that judges them. */
+	unsigned long generation; /* steps move it, by compare-and-swap */
+	/* By parity. Operations write these by restartable steps on this CPU; steps read them. */
 	unsigned long entered[2];
 	unsigned long left[2];
-	/* Atomic: by threads that have no restartable steps, or left on another CPU. */
+	/* The same, atomically: by threads without restartable steps, or that left elsewhere. */
 	unsigned long entered_elsewhere[2] __attribute__((aligned(64)));
 	unsigned long left_elsewhere[2];
 };
 
-/* submit.c: requests not yet taken, newest first, in words that hold pointers. */
+/* submit.c: lists of requests not yet taken, newest first. A word is the newest one's address. */
 struct qdo_submissions {
-	unsigned long listed; /* by compare and swap, or the lock */
-	unsigned long stepped; /* by restartable steps; never emptied */
-	unsigned long stepped_taken; /* up to here stepped was taken; by this CPU's step */
+	unsigned long listed; /* requests join it by compare-and-swap, or under the lock */
+	unsigned long stepped; /* requests join it by restartable steps; it is never emptied */
+	unsigned long stepped_taken; /* the head of `stepped` that this CPU's step took last */
 	struct lull_lock lock;
 };
 
-/* token.c: the single token, at a CPU. */
+/* token.c: a CPU's part of the single token ring. */
 struct qdo_token_cpu {
-	unsigned long number; /* of the token that lies here, or 0; by the CPU before, and this */
-	unsigned long seen; /* the token that `since` belongs to; by this CPU's step, as: */
+	unsigned long number; /* of the token that lies here, or 0; the CPU before puts it */
+	unsigned long seen; /* the number of the token to which `since` belongs */
 	unsigned long since; /* this CPU's generation when that token came */
 };
 
@@ -112,16 +112,16 @@ struct qdo_multi_token_cpu {
 
 /* tree.c: a CPU as a node. */
 struct qdo_tree_cpu {
-	unsigned long number; /* the batch for which the whole subtree is quiescent */
-	unsigned long seen; /* the batch that `since` belongs to; only by this CPU's step, as: */
-	unsigned long since; /* this CPU's generation when that batch began */
-	unsigned long wake; /* the wake that this CPU has passed on */
+	unsigned long number; /* the batch in which this CPU's whole subtree was quiescent last */
+	unsigned long seen; /* the batch to which `since` belongs; only this CPU's step touches */
+	unsigned long since; /* it, its generation when that batch began, */
+	unsigned long wake; /* and the number of the last wake that it has passed to its children */
 };
 
 struct qdo_cpu {
 	struct qdo_operations operations;
 	struct qdo_submissions submissions __attribute__((aligned(64)));
-	/* One of the three is used: the instance's algorithm's. */
+	/* At most one of these three is used: that of the instance's algorithm. */
 	struct qdo_token_cpu token __attribute__((aligned(64)));
 	struct qdo_multi_token_cpu multi_token;
 	struct qdo_tree_cpu tree;
@@ -133,21 +133,21 @@ struct qdo_cpu {
 
 /* token.c: the single token, in the instance. */
 struct qdo_token_core {
-	unsigned long at; /* where the token was passed last */
+	unsigned long at; /* the CPU to which the token was passed last */
 };
 
 /* tree.c: the root. */
 struct qdo_tree_core {
-	unsigned long batch;
-	unsigned long wakes; /* how often requests came when there were none */
+	unsigned long batch; /* the number of the batch that runs */
+	unsigned long wakes; /* how often a request came while no other was pending */
 };
 
 struct qdo_core {
 	unsigned int cpu_count;
 	enum qdo_algorithm algorithm;
 	enum qdo_submission submission;
-	int own_generation_only; /* as Q: a CPU's generation moves in its own step only */
-	int prompting; /* tell qdo_port_prompt() whose step has something to do; else step all */
+	int own_generation_only; /* not 0, as in Q: only a CPU's own step moves its generation */
+	int prompting; /* not 0: qdo_port_prompt() says which CPU to step; 0: the host steps all */
 	struct qdo_cpu *cpus;
 	unsigned long pending __attribute__((aligned(64))); /* requests submitted and not done */
 	struct qdo_tree_core tree;
@@ -156,59 +156,63 @@ struct qdo_core {
 
 /* What a step gives back. */
 struct qdo_step {
-	struct qdo_request *done; /* oldest first; quiescent: to be executed */
-	struct qdo_request **done_end; /* the core's */
-	unsigned long pending; /* requests of all CPUs not yet done; 0: checking may stop */
-	int waits; /* 1: operations keep this CPU from going on; step it again after a while */
+	struct qdo_request *done; /* requests that are quiescent, oldest first, to be executed */
+	struct qdo_request **done_end; /* their end, for the core only */
+	unsigned long pending; /* requests of all CPUs not yet done; 0: the host may stop to step */
+	int waits; /* 1: operations hold this CPU up; the host steps it again after a while */
 };
 
-/* Bytes of memory for @cpu_count CPUs, to be zeroed and aligned to 64. */
+/* Bytes of memory for @cpu_count CPUs. The host zeroes the memory and aligns it to 64 bytes. */
 size_t qdo_core_bytes(unsigned int cpu_count);
+/* Bytes of memory for a request of this instance. */
 size_t qdo_core_request_bytes(const struct qdo_core *core);
 
 /*
- * qdo_core_start() - Make an instance ready; @core's first five members are set by the caller.
- * Return: 0, or -EINVAL: no CPU, too many, an unknown algorithm or technique, or prompting with
- * own_generation_only: a step that waits for another CPU's generation is not told that it moved.
+ * qdo_core_start() - Make an instance ready. The caller has set the first five members of @core.
+ * Return: 0; -EINVAL: no CPU, too many CPUs, an unknown algorithm or submission, or prompting
+ * together with own_generation_only, where nothing would prompt a step that waits until another
+ * CPU's generation moves.
  */
 int qdo_core_start(struct qdo_core *core, void *memory);
 
 /*
- * qdo_core_reset() - In a forked child: no request, no operation; generations stay.
- * The host then enters again, by qdo_core_enter(), for each operation of the forking thread.
- * Context: no other thread. What was submitted is forgotten; its memory is the host's.
+ * qdo_core_reset() - Forget all requests and operations, at the start and in a forked child.
+ * Generations stay. In a child the host then calls qdo_core_enter() again for each operation of the
+ * thread that forked. The host frees the requests.
+ * Context: no other thread runs.
  */
 void qdo_core_reset(struct qdo_core *core);
 
 /*
  * Operations. Context: any, signal handlers too. Progress: wait-free (a bounded number of
- * restarts, then an atomic add). Ordering: what follows enter is after it for any request taken
- * by a step that does not see the operation; what precedes leave is before it. Paper: Q 2.2.2.
+ * restarts, then an atomic addition). Ordering: accesses after the entry see what was done before
+ * any request whose step does not see the operation; accesses before the leaving are before the
+ * callbacks of requests that wait for the operation. Paper: Q 2.2.2.
  */
 struct qdo_ticket qdo_core_enter(struct qdo_core *core);
 void qdo_core_leave(struct qdo_core *core, struct qdo_ticket ticket);
 
 /*
  * qdo_core_submit() - Hand in a request, on the CPU where the caller runs.
- * Context: any; with QDO_SUBMIT_LOCK no signal handlers. Progress: lock-free, or blocking with
- * the lock. Return: the CPU whose step will take it; the host prompts that one.
+ * Context: any; with QDO_SUBMIT_LOCK no signal handlers. Progress: lock-free; with QDO_SUBMIT_LOCK
+ * blocking. Return: the CPU whose step will take the request; the host steps that CPU.
  */
 unsigned int qdo_core_submit(struct qdo_core *core, struct qdo_request *request);
 
 /*
- * qdo_core_step() - One pass of a CPU's monitor: takes requests, moves generations, tells other
- * CPUs, finds what is quiescent. Context: thread; one at a time for each CPU, on any CPU (with
- * own_generation_only: on that CPU). Does not wait. Paper: Q 4.7.
+ * qdo_core_step() - One step of a CPU: it takes requests, moves generations, tells other CPUs, and
+ * finds the requests that are quiescent. Context: thread; one step at a time for each CPU, made on
+ * any CPU, with own_generation_only on that CPU. Progress: does not wait. Paper: Q 4.7.
  */
 void qdo_core_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *result);
 
 /*
- * Asked of the host: the step of @cpu has something to do now. Called within steps. A step of
- * @cpu begins after this; it sees what this step has stored before.
+ * The host gives this call, which steps make: the step of @cpu has something to do now. The host
+ * begins a step of @cpu after the call; that step sees what the caller has stored before.
  */
 void qdo_port_prompt(struct qdo_core *core, unsigned int cpu);
 
-/* Among the core's files. */
+/* The rest is for the core's files among each other. */
 
 /* Each file's part of qdo_core_reset(). */
 void qdo_operations_reset(struct qdo_operations *operations);
@@ -217,28 +221,32 @@ void qdo_token_reset(struct qdo_core *core);
 void qdo_multi_token_reset(struct qdo_core *core);
 void qdo_tree_reset(struct qdo_core *core);
 
-/* generation.c: let a CPU's generation move as far as its operations allow, at most @most. */
+/*
+ * generation.c: moves a CPU's generation as far as its operations allow, @most times at most.
+ * Return: the generation then.
+ */
 unsigned long qdo_generation_advance(struct qdo_core *core, unsigned int cpu, unsigned long most);
 /*
- * Whether a CPU is quiescent since it had generation *@since, which was read after the request
- * was taken; lets it move first if it may. *@since is set back when one generation less is enough.
+ * generation.c: whether @cpu was quiescent since it had generation *@since, which was read after
+ * the request was taken. The call first moves that generation if it may; @stepping is the CPU whose
+ * step makes the call. *@since is lowered by 1 when one move less is enough.
  */
 int qdo_generation_passed(struct qdo_core *core, unsigned int stepping, unsigned int cpu,
 			  unsigned long *since);
-/* submit.c: all requests submitted to a CPU, oldest first. */
+/* submit.c: takes all requests submitted to a CPU. Return: the requests, oldest first. */
 struct qdo_request *qdo_submitted_take(struct qdo_core *core, unsigned int cpu);
-/* submit.c: lock-free lists that are written newest first and taken whole, oldest first. */
+/* submit.c: lock-free lists: a push puts a request in front, a take returns all, oldest first. */
 void qdo_list_push(unsigned long *head, struct qdo_request *request);
 struct qdo_request *qdo_list_take(unsigned long *head);
-/* core.c: a request joins those that wait on a CPU, or is given back by its step. */
+/* core.c: puts a request behind those that wait on a CPU; gives it back in the CPU's step. */
 void qdo_wait(struct qdo_cpu *cpu, struct qdo_request *request);
 void qdo_done(struct qdo_cpu *cpu, struct qdo_request *request, struct qdo_step *result);
-/* core.c: all that wait, oldest first, to be judged: each waits again or is done. */
+/* core.c: takes all requests that wait on a CPU, oldest first; each then waits again or is done. */
 struct qdo_request *qdo_waiting_all(struct qdo_cpu *cpu);
-/* core.c: the first CPU of a set that is at least @from, or @until. */
+/* core.c: the first CPU of a set from @from on; @until when none is left below that. */
 unsigned int qdo_set_next(const struct qdo_set *set, unsigned int from, unsigned int until);
 
-/* Each algorithm: a request was taken; then, in every step, what can go on goes on. */
+/* Of each algorithm, a call for a request that was just taken, and a call for every step. */
 void qdo_snapshot_begin(struct qdo_core *core, unsigned int cpu, struct qdo_request *request);
 void qdo_snapshot_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *result);
 void qdo_token_begin(struct qdo_core *core, unsigned int cpu, struct qdo_request *request);

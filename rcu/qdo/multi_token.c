@@ -4,8 +4,8 @@
  *
  * Paper: Q 3.3.2 (figure 3.4). Design: docs/design/41-qdo.md.
  *
- * The request is the token. It begins at its origin or the next CPU of its set, waits on each
- * for that CPU to be quiescent since it arrived, and is done on the last one.
+ * The request is the token. It begins at its origin, or at the next CPU of its set. On each CPU it
+ * waits until that CPU was quiescent since the request arrived. On the last CPU it is done.
  */
 #include "core.h"
 
@@ -18,8 +18,8 @@ void qdo_multi_token_reset(struct qdo_core *core)
 }
 
 /*
- * The first CPU of the set at @from or later in the ring that begins at the origin; @wrapped:
- * the ring has come by CPU 0 already. Return: cpu_count when none is left.
+ * The next CPU of the request's set, from @from on, in the ring that begins at its origin;
+ * @wrapped: not 0 when the request has come by CPU 0 already. Return: cpu_count when none is left.
  */
 static unsigned int ring_next(const struct qdo_core *core, const struct qdo_request *request,
 			      unsigned int from, int wrapped)
@@ -37,7 +37,7 @@ static unsigned int ring_next(const struct qdo_core *core, const struct qdo_requ
 	return found < origin ? found : count;
 }
 
-/* Bound: each CPU is visited once. */
+/* Lets a request wait on this CPU, sends it to CPU @to, or is done with it. */
 static void request_visit(struct qdo_core *core, unsigned int index, unsigned int to,
 			  struct qdo_request *request, struct qdo_step *result)
 {

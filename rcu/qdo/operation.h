@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An operation counts itself: the few instructions that the whole of QDo rests on.
+ * How an operation counts itself: the few instructions on which the whole of QDo rests.
  *
- * Included by generation.c, and by a host whose port's steps are inline, to save calls. What the
- * counts mean is told in generation.c. Paper: Q 2.2.2.
+ * generation.c includes this header, and so does a host whose port's steps are inline, to save
+ * calls. generation.c explains what the counts mean. Paper: Q 2.2.2.
  */
 #ifndef LULL_QDO_OPERATION_H
 #define LULL_QDO_OPERATION_H
 
 #include "core.h"
 
-/* Begins an operation if the caller is on @cpu. Return: as of lull_qdo_count(). */
+/* Begins an operation if the caller is on @cpu. Return: 1 when it did, else as lull_qdo_count(). */
 static inline int qdo_operation_enter(struct qdo_core *core, uint32_t cpu,
 				      struct qdo_ticket *ticket)
 {
@@ -22,8 +22,9 @@ static inline int qdo_operation_enter(struct qdo_core *core, uint32_t cpu,
 	done = lull_qdo_count(cpu, &place->operations.entered[ticket->parity]);
 	/*
 	 * [qdo.enter:A] light. Pairs with [qdo.take:A].
-	 * Orders: the count before what the operation reads.
-	 * Else: a request does not wait for an operation that sees what it removed.
+	 * Orders: the count of the operation's entry before its reads.
+	 * Else: a request whose caller has removed an object does not see the entry, does not wait,
+	 * and the operation still reads that object.
 	 * Mutants: QDO_TAKE_NO_FENCE, QDO_ENTER_NO_LIGHT.
 	 */
 	if (!LULL_MUTANT(QDO_ENTER_NO_LIGHT))
@@ -31,15 +32,16 @@ static inline int qdo_operation_enter(struct qdo_core *core, uint32_t cpu,
 	return done;
 }
 
-/* Ends it, if the caller is where it began. Return: as of lull_qdo_count(). */
+/* Ends an operation if the caller is on the CPU where it began. Return: as lull_qdo_count(). */
 static inline int qdo_operation_leave(struct qdo_core *core, struct qdo_ticket ticket)
 {
 	const uint32_t cpu = LULL_MUTANT(QDO_LEAVE_HERE) ? lull_qdo_cpu() : ticket.cpu;
 
 	/*
-	 * [qdo.leave:A] release, here and where it is counted atomically. Pairs with
+	 * [qdo.leave:A] release, here and where the leaving is counted atomically. Pairs with
 	 * [qdo.judge:A], [qdo.judge:B].
-	 * Orders: the operation, and its own entry, before the count of leaving.
+	 * Orders: the operation's accesses, and the count of its entry, before the count of its
+	 * leaving.
 	 * Else: a callback runs beside the operation's last accesses. Mutant: QDO_LEAVE_RELAXED.
 	 */
 	return lull_qdo_count(cpu, &core->cpus[cpu].operations.left[ticket.parity]);

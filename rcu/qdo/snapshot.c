@@ -2,8 +2,9 @@
 /*
  * Snapshot: a request keeps the generations of its CPUs as they were when it was taken.
  *
- * Paper: Q 3.3.2 (figures 3.5-3.7): all CPUs are waited for at once. Design:
- * docs/design/41-qdo.md. No CPU keeps a table of the others': a request reads what it needs.
+ * Paper: Q 3.3.2 (figures 3.5-3.7): a request waits for all its CPUs at once. Design:
+ * docs/design/41-qdo.md. No CPU keeps a table of the others' generations: a request reads those
+ * that it needs.
  */
 #include "core.h"
 
@@ -20,7 +21,7 @@ void qdo_snapshot_begin(struct qdo_core *core, unsigned int index, struct qdo_re
 	qdo_wait(&core->cpus[index], request);
 }
 
-/* A CPU that has passed stays passed: the next look begins where this one ends. */
+/* A CPU that has passed is not looked at again: the next call begins where this one ends. */
 static int is_quiescent(struct qdo_core *core, unsigned int index, struct qdo_request *request)
 {
 	const unsigned int until = core->cpu_count;
@@ -40,7 +41,7 @@ void qdo_snapshot_step(struct qdo_core *core, unsigned int index, struct qdo_ste
 	struct qdo_cpu *cpu = &core->cpus[index];
 	struct qdo_request *request, *next;
 
-	/* As Q: nobody else moves this CPU's generation, and others wait for it. */
+	/* In Q's mode only this step moves this CPU's generation, for which requests may wait. */
 	if (core->own_generation_only && lull_mem_load(&core->pending))
 		qdo_generation_advance(core, index, QDO_GENERATIONS);
 	for (request = qdo_waiting_all(cpu); request; request = next) {

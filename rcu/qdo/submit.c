@@ -5,21 +5,25 @@
  * Papers: Q 4.8.1 (locks), 4.8.2 (lock-free list), 4.8.3 (disabled scheduler). Design:
  * docs/design/41-qdo.md. Barrier pairs are in core.c.
  *
- * Many submit, one takes: the step of the CPU, wherever it runs.
+ * Many threads submit, and one takes: the step of the CPU, wherever it runs.
  *
- * The restartable list is never emptied, because a step elsewhere cannot write a word that
- * restartable steps write. Instead the taker remembers the head that it saw last; new are the
- * requests above it. A word of the list is a pointer and a bit:
+ * The restartable list is never emptied, because a step on another CPU cannot write a word that
+ * restartable steps write. Instead the taker remembers the head that it saw last; the requests
+ * above that head are new. A word of the list is a request's address and one bit:
  *
  *	stepped -> C -> B -> A|1	stepped_taken = A|1: C and B are new
  *
- * A may be long gone, freed and submitted again; then its bit differs from that in
- * stepped_taken, so the head never equals what was taken while there is something new. A thread
- * that submits A again sees that stepped_taken, because A was handed out after it was stored.
+ * Request A may be done and freed long ago, and its memory submitted again. Then it gets the other
+ * value of the bit than stepped_taken has, so that the head never equals stepped_taken while there
+ * is something new. A thread that submits A again sees that stepped_taken, because A was handed out
+ * after stepped_taken was stored.
  */
 #include "core.h"
 
-/* Restarts before a request takes the lock-free list: each is a preemption or a migration. */
+/*
+ * How often a submission tries a restartable step before it takes the lock-free list. Each failure
+ * is a preemption or a migration.
+ */
 #define RESTARTS_MAX 8
 #define AGAIN_BIT 1ul
 
@@ -33,7 +37,7 @@ static struct qdo_request *request_of(unsigned long word)
 	return (struct qdo_request *)(word & ~AGAIN_BIT);
 }
 
-/* Bound: a retry is another's push, or the taking of the list. */
+/* Bound: each retry means that another push succeeded, or that the list was taken. */
 void qdo_list_push(unsigned long *head, struct qdo_request *request)
 {
 	unsigned long found = lull_mem_load(head), expect;
@@ -42,17 +46,18 @@ void qdo_list_push(unsigned long *head, struct qdo_request *request)
 		expect = found;
 		request->next = request_of(expect);
 		/*
-		 * [qdo.push:A] compare and swap, full; in a restartable step, release; by
-		 * a lock, the lock's. Pairs with [qdo.collect:A].
-		 * Orders: the request's fields, and what the requester removed, before it can be
-		 * taken. Else: the step reads an unfinished request.
+		 * [qdo.push:A] compare-and-swap, full; in a restartable step, release; under the
+		 * lock, that of its release. Pairs with [qdo.collect:A].
+		 * Orders: the writes of the request, and the removals that the requester made
+		 * before, before the head that leads the CPU's step to the request.
+		 * Else: the step reads an unfinished request.
 		 * Mutants: QDO_PUSH_STORE, PUSH_RELAXED.
 		 */
 		found = lull_mem_cas(head, expect, (unsigned long)request);
 	} while (found != expect);
 }
 
-/* Oldest first. Bound: the list's length, to @until. */
+/* Return: the requests of a list, oldest first. Bound: the list's length, to @until. */
 static struct qdo_request *reversed(unsigned long word, unsigned long until)
 {
 	struct qdo_request *list = NULL, *request;
@@ -73,11 +78,11 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 	if (!lull_mem_load(head))
 		return NULL;
 	/*
-	 * [qdo.collect:A] exchange, full; of the restartable list, acquire. Pairs with
+	 * [qdo.collect:A] exchange, full; for the restartable list, acquire. Pairs with
 	 * [qdo.push:A].
-	 * Orders: that a request is in the list before its fields. Else: the step reads
-	 * an unfinished request; and, if it were not one step, a request that comes meanwhile is
-	 * lost.
+	 * Orders: the read of the head before the reads of the requests to which it leads.
+	 * Else: the step reads an unfinished request. That the exchange is one step keeps a request
+	 * that is pushed meanwhile from being lost.
 	 * Mutants: QDO_TAKE_STORE, COLLECT_RELAXED.
 	 */
 	taken = lull_mem_exchange(head, 0);
@@ -128,7 +133,7 @@ unsigned int qdo_core_submit(struct qdo_core *core, struct qdo_request *request)
 {
 	unsigned int index;
 
-	/* Counted first: its step may be done with it before this function goes on. */
+	/* It is counted first: the CPU's step may be done with it before this function goes on. */
 	request->is_first = lull_mem_add(&core->pending, 1) == 1;
 	if (core->submission == QDO_SUBMIT_RESTARTABLE)
 		return submit_restartable(core, request);
@@ -155,7 +160,8 @@ static struct qdo_request *take_locked(struct qdo_cpu *cpu)
 
 static struct qdo_request *take_stepped(struct qdo_cpu *cpu)
 {
-	unsigned long head = lull_mem_load_acquire(&cpu->submissions.stepped); /* [qdo.collect:A] */
+	/* [qdo.collect:A]: the head is read before the requests to which it leads. */
+	unsigned long head = lull_mem_load_acquire(&cpu->submissions.stepped);
 	unsigned long taken = lull_mem_load(&cpu->submissions.stepped_taken);
 
 	if (head == taken)

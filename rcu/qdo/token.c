@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Single token ring: a CPU hands the token on once it is quiescent since the token came.
+ * Single token ring: a CPU passes the token on once it was quiescent since the token came.
  *
  * Papers: Q 2.2.2 (figure 2.10), 3.3.2. Design: docs/design/41-qdo.md. Barrier pairs are in core.c.
  *
@@ -24,10 +24,11 @@ void qdo_token_begin(struct qdo_core *core, unsigned int index, struct qdo_reque
 	request->token.since = 0;
 	qdo_wait(&core->cpus[index], request);
 	/*
-	 * [qdo.wake:A] the heavy fence of [qdo.take:A], after pending was added to. Pairs with
-	 * [qdo.hold:B].
-	 * Orders: pending before where the token is. Else: the holder sees that nothing is
-	 * pending, this step sees an earlier holder, and the token lies still for ever.
+	 * [qdo.wake:A] the heavy fence of [qdo.take:A], which comes after the requester has added
+	 * to pending. Pairs with [qdo.hold:B].
+	 * Orders: that addition before the read of the CPU to which the token was passed.
+	 * Else: the step that holds the token sees nothing pending, this step prompts a CPU that
+	 * held it earlier, and the token lies still for ever.
 	 */
 	if (request->is_first && core->prompting && !LULL_MUTANT(QDO_NO_WAKE))
 		qdo_port_prompt(core, (unsigned int)lull_mem_load(&core->token.at));
@@ -62,9 +63,10 @@ static void token_pass(struct qdo_core *core, unsigned int index, unsigned long 
 		lull_mem_store(&core->token.at, next);
 	/*
 	 * [qdo.pass:A] release. Pairs with [qdo.hold:B].
-	 * Orders: what was seen of this CPU's operations before the token is the next one's; that
-	 * it is no longer here, and where it is, too.
-	 * Else: a callback runs beside operations of a CPU judged before. Mutant: QDO_PASS_RELAXED.
+	 * Orders: the judgement of this CPU's operations, the removal of the token from this CPU,
+	 * and the store of the CPU to which it is passed, before the next CPU has the token.
+	 * Else: a callback runs beside operations of a CPU that was judged before.
+	 * Mutant: QDO_PASS_RELAXED.
 	 */
 	lull_mem_store_release(&core->cpus[next].token.number, token + 1 ? token + 1 : 1);
 	if (core->prompting)
@@ -80,10 +82,11 @@ void qdo_token_step(struct qdo_core *core, unsigned int index, struct qdo_step *
 		return;
 	/*
 	 * [qdo.hold:B] full. Pairs with [qdo.wake:A], [qdo.pass:A].
-	 * Orders: the token, and where it was said to be, before pending, before this CPU's
-	 * generation, and before callbacks.
-	 * Else: the token lies still while a request is pending; or a callback runs beside
-	 * operations of a CPU that was judged before.
+	 * Orders: the read of the token, which shows what the CPUs before stored, before the reads
+	 * of pending and of this CPU's generation, and before callbacks.
+	 * Else: this step finds nothing pending while a request's step prompts an earlier holder,
+	 * so the token lies still; or a callback runs beside operations of a CPU that was judged
+	 * before.
 	 */
 	lull_mem_fence();
 	if (!lull_mem_load(&core->pending))

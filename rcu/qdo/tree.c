@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Diffracting tree: CPUs are leaves, and gather by twos that they were quiescent in a batch.
+ * Diffracting tree: CPUs tell each other, pair by pair, that they were quiescent in a batch.
  *
  * Paper: Q 3.3.2 (figures 3.8-3.11). Design: docs/design/41-qdo.md. Barrier pairs are in core.c.
  *
- *	CPU i is a node of as many levels as i is even, halved, again even:
+ *	CPU i is a node on as many levels as i has zero bits at its end:
  *
- *	0 <---- 4	CPU 4 says so when 4, 5, 6, 7 were quiescent in the batch; CPU 0 looks at
- *	0 <- 2, 4 <- 6		1, 2 and 4, then begins the next batch
+ *	0 <---- 4	CPU 4 tells when CPUs 4, 5, 6 and 7 were quiescent in the batch; CPU 0 looks
+ *	0 <- 2, 4 <- 6		at what 1, 2 and 4 tell, then begins the next batch
  *	0 <- 1, 2 <- 3, ...
  *
- * A request taken in batch b is done in batch b + 2: every CPU began b + 1 after the request,
- * and was quiescent since. Batches begin only while a request is pending.
+ * A request that is taken in batch b is done in batch b + 2: every CPU began batch b + 1 after the
+ * request, and was quiescent since. Batches begin only while a request is pending.
  */
 #include "core.h"
 
-/* The part of the ring below a node: 2^l for each level l that it has. 0: all CPUs. */
+/* How many CPUs a node's subtree has; 0 for CPU 0, whose subtree has all. */
 static unsigned int lowest_bit(unsigned int index)
 {
 	return index & (0u - index);
 }
 
-/* Children of a node are index + 1, + 2, + 4, ... as far as its levels and the CPUs go. */
+/* A node's children are index + 1, + 2, + 4 and so on, as far as its subtree and the CPUs go. */
 static int is_child(const struct qdo_core *core, unsigned int index, unsigned int distance)
 {
 	return (!index || distance < lowest_bit(index)) && index + distance < core->cpu_count;
@@ -35,7 +35,7 @@ static void prompt_children(struct qdo_core *core, unsigned int index)
 		qdo_port_prompt(core, index + distance);
 }
 
-/* What a wake prompts reaches every CPU that has not yet told of this batch. */
+/* A new batch, and a wake, prompt the children: so they reach every CPU that has yet to tell. */
 static void batch_see(struct qdo_core *core, unsigned int index, unsigned long batch)
 {
 	struct qdo_cpu *cpu = &core->cpus[index];
@@ -44,7 +44,7 @@ static void batch_see(struct qdo_core *core, unsigned int index, unsigned long b
 
 	if (fresh) {
 		cpu->tree.seen = batch;
-		/* After the batch number; [qdo.judge:C] orders both before the counts. */
+		/* It is read after the batch; [qdo.judge:C] orders both before the counts. */
 		cpu->tree.since = lull_mem_load(&cpu->operations.generation);
 		cpu->counts.communications += index != 0;
 	}
@@ -62,8 +62,10 @@ static int children_reached(struct qdo_core *core, unsigned int index, unsigned 
 		core->cpus[index].counts.communications++;
 		/*
 		 * [qdo.poll:A] acquire. Pairs with [qdo.publish:A].
-		 * Orders: the child's number before what this CPU tells of its subtree.
-		 * Else: a callback runs beside operations of a leaf. Mutant: QDO_TREE_NO_CHILD.
+		 * Orders: the read of the number by which a child tells of its subtree, before this
+		 * CPU tells of its own.
+		 * Else: a callback runs beside operations of a CPU below. Mutant:
+		 * QDO_TREE_NO_CHILD.
 		 */
 		if (lull_mem_load_acquire(&core->cpus[index + distance].tree.number) != batch)
 			return LULL_MUTANT(QDO_TREE_NO_CHILD);
@@ -71,16 +73,17 @@ static int children_reached(struct qdo_core *core, unsigned int index, unsigned 
 	return 1;
 }
 
-/* Return: the number of the batch that runs now. */
+/* Tells that this subtree is quiescent; the root begins a batch. Return: the batch that runs. */
 static unsigned long batch_publish(struct qdo_core *core, unsigned int index, unsigned long batch)
 {
 	const unsigned long next = index ? batch : batch + 1;
 	unsigned long *number = index ? &core->cpus[index].tree.number : &core->tree.batch;
 
 	/*
-	 * [qdo.publish:A] the full step of a generation before it. Pairs with [qdo.poll:A].
-	 * Orders: what was seen of the subtree's operations before its number. The same for the
-	 * root's number, which leaves and waiting requests acquire.
+	 * [qdo.publish:A] the full fence or compare-and-swap by which this CPU's generation was
+	 * judged or moved before. Pairs with [qdo.poll:A].
+	 * Orders: the judgements of the subtree's operations before the number that tells of them:
+	 * the subtree's, which the parent reads, or the batch's, which all CPUs read.
 	 * Else: the parent reads the number, and a callback runs beside operations of this subtree.
 	 */
 	lull_mem_store(number, next);
@@ -129,7 +132,8 @@ void qdo_tree_step(struct qdo_core *core, unsigned int index, struct qdo_step *r
 
 	if (!lull_mem_load(&core->pending))
 		return;
-	batch = lull_mem_load_acquire(&core->tree.batch); /* [qdo.poll:A], of the root's number */
+	/* [qdo.poll:A]: the number by which the root tells of all CPUs, before callbacks. */
+	batch = lull_mem_load_acquire(&core->tree.batch);
 	batch_see(core, index, batch);
 	/* The root has no number of its own but core->tree.batch. */
 	if (!index || lull_mem_load(&cpu->tree.number) != batch) {
