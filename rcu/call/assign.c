@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which worker gets whose callbacks: a thread's own, its CPU's, the domain's default.
+ * Which worker gets a thread's callbacks: the thread's own, its CPU's, or the domain's default one.
  *
  * Paper: T 6.4.5; 6.5.3 (why batches may be tuned).
  */
@@ -13,7 +13,7 @@ void call_rcu_data_tune(struct call_rcu_data *worker, const struct call_rcu_tuni
 	lull_mem_store(&worker->tuning.batch_min_count, tuning->batch_min_count);
 	lull_mem_store(&worker->tuning.delay_max_us, tuning->delay_max_us);
 	lull_mem_store32(&worker->tuned, 1);
-	/* It looks at them between naps: the batch that waits now waits by the new ones. */
+	/* A worker reads these between naps, so a batch that grows now grows on by the new ones. */
 	lull_worker_rouse(worker);
 }
 
@@ -63,7 +63,7 @@ struct call_rcu_data *get_cpu_call_rcu_data(struct rcu_domain *domain, int cpu)
 	return cpu < 0 ? NULL : lull_call_worker_of_cpu(lull_call_domain(domain), cpu);
 }
 
-/* Makes the table of CPUs, which stays. Return: 0 or -ENOMEM. */
+/* Makes the table of CPUs, which is never freed, unless it exists. Return: 0 or -ENOMEM. */
 static int need_cpus_locked(struct call_domain *calls)
 {
 	const unsigned int count = lull_rcu_cpu_count();
@@ -77,8 +77,9 @@ static int need_cpus_locked(struct call_domain *calls)
 	lull_mem_store32(&calls->cpu_count, count);
 	/*
 	 * [call.assign:A] release. Pairs with [call.find:A].
-	 * Orders: the table and its size before the table's address; a worker before the entry.
-	 * Else: a caller reads past the table, or queues in what is not a worker yet.
+	 * Orders: the writes of the table's entries and size before its address, by which callers
+	 * find it; below, the writes of a worker before the entry that leads to it.
+	 * Else: a caller reads past the table's end, or queues in a worker that is not written yet.
 	 */
 	lull_mem_store_pointer_release(&calls->cpu_workers, workers);
 	return 0;
@@ -97,7 +98,7 @@ int set_cpu_call_rcu_data(struct rcu_domain *domain, int cpu, struct call_rcu_da
 	workers = lull_mem_load_pointer(&calls->cpu_workers);
 	if (!error && worker && lull_mem_load_pointer(&workers[cpu]))
 		error = -EEXIST;
-	if (!error) /* [call.assign:A], above, for the entry */
+	if (!error) /* [call.assign:A]: the worker is written before the entry that leads to it */
 		lull_mem_store_pointer_release(&workers[cpu], worker);
 	lull_lock_release(&calls->lock);
 	return error;
@@ -125,12 +126,12 @@ int create_all_cpu_call_rcu_data(struct rcu_domain *domain, unsigned long flags)
 		if (error)
 			call_rcu_data_free(worker);
 		if (error == -EEXIST)
-			error = 0; /* another thread gave one meanwhile */
+			error = 0; /* another thread has given this CPU a worker meanwhile */
 	}
 	return error;
 }
 
-/* Takes the worker of some CPU away from all its CPUs. */
+/* Takes the worker of some CPU away from all CPUs. Return: the worker; NULL if no CPU has one. */
 static struct call_rcu_data *take_cpu_worker(struct call_domain *calls)
 {
 	struct call_rcu_data **workers, *worker = NULL;

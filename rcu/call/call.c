@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * call_rcu(): how a callback gets to its worker. work.c: what becomes of it there.
+ * call_rcu(): how a callback gets to its worker. work.c has what the worker does with it.
  *
  * Papers: T 6.4.5 (figure 6.11). Design: docs/design/40-rcu.md.
  *
@@ -10,18 +10,18 @@
  *	                      AWAKE <--> ASLEEP    AWAKE --free--> RETIRED --create--> AWAKE
  *
  * Which threads write and read each part:
- *	lanes	callers, at the tail; the worker, and a fork that paused it, take
- *	state	the worker; callers wake it; holders of the domain's lock while it has no thread
- *	batch	the worker while busy; a fork while it is not
- *	pause	threads that fork; read by workers
+ *	lanes	callers, at the tail; the worker takes, and so does a fork that has paused it
+ *	state	the worker; callers that wake it; the lock's holders while it has no thread
+ *	batch	the worker while it is busy; while it is not, a thread that forks
+ *	pause	threads that fork; workers read it
  *
  * Barrier pairs (label: what it orders; partner):
- *	[call.put:A]	a callback before the tail, that before the look at state
+ *	[call.put:A]	a callback before the tail; the tail before the look at state
  *								[call.sleep:A], [call.retire:A],
  *								[call.take:B], [call.quiet:A]
- *	[call.take:B]	an empty lane before its tail, that before callbacks	[call.put:A]
+ *	[call.take:B]	first = NULL before the tail; the tail before callbacks	[call.put:A]
  *	[call.sleep:A]	ASLEEP before the look at tails		[call.put:A], [call.stop:A]
- *	[call.stop:A]	what is wanted before state		[call.sleep:A]
+ *	[call.stop:A]	stop or holds before the look at state	[call.sleep:A]
  *	[call.retire:A]	RETIRED before the look at tails	[call.put:A]
  *	[call.quiet:A]	hurry is 0 before the look at tails	[call.put:A]
  *	[call.begin:A]	busy before the look at pause		[call.pause:A]
@@ -36,24 +36,25 @@
  *	[call.find:A]	a worker's address before the worker	[call.assign:A]
  *
  * Invariants:
- *	I1 a callback in a lane is seen by a worker that is awake, or by its caller, which finds
- *	   the worker asleep, threadless or retired, and wakes it, starts it or moves the callback
- *	I2 a worker calls what it took only after a grace period that began later
+ *	I1 either the worker is awake and will see a callback in its lane; or the callback's caller
+ *	   finds the worker asleep, threadless or retired, and wakes it, starts it or moves the
+ *	   callback
+ *	I2 a worker calls the callbacks that it took after a grace period that began later
  *	I3 callbacks that one thread queues in one worker are called in that order
- *	I4 a worker's memory is never anything else
+ *	I4 the memory of a worker is never used for anything else
  *
- * Progress: queueing is wait-free: one exchange and one store. What can block is rare and cold:
- * to start the default worker, and to move on what was queued in a worker that is gone.
+ * Progress: queueing is wait-free: one exchange and one store. Two rare cases can block: the start
+ * of the default worker, and a callback that must be moved out of a worker that was freed.
  *
- * Rejected: a count of what is queued (a second atomic step for each callback); freeing workers
- * after a grace period (callers need not be readers); one tail a worker (callers on different CPUs
- * hold each other up: it moved between them once for each callback).
+ * Rejected: a count of callbacks in a lane (a second atomic step per callback); freeing workers
+ * after a grace period (callers need not be readers); one tail per worker (its cache line moves
+ * from CPU to CPU with every callback, and callers hold each other up).
  */
 #include "fork.h"
 
 #include <errno.h>
 
-/* Moves on what was queued in a worker that is gone, unless it is back meanwhile. */
+/* Moves a freed worker's callbacks to the default one, unless it was created again meanwhile. */
 static void move_on(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	lull_lock_take(&calls->lock);
@@ -83,10 +84,10 @@ static __attribute__((noinline)) void prompt_slow(struct call_domain *calls,
 	errno = saved;
 }
 
-/* Sees to it that a worker looks at what was just queued. */
+/* Sees to it that a worker finds the callback that was just queued. */
 static void prompt(struct call_domain *calls, struct call_rcu_data *worker)
 {
-	/* The look of [call.put:A]. */
+	/* [call.put:A]: state is read after the tail was exchanged. */
 	uint32_t state = lull_mem_load32(&worker->state);
 
 	if (__builtin_expect(state >= CALL_ASLEEP, 0))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers of the program's: made, ended, kept as spares.
+ * The workers that a program asks for: how they are made, ended and kept as spares.
  *
  * Paper: T 6.4.5.
  */
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include "offline.h"
 
-/* As many CPUs as Linux has at most. */
+/* Linux knows no CPU of this number or a higher one. */
 #define CALL_CPUS 8192
 
 static struct call_rcu_data *new_worker_locked(struct call_domain *calls)
@@ -54,7 +54,7 @@ struct call_rcu_data *create_call_rcu_data(struct rcu_domain *domain, unsigned l
 	return error ? NULL : worker;
 }
 
-/* Asks a worker to end. Return: 0 if it was asked before. */
+/* Asks a worker to end. Return: 0 if another thread has asked it before. */
 static int worker_stop(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	int first;
@@ -65,8 +65,10 @@ static int worker_stop(struct call_domain *calls, struct call_rcu_data *worker)
 		lull_call_forget_cpu_locked(calls, worker);
 		/*
 		 * [call.stop:A] full. Pairs with [call.sleep:A].
-		 * Orders: stop, hurry or holds before the look at state, and stop before pause.
-		 * Else: the worker sleeps and does not see that it is to end.
+		 * Orders: the store to stop before the look at state, and before the change of
+		 * pause below.
+		 * Else: this thread finds the worker awake, and the worker, which does not see
+		 * stop, goes to sleep for ever.
 		 */
 		lull_mem_store32_full(&worker->stop, 1);
 		lull_worker_rouse(worker);

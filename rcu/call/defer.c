@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Deferred calls: each thread has a queue, into which it alone puts; one thread at a time takes.
+ * Deferred calls: each thread has a queue into which it alone puts; one thread at a time takes.
  *
- * Queueing is two stores for the entry and one for its number. The domain's background thread
- * sleeps while all queues are empty; the caller's look at whether it does needs no barrier, as the
- * thread forces one before it sleeps. deferred.c empties queues. Paper: T 6.4.5.
+ * Queueing is two stores for the entry and one for the number of entries. The domain's background
+ * thread sleeps while all queues are empty. A caller looks whether that thread sleeps, and needs no
+ * barrier before the look, because the thread forces one on all callers before it sleeps.
+ * deferred.c empties queues. Paper: T 6.4.5.
  *
  * Barrier pairs:
  *	[defer.put:A]	an entry before its number		[defer.take:A]
@@ -24,7 +25,7 @@ static void defer_prompt(unsigned int index)
 	uint32_t *asleep = &defer_domain(index)->asleep, state;
 	int saved = errno;
 
-	/* The number is before it by [defer.put:B] and the barrier that the thread forced. */
+	/* The number comes before this: [defer.put:B], and the barrier that the thread forced. */
 	state = lull_mem_cas32_relaxed(asleep, DEFER_ASLEEP, DEFER_AWAKE);
 	if (state == DEFER_ASLEEP)
 		lull_futex_wake(asleep, 1);
@@ -37,8 +38,9 @@ static void make_room(unsigned int index, struct defer_queue *queue)
 {
 	/*
 	 * [defer.full:A] acquire. Pairs with [defer.take:B].
-	 * Orders: the free place before the entry that is written there.
-	 * Else: the caller overwrites an entry of the lap before that is still to be called.
+	 * Orders: the read of taken_count, which says that a place is free, before the write of the
+	 * next entry in that place.
+	 * Else: the caller overwrites an entry that is still to be called.
 	 */
 	queue->room_until = lull_mem_load_acquire(&queue->taken_count) + DEFER_ENTRIES;
 	if (lull_mem_load(&queue->put_count) != queue->room_until)
@@ -60,21 +62,23 @@ void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), v
 	put = lull_mem_load(&queue->put_count);
 	if (__builtin_expect(put == queue->room_until, 0)) {
 		make_room(index, queue);
-		put = lull_mem_load(&queue->put_count); /* what is called may defer */
+		put = lull_mem_load(&queue->put_count); /* a deferred function may have deferred */
 	}
 	entry = &queue->entries[put % DEFER_ENTRIES];
 	lull_mem_store_pointer(&entry->func, func);
 	lull_mem_store_pointer(&entry->argument, argument);
 	/*
 	 * [defer.put:A] release. Pairs with [defer.take:A].
-	 * Orders: the entry, and all the caller did before, before the number.
-	 * Else: the entry of the lap before is called again.
+	 * Orders: the writes of the entry, and all that the caller did before, before the number by
+	 * which the taking thread finds the entry.
+	 * Else: that thread finds the older entry in the same place and calls it again.
 	 */
 	lull_mem_store_release(&queue->put_count, put + 1);
 	/*
 	 * [defer.put:B] light. Pairs with [defer.sleep:A].
-	 * Orders: the number before the look at asleep.
-	 * Else: the background thread sleeps, and the caller finds it awake.
+	 * Orders: the store of the number before the look at asleep.
+	 * Else: the caller finds the background thread awake, and that thread finds no entry and
+	 * sleeps.
 	 */
 	lull_mem_fence_light();
 	if (__builtin_expect(lull_mem_load32(&defer_domain(index)->asleep) != DEFER_AWAKE, 0))
@@ -115,7 +119,7 @@ void rcu_domain_defer_unregister_thread(struct rcu_domain *domain)
 		lull_defer_misuse(
 			index, "rcu_defer_unregister_thread() without rcu_defer_register_thread()");
 	lull_defer_lock(index);
-	while (!lull_defer_is_empty(queue)) /* what it calls may defer again */
+	while (!lull_defer_is_empty(queue)) /* a deferred function may defer again */
 		lull_defer_drain_locked(index, queue);
 	while (*place != queue)
 		place = &(*place)->next;

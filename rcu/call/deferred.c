@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Deferred calls are made: by the background thread, a barrier, or the owner of a full queue.
+ * How deferred calls are made: by the background thread, a barrier, or the owner of a full queue.
  *
- * Each holds the lock for a grace period and the calls. Labels: defer.c. Paper: T 6.4.5.
+ * The thread that makes the calls holds the lock for a grace period and for the calls. The table of
+ * barriers is in defer.c. Paper: T 6.4.5.
  */
 #include "deferred.h"
 
 #include <stdio.h>
 #include "offline.h"
 
-/* How long the background thread lets calls gather: one of them woke it, the others need not. */
+/*
+ * How long the background thread lets calls gather after one has woken it, so that the next ones
+ * need not wake it.
+ */
 #define GATHER_MS 10
 
 #define DOMAIN(flavour, kind, self_registering) \
@@ -34,20 +38,20 @@ void lull_defer_lock(unsigned int index)
 	lull_wait_end(rcu_domains[index], was_online);
 }
 
-/* Marks what is in a queue now. Return: not 0 if that is anything. */
+/* Marks the entries that are in a queue now. Return: not 0 if there are any. */
 static int queue_mark(struct defer_queue *queue)
 {
 	/*
 	 * [defer.take:A] the full barrier of the grace period that follows. Pairs with
 	 * [defer.put:A].
-	 * Orders: the number before the entries that it counts.
-	 * Else: an entry of the lap before is called again.
+	 * Orders: the read of the number before the reads of the entries that it counts.
+	 * Else: an older entry of the same place is called again.
 	 */
 	queue->until = lull_mem_load(&queue->put_count);
 	return queue->until != lull_mem_load(&queue->taken_count);
 }
 
-/* Calls what was marked. Bound: DEFER_ENTRIES. */
+/* Makes the calls that were marked. Bound: DEFER_ENTRIES. */
 static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 {
 	unsigned long taken;
@@ -59,8 +63,9 @@ static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 
 		/*
 		 * [defer.take:B] release. Pairs with [defer.full:A].
-		 * Orders: the copy of the entry before the number that frees its place.
-		 * Else: what is called is half the next lap's entry. Mutant: DEFER_TAKE_RELAXED.
+		 * Orders: the reads of the entry before the number that frees its place.
+		 * Else: the queue's owner writes the next entry there, and function and argument of
+		 * two entries are mixed in one call. Mutant: DEFER_TAKE_RELAXED.
 		 */
 		lull_mem_store_release(&queue->taken_count, taken + 1);
 		func(argument);
@@ -132,7 +137,10 @@ static int has_entries(unsigned int index)
 	return found;
 }
 
-/* Where there is no membarrier, callers may be late to see that the thread sleeps: it naps. */
+/*
+ * Where no barrier can be forced on callers, a caller may miss that this thread sleeps; so the
+ * thread naps there and looks again.
+ */
 static void sleep_until_put(unsigned int index)
 {
 	uint32_t *asleep = &defer_domain(index)->asleep;
@@ -142,9 +150,10 @@ static void sleep_until_put(unsigned int index)
 		lull_mem_store32(asleep, DEFER_ASLEEP);
 		/*
 		 * [defer.sleep:A] heavy. Pairs with [defer.put:B].
-		 * Orders: asleep before the look at numbers; in each caller, the number before its
-		 * look at asleep.
-		 * Else: an entry is put, and neither side sees the other.
+		 * Orders: the store to asleep before the look at the numbers; in each caller, the
+		 * store of the number before its look at asleep.
+		 * Else: the caller finds this thread awake, this thread finds no entry, and the
+		 * entry waits for ever.
 		 */
 		forced = lull_fence_threads();
 		if (has_entries(index))
@@ -191,7 +200,7 @@ int lull_defer_need(unsigned int index)
 	struct lull_thread thread;
 	int error;
 
-	/* One of several callers starts it; what orders is the new thread's beginning. */
+	/* Relaxed: one of several callers starts the thread, and the start is what orders. */
 	if (lull_mem_cas32_relaxed(asleep, DEFER_THREADLESS, DEFER_AWAKE) != DEFER_THREADLESS)
 		return 0;
 	lull_fence_threads_start();
@@ -204,7 +213,10 @@ int lull_defer_need(unsigned int index)
 	return error;
 }
 
-/* Return: 0 when somebody is calling now: try later. A deferred call may fork itself. */
+/*
+ * Return: 0 when another thread makes calls now; the caller tries again later. A deferred function
+ * may itself fork.
+ */
 int lull_defer_try_before_fork(unsigned int index)
 {
 	return defer_self()->draining[index] || lull_lock_try(&defer_domain(index)->lock);
@@ -216,7 +228,7 @@ void lull_defer_after_fork_parent(unsigned int index)
 		lull_lock_release(&defer_domain(index)->lock);
 }
 
-/* The queues of threads that are not in the child are emptied for them. */
+/* Has the queues of threads that are not in the child emptied, and then freed. */
 void lull_defer_after_fork_child(unsigned int index)
 {
 	struct defer_domain *domain = defer_domain(index);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues of deferred calls: what callers put into, and what empties them.
+ * The queues of deferred calls: the data, and the calls that empty them.
  *
- * defer.c tells how the two meet. Paper: T 6.4.5.
+ * defer.c has the caller's side and the table of barriers. Paper: T 6.4.5.
  */
 #ifndef LULL_CALL_DEFERRED_H
 #define LULL_CALL_DEFERRED_H
@@ -19,13 +19,14 @@ struct defer_entry {
 };
 
 /**
- * struct defer_queue - The deferred calls of a thread.
- * @put_count: entries ever put. Written by the thread.
- * @room_until: as many entries fit, as the thread last saw.
- * @taken_count: entries ever taken. Written by the thread that holds the lock.
- * @until: take up to here: what a grace period was waited for.
- * @orphaned: the thread is not in this child of a fork; free the queue when it is empty.
- * @next: in the domain's list.
+ * struct defer_queue - The deferred calls of a thread, the queue's owner.
+ * @put_count: how many entries were ever put. The owner writes it.
+ * @room_until: the put_count at which the queue is full, as far as the owner knows.
+ * @taken_count: how many entries were ever taken. The thread that holds the lock writes it.
+ * @until: the taken_count up to which a grace period covers the entries.
+ * @orphaned: not 0: the owner is not in this child of a fork, so the queue is freed once it is
+ *	empty.
+ * @next: the next queue in the domain's list.
  */
 struct defer_queue {
 	unsigned long put_count;
@@ -37,14 +38,14 @@ struct defer_queue {
 	struct defer_entry entries[DEFER_ENTRIES];
 };
 
-/* What callers find in asleep. */
+/* The states of the background thread. DEFER_THREADLESS: it is not started yet. */
 enum defer_state { DEFER_AWAKE, DEFER_ASLEEP, DEFER_THREADLESS };
 
 /**
  * struct defer_domain - The deferred calls of a domain.
- * @lock: over the list, and over taking from its queues. Held for a grace period.
- * @asleep: futex, enum defer_state, of the background thread.
- * @queues: those of registered threads, one each.
+ * @lock: held to change the list and to take from its queues, which may be for a grace period.
+ * @asleep: futex: the state of the background thread, enum defer_state.
+ * @queues: the list of queues, one for each registered thread, and those that are orphaned.
  */
 struct defer_domain {
 	struct lull_lock lock;
@@ -52,11 +53,11 @@ struct defer_domain {
 	struct defer_queue *queues;
 };
 
-/* A thread, as one that defers. */
+/* A thread's part in deferred calls. */
 struct defer_thread {
-	struct defer_queue *queues[RCU_DOMAINS]; /* its own */
-	unsigned char draining[RCU_DOMAINS]; /* holds the lock, and calls */
-	unsigned int background; /* one more than the domain whose background thread it is */
+	struct defer_queue *queues[RCU_DOMAINS]; /* its own, by domain; NULL: not registered */
+	unsigned char draining[RCU_DOMAINS]; /* not 0 while it holds the lock and makes calls */
+	unsigned int background; /* 1 more than the index of the domain whose thread it is; or 0 */
 };
 
 #pragma GCC visibility push(hidden)
@@ -65,15 +66,15 @@ extern struct defer_domain lull_defer_domains[RCU_DOMAINS];
 extern __thread struct defer_thread lull_defer_thread;
 
 void lull_defer_misuse(unsigned int index, const char *what);
-/* Takes the lock, for which one may wait as long as for a grace period. */
+/* Takes a domain's lock, which another thread may hold for a grace period and its calls. */
 void lull_defer_lock(unsigned int index);
-/* Empties a queue, or all of them when it is NULL. */
+/* Empties the queue @only, or all queues when it is NULL. The second call needs the lock held. */
 void lull_defer_drain(unsigned int index, struct defer_queue *only);
 void lull_defer_drain_locked(unsigned int index, struct defer_queue *only);
 /* Starts the background thread unless it runs. Return: 0 or a negative errno. */
 int lull_defer_need(unsigned int index);
 
-/* Around fork(). Return: 0 when another thread is calling now: try later. */
+/* Around fork(). Return: 0 when another thread makes calls now, and the caller must try later. */
 int lull_defer_try_before_fork(unsigned int index);
 void lull_defer_after_fork_parent(unsigned int index);
 void lull_defer_after_fork_child(unsigned int index);

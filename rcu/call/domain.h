@@ -2,8 +2,8 @@
 /*
  * The workers of a domain, and the calling thread as a caller: which worker gets its callbacks.
  *
- * The files of this folder, in layers: each includes headers of layers above it in this list, and
- * so calls nothing but what stands there. make tidy finds a circle.
+ * The files of this folder form layers. A file includes only headers of layers above it in this
+ * list, and so calls only functions of those layers; make tidy checks that there is no circle.
  *
  *	lane		callbacks on their way from callers to a worker
  *	worker.h	a worker, as data
@@ -28,15 +28,16 @@
 /**
  * struct call_domain - The workers of a domain.
  * @standby: the default worker.
- * @cpu_workers: by CPU; NULL until one was given. Entries are read without the lock.
- * @cpu_count: entries of @cpu_workers.
- * @domain: whose they are.
- * @lock: over the lists, the threads of workers, and hand-over. Nobody waits for a grace period or
- *	a callback while holding it.
- * @pause: futex, written under @lock: below CALL_PAUSE_EVENT, how many threads that fork want
- *	workers not to be busy; above, what else those that pause should look for.
- * @workers: those with a thread, but for @standby.
- * @spares: those that were freed.
+ * @cpu_workers: each CPU's worker, or NULL; NULL until a CPU gets one. Read without the lock.
+ * @cpu_count: how many entries @cpu_workers has.
+ * @domain: the domain.
+ * @lock: held to change the lists, to start and end workers, and to move callbacks between them. No
+ *	thread waits for a grace period or a callback while it holds this lock.
+ * @pause: futex, written under @lock. Its low bits, below CALL_PAUSE_EVENT, count the threads that
+ *	fork and want workers not to be busy; its high bits count other events for which a worker
+ *	that pauses should wake.
+ * @workers: the workers with a thread, except @standby.
+ * @spares: the workers that were freed.
  */
 struct call_domain {
 	struct call_rcu_data standby;
@@ -50,11 +51,11 @@ struct call_domain {
 };
 
 /**
- * struct call_thread - A thread, as a caller.
- * @lane: one more than its lane's number; 0 until its first call.
+ * struct call_thread - A thread's part in callbacks.
+ * @lane: 1 more than the number of its lane; 0 until its first call.
  * @own: its own worker, by domain, or NULL.
  * @working: the worker whose thread it is, or NULL.
- * @forking: how often call_rcu_before_fork() was called, by domain.
+ * @forking: how many calls of call_rcu_before_fork() are open, by domain.
  */
 struct call_thread {
 	unsigned int lane;
@@ -82,7 +83,7 @@ static inline struct call_thread *lull_call_self(void)
 	return LULL_OWN(&lull_call_thread);
 }
 
-/* The calling thread's lane in any worker. */
+/* The number of the calling thread's lane, which is the same in every worker. */
 static inline unsigned int lull_call_lane(void)
 {
 	unsigned int lane = lull_call_self()->lane;
@@ -90,15 +91,16 @@ static inline unsigned int lull_call_lane(void)
 	return (__builtin_expect(lane != 0, 1) ? lane : lull_call_lane_assign()) - 1;
 }
 
-/* The worker of a CPU, of the caller's where @cpu is negative; or NULL. */
+/* The worker of a CPU, or where @cpu is negative of the CPU on which the caller runs; or NULL. */
 static inline struct call_rcu_data *lull_call_worker_of_cpu(const struct call_domain *calls,
 							    int cpu)
 {
 	/*
 	 * [call.find:A] acquire. Pairs with [call.assign:A].
-	 * Orders: the table's address before its size and entries; an entry leads to its worker
-	 * as rcu_dereference() does, by its value.
-	 * Else: the caller reads past the table, or queues in what is not a worker yet.
+	 * Orders: the read of the table's address before those of its size and entries. An entry is
+	 * read before the worker to which it leads, because the worker's address is made of it.
+	 * Else: the caller reads past the table's end, or queues in a worker that is not written
+	 * yet.
 	 */
 	struct call_rcu_data **workers = lull_mem_load_pointer_acquire(&calls->cpu_workers);
 	unsigned int number;
@@ -123,7 +125,7 @@ static inline struct call_rcu_data *lull_call_worker(struct call_domain *calls)
 
 static inline uint32_t lull_call_paused(const struct call_domain *calls)
 {
-	/* The look of [call.begin:A] and [call.end:A]. */
+	/* [call.begin:A], [call.end:A]: busy was stored before this look. */
 	return lull_mem_load32(&calls->pause) % CALL_PAUSE_EVENT;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* A lane's broken link: a worker waits until the caller has written it. Paper: T 6.4.5. */
+/* How a worker waits for a link of a lane that a caller has yet to write. Paper: T 6.4.5. */
 #include "lane.h"
 
 #include "rcu_port.h"
 
-/* Looks for a link that is being written, before the worker lets its caller run. */
+/* How often a worker looks for a link before it sleeps a moment, to let the link's caller run. */
 #ifndef LINK_SPINS
 #define LINK_SPINS 1000
 #endif

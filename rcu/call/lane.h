@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lane: callbacks on their way from callers to a worker. Many callers, one taker.
+ * A lane: callbacks on their way from callers to a worker. Many threads put, one takes.
  *
- * A caller exchanges the tail, which tells it the place of the link that leads to its callback,
- * and then writes that link. Between the two the chain is broken there: the taker, which takes
- * the whole chain at once, waits for the link. The labels are explained in call.c.
+ * A caller exchanges the tail and gets the address of the link that is to lead to its callback.
+ * Then it writes that link. Between these two steps the chain has a gap; the worker, which takes
+ * the whole chain at once, waits until the link is written. call.c has the table of barriers.
  * Paper: T 6.4.5 (figure 6.11).
  */
 #ifndef LULL_CALL_LANE_H
@@ -16,8 +16,8 @@
 
 /**
  * struct call_lane - Callbacks that were queued and not yet taken.
- * @tail: address of the link that the next callback's address goes to. 0: that of @first.
- * @first: the first callback. NULL: none, or its caller has not written this link yet.
+ * @tail: the address of the link that is to lead to the next callback. 0 stands for @first.
+ * @first: the first callback. NULL: there is none, or its caller has not written this link yet.
  */
 struct call_lane {
 	unsigned long tail;
@@ -25,9 +25,9 @@ struct call_lane {
 } __attribute__((aligned(64)));
 
 /**
- * struct call_chain - Callbacks that were taken. Only their worker touches them.
- * @first: NULL when there are none.
- * @until: the last one's link.
+ * struct call_chain - Callbacks that were taken from a lane. Only one thread touches them.
+ * @first: the first callback; NULL when there are none.
+ * @until: the address of the last callback's link.
  */
 struct call_chain {
 	struct rcu_head *first;
@@ -36,11 +36,11 @@ struct call_chain {
 
 static inline int lull_lane_empty(const struct call_lane *lane)
 {
-	/* The look of [call.sleep:A], [call.retire:A] and [call.quiet:A]. */
+	/* [call.sleep:A], [call.retire:A], [call.quiet:A]: the worker stores a word before this. */
 	return lull_mem_load(&lane->tail) == 0;
 }
 
-/* What a caller writes before it queues. */
+/* Prepares a callback to be queued. */
 static inline void lull_head_set(struct rcu_head *head, void (*func)(struct rcu_head *head))
 {
 	head->func = func;
@@ -54,10 +54,12 @@ static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
 	/*
 	 * [call.put:A] exchange, full. Pairs with [call.take:B], [call.sleep:A], [call.retire:A],
 	 * [call.quiet:A].
-	 * Orders: the callback, and all that its caller did before, before the tail and the link
-	 * that lead to it; the new tail before the look at the worker's state.
-	 * Else: the worker calls what was not written yet, or reclaims what was not removed yet;
-	 * or it sleeps, or is gone, and nobody sees to the callback.
+	 * Orders: the writes of the callback, and all that its caller did before, before the tail
+	 * and the link that lead the worker to it; the new tail before the caller's look at the
+	 * worker's state.
+	 * Else: the worker calls a function that is not written yet, or reclaims an object that is
+	 * not removed yet; or the worker sleeps or retires without having seen the callback, while
+	 * the caller finds it awake.
 	 */
 	unsigned long tail = lull_mem_exchange(&lane->tail, (unsigned long)until);
 	struct rcu_head **link = tail ? (struct rcu_head **)tail : &lane->first;
@@ -65,10 +67,10 @@ static inline void lull_lane_put(struct call_lane *lane, struct rcu_head *first,
 	lull_mem_store_pointer(link, first);
 }
 
-/* Waits until a link is written. Bound: its caller has one instruction left to run. */
+/* Waits until a link is written. Bound: the link's caller has one instruction left to run. */
 struct rcu_head *lull_lane_wait(struct rcu_head **link);
 
-/* No order: a callback is touched after the exchange of the tail that led behind it. */
+/* Relaxed: a taker follows links after it has exchanged the tail that leads behind them. */
 static inline struct rcu_head *lull_lane_follow(struct rcu_head **link)
 {
 	struct rcu_head *head = lull_mem_load_pointer(link);
@@ -85,9 +87,10 @@ static inline int lull_lane_take(struct call_lane *lane, struct call_chain *chai
 	lull_mem_store_pointer(&lane->first, NULL);
 	/*
 	 * [call.take:B] exchange, full. Pairs with [call.put:A].
-	 * Orders: the first link is empty before a caller is told to write it; the tail before the
-	 * callbacks up to there.
-	 * Else: that caller's callback is overwritten and never called; or as for [call.put:A].
+	 * Orders: the store first = NULL before the tail tells the next caller to write that link;
+	 * the read of the tail before the reads of the callbacks up to there.
+	 * Else: the NULL overwrites the next caller's link, and its callback is never called; or
+	 * the worker calls a function that is not written yet.
 	 */
 	chain->until = (struct rcu_head **)lull_mem_exchange(&lane->tail, 0);
 	return 1;

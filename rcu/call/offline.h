@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread does around a wait for something that may itself wait for a grace period.
+ * What a thread does around a wait for an event that may itself wait for a grace period.
  *
- * A QSBR thread is offline meanwhile; no thread may be in a section. Paper: T 6.4.2.
+ * A QSBR thread is offline meanwhile; a thread of any other flavour must not be in a section.
+ * Paper: T 6.4.2.
  */
 #ifndef LULL_CALL_OFFLINE_H
 #define LULL_CALL_OFFLINE_H
@@ -26,7 +27,7 @@ static inline void lull_wait_end(struct rcu_domain *domain, int was_online)
 		rcu_reader_online(domain, rcu_domain_self(domain));
 }
 
-/* Stops a program that waits within a section for what waits for the section's end. */
+/* Aborts a program that waits, within a section, for an event that waits for the section's end. */
 static inline void lull_wait_check(const struct rcu_domain *domain, const char *what)
 {
 	const struct rcu_reader *self = rcu_domain_self(domain);

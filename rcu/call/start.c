@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A worker gets its thread, and loses it: then the default worker gets what it had.
+ * How a worker gets its thread and loses it; then the default worker gets its callbacks.
  *
  * Paper: T 6.4.5.
  */
@@ -15,18 +15,18 @@ int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *wo
 	int error;
 
 	worker->calls = calls;
-	lull_mem_store32(&worker->state, CALL_AWAKE); /* it looks by itself */
+	lull_mem_store32(&worker->state, CALL_AWAKE); /* its thread looks at the lanes first */
 	error = lull_thread_start(&worker->thread, lull_worker_main, worker,
 				  rcu_barrier_signal(calls->domain));
-	if (error) /* what was queued by a caller that saw AWAKE waits for the next caller */
+	if (error) /* a callback whose caller saw AWAKE waits here until the next caller comes */
 		lull_mem_store32(&worker->state, CALL_THREADLESS);
-	else /* what it would have is the CPUs of the thread that happened to start it */
+	else /* without this the thread would keep to the CPUs of the thread that started it */
 		lull_thread_place(&worker->thread, worker->cpu);
 	return error;
 }
 
-/* Reports it once: what was queued waits for the next caller, which tries again. */
-static void complain(const struct rcu_domain *domain, int error)
+/* Reports, once per process, that a thread cannot be started. */
+static void start_complain(const struct rcu_domain *domain, int error)
 {
 	static uint32_t complained;
 	char reason[128];
@@ -48,7 +48,7 @@ int lull_worker_need_locked(struct call_domain *calls)
 		return 0;
 	error = lull_worker_start_locked(calls, standby);
 	if (error)
-		complain(calls->domain, error);
+		start_complain(calls->domain, error);
 	return error;
 }
 
@@ -72,7 +72,7 @@ static int lane_move(struct call_chain *chain, struct call_lane *lane)
 	return 1;
 }
 
-/* Moves what is left in a worker without a thread to the default worker, in its order. */
+/* Moves the callbacks of a worker without a thread to the default worker, in their order. */
 void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	struct call_rcu_data *standby = &calls->standby;
@@ -104,8 +104,9 @@ void lull_worker_retire_locked(struct call_domain *calls, struct call_rcu_data *
 	lull_call_forget_cpu_locked(calls, worker);
 	/*
 	 * [call.retire:A] full. Pairs with [call.put:A].
-	 * Orders: RETIRED before the last look at tails.
-	 * Else: a callback that comes now is called by nobody.
+	 * Orders: the store of RETIRED before the last look at the lanes' tails.
+	 * Else: a caller finds the worker still awake, this look does not find its callback, and no
+	 * thread ever calls it.
 	 */
 	lull_mem_store32_full(&worker->state, CALL_RETIRED);
 	lull_worker_hand_over_locked(calls, worker);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * rcu_barrier(): a callback behind all that were queued before, in each lane of each worker.
+ * rcu_barrier() queues a callback of its own, behind all others, in each lane of each worker, and
+ * waits until all of these were called.
  *
- * In each: what an empty lane held may lie in the batch that is taken at this moment, behind the
- * callback in another lane. The last to be called wakes the caller. It all lies in one allocation,
- * which the last to leave frees: the child of a fork calls what its parent's barrier queued.
+ * A lane that is empty gets one too: the callbacks that it held may be in the batch that its worker
+ * calls at this moment. The last of the barrier's callbacks wakes the caller. All of them lie in
+ * one allocation, which its last user frees; that is not always the caller, because the child of a
+ * fork calls the callbacks that its parent's barrier queued.
  * Paper: T 6.4.5 (what rcu_barrier() adds to call_rcu()).
  */
 #include "fork.h"
@@ -18,11 +20,11 @@ struct barrier_call {
 };
 
 /**
- * struct barrier - One rcu_barrier().
- * @left: futex: callbacks that were not called yet.
- * @users: those, and its caller.
- * @count: entries of @calls that are queued.
- * @room: entries of @calls.
+ * struct barrier - One call of rcu_barrier().
+ * @left: futex: how many of its callbacks were not called yet.
+ * @users: how many of its callbacks were not called yet, and 1 for the caller until it leaves.
+ * @count: how many entries of @calls are queued.
+ * @room: how many entries @calls has.
  * @calls: the callbacks.
  */
 struct barrier {
@@ -37,8 +39,9 @@ static void barrier_put(struct barrier *barrier)
 {
 	/*
 	 * [call.drop:A] full. Pairs with [call.drop:A].
-	 * Orders: what each user did with the barrier before the last one frees it; the last
-	 * arrival before what the caller of rcu_barrier() does next.
+	 * Orders: each user's accesses of the barrier before its last user frees it; the last
+	 * arrival before all that the caller of rcu_barrier() does next.
+	 * Else: the barrier is freed while another user still reads or writes it.
 	 */
 	if (lull_mem_add32(&barrier->users, -1u) == 0)
 		lull_memory_give(barrier);
@@ -49,9 +52,9 @@ static void barrier_arrive(struct rcu_head *head)
 	struct barrier *barrier = ((struct barrier_call *)head)->barrier;
 
 	/*
-	 * [call.arrive:A] release, and acquire for those in the same chain. Pairs with
-	 * [call.arrive:B].
-	 * Orders: all callbacks of this lane before its arrival.
+	 * [call.arrive:A] release; and acquire, which passes on what earlier arrivals released.
+	 * Pairs with [call.arrive:B].
+	 * Orders: the callbacks of this lane before its arrival is counted.
 	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
 	 */
 	if (lull_mem_add32(&barrier->left, -1u) == 0)
@@ -87,8 +90,9 @@ static void barrier_queue_behind(struct barrier *barrier, struct call_rcu_data *
 	for (i = 0; i < CALL_LANES; i++)
 		barrier_queue(barrier, &worker->lanes[i]);
 	/*
-	 * No order: lull_worker_rouse() wakes a worker that sleeps for the callbacks, by
-	 * [call.put:A]; a worker that naps and does not see the hurry naps no longer than once.
+	 * Relaxed: a worker that sleeps is woken because of the callbacks, and [call.put:A] orders
+	 * their tails before the look at its state; a worker that naps and does not see hurry naps
+	 * once more at most.
 	 */
 	lull_mem_store32(&worker->hurry, 1);
 	lull_worker_rouse(worker);
@@ -109,7 +113,7 @@ static uint32_t room_needed_locked(const struct call_domain *calls)
 	return room;
 }
 
-/* Return: with the lock taken, a barrier that has room for all workers. */
+/* Takes the lock. Return: a barrier that has room for all workers. */
 static struct barrier *barrier_prepare(struct call_domain *calls)
 {
 	struct barrier *barrier = NULL;
@@ -124,19 +128,19 @@ static struct barrier *barrier_prepare(struct call_domain *calls)
 		lull_memory_give(barrier);
 		barrier = barrier_new(room);
 		if (!barrier)
-			lull_moment(); /* callbacks free memory, as a rule */
+			lull_moment(); /* callbacks mostly free memory, so there will be some */
 	}
 }
 
-/* Bound: the callbacks before it. A default worker that could not be started is tried again. */
+/* Bound: the callbacks queued before. A default worker that could not be started is tried again. */
 static void barrier_wait(struct barrier *barrier, struct call_domain *calls)
 {
 	uint32_t left;
 
 	/*
-	 * [call.arrive:B] the full step of [call.drop:A], which follows. Pairs with
-	 * [call.arrive:A].
-	 * Orders: the last arrival before what the caller does next.
+	 * [call.arrive:B] the full addition of [call.drop:A], which the caller makes next. Pairs
+	 * with [call.arrive:A].
+	 * Orders: the read that shows the last arrival before all that the caller does next.
 	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
 	 */
 	while ((left = lull_mem_load32(&barrier->left)) != 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A worker's thread: take all callbacks, wait for a grace period, call them.
+ * A worker's thread takes all callbacks, waits for a grace period and calls them.
  *
  * Callbacks that come meanwhile make the next batch. A worker that finds none, even after a rest,
- * sleeps until a caller wakes it; a real-time one sleeps by a timer, so that its callers never
+ * sleeps until a caller wakes it; a real-time worker sleeps by a timer, so that its callers never
  * need a system call. Paper: T 6.4.5 (figure 6.11, lines 9-24), 6.5.3 (batches).
  */
 #include "work.h"
@@ -14,19 +14,22 @@
 
 /* How often a real-time worker looks for callbacks. */
 #define REAL_TIME_PERIOD_NS 10000000
-/* After a batch of fewer callbacks than this, a worker rests so long before the next. */
+/* After a batch of fewer callbacks than REST_BELOW_COUNT, a worker rests for REST_NS. */
 #define REST_BELOW_COUNT 1000
 #define REST_NS 1000000
-/* While its batch grows, a worker looks at it after that part of the time left, or sooner. */
+/*
+ * While its batch grows, a worker counts the callbacks after a nap of this part of the time left,
+ * within these bounds.
+ */
 #define GATHER_NAPS 8
 #define GATHER_NAP_MIN_NS 50000
 #define GATHER_NAP_MAX_NS 10000000
-/* A delay of an hour or more is for ever. */
+/* A delay of an hour or more counts as endless. */
 #define DELAY_MAX_US 3600000000UL
 
 static int is_stopped(const struct call_rcu_data *worker)
 {
-	/* The look of [call.sleep:A] and [call.resume:B]. */
+	/* [call.sleep:A], [call.resume:B]: state was stored, or pause read, before this look. */
 	return (int)lull_mem_load32(&worker->stop);
 }
 
@@ -34,8 +37,9 @@ static void worker_end(struct call_rcu_data *worker)
 {
 	/*
 	 * [call.end:A] full. Pairs with [call.pause:A].
-	 * Orders: what the worker did, and not busy, before the look at pause.
-	 * Else: the fork sleeps for a worker that is busy no more, and nobody wakes it.
+	 * Orders: the worker's accesses before busy is 0, and that store before the look at pause.
+	 * Else: the worker finds no fork to wake, the thread that forks finds the worker busy, and
+	 * sleeps for ever.
 	 */
 	lull_mem_store32_full(&worker->busy, 0);
 	if (lull_call_paused(worker->calls))
@@ -43,9 +47,10 @@ static void worker_end(struct call_rcu_data *worker)
 }
 
 /*
- * Before touching lanes and batch, and while calling: a fork waits for the end of it.
- * Return: 0 when the worker is to end meanwhile: what waits for its end may be what the fork
- * waits for.
+ * A worker is busy while it touches lanes and batch, and while it calls callbacks: a fork waits
+ * until it no longer is.
+ * Return: 0, not busy, when the worker is to end while a fork keeps it from being busy: the fork
+ * may wait for a callback that waits for this worker's end.
  */
 static int worker_begin(struct call_rcu_data *worker)
 {
@@ -55,18 +60,21 @@ static int worker_begin(struct call_rcu_data *worker)
 	for (;;) {
 		/*
 		 * [call.begin:A] full. Pairs with [call.pause:A].
-		 * Orders: busy before the look at pause.
-		 * Else: the child of a fork finds a batch, or an object, in the middle of a change.
+		 * Orders: the store to busy before the look at pause.
+		 * Else: the worker finds no fork, the thread that forks finds it not busy, and the
+		 * child gets a batch, or a program's object, in the middle of a change.
 		 */
 		lull_mem_store32_full(&worker->busy, 1);
-		/* What a fork left is looked at in worker_take(), behind the full store there. */
+		/* worker_take() reads what a fork has left, behind a full store. */
 		if (!lull_call_paused(calls))
 			return 1;
 		worker_end(worker);
 		/*
 		 * [call.resume:B] acquire. Pairs with [call.resume:A].
-		 * Orders: pause before the look at stop.
-		 * Else: the worker waits for a fork that waits for the worker's end.
+		 * Orders: the read of pause before the look at stop, which is stored before pause
+		 * changes.
+		 * Else: the worker finds the changed pause and the old stop, and waits for a fork
+		 * that waits for the worker's end.
 		 */
 		while ((seen = lull_mem_load32_acquire(&calls->pause)) % CALL_PAUSE_EVENT) {
 			if (is_stopped(worker))
@@ -76,10 +84,10 @@ static int worker_begin(struct call_rcu_data *worker)
 	}
 }
 
-/* Wakes a worker that sleeps. Of several wakers one makes the system call. */
+/* Wakes a worker that naps or sleeps. Of several threads that do so one makes the system call. */
 void lull_worker_rouse(struct call_rcu_data *worker)
 {
-	/* The look of [call.stop:A] and [call.put:A]. */
+	/* [call.stop:A], [call.put:A]: stop was stored, or the tail exchanged, before this look. */
 	uint32_t state = lull_mem_load32(&worker->state);
 
 	if ((state == CALL_ASLEEP || state == CALL_NAPPING) &&
@@ -94,9 +102,9 @@ static int is_hurried(const struct call_rcu_data *worker)
 }
 
 /*
- * Sleeps until someone hurries it, at most @duration_ns. Nothing orders NAPPING before the look
- * at what is wanted: a thread that hurries the worker just then may find it awake, and waits for
- * one nap.
+ * Sleeps until a thread hurries the worker, at most @duration_ns. Nothing orders the store of
+ * NAPPING before the look whether the worker is hurried: a thread that hurries it just then may
+ * find it awake, and waits for one nap.
  */
 static void nap(struct call_rcu_data *worker, int64_t duration_ns)
 {
@@ -110,8 +118,9 @@ static void sleep_until_called(struct call_rcu_data *worker)
 {
 	/*
 	 * [call.sleep:A] full. Pairs with [call.put:A], [call.stop:A].
-	 * Orders: ASLEEP before the look at tails and stop.
-	 * Else: a callback comes, its caller finds the worker awake, and it sleeps.
+	 * Orders: the store of ASLEEP before the look at tails and stop.
+	 * Else: a caller queues a callback and finds the worker awake; the worker does not find the
+	 * callback, and sleeps.
 	 */
 	lull_mem_store32_full(&worker->state, CALL_ASLEEP);
 	if (!lull_worker_has_callbacks(worker) && !is_stopped(worker))
@@ -119,15 +128,16 @@ static void sleep_until_called(struct call_rcu_data *worker)
 	lull_mem_store32(&worker->state, CALL_AWAKE);
 }
 
-/* Where a count of callbacks has come to, by lane. */
+/* How far a worker has counted its callbacks: the last one counted in each lane, and the sum. */
 struct call_census {
 	struct rcu_head *last[CALL_LANES];
 	unsigned long count;
 };
 
 /*
- * Counts what came since. They stay where they are: only this worker would call them, and a fork
- * that takes them puts an end to the wait. Bound: what is queued when it looks.
+ * Counts the callbacks that came since the last count. They stay in the lanes: only this worker
+ * would call them; and a fork that takes them sets holds, which ends the wait. Bound: the callbacks
+ * that are queued when the count begins.
  */
 static void count_callbacks(struct call_rcu_data *worker, struct call_census *census)
 {
@@ -140,7 +150,7 @@ static void count_callbacks(struct call_rcu_data *worker, struct call_census *ce
 
 		if (census->last[i])
 			link = &census->last[i]->next;
-		/* No order: the next link's address is made of what is loaded. */
+		/* Relaxed: the next link's address is made of what is loaded. */
 		while (link != until && (head = lull_mem_load_pointer(link)) != NULL) {
 			census->last[i] = head;
 			census->count++;
@@ -163,8 +173,8 @@ static int64_t patience_ns(const struct call_rcu_data *worker, unsigned long cou
 	return (int64_t)delay_us * 1000 - waited_ns;
 }
 
-/* Lets the batch grow. Callers do not count what they queue: the worker does, between naps. */
-static void gather(struct call_rcu_data *worker)
+/* Lets the batch grow. The worker counts the callbacks between naps; callers count nothing. */
+static void batch_gather(struct call_rcu_data *worker)
 {
 	struct call_census census = { .count = 0 };
 	int64_t since_ns, left_ns, nap_ns;
@@ -191,12 +201,12 @@ static void worker_take(struct call_rcu_data *worker)
 
 	/*
 	 * [call.quiet:A] full. Pairs with [call.put:A].
-	 * Orders: hurry is 0 before the look at tails.
-	 * Else: a thread queues after that look, then hurries the worker, and the worker waits for
-	 * more callbacks all the same.
+	 * Orders: the store hurry = 0 before the look at tails.
+	 * Else: a thread queues a callback after that look and then sets hurry; this store
+	 * overwrites it, and the worker lets the next batch grow although it is hurried.
 	 */
 	lull_mem_store32_full(&worker->hurry, 0);
-	lull_mem_store32(&worker->holds, 0); /* a fork writes it while not busy */
+	lull_mem_store32(&worker->holds, 0); /* a fork writes it while the worker is not busy */
 	for (i = 0; i < CALL_LANES; i++) {
 		lull_chain_append(&worker->batch[i], &worker->held[i]);
 		if (lull_lane_take(&worker->lanes[i], &chain))
@@ -204,7 +214,7 @@ static void worker_take(struct call_rcu_data *worker)
 	}
 }
 
-/* Between two callbacks: what others wait for. Return: as worker_begin(). */
+/* Between two callbacks: lets grace periods and forks go on. Return: as worker_begin(). */
 static int breathe(struct call_rcu_data *worker)
 {
 	struct rcu_domain *domain = worker->calls->domain;
@@ -221,7 +231,7 @@ static int breathe(struct call_rcu_data *worker)
 	return goes_on;
 }
 
-/* Return: as worker_begin(). Bound: the batch. */
+/* Calls the callbacks of a chain, counts them in @count. Return: as worker_begin(). */
 static int invoke(struct call_rcu_data *worker, struct call_chain *chain, unsigned long *count)
 {
 	struct rcu_head *head, *next;
@@ -238,14 +248,14 @@ static int invoke(struct call_rcu_data *worker, struct call_chain *chain, unsign
 	return 1;
 }
 
-/* Return: how many callbacks it called. */
-static unsigned long work(struct call_rcu_data *worker)
+/* One batch, from its gathering to its calls. Return: how many callbacks were called. */
+static unsigned long batch_run(struct call_rcu_data *worker)
 {
 	struct rcu_domain *domain = worker->calls->domain;
 	unsigned long count = 0;
 	int i, goes_on;
 
-	gather(worker);
+	batch_gather(worker);
 	if (!worker_begin(worker))
 		return 0;
 	worker_take(worker);
@@ -264,8 +274,9 @@ static unsigned long work(struct call_rcu_data *worker)
 }
 
 /*
- * Whether a worker rests after a batch. While callbacks keep coming it neither has to be woken,
- * which costs its callers more than all else, nor does it wait for a grace period for a few.
+ * Whether a worker rests after a batch of @count callbacks. A rest saves callers in a steady stream
+ * the system call that wakes the worker, which costs them more than all else, and saves grace
+ * periods for a few callbacks each.
  */
 static int rests_after(const struct call_rcu_data *worker, unsigned long count)
 {
@@ -275,10 +286,10 @@ static int rests_after(const struct call_rcu_data *worker, unsigned long count)
 /* What a worker does between batches. */
 static void worker_idle(struct call_rcu_data *worker)
 {
-	/* [call.quiet:A], in worker_take() */
+	/* [call.quiet:A]: hurry = 0 is stored before the look at tails. */
 	lull_mem_store32_full(&worker->hurry, 0);
 	if (lull_worker_has_callbacks(worker)) {
-		/* They may be what it was hurried for, a moment ago. */
+		/* A thread may have queued them and set hurry just before: set it again. */
 		lull_mem_store32(&worker->hurry, 1);
 		return;
 	}
@@ -314,7 +325,7 @@ void *lull_worker_main(void *argument)
 	while (!is_stopped(worker)) {
 		if (!lull_worker_has_callbacks(worker))
 			worker_idle(worker);
-		else if (rests_after(worker, work(worker)))
+		else if (rests_after(worker, batch_run(worker)))
 			nap(worker, REST_NS);
 	}
 	rcu_domain_unregister(domain, self);

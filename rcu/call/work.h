@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Wakes a worker that sleeps. Of several wakers one makes the system call. */
+/* Wakes a worker that naps or sleeps. Of several threads that do so one makes the system call. */
 void lull_worker_rouse(struct call_rcu_data *worker);
 void *lull_worker_main(void *worker);
 

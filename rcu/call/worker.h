@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker: lanes where callers queue, a batch, a thread.
+ * A worker: lanes in which callers queue, a batch, a thread.
  *
- * Workers live for ever: one that is freed goes to a list of spares and is used again. So a
- * caller may hold a pointer to a worker for as long as it likes, in a read-side critical section
- * or not, registered or not; what it queues in a worker that is gone it moves on itself.
+ * A worker's memory is never freed: a worker that is freed goes to a list of spares and is used
+ * again. So a caller may hold a pointer to a worker for as long as it likes, in a read-side
+ * critical section or not, registered or not. A caller that queues in a freed worker moves the
+ * callback to the default worker itself.
  * Paper: T 6.4.5.
  */
 #ifndef LULL_CALL_WORKER_H
@@ -13,40 +14,41 @@
 #include "lane.h"
 #include "rcu_port.h"
 
-/* Threads are spread over the lanes of a worker, so that they do not meet at one tail. */
+/* How many lanes a worker has. Threads are spread over them, so that few meet at one tail. */
 #ifndef CALL_LANES
 #define CALL_LANES 8
 #endif
 
 struct call_domain; /* domain.h */
 
-/* What a caller finds in a worker's state. From CALL_ASLEEP on, it has something to do. */
+/* A worker's states. A caller that finds CALL_ASLEEP or a later one has something to do. */
 enum call_state {
-	CALL_AWAKE, /* looks at its lanes before it sleeps */
-	CALL_NAPPING, /* wakes by a timer, or when a thread hurries it */
-	CALL_ASLEEP, /* waits for the first callback */
+	CALL_AWAKE, /* the worker will look at its lanes before it sleeps */
+	CALL_NAPPING, /* the worker wakes by a timer, or when a thread hurries it */
+	CALL_ASLEEP, /* the worker waits for the first callback */
 	CALL_THREADLESS, /* a default worker that was not needed yet, or could not be started */
-	CALL_RETIRED /* freed: the default worker gets what is queued here */
+	CALL_RETIRED /* the worker was freed; the default worker gets the callbacks queued here */
 };
 
 /**
  * struct call_rcu_data - A worker.
- * @lanes: callbacks from callers. A thread uses the same one always: its callbacks keep order.
- * @state: futex, enum call_state. Written by the worker; CALL_AWAKE by a thread that wakes it;
- *	CALL_THREADLESS and CALL_RETIRED under the domain's lock while there is no thread.
- * @flags: CALL_RCU_RT.
- * @calls: its domain's, once it was started.
- * @batch: callbacks that wait for a grace period, or are called now. Touched while @busy.
- * @held: callbacks that fork took from the lanes; they go into the next batch. Touched like @batch.
- * @holds: not 0 when there is something in @held.
- * @busy: futex, not 0 while the worker touches @lanes, @batch and @held or calls.
- * @stop: not 0: finish the batch and end.
- * @hurry: not 0: wait for no more callbacks.
- * @tuned: not 0: by @tuning, and nothing else.
- * @tuning: see call_rcu_data_tune(); each word by itself.
- * @cpu: where it runs, or -1.
- * @thread: its thread, while there is one.
- * @next: in the domain's list of workers or spares. Under the domain's lock.
+ * @lanes: callbacks from callers. A thread always uses the same lane, which keeps their order.
+ * @state: futex, enum call_state. The worker writes it; a thread that wakes it writes CALL_AWAKE;
+ *	while it has no thread, the holder of the domain's lock writes CALL_THREADLESS and
+ *	CALL_RETIRED.
+ * @flags: 0 or CALL_RCU_RT.
+ * @calls: the workers of its domain, once it was started.
+ * @batch: callbacks that wait for a grace period, or are being called. Touched while @busy.
+ * @held: callbacks that a fork took from the lanes for the next batch. Touched like @batch.
+ * @holds: not 0 when @held has callbacks.
+ * @busy: futex, not 0 while the worker touches @lanes, @batch and @held or calls a callback.
+ * @stop: not 0: the worker finishes its batch and ends.
+ * @hurry: not 0: the worker waits for no more callbacks before it starts a grace period.
+ * @tuned: not 0: call_rcu_data_tune() has set @tuning, and the worker does not rest.
+ * @tuning: see call_rcu_data_tune(); each word is read and written by itself.
+ * @cpu: the CPU on which it runs, or -1.
+ * @thread: its thread, while it has one.
+ * @next: the next in the domain's list of workers or of spares. Under the domain's lock.
  */
 struct call_rcu_data {
 	struct call_lane lanes[CALL_LANES];
@@ -73,7 +75,7 @@ static inline int lull_worker_has_callbacks(const struct call_rcu_data *worker)
 	for (i = 0; i < CALL_LANES; i++)
 		if (!lull_lane_empty(&worker->lanes[i]))
 			return 1;
-	/* The look of [call.sleep:A]. */
+	/* [call.sleep:A]: ASLEEP was stored before this look. */
 	return (int)lull_mem_load32(&worker->holds);
 }
 
