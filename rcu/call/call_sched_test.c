@@ -2,10 +2,11 @@
 /*
  * Callbacks and their workers in every order in which their steps can happen, within bounds.
  *
- * What is explored is the shipped rcu/call, all but defer.c, above grace periods that are one full
- * fence each: what those promise is shown by rcu/grace/grace_sched_test.c. Every callback is
- * called once, after a grace period that began behind it, and sees what its caller wrote; those of
- * one thread in their order; everyone ends: no wake-up is lost. Paper: T 6.4.5.
+ * The explorer runs the shipped rcu/call, all but defer.c, on top of grace periods that are one
+ * full fence each; rcu/grace/grace_sched_test.c shows that real ones promise as much. Every
+ * callback must be called once, after a grace period that began when it was queued, and must see
+ * what its caller wrote. The callbacks of one thread must be called in their order. All threads
+ * must end, so that no wake-up is lost. Paper: T 6.4.5.
  */
 #include <string.h>
 #include "host_sched_test.h"
@@ -16,7 +17,7 @@
 #define B_CPU 2
 #define CALLERS 2u
 
-/* What a caller does, one hexadecimal digit each, from the last digit on. */
+/* What a caller does: a program has one hexadecimal digit per step, the first step last. */
 enum call_step {
 	CALL_QUEUE = 1,
 	CALL_BARRIER,
@@ -32,22 +33,22 @@ enum call_step {
 enum {
 	CALLER_A, /* digits of enum call_step, 0: no such thread */
 	CALLER_B,
-	OWN, /* bit n: caller n has the worker for its own; else its CPU's or the default one */
+	OWN, /* bit n: caller n has a worker of its own; else its CPU's, or the default one */
 	PATIENT, /* 1: the worker waits an hour for more callbacks unless it is hurried */
-	CREATED, /* 1: a caller makes the worker; else it is there from the beginning */
-	STANDBY, /* 1: the default worker has a thread to start; 2: there is no other */
+	CREATED, /* 1: a caller makes the worker; 0: the worker is there from the beginning */
+	STANDBY, /* 1: the default worker has a thread to start; 2: there is no other worker */
 };
 
 struct item {
 	struct rcu_head head;
-	unsigned long value; /* written before it is queued */
+	unsigned long value; /* written before the item is queued */
 	unsigned long done[2]; /* written by its callback */
 };
 
 /* Ghost memory: part of the state, but no access of the library's. */
 struct books {
 	uint8_t queued, called; /* bit n: item n */
-	uint8_t returned; /* rcu_call() has, of item n */
+	uint8_t returned; /* bit n: call_rcu() of item n has returned */
 	uint32_t graces_before[ITEMS]; /* begun before the item was queued */
 	uint8_t calling; /* bit n: in the callback of item n */
 	uint8_t last_called[CALLERS];
@@ -83,11 +84,12 @@ static void callback(struct rcu_head *head)
 
 	sched_check(!(books->called >> i & 1), "a callback is called twice");
 	sched_check(host_books->graces > books->graces_before[i],
-		    "no grace period began behind it");
+		    "no grace period began after a callback was queued");
 	sched_check(books->last_called[caller] <= i, "a thread's callbacks are called in disorder");
 	books->last_called[caller] = (uint8_t)i;
 	books->calling |= (uint8_t)(1u << i);
-	sched_check(lull_mem_load(&item->value) == VALUE, "it does not see what its caller wrote");
+	sched_check(lull_mem_load(&item->value) == VALUE,
+		    "a callback does not see what its caller wrote");
 	lull_mem_store(&item->done[0], VALUE);
 	lull_mem_store(&item->done[1], VALUE);
 	books->calling &= (uint8_t) ~(1u << i);
@@ -118,11 +120,11 @@ static void wait_for_all(void)
 			continue;
 		sched_check(books->called >> i & 1, "rcu_barrier() has not waited");
 		sched_check(lull_mem_load(&items[i].done[1]) == VALUE,
-			    "what a callback did comes after rcu_barrier()");
+			    "rcu_barrier() returns before a callback's writes are seen");
 	}
 }
 
-/* The child would find each object whole: what one callback does, all of it or nothing. */
+/* What the child of a fork would find: of each callback, either all of its writes or none. */
 static void fork_now(void)
 {
 	uint32_t i;
@@ -267,7 +269,7 @@ static void finish(void)
 	}
 #define SCENARIO(...) ON(SCHED_PSO, SCHED_UNBOUNDED, __VA_ARGS__)
 #define STALE(...) ON(SCHED_STALE, SCHED_UNBOUNDED, __VA_ARGS__)
-/* With so many switches away from a thread that could go on. */
+/* A scenario with that many switches away from a thread that could go on. */
 #define STALE_BOUND(...) ON(SCHED_STALE, 2, __VA_ARGS__)
 
 /* Programs are read from their last digit. */

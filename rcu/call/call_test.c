@@ -187,10 +187,10 @@ static void threads_of_workers(void)
 	named(seen.registered && seen.reading == (domain == &rcu_qsbr_domain),
 	      "a_worker_is_a_registered_reader_and_online_when_it_calls");
 	named(call_rcu_data_thread(standby, &thread) == 0 && pthread_equal(thread, seen.thread),
-	      "the_thread_of_a_worker_can_be_asked_for");
+	      "the_library_tells_the_thread_of_a_worker");
 	named(get_call_rcu_data(domain) == standby && !get_thread_call_rcu_data(domain) &&
 		      !get_cpu_call_rcu_data(domain, 0),
-	      "the_default_worker_serves_who_has_no_other");
+	      "the_default_worker_serves_threads_without_another");
 
 	worker = create_call_rcu_data(domain, 0, 1);
 	set_thread_call_rcu_data(domain, worker);

@@ -37,7 +37,7 @@ static inline void named(int condition, const char *name)
 	check(condition, text);
 }
 
-/* Names what this machine cannot test. */
+/* Prints the name of a case that cannot be tested on this machine. */
 static inline void left_out(const char *name, const char *reason)
 {
 	printf("skip %s: %s: %s\n", rcu_domain_name(domain), name, reason);
@@ -141,7 +141,7 @@ static inline pthread_t start(void *(*run)(void *), void *argument)
 	return thread;
 }
 
-/* For flavours whose readers are inline functions of different names. */
+/* The read side of the tested flavour, by its domain: the inline functions' names differ. */
 static inline void reader_register(void)
 {
 	rcu_domain_register(domain, rcu_domain_self(domain), 0);
@@ -201,7 +201,7 @@ static inline pid_t fork_with_callbacks(void)
 	return child;
 }
 
-/* Misuses the library in a child. Return: whether that said so and aborted. */
+/* Misuses the library in a child. Return: whether the library said so and aborted the child. */
 static inline int is_refused(void (*misuse)(void), const char *message)
 {
 	char text[512] = "";

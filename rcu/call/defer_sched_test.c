@@ -2,9 +2,10 @@
 /*
  * Deferred calls in every order in which their steps can happen, within bounds.
  *
- * What is explored is the shipped defer.c, in queues of two entries, above grace periods that are
- * one full fence each. Every call is made once, after a grace period that began behind it, in its
- * thread's order, and sees what that thread wrote; everyone ends: no wake-up is lost.
+ * The explorer runs the shipped defer.c, with queues of two entries, on top of grace periods that
+ * are one full fence each. Every call must be made once, after a grace period that began when it
+ * was deferred, in its thread's order, and must see what that thread wrote. All threads must end,
+ * so that no wake-up is lost.
  * Paper: T 6.4.5.
  */
 #include "deferred.c"
@@ -16,7 +17,7 @@
 #define HEAP_BYTES 1024u
 #define CALLERS 2u
 
-/* What a caller does, one hexadecimal digit each, from the last digit on. */
+/* What a caller does: a program has one hexadecimal digit per step, the first step last. */
 enum defer_step {
 	DEFER_PUT = 1,
 	DEFER_BARRIER,
@@ -29,7 +30,7 @@ enum { CALLER_A, CALLER_B };
 
 /* Ghost memory. */
 struct books {
-	uint8_t called[CALLERS]; /* how many, of each caller's */
+	uint8_t called[CALLERS]; /* how many calls of each caller were made */
 	uint8_t put[CALLERS];
 	uint8_t stopped;
 	uint32_t graces_before[CALLERS][ITEMS];
@@ -53,10 +54,11 @@ static void called(void *argument)
 	uint32_t item = (uint32_t)((unsigned long *)argument - values);
 	uint32_t caller = item / ITEMS, number = item % ITEMS;
 
-	sched_check(books->called[caller] == number, "out of order, or twice");
+	sched_check(books->called[caller] == number, "a call is made out of order, or twice");
 	sched_check(host_books->graces > books->graces_before[caller][number],
-		    "no grace period began behind it");
-	sched_check(lull_mem_load(&values[item]) == VALUE, "it does not see what was written");
+		    "no grace period began after a call was deferred");
+	sched_check(lull_mem_load(&values[item]) == VALUE,
+		    "a call does not see what its caller wrote");
 	books->called[caller]++;
 }
 
@@ -78,7 +80,8 @@ static void put_next(uint32_t caller)
 static void wait_for_own(uint32_t caller)
 {
 	rcu_domain_defer_barrier(domain);
-	sched_check(books->called[caller] == books->put[caller], "the barrier has not waited");
+	sched_check(books->called[caller] == books->put[caller],
+		    "the barrier returns before all calls are made");
 }
 
 static void await_other(void)
@@ -114,7 +117,7 @@ static void caller_thread(long caller)
 	lull_futex_wake(callers_left, 1);
 }
 
-/* As background(), which never ends. */
+/* As background() of deferred.c, which never ends; this one can be stopped. */
 static void background_thread(long argument)
 {
 	(void)argument;
@@ -122,7 +125,7 @@ static void background_thread(long argument)
 		sleep_until_put(domain_index);
 		lull_defer_drain(domain_index, NULL);
 	}
-	/* What was put behind its looks, before the call that ends it. */
+	/* Makes the calls that were deferred after its last look, before the call that ends it. */
 	lull_defer_drain(domain_index, NULL);
 }
 
@@ -166,7 +169,8 @@ static void finish(void)
 	uint32_t caller;
 
 	for (caller = 0; caller < CALLERS; caller++)
-		sched_check(books->called[caller] == books->put[caller], "never called");
+		sched_check(books->called[caller] == books->put[caller],
+			    "a deferred call is never made");
 }
 
 #define ON(machine, scenario_name, a, b)                                                    \

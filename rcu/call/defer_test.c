@@ -241,7 +241,7 @@ int main(void)
 		named(is_refused(misuse_unregistered, "without rcu_defer_register_thread()"),
 		      "a_thread_that_did_not_register_is_refused");
 		named(is_refused(misuse_wait, "in a deferred call"),
-		      "to_wait_in_a_deferred_call_is_refused");
+		      "waiting_in_a_deferred_call_is_refused");
 	}
 	for (i = 0; i < TEST_DOMAINS; i++) {
 		domain = test_domains[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rcu/call stands on, for the explorer: domains, grace periods that are one full fence each,
- * memory that is taken once. Each test program includes it once, in one file.
+ * What rcu/call calls, for the explorer: domains, grace periods that are one full fence each,
+ * memory that is taken once and not used again. Each test program includes this header in one file.
  *
- * What grace periods promise is shown by rcu/grace/grace_sched_test.c. Paper: T 6.4.5.
+ * rcu/grace/grace_sched_test.c shows what real grace periods promise. Paper: T 6.4.5.
  */
 #ifndef LULL_CALL_HOST_SCHED_TEST_H
 #define LULL_CALL_HOST_SCHED_TEST_H
@@ -11,7 +11,7 @@
 #include "sched.h"
 #include "fork.h"
 
-/* Of blocks that hold no zeroes before: a worker's lane, a table of CPUs. */
+/* How many bytes of a reused block are zeroed: a worker's lane, a table of CPUs. */
 #define ZEROED_BYTES 64u
 
 #define HOST_DOMAIN(flavour, kind_, self_registering) \
@@ -27,9 +27,9 @@ struct rcu_domain *const rcu_domains[RCU_DOMAINS] = { RCU_FLAVOURS(HOST_ADDRESS)
 
 /* Ghost memory: part of the state, but no access of the library's. */
 struct host_books {
-	uint32_t graces; /* begun so far */
-	uint32_t heap_used; /* bytes */
-	uint32_t freed; /* blocks */
+	uint32_t graces; /* grace periods that have begun */
+	uint32_t heap_used; /* bytes of the heap that were taken */
+	uint32_t freed; /* blocks that were given back */
 };
 
 static struct rcu_domain *const domain = &rcu_mb_domain;
@@ -52,12 +52,12 @@ void *lull_memory_take(size_t bytes)
 
 	sched_check(host_books->heap_used + bytes <= host_heap_bytes, "the heap is too small");
 	host_books->heap_used += (uint32_t)((bytes + 63) / 64 * 64);
-	if (*block) /* the zeroes may be seen late, as what else the caller writes */
+	if (*block) /* other threads may see these zeroes late, as any store of the caller's */
 		lull_zero(block, ZEROED_BYTES);
 	return block;
 }
 
-/* Whoever comes late, or wrote what has not landed, fails. */
+/* From here on, an access by another thread, or a store that lands late, fails the test. */
 void lull_memory_give(void *block)
 {
 	if (!block)

@@ -16,7 +16,7 @@
 static struct call_rcu_data *shared_worker; /* freed while others may still queue in it */
 static unsigned long called, queued, stop;
 
-/* Every so often takes the shared worker, which may be gone when it is used. */
+/* Now and then takes the shared worker, which may be freed by the time it is used. */
 static void *call_always(void *argument)
 {
 	unsigned long i, own = (unsigned long)argument;
@@ -83,7 +83,7 @@ static void load(void)
 	free_all_cpu_call_rcu_data(domain);
 }
 
-/* Cancelled wherever that can be: within call_rcu() it cannot. */
+/* A thread that is cancelled at any point where that is possible; within call_rcu() it is not. */
 static void *call_until_cancelled(void *argument)
 {
 	for (;;) {
@@ -112,7 +112,7 @@ static void cancellation(void)
 	      "a_cancelled_thread_leaves_nothing_half_queued");
 }
 
-/* A free worker hands over what waits in it, and what comes to it late. */
+/* A worker that is freed hands over callbacks that wait in it, and those that come later. */
 static void hand_over(void)
 {
 	struct call_rcu_tuning never = { .batch_min_count = ~0UL, .delay_max_us = 3600000000UL };
@@ -126,17 +126,17 @@ static void hand_over(void)
 		call_counted(&called);
 	call_rcu_data_free(worker);
 	rcu_domain_barrier(domain);
-	named(called == 100, "a_worker_that_is_freed_hands_over_what_waits");
+	named(called == 100, "a_freed_worker_hands_over_callbacks_that_wait");
 	for (i = 0; i < 100; i++)
 		call_counted(&called);
 	rcu_domain_barrier(domain);
-	named(called == 200, "what_comes_to_a_worker_that_is_gone_is_called");
+	named(called == 200, "callbacks_queued_in_a_freed_worker_are_called");
 	call_rcu_data_free(worker);
 	call_rcu_data_free(NULL);
 	call_rcu_data_free(get_default_call_rcu_data(domain));
 	call_counted(&called);
 	rcu_domain_barrier(domain);
-	named(called == 201, "to_free_the_default_worker_or_none_does_nothing");
+	named(called == 201, "freeing_the_default_worker_or_null_does_nothing");
 	set_thread_call_rcu_data(domain, NULL);
 }
 

@@ -12,9 +12,9 @@
 
 #define EXITS 10
 
-static int refused; /* threads are refused, as when a process has too many */
+static int refused; /* not 0: threads are refused, as when a process has too many */
 
-/* In the place of the C library's, for the library under test too. */
+/* This takes the place of the C library's function, for the library under test too. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
 		   void *argument)
 {
@@ -32,7 +32,7 @@ static void refuse(int refuses)
 	__atomic_store_n(&refused, refuses, __ATOMIC_RELEASE);
 }
 
-/* While a barrier waits, as a rule. */
+/* Allows threads again after a while, in which a barrier mostly waits for one. */
 static void *allow_later(void *argument)
 {
 	int i;
@@ -57,7 +57,7 @@ static void without_threads(void)
 	named(!get_default_call_rcu_data(domain) && errno == EAGAIN &&
 		      create_all_cpu_call_rcu_data(domain, 0) == -EAGAIN &&
 		      rcu_domain_defer_register_thread(domain) == -EAGAIN,
-	      "so_are_the_default_worker_those_of_cpus_and_the_background_thread");
+	      "the_default_worker_cpus_workers_and_the_background_too");
 	errno = 0;
 	call_counted(&count);
 	named(errno == 0 && counted(&count) == 0, "a_callback_without_a_worker_is_kept");
@@ -93,7 +93,7 @@ static void at_exit(void)
 	call_counted(&count);
 }
 
-/* In a child: ends in the middle of everything. */
+/* In a child: ends the program while callbacks are pending and workers are at work. */
 static void end_at_work(void)
 {
 	static struct rcu_head heads[100];

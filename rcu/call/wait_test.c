@@ -10,7 +10,7 @@
 
 static unsigned long stop;
 
-/* Queues, then waits: its own callbacks must be over, whatever the others do. */
+/* Queues, then waits: then its own callbacks must have run, whatever other threads do. */
 static void *queue_and_wait(void *argument)
 {
 	unsigned long *wrong = argument, own = 0, made = 0;
@@ -34,7 +34,7 @@ static void *queue_for_ever(void *argument)
 
 	while (!counted(&stop)) {
 		call_counted(count);
-		/* Stay within memory: never more than this ahead of the workers. */
+		/* Bounds the memory: no thread gets further ahead of the workers than this. */
 		for (made++; made > counted(count) + 50000 && !counted(&stop);)
 			moment();
 	}
@@ -175,7 +175,7 @@ int main(void)
 		rcu_domain_barrier(domain); /* before anything was queued */
 		of_others();
 		of_patient_workers();
-		beside_others("a_barrier_ends_while_others_queue_for_ever");
+		beside_others("a_barrier_ends_while_other_threads_queue_without_end");
 		create_all_cpu_call_rcu_data(domain, 0);
 		beside_others("a_barrier_waits_for_all_workers_of_cpus");
 		free_all_cpu_call_rcu_data(domain);

@@ -55,7 +55,7 @@ struct calls {
 	struct rcu_head *heads;
 	unsigned long count;
 	unsigned long flags; /* of the workers */
-	int counts; /* this machine can count them */
+	int counts; /* not 0: this machine can count system calls */
 };
 
 static int is_idle(const struct call_rcu_data *worker, unsigned long flags)
@@ -65,7 +65,7 @@ static int is_idle(const struct call_rcu_data *worker, unsigned long flags)
 	return flags & CALL_RCU_RT ? state != CALL_AWAKE : state == CALL_ASLEEP;
 }
 
-/* Until all workers of CPUs sleep. */
+/* Waits until the workers of all CPUs sleep. */
 static void until_idle(unsigned long flags)
 {
 	struct call_rcu_data *worker;
@@ -76,7 +76,7 @@ static void until_idle(unsigned long flags)
 			moment();
 }
 
-/* Queues with SIGSYS for each system call. */
+/* Queues a callback while each system call raises SIGSYS. */
 static void *call_counting(void *argument)
 {
 	struct calls *calls = argument;
@@ -133,7 +133,7 @@ static void real_time(void)
 	call_rcu_data_free(worker);
 }
 
-/* The count above can be other than 0. */
+/* Shows that the count of the case above can be other than 0. */
 static void control(void)
 {
 	static const char name[] = "callers_of_other_workers_wake_them";
@@ -219,7 +219,7 @@ int main(void)
 
 	for (i = 0; i < TEST_DOMAINS; i++) {
 		domain = test_domains[i];
-		if (!TEST_SANITIZES_THREADS) { /* whose own work looks like its caller's */
+		if (!TEST_SANITIZES_THREADS) { /* the sanitizer makes system calls of its own */
 			real_time();
 			control();
 		}

@@ -2,17 +2,17 @@
 /*
  * Threads of QDo's scenarios, and what is checked after every step and at every end.
  *
- * Early: an operation is inside that had begun before the request; or it writes to the object
- * that the callback owns from then on. Lost: a request that is not done when nobody is prompted
- * any more, and those that time lets go on have been stepped.
+ * A request is done too early when an operation is still inside that had begun before it, or writes
+ * to the object that the callback owns from then on. A request is lost when it is not done at the
+ * end: no CPU is prompted any more, and all CPUs that a timer would step have been stepped.
  * Paper: Q 3.3.1, 3.3.2, 4.6.
  */
 #include <string.h>
 #include "qdo_sched_test.h"
 
 /*
- * It has begun, for a request, once it has read something: before that its light fence may
- * still be to come, and then it reads what there is after the request.
+ * An operation counts as begun, for a request, once it has read something. Before that its light
+ * fence may still be to come, and then it reads what the requester has left.
  */
 void operation_thread(long number)
 {
@@ -41,7 +41,7 @@ void qdo_port_prompt(struct qdo_core *which, unsigned int cpu)
 	lull_mem_exchange(&prompted[cpu], 1);
 }
 
-/* The callback owns the object, and sees what operations have written there. */
+/* From here on the callback owns the object. It must see what operations have written there. */
 static void own(unsigned int number)
 {
 	unsigned long value = 0;
@@ -63,7 +63,7 @@ static void complete(struct qdo_request *done)
 	for (; done; done = done->next) {
 		for (i = 0; i < REQUESTS && requests[i] != done; i++)
 			;
-		sched_check(i < REQUESTS, "what is done was never a request");
+		sched_check(i < REQUESTS, "a step gives back what was never a request");
 		sched_check(books->done[i] < books->submitted[i], "request %u is done twice", i);
 		sched_check(!(books->before[i] & books->inside),
 			    "request %u is done beside operations %#x", i,
@@ -121,7 +121,7 @@ void stepper_thread(long digit)
 		step(digit != 0);
 }
 
-/* Generations only grow; there is one token, or it is under way. */
+/* Generations only grow; one CPU has the token, or the token is under way to the next. */
 void invariant(void)
 {
 	unsigned int cpu, tokens = 0;
@@ -136,7 +136,7 @@ void invariant(void)
 	sched_check(tokens <= 1, "%u tokens", tokens);
 }
 
-/* As the host: prompts at once, then those that time lets go on; or all, again and again. */
+/* Steps as the host does: CPUs that are prompted or wait; in timer mode all, again and again. */
 static void run_out(void)
 {
 	unsigned int cpu, rounds;
@@ -148,7 +148,7 @@ static void run_out(void)
 				step(cpu);
 }
 
-/* Some thread was killed, as all others are for the child of the one that forks. */
+/* After a fork, whose child has none of the other threads: the child must begin anew. */
 static void check_child(void)
 {
 	struct qdo_ticket ticket;

@@ -2,8 +2,8 @@
 /*
  * What QDo's core promises, without threads: order, sets, wrap-around, reset, random histories.
  *
- * Concurrency is explored elsewhere (qdo_sched_test.c); here a program is interrupted only
- * within enter and submit, by anything else that the machine can do. Paper: Q 3.1-3.3, 4.6, 4.8.
+ * qdo_sched_test.c explores concurrency. Here the program is interrupted only within enter and
+ * submit, by anything else that the machine can do. Paper: Q 3.1-3.3, 4.6, 4.8.
  */
 #include "simulation_test.h"
 
@@ -35,7 +35,7 @@ static void leave_on(unsigned int cpu, struct qdo_ticket ticket)
 	qdo_core_leave(&core, ticket);
 }
 
-/* What the host does: prompts at once, and time for those that wait; or rounds of all. */
+/* Steps as the host does: prompted CPUs at once, waiting ones after a time; or all, in rounds. */
 static struct qdo_request *machine_pass_time(void)
 {
 	struct qdo_request *done = NULL;
@@ -108,13 +108,14 @@ static void operations_delay(enum qdo_algorithm algorithm, int timer)
 			      "waits_for_cpus_outside_of_the_set");
 	leave_on(7, ticket);
 	check_of(done_within(40) + subset == 2, names[algorithm],
-		 "completes_when_it_left_elsewhere");
+		 "completes_when_the_operation_left_on_another_cpu");
 	EXPECT(!core.pending, "%lu are pending", core.pending);
 }
 
 /*
- * One operation follows the other without a gap. The token, and batches of the tree, go over
- * each CPU twice; and who cannot judge a CPU that it waits for needs the third generation.
+ * One operation follows the other without a gap. Only two algorithms are not delayed by that: the
+ * token and the tree's batches go over each CPU twice; and in timer mode a snapshot cannot judge
+ * the CPU for which it waits, and needs the third generation.
  */
 static void operations_follow(enum qdo_algorithm algorithm, int timer)
 {
@@ -192,7 +193,7 @@ static void wrap_around(enum qdo_algorithm algorithm, int timer)
 	check_of(!early && done == 48, names[algorithm], "survives_overflow");
 }
 
-/* A fork in the middle of everything; the forking thread is inside of one operation. */
+/* A fork while requests and operations are under way; the forking thread is in one operation. */
 static void reset(enum qdo_algorithm algorithm, enum qdo_submission submission)
 {
 	struct qdo_request *before[3], *request;
@@ -227,7 +228,7 @@ static void reset(enum qdo_algorithm algorithm, enum qdo_submission submission)
 	check_of(1, names[algorithm], "starts_anew_in_a_forked_child");
 }
 
-/* The same memory again and again: the restartable list's head must not look as if taken. */
+/* Submits the same memory again and again: the restartable list must never look as if taken. */
 static void same_memory(enum qdo_algorithm algorithm)
 {
 	struct qdo_request *request, *done;
@@ -260,12 +261,12 @@ static void empty_set(enum qdo_algorithm algorithm)
 
 static struct {
 	struct qdo_ticket ticket;
-	unsigned int cpu; /* where it began */
+	unsigned int cpu; /* the CPU where it began */
 	int inside;
 } operation[OPERATIONS];
 static struct {
 	struct qdo_request *request;
-	unsigned int before; /* operations that had begun on its CPUs */
+	unsigned int before; /* operations that had begun on its CPUs when it was made */
 } requested[REQUESTS];
 static unsigned int submitted_count, completed_count;
 static unsigned long number = 1;
@@ -336,7 +337,7 @@ static void enter_or_leave(unsigned int i)
 	}
 }
 
-/* Anything that another thread, or a handler, can do; then perhaps another CPU. */
+/* Does anything that another thread, or a handler, can do; then perhaps changes the CPU. */
 static void move(void)
 {
 	const unsigned int was_here = here, steps = (unsigned int)no_steps;

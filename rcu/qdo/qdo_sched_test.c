@@ -2,9 +2,9 @@
 /*
  * QDo's core through every interleaving of operations, requests and steps, within bounds.
  *
- * What is explored is the shipped core. No request may be done beside an operation that had begun
- * before it, none may be lost though only prompted CPUs are stepped, there is one token.
- * Steps run on the CPU that they are for unless a scenario says otherwise.
+ * The explorer runs the shipped core. No request may be done beside an operation that had begun
+ * before it, and none may be lost although only prompted CPUs are stepped; there is one token. A
+ * step runs on the CPU that it steps unless a scenario says otherwise.
  * Paper: Q 2.2.2, 3.3.1, 3.3.2, 4.6, 4.8.
  */
 #include "qdo_port.h"
@@ -86,7 +86,7 @@ static void requests_make(void)
 	}
 }
 
-/* Submitted before anyone starts, or by a thread. Its CPU is where the thread runs. */
+/* Submits a request now, or makes a thread that will. Return: that thread, or 0. */
 static int requester(const char *name, long number)
 {
 	long what = parameter[number ? REQUEST_B : REQUEST_A];
@@ -280,7 +280,7 @@ static const struct sched_scenario scenarios[] = {
 	      WITH = { QDO_TREE, [CPUS] = 2, [REQUEST_A] = 21, [REQUEST_B] = 22 }),
 };
 
-/* The long form: the same with larger bounds; minutes, and up to 2 GiB. */
+/* The same with larger bounds, for the long form, which takes minutes and up to 2 GiB. */
 static const struct sched_scenario scenarios_long[] = {
 	SCENARIO("snapshot_beside_operations_on_two_cpus",
 		 WITH = { QDO_SNAPSHOT, [CPUS] = 2, [OPERATION_A] = 1, [OPERATION_B] = 2,

@@ -2,24 +2,25 @@
 /*
  * Table 3.1 of the paper, counted: latency, communications and bytes from 1 to 256 CPUs.
  *
- * In timer mode every CPU steps once a round, in the order in which news travels slowest, so that
- * a round is what all CPUs can do side by side. Printed as a table, and checked to grow as
- * the paper says: by comparing each size with twice that size. Paper: Q 3.3.2, table 3.1.
+ * In timer mode every CPU steps once per round, in the order in which news travels slowest, so that
+ * a round is what all CPUs can do side by side. The test prints a table, and compares the numbers
+ * of each size with those of twice that size, to check that they grow as the paper says. Paper: Q
+ * 3.3.2, table 3.1.
  */
 #include "simulation_test.h"
 
 #define SIZES 9 /* 1, 2, 4, ... 256 */
 #define LARGEST 8
-#define LAWFUL 4 /* from 16 CPUs on, constants no longer hide the law */
+#define LAWFUL 4 /* from 16 CPUs on, constants no longer hide how numbers grow */
 
 static const char *const names[] = { "snapshot", "token", "multi-token", "tree" };
 
-/* What one algorithm needs with 2^size CPUs, or with sets of 2^size CPUs out of 256. */
+/* What an algorithm needs with 2^size CPUs, or with sets of 2^size CPUs out of 256. */
 struct costs {
-	unsigned long rounds; /* one request, idle CPUs */
-	unsigned long alone; /* its communications */
-	unsigned long crowd; /* communications of a request on every CPU */
-	unsigned long bytes; /* memory for a request on every CPU */
+	unsigned long rounds; /* until one request is done, on idle CPUs */
+	unsigned long alone; /* communications of that request */
+	unsigned long crowd; /* communications when every CPU has a request */
+	unsigned long bytes; /* memory when every CPU has a request */
 };
 
 static struct costs by_cpus[4][SIZES];
@@ -35,7 +36,7 @@ static unsigned long communications(void)
 	return sum;
 }
 
-/* One step of each CPU. Return: requests done. */
+/* Makes one step of each CPU. Return: how many requests were done. */
 static unsigned int round_of_steps(void)
 {
 	const unsigned int n = core.cpu_count;
@@ -46,7 +47,7 @@ static unsigned int round_of_steps(void)
 	return done;
 }
 
-/* Return: rounds until @count requests are done. */
+/* Return: the rounds until @count requests are done. */
 static unsigned long rounds_until(unsigned int count)
 {
 	unsigned long rounds = 0;
@@ -57,7 +58,7 @@ static unsigned long rounds_until(unsigned int count)
 	return rounds;
 }
 
-/* @count CPUs from @first on, in the ring. */
+/* A set of @count CPUs from @first on, in the ring. */
 static struct qdo_request *request_of_some(unsigned int first, unsigned int count)
 {
 	struct qdo_request *request = request_make();
@@ -124,7 +125,7 @@ static void print_table(const char *title, struct costs (*table)[SIZES])
 #define GROWS(table, field, from, least, most) \
 	grows(table, offsetof(struct costs, field), from, least, most)
 
-/* Whether twice the size costs between @least and @most hundredths, from a size on. */
+/* Whether twice the size costs @least to @most hundredths of the size, from a size on. */
 static int grows(const struct costs *table, size_t field, int from, unsigned long least,
 		 unsigned long most)
 {
@@ -142,7 +143,7 @@ static int grows(const struct costs *table, size_t field, int from, unsigned lon
 	return 1;
 }
 
-/* Whether each doubling adds the same. */
+/* Whether each doubling adds the same number. */
 static int is_logarithmic(const struct costs *table)
 {
 	unsigned long step = table[LAWFUL + 1].rounds - table[LAWFUL].rounds;
@@ -177,7 +178,7 @@ static void laws_of_cpus(void)
 	      "token_tree_and_multi_token_bytes_are_O_n_plus_O_m");
 	check(by_cpus[QDO_SNAPSHOT][LARGEST].bytes - by_cpus[QDO_TREE][LARGEST].bytes ==
 		      (1ul << LARGEST << LARGEST) * sizeof(unsigned long),
-	      "snapshot_bytes_add_one_word_a_request_and_cpu");
+	      "snapshot_needs_one_more_word_per_request_and_cpu");
 }
 
 static void laws_of_sets(void)
@@ -194,13 +195,13 @@ static void laws_of_sets(void)
 	      "token_and_tree_take_as_long_for_one_cpu_as_for_all");
 	check(by_set[QDO_TOKEN][0].rounds > 256 && by_set[QDO_MULTI_TOKEN][0].rounds <= 2 &&
 		      by_set[QDO_SNAPSHOT][0].rounds <= 2,
-	      "a_set_of_one_cpu_is_quick_only_where_sets_count");
+	      "a_set_of_one_cpu_is_quick_with_snapshot_and_multi_token_only");
 }
 
-/* With prompts no timer is needed where nobody is inside; and each needs few of them. */
+/* With prompts no timer is needed where no operation is inside; and each algorithm needs few. */
 static void prompts(void)
 {
-	static const unsigned long most[] = { 0, 5, 2, 8 }; /* prompts a CPU, for one request */
+	static const unsigned long most[] = { 0, 5, 2, 8 }; /* prompts per CPU and request */
 	int algorithm, size, origin;
 
 	for (algorithm = QDO_SNAPSHOT; algorithm <= QDO_TREE; algorithm++) {

@@ -2,8 +2,8 @@
 /*
  * A machine for QDo's core without threads: CPUs are numbers, time is a count of steps.
  *
- * Stands in for the host and the port: the test says on which CPU the program is, and steps
- * CPUs itself, all in turn as a timer does or only those that were prompted. Paper: Q table 3.1.
+ * It stands in for the host and the port: the test says on which CPU the program is, and steps CPUs
+ * itself, all in turn as a timer does or only those that were prompted. Paper: Q table 3.1.
  */
 #ifndef QDO_SIMULATION_TEST_H
 #define QDO_SIMULATION_TEST_H
@@ -14,17 +14,17 @@
 #include "core.h"
 
 static struct qdo_core core;
-static unsigned int here; /* the CPU where the program runs */
-/* Runs where a program may be interrupted within enter and submit; may change where it is. */
+static unsigned int here; /* the CPU on which the program runs */
+/* Called where a program may be interrupted within enter and submit; may change the CPU. */
 static void (*interruption)(void);
-static int no_steps; /* 1: as where there are no restartable steps; 2: they always fail */
+static int no_steps; /* 1: there are no restartable steps; 2: they always fail */
 static unsigned char prompted[QDO_CPUS_MAX];
 static unsigned char waits[QDO_CPUS_MAX];
 static unsigned long prompt_count, fence_count;
 static void *memory;
 static int faults, passed, failed;
 
-/* What must hold all the time; a fault fails the behaviour that is being checked. */
+/* A condition that must always hold; if it does not, the case that is being checked fails. */
 #define EXPECT(condition, ...)                                       \
 	do {                                                         \
 		if (!(condition) && faults++ < 5) {                  \
@@ -80,7 +80,7 @@ int lull_qdo_replace(unsigned int cpu, void **head, void *expect, void *desired)
 	return 1;
 }
 
-/* @timer: as Q, generations move in their own CPU's step and nobody is prompted. */
+/* @timer: as in Q, only a CPU's own step moves its generation, and no CPU is prompted. */
 static void machine_start(unsigned int cpus, enum qdo_algorithm algorithm,
 			  enum qdo_submission submission, int timer)
 {
@@ -127,7 +127,7 @@ static struct qdo_request *request_of_all(void)
 	return request;
 }
 
-/* Hands in a request on a CPU; its step is prompted, as the host does. */
+/* Submits a request on a CPU, and prompts that CPU's step as the host does. */
 static void request_submit(struct qdo_request *request, unsigned int cpu)
 {
 	unsigned int said;
@@ -138,7 +138,7 @@ static void request_submit(struct qdo_request *request, unsigned int cpu)
 	prompted[cpu] = 1;
 }
 
-/* One step; what is done, oldest first. */
+/* Makes one step. Return: the requests that are done, oldest first. */
 static struct qdo_request *machine_step(unsigned int cpu)
 {
 	struct qdo_step step;
@@ -173,8 +173,8 @@ static unsigned int list_free(struct qdo_request *list)
 }
 
 /*
- * Steps prompted CPUs until nobody is: what happens without any timer. Return: what is done.
- * Bound: more steps than any protocol here needs are a failure.
+ * Steps prompted CPUs until none is prompted, which is all that happens without a timer. Return:
+ * the requests that are done. Bound: more steps than any algorithm needs are a failure.
  */
 static __attribute__((unused)) struct qdo_request *machine_settle(void)
 {

@@ -2,17 +2,18 @@
 /*
  * The hash table in every order in which the steps of a few updates and resizes can happen.
  *
- * What is explored is the shipped hash.c and hash_resize.c. Histories must be linearizable as those
- * of a map; a walk meets what stays exactly once; nobody reaches a node or a bucket after its
- * grace period: they are overwritten then. docs/design/11-sched.md, docs/design/42-hash.md.
+ * The explorer runs the shipped hash.c and hash_resize.c. Histories must be linearizable as those
+ * of a map; a walk must meet each node that stays exactly once; and no thread may reach a node or a
+ * bucket after its grace period, when it is overwritten. docs/design/11-sched.md,
+ * docs/design/42-hash.md.
  */
 #include <string.h>
 #include "sched.h"
 #include "lull/rcu/memory.h"
 
-/* The function whose compare-and-swap is a load and a store; or NULL. */
+/* The function whose compare-and-swap becomes a load and a store; or NULL. */
 static const char *torn;
-/* The function whose acquire loads are plain ones; or NULL. */
+/* The function whose acquire loads become relaxed ones; or NULL. */
 static const char *plain;
 
 static unsigned long cas_in(const char *function, unsigned long *p, unsigned long expect,
@@ -37,7 +38,7 @@ static unsigned long load_in(const char *function, const unsigned long *p)
 #define lull_mem_load_acquire(p) load_in(__func__, (p))
 #define STEP_BUCKETS 2ul
 #define LANES 2u
-/* In the explorer's memory. */
+/* The lock lies in the explorer's memory. */
 #define lull_hash_lock (*lock)
 #include "hash_table.h"
 
@@ -52,20 +53,20 @@ static void section_end(uint32_t thread);
 
 #define NODES 5u
 #define LASTING 2u /* the key of a node that stays */
-#define THREADS 4u /* the last is a handler that interrupts the first */
+#define THREADS 4u /* the last one is a handler that interrupts the first */
 #define BUCKETS 4u
 #define POISON 0xdead0000ul /* no address of the explorer's */
 
 /* Indexes of a scenario's parameters. */
 enum {
-	HASHES, /* the keys' hashes, a digit each, that of key 0 last */
+	HASHES, /* the keys' hashes, one digit each, that of key 0 last */
 	PREFILL, /* bit n: key n is in the table at first */
-	SIZE, /* buckets at first */
-	PROGRAM, /* of each thread, first instruction last: digits of enum instruction */
+	SIZE, /* how many buckets the table has at first */
+	PROGRAM, /* each thread's digits of enum instruction, the first instruction last */
 	FAULT = PROGRAM + THREADS,
 };
 
-/* Of key 0; with OTHER added, of key 1. */
+/* Instructions are about key 0; with OTHER added, about key 1. */
 enum instruction {
 	STOP,
 	ADD,
@@ -114,7 +115,7 @@ enum node_status { FRESH, SHARED, LEAVING, POISONED, PRIVATE };
 struct books {
 	struct map_history history;
 	uint8_t sections; /* bit n: thread n is in a section */
-	uint8_t graces; /* that resizing threads have waited for */
+	uint8_t graces; /* grace periods for which resizing threads have waited */
 	uint8_t awaited[THREADS]; /* bit n: this thread waits for thread n's section */
 	uint8_t status[NODES];
 	uint8_t held[NODES]; /* bit n: thread n's section may reach this node that left */
@@ -123,7 +124,7 @@ struct books {
 struct object {
 	struct rcu_hash_node node;
 	unsigned long key;
-	unsigned long number; /* of the operation that put it, plus 1 */
+	unsigned long number; /* 1 more than the number of the operation that put it */
 };
 
 static const long *parameter;
@@ -188,7 +189,7 @@ static void section_end(uint32_t thread)
 	lull_futex_wake(left, THREADS);
 }
 
-/* What hash_resize.c asks of the rest of the library. */
+/* The calls that hash_resize.c makes to the rest of the library. */
 static struct rcu_domain domain_of_table = { .kind = RCU_KIND_MEMBARRIER };
 
 struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain)
@@ -354,7 +355,7 @@ static void remove_or_replace(unsigned long key, int replaces)
 		books->status[object - objects] = PRIVATE;
 }
 
-/* Which a walk meets: what stays, once; of any other key, not two. */
+/* Walks over all nodes: it must meet the node that stays once, and no key twice. */
 static void walk(void)
 {
 	struct rcu_hash_iterator it;
@@ -450,7 +451,7 @@ static void setup(const struct sched_scenario *scenario)
 	}
 }
 
-/* The list as it is at the end: it ends, and is in order. */
+/* Checks that the list, as it is at the end, has an end and is in order. */
 static void in_order(void)
 {
 	unsigned long word = table->shared.buckets[0], before = 0;
@@ -502,8 +503,8 @@ static void agree(void)
 #define STALE(...) ON(SCHED_STALE, __VA_ARGS__)
 
 /*
- * Programs are read from their last digit. Hashes: 0x?11 are equal; 2 lies before bucket 1's run
- * and 3 in it, so of keys with hashes 2 and 3 a bucket 1 stands between.
+ * Programs are read from their last digit. Hashes: with 0x?11 keys 0 and 1 have one hash; a node of
+ * hash 2 lies before bucket 1 and one of hash 3 behind it.
  */
 static const struct sched_scenario scenarios[] = {
 	SCENARIO("two_add_one_key", 0x311, 0, 1, 0x1, 0x1, 0x2, 0, SOUND),
@@ -546,7 +547,7 @@ static const struct sched_scenario scenarios[] = {
 	STALE("shrink_beside_delete_and_walk_by_old_values", 0x235, 7, 2, 0xc, 0x2, 0xd, 0, SOUND),
 };
 
-/* The long form: more of each; a minute, and 1 GiB. */
+/* Longer programs, for the long form, which takes a minute and 1 GiB. */
 static const struct sched_scenario scenarios_long[] = {
 	SCENARIO("node_is_used_again_beside_updates", 0x311, 1, 1, 0x12, 0x63, 0x2, 0, SOUND),
 	SCENARIO("replaced_nodes_come_back_beside_a_delete", 0x311, 1, 1, 0x33, 0x5, 0x2, 0, SOUND),

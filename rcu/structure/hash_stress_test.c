@@ -2,10 +2,10 @@
 /*
  * The hash table by many threads at once: every update, lookups, walks, and resizes up and down.
  *
- * Objects are poisoned after the grace period that follows their removal, and every reader looks at
- * every object it finds. The table's sources are compiled in here, with accesses to shared words
- * before which a thread now and then gives way, so that others come between any two of them.
- * Threads run for a given time; what they must have seen does not depend on it.
+ * Objects are overwritten after the grace period that follows their removal, and every reader looks
+ * at every object that it finds. The table's sources are compiled in here, so that before an access
+ * to a shared word a thread now and then gives way, and others come between any two accesses.
+ * Threads run for a given time; what the test expects does not depend on that time.
  * Usage: hash_stress_test [MILLISECONDS [SEED]]
  */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include <time.h>
 #include "lull/rcu/flavour/memb.h"
 
-/* 0: never; else one access in so many gives way, at random. */
+/* 0: no access gives way; n: one access in n does, at random. */
 static unsigned int yield_share;
 static __thread unsigned int yield_random;
 
@@ -46,10 +46,10 @@ static void perhaps_yield(void)
 #include "hash_resize.c"
 #undef lull_mem_load
 
-#define KEYS 512u /* come and go */
-#define LASTING 64u /* stay; a half of them is replaced all the time */
+#define KEYS 512u /* keys that come and go */
+#define LASTING 64u /* keys that stay; the nodes of a half of them are replaced all the time */
 #define ALL_KEYS (KEYS + LASTING)
-#define CROWD ((unsigned long)ALL_KEYS) /* of nodes that only make the table grow */
+#define CROWD ((unsigned long)ALL_KEYS) /* the first key of nodes that only make the table grow */
 #define CROWD_COUNT 4096u
 #define LIMBO 128u
 #define POISON (~0ul / 255 * 0xa5)
@@ -68,8 +68,8 @@ struct object {
 static struct {
 	struct rcu_hash *table;
 	unsigned long (*hash)(unsigned long key);
-	int unique; /* at most one node a key */
-	int explicit; /* a thread calls rcu_hash_resize() */
+	int unique; /* not 0: at most one node per key */
+	int explicit; /* not 0: a thread calls rcu_hash_resize() */
 	unsigned long balance[ALL_KEYS]; /* nodes added less nodes taken out */
 	unsigned long wrong;
 	unsigned long stop;
@@ -83,7 +83,7 @@ struct worker {
 	struct object *pool;
 	struct object *limbo[LIMBO];
 	unsigned int limbo_count;
-	unsigned int met[ALL_KEYS]; /* number of the walk that met it */
+	unsigned int met[ALL_KEYS]; /* by key: the number of the walk that met it last */
 	unsigned int walks;
 };
 
@@ -96,7 +96,7 @@ static void check(int condition, const char *name)
 	failed += !condition;
 }
 
-/* An error that a thread has seen: counted, and the first few said. */
+/* Counts an error that a thread has seen, and prints the first few. */
 static void wrong(const char *what, unsigned long key)
 {
 	if (lull_mem_add(&shared.wrong, 1) <= 5)
@@ -160,7 +160,7 @@ static void object_free(struct worker *worker, struct object *object)
 	worker->pool = object;
 }
 
-/* Outside sections. */
+/* Frees the objects that were taken out. Outside sections. */
 static void drain(struct worker *worker)
 {
 	rcu_memb_synchronize();
@@ -189,7 +189,7 @@ static void add(struct worker *worker, unsigned long key)
 		if (in != &object->node) {
 			if (!match(in, &key))
 				wrong("add_unique returned another key", key);
-			object_free(worker, object); /* nobody has seen it */
+			object_free(worker, object); /* no other thread has seen it */
 			return;
 		}
 	} else {
@@ -332,7 +332,7 @@ static void *look(void *argument)
 	return NULL;
 }
 
-/* Nodes by the thousand that come and go. */
+/* Adds and deletes nodes by the thousand. */
 static void crowd(struct object *objects, unsigned long count)
 {
 	unsigned long i;
@@ -355,7 +355,7 @@ static void crowd(struct object *objects, unsigned long count)
 	memset(objects, 0xa5, count * sizeof(*objects));
 }
 
-/* Random sizes; or what makes a table find its size itself. */
+/* Resizes to random sizes; or adds and deletes so many nodes that the table resizes itself. */
 static void *resize(void *argument)
 {
 	static struct object objects[CROWD_COUNT];
@@ -374,7 +374,7 @@ static void *resize(void *argument)
 	return NULL;
 }
 
-/* What is in the table at the end is what the threads say they left there. */
+/* Compares the nodes in the table at the end with those that the threads have counted. */
 static void settle(struct worker *worker)
 {
 	unsigned long key, sum = 0;
@@ -463,7 +463,7 @@ static void storm(const char *name, unsigned long (*hash)(unsigned long), int un
 	free(workers);
 }
 
-/* Waits for the library's thread to come to a size, but not for ever. */
+/* Waits, but not for ever, until the library's thread has brought a table to a size. */
 static void await(const struct rcu_hash *table, unsigned long least, unsigned long most)
 {
 	unsigned int i;

@@ -17,7 +17,7 @@
 #include "lull/rcu/flavour/signal.h"
 
 #define OBJECTS 4096ul
-/* Looks at a table that a thread resizes, a millisecond apart. */
+/* How often at most, a millisecond apart, a test looks at a table that the library resizes. */
 #define PATIENCE 20000
 
 struct object {
@@ -98,7 +98,7 @@ static unsigned long del_range(struct rcu_hash *table, unsigned long begin, unsi
 	return count;
 }
 
-/* Whether all of a range are found, and a walk meets each once, and no other. */
+/* Whether lookups find each object of a range and no other, and a walk meets each once. */
 static int holds(struct rcu_hash *table, unsigned long begin, unsigned long until,
 		 unsigned long (*hash)(unsigned long))
 {
@@ -204,7 +204,7 @@ static void duplicates(void)
 	struct rcu_hash_iterator it;
 
 	rcu_memb_read_lock();
-	for (i = 0; i < 100; i++) { /* others of the same hash stand between */
+	for (i = 0; i < 100; i++) { /* nodes of another key with the same hash stand between */
 		objects[i].key = i % 2;
 		rcu_hash_add(table, 42, &objects[i].node);
 	}
@@ -322,7 +322,7 @@ static void *resize_unregistered(void *table)
 	return (void *)(long)rcu_hash_resize(table, 512);
 }
 
-/* One flavour: updates, and resizes by a reader and by a thread that is none. */
+/* Whether a table works with a flavour, and both a reader and an unregistered thread resize it. */
 static int serves(struct rcu_domain *domain, void (*begin)(void), void (*until)(void))
 {
 	struct rcu_hash_config config = { 1, 1, 4096, RCU_HASH_ACCOUNTING };
@@ -412,7 +412,7 @@ static void forks(void)
 	check(right, "a_forked_child_goes_on_with_its_tables");
 }
 
-/* Random calls against an array that says what the table must say. */
+/* Random calls, whose results are compared with those of an array. */
 static void random_calls(unsigned int seed)
 {
 	struct rcu_hash *table = table_new(4, 1, 1024, RCU_HASH_ACCOUNTING);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the explored operations did, checked against a sequential queue or stack.
+ * The history of explored operations, checked against a sequential queue or stack.
  *
- * Each operation notes which others had ended before it began. At the end some order of all of
- * them must agree with that and with what a sequential structure would have returned: that is
- * linearizability (Herlihy and Wing, 1990). All of it is ghost memory.
+ * Each operation notes which others had ended before it began. At the end there must be an order of
+ * all operations that agrees with these notes, and in which a sequential structure would have
+ * returned the same results: that is linearizability (Herlihy and Wing, 1990). A history lies in
+ * ghost memory, which is part of the explored state but no access of the code.
  */
 #ifndef LULL_RCU_HISTORY_SCHED_TEST_H
 #define LULL_RCU_HISTORY_SCHED_TEST_H
@@ -15,10 +16,10 @@
 #define CONTENT_MAX 4u
 
 enum operation_kind {
-	PUT, /* told: whether there was something before; 2 if the structure does not tell */
-	GET, /* one value, or none */
-	GET_ALL, /* values[0..count) */
-	GAVE_UP, /* would have had to wait: no effect */
+	PUT, /* told: not 0 if there were entries before; 2 if the structure does not tell */
+	GET, /* returned one value, or none */
+	GET_ALL, /* returned values[0] to values[count - 1] */
+	GAVE_UP, /* would have had to wait, and had no effect */
 };
 
 struct operation {
@@ -36,7 +37,7 @@ struct history {
 	struct operation operation[OPERATIONS_MAX];
 };
 
-/* Return: the operation's number, also what PUT puts, less 1. */
+/* Return: the operation's number; a PUT puts the value that is 1 more. */
 static inline uint32_t history_begin(struct history *history, enum operation_kind kind)
 {
 	uint32_t i, number = history->count++;
@@ -66,7 +67,7 @@ struct content {
 	uint8_t values[OPERATIONS_MAX];
 };
 
-/* Whether an operation could have been the next one; then does it. */
+/* Applies an operation to @content. Return: 0 if it cannot have been the next one. */
 static inline int history_apply(const struct history *history, uint32_t number,
 				struct content *content)
 {

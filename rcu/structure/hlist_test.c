@@ -20,7 +20,7 @@ struct entry {
 };
 
 static struct rcu_hlist table[CHAINS];
-static struct rcu_hlist_node *at[KEYS]; /* the updater's */
+static struct rcu_hlist_node *at[KEYS]; /* each key's node, for the updater */
 static int updating;
 static unsigned long lookups;
 
@@ -111,7 +111,7 @@ static void leave(struct rcu_hlist_node *node, unsigned int how)
 	entry_free(entry, sizeof(*entry));
 }
 
-/* In front, or behind or before another of the chain. */
+/* Adds an entry to its chain: in front, or behind or before the first entry. */
 static void insert(struct entry *entry, unsigned int how)
 {
 	struct rcu_hlist *chain = &table[entry->key % CHAINS];

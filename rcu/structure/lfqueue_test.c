@@ -17,7 +17,7 @@ struct entry {
 };
 
 static struct rcu_lfqueue queue = RCU_LFQUEUE_INIT;
-/* How many entries a thread adds, and then takes, at a time; at random, at least 1. */
+/* A thread adds 1 to `burst` entries at a time, at random, then takes about as many. */
 static unsigned int burst;
 static unsigned long enqueued, dequeued;
 
@@ -54,10 +54,10 @@ static void order(void)
 		same &= rcu_lfqueue_empty(&here) && !rcu_lfqueue_dequeue(&here);
 	}
 	check(same && here.marks == 2 * 1001 && here.tail == here.first,
-	      "each_time_it_runs_empty_takes_a_mark");
+	      "a_queue_takes_a_mark_each_time_it_runs_empty");
 }
 
-/* Stops at each place where another thread may come in, and lets it do so. */
+/* Puts the queue into each state that an operation leaves between two steps; then another comes. */
 static void helped(void)
 {
 	struct rcu_lfqueue here = RCU_LFQUEUE_INIT;

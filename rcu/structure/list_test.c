@@ -18,7 +18,7 @@ struct entry {
 };
 
 static struct rcu_list list = RCU_LIST_INIT(list);
-static struct rcu_list_node *at[KEYS]; /* the updater's */
+static struct rcu_list_node *at[KEYS]; /* each key's node, for the updater */
 static int updating;
 static unsigned long walks;
 

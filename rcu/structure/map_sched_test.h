@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What explored operations on a table of unique keys did, checked against a sequential map.
+ * The history of explored operations on a table of unique keys, checked against a sequential map.
  *
- * Each operation notes which others had ended before it began. At the end some order of all of
- * them must agree with that, with what a map would have returned, and with what is left: that is
- * linearizability (Herlihy and Wing, 1990). All of it is ghost memory.
+ * Each operation notes which others had ended before it began. At the end there must be an order of
+ * all operations that agrees with these notes, in which a map would have returned the same results
+ * and has the same content in the end: that is linearizability (Herlihy and Wing, 1990). A history
+ * lies in ghost memory, which is part of the explored state but no access of the code.
  */
 #ifndef LULL_RCU_MAP_SCHED_TEST_H
 #define LULL_RCU_MAP_SCHED_TEST_H
@@ -17,11 +18,11 @@
 
 /* Operation n puts the value n + 1; no value is 0. */
 enum map_kind {
-	MAP_ADD, /* unless the key is there; got: what is there */
-	MAP_PUT, /* got: what was there */
-	MAP_GET, /* got: what is there */
-	MAP_REMOVE, /* if it is old; got: whether it was */
-	MAP_EXCHANGE, /* old for new, the same */
+	MAP_ADD, /* adds unless the key has a value; got: that value */
+	MAP_PUT, /* got: the value before */
+	MAP_GET, /* got: the value */
+	MAP_REMOVE, /* removes the value if it is `old`; got: whether it was */
+	MAP_EXCHANGE, /* replaces the value if it is `old`; got: whether it was */
 };
 
 struct map_operation {
@@ -30,7 +31,7 @@ struct map_operation {
 	uint8_t before; /* bit n: operation n had ended when this one began */
 	uint8_t ended;
 	uint8_t old;
-	uint8_t got; /* 0: nothing, or no */
+	uint8_t got; /* 0: no value, or no */
 };
 
 struct map_history {
@@ -62,7 +63,7 @@ static inline void map_end(struct map_history *history, uint32_t number, unsigne
 	history->operation[number].ended = 1;
 }
 
-/* Whether an operation could have been the next one; then does it. */
+/* Applies an operation to @map. Return: 0 if it cannot have been the next one. */
 static inline int map_apply(const struct map_history *history, uint32_t number, struct map *map)
 {
 	const struct map_operation *operation = &history->operation[number];

@@ -3,8 +3,8 @@
  * lull/rcu/pointer.h for the explorer: each access is a step, as port/sched/rcu/lull/rcu/memory.h
  * makes the accesses of words. Include it before the structures, in one file only.
  *
- * A seeded fault weakens the accesses of one function, as the structures' headers have no
- * LULL_MUTANT() of their own.
+ * A seeded fault weakens the accesses of one function, because the structures' headers, which
+ * programs include, have no LULL_MUTANT().
  */
 #ifndef LULL_RCU_POINTER_H
 #define LULL_RCU_POINTER_H
@@ -12,7 +12,10 @@
 #include <string.h>
 #include "lull/rcu/memory.h"
 
-/* The function whose release store or acquire loads are plain, or exchange two steps; or NULL. */
+/*
+ * NULL, or the function in which release stores and acquire loads are relaxed, and an exchange or a
+ * compare-and-swap is a load and a store.
+ */
 extern const char *fault_in;
 
 static inline void pointer_store(unsigned long *p, unsigned long v, const char *function)

@@ -4,8 +4,8 @@
 #include "stress_test.h"
 
 #define PRODUCERS 3u
-#define POOL 500u /* entries of each producer, which come back to it */
-#define ENTRIES STRESS_OPERATIONS(1000000u) /* that each producer adds */
+#define POOL 500u /* entries of each producer, which come back to their producer */
+#define ENTRIES STRESS_OPERATIONS(1000000u) /* how often each producer adds one */
 
 struct entry {
 	struct rcu_queue_node node;
@@ -15,7 +15,7 @@ struct entry {
 };
 
 static struct rcu_queue inbox = RCU_QUEUE_INIT(inbox), outbox = RCU_QUEUE_INIT(outbox);
-static struct rcu_queue back[PRODUCERS]; /* to each producer; that is its consumer */
+static struct rcu_queue back[PRODUCERS]; /* a queue to each producer, which consumes from it */
 static int with_mover;
 static unsigned int producing; /* producers that are not done */
 static unsigned int moving;
@@ -92,7 +92,8 @@ static void gaps(void)
 		      rcu_queue_try_splice(&other, &here) == RCU_QUEUE_SPLICE_WOULD_BLOCK,
 	      "the_try_forms_do_not_wait_for_the_first_entry");
 	rcu_assign_pointer(before->next, &b);
-	check(rcu_queue_try_dequeue(&here) == &b && rcu_queue_empty(&here), "a_gap_is_closed");
+	check(rcu_queue_try_dequeue(&here) == &b && rcu_queue_empty(&here),
+	      "an_entry_is_taken_when_its_gap_is_closed");
 
 	b.next = NULL;
 	rcu_queue_enqueue(&here, &a);
@@ -141,7 +142,7 @@ static void waits(void)
 	check(no_faults(), "dequeue_waits_for_a_producer_between_its_steps");
 }
 
-/* Producer 2 adds to where the mover, if there is one, moves what the others add. */
+/* Where there is a mover, producer 2 adds to the queue into which it moves the others' entries. */
 static void produce(struct stress_thread *self)
 {
 	struct rcu_queue *to = with_mover && self->index == 2 ? &outbox : &inbox;
@@ -218,7 +219,7 @@ static void look_ahead(struct rcu_queue *from, const unsigned int *next, unsigne
 	}
 }
 
-/* One step of the consumer, in one of its ways. Return: whether there was anything. */
+/* The consumer takes entries by one of the calls, at random. Return: not 0 if there were any. */
 static int consume_some(struct stress_thread *self, struct rcu_queue *from, unsigned int *next)
 {
 	unsigned int way = random_below(&self->random, 16);
@@ -284,7 +285,7 @@ static void producers_beside_consumer(int mover)
 	      mover ? "entries_are_moved_once_each_and_in_order" :
 		      "entries_are_received_once_each_and_in_order");
 	if (mover)
-		check(found_empty == emptied, "each_time_the_queue_is_filled_one_producer_learns");
+		check(found_empty == emptied, "one_producer_learns_each_time_of_an_empty_queue");
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include "stress_test.h"
 
 #define PUSHERS 3u
-#define OWN 16u /* entries of each pusher that are about at once, at most */
+#define OWN 16u /* entries of each pusher */
 #define ENTRIES STRESS_OPERATIONS(400000u)
 
 struct entry {
@@ -21,7 +21,7 @@ static struct rcu_stack stack = RCU_STACK_INIT;
 /* One taker: entries go back to their pusher through a stack of its own. */
 static struct rcu_stack back[PUSHERS];
 static unsigned int pushing;
-/* Several takers: sums of what was pushed and popped. */
+/* Several takers: sums and counts of the numbers that were pushed and popped. */
 static unsigned long pushed_sum, popped_sum, pushed_count, popped_count;
 
 static struct entry *entry_at(struct rcu_stack_node *node)
@@ -102,7 +102,7 @@ static void give_back(struct entry *entry, unsigned int *count)
 	rcu_stack_push(&back[pusher], &entry->node);
 }
 
-/* What one pusher pushed must come out in the opposite order. */
+/* The entries of one pusher must come out in the opposite order. */
 static void take_all(unsigned int *count)
 {
 	unsigned int last[PUSHERS] = { ~0u, ~0u, ~0u };
@@ -178,7 +178,7 @@ static void takers_of_chains(void)
 	for (unsigned int i = 0; i < PUSHERS; i++)
 		expect(counts[0][i] + counts[1][i] + counts[2][i] == ENTRIES,
 		       "entries are lost or doubled");
-	check(no_faults(), "any_number_may_pop_all_and_reuse_at_once");
+	check(no_faults(), "several_threads_may_pop_all_and_reuse_at_once");
 }
 
 static void reclaim(struct rcu_head *head)

@@ -2,11 +2,12 @@
 /*
  * What the tests of the structures share: checks, seeds, threads, poisoned memory.
  *
- * Each stress test makes a fixed number of operations, fewer under a sanitizer. An entry that is
- * reclaimed is first overwritten; so whoever looks at it too early finds no ENTRY_ALIVE, or follows
- * a link to nowhere and crashes. With -fsanitize=address the sanitizer sees it. Threads are
- * held up for a moment, again and again, wherever a signal finds them: that opens windows of a few
- * instructions. Where a fault makes threads wait for each other for ever, an alarm ends the test.
+ * Each stress test makes a fixed number of operations, fewer under a sanitizer. An entry is
+ * overwritten before it is freed. So a thread that still reads a reclaimed entry finds no
+ * ENTRY_ALIVE, or follows a link to nowhere and crashes; with -fsanitize=address the sanitizer
+ * reports the read. A signal holds threads up for a moment, again and again, wherever it finds
+ * them: that widens gaps of a few instructions. Where a fault makes threads wait for each other for
+ * ever, an alarm ends the test.
  */
 #ifndef LULL_RCU_STRESS_TEST_H
 #define LULL_RCU_STRESS_TEST_H
@@ -36,15 +37,15 @@
 #define STRESS_PART 1
 #endif
 
-/* So many operations, or the part of them that a sanitizer makes in the same time. */
+/* @count operations, or the part of them that a sanitizer makes in the same time. */
 #define STRESS_OPERATIONS(count) ((count) / STRESS_PART)
-#define STRESS_LIMIT_S 60 /* no test comes near */
+#define STRESS_LIMIT_S 60 /* every test takes much less */
 #define ENTRY_ALIVE 0x600d600du
 #define ENTRY_POISON 0x5a
 
 static int passed, failed;
 static uint64_t stress_seed;
-/* Faults that threads found, of all threads together. */
+/* How many faults all threads together found. */
 static unsigned long stress_faults;
 
 static inline void check(int condition, const char *name)
@@ -60,7 +61,7 @@ static inline int finish(void)
 	return failed != 0;
 }
 
-/* In threads: counts a fault, and tells of the first few. */
+/* A thread calls this: it counts a fault, and prints the first few. */
 static inline void expect(int condition, const char *what)
 {
 	if (condition)
@@ -83,7 +84,7 @@ static inline void on_alarm(int number)
 	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 2 : 1);
 }
 
-/* Holds up the thread that it finds, in the middle of whatever it does. */
+/* The signal's handler: holds up the thread that it interrupts. */
 static inline void on_disturb(int number)
 {
 	const struct timespec moment = { 0, 20000 };
@@ -106,7 +107,7 @@ static inline void stress_begin(int argc, char **argv)
 	printf("seed %llu\n", (unsigned long long)stress_seed);
 }
 
-/* splitmix64: every state is a good one. */
+/* splitmix64, to which any seed is as good as another. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -121,7 +122,7 @@ static inline unsigned int random_below(uint64_t *state, unsigned int limit)
 	return (unsigned int)((random_next(state) >> 32) * limit >> 32);
 }
 
-/* A thread of a stress test: what it is, and its random numbers. */
+/* A thread of a stress test, with random numbers of its own. */
 struct stress_thread {
 	pthread_t thread;
 	void (*body)(struct stress_thread *self);
@@ -179,7 +180,7 @@ static inline void stress_join(struct stress_thread *threads, unsigned int count
 		pthread_join(threads[i].thread, NULL);
 }
 
-/* Looks each time it is asked. */
+/* Whether an entry is not reclaimed. Volatile: each call reads the word again. */
 static inline int is_alive(const volatile unsigned int *alive)
 {
 	return *alive == ENTRY_ALIVE;
@@ -199,7 +200,8 @@ static inline void *entry_new(size_t bytes)
 static inline void entry_poison(void *entry, size_t bytes)
 {
 	memset(entry, ENTRY_POISON, bytes);
-	__asm__ __volatile__("" ::"r"(entry) : "memory"); /* else free() makes it a dead store */
+	/* Otherwise the compiler drops the stores, because free() follows. */
+	__asm__ __volatile__("" ::"r"(entry) : "memory");
 }
 
 static inline void entry_free(void *entry, size_t bytes)

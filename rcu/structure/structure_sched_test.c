@@ -2,9 +2,9 @@
 /*
  * Queues and stacks in every order in which their steps can happen, with store buffers.
  *
- * Threads run programs of operations on one structure. Each history must be linearizable, and
- * nobody may reach a node after its grace period: nodes are overwritten when the last section
- * ends that could hold them, and then used again. docs/design/11-sched.md.
+ * Threads run programs of operations on one structure. Each history must be linearizable, and no
+ * thread may reach a node after its grace period: a node is overwritten when the last section ends
+ * that could hold it, and is then used again. docs/design/11-sched.md.
  */
 #include <string.h>
 #include "sched.h"
@@ -23,8 +23,8 @@ enum structure { LFQUEUE, QUEUE, STACK, STACK_ONE_TAKER };
 /* Indexes of a scenario's parameters. */
 enum {
 	STRUCTURE,
-	PREFILL, /* entries before anyone starts */
-	PROGRAM, /* of three threads, first operation first: digits of enum instruction */
+	PREFILL, /* how many entries the structure has at first */
+	PROGRAM, /* each thread's digits of enum instruction, the first instruction last */
 	FAULT = PROGRAM + THREADS, /* enum fault */
 };
 
@@ -32,7 +32,7 @@ enum instruction { STOP, ADD, TAKE, TAKE_ALL, TRY };
 
 enum fault {
 	SOUND,
-	NO_GRACE_PERIOD, /* nodes are used again while others look at them */
+	NO_GRACE_PERIOD, /* nodes are used again while other threads look at them */
 	EXCHANGE_TORN,
 	CLOSE_TORN,
 	SPLICE_TORN,
@@ -68,7 +68,7 @@ struct node {
 		struct rcu_queue_node queue;
 		struct rcu_stack_node stack;
 	};
-	unsigned long value; /* written before it is added, read after it is taken */
+	unsigned long value; /* written before the node is added, read after it is taken */
 };
 
 enum node_status { FRESH, SHARED, LEAVING, POISONED, PRIVATE };
@@ -124,7 +124,7 @@ static void section_end(uint32_t thread)
 	}
 }
 
-/* A node to add: any that was reclaimed, or a fresh one, of which each is as good as the other. */
+/* A node to add: any reclaimed one, or the next fresh one. The explorer tries each choice. */
 static struct node *node_choose(void)
 {
 	uint32_t candidates[NODES], count = 0, fresh = 0, i;
@@ -281,7 +281,7 @@ static void setup(const struct sched_scenario *scenario)
 			sched_thread(names[i], i, run, (long)i);
 }
 
-/* Nothing that anybody can find has been reclaimed. */
+/* Checks that the structure does not lead to a reclaimed node. */
 static void reachable(void)
 {
 	uint32_t i;
