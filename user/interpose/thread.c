@@ -56,9 +56,9 @@ static struct start *start_claim(void *argument)
 
 		/*
 		 * [thread.claim:A] compare-and-swap. Pairs with [thread.release:A].
-		 * Orders: the claim before the stores to the place.
-		 * Else: they land while the thread before still copies the place, and that thread
-		 * starts in the function of this one.
+		 * Orders: the claim before this thread's stores to the place.
+		 * Else: the stores land while the new thread that used the place before still
+		 * copies it, and that thread starts in the function of this one.
 		 */
 		if (found == generation ||
 		    lull_cas32(&starts[i].claimed, found, generation) != found)

@@ -21,10 +21,10 @@ use crate::rate::Rate;
 use crate::report::Report;
 use crate::writers::Writers;
 
-/// Progress is reported after so many messages.
+/// Progress is reported each time that this many messages were read.
 const PROGRESS_MESSAGES: u32 = 1 << 17;
 
-/// What rows of events and latencies are told apart by, beside their names.
+/// What distinguishes rows of events and latencies, beside their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     Process,
@@ -32,7 +32,7 @@ pub enum By {
     Cpu,
 }
 
-/// How much is kept apart; the rest is in rows called "(others)".
+/// How many rows each table has; everything else is in rows called "(others)".
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub state: state::Limits,

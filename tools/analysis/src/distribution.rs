@@ -11,7 +11,7 @@ use serde::Serialize;
 /// Longer durations, above 36 years, are recorded as this long.
 const MOST_NS: u64 = 1 << 60;
 
-/// Percentiles are kept to so many `DIGITS`.
+/// A distribution whose percentiles are exact to `DIGITS` decimal digits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Distribution<const DIGITS: u8 = 3> {
     /// Made with the first value: most rows of a table never get one.

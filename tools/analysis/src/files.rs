@@ -31,7 +31,7 @@ struct Account {
     has_several_processes: bool,
 }
 
-/// A file, or what else has a descriptor.
+/// A file, or another object that has a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileRow {
     pub name: String,

@@ -8,9 +8,10 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: the crate `state` finds out whose an event is and what it finishes; `filter` says whether
-//! it is counted; `counts`, `rate`, `writers`, `latency`, `locks`, `files` and `losses` each keep
-//! one part of the answer; `analyses` passes the events around and gathers the [`Report`].
+//! Flow: the crate `state` finds an event's thread and the call that it finishes; `filter` says
+//! whether it is counted; `counts`, `rate`, `writers`, `latency`, `locks`, `files` and `losses`
+//! each keep one part of the answer; `analyses` passes the events around and gathers the
+//! [`Report`].
 //!
 //! Memory is bounded by [`Limits`], whatever the trace: tables are `rows` that end in a row for
 //! all others. Any trace is safe: nothing panics.

@@ -47,7 +47,7 @@ pub struct LockRow {
     pub pid: Option<i64>,
     pub process: Option<String>,
     pub wait: DistributionReport,
-    /// Who waited, longest in total first.
+    /// The threads that waited, the longest in total first.
     pub threads: Vec<WaiterRow>,
     /// Waits of threads that are not listed.
     pub waits_of_others: u64,

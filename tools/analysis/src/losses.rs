@@ -66,7 +66,7 @@ pub struct LostRow {
     /// The loss happened between these times. `None`: before the first packet, or not known.
     pub begin_ns: Option<i64>,
     pub until_ns: Option<i64>,
-    /// In so many pieces.
+    /// In how many pieces the events were lost.
     pub times: u64,
 }
 
@@ -177,7 +177,7 @@ impl Losses {
         rows
     }
 
-    /// Weighs everything. `events_read` has one count a trace.
+    /// Forms the verdict. `events_read` has one count per trace.
     pub fn finish(
         &self,
         traces: &[&Metadata],

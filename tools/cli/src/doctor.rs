@@ -17,7 +17,7 @@ use std::io::{IsTerminal, Write};
     it does not work."
 )]
 pub struct DoctorArgs {
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
@@ -45,7 +45,7 @@ impl Health {
 struct Finding {
     about: &'static str,
     health: Health,
-    /// What is there.
+    /// What was found.
     found: String,
     /// What follows from it for recording.
     meaning: &'static str,

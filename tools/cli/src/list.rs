@@ -24,7 +24,7 @@ pub struct ListArgs {
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 

@@ -6,9 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Names that are said.
+/// How many names are suggested.
 const NAMES_MAX: usize = 3;
-/// Below this, of 1000, a name is not like a pattern at all.
+/// A name that is less like a pattern than this, out of 1000, is not suggested.
 const LIKENESS_MIN: u32 = 700;
 
 /// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Recordings that nobody named: `lull-trace-DATE-TIME`, and `lull-trace`, a link to the newest.
+//! Recordings without a given name: `lull-trace-DATE-TIME`, and `lull-trace`, a link to the newest.
 //!
 //! Place in the flow: `record` without -o makes the directory and the link where it is started;
 //! `print` and `report` without a trace read what the link leads to.

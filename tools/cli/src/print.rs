@@ -33,7 +33,7 @@ pub struct PrintArgs {
     #[arg(value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 
@@ -49,7 +49,7 @@ pub struct PrintArgs {
     #[arg(long, conflicts_with = "utc")]
     pub cycles: bool,
 
-    /// Stop after so many events
+    /// Stop after this many events
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<u64>,
 
@@ -85,7 +85,7 @@ struct About<'a> {
 struct Tally {
     events: u64,
     losses: u64,
-    /// Whether the reader of our output has gone away.
+    /// Whether the reader of the output has gone away.
     is_unwanted: bool,
 }
 
@@ -130,7 +130,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     Ok(if is_complete { 0 } else { 1 })
 }
 
-/// Why there is not one event.
+/// Why no event was printed.
 fn nothing_printed(args: &PrintArgs, traces: &[Trace]) -> String {
     if args.events.is_empty() {
         return "no event is in the trace".into();
@@ -179,7 +179,7 @@ fn print<F: Form>(
     Ok(tally)
 }
 
-/// Writes the buffer out; `false` if nobody reads any more.
+/// Writes the buffer out; `false` if the reader of the output has gone away.
 fn flush(buffer: &mut Vec<u8>, out: &mut impl Write) -> anyhow::Result<bool> {
     let result = out.write_all(buffer).and_then(|()| out.flush());
     buffer.clear();

@@ -2,7 +2,7 @@
 //! All rings of a session, on a timer: what to read next, when to flush, when to stop.
 //!
 //! Place in the flow: `lull record` ticks it while the program runs and finishes it when the
-//! program has ended. The rings wake nobody: probes stay free of system calls, and the timer
+//! program has ended. No ring wakes the recorder: probes make no system calls, and the timer
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
 mod recover;
@@ -72,7 +72,7 @@ pub struct Seen {
     pub absent: Vec<Absent>,
     /// Further ones that were only counted.
     pub absent_more: u64,
-    /// Starts of processes that nobody could follow, because there were too many at a time.
+    /// Starts of processes that could not be followed, because there were too many at a time.
     pub unwatched: u64,
     /// Starts by processes whose number is not known.
     pub unnumbered: u64,
@@ -90,7 +90,7 @@ struct Channel {
 }
 
 pub struct Consumer {
-    /// One a user, the recorder's own first.
+    /// One per user, the recorder's own user first.
     memories: Vec<Arc<Memory>>,
     channels: Vec<Channel>,
     tools: Tools,
@@ -326,7 +326,7 @@ impl Consumer {
         self.tools.walker.threads.lives.expect(pid, program, self.start_cycles);
     }
 
-    /// What only whoever looks at the machine can judge.
+    /// What the rings told; the caller, which can look at the machine, judges it.
     fn seen(&mut self) -> Seen {
         let (absent, absent_more) = self.tools.walker.threads.absent();
         let joined = |memory: &Arc<Memory>| memory.live().process_count.load(Ordering::Relaxed) > 0;

@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 const WRITER_PATIENCE: Duration = Duration::from_secs(1);
 /// The same when the ring is full and others lose events meanwhile: a few turns of the scheduler.
 const WRITER_PATIENCE_URGENT: Duration = Duration::from_millis(20);
-/// How long a writer may take to close one sub-buffer and open the next. More often than this
-/// nobody asks which slots are missing: that takes a walk over the sub-buffer, and rings fill.
+/// How long a writer may take to close one sub-buffer and open the next. The recorder looks no more
+/// often than this which slots are missing: each such look walks over the sub-buffer while rings
+/// fill.
 const SWITCH_PATIENCE: Duration = Duration::from_millis(1);
 /// Time stamps may lie this far beyond the reader's clock, should CPUs' clocks differ.
 const HORIZON_CYCLES: u64 = 1 << 32;
@@ -124,7 +125,8 @@ pub struct Drain {
     flushed: Option<Flushed>,
     thread: Option<Thread>,
     stuck: Option<Stuck>,
-    /// Who closed the sub-buffer before the oldest one, and so opened this, if it is known.
+    /// The thread that closed the sub-buffer before the oldest one and so opened the oldest; None
+    /// if it is not known.
     closer: Option<u32>,
 }
 
@@ -278,8 +280,8 @@ impl Drain {
             .as_ref()
             .is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(segment)));
         if patient && !nobody_left {
-            // Nobody known to be alive has a slot open: only words around the slots are missing,
-            // which the packet does without.
+            // No thread known to be alive has a slot open: only words around the slots are missing,
+            // and the packet does not need those.
             let patience = match self.ring.poll() {
                 Readiness::Urgent => WRITER_PATIENCE_URGENT,
                 _ => WRITER_PATIENCE,
@@ -291,8 +293,8 @@ impl Drain {
         }
         let taken = match self.ring.take(&stuck, debtors) {
             Ok(Some(taken)) => taken,
-            // The end of the recording: nobody needs the sub-buffer any more, so it is read
-            // where it is when there is none to put in its place.
+            // The end of the recording: no writer needs the sub-buffer any more, so it is read
+            // where it is when there is no spare one to put in its place.
             Ok(None) | Err(_) if !patient || self.ring.is_left() => stuck,
             Ok(None) => return Ok(false),
             Err(problem) => return Err(problem),

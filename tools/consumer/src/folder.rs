@@ -22,8 +22,8 @@ const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 const READ: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Who may read a trace: the permissions of its directories. Its files have the same, but that
-/// nobody may execute them. Whatever the umask is, a trace has exactly these.
+/// Which users may read a trace: the permissions of its directories. Its files have the same but
+/// for execution. Whatever the umask is, a trace has exactly these permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharing(u32);
 

@@ -2,17 +2,17 @@
 //! How soon a ring wants to be looked at again: from how fast it fills, and how much is free.
 //!
 //! Place in the flow: `consumer` notes each ring's write count at every look, and comes back when
-//! the first ring asks for it. Probes wake nobody (B 4.3.3), so this alone keeps the recorder
+//! the first ring asks for it. Probes do not wake the recorder (B 4.3.3), so this alone keeps it
 //! ahead of them. The counts come from shared memory: any value gives a bounded pause.
 
 use std::time::Duration;
 
-/// What one thread that does nothing but record can write, in bytes a nanosecond: so fast fills
-/// a ring of which nothing better is known.
+/// What one thread that does nothing but record can write, in bytes per nanosecond: the rate that
+/// is assumed for a ring as long as no better one is known.
 const FULL_SPEED: f64 = 1.0;
 /// More than memory takes: a rate beyond it was not measured but made up by a hostile writer.
 const RATE_MAX: f64 = 64.0;
-/// A ring that fills more slowly than this might as well not fill: a byte a second.
+/// A ring that fills more slowly than this, a byte per second, counts as idle.
 const RATE_LEAST: f64 = 1e-9;
 /// A rate that was seen once is forgotten after this long without it.
 const MEMORY_NS: f64 = 2e6;
@@ -67,7 +67,7 @@ impl Level {
 pub struct Pace {
     /// When it was looked at, and how much was written then.
     last: Option<(u64, u64)>,
-    /// Bytes a nanosecond.
+    /// Bytes per nanosecond.
     rate: f64,
 }
 

@@ -33,7 +33,7 @@ pub struct Holes {
     pub gaps: bool,
     /// Threads that have events here.
     pub threads: HashSet<u32>,
-    /// Who closed the sub-buffer, if it is closed and says so.
+    /// The thread that closed the sub-buffer, if it is closed and names that thread.
     pub closer: Option<u32>,
 }
 
@@ -46,9 +46,10 @@ impl Holes {
         self.holes.iter().map(|hole| hole.owner).collect()
     }
 
-    /// All threads that may owe one of `missing_bytes` in a closed sub-buffer, opened by `opener`;
-    /// None when it may be someone nobody knows. A thread that died after it wrote its event's
-    /// header and before it counted it left no hole, so all who have events here count.
+    /// All threads that may have to commit some of `missing_bytes` in a closed sub-buffer that
+    /// `opener` opened; None when that may be a thread that nothing here names. A thread that died
+    /// after it wrote its event's header and before it counted the slot left no hole; so all
+    /// threads that have events here are among the result.
     pub fn debtors(&self, missing_bytes: u64, opener: Option<u32>) -> Option<Vec<Owner>> {
         let mut owners = self.owners();
         if self.gaps {

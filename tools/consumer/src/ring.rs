@@ -88,7 +88,7 @@ impl Held {
 
 struct Quarantined {
     subbuf: ffi::Subbuf,
-    /// Who may still write to it; None when that may be someone nobody knows.
+    /// The threads that may still write to it; None when that may be a thread that nothing names.
     debtors: Option<Vec<Owner>>,
     since: Instant,
 }
@@ -180,8 +180,8 @@ impl Ring {
         reference.load(Ordering::Relaxed) as u32 & self.view.physical_mask
     }
 
-    /// Says in the shared memory how far the ring is on disk, for who goes on if we are killed. A
-    /// kill between any two of these stores leaves what was valid before.
+    /// Writes to the shared memory how far the ring is on disk, for `lull recover` if this recorder
+    /// is killed. A kill between any two of these stores leaves what was valid before.
     pub fn tell_on_disk(&self, on_disk: OnDisk) {
         let shared = self.shared();
         let next = !shared.recorded_index.load(Ordering::Relaxed) & 1;
@@ -366,8 +366,8 @@ impl Ring {
         unsafe { ffi::lull_ring_overwrites_next(&self.view) != 0 }
     }
 
-    /// Takes the oldest closed sub-buffer although writers have not finished it; `debtors` are
-    /// those who still may.
+    /// Takes the oldest closed sub-buffer although writers have not finished it; `debtors` are the
+    /// threads that still may.
     pub fn take(
         &mut self,
         stuck: &Subbuf,

@@ -28,7 +28,7 @@ pub struct Thread {
     pub name: [u8; THREAD_NAME_BYTES],
 }
 
-/// Who wrote events, and what is known of the lives of their processes.
+/// The threads that wrote events, and what is known of the lives of their processes.
 #[derive(Debug, Default)]
 pub struct Threads {
     /// By process and thread, the time of the last event.
@@ -191,7 +191,7 @@ fn hole(view: View, at: usize, limit: usize, word: u32) -> Stop {
     Stop::Hole { bytes, tid: view.word(at + 4).unwrap_or(0) & TID_MASK }
 }
 
-/// Who closed the sub-buffer at `at`, if there is an end mark that says so.
+/// The thread that closed the sub-buffer at `at`, if an end mark names it.
 pub fn closer(view: View, at: usize) -> Option<u32> {
     let word = view.word(at).filter(|word| word.to_le_bytes()[0] == TAG_END)?;
     Some(word >> 8).filter(|tid| *tid != 0)

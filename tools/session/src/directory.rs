@@ -27,7 +27,7 @@ const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
 /// What attaching processes can hold, less the longest name of a link.
 const PATH_BYTES_MAX: usize = 400;
 
-/// Who records into a session, for people and for `lull snapshot`.
+/// The recorder of a session, as its directory describes it for people and for `lull snapshot`.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Recorder {
     pub pid: u32,
@@ -51,7 +51,7 @@ pub struct Directory {
     path: PathBuf,
     inode: u64,
     lock: File,
-    /// Keeps others who read what a killed recorder left away.
+    /// While a killed recorder's session is read, keeps other processes from reading it too.
     _alone: Option<File>,
     is_removed: AtomicBool,
 }
@@ -164,11 +164,11 @@ impl Directory {
         memories(&self.path)
     }
 
-    /// Says who records here.
+    /// Writes down which recorder this is.
     pub fn introduce(&self, recorder: &Recorder) -> Result<()> {
         let text = serde_json::to_vec(recorder).unwrap_or_default();
         let write = || {
-            // In this order: whoever is killed in between has said who it is.
+            // In this order, a recorder that is killed in between has written all of its text.
             self.lock.write_all_at(&text, 0)?;
             self.lock.set_len(text.len() as u64)
         };
@@ -204,7 +204,7 @@ impl Drop for Directory {
 /// A link to the memory of one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLink {
-    /// None: the user who records.
+    /// None for the user who records.
     pub user: Option<u32>,
     pub segment: i32,
 }
@@ -274,7 +274,7 @@ pub fn running() -> Vec<Found> {
     found
 }
 
-/// Who records, read again a few times for a recorder that is just writing it.
+/// The recorder of a session. It is read again a few times if a recorder is just writing it.
 fn recorder_read(file: &File) -> Option<Recorder> {
     const ATTEMPTS: u32 = 20;
     (0..ATTEMPTS).find_map(|attempt| {
@@ -292,7 +292,7 @@ fn recorder_read(file: &File) -> Option<Recorder> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftBehind {
     pub path: PathBuf,
-    /// None where the recorder ended before it said who it is.
+    /// None where the recorder ended before it wrote down which one it is.
     pub recorder: Option<Recorder>,
     /// When the session was made.
     pub made: SystemTime,
@@ -310,8 +310,8 @@ pub fn left_behind() -> Vec<LeftBehind> {
                 .as_ref()
                 .and_then(|lock| serde_json::from_reader(io::BufReader::new(lock)).ok());
             let is_free = !lock.as_ref().is_some_and(is_held);
-            // A recorder holds the lock before it says who it is. A directory that says nothing
-            // may belong to one that has not come to lock it, until it is old.
+            // A recorder takes the lock before it writes down which one it is. An empty directory
+            // may belong to a recorder that has not taken the lock yet, unless it is old.
             let is_old = now.duration_since(made).unwrap_or_default() > LEFT_BEHIND_AGE;
             let is_left = is_free && (recorder.is_some() || is_old);
             is_left.then_some(LeftBehind { path, recorder, made })

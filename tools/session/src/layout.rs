@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// Where everything lies in the memory of the user who runs us.
+/// Where everything lies in the memory of the user who runs this process.
 pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     plan.check()?;
     let plain_count = if plan.rseq { 1 } else { plan.cpu_count };

@@ -40,7 +40,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Makes the memory of the user who runs us. It is a session only after
+    /// Makes the memory of the user who runs this process. It is a session only after
     /// [`Memory::fill_in`].
     pub fn create(plan: &Plan) -> Result<Self> {
         let fixed = layout(plan)?;
@@ -173,7 +173,7 @@ impl Memory {
     pub fn event_description(&self, id: u32) -> Option<Vec<u8>> {
         let entry = self.events().get(id as usize)?;
         // [session.read:A] acquire. Pairs with [session.describe:A].
-        // Orders: the offset before the length and the text.
+        // Orders: the load of the offset before those of the length and the text.
         // Else: an event in the trace is described by what was in memory before.
         // Mutant: OFFSET_READ_RELAXED.
         let offset = entry.offset_bytes.load(Ordering::Acquire).checked_sub(1)? as usize;

@@ -101,7 +101,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Writes to each page what is there, whoever else writes to it.
+    /// Writes each page's first word back to it, in one step with the read, so that the page gets
+    /// memory and no store of another process is lost.
     fn touch(&self, begin: u64, until: u64, page: u64) {
         for at in (begin..until).step_by(page as usize) {
             // SAFETY: `at` is a page boundary in the segment, which populate() checked.

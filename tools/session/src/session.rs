@@ -20,7 +20,8 @@ const OTHERS_MODE: u32 = 0o077;
 
 #[derive(Debug)]
 pub struct Session {
-    /// That of the user who records. Removed first: what outlives a kill in between has a name.
+    /// The memory of the user who records. It is removed first, so that after a kill in between the
+    /// directory still names what is left.
     pub memory: Arc<Memory>,
     pub directory: Directory,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! What processes and threads are like at a moment of a trace: what they are called, which calls
-//! they are in, which file each descriptor stands for, who has ended and how.
+//! The state of processes and threads at each moment of a trace: their names, the calls that they
+//! are in, the file that each descriptor stands for, which of them have ended and how.
 //!
 //! ```no_run
 //! use trace::{Merge, Message};
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Flow: `classes` decides from the metadata what each event class means, with the meanings in
-//! `operation`; for each event, `streams` and `threads` find out whose it is, `calls` joins exits
+//! `operation`; for each event, `streams` and `threads` find its thread, `calls` joins exits
 //! with their entries, and what a finished call changes goes to `threads` and to `descriptors`
 //! (`usage` knows which call does what). [`State`] drives them, one event after the other, in the
 //! order of time.

@@ -39,9 +39,9 @@ impl Default for Limits {
 /// What an event is.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// What it is called.
+    /// Its name.
     pub name: NameIndex,
-    /// Who wrote it.
+    /// The thread that wrote it.
     pub thread: ThreadIndex,
     /// What it finishes, if that has a meaning or a duration.
     pub done: Option<Done>,

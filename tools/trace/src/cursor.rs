@@ -30,7 +30,7 @@ pub(crate) enum Stop {
     End,
 }
 
-/// A stream stops reporting after so many problems and only counts.
+/// After this many problems a stream only counts further ones.
 const MAX_PROBLEMS: usize = 1000;
 
 pub(crate) struct Cursor<'t> {

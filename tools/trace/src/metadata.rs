@@ -2,8 +2,8 @@
 //! The meaning of a trace's metadata: clocks, environment, stream classes, event classes.
 //!
 //! Place in the flow: built once by `tsdl`, then shared read-only by every cursor, walker and
-//! printer. [`Metadata::parse`] is also the entry for those who have text and no trace, such as a
-//! consumer that checks the rings it copies.
+//! printer. [`Metadata::parse`] is also the entry for callers that have text and no trace, such as
+//! a consumer that checks the rings it copies.
 
 use std::collections::HashMap;
 use std::sync::Arc;

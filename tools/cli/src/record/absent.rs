@@ -20,7 +20,8 @@ const UNKNOWN: &str =
 const PERHAPS_LOST: &str =
     "there is no start of it: it did not join the session, or its start is among what was lost";
 
-/// The reason for each. `has_lost`: events were lost, and a start may be among them.
+/// Why each of some processes was not recorded. `has_lost`: events were lost, and the start of a
+/// process may be among them.
 pub fn with_reasons<'a>(
     processes: impl Iterator<Item = &'a Absent>,
     has_lost: bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Starting the traced program, as if nobody were there: its signals, its descriptors and its
-//! environment are what they would be without us, but for two variables.
+//! Starting the traced program as if there were no recorder: its signals, its descriptors and its
+//! environment are what they would be without one, but for two variables.
 
 use super::plan::Plan;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// What of our own signal state the program must not inherit.
+/// The parts of the recorder's signal state that the program must not inherit.
 #[derive(Clone, Copy)]
 pub struct Inherited {
     pub mask: libc::sigset_t,
@@ -64,7 +64,7 @@ fn preload(plan: &Plan, existing: Option<&OsStr>) -> OsString {
     append(value, existing)
 }
 
-/// Sessions that a recorder around us made go on: the new one comes after them.
+/// Sessions of a recorder that records this recorder go on: the new one comes after them.
 fn sessions(session: &Path, existing: Option<&OsStr>) -> OsString {
     match existing.filter(|existing| !existing.is_empty()) {
         Some(existing) => append(existing.to_os_string(), Some(session.as_os_str())),

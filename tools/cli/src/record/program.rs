@@ -129,7 +129,7 @@ fn check(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The file whose privileges count: that of a script is its interpreter.
+/// The file whose privileges count: for a script, its interpreter.
 pub(super) fn executed_file(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Bound: the kernel follows four interpreters.

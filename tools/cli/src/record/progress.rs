@@ -21,7 +21,7 @@ enum Form {
     Nothing,
     /// One line, drawn again and again.
     Redrawn,
-    /// Whole lines, ever more seldom.
+    /// Whole lines, each after twice the time of the one before.
     Lines,
 }
 

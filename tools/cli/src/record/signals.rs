@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// Signals that are for the program when someone sends them to us.
+/// Signals that are meant for the program when they reach the recorder.
 const PASSED_ON: [i32; 5] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR2];
 
@@ -17,7 +17,7 @@ pub fn is_passed_on(signal: &libc::signalfd_siginfo) -> bool {
     PASSED_ON.contains(&(signal.ssi_signo as i32))
 }
 
-/// From now on the first signal of those that are sent to end a program ends this one.
+/// From now on the first of the signals by which programs are ended ends this process.
 pub fn end_at_the_next() {
     let _ = passed_on_set().and_then(|set| change_mask(libc::SIG_UNBLOCK, &set));
 }
@@ -44,17 +44,18 @@ fn change_mask(how: i32, set: &libc::sigset_t) -> io::Result<()> {
     }
 }
 
-/// A child in our process group that does nothing but get the group's signals. One that it got
-/// as well was sent to the group, and the program has it; one that only we got is to be passed on.
+/// A child in the recorder's process group that does nothing but get the group's signals. A signal
+/// that the witness got as well was sent to the group, and the program has it; a signal that only
+/// the recorder got is to be passed on.
 pub struct Witness {
     socket: OwnedFd,
     pid: libc::pid_t,
-    /// What it saw and we have not yet been told ourselves: a bit for each signal.
+    /// One bit for each signal that the witness got and the recorder has not read yet.
     seen: u64,
 }
 
 impl Witness {
-    /// Starts it. To be called while there is one thread, with the signals blocked.
+    /// Starts the witness. It must be called while there is one thread, with the signals blocked.
     pub fn start() -> io::Result<Self> {
         let set = passed_on_set()?;
         let arguments = argument_memory();
@@ -75,7 +76,7 @@ impl Witness {
         }
     }
 
-    /// Whether a signal that we got reached the whole group.
+    /// Whether a signal that the recorder got reached the whole group.
     pub fn saw(&mut self, signal: i32) -> bool {
         let bit = 1u64 << signal;
         if self.seen & bit == 0 {
@@ -86,13 +87,13 @@ impl Witness {
         saw
     }
 
-    /// What it got since it was last asked.
+    /// The signals that the witness got since it was asked last.
     fn ask(&self) -> u64 {
         let mut answer = [0u8; 8];
         // SAFETY: each call has memory of the size it is told.
         unsafe {
-            // Whoever signals a group holds the kernel's list of processes until all its members
-            // have the signal. Changing a group, if only to the same, waits for that.
+            // While the kernel signals a group, it holds its list of processes until all members
+            // have the signal. A change of group, be it to the same group, waits for that.
             libc::setpgid(self.pid, libc::getpgrp());
             let socket = self.socket.as_raw_fd();
             if libc::send(socket, [0u8].as_ptr().cast(), 1, libc::MSG_NOSIGNAL) != 1 {
@@ -123,7 +124,7 @@ impl Drop for Witness {
 unsafe fn watch(socket: i32, set: &libc::sigset_t, arguments: Option<(usize, usize)>) -> ! {
     let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut request = [0u8; 1];
-    // Who signals recorders by name does not mean this process.
+    // A name of its own, so that `pkill lull` does not end the witness.
     libc::prctl(libc::PR_SET_NAME, c"signal-witness".as_ptr());
     if let Some((begin, until)) = arguments {
         std::ptr::write_bytes(begin as *mut u8, 0, until - begin);

@@ -131,7 +131,7 @@ fn ask_for_promptness() {
     }
 }
 
-/// Says what is no part of the verdict, unless --quiet was given.
+/// Prints a line that is no part of the verdict, unless --quiet was given.
 fn tell(args: &RecordArgs, line: &str) {
     if !args.quiet {
         say(line);
@@ -220,8 +220,8 @@ impl Supervisor<'_> {
                 if signal.ssi_signo as i32 == libc::SIGUSR1 {
                     self.snapshot();
                 } else if let Some(status) = status.filter(|_| signals::is_passed_on(&signal)) {
-                    // The program has ended, so it is the waiting that shall end. Whoever asks
-                    // once more does not want to wait for the trace either.
+                    // The program has ended, so the signal is to end the waiting for its
+                    // descendants. A second signal is to end the writing of the trace, too.
                     signals::end_at_the_next();
                     return Ok(status);
                 } else {

@@ -186,7 +186,7 @@ fn lock_name(row: &LockRow) -> String {
     }
 }
 
-/// Who waited longest, in total.
+/// The threads that waited longest, in total.
 fn waiters(row: &LockRow) -> String {
     let named = row.threads.iter().take(WAITERS);
     let named = named.map(|waiter| format!("{} {}", waiter.thread, duration(waiter.wait_ns)));

@@ -43,8 +43,9 @@ impl Ring {
     /// What the last recorder said of how far it is on disk.
     pub fn on_disk(&self) -> OnDisk {
         let shared = self.shared();
-        // [session.recover:A] the recorder's death, which the system told of. Pairs with
-        // [session.recorded:A]. Orders: all that the recorder stored before what is read here.
+        // [session.recover:A] by the recorder's death: its lock was free before. Pairs with
+        // [session.recorded:A]. Orders: all stores of the recorder before these loads.
+        // Else: an index is read beside three words that do not belong to it.
         let at = (shared.recorded_index.load(Ordering::Relaxed) & 1) as usize;
         OnDisk {
             count: shared.recorded_count[at].load(Ordering::Relaxed),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The rate of a counter as someone knows it, before a recording is long enough to tell.
+//! The rate of a counter at the beginning of a recording, which is not long enough yet to tell it.
 //!
 //! The architected counter has a register for it, some CPUs tell the TSC's; otherwise it is
 //! measured: over a tenth of a millisecond, which the program is kept waiting for, then over two,
