@@ -4,7 +4,7 @@
  * grows and shrinks by itself.
  *
  * Build: gcc hash.c $(pkg-config --cflags --libs lull-rcu) -pthread. Exits with 0 if each session
- * was opened once and closed once, and nobody saw one that was freed.
+ * was opened once and closed once, and no thread saw one that was freed.
  */
 #include <lull/rcu/memb.h>
 #include <lull/rcu/hash.h>
@@ -39,7 +39,7 @@ static int has_identifier(struct rcu_hash_node *node, const void *key)
 	return session->identifier == *(const unsigned long *)key;
 }
 
-/* After a grace period: nobody holds the session any more. */
+/* Called after a grace period: no thread holds the session any more. */
 static void session_free(struct rcu_head *head)
 {
 	struct session *session = (struct session *)((char *)head - offsetof(struct session, head));
@@ -62,7 +62,7 @@ static void session_open(unsigned long identifier)
 				&session->node) == &session->node)
 		__atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
 	else
-		free(session); /* never was in the table */
+		free(session); /* it never was in the table */
 	rcu_read_unlock();
 }
 
@@ -74,9 +74,9 @@ static void session_close(unsigned long identifier)
 	rcu_read_lock();
 	if (rcu_hash_lookup(sessions, hash_of(identifier), has_identifier, &identifier, &it)) {
 		session = rcu_hash_entry(it.node, struct session, node);
-		if (session->state != OPEN) /* valid until the unlock, whoever closes it */
+		if (session->state != OPEN) /* valid until the unlock, even if it is closed */
 			__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
-		if (rcu_hash_del(sessions, it.node) == 0) { /* for one of those who try */
+		if (rcu_hash_del(sessions, it.node) == 0) { /* one of the threads that try gets 0 */
 			__atomic_add_fetch(&closed, 1, __ATOMIC_RELAXED);
 			call_rcu(&session->head, session_free);
 		}

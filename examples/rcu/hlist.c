@@ -31,7 +31,7 @@ static struct rcu_hlist *chain_of(unsigned int key)
 	return &table[key * 2654435769u >> 16 & (CHAINS - 1)];
 }
 
-/* In a section, or by the updater. */
+/* Called in a section, or by the updater. */
 static struct word *look_up(unsigned int key)
 {
 	struct word *word;
@@ -42,7 +42,7 @@ static struct word *look_up(unsigned int key)
 	return NULL;
 }
 
-/* By the updater. There is one, so it needs no lock; several would take one for each change. */
+/* Called by the updater. There is one, so it needs no lock; several would lock each change. */
 static void insert(unsigned int key)
 {
 	struct word *word = malloc(sizeof(*word));
@@ -85,7 +85,7 @@ static void *reader(void *unused)
 		if (word ? word->square != key * key : key % 2 == 0) /* even keys stay */
 			__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
 		rcu_read_unlock();
-		rcu_quiescent_state(); /* what this flavour asks for in return */
+		rcu_quiescent_state(); /* in return, this flavour asks for quiescent states */
 		key = (key + 1) % WORDS;
 	} while (!__atomic_load_n(&stop, __ATOMIC_RELAXED));
 	rcu_unregister_thread();

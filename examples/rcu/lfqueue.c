@@ -65,12 +65,12 @@ static void *consume(void *unused)
 			sched_yield();
 			continue;
 		}
-		message = rcu_entry(node, struct message, node); /* ours, but for the node */
+		message = rcu_entry(node, struct message, node); /* ours now, except the node */
 		if (message->number < next[message->producer])
 			__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
 		next[message->producer] = message->number + 1;
 		__atomic_add_fetch(&received, 1, __ATOMIC_RELAXED);
-		call_rcu(&message->head, reclaim); /* others may look at the node still */
+		call_rcu(&message->head, reclaim); /* other threads may still look at the node */
 	}
 	rcu_unregister_thread();
 	return unused;

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 
 #define READERS 2
-#define ACCOUNTS 10 /* that stay; others come and go */
+#define ACCOUNTS 10 /* accounts that stay; others come and go */
 #define UPDATES 20000
 
 struct account {
 	struct rcu_list_node node; /* its place in the list */
-	struct rcu_head head; /* its place among what waits to be freed */
+	struct rcu_head head; /* its place in the queue of those to free */
 	int number;
 	int balance; /* always 100 times the number */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A configuration that many threads read and one replaces.
+ * A configuration that many threads read and one thread replaces.
  *
  * Build: gcc publish.c $(pkg-config --cflags --libs lull-rcu) -pthread. Exits with 0 if no reader
  * saw a configuration that was half old, half new, or freed.
@@ -57,7 +57,7 @@ static void update(int width)
 {
 	struct configuration *old = rcu_xchg_pointer(&current, make(width));
 
-	synchronize_rcu(); /* those who hold the old one have left */
+	synchronize_rcu(); /* all readers of the old one have left */
 	old->height = old->width = 0; /* a reader that still held it would notice */
 	free(old);
 }

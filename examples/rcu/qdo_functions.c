@@ -2,9 +2,9 @@
 /*
  * Hot swapping: a table of functions and their data is replaced while threads call through it.
  *
- * Callers mark each use as an operation. Who swaps publishes a new table at once; the old one's
- * state is handed over when no caller is in it any more: then it is still, and can be copied
- * without a lock. The callback runs on every CPU, to renew what each keeps of its own.
+ * Callers mark each use as an operation. The thread that swaps publishes a new table at once. When
+ * no caller is in the old table any more, its state no longer changes, and a callback copies it
+ * without a lock. The callback runs on every CPU, to renew what each CPU keeps of its own.
  * Paper: Q 1.2, 3.2.1 (hot swapping).
  *
  * qdo_functions [SWAPS]     status 0 if no call was lost over the swaps, and all were seen.
@@ -38,7 +38,7 @@ static void serve_plain(struct service *self, unsigned int caller)
 	self->served[caller * 8]++;
 }
 
-/* Another way to do the same. */
+/* A second version of the service, which does the same in another way. */
 static void serve_twice(struct service *self, unsigned int caller)
 {
 	self->served[caller * 8] += 2;
@@ -59,7 +59,7 @@ static struct service *new_service(unsigned long number)
 	return service;
 }
 
-/* Nobody is in the old service: what it counted is final. Called on each CPU, one by one. */
+/* Called on each CPU in turn: no caller is in the old service, and what it counted is final. */
 static void hand_over(void *argument)
 {
 	struct service *old = argument;

@@ -2,9 +2,10 @@
 /*
  * A lock-free sorted list whose elements are freed by QDo. Paper: Q 1.2, figure 3.3.
  *
- * An element is removed in two moves: its next pointer gets a mark, so that nobody inserts
- * behind it; then whoever passes unlinks it, and asks that it be freed once all operations have
- * ended that may still hold it. Operations take no lock and write nothing but what they change.
+ * An element is removed in two moves: its next pointer gets a mark, so that no thread inserts
+ * behind it; then the next thread that passes unlinks it, and requests that it be freed once all
+ * operations have ended that may still hold it. Operations take no lock and write only the links
+ * they change.
  *
  * qdo_list [ROUNDS]     status 0 if every element that was made was freed, once, and none early.
  */
@@ -25,7 +26,7 @@ struct element {
 };
 
 static struct qdo *qdo;
-static uintptr_t list; /* as an element's next */
+static uintptr_t list; /* the link to the first element */
 static unsigned long made, freed, early;
 static long rounds = 20000;
 
@@ -57,7 +58,7 @@ static void retire(struct element *element)
 	}
 }
 
-/* The link to the first element whose key is at least @key; unlinks what is removed. */
+/* Finds the link to the first element of at least @key; unlinks removed elements on the way. */
 static uintptr_t *search(long key, struct element **found)
 {
 	struct element *element;
@@ -72,7 +73,7 @@ again:
 		if (next & 1) {
 			if (!swap(link, (uintptr_t)element, next & ~(uintptr_t)1))
 				goto again;
-			retire(element); /* who unlinked it, nobody else */
+			retire(element); /* only the thread that unlinked it */
 			here = next & ~(uintptr_t)1;
 			continue;
 		}
@@ -103,7 +104,7 @@ static void insert(long key)
 		element->next = (uintptr_t)found;
 	} while (!swap(link, (uintptr_t)found, (uintptr_t)element));
 	if (found && found->key == key)
-		free(element); /* nobody has seen it */
+		free(element); /* no other thread has seen it */
 	else
 		__atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
 	qdo_leave(&operation);

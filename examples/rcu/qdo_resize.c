@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hash table that grows beside its users, who take locks only while it does.
+ * A hash table that grows beside its users, which take locks only while it does.
  *
- * Usually entries are found and inserted without a lock. Who finds the table too full says that it
- * grows, and asks for a callback: at the quiescent point everyone has seen that, and locks the
- * bucket that it uses. So the callback, which holds all locks, may move the entries. Then
- * locks go out of use again, and after the next quiescent point nobody is in the old table.
+ * Usually entries are found and inserted without a lock. A thread that finds the table too full
+ * announces that it grows, and requests a callback. At the quiescent point all threads have seen
+ * the announcement, and lock the bucket that they use. So the callback, which holds all locks, may
+ * move the entries. Then locks go out of use again, and after the next quiescent point no thread is
+ * in the old table.
  * Paper: Q 1.2 (synchronization that depends on the state of the system).
  *
  * qdo_resize [KEYS]     status 0 if the table has grown and every key was found at any time.
@@ -71,7 +72,7 @@ static void set_locks(struct table *of, int (*change)(pthread_mutex_t *lock))
 		change(&of->locks[i]);
 }
 
-/* Nobody is in the old table. */
+/* Called when no thread is in the old table any more. */
 static void free_table(void *argument)
 {
 	struct table *old = argument;
@@ -83,7 +84,7 @@ static void free_table(void *argument)
 	__atomic_add_fetch(&growths, 1, __ATOMIC_RELAXED);
 }
 
-/* Whoever is in the table has locked its bucket. */
+/* Called when each thread in the table has locked the bucket that it uses. */
 static void grow(void *argument)
 {
 	struct table *old = argument, *made;
@@ -107,7 +108,7 @@ static void grow(void *argument)
 		exit(2);
 }
 
-/* Within an operation. Return: the table as it is, its bucket locked if it may change. */
+/* Called in an operation. Return: the present table, with the bucket locked if it may change. */
 static struct table *open_bucket(unsigned long key, pthread_mutex_t **lock)
 {
 	struct table *in;
@@ -188,7 +189,7 @@ static void *work(void *argument)
 
 	for (key = first; key < keys; key += THREADS) {
 		insert(key);
-		/* Those that this thread has inserted. */
+		/* Looks for the keys that this thread has inserted. */
 		for (i = 0; i < LOOKUPS; i++) {
 			unsigned long number = (unsigned long)rand_r(&seed) % (key / THREADS + 1);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads replace a shared object and leave the old ones to one thread, which waits for a grace
- * period once for all that have come, and frees them: what call_rcu() does, by hand.
+ * Threads replace a shared object and leave the old ones to one thread. That thread takes all that
+ * have come, waits for one grace period and frees them: this is call_rcu() by hand.
  *
  * Build: gcc queue.c $(pkg-config --cflags --libs lull-rcu) -pthread. Exits with 0 if each old
  * object was freed once, and in the order in which its thread left it.
@@ -17,8 +17,8 @@
 
 struct version {
 	struct rcu_queue_node node;
-	int updater; /* who left it */
-	int number; /* as its how manieth */
+	int updater; /* the thread that left it */
+	int number; /* how many objects that thread had left before */
 };
 
 static struct version *current;
@@ -47,7 +47,7 @@ static void *update(void *index)
 	return NULL;
 }
 
-/* Return: how many objects were freed; counts those that came out of order. */
+/* Frees a batch, and counts objects that came out of order. Return: how many it freed. */
 static unsigned long reclaim(int *next, int *wrong)
 {
 	struct rcu_queue batch = RCU_QUEUE_INIT(batch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads share out work by a stack: whoever has time pops, and may push what comes of it.
+ * Threads share work by a stack: a thread that has time pops a piece, and may push parts of it.
  *
  * Build: gcc stack.c $(pkg-config --cflags --libs lull-rcu) -pthread. Exits with 0 if each piece of
  * work was done once.
@@ -39,7 +39,7 @@ static struct work *pop(void)
 {
 	struct rcu_stack_node *node;
 
-	/* In the section what pop looks at cannot come back at the same address: no ABA problem. */
+	/* In the section no node that pop reads can come back at its address: no ABA problem. */
 	rcu_read_lock();
 	node = rcu_stack_pop(&stack);
 	rcu_read_unlock();
@@ -69,7 +69,7 @@ static void *worker(void *count)
 				__atomic_fetch_add(&sum, i, __ATOMIC_RELAXED);
 			__atomic_fetch_sub(&left, work->last - work->first, __ATOMIC_RELAXED);
 		}
-		call_rcu(&work->head, reclaim); /* another pop may look at it still */
+		call_rcu(&work->head, reclaim); /* another pop may still look at it */
 		++*(unsigned long *)count;
 	}
 	return NULL;
