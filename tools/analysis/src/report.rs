@@ -68,7 +68,7 @@ pub struct EventRow {
     pub group: Option<String>,
     pub events: u64,
     pub events_per_s: f64,
-    /// Of all matched events, 0 to 1.
+    /// The part of all matched events, 0 to 1.
     pub share: f64,
     /// Headers and fields, without what packets add.
     pub bytes: u64,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! `core/ring/ring.h`, the reader's part, as Rust calls it. `ring.rs` is the only caller.
+//! The reader's part of `core/ring/ring.h`, and the clock, as Rust calls them: `ring.rs` calls the
+//! ring's functions, `clock.rs` the clock's.
 
 use session::abi::{Commit, RingShared};
 use std::ffi::{c_char, c_int, c_uint};

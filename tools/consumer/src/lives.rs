@@ -80,7 +80,7 @@ struct Moment {
 struct Missed {
     path: Box<str>,
     since_cycles: u64,
-    /// Whose later events prove that the process goes on recorded.
+    /// The thread whose later events prove that the process goes on recorded.
     tid: u32,
 }
 
@@ -250,7 +250,7 @@ impl Lives {
         self.unwatched_count
     }
 
-    /// How many starts were not watched, because nobody knows which process made them.
+    /// How many starts were not watched, because the process that made them has no number.
     pub fn unnumbered_count(&self) -> u64 {
         self.unnumbered_count
     }

@@ -173,7 +173,8 @@ mod tests {
     fn ring_found_full_is_taken_to_fill_at_full_speed() {
         let mut pace = Pace::default();
         pace.note(0, &level(0, 0));
-        // All that it holds, in ten milliseconds: a slow rate, but nobody knows what was dropped.
+        // All that it holds, in ten milliseconds: a slow rate, but how much was dropped is not
+        // known.
         pace.note(10_000_000, &level(2 * 65536, 2 * 65536));
         assert_eq!(pace.pause(&level(2 * 65536, 0)), Duration::from_nanos(65536));
     }

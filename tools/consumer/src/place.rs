@@ -2,7 +2,7 @@
 //! Where a trace directory goes: the directory above it, held open, and its name in there.
 //!
 //! Place in the flow: `output` asks with the path that a person gave. Each component of the path
-//! is opened in the one before, so nobody can swap one between a check and its use. A symbolic
+//! is opened in the one before, so no process can swap one between a check and its use. A symbolic
 //! link is followed only if it is this user's or root's: another user's could lead anywhere.
 
 use crate::folder::{look, Folder, Looked, Sharing};

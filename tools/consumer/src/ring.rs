@@ -2,8 +2,8 @@
 //! One ring of a session, from the reader's side: `core/ring/reader.c` with Rust's guarantees.
 //!
 //! Place in the flow: `drain` asks it for sub-buffers and hands them back. It also keeps the
-//! physical sub-buffers that are in nobody's use: the reader's own, spares, and those in
-//! quarantine, whose late writers may still come. Paper: B 4.3.2, 4.5.
+//! physical sub-buffers that are not in use: the reader's own, spares, and those in quarantine,
+//! whose late writers may still come. Paper: B 4.3.2, 4.5.
 //!
 //! What orders the ring's words is C, and in the pair table of `core/ring/ring.c`. Here are the
 //! words for a recorder that goes on after this one was killed (`models/session/recorded.pml`):
@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 mod left;
 pub use left::Place;
 
-/// A quarantined sub-buffer with a writer nobody can name is reused after this long, and only
-/// when spares run out.
+/// A sub-buffer in quarantine, of which some writer is not known by name, is used again after this
+/// time, and only when spares run out.
 const QUARANTINE: Duration = Duration::from_secs(10);
 
 /// Events that writers can lose between two looks: a quarter of an hour, one each nanosecond.
@@ -106,7 +106,7 @@ pub struct Ring {
     /// Events lost, as far as that is believed.
     counted: Cell<[u64; LOST_CAUSES]>,
     overwritten: Cell<bool>,
-    /// A killed recorder left it, and nobody will write to it again: nothing is put into it.
+    /// A killed recorder left it, and no program will write to it again: nothing is put into it.
     is_left: bool,
 }
 
@@ -389,7 +389,7 @@ impl Ring {
         Ok(Some(self.wrap(raw)))
     }
 
-    /// A physical sub-buffer that is in nobody's use, if there is one.
+    /// A physical sub-buffer that is not in use, if there is one.
     fn free_subbuf(&mut self) -> io::Result<Option<u32>> {
         if let Some(spare) = self.pool.pop() {
             return Ok(Some(spare));

@@ -199,7 +199,7 @@ fn advance(parts: &mut [libc::iovec], mut bytes: usize) {
     }
 }
 
-/// The thread record that tells whose events follow.
+/// The thread record that names the thread of the events that follow.
 pub fn prelude(thread: &crate::walk::Thread, cycles: u64) -> [u8; PRELUDE_BYTES] {
     let mut bytes = [0; PRELUDE_BYTES];
     bytes[..4].copy_from_slice(&u32::from(TAG_EXTENDED).to_ne_bytes());

@@ -82,7 +82,7 @@ pub struct Walk {
     pub cycles: u64,
     /// Events for people: without Lull's own.
     pub events: u64,
-    /// Whose events the next ones are.
+    /// The thread that the next events are of.
     pub thread: Option<Thread>,
 }
 
@@ -97,7 +97,7 @@ impl Walk {
 pub enum Stop {
     /// At the limit, exactly.
     Limit,
-    /// At an end mark, left by this thread; 0 is nobody known.
+    /// At an end mark, left by this thread; 0 if the mark names none.
     End { closer: u32 },
     /// A slot reserved and not committed.
     Hole { bytes: usize, tid: u32 },
@@ -107,7 +107,7 @@ pub enum Stop {
     Unknown { id: u32 },
     /// An extended header whose time stamp is before the event before it.
     Backward,
-    /// Not what a writer of ours leaves behind.
+    /// At bytes that none of Lull's writers leaves behind.
     Damaged { reason: &'static str },
 }
 

@@ -115,7 +115,7 @@ impl Directory {
         }
     }
 
-    /// Opens a directory whose recorder was killed. Nobody else can until it is dropped.
+    /// Opens a directory whose recorder was killed. No other process can until it is dropped.
     pub fn reopen(path: &Path) -> Result<Self> {
         let refused = |why| Error::Left { path: path.into(), why };
         let flags = libc::O_NOFOLLOW | libc::O_DIRECTORY;
@@ -185,7 +185,7 @@ impl Directory {
             .map_err(Error::io("write", path))
     }
 
-    /// Whether new processes can still find the session: nobody removed the directory.
+    /// Whether new processes can still find the session: its directory was not removed.
     pub fn reachable(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode)
             && fs::symlink_metadata(self.path.join(SESSION_MEMORY_LINK)).is_ok()

@@ -85,7 +85,7 @@ pub struct Pair {
     pub operation: Operation,
 }
 
-/// What the metadata of the traces says of their events. As many things as it names.
+/// What the metadata of the traces says of their events. Its size is bounded by the metadata.
 #[derive(Debug)]
 pub struct Classes {
     by_trace: Vec<Vec<ClassPlan>>,

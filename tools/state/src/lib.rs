@@ -28,8 +28,8 @@
 //! their own. Numbers stay valid as long as the state, whatever happens after.
 //!
 //! Any trace is safe. Memory is bounded by [`Limits`] and by the metadata, whatever the events say:
-//! what finds no space shares the first number, of the others. The work for an event is bounded by
-//! what is remembered of its process. Nothing panics.
+//! things that find no space share the first number, which stands for all others. The work for an
+//! event is bounded by what is remembered of its process. Nothing panics.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, missing_docs)]

@@ -93,7 +93,7 @@ pub enum Operation {
     ProcessStart,
     /// A process says that it ends.
     ProcessExit,
-    /// A process says of whom it is a fork.
+    /// A process names the process that forked it.
     Forked,
     /// A process is told how a child has ended.
     ChildWait,
@@ -223,7 +223,7 @@ const NAMES: &[(&str, Operation)] = &[
     ("thread:name", Operation::ThreadName),
 ];
 
-/// What system calls' pairs are called: `syscall_entry_read` and `syscall_exit_read` make
+/// The names of system calls' pairs: `syscall_entry_read` and `syscall_exit_read` make
 /// `syscall_read`.
 const SYSTEM_CALLS: [&str; 2] = ["syscall_", "compat_syscall_"];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Of which thread the events of each stream are.
+//! Which thread wrote the events of each stream.
 //!
 //! Place in the flow: `moment` asks for each event. Lull writes a `lull:thread` event where a
 //! packet goes over to another thread; LTTng writes thread contexts with each event; traces with
@@ -10,7 +10,7 @@ use trace::{Event, Integer, Name, Value, Visitor};
 use crate::classes::THREAD_EVENT;
 use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
 
-/// Where a stream says whose its events are.
+/// How a stream names the thread of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Records,

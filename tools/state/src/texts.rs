@@ -20,7 +20,7 @@ impl TextIndex {
 }
 
 const MOST_BYTES: usize = 512;
-/// What all things that found no space are called together.
+/// The name that all things which found no space have together.
 pub const OTHERS_TEXT: &str = "(others)";
 
 /// The texts that events told, once each.

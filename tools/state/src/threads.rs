@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Threads and processes: which there were, what they were called, how they ended.
+//! Threads and processes: their names, and how they ended.
 //!
 //! Place in the flow: `streams` finds out of which thread an event is and asks here for its
 //! number; everything else speaks of threads and processes by these numbers.
@@ -47,7 +47,7 @@ pub enum ThreadKey {
     },
 }
 
-/// The kernel keeps so much of a name, and a NUL.
+/// How many bytes of a name the kernel keeps, before a NUL.
 const NAME_BYTES_MAX: usize = 15;
 /// Threads of one process that have a name and have not begun.
 const NAMED_EARLY_MAX: usize = 64;
@@ -77,13 +77,13 @@ impl ShortName {
 pub struct Thread {
     /// `None`: it stands for all threads that found no space.
     pub key: Option<ThreadKey>,
-    /// Whose thread it is.
+    /// The process that it is a thread of.
     pub process: ProcessIndex,
-    /// What it was called last.
+    /// Its last name.
     pub name: ShortName,
-    /// What the last record said: a thread does not know of a name that another gave it.
+    /// The name in the last record: a thread does not know of a name that another gave it.
     recorded: ShortName,
-    /// What the threads of its process call it.
+    /// Its handle, by which the threads of its process name it.
     handle: Option<i64>,
     /// Whether an event told that it ends.
     pub has_ended: bool,
@@ -138,7 +138,7 @@ fn new_process(pid: Option<i64>) -> Process {
 }
 
 impl Threads {
-    /// Nobody; at most `limit` threads find space, and as many processes.
+    /// No threads yet; at most `limit` threads find space, and as many processes.
     pub fn new(limit: usize) -> Self {
         Self {
             threads: vec![new_thread(None, ProcessIndex::OTHERS, ShortName::default())],
@@ -198,7 +198,7 @@ impl Threads {
         self.processes.get(process.0 as usize).is_some_and(|p| p.parent_pid.is_some())
     }
 
-    /// Whose thread it is.
+    /// The process of a thread.
     pub fn process_of(&self, thread: ThreadIndex) -> ProcessIndex {
         self.threads.get(thread.0 as usize).map_or(ProcessIndex::OTHERS, |thread| thread.process)
     }
@@ -208,7 +208,7 @@ impl Threads {
         self.processes.get(process.0 as usize).map_or(&[], |process| &process.threads)
     }
 
-    /// A thread began, and says what the threads of its process call it.
+    /// A thread began, and tells its handle, by which the threads of its process name it.
     pub(crate) fn has_handle(&mut self, thread: ThreadIndex, handle: i64) {
         let process = self.process_of(thread);
         let early = self.of(process).map(|process| &mut process.named_early);
@@ -272,14 +272,15 @@ impl Threads {
         }
     }
 
-    /// What a process itself says when it ends.
+    /// Takes over the status that a process itself tells when it ends.
     pub(crate) fn exited(&mut self, process: ProcessIndex, status: i64) {
         if let Some(process) = self.of(process) {
             process.exit = Some(Exit::Code((status & 0xff) as i32));
         }
     }
 
-    /// What its parent was told by wait(): the last word. `false` if the process lives on.
+    /// Takes over what wait() told the parent, which overrides what the process told itself.
+    /// Return: `false` if the process lives on.
     pub(crate) fn waited_for(&mut self, process: ProcessIndex, status: i64) -> bool {
         let exit = match (status & 0x7f, status >> 8 & 0xff) {
             (0, code) => Exit::Code(code as i32),

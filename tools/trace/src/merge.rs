@@ -2,7 +2,7 @@
 //! One pass over all streams in time order.
 //!
 //! Place in the flow: printers, reports and analyses pull messages from here. A loser tree keeps
-//! one key for each stream; taking the smallest and replacing it costs one comparison a level.
+//! one key for each stream; taking the smallest and replacing it costs one comparison per level.
 //! Keys are (time, stream), so ties are broken by the order of the streams and every run gives the
 //! same order. If all streams share one clock the time is in cycles, otherwise in nanoseconds.
 

@@ -112,8 +112,8 @@ impl Verdict {
         texts.into_iter().chain(numbers).map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// Reads what a trace's environment says. That of a tracer that is not Lull says nothing, and
-    /// the state is [`State::Unknown`].
+    /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
+    /// then the state is [`State::Unknown`].
     pub fn parse(trace: PathBuf, entry: impl Fn(&str) -> Option<Value>) -> Self {
         let mut verdict = Verdict::new(trace);
         let text = |name: &str| match entry(name) {

@@ -188,16 +188,16 @@ pub struct Verdict {
     /// No pattern matched anything.
     #[serde(skip)]
     pub nothing_matched: bool,
-    /// What is missing, a sentence each.
+    /// What is missing, one sentence for each thing.
     pub missing: Vec<String>,
-    /// What a trace without loss does not tell, a sentence each.
+    /// What a trace without loss does not tell, one sentence for each thing.
     pub limits: Vec<String>,
     /// What else a person should know.
     pub notes: Vec<String>,
 }
 
 impl Verdict {
-    /// That of a trace of which nothing is known.
+    /// The verdict on a trace of which nothing is known.
     pub fn new(trace: PathBuf) -> Self {
         Self {
             state: State::Unknown,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Recursive-descent parser of TSDL (CTF 1.8, appendix C): blocks, attributes, declarations.
 //!
-//! Place in the flow: lexer -> parser -> `resolve`. Types are parsed in `type_parser`. Nesting is
-//! bounded by [`MAX_NESTING`], and every loop consumes a token or ends.
+//! Place in the flow: `lexer` -> `parser` -> `blocks` and `build_type`. `type_parser` reads types.
+//! Nesting is bounded by [`MAX_NESTING`], and every loop consumes a token or ends.
 
 use super::ast::{Attribute, BlockKind, Item, Path, Value};
 use super::lexer::{Lexer, Token};

@@ -2,7 +2,7 @@
 //! Which integers the reader itself uses: sizes, ids, counters, timestamps.
 //!
 //! Place in the flow: after references, before `measure`: a clock-mapped integer must be read even
-//! when nobody wants its value, so roles and clocks decide what can be skipped.
+//! when no caller asks for its value, so roles and clocks decide what can be skipped.
 
 use std::sync::Arc;
 
