@@ -246,7 +246,7 @@ struct qdo_request *qdo_waiting_all(struct qdo_cpu *cpu);
 /* core.c: the first CPU of a set from @from on; @until when none is left below that. */
 unsigned int qdo_set_next(const struct qdo_set *set, unsigned int from, unsigned int until);
 
-/* Of each algorithm, a call for a request that was just taken, and a call for every step. */
+/* Each algorithm has a call for a request that was just taken, and a call for every step. */
 void qdo_snapshot_begin(struct qdo_core *core, unsigned int cpu, struct qdo_request *request);
 void qdo_snapshot_step(struct qdo_core *core, unsigned int cpu, struct qdo_step *result);
 void qdo_token_begin(struct qdo_core *core, unsigned int cpu, struct qdo_request *request);

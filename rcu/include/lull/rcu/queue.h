@@ -119,8 +119,8 @@ static inline struct rcu_queue_node *
 rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct rcu_queue_node *last)
 {
 	/*
-	 * [queue.enqueue:A] exchange, full. Pairs with [queue.enqueue:A], [queue.splice:A] and
-	 * [queue.close:A].
+	 * [queue.enqueue:A] exchange, sequentially consistent.
+	 * Pairs with [queue.enqueue:A], [queue.splice:A] and [queue.close:A].
 	 * Orders: the store last->next = NULL before the tail leads the next producer to last; and
 	 * the same store of the entry that was the tail before this producer's link in that entry.
 	 * Else: the NULL overwrites a link, and all entries behind it are lost.
@@ -169,7 +169,8 @@ static inline struct rcu_queue_node *rcu_queue_take(struct rcu_queue *queue, int
 	if (next == NULL) {
 		rcu_assign_pointer(queue->head.next, NULL);
 		/*
-		 * [queue.close:A] compare-and-swap, full. Pairs with [queue.enqueue:A].
+		 * [queue.close:A] compare-and-swap, sequentially consistent.
+		 * Pairs with [queue.enqueue:A].
 		 * Orders: the store head.next = NULL before the tail leads a producer to the head.
 		 * Else: the NULL overwrites that producer's link, and its entry is lost.
 		 */
@@ -196,7 +197,7 @@ static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct
 		return RCU_QUEUE_SPLICE_WOULD_BLOCK;
 	rcu_assign_pointer(from->head.next, NULL);
 	/*
-	 * [queue.splice:A] exchange, full. Pairs with [queue.enqueue:A].
+	 * [queue.splice:A] exchange, sequentially consistent. Pairs with [queue.enqueue:A].
 	 * Orders: the store head.next = NULL before the tail leads a producer to the head; and the
 	 * store of NULL in the last entry before the link that a producer of @to writes there.
 	 * Else: a NULL overwrites a link, and all entries behind it are lost.

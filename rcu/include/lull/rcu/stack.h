@@ -99,7 +99,8 @@ static inline int rcu_stack_push(struct rcu_stack *stack, struct rcu_stack_node 
 
 		rcu_assign_pointer(node->next, top);
 		/*
-		 * [stack.push:A] compare-and-swap, full. Pairs with [stack.take:A], [stack.pop:A].
+		 * [stack.push:A] compare-and-swap, sequentially consistent.
+		 * Pairs with [stack.take:A], [stack.pop:A].
 		 * Orders: the writes of the entry and of its link before the top that leads takers
 		 * to it.
 		 * Else: a taker reads an entry, or follows a link, that is not yet written.
@@ -161,7 +162,7 @@ static inline struct rcu_stack_node *rcu_stack_pop(struct rcu_stack *stack)
 static inline struct rcu_stack_node *rcu_stack_pop_all(struct rcu_stack *stack)
 {
 	/*
-	 * [stack.take:A] exchange, full. Pairs with [stack.push:A].
+	 * [stack.take:A] exchange, sequentially consistent. Pairs with [stack.push:A].
 	 * Orders: the read of the top before the reads of the entries to which it leads.
 	 * Else: the taker reads an entry, or follows a link, that is not yet written.
 	 */
