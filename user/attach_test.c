@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attaching: what liblull refuses of the memory that somebody offers it.
+ * Attaching: which memory liblull refuses of that which other processes offer it.
  *
  * Each row changes one thing of a session that is attached otherwise, and each condition of
  * attach.c and segment.c has a row that only it refuses.

@@ -5,9 +5,10 @@
  *
  * Each process registers two descriptions, in either order, and may be killed before any of its
  * writes. Proved within these bounds: a description has one identifier, and no other description
- * has that one, whoever died; what the recorder finds described is whole, and of the event that
- * has the identifier; an event that a process has an identifier for is described, for whoever
- * comes later. models/session/events.pml shows the same on weaker machines.
+ * has the same one, whichever processes died; a description that the recorder finds is whole, and
+ * is that of the event with the identifier; once a process has an identifier for an event,
+ * processes that come later find the event's description. models/session/events.pml shows the same
+ * on weaker machines.
  * Paper: T 8.1; docs/formats/session.md (event table).
  */
 #include <string.h>

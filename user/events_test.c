@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event table: equal descriptions share an identifier, and what is in the table, whoever
- * wrote it, leads nowhere outside the arena.
+ * The event table: equal descriptions share an identifier, and no content of the table, whichever
+ * process wrote it, leads outside the arena.
  */
 #include <stdio.h>
 #include <string.h>

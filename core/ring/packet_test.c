@@ -389,7 +389,7 @@ static int look_at_an_open_packet_shows_what_it_holds(void)
 	return 0;
 }
 
-/* A writer stopped within the oldest packet: the reader is told, and nobody writes over it. */
+/* A writer stopped within the oldest packet: the reader is told, and no writer overwrites it. */
 static int packet_that_is_not_whole_is_kept_and_said_to_be_stuck(void)
 {
 	struct lull_ring_subbuf subbuf;

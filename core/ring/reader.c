@@ -9,7 +9,7 @@
  * Beyond the papers, and why the reader never waits for a writer: a sub-buffer that stays
  * incomplete is taken by exchanging its reference, like any other in flight-recorder mode,
  * although its writing flag is set. Commit counters belong to physical sub-buffers, so a late
- * writer completes the one it started in, which nobody uses any more (docs/adr/0003).
+ * writer completes the one it started in, which no other thread uses (docs/adr/0003).
  */
 #include "ring_words.h"
 

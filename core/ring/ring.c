@@ -41,7 +41,7 @@
  * Invariants:
  *	I1 a count names its sub-buffer and lap; commit[p].count says how many bytes are committed
  *	I2 a slot is written only while the reference of its sub-buffer is writing in the slot's
- *	   lap, or after the reader has taken the sub-buffer, which nobody else then uses
+ *	   lap, or after the reader has taken the sub-buffer, which no other writer then uses
  *	I3 time stamps do not decrease from slot to slot of a ring
  *	I4 run is valid only for one value of write_count, so what an interrupted lull_publish()
  *	   left in run, last_cycles or beyond write_count is never believed; in physical it leaves
@@ -331,8 +331,8 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 	if (open) {
 		int may = may_open(ring, begin, &cause);
 
-		/* Only where nobody moved on meanwhile does what may_open() read, each word with
-		 * acquire, belong together. */
+		/* Only if no writer has moved write_count on meanwhile do the words that may_open()
+		 * read, each with acquire, belong together. */
 		if (may < 0 && (LULL_MUTANT(LOST_UNCHECKED) ||
 				lull_load(&ring->shared->write_count) == count)) {
 			lose(ring, cause);

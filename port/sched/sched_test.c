@@ -315,7 +315,7 @@ static void lock_finish(void)
 	sched_check(lull_load(x) == 2, "one of two was lost, or found the lock busy");
 }
 
-/* A sleeper, and who should wake it. */
+/* A sleeper, and the thread that should wake it. */
 enum { WAKE_AFTER, WAKE_BEFORE, WAKE_NEVER };
 
 static void waker_thread(long kind)
@@ -362,7 +362,7 @@ static void entering_setup(const struct sched_scenario *now)
 	sched_thread("second", 1, entering_thread, 1);
 }
 
-/* Plain memory belongs to who holds its lock, and is not the port's. */
+/* Plain memory belongs to the thread that holds its lock, and no access of it is a step. */
 static void plain_thread(long kind)
 {
 	if (kind) {

@@ -97,7 +97,7 @@ static void reader(long order)
 		sched_check(lull_load(x) == 42, "the flag is up but the message is not there");
 }
 
-/* Its stores are ordered by who runs the heavy barrier, and may land at its very end. */
+/* The thread with the heavy barrier orders these stores; they may land at its very end. */
 static void light_writer(long kind)
 {
 	(void)kind;
@@ -234,7 +234,7 @@ static void counting_setup(const struct sched_scenario *now)
 	sched_thread("reader", 1, counting_reader, now->parameter[0]);
 }
 
-/* Who has stored to a word does not load what was there before; nor do its CPU's handlers. */
+/* A thread that has stored to a word loads no older value of it; nor do handlers on its CPU. */
 static void storing_thread(long value)
 {
 	lull_store(x, (uint64_t)value);
@@ -335,7 +335,7 @@ static void lock_setup(const struct sched_scenario *now)
 	sched_thread("reader", 1, lock_reader, now->parameter[0]);
 }
 
-/* Who was woken sees what was done before. */
+/* A thread that was woken sees what its waker did before. */
 static void waker(long kind)
 {
 	(void)kind;

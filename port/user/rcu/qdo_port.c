@@ -2,8 +2,9 @@
 /*
  * Steps of one CPU by rseq, the heavy fence by membarrier.
  *
- * Whoever enters an operation makes a step here and no barrier; whoever judges operations has a
- * barrier made on every CPU. Without membarrier there are no steps. Paper: Q 4.8.3; T 6.4.4.
+ * A thread that enters an operation makes a step here and no barrier; a thread that judges
+ * operations forces a barrier on every CPU. Without membarrier there are no steps. Paper: Q 4.8.3;
+ * T 6.4.4.
  */
 #define _GNU_SOURCE
 #include "qdo_steps.h"
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As many CPUs as Linux has at most. */
+/* Linux knows no CPU of this number or a higher one. */
 #define CPUS_MAX 8192u
 #define WORD_BITS (8u * (unsigned int)sizeof(unsigned long))
 
