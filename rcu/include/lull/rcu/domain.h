@@ -105,7 +105,7 @@ struct rcu_gp_poll_state {
 	unsigned long seq;
 };
 
-/* The inline read sides call these four on rare occasions. */
+/* The flavours' inline functions call these four, on rare occasions only. */
 void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug);
 void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader);
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader);
@@ -197,19 +197,19 @@ static inline void rcu_reader_enter_light(struct rcu_domain *domain, struct rcu_
 		word++;
 	/*
 	 * [grace.enter:A] relaxed. Pairs with [grace.scan:A].
-	 * Orders: this thread's section before this one, whose end the driver may never see,
-	 * because it reads this newer word in its place. This store needs no order of its own for
-	 * that: it follows the release store that ended that section, in the same word and by the
-	 * same thread, and so belongs to its release sequence (C11 5.1.2.4). The models pass
-	 * without more (ENTER_RELAXED).
+	 * Orders: the thread's previous section before this word, which the driver may read in
+	 * place of the word that ended that section. This store needs no order of its own for
+	 * that: it follows the release store which ended that section, in the same word and by the
+	 * same thread, and so belongs to the release sequence of that store (C11 5.1.2.4). The
+	 * models pass without more (ENTER_RELAXED).
 	 */
 	lull_mem_store(&reader->word, word);
 	/*
 	 * [grace.enter:B] light. Pairs with [grace.begin:A].
 	 * Orders: the store to the word, which tells the driver of this section, before the
 	 * section's reads.
-	 * Else: the driver sees no section here and lets an element be reclaimed, to which this
-	 * reader, that read the old pointer, holds on.
+	 * Else: the driver sees no section here, and lets an element be reclaimed that this reader,
+	 * which has read the old pointer, goes on reading.
 	 * Mutant: ENTER_NO_LIGHT.
 	 */
 	lull_mem_fence_light();
@@ -242,10 +242,10 @@ static inline void rcu_reader_enter_full(struct rcu_domain *domain, struct rcu_r
 	rcu_reader_check_enter(reader);
 	/*
 	 * [grace.enter:C] full. Pairs with [grace.begin:A].
-	 * Orders: this thread's section before this one, before the word; the word, which tells the
-	 * driver of this section, before the section's reads.
-	 * Else: the driver sees no section here and lets an element be reclaimed, to which this
-	 * reader, that read the old pointer, holds on.
+	 * Orders: the thread's previous section before the word; the word, which tells the driver
+	 * of this section, before the section's reads.
+	 * Else: the driver sees no section here, and lets an element be reclaimed that this reader,
+	 * which has read the old pointer, goes on reading.
 	 * Mutants: ENTER_FULL_LIGHT, ENTER_NESTED_PLAIN.
 	 */
 	if (__builtin_expect(!(word & RCU_NEST_MASK), 1))
