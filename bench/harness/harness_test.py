@@ -93,7 +93,20 @@ class TableTest(unittest.TestCase):
     def test_results_read_back_as_they_were_written(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             self.make().write(Path(name))
-            self.assertEqual(table.read(Path(name, "event_enabled.json")), self.make())
+            found = table.read(Path(name, "event_enabled.json"))
+        self.assertEqual(found, self.make().results())
+
+    def test_a_file_has_medians_and_extremes_and_no_samples(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            self.make().write(Path(name))
+            self.assertEqual([path.name for path in Path(name).iterdir()], ["event_enabled.json"])
+            text = Path(name, "event_enabled.json").read_text(encoding="utf-8")
+        row = json.loads(text)["rows"][0]
+        ours = {"rounds": 3, "median": 11.0, "minimum": 10.0, "maximum": 12.0}
+        self.assertEqual(row["ours"], ours)
+        self.assertEqual(row["peers"]["peer"]["median"], 80.0)
+        # Round by round 8, 7 and 7: not the quotient of the medians.
+        self.assertEqual((row["advantage"]["rounds"], row["advantage"]["median"]), (3, 7.0))
 
     def test_results_of_another_version_are_named_and_not_guessed(self) -> None:
         with tempfile.TemporaryDirectory() as name:

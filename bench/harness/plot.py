@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .programs import run
-from .spread import Spread
+from .spread import Spread, Summary
 
 # Mid tones, to be told apart on white and on black.
 COLOURS = {
@@ -41,7 +41,7 @@ STYLE = (
     f"[color=black]{{color:{INK}}}[stroke=black]{{stroke:{INK}}}[fill=black]{{fill:{INK}}}</style>"
 )
 
-Figures = Callable[[str, str], Spread | None]
+Figures = Callable[[str, str], Spread | Summary | None]
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,9 @@ class Plot:
     prefixes: bool = True
     mark: tuple[float, str] | None = None
 
-    def plain(self) -> dict:
-        return asdict(self)
-
     @classmethod
     def of(cls, plain: dict) -> Plot:
-        """The plot that plain() gave, also when it has been JSON meanwhile."""
+        """The plot that a table's file has."""
         curves = tuple(
             Curve(**{**curve, "points": tuple(tuple(point) for point in curve["points"])})
             for curve in plain["curves"]

@@ -7,6 +7,7 @@ import json
 import tempfile
 import unittest
 import xml.etree.ElementTree
+from dataclasses import asdict
 from pathlib import Path
 
 from harness import plot, report, suite
@@ -127,7 +128,7 @@ class ReportTest(unittest.TestCase):
 
     def test_a_plot_reads_back_from_the_tables_file_as_it_was(self) -> None:
         made = self.make().plots[0]
-        self.assertEqual(Plot.of(json.loads(json.dumps(made.plain()))), made)
+        self.assertEqual(Plot.of(json.loads(json.dumps(asdict(made)))), made)
 
     def test_points_of_plots_are_folded_away_below_the_table(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -11,17 +11,17 @@ from pathlib import Path
 from . import plot as plots
 from . import table as tables
 from .places import BENCH
-from .spread import Spread, digits
+from .spread import Summary, digits
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _figure(spread: Spread) -> str:
-    if len(spread.samples) == 1 or spread.minimum == spread.maximum:
-        return digits(spread.median)
-    return f"{digits(spread.median)} [{digits(spread.minimum)}..{digits(spread.maximum)}]"
+def _figure(found: Summary) -> str:
+    if found.rounds == 1 or found.minimum == found.maximum:
+        return digits(found.median)
+    return f"{digits(found.median)} [{digits(found.minimum)}..{digits(found.maximum)}]"
 
 
 def published(name: str) -> dict[str, list[dict[str, str]]]:
@@ -44,21 +44,20 @@ def _published_cell(lines: list[dict[str, str]]) -> str:
 HEAD = ["| what | published | peer | ours | ratio | why |", "|---|---|---|---|---|---|"]
 
 
-def _row_line(row: tables.Row, papers: dict[str, list[dict[str, str]]]) -> str:
-    peers = "; ".join(f"{name} {_figure(spread)}" for name, spread in row.peers.items())
-    advantage = row.advantage()
+def _row_line(row: tables.Line, papers: dict[str, list[dict[str, str]]]) -> str:
+    peers = "; ".join(f"{name} {_figure(found)}" for name, found in row.peers.items())
     cells = [
         f"{row.label}, {row.unit}",
         _published_cell(papers.get(row.key, [])) or "-",
         peers or "-",
         _figure(row.ours) if row.ours else "-",
-        f"{digits(advantage.median)} x" if advantage else "-",
+        f"{digits(row.advantage.median)} x" if row.advantage else "-",
         row.why or "-",
     ]
     return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
 
 
-def _plot_lines(table: tables.Table, folder: Path) -> list[str]:
+def _plot_lines(table: tables.Results, folder: Path) -> list[str]:
     """The table's plots, drawn into the folder, as images of the document."""
     lines = []
     for plot in table.plots:
@@ -70,7 +69,7 @@ def _plot_lines(table: tables.Table, folder: Path) -> list[str]:
     return lines
 
 
-def _table_lines(table: tables.Table, folder: Path) -> list[str]:
+def _table_lines(table: tables.Results, folder: Path) -> list[str]:
     papers = published(table.name)
     lines = [
         f"## {table.title}",
@@ -95,7 +94,7 @@ def _table_lines(table: tables.Table, folder: Path) -> list[str]:
     return lines
 
 
-def _target_lines(all_tables: list[tables.Table]) -> list[str]:
+def _target_lines(all_tables: list[tables.Results]) -> list[str]:
     lines = ["## Targets", "", "| table | target | measured |", "|---|---|---|"]
     for table in all_tables:
         for row in table.rows:

@@ -8,6 +8,16 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Summary:
+    """What is kept of a spread: how many samples there were, and what is said of them."""
+
+    rounds: int
+    median: float
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True)
 class Spread:
     """Samples of one quantity, in the order in which they were taken."""
 
@@ -28,6 +38,9 @@ class Spread:
     @property
     def maximum(self) -> float:
         return max(self.samples)
+
+    def summary(self) -> Summary:
+        return Summary(len(self.samples), self.median, self.minimum, self.maximum)
 
     def scaled(self, factor: float) -> Spread:
         return Spread(tuple(sample * factor for sample in self.samples))

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""One table of results: rows with ours, peers and targets, and their files.
+"""One table of results: rows with ours, peers and targets, and its file.
 
-A bench makes a Table, adds rows, and calls write(). Nothing in the files is edited by hand.
+A bench makes a Table, adds rows, and calls write(). The file has what the report says of each row,
+and no samples. Nothing in it is edited by hand.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .plot import Plot
-from .spread import Spread, digits
+from .spread import Spread, Summary, digits
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,61 @@ class Row:
 
 
 @dataclass
+class Line:
+    """A row as the file has it: summaries in the place of samples."""
+
+    key: str
+    label: str
+    unit: str
+    ours: Summary | None
+    peers: dict[str, Summary]
+    advantage: Summary | None
+    targets: list[Target]
+    why: str
+    shown: bool
+
+    @classmethod
+    def of(cls, row: Row) -> Line:
+        advantage = row.advantage()
+        return cls(
+            row.key,
+            row.label,
+            row.unit,
+            row.ours.summary() if row.ours else None,
+            {name: spread.summary() for name, spread in row.peers.items()},
+            advantage.summary() if advantage else None,
+            row.targets,
+            row.why,
+            row.shown,
+        )
+
+
+def _figures_of(rows: Iterable[Row | Line], key: str, variant: str) -> Spread | Summary | None:
+    row = next((row for row in rows if row.key == key), None)
+    if row is None:
+        return None
+    variants = ({"ours": row.ours} if row.ours else {}) | row.peers
+    return variants.get(variant or next(iter(variants), ""))
+
+
+@dataclass
+class Results:
+    """A table as its file has it."""
+
+    name: str
+    title: str
+    quick: bool
+    rows: list[Line]
+    notes: list[str]
+    plots: list[Plot]
+    load_average: list[float]
+
+    def figures(self, key: str, variant: str) -> Summary | None:
+        """As Table.figures()."""
+        return _figures_of(self.rows, key, variant)
+
+
+@dataclass
 class Table:
     """The rows of one bench, plots of them, and notes on what could not be measured."""
 
@@ -99,87 +155,65 @@ class Table:
 
     def figures(self, key: str, variant: str) -> Spread | None:
         """What one variant ("ours", a peer's name; "" is the first) has in the row of that key."""
-        row = next((row for row in self.rows if row.key == key), None)
-        if row is None:
-            return None
-        variants = ({"ours": row.ours} if row.ours else {}) | row.peers
-        return variants.get(variant or next(iter(variants), ""))
+        return _figures_of(self.rows, key, variant)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    def results(self) -> Results:
+        """What is kept of the table."""
+        return Results(
+            self.name,
+            self.title,
+            self.quick,
+            [Line.of(row) for row in self.rows],
+            self.notes,
+            self.plots,
+            self.load_average,
+        )
+
     def write(self, folder: Path) -> None:
-        """Write NAME.json (everything) and NAME.csv (medians and spread)."""
+        """Write NAME.json, in which each row and each plot is a line."""
         folder.mkdir(parents=True, exist_ok=True)
-        plain = {
-            "name": self.name,
-            "title": self.title,
-            "quick": self.quick,
-            "rows": [_row_plain(row) for row in self.rows],
-            "notes": self.notes,
-            "plots": [plot.plain() for plot in self.plots],
-            "load_average": self.load_average,
-        }
-        text = json.dumps(plain, indent=1, allow_nan=True)
-        (folder / f"{self.name}.json").write_text(text + "\n", encoding="utf-8")
-        with (folder / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(
-                ["table", "row", "variant", "unit", "rounds", "median", "minimum", "maximum"]
-            )
-            for row in self.rows:
-                variants = {"ours": row.ours} if row.ours else {}
-                for variant, spread in {**variants, **row.peers}.items():
-                    figures = (spread.median, spread.minimum, spread.maximum)
-                    writer.writerow(
-                        [self.name, row.key, variant, row.unit, len(spread.samples)]
-                        + [f"{figure:.6g}" for figure in figures]
-                    )
+        entries = (f"{json.dumps(key)}: {_lines(of)}" for key, of in asdict(self.results()).items())
+        text = "{\n" + ",\n".join(entries) + "\n}\n"
+        (folder / f"{self.name}.json").write_text(text, encoding="utf-8")
 
 
-def _row_plain(row: Row) -> dict:
-    return {
-        "key": row.key,
-        "label": row.label,
-        "unit": row.unit,
-        "higher_is_better": row.higher_is_better,
-        "ours": list(row.ours.samples) if row.ours else None,
-        "peers": {name: list(spread.samples) for name, spread in row.peers.items()},
-        "targets": [vars(target) for target in row.targets],
-        "why": row.why,
-        "compared": row.compared,
-        "shown": row.shown,
-    }
+def _lines(value: object) -> str:
+    """JSON, with a line for each element of a list."""
+    if not isinstance(value, list) or not value:
+        return json.dumps(value)
+    return "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
 
 
-def read(path: Path) -> Table:
-    """Read a table that write() wrote; ValueError when something else did."""
+def read(path: Path) -> Results:
+    """Read what Table.write() wrote; ValueError when something else did."""
     try:
-        return _table(json.loads(path.read_text(encoding="utf-8")))
+        return _results(json.loads(path.read_text(encoding="utf-8")))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path}: not written by this version ({error}): measure again") from error
 
 
-def _table(plain: dict) -> Table:
-    table = Table(
-        plain["name"],
-        plain["title"],
-        plain["quick"],
-        notes=plain["notes"],
-        plots=[Plot.of(plot) for plot in plain.get("plots", [])],
-        load_average=plain["load_average"],
+def _results(plain: dict) -> Results:
+    return Results(
+        **{
+            **plain,
+            "rows": [_line(row) for row in plain["rows"]],
+            "plots": [Plot.of(plot) for plot in plain["plots"]],
+        }
     )
-    for row in plain["rows"]:
-        table.add(
-            row["key"],
-            row["label"],
-            row["unit"],
-            Spread(tuple(row["ours"])) if row["ours"] else None,
-            {name: Spread(tuple(samples)) for name, samples in row["peers"].items()},
-            row["higher_is_better"],
-            [Target(**target) for target in row["targets"]],
-            row["why"],
-            row["compared"],
-            row.get("shown", True),
-        )
-    return table
+
+
+def _line(plain: dict) -> Line:
+    summaries = {
+        which: Summary(**plain[which]) if plain[which] else None for which in ("ours", "advantage")
+    }
+    return Line(
+        **{
+            **plain,
+            **summaries,
+            "peers": {name: Summary(**peer) for name, peer in plain["peers"].items()},
+            "targets": [Target(**target) for target in plain["targets"]],
+        }
+    )
