@@ -3,12 +3,11 @@
 //! today's model. Runs nothing; `models/run --check`, and the end of every whole run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::expect::Run;
-use crate::outcome::Found;
-use crate::results::{self, Results, Row};
+use crate::results::{self, page_path, Results, Row};
 use crate::table;
 
 /// A noun and its runs, in the order of the descriptions.
@@ -23,25 +22,21 @@ pub fn by_noun(runs: &[Run]) -> Vec<(&str, Vec<&Run>)> {
     nouns
 }
 
-fn page_path(models: &Path, noun: &str) -> PathBuf {
-    results::folder(models).join(format!("{noun}.md"))
-}
-
 fn digests(runs: &[&Run]) -> Result<Vec<String>> {
     runs.iter().map(|run| results::digest(run)).collect()
 }
 
-/// Writes rows and pages of each noun of which something was run; the rest keeps its row.
+/// Writes the page of each noun of which something was run; the rest keeps its row.
 pub fn write(models: &Path, runs: &[Run], new: &[Row]) -> Result<()> {
     for (noun, runs) in by_noun(runs) {
         if runs.iter().all(|run| new.iter().all(|row| row.run != run.name())) {
             continue;
         }
         let results = Results::read(models, noun)?.renewed(&runs, new);
-        results.write(models, noun)?;
         let path = page_path(models, noun);
         let text = table::page(noun, &runs, &results, &digests(&runs)?);
-        fs::write(&path, text)
+        fs::create_dir_all(results::folder(models))
+            .and_then(|()| fs::write(&path, text))
             .map_err(|error| Error::file(&path, error, "make the folder writable"))?;
     }
     Ok(())
@@ -52,9 +47,8 @@ fn fault(run: &Run, row: Option<&Row>, digest: &str) -> Option<String> {
     let Some(row) = row else {
         return (!run.full).then(|| format!("{} has no row", run.name()));
     };
-    let found = row.found().unwrap_or(Found::Broken(String::new()));
-    if let Some(expected) = found.disagreement(run) {
-        return Some(format!("{} is {}, expected {expected}", run.name(), row.found));
+    if let Some(expected) = row.found.disagreement(run) {
+        return Some(format!("{} is {}, expected {expected}", run.name(), row.found.words()));
     }
     let outdated = row.digest != digest && !run.full;
     outdated.then(|| format!("{} was found with an earlier model", run.name()))
@@ -79,20 +73,13 @@ fn faults(models: &Path, noun: &str, runs: &[&Run]) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Tables of nouns that have no runs any more.
+/// Files that are no noun's table: of a noun without runs, for one.
 fn strays(models: &Path, nouns: &[&str]) -> Vec<String> {
     let entries = fs::read_dir(results::folder(models)).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            let path = entry.path();
-            let noun = path.file_stem()?.to_string_lossy().into_owned();
-            let is_table =
-                path.extension().is_some_and(|ending| ending == "md" || ending == "toml");
-            (is_table && !nouns.contains(&noun.as_str())).then_some(noun)
-        })
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.strip_suffix(".md").is_some_and(|noun| nouns.contains(&noun)));
     names.sort();
-    names.dedup();
     names
 }
 
@@ -122,8 +109,8 @@ pub fn check(models: &Path, runs: &[Run]) -> Result<(usize, Vec<String>)> {
         messages.push(text);
     }
     let names: Vec<&str> = nouns.iter().map(|(noun, _)| *noun).collect();
-    messages.extend(strays(models, &names).iter().map(|noun| {
-        format!("models/results/{noun}.md: models/{noun} has no runs; remove it and {noun}.toml")
+    messages.extend(strays(models, &names).iter().map(|name| {
+        format!("models/results/{name} is the table of no folder that has runs; remove it")
     }));
     Ok((right_count, messages))
 }

@@ -111,7 +111,7 @@ fn tasks<'a>(models: &Path, chosen: &[&'a Run]) -> Result<Vec<Task<'a>>> {
             known.push((&run.folder, Results::read(models, &run.folder)?));
         }
         let row = known.last().and_then(|(_, results)| results.get(run));
-        tasks.push(Task { run, earlier_s: row.map(|row| row.time_s) });
+        tasks.push(Task { run, earlier_states: row.map(|row| row.states) });
     }
     Ok(tasks)
 }

@@ -64,14 +64,17 @@ impl Found {
     /// As `words`, but that a state which had to be reached was.
     pub fn words_of(&self, run: &Run) -> String {
         match (run.verdict, self) {
-            (Verdict::Reached, Found::Fail(_)) if self.disagreement(run).is_none() => {
-                "reached".into()
+            (Verdict::Reached, Found::Fail(failure)) if self.disagreement(run).is_none() => {
+                match failure.kind {
+                    Kind::Assertion => "reached".into(),
+                    kind => format!("reached ({})", kind.word()),
+                }
             }
             _ => self.words(),
         }
     }
 
-    /// The inverse of `words`, but for the texts of assertions.
+    /// The inverse of `words` and `words_of`, but for the texts of assertions.
     pub fn from_words(words: &str) -> Option<Found> {
         let (verdict, detail) = words.split_once(" (").unwrap_or((words, ""));
         let detail = detail.strip_suffix(')').unwrap_or(detail);
@@ -81,12 +84,17 @@ impl Found {
             "unfound" => Some(Found::Unfound),
             "unfinished" => Some(Found::Unfinished(detail.into())),
             "broken" => Some(Found::Broken(String::new())),
-            "fail" => {
+            "reached" if detail.is_empty() => Some(Found::of_kind(Kind::Assertion)),
+            "fail" | "reached" => {
                 let kind = kinds.into_iter().find(|kind| kind.word() == detail)?;
-                Some(Found::Fail(Failure { kind, text: String::new() }))
+                Some(Found::of_kind(kind))
             }
             _ => None,
         }
+    }
+
+    fn of_kind(kind: Kind) -> Found {
+        Found::Fail(Failure { kind, text: String::new() })
     }
 
     /// Nothing when it is what the run expects, otherwise what was expected.
@@ -301,6 +309,8 @@ mod tests {
         for found in [Found::Pass, Found::Unfound, cut, wrong] {
             assert_eq!(Found::from_words(&found.words()), Some(found));
         }
+        assert_eq!(Found::from_words("reached"), Some(Found::of_kind(Kind::Assertion)));
+        assert_eq!(Found::from_words("reached (cycle)"), Some(Found::of_kind(Kind::Cycle)));
         assert_eq!(Found::from_words("fail (somehow)"), None);
     }
 }

@@ -1,45 +1,39 @@
 // SPDX-License-Identifier: MIT
-//! What the last runs found, beside the tables that are made of it: `models/results/NOUN.toml`.
-//! A run that was not executed this time keeps its row.
+//! What the last runs found, read back from the page that `table` writes: `models/results/NOUN.md`
+//! is its only form. A run that was not executed this time keeps its row.
 
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::expect::Run;
 use crate::outcome::Found;
 use crate::spin::Report;
+use crate::table;
 use crate::text::ModelText;
 
-const HEADER: &str = "\
-# SPDX-License-Identifier: MIT
-# What `models/run --write` found; the table beside is made of it. Not to be edited.
-";
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is kept of a run: nothing that differs when the same search is made again.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub run: String,
-    pub found: String,
+    pub found: Found,
     pub states: u64,
-    pub transitions: u64,
     pub depth: u64,
-    pub memory_mib: f64,
-    pub time_s: f64,
+    pub memory_mib: u64,
     /// Of the model's code and the search's settings when this was found.
     pub digest: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
-    #[serde(default)]
     pub row: Vec<Row>,
 }
 
 pub fn folder(models: &Path) -> PathBuf {
     models.join("results")
+}
+
+pub fn page_path(models: &Path, noun: &str) -> PathBuf {
+    folder(models).join(format!("{noun}.md"))
 }
 
 /// FNV-1a, which is enough to notice an edit.
@@ -62,29 +56,19 @@ impl Row {
         let search = &report.search;
         Ok(Row {
             run: run.name(),
-            found: report.found.words(),
+            found: report.found.clone(),
             states: search.states,
-            transitions: search.transitions,
             depth: search.depth,
-            memory_mib: (search.memory_mib * 10.0).round() / 10.0,
-            time_s: (report.time_s * 100.0).round() / 100.0,
+            memory_mib: search.memory_mib.round() as u64,
             digest: digest(run)?,
         })
-    }
-
-    pub fn found(&self) -> Option<Found> {
-        Found::from_words(&self.found)
     }
 }
 
 impl Results {
-    fn path(models: &Path, noun: &str) -> PathBuf {
-        folder(models).join(format!("{noun}.toml"))
-    }
-
     /// Those of a noun; none when nothing was ever written.
     pub fn read(models: &Path, noun: &str) -> Result<Results> {
-        let path = Results::path(models, noun);
+        let path = page_path(models, noun);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -92,19 +76,10 @@ impl Results {
             }
             Err(error) => return Err(Error::file(&path, error, "make it readable")),
         };
-        toml::from_str(&text).map_err(|error| {
-            let source = std::io::Error::other(error.message().to_string());
+        table::rows(noun, &text).map(|row| Results { row }).map_err(|line| {
+            let source = std::io::Error::other(format!("line {line} is no row of a run"));
             Error::file(&path, source, "restore it, or remove it and run `models/run --write`")
         })
-    }
-
-    pub fn write(&self, models: &Path, noun: &str) -> Result<()> {
-        let path = Results::path(models, noun);
-        let rows = toml::to_string(self).unwrap_or_default();
-        let remedy = "make the folder writable";
-        std::fs::create_dir_all(folder(models))
-            .and_then(|()| std::fs::write(&path, format!("{HEADER}\n{rows}")))
-            .map_err(|error| Error::file(&path, error, remedy))
     }
 
     pub fn get(&self, run: &Run) -> Option<&Row> {

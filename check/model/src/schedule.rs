@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::expect::Run;
 use crate::spin::{Effort, Report, Workshop};
 
-/// A run with what an earlier search of it cost.
+/// A run with how many states an earlier search of it visited.
 #[derive(Clone)]
 pub struct Task<'a> {
     pub run: &'a Run,
-    pub earlier_s: Option<f64>,
+    pub earlier_states: Option<u64>,
 }
 
 struct State<'a> {
@@ -30,10 +30,13 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// The longest first, so that the last to end are short.
+    /// The largest first, so that the last to end are short.
     fn new(mut tasks: Vec<Task<'a>>, memory_mib: u32) -> Queue<'a> {
-        let guess_s = |task: &Task| task.earlier_s.unwrap_or(if task.run.full { 1e6 } else { 1.0 });
-        tasks.sort_by(|a, b| guess_s(b).total_cmp(&guess_s(a)));
+        const NEW_STATES: u64 = 500_000;
+        let guess = |task: &Task| {
+            task.earlier_states.unwrap_or(if task.run.full { u64::MAX } else { NEW_STATES })
+        };
+        tasks.sort_by_key(|task| std::cmp::Reverse(guess(task)));
         let state =
             State { waiting: tasks, started_count: 0, running_count: 0, free_mib: memory_mib };
         Queue { state: Mutex::new(state), changed: Condvar::new() }
@@ -85,7 +88,7 @@ pub struct Ended<'a> {
 
 fn work<'a>(queue: &Queue<'a>, memory_mib: u32, folder: &Path, ends: &Sender<Ended<'a>>) {
     while let Some((number, task)) = queue.take() {
-        let effort = Effort::of(task.run, task.earlier_s);
+        let effort = Effort::of(task.run, task.earlier_states);
         let ended = match Workshop::new(task.run, &folder.join(format!("{number:03}"))) {
             Ok(workshop) => {
                 Ended { run: task.run, report: workshop.whole(effort), workshop: Some(workshop) }

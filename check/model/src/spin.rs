@@ -41,7 +41,7 @@ pub struct Report {
 
 /// How hard the compiler tries. Of a verifier that searches for less than two seconds, compiling
 /// takes longer than the search (`-O0` 0.3 s, `-O1` 0.7 s, `-O2` 1.3 s), and `-O2` searches only
-/// by a third faster than `-O0`.
+/// by a third faster than `-O0`. Most searches of `LITTLE_STATES` take less than two seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     Little,
@@ -50,11 +50,13 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// From the processor time of an earlier search, if there was one.
-    pub fn of(run: &Run, earlier_s: Option<f64>) -> Effort {
-        match earlier_s {
-            Some(time_s) if time_s < 2.0 => Effort::Little,
-            Some(time_s) if time_s < 6.0 => Effort::Some,
+    /// From the number of states of an earlier search, if there was one.
+    pub fn of(run: &Run, earlier_states: Option<u64>) -> Effort {
+        const LITTLE_STATES: u64 = 500_000;
+        const SOME_STATES: u64 = 2_000_000;
+        match earlier_states {
+            Some(states) if states < LITTLE_STATES => Effort::Little,
+            Some(states) if states < SOME_STATES => Effort::Some,
             None if !run.full => Effort::Little,
             _ => Effort::Much,
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! `models/results/NOUN.md`: a table of a noun's runs, and beside the thesis's tables ours.
+//! `models/results/NOUN.md`: a table of a noun's runs, written and read back, and beside the
+//! thesis's tables ours.
 
 use indicatif::HumanCount;
 
@@ -17,6 +18,10 @@ const CAPTIONS: [(&str, &str); 6] = [
     ("7.6", "general-purpose RCU, a signal handler that reads, over the updater"),
 ];
 const NOT_YET: &str = "not yet run";
+const OUTDATED: &str = ", by an earlier model";
+const ALL_RUNS: &str = "## All runs";
+const FAIR: &str = "weak fairness";
+const BITSTATE: &str = "bitstate";
 
 /// A table of Markdown: all rows have as many cells as the heading.
 struct Table {
@@ -46,23 +51,15 @@ fn settings(run: &Run) -> String {
         Compression::Ma => words.push("minimized automaton"),
     }
     if run.bitstate {
-        words.push("bitstate");
+        words.push(BITSTATE);
     }
     if run.fair {
-        words.push("weak fairness");
+        words.push(FAIR);
     }
     if !run.reduction {
         words.push("no partial-order reduction");
     }
     words.join(", ")
-}
-
-fn time(time_s: f64) -> String {
-    if time_s < 60.0 {
-        format!("{time_s:.1} s")
-    } else {
-        format!("{:.0} min", time_s / 60.0)
-    }
 }
 
 fn published(found: &Published) -> String {
@@ -82,9 +79,9 @@ impl Line<'_> {
         let Some(row) = self.row else {
             return NOT_YET.to_string();
         };
-        let found = row.found().map_or(row.found.clone(), |found| found.words_of(self.run));
+        let found = row.found.words_of(self.run);
         if self.outdated {
-            format!("{found}, by an earlier model")
+            found + OUTDATED
         } else {
             found
         }
@@ -106,20 +103,20 @@ impl Line<'_> {
             self.found(),
             self.cell(|row| HumanCount(row.states).to_string()),
             self.cell(|row| HumanCount(row.depth).to_string()),
-            self.cell(|row| format!("{:.0} MiB", row.memory_mib)),
-            self.cell(|row| time(row.time_s)),
+            self.cell(|row| format!("{} MiB", row.memory_mib)),
         ];
         if with_published {
             cells.push(run.published.as_ref().map(published).unwrap_or_default());
         }
         cells.push(settings(run));
+        cells.push(self.cell(|row| format!("`{}`", row.digest)));
         cells
     }
 
     /// Our verdict in the thesis's words.
     fn word(&self) -> &'static str {
         let is_altered = self.run.mutant.is_some();
-        match self.row.and_then(Row::found) {
+        match self.row.map(|row| &row.found) {
             None => NOT_YET,
             Some(Found::Pass) if is_altered => "FNEG",
             Some(Found::Pass) => "PASS",
@@ -144,12 +141,11 @@ fn all_runs(lines: &[Line]) -> String {
         "states",
         "depth",
         "memory",
-        "time",
     ];
     if with_published {
         headings.push("thesis");
     }
-    headings.push("search");
+    headings.extend(["search", "digest"]);
     let mut table = Table::new(&headings);
     for line in lines {
         table.row(&line.cells(with_published));
@@ -166,8 +162,8 @@ fn beside_thesis(number: &str, lines: &[Line]) -> String {
         "thesis",
         "memory, ours (GiB)",
         "thesis (GiB)",
-        "time, ours",
-        "thesis",
+        "states, ours",
+        "time, thesis",
     ]);
     for line in lines {
         let Some(found) = line.run.published.as_ref().filter(|found| found.table == number) else {
@@ -177,9 +173,9 @@ fn beside_thesis(number: &str, lines: &[Line]) -> String {
             line.run.title.clone(),
             line.word().to_string(),
             found.verdict.clone(),
-            line.cell(|row| format!("{:.2}", row.memory_mib / 1024.0)),
+            line.cell(|row| format!("{:.2}", row.memory_mib as f64 / 1024.0)),
             found.memory_gib.clone(),
-            line.cell(|row| time(row.time_s)),
+            line.cell(|row| HumanCount(row.states).to_string()),
             found.time.clone(),
         ]);
     }
@@ -222,10 +218,63 @@ pub fn page(noun: &str, runs: &[&Run], results: &Results, digests: &[String]) ->
          it.\n"
     )];
     parts.extend(numbers.iter().map(|number| beside_thesis(number, &lines)));
-    parts.push(format!("## All runs\n\n{}", all_runs(&lines)));
+    parts.push(format!("{ALL_RUNS}\n\n{}", all_runs(&lines)));
     let notes = notes(&lines);
     if !notes.is_empty() {
         parts.push(format!("## Notes\n\n{notes}"));
     }
     parts.join("\n")
+}
+
+/// The cells of a row of Markdown: the inverse of `Table::row`.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let inner = line.strip_prefix("| ")?.strip_suffix(" |")?;
+    Some(inner.split(" | ").map(|cell| cell.replace("\\|", "|")).collect())
+}
+
+/// A row of the table of all runs; nothing where the run was not yet executed.
+fn row(noun: &str, headings: &[String], cells: &[String]) -> Option<Option<Row>> {
+    let cell = |name: &str| {
+        let index = headings.iter().position(|heading| heading == name)?;
+        Some(cells.get(index)?.as_str())
+    };
+    let number = |text: &str| text.replace(',', "").parse::<u64>().ok();
+    let verdict = cell("verdict")?;
+    if verdict == NOT_YET {
+        return Some(None);
+    }
+    let machine = Some(cell("machine")?).filter(|name| !name.is_empty()).unwrap_or("-");
+    let mut run = format!("{noun}/{} {machine} {}", cell("model")?, cell("claim")?);
+    let mutant = Some(cell("mutant")?.to_string()).filter(|name| !name.is_empty());
+    let defines = cell("configuration")?.split_whitespace().map(|part| format!("-D{part}"));
+    let settings: Vec<&str> = cell("search")?.split(", ").collect();
+    let fair = settings.contains(&FAIR).then(|| "fair".to_string());
+    let bitstate = settings.contains(&BITSTATE).then(|| BITSTATE.to_string());
+    for part in mutant.into_iter().chain(defines).chain(fair).chain(bitstate) {
+        run += &format!(" {part}");
+    }
+    Some(Some(Row {
+        run,
+        found: Found::from_words(verdict.strip_suffix(OUTDATED).unwrap_or(verdict))?,
+        states: number(cell("states")?)?,
+        depth: number(cell("depth")?)?,
+        memory_mib: number(cell("memory")?.strip_suffix(" MiB")?)?,
+        digest: cell("digest")?.trim_matches('`').to_string(),
+    }))
+}
+
+/// The rows of all runs in a page; the number of the first line that is none.
+pub fn rows(noun: &str, page: &str) -> std::result::Result<Vec<Row>, usize> {
+    let mut lines = page.lines().zip(1usize..).skip_while(|(line, _)| *line != ALL_RUNS);
+    let mut table = lines.by_ref().skip(1).skip_while(|(line, _)| line.is_empty());
+    let Some((heading, number)) = table.next() else {
+        return Ok(Vec::new());
+    };
+    let headings = cells(heading).ok_or(number)?;
+    let mut rows = Vec::new();
+    for (line, number) in table.skip(1).take_while(|(line, _)| !line.is_empty()) {
+        let found = cells(line).and_then(|cells| row(noun, &headings, &cells));
+        rows.extend(found.ok_or(number)?);
+    }
+    Ok(rows)
 }

@@ -78,6 +78,20 @@ fn a_table_has_all_runs_and_the_thesis_beside_ours() {
 }
 
 #[test]
+fn the_same_searches_write_the_same_bytes() {
+    let set = Set::few();
+    set.run(&["--full", "--write"]);
+    let names = || {
+        let entries = fs::read_dir(set.path("results")).unwrap().flatten();
+        entries.map(|entry| entry.file_name()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["counter.md"]);
+    let first = fs::read_to_string(set.path("results/counter.md")).unwrap();
+    set.run(&["--full", "--write", "--jobs", "1"]);
+    assert_eq!(fs::read_to_string(set.path("results/counter.md")).unwrap(), first);
+}
+
+#[test]
 fn a_whole_run_fails_until_its_tables_are_written() {
     let set = Set::few();
     let all = set.run(&[]);
@@ -116,7 +130,12 @@ fn a_table_that_does_not_tell_the_runs_is_found() {
     };
     let page = edit("results/counter.md", "INJECT | INJECT", "PASS | INJECT");
     check("the table is not what its rows give");
-    fs::write(set.path("results/counter.md"), page).unwrap();
+    fs::write(set.path("results/counter.md"), &page).unwrap();
+
+    edit("results/counter.md", "| assert | reached |", "| assert | wrong |");
+    let all = set.run(&["--check"]);
+    assert!(all.errors.contains("is no row of a run; restore it"), "{}", all.errors);
+    fs::write(set.path("results/counter.md"), &page).unwrap();
 
     let described = edit("counter/expect.toml", "[\"STUCK\"]", "[\"STUCK\", \"HARMLESS\"]");
     fs::write(set.path("counter/expect.toml"), described.replace("\"STUCK\"", "\"OUTSIDE\""))
@@ -150,5 +169,5 @@ fn the_table_of_a_noun_without_runs_is_found() {
     fs::write(set.path("results/gone.md"), "").unwrap();
     let all = set.run(&["--check"]);
     assert_eq!(all.last_line(), "1 passed, 1 failed");
-    assert!(all.text.contains("models/gone has no runs"), "{}", all.text);
+    assert!(all.text.contains("models/results/gone.md is the table of no folder"), "{}", all.text);
 }
