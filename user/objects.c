@@ -229,24 +229,18 @@ static void notes_walk(const struct object *object,
 }
 
 /* The build identifier among one segment's notes: an ELF note "GNU" of type 3. */
-static struct build_id build_id_find(const unsigned char *notes, size_t bytes)
+static struct build_id build_id_find(const void *segment, size_t bytes)
 {
-	size_t at = 0;
+	struct lull_elf_notes notes = { segment, bytes };
+	struct lull_elf_note note;
 
-	while (at + 12 <= bytes) {
-		uint32_t words[3];
-		size_t name, descriptor;
-
-		__builtin_memcpy(words, notes + at, sizeof(words));
-		name = at + 12;
-		descriptor = name + (((size_t)words[0] + 3) & ~(size_t)3);
-		at = descriptor + (((size_t)words[1] + 3) & ~(size_t)3);
-		if (at > bytes)
-			break;
-		if (words[2] == NOTE_TYPE_BUILD_ID && words[0] == 4 &&
-		    !__builtin_memcmp(notes + name, "GNU", 4) && words[1] <= BUILD_ID_BYTES_MAX)
-			return (struct build_id){ notes + descriptor, words[1] };
-	}
+	/* Bound: a note has at least 12 bytes. */
+	while (lull_elf_note_take(&notes, &note) > 0)
+		if (note.type == NOTE_TYPE_BUILD_ID && note.name_bytes == 4 &&
+		    !__builtin_memcmp(note.name, "GNU", 4) &&
+		    note.descriptor_bytes <= BUILD_ID_BYTES_MAX)
+			return (struct build_id){ (const unsigned char *)note.descriptor,
+						  (uint32_t)note.descriptor_bytes };
 	return (struct build_id){ NULL, 0 };
 }
 
@@ -258,7 +252,7 @@ static struct build_id object_build_id(const struct object *object)
 		const ElfW(Phdr) *header = &object->headers[i];
 
 		if (header->p_type == PT_NOTE)
-			id = build_id_find((const unsigned char *)(object->base + header->p_vaddr),
+			id = build_id_find((const void *)(object->base + header->p_vaddr),
 					   header->p_memsz);
 	}
 	return id;

@@ -184,41 +184,58 @@ static int descriptor_read(struct lull_note *note, uint32_t type, const char *de
 	return !note->code == !note->target ? 0 : -EINVAL;
 }
 
+static size_t padded(size_t bytes)
+{
+	return (bytes + 3) & ~(size_t)3;
+}
+
+int lull_elf_note_take(struct lull_elf_notes *notes, struct lull_elf_note *note)
+{
+	struct note_header header;
+	size_t name_bytes, left, bytes;
+
+	if (notes->left < sizeof(header))
+		return 0;
+	__builtin_memcpy(&header, notes->at, sizeof(header));
+	left = notes->left - sizeof(header);
+	name_bytes = padded(header.name_bytes);
+	if (header.name_bytes > left || name_bytes > left ||
+	    header.descriptor_bytes > left - name_bytes)
+		return -EINVAL;
+	note->type = header.type;
+	note->name = notes->at + sizeof(header);
+	note->name_bytes = header.name_bytes;
+	note->descriptor = note->name + name_bytes;
+	note->descriptor_bytes = header.descriptor_bytes;
+	/* The last note's padding may be left out. */
+	bytes = padded(sizeof(header) + name_bytes + header.descriptor_bytes);
+	bytes = bytes < notes->left ? bytes : notes->left;
+	notes->at += bytes;
+	notes->left -= bytes;
+	return 1;
+}
+
 int lull_note_walk(const void *notes, size_t bytes,
 		   int (*visit)(const struct lull_note *note, void *context), void *context)
 {
-	const char *at = notes;
-	size_t left = bytes;
+	struct lull_elf_notes rest = { notes, bytes };
+	struct lull_elf_note elf;
+	int result;
 
-	/* Bound: a round takes at least a header's size. */
-	while (left >= sizeof(struct note_header)) {
-		struct note_header header;
+	/* Bound: a note has at least a header's size. */
+	while ((result = lull_elf_note_take(&rest, &elf)) > 0) {
 		struct lull_note note;
-		size_t name_bytes, note_bytes;
-		int result;
 
-		__builtin_memcpy(&header, at, sizeof(header));
-		name_bytes = ((size_t)header.name_bytes + 3) & ~(size_t)3;
-		note_bytes = sizeof(header) + name_bytes + header.descriptor_bytes;
-		if (note_bytes > left)
-			return -EINVAL;
-		if (header.name_bytes == sizeof(LULL_NOTE_NAME) &&
-		    !__builtin_memcmp(at + sizeof(header), LULL_NOTE_NAME,
-				      sizeof(LULL_NOTE_NAME))) {
-			result = descriptor_read(&note, header.type,
-						 at + sizeof(header) + name_bytes,
-						 header.descriptor_bytes);
-			if (!result)
-				result = visit(&note, context);
-			if (result && result != -ENOENT)
-				return result;
-		}
-		note_bytes = (note_bytes + 3) & ~(size_t)3;
-		note_bytes = note_bytes < left ? note_bytes : left;
-		at += note_bytes;
-		left -= note_bytes;
+		if (elf.name_bytes != sizeof(LULL_NOTE_NAME) ||
+		    __builtin_memcmp(elf.name, LULL_NOTE_NAME, sizeof(LULL_NOTE_NAME)))
+			continue;
+		result = descriptor_read(&note, elf.type, elf.descriptor, elf.descriptor_bytes);
+		if (!result)
+			result = visit(&note, context);
+		if (result && result != -ENOENT)
+			return result;
 	}
-	return 0;
+	return result;
 }
 
 static int is_within(const struct lull_segment *segment, uintptr_t address, size_t bytes)

@@ -38,6 +38,33 @@ struct lull_segment {
 	int is_writable;
 };
 
+/* One note of any owner, inside its segment. */
+struct lull_elf_note {
+	uint32_t type;
+	const char *name; /* not necessarily NUL-terminated */
+	size_t name_bytes;
+	const char *descriptor;
+	size_t descriptor_bytes;
+};
+
+/* The notes of a segment that were not taken yet. */
+struct lull_elf_notes {
+	const char *at;
+	size_t left;
+};
+
+/**
+ * lull_elf_note_take() - take the next note of a segment, whoever owns it.
+ * @notes: what is left of the segment; without the note afterwards.
+ * @note: the note, if there is one.
+ *
+ * Nothing outside the segment is read, whatever the segment holds. A note takes at least 12 bytes.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free.
+ * Return: 1; 0 at the end of the segment; -EINVAL where the note is cut short.
+ */
+int lull_elf_note_take(struct lull_elf_notes *notes, struct lull_elf_note *note);
+
 /**
  * lull_note_walk() - visit the sites and probes of a note segment.
  * @notes: the segment, at the address where it is loaded (offsets are relative to it).

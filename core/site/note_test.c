@@ -111,6 +111,32 @@ static void walks(unsigned char *page)
 	      "a_site_that_tests_its_record_has_no_code");
 }
 
+/* Notes of any owner, the last of which has no padding after it. */
+static void any_owner(unsigned char *page)
+{
+	struct lull_elf_notes notes;
+	struct lull_elf_note note;
+	size_t bytes = note_put(page, "stapsdt", 3, "123", 3);
+	uint32_t huge = UINT32_MAX;
+
+	bytes += note_put(page + bytes, "GNU", 3, "12345", 5) - 3;
+	notes = (struct lull_elf_notes){ (const char *)page, bytes };
+	check(lull_elf_note_take(&notes, &note) == 1 && note.name_bytes == 8 &&
+		      !memcmp(note.name, "stapsdt", 8) && note.descriptor_bytes == 3,
+	      "a_note_of_any_owner_is_taken");
+	check(lull_elf_note_take(&notes, &note) == 1 && note.type == 3 && note.name_bytes == 4 &&
+		      note.descriptor_bytes == 5 && !memcmp(note.descriptor, "12345", 5) &&
+		      !lull_elf_note_take(&notes, &note),
+	      "the_last_note_needs_no_padding");
+	for (size_t word = 0; word < 2; word++) {
+		bytes = note_put(page, "GNU", 3, "12345", 5);
+		memcpy(page + word * sizeof(huge), &huge, sizeof(huge));
+		notes = (struct lull_elf_notes){ (const char *)page, bytes };
+		check(lull_elf_note_take(&notes, &note) == -EINVAL && notes.left == bytes,
+		      "a_note_longer_than_memory_is_refused");
+	}
+}
+
 static void refusals(unsigned char *page)
 {
 	static const char *const headless[] = { "",	    "a:b",	 "a:b\n",  "a:b\n6",
@@ -240,6 +266,7 @@ int main(void)
 	if (page == MAP_FAILED || mprotect(page + page_bytes, page_bytes, PROT_NONE))
 		return 1;
 	walks(page);
+	any_owner(page);
 	refusals(page);
 	hostile(page, page_bytes);
 	descriptions();
