@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What Rust needs beside ring.h: the clock, which is inline in C, and proof that ffi.rs and
- * session::abi describe the same bytes as the headers.
+ * What Rust needs beside ring.h: the clock, which is inline in C, and everything that ffi.rs and
+ * session::abi say of the headers' bytes, for the test that compares them.
  */
 #include "lull/abi/packet.h"
 #include "lull/abi/session.h"
@@ -28,35 +28,182 @@ void lull_consumer_rseq(void *area)
 	lull_rseq_area = area;
 }
 
-const size_t lull_consumer_layout[] = {
-	sizeof(struct lull_packet_header),
-	offsetof(struct lull_packet_header, lost),
-	offsetof(struct lull_packet_header, flags),
-	sizeof(struct lull_session_control),
-	offsetof(struct lull_session_control, ring_stride_bytes),
-	offsetof(struct lull_session_control, arena_bytes),
-	offsetof(struct lull_session_control, arena_used_bytes),
-	offsetof(struct lull_session_control, refused_count),
-	offsetof(struct lull_session_control, own_offset_bytes),
-	sizeof(struct lull_own_events),
-	sizeof(struct lull_event_entry),
-	offsetof(struct lull_event_entry, offset_bytes),
-	sizeof(struct lull_ring_shared),
-	offsetof(struct lull_ring_shared, active),
-	offsetof(struct lull_ring_shared, read_count),
-	offsetof(struct lull_ring_shared, recorded_index),
-	offsetof(struct lull_ring_shared, recorded_packets),
-	offsetof(struct lull_ring_shared, lost),
-	offsetof(struct lull_ring_shared, taken),
-	sizeof(struct lull_commit),
-	sizeof(struct lull_ring),
-	offsetof(struct lull_ring, geometry),
-	offsetof(struct lull_ring, buffer_bits),
-	sizeof(struct lull_ring_geometry),
-	offsetof(struct lull_ring_geometry, uuid),
-	sizeof(struct lull_ring_subbuf),
-	offsetof(struct lull_ring_subbuf, last_cycles),
+/* One fact of the headers: an offset, a size, a constant, or a text. */
+struct lull_fact {
+	const char *name;
+	uint64_t value;
+	const char *text;
 };
 
-const size_t lull_consumer_layout_count =
-	sizeof(lull_consumer_layout) / sizeof(lull_consumer_layout[0]);
+#define SIZE(type)                               \
+	{                                        \
+#type, sizeof(struct type), NULL \
+	}
+#define FIELD(type, field)                                           \
+	{                                                            \
+#type "." #field, offsetof(struct type, field), NULL \
+	}
+#define VALUE(name)               \
+	{                         \
+#name, name, NULL \
+	}
+#define TEXT(name)             \
+	{                      \
+#name, 0, name \
+	}
+
+const struct lull_fact lull_consumer_facts[] = {
+	SIZE(lull_packet_header),
+	FIELD(lull_packet_header, magic),
+	FIELD(lull_packet_header, uuid),
+	FIELD(lull_packet_header, stream_id),
+	FIELD(lull_packet_header, timestamp_begin_cycles),
+	FIELD(lull_packet_header, timestamp_end_cycles),
+	FIELD(lull_packet_header, content_size_bits),
+	FIELD(lull_packet_header, packet_size_bits),
+	FIELD(lull_packet_header, packet_seq_num),
+	FIELD(lull_packet_header, events_discarded),
+	FIELD(lull_packet_header, lost),
+	FIELD(lull_packet_header, cpu_id),
+	FIELD(lull_packet_header, flags),
+	SIZE(lull_event_entry),
+	FIELD(lull_event_entry, hash),
+	FIELD(lull_event_entry, offset_bytes),
+	FIELD(lull_event_entry, length_bytes),
+	FIELD(lull_session_control, magic),
+	FIELD(lull_session_control, version),
+	FIELD(lull_session_control, control_bytes),
+	FIELD(lull_session_control, uuid),
+	FIELD(lull_session_control, mode),
+	FIELD(lull_session_control, clock_kind),
+	FIELD(lull_session_control, cpu_count),
+	FIELD(lull_session_control, plain_count),
+	FIELD(lull_session_control, subbuf_size_bytes),
+	FIELD(lull_session_control, subbuf_count),
+	FIELD(lull_session_control, physical_count),
+	FIELD(lull_session_control, ring_stride_bytes),
+	FIELD(lull_session_control, data_offset_bytes),
+	FIELD(lull_session_control, data_stride_bytes),
+	FIELD(lull_session_control, memory_bytes),
+	FIELD(lull_session_control, patterns_offset_bytes),
+	FIELD(lull_session_control, patterns_bytes),
+	FIELD(lull_session_control, events_offset_bytes),
+	FIELD(lull_session_control, event_capacity),
+	FIELD(lull_session_control, arena_offset_bytes),
+	FIELD(lull_session_control, arena_bytes),
+	FIELD(lull_session_control, rings_offset_bytes),
+	FIELD(lull_session_control, user_id),
+	FIELD(lull_session_control, stream_id),
+	FIELD(lull_session_control, own_offset_bytes),
+	FIELD(lull_session_control, reserved),
+	SIZE(lull_session_control),
+	FIELD(lull_session_control, arena_used_bytes),
+	FIELD(lull_session_control, process_count),
+	FIELD(lull_session_control, site_count),
+	FIELD(lull_session_control, enabled_count),
+	FIELD(lull_session_control, unpatched_count),
+	FIELD(lull_session_control, unregistered_count),
+	FIELD(lull_session_control, refused_count),
+	FIELD(lull_session_control, unused),
+	FIELD(lull_session_control, label_count),
+	SIZE(lull_own_events),
+	FIELD(lull_own_events, claimed),
+	FIELD(lull_own_events, count),
+	FIELD(lull_own_events, site_count),
+	FIELD(lull_own_events, enabled_count),
+	FIELD(lull_own_events, build_id_bytes),
+	FIELD(lull_own_events, build_id),
+	FIELD(lull_own_events, id),
+	SIZE(lull_ring_shared),
+	FIELD(lull_ring_shared, write_count),
+	FIELD(lull_ring_shared, run),
+	FIELD(lull_ring_shared, last_cycles),
+	FIELD(lull_ring_shared, physical),
+	FIELD(lull_ring_shared, active),
+	FIELD(lull_ring_shared, unused_1),
+	FIELD(lull_ring_shared, read_count),
+	FIELD(lull_ring_shared, recorded_index),
+	FIELD(lull_ring_shared, recorded_count),
+	FIELD(lull_ring_shared, recorded_bytes),
+	FIELD(lull_ring_shared, recorded_packets),
+	FIELD(lull_ring_shared, lost),
+	FIELD(lull_ring_shared, unused_2),
+	FIELD(lull_ring_shared, taken),
+	FIELD(lull_ring_shared, unused_3),
+	SIZE(lull_commit),
+	FIELD(lull_commit, count),
+	FIELD(lull_commit, seq),
+	SIZE(lull_ring_geometry),
+	FIELD(lull_ring_geometry, subbuf_size_bytes),
+	FIELD(lull_ring_geometry, subbuf_count),
+	FIELD(lull_ring_geometry, physical_count),
+	FIELD(lull_ring_geometry, mode),
+	FIELD(lull_ring_geometry, plain),
+	FIELD(lull_ring_geometry, cpu_id),
+	FIELD(lull_ring_geometry, stream_id),
+	FIELD(lull_ring_geometry, uuid),
+	SIZE(lull_ring_memory),
+	FIELD(lull_ring_memory, base),
+	FIELD(lull_ring_memory, pages),
+	SIZE(lull_ring),
+	FIELD(lull_ring, shared),
+	FIELD(lull_ring, commit),
+	FIELD(lull_ring, memory),
+	FIELD(lull_ring, subbuf_mask),
+	FIELD(lull_ring, slot_mask),
+	FIELD(lull_ring, physical_mask),
+	FIELD(lull_ring, subbuf_bits),
+	FIELD(lull_ring, reference),
+	FIELD(lull_ring, geometry),
+	FIELD(lull_ring, buffer_bits),
+	SIZE(lull_ring_subbuf),
+	FIELD(lull_ring_subbuf, data),
+	FIELD(lull_ring_subbuf, position),
+	FIELD(lull_ring_subbuf, content_bytes),
+	FIELD(lull_ring_subbuf, committed_bytes),
+	FIELD(lull_ring_subbuf, physical),
+	FIELD(lull_ring_subbuf, complete),
+	FIELD(lull_ring_subbuf, last_cycles),
+	VALUE(LULL_PACKET_MAGIC),
+	VALUE(LULL_SESSION_MAGIC),
+	VALUE(LULL_SESSION_VERSION),
+	TEXT(LULL_SESSION_MEMORY_LINK),
+	TEXT(LULL_SESSION_MEMORY_PREFIX),
+	TEXT(LULL_SESSION_VARIABLE),
+	VALUE(LULL_SESSIONS_MAX),
+	VALUE(LULL_SUBBUF_BYTES_MIN),
+	VALUE(LULL_SUBBUF_BYTES_MAX),
+	VALUE(LULL_SUBBUF_COUNT_MIN),
+	VALUE(LULL_SUBBUF_COUNT_MAX),
+	VALUE(LULL_SUBBUF_SPARES),
+	VALUE(LULL_CPU_COUNT_MAX),
+	VALUE(LULL_LOST_CAUSES),
+	VALUE(LULL_LOST_FULL),
+	VALUE(LULL_LOST_OVERFLOW),
+	VALUE(LULL_LOST_TOO_BIG),
+	VALUE(LULL_LOST_IN_FLIGHT),
+	VALUE(LULL_MODE_DISCARD),
+	VALUE(LULL_MODE_FLIGHT_RECORDER),
+	VALUE(LULL_TAG_EMPTY),
+	VALUE(LULL_TAG_COMPACT_MAX),
+	VALUE(LULL_TAG_EXTENDED),
+	VALUE(LULL_TAG_HOLE),
+	VALUE(LULL_TAG_END),
+	VALUE(LULL_SLOT_ALIGN),
+	VALUE(LULL_COMPACT_HEADER_BYTES),
+	VALUE(LULL_EXTENDED_HEADER_BYTES),
+	VALUE(LULL_COMPACT_TIMESTAMP_BITS),
+	VALUE(LULL_TID_BITS),
+	VALUE(LULL_EVENT_THREAD),
+	VALUE(LULL_EVENT_LOST),
+	VALUE(LULL_EVENT_LOST_BYTES),
+	VALUE(LULL_EVENT_FIRST),
+	VALUE(LULL_OWN_EVENTS_MAX),
+	VALUE(LULL_OWN_BUILD_ID_BYTES),
+	VALUE(LULL_TAKEN),
+	SIZE(lull_thread_record),
+	{ "lull_thread_record.name", sizeof(((struct lull_thread_record *)0)->name), NULL },
+};
+
+const size_t lull_consumer_fact_count =
+	sizeof(lull_consumer_facts) / sizeof(lull_consumer_facts[0]);

@@ -87,49 +87,181 @@ extern "C" {
 mod tests {
     use super::*;
     use session::abi::*;
+    use std::collections::BTreeMap;
+    use std::ffi::CStr;
     use std::mem::{offset_of, size_of};
 
+    /// `struct lull_fact`.
+    #[repr(C)]
+    struct Fact {
+        name: *const c_char,
+        value: u64,
+        text: *const c_char,
+    }
+
     extern "C" {
-        static lull_consumer_layout: [usize; 27];
-        static lull_consumer_layout_count: usize;
+        static lull_consumer_facts: [Fact; 0];
+        static lull_consumer_fact_count: usize;
+    }
+
+    /// Where every field of a structure is; one that is not listed does not compile.
+    macro_rules! fields {
+        ($type:ident at $offset:expr, $name:literal: $($field:ident),+) => {{
+            let _ = |value: &$type| {
+                let $type { $($field: _),+ } = value;
+            };
+            let base = $offset;
+            vec![$((concat!($name, ".", stringify!($field)), base + offset_of!($type, $field))),+]
+        }};
+    }
+
+    macro_rules! values {
+        ($($name:ident),+) => {
+            vec![$((concat!("LULL_", stringify!($name)), $name as u64)),+]
+        };
+    }
+
+    /// A text of C that is never freed.
+    fn text(of: *const c_char) -> &'static str {
+        // SAFETY: ffi.c fills the table with string literals.
+        unsafe { CStr::from_ptr(of) }.to_str().unwrap()
+    }
+
+    /// What the headers say: numbers and texts by name.
+    fn facts_of_c() -> (BTreeMap<&'static str, u64>, BTreeMap<&'static str, &'static str>) {
+        // SAFETY: ffi.c defines the table with that many entries.
+        let facts = unsafe {
+            std::slice::from_raw_parts(lull_consumer_facts.as_ptr(), lull_consumer_fact_count)
+        };
+        let (texts, numbers): (Vec<&Fact>, Vec<&Fact>) =
+            facts.iter().partition(|fact| !fact.text.is_null());
+        (
+            numbers.iter().map(|fact| (text(fact.name), fact.value)).collect(),
+            texts.iter().map(|fact| (text(fact.name), text(fact.text))).collect(),
+        )
+    }
+
+    fn constants() -> Vec<(&'static str, u64)> {
+        values!(
+            PACKET_MAGIC,
+            SESSION_MAGIC,
+            SESSION_VERSION,
+            SESSIONS_MAX,
+            SUBBUF_BYTES_MIN,
+            SUBBUF_BYTES_MAX,
+            SUBBUF_COUNT_MIN,
+            SUBBUF_COUNT_MAX,
+            SUBBUF_SPARES,
+            CPU_COUNT_MAX,
+            LOST_CAUSES,
+            LOST_FULL,
+            LOST_OVERFLOW,
+            LOST_TOO_BIG,
+            LOST_IN_FLIGHT,
+            MODE_DISCARD,
+            MODE_FLIGHT_RECORDER,
+            TAG_EMPTY,
+            TAG_COMPACT_MAX,
+            TAG_EXTENDED,
+            TAG_HOLE,
+            TAG_END,
+            SLOT_ALIGN,
+            COMPACT_HEADER_BYTES,
+            EXTENDED_HEADER_BYTES,
+            COMPACT_TIMESTAMP_BITS,
+            TID_BITS,
+            EVENT_THREAD,
+            EVENT_LOST,
+            EVENT_LOST_BYTES,
+            EVENT_FIRST,
+            OWN_EVENTS_MAX,
+            OWN_BUILD_ID_BYTES,
+            TAKEN
+        )
+    }
+
+    fn offsets() -> Vec<(&'static str, usize)> {
+        let live = offset_of!(Control, live);
+        [
+            fields!(PacketHeader at 0, "lull_packet_header":
+                magic, uuid, stream_id, timestamp_begin_cycles, timestamp_end_cycles,
+                content_size_bits, packet_size_bits, packet_seq_num, events_discarded, lost,
+                cpu_id, flags),
+            fields!(EventEntry at 0, "lull_event_entry":
+                hash, offset_bytes, length_bytes),
+            fields!(ControlFixed at 0, "lull_session_control":
+                magic, version, control_bytes, uuid, mode, clock_kind, cpu_count, plain_count,
+                subbuf_size_bytes, subbuf_count, physical_count, ring_stride_bytes,
+                data_offset_bytes, data_stride_bytes, memory_bytes, patterns_offset_bytes,
+                patterns_bytes, events_offset_bytes, event_capacity, arena_offset_bytes,
+                arena_bytes, rings_offset_bytes, user_id, stream_id, own_offset_bytes, reserved),
+            fields!(ControlLive at live, "lull_session_control":
+                arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
+                unregistered_count, refused_count, unused, label_count),
+            fields!(OwnEvents at 0, "lull_own_events":
+                claimed, count, site_count, enabled_count, build_id_bytes, build_id, id),
+            fields!(RingShared at 0, "lull_ring_shared":
+                write_count, run, last_cycles, physical, active, unused_1, read_count,
+                recorded_index, recorded_count, recorded_bytes, recorded_packets, lost,
+                unused_2, taken, unused_3),
+            fields!(Commit at 0, "lull_commit":
+                count, seq),
+            fields!(Geometry at 0, "lull_ring_geometry":
+                subbuf_size_bytes, subbuf_count, physical_count, mode, plain, cpu_id, stream_id,
+                uuid),
+            fields!(Memory at 0, "lull_ring_memory":
+                base, pages),
+            fields!(RingView at 0, "lull_ring":
+                shared, commit, memory, subbuf_mask, slot_mask, physical_mask, subbuf_bits,
+                reference, geometry, buffer_bits),
+            fields!(Subbuf at 0, "lull_ring_subbuf":
+                data, position, content_bytes, committed_bytes, physical, complete, last_cycles),
+        ]
+        .concat()
     }
 
     #[test]
-    fn rust_and_c_agree_on_every_shared_layout() {
-        let live = offset_of!(Control, live);
-        let here = [
-            size_of::<PacketHeader>(),
-            offset_of!(PacketHeader, lost),
-            offset_of!(PacketHeader, flags),
-            size_of::<Control>(),
-            offset_of!(ControlFixed, ring_stride_bytes),
-            offset_of!(ControlFixed, arena_bytes),
-            live + offset_of!(ControlLive, arena_used_bytes),
-            live + offset_of!(ControlLive, refused_count),
-            offset_of!(ControlFixed, own_offset_bytes),
-            size_of::<OwnEvents>(),
-            size_of::<EventEntry>(),
-            offset_of!(EventEntry, offset_bytes),
-            size_of::<RingShared>(),
-            offset_of!(RingShared, active),
-            offset_of!(RingShared, read_count),
-            offset_of!(RingShared, recorded_index),
-            offset_of!(RingShared, recorded_packets),
-            offset_of!(RingShared, lost),
-            offset_of!(RingShared, taken),
-            size_of::<Commit>(),
-            size_of::<RingView>(),
-            offset_of!(RingView, geometry),
-            offset_of!(RingView, buffer_bits),
-            size_of::<Geometry>(),
-            offset_of!(Geometry, uuid),
-            size_of::<Subbuf>(),
-            offset_of!(Subbuf, last_cycles),
+    fn rust_and_c_agree_on_every_field_and_constant() {
+        let sizes = [
+            ("lull_packet_header", size_of::<PacketHeader>()),
+            ("lull_session_control", size_of::<Control>()),
+            ("lull_own_events", size_of::<OwnEvents>()),
+            ("lull_event_entry", size_of::<EventEntry>()),
+            ("lull_ring_shared", size_of::<RingShared>()),
+            ("lull_commit", size_of::<Commit>()),
+            ("lull_ring", size_of::<RingView>()),
+            ("lull_ring_memory", size_of::<Memory>()),
+            ("lull_ring_geometry", size_of::<Geometry>()),
+            ("lull_ring_subbuf", size_of::<Subbuf>()),
+            ("lull_thread_record", THREAD_RECORD_BYTES),
+            ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];
-        // SAFETY: ffi.c defines both; the count is compared before the table is read.
-        unsafe {
-            assert_eq!(lull_consumer_layout_count, here.len());
-            assert_eq!(lull_consumer_layout, here);
+        let bytes = sizes.into_iter().chain(offsets()).map(|(name, bytes)| (name, bytes as u64));
+        let here: BTreeMap<&str, u64> = bytes.chain(constants()).collect();
+        let (numbers, texts) = facts_of_c();
+        assert_eq!(here, numbers);
+        let here = BTreeMap::from([
+            ("LULL_SESSION_MEMORY_LINK", SESSION_MEMORY_LINK),
+            ("LULL_SESSION_MEMORY_PREFIX", SESSION_MEMORY_PREFIX),
+            ("LULL_SESSION_VARIABLE", SESSION_VARIABLE),
+        ]);
+        assert_eq!(here, texts);
+    }
+
+    /// Constants that Rust has and C has under another name: sizes, compared above.
+    const SIZES: [&str; 3] = ["THREAD_NAME_BYTES", "THREAD_RECORD_BYTES", "PACKET_HEADER_BYTES"];
+
+    #[test]
+    fn no_constant_is_left_out_of_the_comparison() {
+        let compared = facts_of_c();
+        let source = include_str!("../../session/src/abi.rs");
+        let names = source.lines().filter_map(|line| line.strip_prefix("pub const "));
+        for name in names.filter_map(|line| line.split(':').next()) {
+            let of_c = format!("LULL_{name}");
+            let is_compared = compared.0.contains_key(of_c.as_str())
+                || compared.1.contains_key(of_c.as_str())
+                || SIZES.contains(&name);
+            assert!(is_compared, "{name}");
         }
     }
 }

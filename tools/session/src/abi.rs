@@ -2,7 +2,7 @@
 //! The bytes of `core/include/lull/abi/{packet,session}.h`, as Rust sees them.
 //!
 //! Place in the flow: the session is laid out with these, the consumer reads rings and packets
-//! through them. `consumer` compiles the C headers and tests that sizes and offsets agree.
+//! through them. `consumer` compiles the C headers and tests that every field and constant agrees.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
