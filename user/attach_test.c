@@ -12,6 +12,7 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../check/test.h"
 #include "liblull.h"
 
 #define NOBODY 65534
@@ -27,15 +28,6 @@
 #define ROOM_BYTES (2ull << 20) /* behind what is needed: what is changed then fits all the same */
 /* Three times this is 128, modulo 2^64. */
 #define WRAPS_IN_THREE ((~0ull / 192 + 1) * 64)
-
-static int passed, failed, skipped;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 /* A session as a recorder makes it, in a directory of its own. */
 struct offer {
@@ -260,8 +252,7 @@ static void owners(void)
 	struct shmid_ds status;
 
 	if (geteuid() != 0) {
-		printf("skip segments_of_other_users: giving one away needs root\n");
-		skipped++;
+		skip("segments_of_other_users", "giving one away needs root");
 		return;
 	}
 	offer = offer_make(0600);
@@ -282,6 +273,5 @@ int main(void)
 	rings();
 	segments();
 	owners();
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-	return failed != 0;
+	return sums();
 }

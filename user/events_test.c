@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "../check/test.h"
 #include "liblull.h"
 
 #define CAPACITY 32u
@@ -13,14 +14,6 @@
 static struct lull_session_control control;
 static struct lull_event_entry events[CAPACITY];
 static char arena[ARENA_BYTES];
-static int passed, failed;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 /* A process that has just attached to the table as it is. */
 static struct session process_new(void)
@@ -118,6 +111,5 @@ int main(void)
 	hostile();
 	table_clear();
 	full();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "../check/test.h"
 #include "liblull.h"
 #include "sites.h"
 
@@ -20,15 +21,6 @@ static struct lull_own_events known[2];
 static struct lull_session_control control[2];
 static const unsigned char name[] = "build";
 static const struct build_id build = { name, sizeof(name) };
-
-static int passed, failed;
-
-static void check(int condition, const char *what)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", what);
-	passed += !!condition;
-	failed += !condition;
-}
 
 void events(uint32_t value);
 void events(uint32_t value)
@@ -162,6 +154,5 @@ int main(void)
 	recalled();
 	disbelieved();
 	told();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

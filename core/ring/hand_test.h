@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "check_test.h"
+#include "../../check/test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -23,7 +23,6 @@
 
 __thread struct rseq *lull_rseq_area;
 static struct rseq area = { .cpu_id = 3 }; /* not registered: nothing restarts */
-static unsigned int passed, failed;
 
 static const struct lull_ring_writer writer = { .pid = 10, .tid = 11, .name = "writer" };
 static const struct lull_ring_writer other = { .pid = 10, .tid = 12, .name = "other" };
@@ -116,12 +115,5 @@ static uint32_t word_at(const void *at)
 	memcpy(&word, at, sizeof(word));
 	return word;
 }
-
-#define RUN(test)                                                \
-	do {                                                     \
-		int bad = test();                                \
-		printf("%s %s\n", bad ? "FAIL" : "ok  ", #test); \
-		bad ? failed++ : passed++;                       \
-	} while (0)
 
 #endif

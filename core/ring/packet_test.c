@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "check_test.h"
+#include "../../check/test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -23,7 +23,6 @@
 
 __thread struct rseq *lull_rseq_area;
 static struct rseq area = { .cpu_id = 3 }; /* not registered: nothing restarts */
-static unsigned int passed, failed;
 
 static const struct lull_ring_writer writers[] = { { .pid = 10, .tid = 11, .name = "first" },
 						   { .pid = 10, .tid = 12, .name = "second" } };
@@ -453,13 +452,6 @@ static int last_commit_says_that_the_packet_is_whole(void)
 	return 0;
 }
 
-#define RUN(test)                                                \
-	do {                                                     \
-		int bad = test();                                \
-		printf("%s %s\n", bad ? "FAIL" : "ok  ", #test); \
-		bad ? failed++ : passed++;                       \
-	} while (0)
-
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -475,6 +467,5 @@ int main(void)
 	RUN(packet_that_is_not_whole_is_kept_and_said_to_be_stuck);
 	RUN(control_words_take_as_many_bytes_as_are_used);
 	RUN(last_commit_says_that_the_packet_is_whole);
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "check_test.h"
+#include "../../check/test.h"
 #include "ring_words.h"
 
 #define SUBBUF 4096u
@@ -17,7 +17,6 @@
 
 __thread struct rseq *lull_rseq_area;
 static struct rseq area; /* not registered: nothing restarts, and nothing interrupts here */
-static unsigned int passed, failed;
 
 struct bench {
 	struct lull_ring ring;
@@ -382,13 +381,6 @@ static int scribbled_reference_stops_nobody_and_reads_nothing(void)
 	return 0;
 }
 
-#define RUN(test)                                                \
-	do {                                                     \
-		int bad = test();                                \
-		printf("%s %s\n", bad ? "FAIL" : "ok  ", #test); \
-		bad ? failed++ : passed++;                       \
-	} while (0)
-
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -403,6 +395,5 @@ int main(void)
 	RUN(subbuf_of_a_dead_writer_is_taken_and_its_late_commit_harms_nothing);
 	RUN(discontiguous_memory_serves_as_well);
 	RUN(scribbled_reference_stops_nobody_and_reads_nothing);
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

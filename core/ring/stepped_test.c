@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../check/test.h"
 #include "ring_words.h"
 
 #define NAME "writer_that_is_interrupted_without_a_cause_is_sent_elsewhere"
@@ -83,21 +84,17 @@ static int writer_that_is_interrupted_without_a_cause_is_sent_elsewhere(void)
 
 int main(void)
 {
-	int right;
-
 	if (stepping_begin()) {
-		printf("skip %s: the C library has registered no restartable sequences\n", NAME);
-		return printf("0 passed, 0 failed, 1 skipped\n") < 0;
+		skip(NAME, "the C library has registered no restartable sequences");
+		return sums();
 	}
-	right = writer_that_is_interrupted_without_a_cause_is_sent_elsewhere();
-	printf("%s %s\n", right ? "ok  " : "FAIL", NAME);
-	printf("%d passed, %d failed\n", right, !right);
-	return !right;
+	check(writer_that_is_interrupted_without_a_cause_is_sent_elsewhere(), NAME);
+	return sums();
 }
 #else
 int main(void)
 {
-	printf("skip %s: no trap flag, or no restartable sequences of the C library\n", NAME);
-	return printf("0 passed, 0 failed, 1 skipped\n") < 0;
+	skip(NAME, "no trap flag, or no restartable sequences of the C library");
+	return sums();
 }
 #endif

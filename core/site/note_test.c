@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "../../check/test.h"
 #include "note.h"
 
 #define MUTATIONS 200000
@@ -17,15 +18,6 @@ static const char description[] = "http:request\n6\n/a b/c.c:12\nu64 id\nstr url
 
 static int seen;
 static struct lull_note last;
-
-static int passed, failed;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static int take(const struct lull_note *note, void *context)
 {
@@ -271,6 +263,5 @@ int main(void)
 	hostile(page, page_bytes);
 	descriptions();
 	segments();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

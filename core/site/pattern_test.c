@@ -3,18 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../check/test.h"
 #include "pattern.h"
 
 #define RANDOM_GLOBS 300000
-
-static int passed, failed;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static int matches(const char *patterns, const char *name)
 {
@@ -159,6 +151,5 @@ int main(void)
 	refused();
 	rules();
 	random_globs();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -119,7 +119,7 @@ struct sched_suite {
  * sched_main() - the main() of a test program: [tso] [scenarios | mutants | long [NAME]]. Without
  * arguments, scenarios and mutants run. `tso` explores the PSO scenarios of its tables as TSO, and
  * leaves the STALE ones out; then faults that x86 hides must stay hidden. The last line is
- * `N passed, N failed`. Return: the exit status.
+ * `N passed, N failed, 0 skipped`. Return: the exit status.
  */
 int sched_main(const struct sched_suite *suite, int count, char **argument);
 

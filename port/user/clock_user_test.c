@@ -12,17 +12,11 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../check/test.h"
 #include "clock_user.h"
 #include "lull/clock.h"
 
 #define READINGS 2000000 /* back to back; enough to see one reordering in a million */
-
-/* Fails the test that contains it: tests return the line of the first failure, or 0. */
-#define CHECK(condition)                 \
-	do {                             \
-		if (!(condition))        \
-			return __LINE__; \
-	} while (0)
 
 static uint64_t library_ns(void)
 {
@@ -156,7 +150,8 @@ static int counter_never_steps_back_on_one_cpu(void)
 	return 0;
 }
 
-static int run(const char *name, int (*test)(void))
+/* Each test has a process of its own. Return: did it pass? */
+static int passes(int (*test)(void))
 {
 	int status = 0;
 	pid_t child;
@@ -164,20 +159,12 @@ static int run(const char *name, int (*test)(void))
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		int line = test();
+		int result = test();
 
-		if (line)
-			printf("FAIL %s (line %d)\n", name, line);
 		fflush(stdout);
-		_exit(line != 0);
+		_exit(result);
 	}
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		status = -1;
-	if (status == 0)
-		printf("ok   %s\n", name);
-	else if (!WIFEXITED(status))
-		printf("FAIL %s (signal %d)\n", name, WTERMSIG(status));
-	return status != 0;
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 int main(void)
@@ -196,10 +183,9 @@ int main(void)
 		TEST(forbidden_tsc_is_refused),
 		TEST(counter_never_steps_back_on_one_cpu),
 	};
-	unsigned int count = sizeof(tests) / sizeof(tests[0]), i, failed = 0;
+	unsigned int count = sizeof(tests) / sizeof(tests[0]), i;
 
 	for (i = 0; i < count; i++)
-		failed += (unsigned int)run(tests[i].name, tests[i].test);
-	printf("%u passed, %u failed\n", count - failed, failed);
-	return failed != 0;
+		check(passes(tests[i].test), tests[i].name);
+	return sums();
 }

@@ -257,5 +257,5 @@ int main(void)
 		threads_of_workers();
 		workers_of_cpus();
 	}
-	return summary();
+	return sums();
 }

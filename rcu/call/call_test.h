@@ -14,18 +14,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../check/test.h"
 #include "lull/rcu/call.h"
 #include "lull/rcu/defer.h"
-
-static int passed, failed, skipped;
-
-static inline void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	fflush(stdout);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static struct rcu_domain *domain; /* the flavour that is tested now */
 
@@ -40,14 +31,10 @@ static inline void named(int condition, const char *name)
 /* Prints the name of a case that cannot be tested on this machine. */
 static inline void left_out(const char *name, const char *reason)
 {
-	printf("skip %s: %s: %s\n", rcu_domain_name(domain), name, reason);
-	skipped++;
-}
+	char text[160];
 
-static inline int summary(void)
-{
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-	return failed != 0;
+	snprintf(text, sizeof(text), "%s: %s", rcu_domain_name(domain), name);
+	skip(text, reason);
 }
 
 /*

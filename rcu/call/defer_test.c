@@ -252,5 +252,5 @@ int main(void)
 		if (!TEST_SANITIZES_THREADS)
 			forks();
 	}
-	return summary();
+	return sums();
 }

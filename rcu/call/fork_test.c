@@ -245,5 +245,5 @@ int main(void)
 			    "a_callback_of_another_worker_may_fork");
 		beside_free();
 	}
-	return summary();
+	return sums();
 }

@@ -150,5 +150,5 @@ int main(void)
 		cancellation();
 		hand_over();
 	}
-	return summary();
+	return sums();
 }

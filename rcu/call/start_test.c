@@ -141,5 +141,5 @@ int main(void)
 		domain = test_domains[i];
 		without_threads();
 	}
-	return summary();
+	return sums();
 }

@@ -180,5 +180,5 @@ int main(void)
 		beside_others("a_barrier_waits_for_all_workers_of_cpus");
 		free_all_cpu_call_rcu_data(domain);
 	}
-	return summary();
+	return sums();
 }

@@ -226,5 +226,5 @@ int main(void)
 		tuning();
 		falling_asleep();
 	}
-	return summary();
+	return sums();
 }

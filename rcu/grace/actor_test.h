@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "../../check/test.h"
 #include "domains.h"
 #include "lull/rcu/flavour/bp.h"
 #include "lull/rcu/flavour/mb.h"
@@ -58,13 +59,14 @@ FLAVOUR(memb, rcu_memb_read_lock, rcu_memb_read_unlock);
 FLAVOUR(bp, rcu_bp_read_lock, rcu_bp_read_unlock);
 
 static const struct flavour *flavour;
-static int passed, failed;
 
-static void check(int condition, const char *name)
+/* A behaviour of the flavour that is tested now. */
+static inline void check_flavour(int condition, const char *name)
 {
-	printf("%s %s: %s\n", condition ? "pass" : "fail", rcu_domain_name(flavour->domain), name);
-	passed += !!condition;
-	failed += !condition;
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s: %s", rcu_domain_name(flavour->domain), name);
+	check(condition, text);
 }
 
 /* A thread that does one thing at a time, when it is told. */
@@ -149,27 +151,20 @@ __attribute__((unused)) static const struct flavour *const flavours[] = {
 	&qsbr_flavour, &mb_flavour, &signal_flavour, &memb_flavour, &bp_flavour
 };
 
-#define MUST(condition)                                                          \
-	do {                                                                     \
-		if (!(condition)) {                                              \
-			printf("  %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			return 1;                                                \
-		}                                                                \
-	} while (0)
-
-/* Each test has a process of its own. */
-#define RUN(test)                            \
-	do {                                 \
-		int status = -1;             \
-		pid_t child;                 \
-		fflush(stdout);              \
-		child = fork();              \
-		if (!child) {                \
-			alarm(HANG_LIMIT_S); \
-			exit(test());        \
-		}                            \
-		waitpid(child, &status, 0);  \
-		check(status == 0, #test);   \
+/* Each test has a process of its own here. */
+#undef RUN
+#define RUN(test)                                  \
+	do {                                       \
+		int status = -1;                   \
+		pid_t child;                       \
+		fflush(stdout);                    \
+		child = fork();                    \
+		if (!child) {                      \
+			alarm(HANG_LIMIT_S);       \
+			exit(test());              \
+		}                                  \
+		waitpid(child, &status, 0);        \
+		check_flavour(status == 0, #test); \
 	} while (0)
 
 #endif

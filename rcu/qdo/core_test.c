@@ -20,7 +20,7 @@ static void check_of(int condition, const char *who, const char *what)
 	char name[120];
 
 	snprintf(name, sizeof(name), "%s%s_%s", core.prompting ? "" : "timer_", who, what);
-	check(condition, name);
+	behaves(condition, name);
 }
 
 static struct qdo_ticket enter_on(unsigned int cpu)
@@ -78,7 +78,7 @@ static void start_checks(void)
 	bad.submission = (enum qdo_submission)SUBMISSIONS;
 	errors += qdo_core_start(&bad, room) == -EINVAL;
 	bad.submission = QDO_SUBMIT_LOCK;
-	check(errors == 5 && !qdo_core_start(&bad, room), "start_refuses_what_it_does_not_know");
+	behaves(errors == 5 && !qdo_core_start(&bad, room), "start_refuses_what_it_does_not_know");
 	free(room);
 }
 

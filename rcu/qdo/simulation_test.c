@@ -157,45 +157,45 @@ static int is_logarithmic(const struct costs *table)
 
 static void laws_of_cpus(void)
 {
-	check(GROWS(by_cpus[QDO_TOKEN], rounds, LAWFUL, 185, 215), "token_latency_is_O_n");
-	check(GROWS(by_cpus[QDO_MULTI_TOKEN], rounds, LAWFUL, 185, 215),
-	      "multi_token_latency_of_all_cpus_is_O_n");
-	check(GROWS(by_cpus[QDO_SNAPSHOT], rounds, 1, 100, 100), "snapshot_latency_is_O_1");
-	check(is_logarithmic(by_cpus[QDO_TREE]), "tree_latency_is_O_log_n");
-	check(GROWS(by_cpus[QDO_TOKEN], crowd, LAWFUL, 185, 215) &&
-		      GROWS(by_cpus[QDO_TOKEN], alone, LAWFUL, 185, 215),
-	      "token_communication_is_O_n_however_many_requests");
-	check(GROWS(by_cpus[QDO_TREE], crowd, LAWFUL, 185, 215) &&
-		      GROWS(by_cpus[QDO_TREE], alone, LAWFUL, 185, 215),
-	      "tree_communication_is_O_n_however_many_requests");
-	check(GROWS(by_cpus[QDO_SNAPSHOT], crowd, LAWFUL, 370, 440),
-	      "snapshot_communication_is_O_n_squared");
-	check(GROWS(by_cpus[QDO_MULTI_TOKEN], crowd, LAWFUL, 370, 440),
-	      "multi_token_communication_is_O_m_r_with_all_cpus");
-	check(GROWS(by_cpus[QDO_TOKEN], bytes, 0, 200, 200) &&
-		      GROWS(by_cpus[QDO_TREE], bytes, 0, 200, 200) &&
-		      GROWS(by_cpus[QDO_MULTI_TOKEN], bytes, 0, 200, 200),
-	      "token_tree_and_multi_token_bytes_are_O_n_plus_O_m");
-	check(by_cpus[QDO_SNAPSHOT][LARGEST].bytes - by_cpus[QDO_TREE][LARGEST].bytes ==
-		      (1ul << LARGEST << LARGEST) * sizeof(unsigned long),
-	      "snapshot_needs_one_more_word_per_request_and_cpu");
+	behaves(GROWS(by_cpus[QDO_TOKEN], rounds, LAWFUL, 185, 215), "token_latency_is_O_n");
+	behaves(GROWS(by_cpus[QDO_MULTI_TOKEN], rounds, LAWFUL, 185, 215),
+		"multi_token_latency_of_all_cpus_is_O_n");
+	behaves(GROWS(by_cpus[QDO_SNAPSHOT], rounds, 1, 100, 100), "snapshot_latency_is_O_1");
+	behaves(is_logarithmic(by_cpus[QDO_TREE]), "tree_latency_is_O_log_n");
+	behaves(GROWS(by_cpus[QDO_TOKEN], crowd, LAWFUL, 185, 215) &&
+			GROWS(by_cpus[QDO_TOKEN], alone, LAWFUL, 185, 215),
+		"token_communication_is_O_n_however_many_requests");
+	behaves(GROWS(by_cpus[QDO_TREE], crowd, LAWFUL, 185, 215) &&
+			GROWS(by_cpus[QDO_TREE], alone, LAWFUL, 185, 215),
+		"tree_communication_is_O_n_however_many_requests");
+	behaves(GROWS(by_cpus[QDO_SNAPSHOT], crowd, LAWFUL, 370, 440),
+		"snapshot_communication_is_O_n_squared");
+	behaves(GROWS(by_cpus[QDO_MULTI_TOKEN], crowd, LAWFUL, 370, 440),
+		"multi_token_communication_is_O_m_r_with_all_cpus");
+	behaves(GROWS(by_cpus[QDO_TOKEN], bytes, 0, 200, 200) &&
+			GROWS(by_cpus[QDO_TREE], bytes, 0, 200, 200) &&
+			GROWS(by_cpus[QDO_MULTI_TOKEN], bytes, 0, 200, 200),
+		"token_tree_and_multi_token_bytes_are_O_n_plus_O_m");
+	behaves(by_cpus[QDO_SNAPSHOT][LARGEST].bytes - by_cpus[QDO_TREE][LARGEST].bytes ==
+			(1ul << LARGEST << LARGEST) * sizeof(unsigned long),
+		"snapshot_needs_one_more_word_per_request_and_cpu");
 }
 
 static void laws_of_sets(void)
 {
-	check(GROWS(by_set[QDO_MULTI_TOKEN], rounds, LAWFUL, 185, 215),
-	      "multi_token_latency_is_O_r");
-	check(GROWS(by_set[QDO_SNAPSHOT], rounds, 1, 100, 100),
-	      "snapshot_latency_does_not_depend_on_r");
-	check(GROWS(by_set[QDO_MULTI_TOKEN], crowd, LAWFUL, 185, 215) &&
-		      GROWS(by_set[QDO_SNAPSHOT], crowd, LAWFUL, 185, 215),
-	      "multi_token_and_snapshot_communication_is_O_m_r");
-	check(GROWS(by_set[QDO_TOKEN], rounds, 0, 100, 100) &&
-		      GROWS(by_set[QDO_TREE], rounds, 0, 100, 100),
-	      "token_and_tree_take_as_long_for_one_cpu_as_for_all");
-	check(by_set[QDO_TOKEN][0].rounds > 256 && by_set[QDO_MULTI_TOKEN][0].rounds <= 2 &&
-		      by_set[QDO_SNAPSHOT][0].rounds <= 2,
-	      "a_set_of_one_cpu_is_quick_with_snapshot_and_multi_token_only");
+	behaves(GROWS(by_set[QDO_MULTI_TOKEN], rounds, LAWFUL, 185, 215),
+		"multi_token_latency_is_O_r");
+	behaves(GROWS(by_set[QDO_SNAPSHOT], rounds, 1, 100, 100),
+		"snapshot_latency_does_not_depend_on_r");
+	behaves(GROWS(by_set[QDO_MULTI_TOKEN], crowd, LAWFUL, 185, 215) &&
+			GROWS(by_set[QDO_SNAPSHOT], crowd, LAWFUL, 185, 215),
+		"multi_token_and_snapshot_communication_is_O_m_r");
+	behaves(GROWS(by_set[QDO_TOKEN], rounds, 0, 100, 100) &&
+			GROWS(by_set[QDO_TREE], rounds, 0, 100, 100),
+		"token_and_tree_take_as_long_for_one_cpu_as_for_all");
+	behaves(by_set[QDO_TOKEN][0].rounds > 256 && by_set[QDO_MULTI_TOKEN][0].rounds <= 2 &&
+			by_set[QDO_SNAPSHOT][0].rounds <= 2,
+		"a_set_of_one_cpu_is_quick_with_snapshot_and_multi_token_only");
 }
 
 /* With prompts no timer is needed where no operation is inside; and each algorithm needs few. */
@@ -225,7 +225,7 @@ static void prompts(void)
 			}
 		snprintf(name, sizeof(name), "%s_completes_at_once_when_idle_by_O_n_prompts",
 			 names[algorithm]);
-		check(1, name);
+		behaves(1, name);
 	}
 }
 

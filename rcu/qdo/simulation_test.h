@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../check/test.h"
 #include "core.h"
 
 static struct qdo_core core;
@@ -22,7 +23,7 @@ static unsigned char prompted[QDO_CPUS_MAX];
 static unsigned char waits[QDO_CPUS_MAX];
 static unsigned long prompt_count, fence_count;
 static void *memory;
-static int faults, passed, failed;
+static int faults;
 
 /* A condition that must always hold; if it does not, the case that is being checked fails. */
 #define EXPECT(condition, ...)                                       \
@@ -34,12 +35,9 @@ static int faults, passed, failed;
 		}                                                    \
 	} while (0)
 
-static void check(int condition, const char *name)
+static void behaves(int condition, const char *name)
 {
-	condition = condition && !faults;
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += condition;
-	failed += !condition;
+	check(condition && !faults, name);
 	faults = 0;
 }
 
@@ -198,8 +196,7 @@ static __attribute__((unused)) struct qdo_request *machine_settle(void)
 static int machine_result(void)
 {
 	free(memory);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../../check/test.h"
 #include "lull/rcu/flavour/memb.h"
 
 /* 0: no access gives way; n: one access in n does, at random. */
@@ -86,15 +87,6 @@ struct worker {
 	unsigned int met[ALL_KEYS]; /* by key: the number of the walk that met it last */
 	unsigned int walks;
 };
-
-static int passed, failed;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 /* Counts an error that a thread has seen, and prints the first few. */
 static void wrong(const char *what, unsigned long key)
@@ -522,6 +514,5 @@ int main(int argc, char **argv)
 	}
 	destroyed_early();
 	rcu_memb_unregister_thread();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

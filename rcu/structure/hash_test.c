@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../check/test.h"
 #include "hash_table.h"
 #include "lull/rcu/flavour/bp.h"
 #include "lull/rcu/flavour/mb.h"
@@ -26,15 +27,7 @@ struct object {
 	unsigned long met;
 };
 
-static int passed, failed;
 static struct object objects[OBJECTS];
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static unsigned long mixed(unsigned long key)
 {
@@ -480,6 +473,5 @@ int main(void)
 	forks();
 	random_calls(1);
 	rcu_memb_unregister_thread();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -211,5 +211,5 @@ int main(int argc, char **argv)
 	both_ends(1, "a_queue_that_often_runs_empty_loses_nothing");
 	both_ends(100, "a_queue_that_is_filled_in_bursts_loses_nothing");
 	exactly_in_order();
-	return finish();
+	return sums();
 }

@@ -221,5 +221,5 @@ int main(int argc, char **argv)
 	stress_begin(argc, argv);
 	order();
 	readers_beside_an_updater();
-	return finish();
+	return sums();
 }

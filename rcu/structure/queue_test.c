@@ -296,5 +296,5 @@ int main(int argc, char **argv)
 	waits();
 	producers_beside_consumer(0);
 	producers_beside_consumer(1);
-	return finish();
+	return sums();
 }

@@ -250,5 +250,5 @@ int main(int argc, char **argv)
 	one_taker();
 	takers_of_chains();
 	readers();
-	return finish();
+	return sums();
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../check/test.h"
 
 #ifdef __has_feature
 #define STRESS_FEATURE(name) __has_feature(name)
@@ -43,23 +44,9 @@
 #define ENTRY_ALIVE 0x600d600du
 #define ENTRY_POISON 0x5a
 
-static int passed, failed;
 static uint64_t stress_seed;
 /* How many faults all threads together found. */
 static unsigned long stress_faults;
-
-static inline void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
-
-static inline int finish(void)
-{
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
-}
 
 /* A thread calls this: it counts a fault, and prints the first few. */
 static inline void expect(int condition, const char *what)

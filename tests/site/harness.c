@@ -222,8 +222,8 @@ int site_set(uintptr_t code, uintptr_t target, int enable)
 void check(int condition, const char *name, const char *why)
 {
 	if (condition)
-		printf("pass %s\n", name);
+		printf("ok   %s\n", name);
 	else
-		printf("fail %s: %s\n", name, why);
+		printf("FAIL %s: %s\n", name, why);
 	fflush(stdout);
 }

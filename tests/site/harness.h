@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the site tests share: a stand-in for liblull that keeps payloads in memory, and the
- * checks. Test programs print one line a behaviour, "pass NAME" or "fail NAME: why"; the
+ * checks. Test programs print one line a behaviour, "ok   NAME" or "FAIL NAME: why"; the
  * runner counts them.
  */
 #ifndef SITE_HARNESS_H

@@ -82,7 +82,7 @@ impl Progress {
     /// The last line; whether everything was as expected.
     pub fn finish(&self) -> bool {
         self.bar.finish_and_clear();
-        println!("{} passed, {} failed", self.passed_count, self.failed_count);
+        println!("{} passed, {} failed, 0 skipped", self.passed_count, self.failed_count);
         self.failed_count == 0
     }
 }

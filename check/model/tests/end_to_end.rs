@@ -11,7 +11,7 @@ fn each_verdict_and_kind_of_error_is_found() {
     let set = Set::of(&["counter"]);
     let all = set.run(&["--write"]);
     assert_eq!(all.status, 0, "{}", all.text);
-    assert_eq!(all.last_line(), "12 passed, 0 failed");
+    assert_eq!(all.last_line(), "12 passed, 0 failed, 0 skipped");
     for line in [
         "counter/counter - assert  pass  16 states",
         "counter/counter - assert TOO_FAR  fail (assertion)",
@@ -33,7 +33,7 @@ fn a_mutant_that_passes_fails_the_run() {
     let set = Set::of(&["counter"]);
     set.describe(&counter_run("assert", "mutants = [\"HARMLESS\"]\nverdict = \"fail\""));
     let all = set.run(&["--only", "HARMLESS"]);
-    assert_eq!((all.status, all.last_line()), (1, "0 passed, 1 failed"));
+    assert_eq!((all.status, all.last_line()), (1, "0 passed, 1 failed, 0 skipped"));
     assert!(all.text.contains("FAIL counter/counter - assert HARMLESS  pass"), "{}", all.text);
     assert!(all.text.contains("expected fail"), "{}", all.text);
 }
@@ -44,7 +44,7 @@ fn a_mutant_that_is_caught_for_another_reason_fails_the_run() {
     let rest = "mutants = [\"STUCK\"]\nverdict = \"fail\"\nerror = \"assertion\"";
     set.describe(&counter_run("assert", rest));
     let all = set.run(&["--only", "STUCK"]);
-    assert_eq!(all.last_line(), "0 passed, 1 failed");
+    assert_eq!(all.last_line(), "0 passed, 1 failed, 0 skipped");
     assert!(all.text.contains("fail (deadlock)"), "{}", all.text);
     assert!(all.text.contains("expected fail (assertion)"), "{}", all.text);
 }
@@ -65,7 +65,7 @@ fn an_index_outside_its_array_is_no_verdict() {
     for claim in ["assert", "progress"] {
         set.describe(&counter_run(claim, "mutants = [\"OUTSIDE\"]\nverdict = \"fail\""));
         let all = set.run(&["--only", "OUTSIDE"]);
-        assert_eq!(all.last_line(), "0 passed, 1 failed", "{}", all.text);
+        assert_eq!(all.last_line(), "0 passed, 1 failed, 0 skipped", "{}", all.text);
         assert!(all.text.contains("array outside its bounds"), "{}", all.text);
     }
 }
@@ -75,7 +75,7 @@ fn a_search_for_cycles_does_not_end_at_an_assertion() {
     let set = Set::of(&["counter"]);
     let rest = "mutants = [\"SPINS\"]\ndefine = [\"COVER_TWO\"]\nverdict = \"fail\"\n";
     set.describe(&counter_run("comes_to_rest", &format!("{rest}error = \"cycle\"")));
-    assert_eq!(set.run(&["--only", "SPINS"]).last_line(), "1 passed, 0 failed");
+    assert_eq!(set.run(&["--only", "SPINS"]).last_line(), "1 passed, 0 failed, 0 skipped");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn with_weak_fairness_nobody_is_passed_over_for_ever() {
     let fair = counter_run("comes", "fair = true\nverdict = \"pass\"");
     let unfair = counter_run("comes", "verdict = \"fail\"\nerror = \"cycle\"");
     set.describe(&format!("{fair}{unfair}"));
-    assert_eq!(set.run(&["--only", "comes"]).last_line(), "2 passed, 0 failed");
+    assert_eq!(set.run(&["--only", "comes"]).last_line(), "2 passed, 0 failed, 0 skipped");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_search_that_ends_early_is_unfinished_whatever_was_expected() {
     for (rest, why) in [("depth = 20", "deeper than depth"), ("memory_mib = 20", "out of memory")] {
         set.describe(&counter_run("assert", &format!("{endless}\n{rest}\nverdict = \"pass\"")));
         let all = set.run(&["--only", "counter"]);
-        assert_eq!(all.last_line(), "0 passed, 1 failed");
+        assert_eq!(all.last_line(), "0 passed, 1 failed, 0 skipped");
         assert!(all.text.contains(&format!("unfinished ({why})")), "{}", all.text);
     }
 }
@@ -119,7 +119,7 @@ fn what_spin_refuses_is_shown_with_its_line() {
     set.model("byte x;\nactive proctype a() {\n\tx = unknown\n}\n");
     set.describe(&counter_run("assert", "verdict = \"pass\""));
     let all = set.run(&["--only", "counter"]);
-    assert_eq!(all.last_line(), "0 passed, 1 failed");
+    assert_eq!(all.last_line(), "0 passed, 1 failed, 0 skipped");
     assert!(all.text.contains("undeclared variable: unknown"), "{}", all.text);
     assert!(all.text.contains("3 | \tx = unknown"), "{}", all.text);
 }
@@ -138,7 +138,7 @@ fn what_the_verifier_refuses_is_shown() {
 fn without_spin_the_remedy_is_told() {
     let set = Set::of(&["counter"]);
     let all = set.run_without_spin(&["--only", "TOO_FAR"]);
-    assert_eq!(all.last_line(), "0 passed, 1 failed");
+    assert_eq!(all.last_line(), "0 passed, 1 failed, 0 skipped");
     assert!(all.text.contains("install SPIN 6.5 (Debian: apt-get install spin)"), "{}", all.text);
 }
 

@@ -84,7 +84,7 @@ fn under(path: &str, folder: &str) -> bool {
 
 /// Tests may stand on everything: they hold core against the ports.
 fn is_test(path: &str) -> bool {
-    path.contains("_test.") || path.contains("/test/")
+    path.contains("_test.") || path.contains("/test/") || path.contains("/tests/")
 }
 
 fn is_freestanding(path: &str) -> bool {

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "../../../check/test.h"
 #include "lull_port.h"
 #include "step.h"
 
@@ -70,7 +71,8 @@ static int run_one(const struct step_test *test)
 
 int step_run(const struct step_test *tests, unsigned int count)
 {
-	unsigned int i, passed = 0, failed = 0;
+	char name[160];
+	unsigned int i;
 	int line;
 
 	for (i = 0; i < count; i++) {
@@ -79,20 +81,16 @@ int step_run(const struct step_test *tests, unsigned int count)
 		mutant[0] = 0;
 		line = run_one(&tests[i]);
 		if (line)
-			printf("FAIL %s (line %d)\n", tests[i].name, line);
-		else
-			printf("ok   %s\n", tests[i].name);
-		line ? failed++ : passed++;
+			printf("  line %d\n", line);
+		check(!line, tests[i].name);
 		while (from && *from) {
 			size_t bytes = strcspn(from, " ");
 
 			snprintf(mutant, sizeof(mutant), "%.*s", (int)bytes, from);
-			line = run_one(&tests[i]);
-			printf("%s %s catches %s\n", line ? "ok  " : "FAIL", tests[i].name, mutant);
-			line ? passed++ : failed++;
+			snprintf(name, sizeof(name), "%s catches %s", tests[i].name, mutant);
+			check(run_one(&tests[i]), name);
 			from += bytes + strspn(from + bytes, " ");
 		}
 	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -45,7 +45,7 @@ uint64_t step_random(void);
 
 /*
  * step_run() - run tests, then each again with each of its faults, when it must fail.
- * Prints a line for each and "N passed, N failed" last. Return: the exit status.
+ * Prints a line for each and the sums last. Return: the exit status.
  */
 int step_run(const struct step_test *tests, unsigned int count);
 

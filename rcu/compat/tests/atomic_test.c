@@ -12,7 +12,7 @@
 #include <urcu/tls-compat.h>
 #include <urcu/uatomic.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #define ROUNDS 4000000
 #define TURNS 2000
@@ -220,5 +220,5 @@ int main(void)
 	references();
 	futexes();
 	compiler();
-	return summary();
+	return sums();
 }

@@ -11,7 +11,7 @@
 #include <urcu.h>
 #include <urcu/cds.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #define SIDES 2
 #define EACH 400000
@@ -312,5 +312,5 @@ int main(void)
 	check(cds_lfq_destroy_rcu(&fifo) == 0, "an_emptied_queue_is_destroyed");
 	reclaim();
 	rcu_barrier();
-	return summary();
+	return sums();
 }

@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 namespace
 {
@@ -126,5 +126,5 @@ int main()
 	structures();
 	table();
 	rcu_unregister_thread();
-	return summary();
+	return sums();
 }

@@ -15,7 +15,7 @@
 #include <urcu/rculfhash.h>
 #include <urcu/uatomic.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 struct object {
 	int valid;
@@ -209,7 +209,7 @@ int main(void)
 	rcu_unregister_thread();
 	rcu_exit();
 	free(object);
-	return summary();
+	return sums();
 }
 
 #endif

@@ -8,7 +8,7 @@
 #include <urcu/urcu-qsbr.h>
 #include <urcu/urcu-signal.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #ifdef rcu_read_lock
 #error "a flavour has the short names, and nothing gave them to it"
@@ -92,5 +92,5 @@ int main(void)
 	pthread_join(thread, NULL);
 	symbols();
 	map();
-	return summary();
+	return sums();
 }

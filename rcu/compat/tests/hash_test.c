@@ -8,7 +8,7 @@
 #include <urcu.h>
 #include <urcu/rculfhash.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #define KEYS 1000
 #define ROUNDS 100000
@@ -247,5 +247,5 @@ int main(void)
 	check(!cds_lfht_destroy(table, NULL), "a_table_is_destroyed");
 	contended();
 	rcu_unregister_thread();
-	return summary();
+	return sums();
 }

@@ -3,7 +3,7 @@
 #include <urcu.h>
 #include <urcu/cds.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #define COUNT 5
 
@@ -322,5 +322,5 @@ int main(void)
 	fifos();
 	old_forms();
 	rcu_unregister_thread();
-	return summary();
+	return sums();
 }

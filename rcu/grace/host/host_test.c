@@ -116,7 +116,7 @@ static int barriers_are_awaited_before_the_counter_changes_and_before_sleep(void
 	struct actor a;
 	unsigned int i;
 
-	MUST(!membarrier_deny());
+	CHECK(!membarrier_deny());
 	first_signal(&a);
 	for (i = 0; i < 5; i++) {
 		flavour = flavours[i];
@@ -124,9 +124,9 @@ static int barriers_are_awaited_before_the_counter_changes_and_before_sleep(void
 		actor_start(&a);
 		wait_for_actor(&a);
 		actor_end(&a);
-		MUST(!answers_too_late);
-		MUST(!answers_of_driver);
-		MUST(i < 2 ? !answers : answers >= 2); /* qsbr and mb have barriers of their own */
+		CHECK(!answers_too_late);
+		CHECK(!answers_of_driver);
+		CHECK(i < 2 ? !answers : answers >= 2); /* qsbr and mb have barriers of their own */
 	}
 	return 0;
 }
@@ -135,20 +135,20 @@ static int a_domain_of_one_reader_sends_it_nothing(void)
 {
 	struct actor a;
 
-	MUST(!membarrier_deny());
+	CHECK(!membarrier_deny());
 	first_signal(&a);
 	answers = 0;
-	MUST(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
+	CHECK(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
 	flavour->register_thread();
-	MUST(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
+	CHECK(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
 	rcu_domain_synchronize(flavour->domain);
-	MUST(answers == 0);
+	CHECK(answers == 0);
 	actor_start(&a);
-	MUST(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
-	MUST(answers == 1 && !answers_too_late);
+	CHECK(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
+	CHECK(answers == 1 && !answers_too_late);
 	flavour->unregister_thread();
-	MUST(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
-	MUST(answers == 2); /* of one reader, which is not the caller */
+	CHECK(rcu_domain_poll_state(flavour->domain, rcu_domain_start_poll(flavour->domain)));
+	CHECK(answers == 2); /* of one reader, which is not the caller */
 	actor_end(&a);
 	return 0;
 }
@@ -178,7 +178,7 @@ static int a_thread_that_blocks_the_signal_holds_nobody_up(void)
 	tell(&a, block_barriers);
 	tell(&a, note_reader);
 	wait_for_actor(&a);
-	MUST(!reader_of_actor->fence_wanted);
+	CHECK(!reader_of_actor->fence_wanted);
 	actor_end(&a);
 	return 0;
 }
@@ -192,9 +192,9 @@ static int a_signal_that_cannot_be_sent_holds_nobody_up(void)
 	actor_start(&a);
 	tell(&a, note_reader);
 	setrlimit(RLIMIT_SIGPENDING, &none);
-	MUST(syscall(SYS_tgkill, getpid(), gettid(), SIGRTMAX) == -1 && errno == EAGAIN);
+	CHECK(syscall(SYS_tgkill, getpid(), gettid(), SIGRTMAX) == -1 && errno == EAGAIN);
 	wait_for_actor(&a);
-	MUST(!reader_of_actor->fence_wanted);
+	CHECK(!reader_of_actor->fence_wanted);
 	actor_end(&a);
 	return 0;
 }
@@ -219,7 +219,7 @@ static int a_thread_that_waits_to_unregister_answers(void)
 	sem_t told[2];
 	int i;
 
-	MUST(!membarrier_deny());
+	CHECK(!membarrier_deny());
 	first_signal(&a);
 	flavour = &bp_flavour;
 	sem_init(&told[0], 0, 0);
@@ -233,10 +233,10 @@ static int a_thread_that_waits_to_unregister_answers(void)
 		moment(); /* most likely it waits for the lock by now */
 	answers = 0;
 	rcu_grace_fence_heavy(grace);
-	MUST(answers == 1 && !reader_of_actor->fence_wanted);
+	CHECK(answers == 1 && !reader_of_actor->fence_wanted);
 	lull_lock_release(&grace->lock);
 	pthread_join(thread, NULL);
-	MUST(grace->reader_count == 0);
+	CHECK(grace->reader_count == 0);
 	return 0;
 }
 
@@ -267,10 +267,10 @@ static int handlers_wait_until_the_registration_they_interrupt_is_done(void)
 	pthread_kill(thread, SIGUSR1);
 	for (i = 0; i < 20; i++)
 		moment();
-	MUST(__atomic_load_n(&linked_in_handler, __ATOMIC_RELAXED) != 0);
+	CHECK(__atomic_load_n(&linked_in_handler, __ATOMIC_RELAXED) != 0);
 	lull_lock_release(&grace->lock);
 	pthread_join(thread, NULL);
-	MUST(linked_in_handler == 1);
+	CHECK(linked_in_handler == 1);
 	return 0;
 }
 
@@ -289,20 +289,20 @@ static int registration_leaves_the_threads_signals_as_they_were(void)
 		pthread_sigmask(SIG_SETMASK, NULL, &before);
 		flavour->register_thread();
 		pthread_sigmask(SIG_SETMASK, NULL, &after);
-		MUST(!memcmp(&before, &after, sizeof(before)));
-		MUST(self->registered && self->tid == gettid());
-		MUST(flavour->domain->grace->reader_count == 1);
+		CHECK(!memcmp(&before, &after, sizeof(before)));
+		CHECK(self->registered && self->tid == gettid());
+		CHECK(flavour->domain->grace->reader_count == 1);
 		if (flavour == &bp_flavour)
 			flavour->register_thread(); /* it may */
-		MUST(flavour->domain->grace->reader_count == 1);
+		CHECK(flavour->domain->grace->reader_count == 1);
 		flavour->unregister_thread();
 		pthread_sigmask(SIG_SETMASK, NULL, &after);
-		MUST(!memcmp(&before, &after, sizeof(before)));
-		MUST(!self->registered && !flavour->domain->grace->reader_count);
-		MUST(self->word == (flavour == &bp_flavour ? RCU_UNREGISTERED : 0));
+		CHECK(!memcmp(&before, &after, sizeof(before)));
+		CHECK(!self->registered && !flavour->domain->grace->reader_count);
+		CHECK(self->word == (flavour == &bp_flavour ? RCU_UNREGISTERED : 0));
 		if (flavour == &bp_flavour)
 			flavour->unregister_thread();
-		MUST(!flavour->domain->grace->reader_count);
+		CHECK(!flavour->domain->grace->reader_count);
 	}
 	return 0;
 }
@@ -312,10 +312,10 @@ static int who_waits_is_online_afterwards_as_it_was_before(void)
 	flavour = &qsbr_flavour;
 	flavour->register_thread();
 	rcu_domain_synchronize(flavour->domain);
-	MUST(rcu_qsbr_read_ongoing());
+	CHECK(rcu_qsbr_read_ongoing());
 	flavour->leave();
 	rcu_domain_synchronize(flavour->domain);
-	MUST(!rcu_qsbr_read_ongoing());
+	CHECK(!rcu_qsbr_read_ongoing());
 	return 0;
 }
 
@@ -324,15 +324,15 @@ static int who_waits_or_polls_in_bp_is_registered(void)
 	struct rcu_reader *self = &rcu_bp_reader;
 
 	rcu_domain_synchronize(&rcu_bp_domain);
-	MUST(self->registered);
+	CHECK(self->registered);
 	rcu_bp_unregister_thread();
 	rcu_domain_start_poll(&rcu_bp_domain);
-	MUST(self->registered);
+	CHECK(self->registered);
 	rcu_bp_unregister_thread();
 	rcu_domain_poll_state(&rcu_bp_domain, (struct rcu_gp_poll_state){ 0 });
-	MUST(self->registered && !rcu_mb_reader.registered);
+	CHECK(self->registered && !rcu_mb_reader.registered);
 	rcu_domain_synchronize(&rcu_mb_domain);
-	MUST(!rcu_mb_reader.registered);
+	CHECK(!rcu_mb_reader.registered);
 	return 0;
 }
 
@@ -380,7 +380,7 @@ static int fork_waits_for_the_lock_of_each_domain_and_gives_it_back(void)
 			_exit(!released);
 		waitpid(child, &status, 0);
 		pthread_join(thread, NULL);
-		MUST(released && status == 0);
+		CHECK(released && status == 0);
 	}
 	return 0;
 }
@@ -430,7 +430,7 @@ static int child_of_a_fork_waits_for_its_own_reader_only(const struct flavour *w
 	pthread_join(sleeper[1], NULL);
 	actor_end(&a);
 	flavour->unregister_thread();
-	MUST(status == 0);
+	CHECK(status == 0);
 	return 0;
 }
 
@@ -439,7 +439,7 @@ static int child_of_a_fork_has_its_own_reader_in_each_domain(void)
 	unsigned int i;
 
 	for (i = 0; i < 5; i++)
-		MUST(!child_of_a_fork_waits_for_its_own_reader_only(flavours[i]));
+		CHECK(!child_of_a_fork_waits_for_its_own_reader_only(flavours[i]));
 	return 0;
 }
 
@@ -463,7 +463,7 @@ static int child_that_reads_nothing_has_no_readers(void)
 		      grace->pending.previous != &grace->pending);
 	}
 	waitpid(child, &status, 0);
-	MUST(status == 0);
+	CHECK(status == 0);
 	tell(&a, flavour->leave);
 	actor_end(&a);
 	return 0;
@@ -484,6 +484,5 @@ int main(void)
 	RUN(fork_waits_for_the_lock_of_each_domain_and_gives_it_back);
 	RUN(child_of_a_fork_has_its_own_reader_in_each_domain);
 	RUN(child_that_reads_nothing_has_no_readers);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

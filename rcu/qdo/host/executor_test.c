@@ -15,22 +15,15 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../../../check/test.h"
 #include "lull/qdo.h"
 
 #define BLOCKED 40
 #define ORDERED 300
 
-static int passed, failed;
 static struct qdo *instance;
 static int called;
 static sem_t blocked, unblocked;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static int calls(void)
 {
@@ -321,6 +314,5 @@ int main(int word_count, char **words)
 	within();
 	threads();
 	exits();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -15,19 +15,12 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../../check/test.h"
 #include "host.h"
 #include "qdo_port.h"
 
-static int passed, failed;
 static int called;
 static struct qdo *instance;
-
-static void check(int condition, const char *name)
-{
-	printf("%s %s\n", condition ? "pass" : "fail", name);
-	passed += !!condition;
-	failed += !condition;
-}
 
 static void count(void *argument)
 {
@@ -416,6 +409,5 @@ int main(void)
 	operations();
 	sched_setaffinity(0, sizeof(all), &all);
 	port();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return sums();
 }

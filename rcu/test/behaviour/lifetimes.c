@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../../../check/test.h"
 #include "grace.h"
 #include "lull/rcu/flavour/bp.h"
 #include "lull/rcu/flavour/mb.h"
@@ -295,7 +296,7 @@ static const struct {
 
 int main(void)
 {
-	int count = (int)(sizeof(cases) / sizeof(cases[0])), failed = 0, wrong, i;
+	int count = (int)(sizeof(cases) / sizeof(cases[0])), i;
 	pid_t child;
 
 	for (i = 0; i < count; i++) {
@@ -304,11 +305,7 @@ int main(void)
 			alarm(HANG_LIMIT_S);
 			exit(cases[i].body());
 		}
-		wrong = await_child(child);
-		printf("%s %s\n", wrong ? "fail" : "pass", cases[i].name);
-		fflush(stdout);
-		failed += wrong;
+		check(!await_child(child), cases[i].name);
 	}
-	printf("%d passed, %d failed\n", count - failed, failed);
-	return failed != 0;
+	return sums();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with `N passed, N failed`.
+ * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with the sums.
  *
  * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on. The
  * first fault ends it. A thread that does not end within a minute is a fault too: a wake-up was
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../../check/test.h"
 #include "deny.h"
 #include "torture.h"
 
@@ -75,8 +76,9 @@ static void end_all(const pthread_t *thread, int count)
 	for (i = 0; i < count; i++) {
 		if (!pthread_timedjoin_np(thread[i], NULL, &limit))
 			continue;
-		printf("fail thread %d does not end: a grace period or a wake-up is missing\n", i);
-		printf("0 passed, 1 failed\n");
+		printf("thread %d does not end: a grace period or a wake-up is missing\n", i);
+		check(0, "threads_end");
+		sums();
 		fflush(stdout);
 		_exit(1);
 	}
@@ -91,7 +93,8 @@ static int report(double seconds)
 		[FAULT_CHILD] = "children_of_forks_go_on_and_end",
 	};
 	const unsigned long *count = torture->count;
-	int i, failed = 0;
+	char text[160];
+	int i;
 
 	printf("%s: %.1f s, seed %u: %lu sections, %lu nested, %lu in handlers\n", flavour->name,
 	       seconds, seed, count[COUNT_SECTIONS], count[COUNT_NESTED], count[COUNT_HANDLED]);
@@ -105,15 +108,12 @@ static int report(double seconds)
 		printf(" %lu", count[COUNT_AGE + i]);
 	printf("\n");
 	for (i = 0; i < FAULTS; i++) {
-		printf("%s %s: %lu\n", torture->fault[i] ? "fail" : "pass", fault[i],
-		       torture->fault[i]);
-		failed += !!torture->fault[i];
+		snprintf(text, sizeof(text), "%s: %lu", fault[i], torture->fault[i]);
+		check(!torture->fault[i], text);
 	}
-	printf("%s sections_and_grace_periods_were_many\n",
-	       count[COUNT_SECTIONS] && count[COUNT_SYNCHRONIZED] ? "pass" : "fail");
-	failed += !count[COUNT_SECTIONS] || !count[COUNT_SYNCHRONIZED];
-	printf("%d passed, %d failed\n", FAULTS + 1 - failed, failed);
-	return failed;
+	check(count[COUNT_SECTIONS] && count[COUNT_SYNCHRONIZED],
+	      "sections_and_grace_periods_were_many");
+	return sums();
 }
 
 static void run(double seconds, const char *without)
