@@ -260,6 +260,25 @@ disk_full_while_recovering_loses_nothing() {
 	small_mount small_recovery recover
 }
 
+file_size_limit_while_recovering_loses_nothing() {
+	local kib status
+	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread
+	killed_while "./writers 9 progress 1 200"
+	for kib in 1 16 64; do
+		status=0
+		(ulimit -f $kib && exec lull recover trace) > verdict 2> errors || status=$?
+		same $status 2 "status with $kib KiB: $(cat verdict errors)"
+		grep -Eq 'not written|[Ff]ile too large' verdict errors ||
+			fail "$kib KiB: $(cat verdict errors)"
+		[ -e "$session" ] || fail "the session is gone with $kib KiB"
+	done
+	status_is 0 lull recover trace > verdict
+	lull print --json trace > events
+	lull report --json trace > report.json
+	python3 "$root/tests/crash/check.py" progress events report.json
+	babeltrace_reads trace
+}
+
 small_recovery() {
 	mount -t tmpfs -o size=4m tmpfs small
 	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread

@@ -67,6 +67,9 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
         say("nothing is left: no recorder of yours that was killed has a session here");
         return Ok(INCOMPLETE);
     }
+    // A file size limit is an error to report, not to die of.
+    // SAFETY: no handler is set; nothing is started that would inherit this.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut status = DONE;
     for left in chosen {
         let done = if args.discard { discard(left) } else { recover(args, left) };
