@@ -78,7 +78,6 @@ int lull_synthetic_start(struct lull_synthetic *clock, unsigned int bits, uint64
 		return -EINVAL;
 	clock->mask = (1ull << bits) - 1;
 	clock->backward_cycles = clock->mask >> 2;
-	clock->reserved = 0;
 	if (cycles <= clock->mask)
 		cycles = clock->mask + 1;
 	lull_store32(&clock->index, 0);

@@ -32,7 +32,6 @@ struct lull_synthetic_copy {
 struct lull_synthetic {
 	struct lull_synthetic_copy copy[2]; /* written by the update, in turn */
 	uint32_t index; /* the copy to read; written by the update, last */
-	uint32_t reserved;
 	uint64_t mask; /* ones where the counter has bits; constant */
 	uint64_t backward_cycles; /* steps back up to here are jitter; constant */
 };

@@ -29,6 +29,7 @@ static int doubtful_tsc_is_not_chosen(void)
 		{ 1, INVARIANT, 0, "kvm-clock" },
 		{ 1, INVARIANT, 0, "tsc-early" }, /* not calibrated yet */
 		{ 1, INVARIANT, 0, "ts" },
+		{ 1, INVARIANT, 0, "usc" },
 		{ 1, INVARIANT, 0, "" },
 		{ 1, INVARIANT, 0, 0 },
 		{ 0, 0, 0, 0 },

@@ -208,6 +208,8 @@ static int time_does_not_start_near_zero(void)
 		STEP_CHECK(read_now(&clock) == 1ull << bits);
 		step_time -= 1; /* the counter shows all ones */
 		STEP_CHECK(read_now(&clock) == (1ull << bits) - 1);
+		lull_synthetic_start(&clock, bits, (1ull << bits) - 1, step_counter);
+		STEP_CHECK(read_now(&clock) == 1ull << bits);
 	}
 	return 0;
 }
@@ -245,6 +247,9 @@ static int sleep_is_bridged_exactly_when_the_counter_ran_on(void)
 
 		start_at(&clock, bits, 1ull << 33, step_random());
 		for (turn = 0; turn < 200; turn++) {
+			if (turn & 2) /* sleep begins from either copy */
+				lull_synthetic_update(&clock, step_counter);
+			step_time += turn;
 			lull_synthetic_sleep(&clock, step_counter, &wide, ticks_now(wide_mask));
 			step_time += step_random() % longest;
 			STEP_CHECK(lull_synthetic_wake(&clock, step_counter, &wide,
@@ -286,6 +291,79 @@ static int sleep_is_bridged_closely_when_the_counter_restarted(void)
 	return 0;
 }
 
+/* A slow counter of 64 bits, with a tick per cycle. */
+static struct lull_synthetic_wide wide_exact(uint32_t skew_cycles)
+{
+	return (struct lull_synthetic_wide){
+		.mask = ~0ull,
+		.mult = 1,
+		.drift_shift = 63,
+		.skew_cycles = skew_cycles,
+	};
+}
+
+/* The slow counter is off by as much as it may be, behind the time and ahead of it. */
+static int sleep_is_bridged_exactly_within_the_error_of_the_slow_counter(void)
+{
+	struct lull_synthetic clock;
+	unsigned int bits;
+	int ahead;
+
+	for (bits = BITS_REAL_MIN; bits <= BITS_REAL_MAX; bits++) {
+		uint64_t error = (1ull << bits) / 2 - 1;
+		struct lull_synthetic_wide wide = wide_exact((uint32_t)error);
+
+		for (ahead = 0; ahead < 2; ahead++) {
+			start_at(&clock, bits, 1ull << 40, step_random());
+			lull_synthetic_sleep(&clock, step_counter, &wide, step_time);
+			step_time += (1ull << 36) + step_random() % (1ull << 36);
+			STEP_CHECK(lull_synthetic_wake(&clock, step_counter, &wide,
+						       ahead ? step_time + error :
+							       step_time - error) == 1);
+			STEP_CHECK(read_now(&clock) == step_time);
+		}
+	}
+	return 0;
+}
+
+/* The counter is further from the slow one than that can err, though by less than a period. */
+static int a_counter_that_restarted_is_not_believed(void)
+{
+	struct lull_synthetic clock;
+	unsigned int bits;
+
+	for (bits = BITS_REAL_MIN; bits <= BITS_REAL_MAX; bits++) {
+		uint64_t period = 1ull << bits;
+		struct lull_synthetic_wide wide = wide_exact((uint32_t)(period / 8));
+
+		start_at(&clock, bits, 1ull << 40, step_random());
+		lull_synthetic_sleep(&clock, step_counter, &wide, step_time);
+		step_time += 1ull << 36;
+		step_offset += period / 4;
+		STEP_CHECK(lull_synthetic_wake(&clock, step_counter, &wide, step_time) == 0);
+		STEP_CHECK(read_now(&clock) == step_time);
+	}
+	return 0;
+}
+
+/* The counter steps back a little, and the slow one did not tick at all. */
+static int time_does_not_fall_behind_in_a_sleep_of_no_tick(void)
+{
+	struct lull_synthetic clock;
+	unsigned int bits;
+
+	for (bits = BITS_REAL_MIN; bits <= BITS_REAL_MAX; bits++) {
+		struct lull_synthetic_wide wide = wide_exact(16);
+
+		start_at(&clock, bits, 1ull << 40, step_random());
+		lull_synthetic_sleep(&clock, step_counter, &wide, step_time);
+		step_offset -= 5;
+		STEP_CHECK(lull_synthetic_wake(&clock, step_counter, &wide, step_time) == 0);
+		STEP_CHECK(read_now(&clock) == 1ull << 40);
+	}
+	return 0;
+}
+
 int main(void)
 {
 	static const struct step_test tests[] = {
@@ -304,6 +382,12 @@ int main(void)
 		  sleep_is_bridged_exactly_when_the_counter_ran_on, "CLOCK_NO_FLIP" },
 		{ "sleep_is_bridged_closely_when_the_counter_restarted",
 		  sleep_is_bridged_closely_when_the_counter_restarted, "CLOCK_NO_FLIP" },
+		{ "sleep_is_bridged_exactly_within_the_error_of_the_slow_counter",
+		  sleep_is_bridged_exactly_within_the_error_of_the_slow_counter, "CLOCK_NO_FLIP" },
+		{ "a_counter_that_restarted_is_not_believed",
+		  a_counter_that_restarted_is_not_believed, "CLOCK_NO_FLIP" },
+		{ "time_does_not_fall_behind_in_a_sleep_of_no_tick",
+		  time_does_not_fall_behind_in_a_sleep_of_no_tick, 0 },
 	};
 
 	return step_run(tests, sizeof(tests) / sizeof(tests[0]));
