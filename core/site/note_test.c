@@ -206,6 +206,9 @@ static void descriptions(void)
 	      "a_description_is_accepted");
 	check(accepts("a:b\n0\nf:1\n") && accepts("a:b:c-d.e_F\n7\n:1\n"),
 	      "fields_may_be_absent_and_names_have_parts");
+	check(accepts("a0:9b\n0\nf:1\nu8 x09\n"), "names_may_hold_digits");
+	check(lull_description_check("a:b\n0\nf\0:1\n", 11) == -EINVAL,
+	      "a_description_holds_no_nul");
 	check(!accepts("ab\n0\nf:1\n") && !accepts(":b\n0\nf:1\n") && !accepts("a:\n0\nf:1\n") &&
 		      !accepts("a::b\n0\nf:1\n") && !accepts("a:b c\n0\nf:1\n") &&
 		      !accepts("\n0\nf:1\n"),
@@ -239,7 +242,7 @@ static void segments(void)
 	site.target = 0x3000;
 	check(lull_note_check(&site, segments, 2) == -EFAULT, "a_target_outside_text_is_refused");
 	site.target = 0x1000;
-	site.code = 0x1ffe;
+	site.code = 0x1ffd;
 	check(lull_note_check(&site, segments, 2) == -EFAULT, "a_site_past_its_segment_is_refused");
 	probe.record = 0x3fe8;
 	check(lull_note_check(&probe, segments, 2) == -EFAULT,

@@ -81,5 +81,4 @@ void lull_patch_end(struct lull_patch *patch)
 	 */
 	if (patch->changed_count)
 		lull_text_sync();
-	patch->changed_count = 0;
 }

@@ -78,6 +78,10 @@ static void refused(void)
 		      lull_pattern_check("a b", NULL) == 1 &&
 		      lull_pattern_check("a:[]", NULL) == 1 && lull_pattern_check("a\t", NULL) == 1,
 	      "lines_without_sense_are_refused");
+	check(lull_pattern_check("a:[b", &reason) == 1 && strstr(reason, "']'") &&
+		      lull_pattern_check("a b", &reason) == 1 && strstr(reason, "spaces") &&
+		      lull_pattern_check("!", &reason) == 1 && strstr(reason, "no name"),
+	      "the_reason_of_a_refusal_is_told");
 	check(!matches("*@loud", "a:b") && matches("*\n!*@loud", "a:b") && !matches("a:[b", "a:[b"),
 	      "a_refused_line_matches_nothing");
 }

@@ -52,7 +52,7 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
 
 /**
  * lull_patch_end() - restore the protection of the text and wait for all threads to see it.
- * @patch: begun; may be begun again afterwards.
+ * @patch: begun; another series begins with lull_patch_begin() again.
  *
  * Ordering: when it has returned, no thread still decodes an old form, where the kernel offers
  * membarrier(); without membarrier(), a thread sees the new form when its CPU's caches do.
