@@ -229,6 +229,14 @@ mod tests {
         }
     }
 
+    /// The vectors of the algorithm's authors: programs compute the same in `user/events.c`.
+    #[test]
+    fn hash_is_fnv_1a() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
     #[test]
     fn system_events_are_descriptions_themselves() {
         for (id, text) in SYSTEM_EVENTS {

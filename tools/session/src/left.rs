@@ -92,6 +92,18 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_read_back_whatever_user_and_stream_it_was_given_to() {
+        use std::mem::offset_of;
+        for at in [offset_of!(ControlFixed, user_id), offset_of!(ControlFixed, stream_id)] {
+            let made = made();
+            let base = Segment::attach(made.id()).unwrap();
+            // SAFETY: a word of the control block, in a segment that only this test uses.
+            unsafe { base.as_ptr().add(at).cast::<u32>().write(9) };
+            assert!(again(&made).is_ok(), "{at}");
+        }
+    }
+
+    #[test]
     fn changed_description_is_refused_unless_it_is_that_of_memory_of_the_same_size() {
         let made = made();
         let base = Segment::attach(made.id()).unwrap();
