@@ -127,6 +127,7 @@ fn errors_name_the_line_and_the_reason() {
         ("event { fields := struct { integer { size = 8; align = 3; } a; }; };", "power of two"),
         ("event { fields := struct { integer { size = x; } a; }; };", "`size` is not a number"),
         ("event { fields := u8; };", "only a struct can stand here"),
+        ("event { fields := struct align(8); };", "expected `{` or the name of a struct"),
         ("event { id = -1; };", "`id` cannot be negative"),
         ("event { id = 1; }; event { id = 1; };", "is used twice"),
         ("stream { id = 1; }; stream { id = 1; };", "described twice"),
@@ -183,6 +184,11 @@ fn hostile_metadata_is_refused_before_it_costs_much() {
         (0..300).map(|i| format!("struct s{} {{ struct s{i} a; }};\n", i + 1)).collect();
     let chain = format!("{TRACE}struct s0 {{ u8 a; }};\n{chain}");
     assert!(Metadata::parse(&chain).unwrap_err().what.contains("nested too deeply"));
+    // 1400 structs of 100 arrays of 30 dimensions: each dimension counts.
+    let arrays: String = (0..100).map(|i| format!("u8 a{i}{};\n", "[1]".repeat(30))).collect();
+    let uses: String = (0..1400).map(|i| format!("struct arrays s{i};\n")).collect();
+    let arrays = format!("{TRACE}struct arrays {{ {arrays} }};\nstruct uses {{ {uses} }};");
+    assert!(Metadata::parse(&arrays).unwrap_err().what.contains("expand to more than"));
     let nothing = format!(
         "{TRACE}event {{ fields := struct {{ struct {{ }} a[1000000000][1000000000]; }}; }};"
     );

@@ -111,3 +111,23 @@ pub(super) fn keep_only_clock(s: &mut Struct, clock: Option<u16>) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::MAX_CAUSES;
+    use crate::{Metadata, StreamId};
+
+    #[test]
+    fn causes_of_losses_are_counted_by_name_up_to_a_bound() {
+        let fields: String = (0..MAX_CAUSES + 2).map(|i| format!("u8 lost_{i}; ")).collect();
+        let text = format!(
+            "trace {{ major = 1; minor = 8; byte_order = le; }};
+             typealias integer {{ size = 8; align = 8; }} := u8;
+             stream {{ packet.context := struct {{ {fields} }}; }};"
+        );
+        let metadata = Metadata::parse(&text).unwrap();
+        let causes = &metadata.stream(StreamId(0)).unwrap().loss_causes;
+        assert_eq!(causes.len(), MAX_CAUSES);
+        assert_eq!(causes.last().map(|cause| &**cause), Some("15"));
+    }
+}
