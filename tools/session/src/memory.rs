@@ -324,6 +324,8 @@ mod tests {
         assert_eq!(bytes[..8], SESSION_MAGIC.to_ne_bytes());
         let patterns = fixed.patterns_offset_bytes as usize;
         assert_eq!(&bytes[patterns..patterns + 14], b"io:*\nthread:*\0");
+        let plain: Vec<u32> = (0..3).filter(|ring| memory.ring_is_plain(*ring)).collect();
+        assert_eq!((memory.ring_count(), plain), (3, vec![2]));
         assert!(memory.is_active());
         memory.set_active(false);
         for ring in 0..memory.ring_count() {

@@ -131,3 +131,22 @@ fn attach(id: i32, user: u32, creator: u32) -> Result<Segment> {
     }
     Segment::attach(id).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segment_is_attached_only_where_it_is_one_users_alone_and_has_the_right_maker() {
+        let segment = Segment::create(4096).unwrap();
+        // SAFETY: geteuid has no preconditions.
+        let me = unsafe { libc::geteuid() };
+        assert!(attach(segment.id(), me, me).is_ok());
+        assert!(attach(segment.id(), me + 1, me).is_err());
+        assert!(attach(segment.id(), me, me + 1).is_err());
+        // SAFETY: makes a segment that others may read, which nobody attaches.
+        let open = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o640) };
+        assert!(attach(open, me, me).is_err());
+        segment::remove(open);
+    }
+}

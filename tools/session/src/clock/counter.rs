@@ -250,6 +250,15 @@ mod tests {
         assert_eq!(ClockKind::from_abi(u32::MAX), None);
     }
 
+    /// The kernel says by another name that the TSC runs on at one rate in every state of the CPU.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn tsc_is_invariant_where_the_kernel_says_so() {
+        let Ok(cpus) = std::fs::read_to_string("/proc/cpuinfo") else { return };
+        let kernel_says_so = cpus.split_whitespace().any(|flag| flag == "nonstop_tsc");
+        assert_eq!(arch::tsc_invariant(), kernel_says_so);
+    }
+
     #[test]
     fn the_chosen_clock_moves_forward() {
         let (kind, _) = ClockKind::choose(&ClockFacts::here());

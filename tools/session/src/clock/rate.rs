@@ -83,6 +83,14 @@ mod tests {
     }
 
     #[test]
+    fn rate_is_measured_over_no_less_than_was_asked_for() {
+        let start = Sample::take(ClockKind::Monotonic);
+        let rate = measured(ClockKind::Monotonic, &start, 10 * FINE_NS);
+        assert!(elapsed_ns(&start) >= 10 * FINE_NS);
+        assert!((rate.hz / 1e9 - 1.0).abs() < 0.01, "{rate:?}");
+    }
+
+    #[test]
     fn known_and_measured_rates_agree_where_both_exist() {
         let (kind, _) = ClockKind::choose(&super::super::ClockFacts::here());
         let Some(known) = known(kind) else { return };
