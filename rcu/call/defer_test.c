@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "call_test.h"
+#include "deferred.h"
 
 #define THREADS 4
 #define CALLS 30000UL /* more than a queue holds */
@@ -175,6 +176,18 @@ static void *defer_and_stay(void *argument)
 	return NULL;
 }
 
+static unsigned int queue_count(void)
+{
+	const struct defer_queue *queue;
+	unsigned int count = 0;
+
+	lull_defer_lock(domain->index);
+	for (queue = defer_domain(domain->index)->queues; queue; queue = queue->next)
+		count++;
+	lull_lock_release(&defer_domain(domain->index)->lock);
+	return count;
+}
+
 static int in_child(struct other *other, unsigned long *own)
 {
 	alarm(60);
@@ -183,6 +196,8 @@ static int in_child(struct other *other, unsigned long *own)
 	rcu_domain_defer(domain, add_one, own);
 	if (!comes_to(own, 2))
 		return 1;
+	if (queue_count() != 1) /* its own: those of other threads are gone once they are empty */
+		return 3;
 	rcu_domain_defer(domain, add_one, own);
 	rcu_domain_defer_unregister_thread(domain);
 	return *own == 3 && other->count == 1 ? 0 : 2;
@@ -211,11 +226,99 @@ static void forks(void)
 	named(own == 1 && other.count == 1, "the_parent_makes_its_calls_itself");
 }
 
+struct forking {
+	unsigned long queued, done, well, count;
+	pid_t parent;
+};
+
+/* A thread that makes calls has the lock; so does the child of a fork in a call. */
+static int is_locked(void)
+{
+	struct lull_lock *lock = &defer_domain(domain->index)->lock;
+
+	if (!lull_lock_try(lock))
+		return 1;
+	lull_lock_release(lock);
+	return 0;
+}
+
+/* In the child, the thread that makes this call is the one there is. */
+static void fork_in_call(void *argument)
+{
+	struct forking *forking = argument;
+	sigset_t ring;
+	pid_t child;
+	int status;
+
+	comes_to(&forking->queued, 1);
+	child = fork_with_callbacks();
+	if (child == 0) {
+		sigemptyset(&ring);
+		sigaddset(&ring, SIGALRM);
+		pthread_sigmask(SIG_UNBLOCK, &ring, NULL);
+		alarm(60);
+		if (!is_locked())
+			_exit(4);
+		return;
+	}
+	forking->well = is_locked() && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+			WEXITSTATUS(status) == 0;
+	__atomic_store_n(&forking->done, 1, __ATOMIC_RELEASE);
+}
+
+static void leave_child(void *argument)
+{
+	const struct forking *forking = argument;
+
+	if (getpid() != forking->parent)
+		_exit(0);
+}
+
+static void fork_in_own_call(void)
+{
+	struct forking forking = { .parent = getpid(), .queued = 1 };
+
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, fork_in_call, &forking);
+	rcu_domain_defer(domain, add_one, &forking.count);
+	rcu_domain_defer_barrier_thread(domain);
+	rcu_domain_defer(domain, add_one, &forking.count);
+	if (getpid() != forking.parent)
+		_exit(comes_to(&forking.count, 2) ? 0 : 1);
+	named(comes_to(&forking.count, 2) && forking.well, "a_deferred_call_may_fork");
+	rcu_domain_defer_unregister_thread(domain);
+}
+
+/* What is queued during the first call is for the next round, in the child as in the parent. */
+static void fork_in_background(void)
+{
+	struct forking forking = { .parent = getpid() };
+
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, fork_in_call, &forking);
+	rcu_domain_defer(domain, leave_child, &forking);
+	__atomic_store_n(&forking.queued, 1, __ATOMIC_RELEASE);
+	named(comes_to(&forking.done, 1) && forking.well,
+	      "a_call_of_the_background_thread_may_fork");
+	rcu_domain_defer_unregister_thread(domain);
+}
+
 static void misuse_unregistered(void)
 {
 	unsigned long count;
 
 	rcu_domain_defer(domain, add_one, &count);
+}
+
+static void misuse_twice(void)
+{
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer_register_thread(domain);
+}
+
+static void misuse_unregister(void)
+{
+	rcu_domain_defer_unregister_thread(domain);
 }
 
 static void wait_in_call(void *argument)
@@ -240,6 +343,10 @@ int main(void)
 		domain = test_domains[i];
 		named(is_refused(misuse_unregistered, "without rcu_defer_register_thread()"),
 		      "a_thread_that_did_not_register_is_refused");
+		named(is_refused(misuse_twice, "rcu_defer_register_thread() twice"),
+		      "to_register_twice_is_refused");
+		named(is_refused(misuse_unregister, "rcu_defer_unregister_thread() without"),
+		      "to_unregister_a_thread_that_did_not_register_is_refused");
 		named(is_refused(misuse_wait, "in a deferred call"),
 		      "waiting_in_a_deferred_call_is_refused");
 	}
@@ -249,8 +356,11 @@ int main(void)
 		order();
 		grace();
 		calls_of_calls();
-		if (!TEST_SANITIZES_THREADS)
-			forks();
+		if (TEST_SANITIZES_THREADS)
+			continue;
+		forks();
+		fork_in_own_call();
+		fork_in_background();
 	}
 	return sums();
 }
