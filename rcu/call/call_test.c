@@ -211,9 +211,13 @@ static void threads_of_workers(void)
 static void workers_of_cpus(void)
 {
 	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF), cpu, missing = 0;
-	struct call_rcu_data *worker = create_call_rcu_data(domain, 0, -1);
+	struct call_rcu_data *worker, *last;
 	unsigned long count = 0;
+	pthread_t thread;
 
+	errno = 77;
+	worker = create_call_rcu_data(domain, 0, -1);
+	named(worker && errno == 77, "to_make_a_worker_leaves_errno_alone");
 	named(set_cpu_call_rcu_data(domain, 0, worker) == 0 &&
 		      get_cpu_call_rcu_data(domain, 0) == worker &&
 		      set_cpu_call_rcu_data(domain, 0, worker) == -EEXIST &&
@@ -236,7 +240,11 @@ static void workers_of_cpus(void)
 		call_counted(&count);
 	rcu_domain_barrier(domain);
 	named(count == 1000, "callbacks_of_cpus_are_called");
+	last = get_cpu_call_rcu_data(domain, cpus - 1);
 	free_all_cpu_call_rcu_data(domain);
+	named(call_rcu_data_thread(worker, &thread) == -ESRCH &&
+		      call_rcu_data_thread(last, &thread) == -ESRCH,
+	      "workers_of_cpus_end_when_all_are_freed");
 	for (cpu = 0; cpu < cpus; cpu++)
 		missing += get_cpu_call_rcu_data(domain, cpu) != NULL;
 	named(!missing, "no_cpu_has_a_worker_after_all_were_freed");

@@ -212,9 +212,9 @@ static void forks(void)
 	pid_t child;
 
 	thread = start(defer_and_stay, &other);
+	comes_to(&other.deferred, 1); /* its queue is behind ours in the list */
 	rcu_domain_defer_register_thread(domain);
 	rcu_domain_defer(domain, add_one, &own);
-	comes_to(&other.deferred, 1);
 	child = fork_with_callbacks();
 	if (child == 0)
 		_exit(in_child(&other, &own));
