@@ -86,7 +86,7 @@ static const long *parameter;
 static struct books *books;
 static struct node *nodes;
 static struct rcu_lfqueue *lfqueue;
-static struct rcu_queue *queue, *private_queue;
+static struct rcu_queue *queue, *private_queues; /* the latter, one for each thread */
 static struct rcu_stack *stack;
 static unsigned long *order; /* NULL, or, where loads return old values, a word of its own */
 
@@ -193,11 +193,13 @@ static void take_all(uint32_t thread)
 
 	section_begin(thread);
 	if (parameter[STRUCTURE] == QUEUE) {
+		struct rcu_queue *own = &private_queues[thread];
+
 		/* As rcu_queue_init(), in steps. */
-		rcu_assign_pointer(private_queue->head.next, NULL);
-		rcu_assign_pointer(private_queue->tail, &private_queue->head);
-		rcu_queue_splice(private_queue, queue);
-		rcu_queue_for_each_entry(node, private_queue, queue)
+		rcu_assign_pointer(own->head.next, NULL);
+		rcu_assign_pointer(own->tail, &own->head);
+		rcu_queue_splice(own, queue);
+		rcu_queue_for_each_entry(node, own, queue)
 			took(number, node);
 	} else {
 		rcu_stack_for_each_entry(node, rcu_stack_pop_all(stack), stack)
@@ -257,19 +259,20 @@ static void setup(const struct sched_scenario *scenario)
 	fault_in = functions[parameter[FAULT]];
 	lfqueue = sched_alloc(sizeof(*lfqueue), 64);
 	queue = sched_alloc(sizeof(*queue), 64);
-	private_queue = sched_alloc(sizeof(*queue), 64);
+	private_queues = sched_alloc(THREADS * sizeof(*queue), 64);
 	stack = sched_alloc(sizeof(*stack), 64);
 	nodes = sched_alloc(NODES * sizeof(*nodes), 64);
 	books = sched_ghost(sizeof(*books));
 	sched_name(lfqueue, sizeof(*lfqueue), "lfqueue");
 	sched_name(queue, sizeof(*queue), "queue");
-	sched_name(private_queue, sizeof(*queue), "private_queue");
+	sched_name(private_queues, THREADS * sizeof(*queue), "private_queues");
 	sched_name(stack, sizeof(*stack), "stack");
 	sched_name(nodes, NODES * sizeof(*nodes), "nodes");
 	memset(books, 0, sizeof(*books));
 	rcu_lfqueue_init(lfqueue);
 	rcu_queue_init(queue);
-	rcu_queue_init(private_queue);
+	for (i = 0; i < THREADS; i++)
+		rcu_queue_init(&private_queues[i]);
 	rcu_stack_init(stack);
 	books->history.last_in_first_out = parameter[STRUCTURE] >= STACK;
 	for (i = 0; i < (uint32_t)parameter[PREFILL]; i++)
@@ -327,6 +330,7 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("queue_consumer_that_does_not_wait", QUEUE, 1, 1, 1, 444, SOUND),
 	SCENARIO("queue_runs_empty_and_is_filled", QUEUE, 1, 11, 222, 0, SOUND),
 	SCENARIO("queue_is_spliced_beside_producers", QUEUE, 1, 1, 1, 33, SOUND),
+	SCENARIO("queue_is_spliced_by_two", QUEUE, 1, 1, 3, 3, SOUND),
 	SCENARIO("queue_consumer_of_all_kinds", QUEUE, 0, 11, 11, 4334, SOUND),
 	SCENARIO("stack_pops_in_sections", STACK, 2, 122, 2, 0, SOUND),
 	SCENARIO("stack_pushes_and_pops", STACK, 1, 12, 2, 1, SOUND),
@@ -342,6 +346,7 @@ static const struct sched_scenario scenarios[] = {
 	STALE("queue_by_old_values", QUEUE, 0, 1, 1, 22, SOUND),
 	STALE("queue_consumer_does_not_wait_by_old_values", QUEUE, 1, 1, 1, 44, SOUND),
 	STALE("queue_is_spliced_by_old_values", QUEUE, 1, 1, 1, 33, SOUND),
+	STALE("queue_is_spliced_by_two_and_old_values", QUEUE, 1, 1, 3, 3, SOUND),
 	STALE("stack_pushes_and_pops_by_old_values", STACK, 1, 12, 2, 1, SOUND),
 	STALE("stack_one_taker_by_old_values", STACK_ONE_TAKER, 1, 1, 1, 23, SOUND),
 	STALE("stack_pop_all_by_old_values", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
@@ -357,6 +362,7 @@ static const struct sched_scenario faults[] = {
 	SCENARIO("queue_exchange_in_two_steps", QUEUE, 0, 1, 1, 22, EXCHANGE_TORN),
 	SCENARIO("queue_closed_in_two_steps", QUEUE, 1, 1, 22, 0, CLOSE_TORN),
 	SCENARIO("queue_spliced_in_two_steps", QUEUE, 1, 1, 33, 0, SPLICE_TORN),
+	SCENARIO("queue_spliced_by_two_in_two_steps", QUEUE, 1, 1, 3, 3, SPLICE_TORN),
 	SCENARIO("stack_pushed_in_two_steps", STACK, 0, 1, 1, 22, PUSH_TORN),
 	SCENARIO("stack_popped_in_two_steps", STACK, 1, 2, 1, 2, POP_TORN),
 	SCENARIO("stack_taken_in_two_steps", STACK_ONE_TAKER, 1, 1, 33, 0, TAKE_TORN),

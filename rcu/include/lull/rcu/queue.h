@@ -114,9 +114,15 @@ static inline void rcu_queue_init(struct rcu_queue *queue)
 	queue->tail = &queue->head;
 }
 
+/*
+ * The four functions that follow take head and tail apart from each other, for queues that have
+ * them in two places.
+ */
+
 /* Appends a chain that ends in @last. Return: the last entry before that chain, or the head. */
-static inline struct rcu_queue_node *
-rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct rcu_queue_node *last)
+static inline struct rcu_queue_node *rcu_queue_append(struct rcu_queue_node **tail,
+						      struct rcu_queue_node *first,
+						      struct rcu_queue_node *last)
 {
 	/*
 	 * [queue.enqueue:A] exchange, sequentially consistent.
@@ -125,7 +131,7 @@ rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct r
 	 * the same store of the entry that was the tail before this producer's link in that entry.
 	 * Else: the NULL overwrites a link, and all entries behind it are lost.
 	 */
-	struct rcu_queue_node *before = rcu_xchg_pointer(&queue->tail, last);
+	struct rcu_queue_node *before = rcu_xchg_pointer(tail, last);
 
 	/*
 	 * [queue.link:A] release. Pairs with [queue.follow:A].
@@ -137,7 +143,7 @@ rcu_queue_append(struct rcu_queue *queue, struct rcu_queue_node *first, struct r
 }
 
 /* The node behind @node. Return: NULL at the chain's end; RCU_QUEUE_WOULD_BLOCK at a gap. */
-static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *queue,
+static inline struct rcu_queue_node *rcu_queue_follow(struct rcu_queue_node *const *tail,
 						      const struct rcu_queue_node *node, int wait)
 {
 	for (unsigned int round = 0;; round++) {
@@ -150,7 +156,7 @@ static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *qu
 
 		if (__builtin_expect(next != NULL, 1))
 			return next;
-		if (rcu_dereference(queue->tail) == node)
+		if (rcu_dereference(*tail) == node)
 			return NULL;
 		if (!wait)
 			return RCU_QUEUE_WOULD_BLOCK;
@@ -159,51 +165,61 @@ static inline struct rcu_queue_node *rcu_queue_follow(const struct rcu_queue *qu
 	}
 }
 
-static inline struct rcu_queue_node *rcu_queue_take(struct rcu_queue *queue, int wait)
+/* Takes the first entry, and adds 1 to @emptied if it was the last. */
+static inline struct rcu_queue_node *
+rcu_queue_take(struct rcu_queue_node *head, struct rcu_queue_node **tail, int wait, int *emptied)
 {
-	struct rcu_queue_node *node = rcu_queue_follow(queue, &queue->head, wait), *next;
+	struct rcu_queue_node *node = rcu_queue_follow(tail, head, wait), *next;
 
 	if (node == NULL || node == RCU_QUEUE_WOULD_BLOCK)
 		return node;
 	next = rcu_dereference(node->next);
 	if (next == NULL) {
-		rcu_assign_pointer(queue->head.next, NULL);
+		rcu_assign_pointer(head->next, NULL);
 		/*
 		 * [queue.close:A] compare-and-swap, sequentially consistent.
 		 * Pairs with [queue.enqueue:A].
 		 * Orders: the store head.next = NULL before the tail leads a producer to the head.
 		 * Else: the NULL overwrites that producer's link, and its entry is lost.
 		 */
-		if (rcu_cmpxchg_pointer(&queue->tail, node, &queue->head) == node)
+		if (rcu_cmpxchg_pointer(tail, node, head) == node) {
+			*emptied += 1;
 			return node;
-		next = rcu_queue_follow(queue, node, wait);
+		}
+		next = rcu_queue_follow(tail, node, wait);
 	}
 	if (next == RCU_QUEUE_WOULD_BLOCK) {
-		rcu_assign_pointer(queue->head.next, node);
+		rcu_assign_pointer(head->next, node);
 		return next;
 	}
-	rcu_assign_pointer(queue->head.next, next);
+	rcu_assign_pointer(head->next, next);
 	return node;
 }
 
-static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct rcu_queue *from,
-						    int wait)
+/* Several may move from one queue at once: the exchange of its first entry goes to one of them. */
+static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue_node *to,
+						    struct rcu_queue_node **to_tail,
+						    struct rcu_queue_node *from,
+						    struct rcu_queue_node **from_tail, int wait)
 {
-	struct rcu_queue_node *first = rcu_queue_follow(from, &from->head, wait), *last;
+	struct rcu_queue_node *first, *last;
 
-	if (first == NULL)
-		return RCU_QUEUE_SPLICED_NOTHING;
-	if (first == RCU_QUEUE_WOULD_BLOCK)
-		return RCU_QUEUE_SPLICE_WOULD_BLOCK;
-	rcu_assign_pointer(from->head.next, NULL);
+	do { /* bound: another move has taken all that was there */
+		first = rcu_queue_follow(from_tail, from, wait);
+		if (first == NULL)
+			return RCU_QUEUE_SPLICED_NOTHING;
+		if (first == RCU_QUEUE_WOULD_BLOCK)
+			return RCU_QUEUE_SPLICE_WOULD_BLOCK;
+		first = rcu_xchg_pointer(&from->next, (struct rcu_queue_node *)NULL);
+	} while (first == NULL);
 	/*
 	 * [queue.splice:A] exchange, sequentially consistent. Pairs with [queue.enqueue:A].
 	 * Orders: the store head.next = NULL before the tail leads a producer to the head; and the
 	 * store of NULL in the last entry before the link that a producer of @to writes there.
 	 * Else: a NULL overwrites a link, and all entries behind it are lost.
 	 */
-	last = rcu_xchg_pointer(&from->tail, &from->head);
-	if (rcu_queue_append(to, first, last) == &to->head)
+	last = rcu_xchg_pointer(from_tail, from);
+	if (rcu_queue_append(to_tail, first, last) == to)
 		return RCU_QUEUE_SPLICED_TO_EMPTY;
 	return RCU_QUEUE_SPLICED;
 }
@@ -225,7 +241,7 @@ static inline enum rcu_queue_spliced rcu_queue_move(struct rcu_queue *to, struct
 static inline int rcu_queue_enqueue(struct rcu_queue *queue, struct rcu_queue_node *node)
 {
 	rcu_assign_pointer(node->next, NULL);
-	return rcu_queue_append(queue, node, node) != &queue->head;
+	return rcu_queue_append(&queue->tail, node, node) != &queue->head;
 }
 
 /**
@@ -239,7 +255,9 @@ static inline int rcu_queue_enqueue(struct rcu_queue *queue, struct rcu_queue_no
  */
 static inline struct rcu_queue_node *rcu_queue_dequeue(struct rcu_queue *queue)
 {
-	return rcu_queue_take(queue, 1);
+	int emptied = 0;
+
+	return rcu_queue_take(&queue->head, &queue->tail, 1, &emptied);
 }
 
 /**
@@ -253,7 +271,9 @@ static inline struct rcu_queue_node *rcu_queue_dequeue(struct rcu_queue *queue)
  */
 static inline struct rcu_queue_node *rcu_queue_try_dequeue(struct rcu_queue *queue)
 {
-	return rcu_queue_take(queue, 0);
+	int emptied = 0;
+
+	return rcu_queue_take(&queue->head, &queue->tail, 0, &emptied);
 }
 
 /**
@@ -273,7 +293,7 @@ static inline struct rcu_queue_node *rcu_queue_try_dequeue(struct rcu_queue *que
  */
 static inline enum rcu_queue_spliced rcu_queue_splice(struct rcu_queue *to, struct rcu_queue *from)
 {
-	return rcu_queue_move(to, from, 1);
+	return rcu_queue_move(&to->head, &to->tail, &from->head, &from->tail, 1);
 }
 
 /**
@@ -288,7 +308,7 @@ static inline enum rcu_queue_spliced rcu_queue_splice(struct rcu_queue *to, stru
 static inline enum rcu_queue_spliced rcu_queue_try_splice(struct rcu_queue *to,
 							  struct rcu_queue *from)
 {
-	return rcu_queue_move(to, from, 0);
+	return rcu_queue_move(&to->head, &to->tail, &from->head, &from->tail, 0);
 }
 
 /**
@@ -302,7 +322,7 @@ static inline enum rcu_queue_spliced rcu_queue_try_splice(struct rcu_queue *to,
  */
 static inline int rcu_queue_empty(const struct rcu_queue *queue)
 {
-	return rcu_queue_follow(queue, &queue->head, 0) == NULL;
+	return rcu_queue_follow(&queue->tail, &queue->head, 0) == NULL;
 }
 
 /**
@@ -315,7 +335,7 @@ static inline int rcu_queue_empty(const struct rcu_queue *queue)
  */
 static inline struct rcu_queue_node *rcu_queue_first(const struct rcu_queue *queue)
 {
-	return rcu_queue_follow(queue, &queue->head, 1);
+	return rcu_queue_follow(&queue->tail, &queue->head, 1);
 }
 
 /**
@@ -330,7 +350,7 @@ static inline struct rcu_queue_node *rcu_queue_first(const struct rcu_queue *que
 static inline struct rcu_queue_node *rcu_queue_next(const struct rcu_queue *queue,
 						    const struct rcu_queue_node *node)
 {
-	return rcu_queue_follow(queue, node, 1);
+	return rcu_queue_follow(&queue->tail, node, 1);
 }
 
 /**
@@ -342,7 +362,7 @@ static inline struct rcu_queue_node *rcu_queue_next(const struct rcu_queue *queu
  */
 static inline struct rcu_queue_node *rcu_queue_try_first(const struct rcu_queue *queue)
 {
-	return rcu_queue_follow(queue, &queue->head, 0);
+	return rcu_queue_follow(&queue->tail, &queue->head, 0);
 }
 
 /**
@@ -356,7 +376,7 @@ static inline struct rcu_queue_node *rcu_queue_try_first(const struct rcu_queue 
 static inline struct rcu_queue_node *rcu_queue_try_next(const struct rcu_queue *queue,
 							const struct rcu_queue_node *node)
 {
-	return rcu_queue_follow(queue, node, 0);
+	return rcu_queue_follow(&queue->tail, node, 0);
 }
 
 /**
