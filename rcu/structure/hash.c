@@ -35,8 +35,9 @@
  * Invariants:
  *	I1 the words that are not marked form one chain, from bucket 0 to the end, in order
  *	I2 a marked word does not change
- *	I3 nodes of one hash are adjacent, newest first: a node is added only in front of them, by
- *	   the word before them, so that two updates that add one key meet at one word
+ *	I3 nodes of one hash are adjacent: a node is added in front of them, by the word before
+ *	   them, so that two calls that look for one key and add it meet at one word; or behind
+ *	   them, by a call that does not look for the key (rcu_hash_add_last())
  *	I4 bucket 0 and all buckets below mask + 1 are linked; when a bucket is unlinked, a whole
  *	   grace period has passed since mask + 1 was above it
  *	I5 when rcu_hash_del() returns, no word that is not marked leads to the node
@@ -46,8 +47,9 @@
  *
  * Rejected: reversed hashes in the nodes (the order needs only the lowest bit in which two hashes
  * differ); a bucket as a whole node (16 bytes instead of 8, and a walk would have to read the next
- * bucket to see that this one ends); adding behind the nodes of equal hash (each update would walk
- * over them, and rcu_hash_next_duplicate() could be led on for ever).
+ * bucket to see that this one ends); adding behind the nodes of equal hash where the caller does not
+ * ask for that (each update would walk over them, and rcu_hash_next_duplicate() could be led on for
+ * ever).
  */
 #include "hash_list.h"
 
@@ -188,16 +190,28 @@ static int link_at(const struct hash_place *place, struct rcu_hash_node *node)
 	return lull_mem_cas(place->word, place->next, (unsigned long)node) == place->next;
 }
 
-void rcu_hash_add(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node)
+/* Before the nodes of the same hash, or behind them. */
+static inline void node_add(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node,
+			    int before)
 {
 	unsigned long *start = rcu_hash_bucket(table, hash);
 	struct hash_place place;
 
 	lull_mem_store(&node->hash, hash);
 	do { /* bound: each repetition means that another update has succeeded */
-		place = place_find(table, start, hash, 1, NULL);
+		place = place_find(table, start, hash, before, NULL);
 	} while (!link_at(&place, node));
 	account(table, 1);
+}
+
+void rcu_hash_add(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node)
+{
+	node_add(table, hash, node, 1);
+}
+
+void rcu_hash_add_last(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node)
+{
+	node_add(table, hash, node, 0);
 }
 
 struct rcu_hash_node *rcu_hash_add_unique(struct rcu_hash *table, unsigned long hash,

@@ -77,7 +77,8 @@ enum instruction {
 	OTHER = 5,
 	GROW = 11,
 	SHRINK,
-	WALK
+	WALK,
+	ADD_LAST /* of key 0, which no other thread adds */
 };
 
 enum fault {
@@ -331,6 +332,15 @@ static void add(unsigned long key, int replaces)
 		books->status[object - objects] = PRIVATE;
 }
 
+static void add_last(void)
+{
+	uint32_t number = map_begin(&books->history, MAP_ADD, 0, 0);
+	struct object *object = object_new(0, number);
+
+	rcu_hash_add_last(&table->shared, hash_of(0), &object->node);
+	map_end(&books->history, number, 0);
+}
+
 static void remove_or_replace(unsigned long key, int replaces)
 {
 	struct rcu_hash_node *old = lookup(key);
@@ -392,6 +402,9 @@ static void run(long thread)
 		switch (key ? instruction - OTHER : instruction) {
 		case WALK:
 			walk();
+			break;
+		case ADD_LAST:
+			add_last();
 			break;
 		case LOOKUP:
 			lookup(key);
@@ -519,6 +532,9 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("handler_deletes_within_an_add", 0x311, 2, 1, 0x1, 0x6, 0, 0x7, SOUND),
 	SCENARIO("handler_adds_within_a_delete", 0x311, 1, 1, 0x2, 0x4, 0, 0x1, SOUND),
 	SCENARIO("handler_replaces_within_a_replace", 0x311, 1, 1, 0x5, 0x4, 0, 0x3, SOUND),
+	SCENARIO("add_behind_a_node_that_is_deleted", 0x311, 2, 1, 0xe, 0x7, 0x4, 0, SOUND),
+	SCENARIO("adds_behind_and_before", 0x311, 0, 1, 0xe, 0x6, 0x9, 0, SOUND),
+	SCENARIO("shrink_beside_an_add_behind", 0x235, 6, 2, 0xc, 0xe, 0x7, 0, SOUND),
 	SCENARIO("grow_beside_add_and_delete", 0x232, 6, 1, 0xb, 0x1, 0x7, 0, SOUND),
 	SCENARIO("grow_beside_lookups", 0x235, 7, 1, 0xb, 0x4, 0x2, 0, SOUND),
 	SCENARIO("grow_twice_beside_add_and_walk", 0x235, 6, 1, 0xbb, 0x1, 0xd, 0, SOUND),
@@ -557,6 +573,7 @@ static const struct sched_scenario scenarios_long[] = {
 static const struct sched_scenario faults[] = {
 	SCENARIO("mark_in_two_steps", 0x311, 1, 1, 0x2, 0x2, 0, 0, MARK),
 	SCENARIO("link_in_two_steps", 0x311, 0, 1, 0x1, 0x1, 0, 0, LINK),
+	SCENARIO("link_behind_in_two_steps", 0x311, 2, 1, 0xe, 0x7, 0x6, 0, LINK),
 	SCENARIO("unlink_in_two_steps", 0x311, 3, 1, 0x2, 0x7, 0x1, 0, UNLINK),
 	SCENARIO("replace_in_two_steps", 0x311, 1, 1, 0x5, 0x2, 0, 0, REPLACED),
 	SCENARIO("bucket_linked_in_two_steps", 0x232, 4, 1, 0xb, 0x6, 0, 0, BUCKET),

@@ -228,6 +228,37 @@ static void duplicates(void)
 	rcu_hash_destroy(table);
 }
 
+static void added_last(void)
+{
+	struct rcu_hash *table = table_new(4, 1, 0, 0);
+	unsigned long key = 1, i, order = 0, count = 0;
+	struct rcu_hash_iterator it;
+
+	rcu_memb_read_lock();
+	for (i = 0; i < 100; i++) {
+		objects[i].key = i % 2;
+		rcu_hash_add_last(table, 42, &objects[i].node);
+	}
+	rcu_hash_for_each_duplicate(table, 42, match, &key, &it) {
+		order += object_of(it.node) != &objects[1 + 2 * count];
+		count++;
+	}
+	check(count == 50 && !order, "duplicates_that_are_added_last_are_met_oldest_first");
+	objects[200].key = objects[201].key = 1;
+	rcu_hash_del(table, &objects[99].node);
+	rcu_hash_add_last(table, 42, &objects[200].node);
+	rcu_hash_add(table, 42, &objects[201].node);
+	rcu_hash_lookup(table, 42, match, &key, &it);
+	check(object_of(it.node) == &objects[201], "one_that_is_added_first_is_met_before_them");
+	rcu_hash_for_each_duplicate(table, 42, match, &key, &it)
+		i = object_of(it.node) - objects;
+	check(i == 200, "the_place_behind_them_is_found_where_the_last_has_left");
+	rcu_hash_for_each(table, &it)
+		rcu_hash_del(table, it.node);
+	rcu_memb_read_unlock();
+	check(rcu_hash_destroy(table) == 0, "they_are_deleted");
+}
+
 static void sizes(unsigned long (*hash)(unsigned long), const char *name)
 {
 	struct rcu_hash *table = table_new(1, 1, 1ul << 16, RCU_HASH_ACCOUNTING);
@@ -465,6 +496,7 @@ int main(void)
 	rcu_memb_register_thread();
 	one_at_a_time();
 	duplicates();
+	added_last();
 	sizes(mixed, "every_size_holds_the_same_nodes_in_order");
 	sizes(colliding, "every_size_holds_nodes_of_few_hashes_in_order");
 	limits();

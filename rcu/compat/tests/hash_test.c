@@ -150,6 +150,10 @@ static void many(struct cds_lfht *table)
 		1 << entry->version;
 	cds_lfht_for_each_duplicate(table, hash(7), match, &key, &iter, node) copies += 10;
 	check(copies == 37, "duplicates_are_met");
+	copies = 0;
+	cds_lfht_for_each_entry_duplicate(table, hash(7), match, &key, &iter, entry, node) copies =
+		10 * copies + entry->version;
+	check(copies == 12, "duplicates_are_met_in_the_order_in_which_they_were_added");
 	rcu_read_unlock();
 	empty(table);
 	cds_lfht_resize(table, 1);

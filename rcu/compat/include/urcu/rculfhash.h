@@ -105,7 +105,7 @@ static inline void cds_lfht_from_(struct cds_lfht_iter *iter, struct rcu_hash_it
 	iter->next = ours.next;
 }
 
-static inline struct cds_lfht_node *cds_lfht_iter_get_node(struct cds_lfht_iter *iter)
+static inline struct cds_lfht_node *cds_lfht_iter_get_node(const struct cds_lfht_iter *iter)
 {
 	return iter->node;
 }
@@ -162,9 +162,10 @@ static inline void cds_lfht_next(struct cds_lfht *ht, struct cds_lfht_iter *iter
 	cds_lfht_from_(iter, ours);
 }
 
+/* Behind the nodes of the same hash; add_unique and add_replace put new keys in front of them. */
 static inline void cds_lfht_add(struct cds_lfht *ht, unsigned long hash, struct cds_lfht_node *node)
 {
-	rcu_hash_add(cds_lfht_table_(ht), hash, &node->lull);
+	rcu_hash_add_last(cds_lfht_table_(ht), hash, &node->lull);
 }
 
 static inline struct cds_lfht_node *cds_lfht_add_unique(struct cds_lfht *ht, unsigned long hash,

@@ -310,6 +310,19 @@ int rcu_hash_destroy(struct rcu_hash *table);
 void rcu_hash_add(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node);
 
 /**
+ * rcu_hash_add_last() - Add a node behind those of the same hash, which walks then meet first.
+ * @table: the table.
+ * @hash: of the node's key.
+ * @node: as in rcu_hash_add().
+ *
+ * The call passes all nodes of the same hash; so does a walk over duplicates of a node that is
+ * added while it runs.
+ *
+ * Context: as rcu_hash_add(). Progress: lock-free. Ordering: full.
+ */
+void rcu_hash_add_last(struct rcu_hash *table, unsigned long hash, struct rcu_hash_node *node);
+
+/**
  * rcu_hash_add_unique() - Add a node unless its key is there.
  * @table: the table.
  * @hash: the key's hash.
