@@ -15,7 +15,8 @@
 /*
  * How the counter names a grace period. With one bit, a grace period has two phases: else a
  * reader that is delayed between reading the counter and storing its word is passed over by
- * every second grace period (T 6.4.3). A number of 48 bits comes back after years.
+ * every second grace period (T 6.4.3). A number of 40 bits comes back after 2^40 grace periods, at
+ * one per microsecond twelve days.
  */
 #if ULONG_MAX > 0xffffffffUL && !defined(RCU_TWO_PHASES)
 #define RCU_PERIOD_MASK (~RCU_NEST_MASK)

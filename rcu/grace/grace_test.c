@@ -12,7 +12,7 @@
 #include "actor_test.h"
 
 #define CALLERS 4
-#define DEEP 32000
+#define DEEP 8000000
 
 static struct rcu_gp_poll_state start(void)
 {

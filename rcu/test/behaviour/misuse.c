@@ -63,7 +63,7 @@ static void too_deep(void)
 	int i;
 
 	rcu_memb_register_thread();
-	for (i = 0; i < 40000; i++)
+	for (i = 0; i < 9000000; i++)
 		rcu_memb_read_lock();
 }
 

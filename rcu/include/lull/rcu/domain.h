@@ -9,8 +9,9 @@
  * A reader's word and the domain's counter have one form: the number of a grace period in the bits
  * from RCU_NEST_BITS on, and a nesting depth in the bits below. The counter's depth is always 1, so
  * a reader enters an outermost section by copying the counter to its word (T 6.4.3). In a word of
- * 64 bits the number has 48 bits and takes years to come round; one phase per grace period is
- * enough. In a word of 32 bits the number is one bit, and a grace period has two phases (T 6.4.3).
+ * 64 bits the number has 40 bits, and 2^39 grace periods do not pass while a reader enters one
+ * section, so one phase per grace period is enough. In a word of 32 bits the number is one bit, and
+ * a grace period has two phases (T 6.4.3).
  * QSBR readers use the same word: its depth is 1 while the thread is online, 0 while it is offline.
  *
  * Which threads write and read each word:
@@ -29,7 +30,7 @@
 extern "C" {
 #endif
 
-#define RCU_NEST_BITS 16
+#define RCU_NEST_BITS 24
 #define RCU_NEST_MASK ((1UL << RCU_NEST_BITS) - 1)
 /*
  * The word of a thread that has not registered yet with a flavour that registers threads by itself:
@@ -167,7 +168,7 @@ static inline void rcu_reader_check_enter(const struct rcu_reader *reader)
 		rcu_domain_misuse(reader, "read-side critical section in a thread that is not "
 					  "registered");
 	if (LULL_RCU_CHECKS && (reader->word & RCU_NEST_MASK) == RCU_UNREGISTERED - 1)
-		rcu_domain_misuse(reader, "read-side critical sections nested 32767 deep");
+		rcu_domain_misuse(reader, "read-side critical sections nested 8388607 deep");
 }
 
 static inline void rcu_reader_check_leave(const struct rcu_reader *reader)
