@@ -82,6 +82,18 @@ struct cds_lfht *_cds_lfht_new(unsigned long init_size, unsigned long min_nr_all
 	return table;
 }
 
+struct cds_lfht *_cds_lfht_new_with_alloc(unsigned long init_size,
+					  unsigned long min_nr_alloc_buckets,
+					  unsigned long max_nr_buckets, int flags,
+					  const struct cds_lfht_mm_type *mm,
+					  const struct rcu_flavor_struct *flavor,
+					  const struct cds_lfht_alloc *alloc, pthread_attr_t *attr)
+{
+	(void)alloc;
+	return _cds_lfht_new(init_size, min_nr_alloc_buckets, max_nr_buckets, flags, mm, flavor,
+			     attr);
+}
+
 int cds_lfht_destroy(struct cds_lfht *ht, pthread_attr_t **attr)
 {
 	pthread_attr_t *thread = NULL;

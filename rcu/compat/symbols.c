@@ -33,6 +33,7 @@ READ_SIDE(memb)
 READ_SIDE(bp)
 
 ENTRY(void *, rcu_dereference_sym, (void *p), return __atomic_load_n(&p, __ATOMIC_ACQUIRE))
+ENTRY(void *, rcu_dereference_sym2, (void **p), return rcu_dereference(*p))
 ENTRY(void *, rcu_set_pointer_sym, (void **p, void *v), rcu_assign_pointer(*p, v); return v)
 ENTRY(void *, rcu_xchg_pointer_sym, (void **p, void *v), return rcu_xchg_pointer(p, v))
 ENTRY(void *, rcu_cmpxchg_pointer_sym, (void **p, void *old, void *_new),

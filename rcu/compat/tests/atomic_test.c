@@ -197,7 +197,7 @@ static void compiler(void)
 	check(URCU_TLS(local) == 1 && seen == 5, "a_thread_has_its_own_variable");
 	check(caa_max(3, -4) == 3 && caa_min(3, -4) == -4, "the_larger_and_the_smaller");
 	check(CAA_ARRAY_SIZE(array) == 7 && CAA_BITS_PER_LONG == 8 * sizeof(long), "sizes");
-	check(caa_cast_long_keep_sign(-1) == -1L &&
+	check(caa_cast_long_keep_sign(-1) == -1UL &&
 		      caa_cast_long_keep_sign(0xffffffffU) == (long)0xffffffffUL,
 	      "an_integer_widens_by_its_own_sign");
 	check(CAA_BUILD_BUG_ON_ZERO(sizeof(int) != 4) == 0, "what_holds_compiles");

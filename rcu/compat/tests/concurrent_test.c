@@ -62,7 +62,7 @@ static struct item *queue_take(void)
 	return node ? caa_container_of(node, struct item, in.queue) : NULL;
 }
 
-/* By way of a queue of the consumer's own. */
+/* By way of a queue of the consumer's own: consumers splice without a lock. */
 static struct item *splice_take(void)
 {
 	static __thread struct __cds_wfcq_head head;
@@ -71,11 +71,8 @@ static struct item *splice_take(void)
 
 	if (!tail.p)
 		__cds_wfcq_init(&head, &tail);
-	if (cds_wfcq_empty(&head, &tail)) {
-		cds_wfcq_dequeue_lock(&queue_head, &queue_tail);
+	if (cds_wfcq_empty(&head, &tail))
 		__cds_wfcq_splice_blocking(&head, &tail, &queue_head, &queue_tail);
-		cds_wfcq_dequeue_unlock(&queue_head, &queue_tail);
-	}
 	node = __cds_wfcq_dequeue_blocking(&head, &tail);
 	return node ? caa_container_of(node, struct item, in.queue) : NULL;
 }

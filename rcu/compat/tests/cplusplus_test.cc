@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <thread>
+#include <type_traits>
 
 #include "../../../check/test.h"
 
@@ -99,6 +100,71 @@ void structures()
 	cds_wfcq_destroy(&head, &tail);
 }
 
+bool all_empty(const cds_wfs_stack *locked, const __cds_wfs_stack *bare, const cds_lfs_stack *other,
+	       const __cds_lfs_stack *bare_other)
+{
+	return cds_wfs_empty(locked) && cds_wfs_empty(cds_wfs_stack_const_cast(bare)) &&
+	       cds_lfs_empty(other) && cds_lfs_empty(cds_lfs_stack_const_cast(bare_other));
+}
+
+bool empty(const cds_wfcq_head *head, const __cds_wfcq_head *bare, const cds_wfcq_tail *tail,
+	   const cds_wfcq_tail *bare_tail)
+{
+	return cds_wfcq_empty(head, tail) && cds_wfcq_empty(bare, bare_tail) &&
+	       cds_wfcq_empty(cds_wfcq_head_const_cast(head), tail) &&
+	       cds_wfcq_empty(__cds_wfcq_head_const_cast(bare), bare_tail);
+}
+
+void constants()
+{
+	cds_wfs_stack wait_free;
+	__cds_wfs_stack bare_wait_free;
+	cds_lfs_stack lock_free;
+	__cds_lfs_stack bare_lock_free;
+	cds_wfcq_head head;
+	__cds_wfcq_head bare_head;
+	cds_wfcq_tail tail, bare_tail;
+	CDS_LIST_HEAD(list);
+	const cds_list_head *constant = &list;
+	item only;
+
+	static_assert(std::is_same<decltype(CDS_WFS_END), cds_wfs_head *>::value,
+		      "the end is a head");
+	cds_wfs_init(&wait_free);
+	__cds_wfs_init(&bare_wait_free);
+	cds_lfs_init(&lock_free);
+	__cds_lfs_init(&bare_lock_free);
+	cds_wfcq_init(&head, &tail);
+	__cds_wfcq_init(&bare_head, &bare_tail);
+	check(all_empty(&wait_free, &bare_wait_free, &lock_free, &bare_lock_free),
+	      "constant_stacks_are_empty");
+	check(empty(&head, &bare_head, &tail, &bare_tail), "constant_queues_are_empty");
+	check(cds_list_empty(constant), "a_constant_list_is_empty");
+	check(wait_free.head == CDS_WFS_END, "an_empty_stack_is_its_end");
+	cds_wfs_push(cds_wfs_stack_cast(&bare_wait_free), &only.wait_free);
+	cds_lfs_push(cds_lfs_stack_cast(&bare_lock_free), &only.lock_free);
+	check(!cds_wfs_empty(&bare_wait_free) && !cds_lfs_empty(&bare_lock_free),
+	      "stacks_are_cast");
+	cds_wfs_destroy(&wait_free);
+	cds_lfs_destroy(&lock_free);
+	cds_wfcq_destroy(&head, &tail);
+}
+
+void orders()
+{
+	const long *seen = nullptr;
+	long number = 1;
+
+	uatomic_store(&seen, &number, CMM_RELEASE);
+	check(uatomic_load(&seen, CMM_ACQUIRE) == &number && cmm_ptr_eq(seen, &number),
+	      "a_pointer_is_stored_and_loaded_in_an_order");
+	uatomic_add(&number, 2, CMM_ACQ_REL);
+	check(uatomic_cmpxchg(&number, 3, 4, CMM_SEQ_CST_FENCE, CMM_RELAXED) == 3 &&
+		      uatomic_load(&number, CMM_SEQ_CST_FENCE) == 4,
+	      "a_number_is_changed_in_an_order");
+	check(*URCU_FORCE_CAST(long *, seen) == 4, "a_constant_is_cast_away");
+}
+
 void table()
 {
 	cds_lfht *ht = cds_lfht_new(1, 1, 0, CDS_LFHT_AUTO_RESIZE, nullptr);
@@ -124,6 +190,8 @@ int main()
 	rcu_register_thread();
 	pointers();
 	structures();
+	constants();
+	orders();
 	table();
 	rcu_unregister_thread();
 	return sums();

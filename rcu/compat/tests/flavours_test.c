@@ -52,10 +52,11 @@ static void *other_names(void *unused)
 static void symbols(void)
 {
 	static const char *const names[] = {
-		"urcu_memb_read_lock",	   "urcu_mb_read_unlock",	"urcu_bp_read_ongoing",
-		"urcu_qsbr_thread_online", "urcu_signal_call_rcu",	"urcu_memb_register_thread",
-		"urcu_memb_flavor",	   "rcu_set_pointer_sym",	"cds_lfht_destroy",
-		"urcu_bp_barrier",	   "urcu_memb_synchronize_rcu",
+		"urcu_memb_read_lock",	     "urcu_mb_read_unlock",  "urcu_bp_read_ongoing",
+		"urcu_qsbr_thread_online",   "urcu_signal_call_rcu", "urcu_memb_register_thread",
+		"urcu_memb_flavor",	     "rcu_set_pointer_sym",  "rcu_dereference_sym2",
+		"_cds_lfht_new_with_alloc",  "cds_lfht_destroy",     "urcu_bp_barrier",
+		"urcu_memb_synchronize_rcu",
 	};
 	int missing = 0;
 

@@ -56,6 +56,15 @@ static struct entry *find(struct cds_lfht *table, long key)
 	return cds_lfht_entry(cds_lfht_iter_get_node(&iter), struct entry, node);
 }
 
+static void allocator(void)
+{
+	static const struct cds_lfht_alloc own = { .state = NULL };
+	struct cds_lfht *table =
+		cds_lfht_new_with_flavor_alloc(4, 1, 64, 0, &rcu_flavor, &own, NULL);
+
+	check(table && !cds_lfht_destroy(table, NULL), "a_table_with_an_allocator_is_made");
+}
+
 static void empty(struct cds_lfht *table)
 {
 	struct cds_lfht_iter iter;
@@ -244,6 +253,7 @@ int main(void)
 
 	rcu_register_thread();
 	sizes();
+	allocator();
 	table = cds_lfht_new(1, 1, 0, CDS_LFHT_ACCOUNTING, NULL);
 	single(table);
 	many(table);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <urcu/config.h>
+
 #define caa_likely(condition) __builtin_expect(!!(condition), 1)
 #define caa_unlikely(condition) __builtin_expect(!!(condition), 0)
 
@@ -63,26 +65,48 @@
 #define __rcu
 #endif
 
+/* A cast between pointers that asks for no qualifier to be kept, as C's casts do. */
 #ifdef __cplusplus
-#define URCU_FORCE_CAST(type, value) (reinterpret_cast<type>(value))
-#define caa_unqual_scalar_typeof(x) __typeof__(__typeof__(x)(x))
+#define URCU_FORCE_CAST(type, value) (reinterpret_cast<type>((uintptr_t)(value)))
 #else
 #define URCU_FORCE_CAST(type, value) ((type)(value))
-#define caa_unqual_scalar_typeof(x)             \
-	__typeof__(__extension__({              \
-		__auto_type urcu_scalar_ = (x); \
-		urcu_scalar_;                   \
-	}))
 #endif
 
 #define caa_is_signed_type(type) ((type)-1 < (type)1)
 /* Widens by the sign of the value's own type: int -1 gives all ones, unsigned int -1 does not. */
-#define caa_cast_long_keep_sign(v) \
-	(caa_is_signed_type(__typeof__(v)) ? (long)(v) : (long)(unsigned long)(v))
+#define caa_cast_long_keep_sign(v) ((unsigned long)(v))
+
+/* A pointer's value: that liburcu makes it volatile has no effect on a value. */
+#define cmm_cast_volatile(ptr) (ptr)
+
+#define URCU_COMBINE_(first, second) first##second
+#define CAA_COMBINE_TOKENS(prefix, counter) URCU_COMBINE_(prefix, counter)
+
+/*
+ * Refused by the compiler when the condition does not hold. The third parameter, a name for
+ * the declaration, serves languages that are older than those of these headers.
+ */
+#ifdef __cplusplus
+#define urcu_static_assert(condition, message, name) static_assert(condition, message)
+#else
+#define urcu_static_assert(condition, message, name) \
+	__extension__ _Static_assert(condition, message)
+#endif
+
+/* Programs may define it themselves, where the compiler does not tell. */
+#ifndef CMM_SANITIZE_THREAD
+#ifdef __SANITIZE_THREAD__
+#define CMM_SANITIZE_THREAD
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CMM_SANITIZE_THREAD
+#endif
+#endif
+#endif
 
 #define CDS_DEPRECATED(message) __attribute__((deprecated(message)))
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && !defined(__clang__)
 #define URCU_GCC_VERSION (__GNUC__ * 10000 + __GNUC_MINOR__ * 100 + __GNUC_PATCHLEVEL__)
 #endif
 

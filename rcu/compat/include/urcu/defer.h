@@ -5,6 +5,9 @@
 #ifndef LULL_URCU_DEFER_H
 #define LULL_URCU_DEFER_H
 
+#include <pthread.h>
+#include <stdlib.h>
+
 #include "lull/rcu/defer.h"
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef LULL_URCU_FLAVOR_H
 #define LULL_URCU_FLAVOR_H
 
+#include <urcu/urcu-poll.h>
+
 #include "lull/rcu/domain.h"
 
 #ifdef __cplusplus

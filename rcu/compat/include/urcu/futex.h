@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <urcu/arch.h>
+#include <urcu/assert.h>
 #include <urcu/config.h>
 #include <urcu/syscall-compat.h>
 

@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stack with lock-free push and pop and wait-free pop_all, under liburcu's names.
+ * Stack with lock-free push and pop and wait-free pop_all, under liburcu's names: lull/rcu/stack.h
+ * does the work and says what each function guarantees.
  *
- * The bottom's link is null. pop must not find at the top a node that was taken and pushed again
- * meanwhile: callers hold the stack's lock, or, for the functions that begin with __, are the
- * only one that pops, or pop within an RCU section and let a grace period pass before a node is
- * used again.
+ * pop must not find at the top a node that was taken and pushed again meanwhile: callers hold the
+ * stack's lock, or, for the functions that begin with __, are the only one that pops, or pop within
+ * an RCU section and let a grace period pass before a node is used again.
  */
 #ifndef LULL_URCU_LFSTACK_H
 #define LULL_URCU_LFSTACK_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <urcu/compiler.h>
+#include <urcu/pointer.h>
 #include <urcu/uatomic.h>
+
+#include "lull/rcu/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct cds_lfs_node {
-	struct cds_lfs_node *next;
+	__extension__ union {
+		struct cds_lfs_node *next;
+		struct rcu_stack_node lull;
+	};
 };
 
 struct cds_lfs_head {
@@ -30,43 +37,85 @@ struct cds_lfs_head {
 };
 
 struct __cds_lfs_stack {
-	struct cds_lfs_head *head;
+	__extension__ union {
+		struct cds_lfs_head *head;
+		struct rcu_stack lull;
+	};
 };
 
 struct cds_lfs_stack {
-	struct cds_lfs_head *head;
+	__extension__ union {
+		struct cds_lfs_head *head;
+		struct rcu_stack lull;
+	};
 	pthread_mutex_t lock;
 };
 
 #ifdef __cplusplus
 }
 
-/* Made from a pointer to either kind of stack, as C's transparent union is. */
+/* Made from a pointer to either kind of stack, as C's transparent unions are. */
 struct cds_lfs_stack_ptr_t {
-	struct __cds_lfs_stack *_s;
-	cds_lfs_stack_ptr_t(struct __cds_lfs_stack *stack) : _s(stack)
+	struct rcu_stack *lull;
+	cds_lfs_stack_ptr_t(struct __cds_lfs_stack *stack) : lull(&stack->lull)
 	{
 	}
-	cds_lfs_stack_ptr_t(struct cds_lfs_stack *stack)
-	    : _s(reinterpret_cast<struct __cds_lfs_stack *>(&stack->head))
+	cds_lfs_stack_ptr_t(struct cds_lfs_stack *stack) : lull(&stack->lull)
 	{
 	}
 };
+
+struct cds_lfs_stack_const_ptr_t {
+	const struct rcu_stack *lull;
+	cds_lfs_stack_const_ptr_t(const struct __cds_lfs_stack *stack) : lull(&stack->lull)
+	{
+	}
+	cds_lfs_stack_const_ptr_t(const struct cds_lfs_stack *stack) : lull(&stack->lull)
+	{
+	}
+};
+
+static inline cds_lfs_stack_ptr_t cds_lfs_stack_cast(struct __cds_lfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_lfs_stack_ptr_t cds_lfs_stack_cast(struct cds_lfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_lfs_stack_const_ptr_t cds_lfs_stack_const_cast(const struct __cds_lfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_lfs_stack_const_ptr_t cds_lfs_stack_const_cast(const struct cds_lfs_stack *s)
+{
+	return s;
+}
 
 extern "C" {
 #else
 typedef union {
 	struct __cds_lfs_stack *_s;
 	struct cds_lfs_stack *s;
+	struct rcu_stack *lull;
 } __attribute__((__transparent_union__)) cds_lfs_stack_ptr_t;
-#endif
 
-static inline struct __cds_lfs_stack *__cds_lfs_stack_cast(struct __cds_lfs_stack *s)
+typedef union {
+	const struct __cds_lfs_stack *_s;
+	const struct cds_lfs_stack *s;
+	const struct rcu_stack *lull;
+} __attribute__((__transparent_union__)) cds_lfs_stack_const_ptr_t;
+
+static inline struct cds_lfs_stack *cds_lfs_stack_cast(struct cds_lfs_stack *s)
 {
 	return s;
 }
+#endif
 
-static inline struct cds_lfs_stack *cds_lfs_stack_cast(struct cds_lfs_stack *s)
+static inline struct __cds_lfs_stack *__cds_lfs_stack_cast(struct __cds_lfs_stack *s)
 {
 	return s;
 }
@@ -78,12 +127,12 @@ static inline void cds_lfs_node_init(struct cds_lfs_node *node)
 
 static inline void __cds_lfs_init(struct __cds_lfs_stack *s)
 {
-	s->head = NULL;
+	rcu_stack_init(&s->lull);
 }
 
 static inline void cds_lfs_init(struct cds_lfs_stack *s)
 {
-	s->head = NULL;
+	rcu_stack_init(&s->lull);
 	if (pthread_mutex_init(&s->lock, NULL) != 0)
 		abort();
 }
@@ -93,43 +142,25 @@ static inline void cds_lfs_destroy(struct cds_lfs_stack *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-static inline bool cds_lfs_empty(cds_lfs_stack_ptr_t s)
+static inline bool cds_lfs_empty(cds_lfs_stack_const_ptr_t s)
 {
-	return !uatomic_read(&s._s->head);
+	return rcu_stack_empty(s.lull) != 0;
 }
 
-/* Returns whether the stack held something before. Bound: a try for each push or pop between. */
+/* Returns whether the stack held something before. */
 static inline bool cds_lfs_push(cds_lfs_stack_ptr_t s, struct cds_lfs_node *node)
 {
-	struct cds_lfs_head *below = uatomic_read(&s._s->head), *found;
-
-	for (;;) {
-		uatomic_set(&node->next, (struct cds_lfs_node *)below);
-		found = uatomic_cmpxchg(&s._s->head, below, (struct cds_lfs_head *)node);
-		if (found == below)
-			return below != NULL;
-		below = found;
-	}
+	return rcu_stack_push(s.lull, &node->lull) != 0;
 }
 
-/* Bound: a try for each push or pop between. */
 static inline struct cds_lfs_node *__cds_lfs_pop(cds_lfs_stack_ptr_t s)
 {
-	struct cds_lfs_head *top = __atomic_load_n(&s._s->head, __ATOMIC_ACQUIRE), *found;
-
-	while (top) {
-		found = uatomic_cmpxchg(&s._s->head, top,
-					(struct cds_lfs_head *)uatomic_read(&top->node.next));
-		if (found == top)
-			return &top->node;
-		top = found;
-	}
-	return NULL;
+	return (struct cds_lfs_node *)rcu_stack_pop(s.lull);
 }
 
 static inline struct cds_lfs_head *__cds_lfs_pop_all(cds_lfs_stack_ptr_t s)
 {
-	return uatomic_xchg(&s._s->head, (struct cds_lfs_head *)NULL);
+	return (struct cds_lfs_head *)rcu_stack_pop_all(s.lull);
 }
 
 static inline void cds_lfs_pop_lock(struct cds_lfs_stack *s)
@@ -165,11 +196,21 @@ static inline struct cds_lfs_head *cds_lfs_pop_all_blocking(struct cds_lfs_stack
 }
 
 /* Iteration over what pop_all returned, from the top. */
+static inline struct cds_lfs_node *cds_lfs_first_(struct cds_lfs_head *head)
+{
+	return head ? &head->node : NULL;
+}
+
+static inline struct cds_lfs_node *cds_lfs_next_(const struct cds_lfs_node *node)
+{
+	return (struct cds_lfs_node *)rcu_stack_next(&node->lull);
+}
+
 #define cds_lfs_for_each(__head, __node) \
-	for (__node = (__head) ? &(__head)->node : NULL; __node; __node = __node->next)
+	for (__node = cds_lfs_first_(__head); __node; __node = cds_lfs_next_(__node))
 /* The current node may be freed or used again: @__n holds its successor. */
-#define cds_lfs_for_each_safe(__head, __node, __n)                                          \
-	for (__node = (__head) ? &(__head)->node : NULL; __node && (__n = __node->next, 1); \
+#define cds_lfs_for_each_safe(__head, __node, __n)                                        \
+	for (__node = cds_lfs_first_(__head); __node && (__n = cds_lfs_next_(__node), 1); \
 	     __node = __n)
 
 #ifdef __cplusplus

@@ -64,13 +64,13 @@ static inline void cds_list_move(struct cds_list_head *elem, struct cds_list_hea
 }
 
 /* The new element takes the old one's place; a list's head can be replaced too. */
-static inline void cds_list_replace(struct cds_list_head *old, struct cds_list_head *_new)
+static inline void cds_list_replace(const struct cds_list_head *old, struct cds_list_head *_new)
 {
 	cds_list_join_(_new, old->next);
 	cds_list_join_(old->prev, _new);
 }
 
-static inline int cds_list_empty(struct cds_list_head *head)
+static inline int cds_list_empty(const struct cds_list_head *head)
 {
 	return head->next == head;
 }

@@ -6,6 +6,7 @@
 #ifndef LULL_URCU_POINTER_H
 #define LULL_URCU_POINTER_H
 
+#include <urcu/annotate.h>
 #include <urcu/arch.h>
 #include <urcu/compiler.h>
 #include <urcu/uatomic.h>
@@ -14,6 +15,25 @@
 
 /* Publishes a pointer by its address, as rcu_assign_pointer() does by its name. */
 #define rcu_set_pointer(p, v) rcu_assign_pointer(*(p), (v))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Whether two pointers are equal, where the compiler must not know it afterwards: else it may read
+ * by way of one what is to be read by way of the other, which was published later.
+ */
+static inline int cmm_ptr_eq(const void *a, const void *b)
+{
+	__asm__("" : "+r"(a));
+	__asm__("" : "+r"(b));
+	return a == b;
+}
+
+#ifdef __cplusplus
+}
+#endif
 
 /* liburcu's names for what is inline whatever the licence. */
 #define _rcu_dereference(p) rcu_dereference(p)

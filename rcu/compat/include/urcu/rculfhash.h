@@ -5,7 +5,8 @@
  * resize and destroy.
  *
  * The thread attributes that a table is made with have no effect, as the library's own thread
- * resizes; cds_lfht_destroy() gives them back. The same is true of the kind of memory.
+ * resizes; cds_lfht_destroy() gives them back. Neither have the kind of memory and the functions
+ * that allocate it: a table's memory is the library's own.
  */
 #ifndef LULL_URCU_RCULFHASH_H
 #define LULL_URCU_RCULFHASH_H
@@ -45,6 +46,16 @@ struct cds_lfht_mm_type {
 	const char *name;
 };
 
+/* A program's own allocator. */
+struct cds_lfht_alloc {
+	void *(*malloc)(void *state, size_t size);
+	void *(*calloc)(void *state, size_t nmemb, size_t size);
+	void *(*realloc)(void *state, void *ptr, size_t size);
+	void *(*aligned_alloc)(void *state, size_t alignment, size_t size);
+	void (*free)(void *state, void *ptr);
+	void *state;
+};
+
 /* In liblull-urcu. */
 extern const struct cds_lfht_mm_type cds_lfht_mm_order, cds_lfht_mm_chunk, cds_lfht_mm_mmap;
 
@@ -56,6 +67,12 @@ struct cds_lfht *_cds_lfht_new(unsigned long init_size, unsigned long min_nr_all
 			       unsigned long max_nr_buckets, int flags,
 			       const struct cds_lfht_mm_type *mm,
 			       const struct rcu_flavor_struct *flavor, pthread_attr_t *attr);
+struct cds_lfht *_cds_lfht_new_with_alloc(unsigned long init_size,
+					  unsigned long min_nr_alloc_buckets,
+					  unsigned long max_nr_buckets, int flags,
+					  const struct cds_lfht_mm_type *mm,
+					  const struct rcu_flavor_struct *flavor,
+					  const struct cds_lfht_alloc *alloc, pthread_attr_t *attr);
 /* 0; or -EPERM when nodes are in it. */
 int cds_lfht_destroy(struct cds_lfht *ht, pthread_attr_t **attr);
 
@@ -67,6 +84,16 @@ static inline struct cds_lfht *cds_lfht_new_flavor(unsigned long init_size,
 {
 	return _cds_lfht_new(init_size, min_nr_alloc_buckets, max_nr_buckets, flags, NULL, flavor,
 			     attr);
+}
+
+static inline struct cds_lfht *
+cds_lfht_new_with_flavor_alloc(unsigned long init_size, unsigned long min_nr_alloc_buckets,
+			       unsigned long max_nr_buckets, int flags,
+			       const struct rcu_flavor_struct *flavor,
+			       const struct cds_lfht_alloc *alloc, pthread_attr_t *attr)
+{
+	return _cds_lfht_new_with_alloc(init_size, min_nr_alloc_buckets, max_nr_buckets, flags,
+					NULL, flavor, alloc, attr);
 }
 
 /* A macro, as the short name of the flavour is one; of the flavour whose header came last. */

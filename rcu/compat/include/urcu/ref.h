@@ -8,11 +8,11 @@
 #ifndef LULL_URCU_REF_H
 #define LULL_URCU_REF_H
 
-#include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include <urcu/assert.h>
 #include <urcu/uatomic.h>
 
 #ifdef __cplusplus
@@ -69,7 +69,7 @@ static inline void urcu_ref_put(struct urcu_ref *ref, void (*release)(struct urc
 {
 	long count = uatomic_sub_return(&ref->refcount, 1);
 
-	assert(count >= 0);
+	urcu_posix_assert(count >= 0);
 	if (count == 0)
 		release(ref);
 }

@@ -6,6 +6,7 @@
 #define LULL_URCU_SYSCALL_COMPAT_H
 
 #include <sys/syscall.h>
+#include <syscall.h>
 #include <unistd.h>
 
 /* Not there for programs that ask for C or POSIX and nothing else. */

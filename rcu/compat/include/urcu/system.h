@@ -10,15 +10,7 @@
 #include <urcu/arch.h>
 #include <urcu/compiler.h>
 
-#ifdef __SANITIZE_THREAD__
-#define URCU_SANITIZE_THREAD_ 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define URCU_SANITIZE_THREAD_ 1
-#endif
-#endif
-
-#ifdef URCU_SANITIZE_THREAD_
+#ifdef CMM_SANITIZE_THREAD
 #define CMM_LOAD_SHARED(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define CMM_STORE_SHARED(x, v)                                          \
 	__extension__({                                                 \

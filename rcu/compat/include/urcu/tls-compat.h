@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include <urcu/arch.h>
 #include <urcu/compiler.h>
 #include <urcu/config.h>
 

@@ -1,42 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Queue with wait-free enqueue, under liburcu's names: any number of producers, one consumer.
+ * lull/rcu/queue.h does the work and says what each function guarantees.
  *
- * The head is a node in front of the first; the tail points to the last node, or to the head when
- * the queue is empty. To enqueue is to exchange the tail, then to link the node before. Between the
- * two the queue is cut: the consumer waits, or returns CDS_WFCQ_WOULDBLOCK. Consumers (dequeue,
- * splice from, iteration) exclude each other: by the lock in struct cds_wfcq_head, or in a way of
- * their own with the functions that begin with __. Head and tail are apart for their cache lines.
+ * Between a producer's two steps the queue is cut: the consumer waits, or returns
+ * CDS_WFCQ_WOULDBLOCK. Consumers (dequeue, splice from, iteration) exclude each other: by the lock
+ * in struct cds_wfcq_head, or in a way of their own with the functions that begin with __; but
+ * several may splice at once. Head and tail are apart for their cache lines.
  */
 #ifndef LULL_URCU_WFCQUEUE_H
 #define LULL_URCU_WFCQUEUE_H
 
+#include <assert.h>
+#include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <urcu/compiler.h>
 #include <urcu/uatomic.h>
 
+#include "lull/rcu/queue.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define CDS_WFCQ_WOULDBLOCK ((struct cds_wfcq_node *)-1UL)
+#define CDS_WFCQ_WOULDBLOCK ((struct cds_wfcq_node *)RCU_QUEUE_WOULD_BLOCK)
 
 enum cds_wfcq_ret {
-	CDS_WFCQ_RET_WOULDBLOCK = -1,
-	CDS_WFCQ_RET_DEST_EMPTY = 0,
-	CDS_WFCQ_RET_DEST_NON_EMPTY = 1,
-	CDS_WFCQ_RET_SRC_EMPTY = 2
+	CDS_WFCQ_RET_WOULDBLOCK = RCU_QUEUE_SPLICE_WOULD_BLOCK,
+	CDS_WFCQ_RET_DEST_EMPTY = RCU_QUEUE_SPLICED_TO_EMPTY,
+	CDS_WFCQ_RET_DEST_NON_EMPTY = RCU_QUEUE_SPLICED,
+	CDS_WFCQ_RET_SRC_EMPTY = RCU_QUEUE_SPLICED_NOTHING
 };
 
 /* What dequeue says besides: whether the queue has become empty. */
 enum cds_wfcq_state { CDS_WFCQ_STATE_LAST = 1U << 0 };
 
 struct cds_wfcq_node {
-	struct cds_wfcq_node *next;
+	__extension__ union {
+		struct cds_wfcq_node *next;
+		struct rcu_queue_node lull;
+	};
 };
 
 struct __cds_wfcq_head {
@@ -49,20 +55,32 @@ struct cds_wfcq_head {
 };
 
 struct cds_wfcq_tail {
-	struct cds_wfcq_node *p;
+	__extension__ union {
+		struct cds_wfcq_node *p;
+		struct rcu_queue_node *lull;
+	};
 };
 
 #ifdef __cplusplus
 }
 
-/* Made from a pointer to either kind of head, as C's transparent union is. */
+/* Made from a pointer to either kind of head, as C's transparent unions are. */
 struct cds_wfcq_head_ptr_t {
-	struct __cds_wfcq_head *_h;
-	cds_wfcq_head_ptr_t(struct __cds_wfcq_head *head) : _h(head)
+	struct rcu_queue_node *lull;
+	cds_wfcq_head_ptr_t(struct __cds_wfcq_head *head) : lull(&head->node.lull)
 	{
 	}
-	cds_wfcq_head_ptr_t(struct cds_wfcq_head *head)
-	    : _h(reinterpret_cast<struct __cds_wfcq_head *>(&head->node))
+	cds_wfcq_head_ptr_t(struct cds_wfcq_head *head) : lull(&head->node.lull)
+	{
+	}
+};
+
+struct cds_wfcq_head_const_ptr_t {
+	const struct rcu_queue_node *lull;
+	cds_wfcq_head_const_ptr_t(const struct __cds_wfcq_head *head) : lull(&head->node.lull)
+	{
+	}
+	cds_wfcq_head_const_ptr_t(const struct cds_wfcq_head *head) : lull(&head->node.lull)
 	{
 	}
 };
@@ -72,7 +90,14 @@ extern "C" {
 typedef union {
 	struct __cds_wfcq_head *_h;
 	struct cds_wfcq_head *h;
+	struct rcu_queue_node *lull;
 } __attribute__((__transparent_union__)) cds_wfcq_head_ptr_t;
+
+typedef union {
+	const struct __cds_wfcq_head *_h;
+	const struct cds_wfcq_head *h;
+	const struct rcu_queue_node *lull;
+} __attribute__((__transparent_union__)) cds_wfcq_head_const_ptr_t;
 #endif
 
 static inline struct __cds_wfcq_head *__cds_wfcq_head_cast(struct __cds_wfcq_head *head)
@@ -81,6 +106,17 @@ static inline struct __cds_wfcq_head *__cds_wfcq_head_cast(struct __cds_wfcq_hea
 }
 
 static inline struct cds_wfcq_head *cds_wfcq_head_cast(struct cds_wfcq_head *head)
+{
+	return head;
+}
+
+static inline const struct __cds_wfcq_head *
+__cds_wfcq_head_const_cast(const struct __cds_wfcq_head *head)
+{
+	return head;
+}
+
+static inline const struct cds_wfcq_head *cds_wfcq_head_const_cast(const struct cds_wfcq_head *head)
 {
 	return head;
 }
@@ -110,10 +146,9 @@ static inline void cds_wfcq_destroy(struct cds_wfcq_head *head, struct cds_wfcq_
 	pthread_mutex_destroy(&head->lock);
 }
 
-static inline bool cds_wfcq_empty(cds_wfcq_head_ptr_t head, struct cds_wfcq_tail *tail)
+static inline bool cds_wfcq_empty(cds_wfcq_head_const_ptr_t head, const struct cds_wfcq_tail *tail)
 {
-	/* The tail alone would do, but writers keep its line busy; the link is often enough. */
-	return !uatomic_read(&head._h->node.next) && uatomic_read(&tail->p) == &head._h->node;
+	return rcu_queue_follow(&tail->lull, head.lull, 0) == NULL;
 }
 
 static inline void cds_wfcq_dequeue_lock(struct cds_wfcq_head *head, struct cds_wfcq_tail *tail)
@@ -130,109 +165,32 @@ static inline void cds_wfcq_dequeue_unlock(struct cds_wfcq_head *head, struct cd
 		abort();
 }
 
-/* Appends a chain; true if there was a node before it. */
-static inline bool cds_wfcq_append_(cds_wfcq_head_ptr_t head, struct cds_wfcq_tail *tail,
-				    struct cds_wfcq_node *first, struct cds_wfcq_node *last)
-{
-	struct cds_wfcq_node *before = uatomic_xchg(&tail->p, last);
-
-	__atomic_store_n(&before->next, first, __ATOMIC_RELEASE);
-	return before != &head._h->node;
-}
-
 /* Returns whether the queue held something before. A full barrier before the node is visible. */
 static inline bool cds_wfcq_enqueue(cds_wfcq_head_ptr_t head, struct cds_wfcq_tail *tail,
 				    struct cds_wfcq_node *new_tail)
 {
-	uatomic_set(&new_tail->next, (struct cds_wfcq_node *)NULL);
-	return cds_wfcq_append_(head, tail, new_tail, new_tail);
-}
-
-/* The link of a node that has, or will soon have, a successor. Bound: a producer between steps. */
-static inline struct cds_wfcq_node *cds_wfcq_link_(struct cds_wfcq_node *node, int blocking)
-{
-	struct cds_wfcq_node *next;
-	int spin_count = 0;
-
-	while (!(next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE))) {
-		if (!blocking)
-			return CDS_WFCQ_WOULDBLOCK;
-		if (++spin_count % 128 == 0)
-			sched_yield();
-		else
-			caa_cpu_relax();
-	}
-	return next;
-}
-
-static inline struct cds_wfcq_node *cds_wfcq_first_(cds_wfcq_head_ptr_t head,
-						    struct cds_wfcq_tail *tail, int blocking)
-{
-	return cds_wfcq_empty(head, tail) ? NULL : cds_wfcq_link_(&head._h->node, blocking);
-}
-
-static inline struct cds_wfcq_node *cds_wfcq_next_(struct cds_wfcq_tail *tail,
-						   struct cds_wfcq_node *node, int blocking)
-{
-	struct cds_wfcq_node *next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE);
-
-	if (next)
-		return next;
-	return uatomic_read(&tail->p) == node ? NULL : cds_wfcq_link_(node, blocking);
+	rcu_assign_pointer(new_tail->lull.next, (struct rcu_queue_node *)NULL);
+	return rcu_queue_append(&tail->lull, &new_tail->lull, &new_tail->lull) != head.lull;
 }
 
 static inline struct cds_wfcq_node *
-cds_wfcq_dequeue_(cds_wfcq_head_ptr_t head, struct cds_wfcq_tail *tail, int *state, int blocking)
+cds_wfcq_dequeue_(cds_wfcq_head_ptr_t head, struct cds_wfcq_tail *tail, int *state, int wait)
 {
-	struct cds_wfcq_node *node = cds_wfcq_first_(head, tail, blocking), *next;
+	int emptied = 0;
+	struct rcu_queue_node *node = rcu_queue_take(head.lull, &tail->lull, wait, &emptied);
 
 	if (state)
-		*state = 0;
-	if (!node || node == CDS_WFCQ_WOULDBLOCK)
-		return node;
-	next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE);
-	if (!next) {
-		/* Before the tail points to the head: from then on producers write its link. */
-		uatomic_set(&head._h->node.next, (struct cds_wfcq_node *)NULL);
-		if (uatomic_cmpxchg(&tail->p, node, &head._h->node) == node) {
-			if (state)
-				*state |= CDS_WFCQ_STATE_LAST;
-			return node;
-		}
-		next = cds_wfcq_link_(node, blocking);
-		if (next == CDS_WFCQ_WOULDBLOCK) {
-			uatomic_set(&head._h->node.next, node);
-			return CDS_WFCQ_WOULDBLOCK;
-		}
-	}
-	uatomic_set(&head._h->node.next, next);
-	return node;
+		*state = emptied ? CDS_WFCQ_STATE_LAST : 0;
+	return (struct cds_wfcq_node *)node;
 }
 
-static inline enum cds_wfcq_ret cds_wfcq_splice_(cds_wfcq_head_ptr_t dest,
-						 struct cds_wfcq_tail *dest_tail,
-						 cds_wfcq_head_ptr_t src,
-						 struct cds_wfcq_tail *src_tail, int blocking)
+static inline enum cds_wfcq_ret cds_wfcq_splice_(cds_wfcq_head_ptr_t to,
+						 struct cds_wfcq_tail *to_tail,
+						 cds_wfcq_head_ptr_t from,
+						 struct cds_wfcq_tail *from_tail, int wait)
 {
-	struct cds_wfcq_node *first, *last;
-
-	/*
-	 * The first node goes to one of several that splice at once: they need no lock among them.
-	 * Bound: another splice, or a producer, between its steps.
-	 */
-	for (;;) {
-		if (cds_wfcq_empty(src, src_tail))
-			return CDS_WFCQ_RET_SRC_EMPTY;
-		first = uatomic_xchg(&src._h->node.next, (struct cds_wfcq_node *)NULL);
-		if (first)
-			break;
-		if (!blocking)
-			return CDS_WFCQ_RET_WOULDBLOCK;
-		caa_cpu_relax();
-	}
-	last = uatomic_xchg(&src_tail->p, &src._h->node);
-	return cds_wfcq_append_(dest, dest_tail, first, last) ? CDS_WFCQ_RET_DEST_NON_EMPTY :
-								CDS_WFCQ_RET_DEST_EMPTY;
+	return (enum cds_wfcq_ret)rcu_queue_move(to.lull, &to_tail->lull, from.lull,
+						 &from_tail->lull, wait);
 }
 
 static inline struct cds_wfcq_node *__cds_wfcq_dequeue_blocking(cds_wfcq_head_ptr_t head,
@@ -313,13 +271,13 @@ static inline enum cds_wfcq_ret cds_wfcq_splice_blocking(struct cds_wfcq_head *d
 static inline struct cds_wfcq_node *__cds_wfcq_first_blocking(cds_wfcq_head_ptr_t head,
 							      struct cds_wfcq_tail *tail)
 {
-	return cds_wfcq_first_(head, tail, 1);
+	return (struct cds_wfcq_node *)rcu_queue_follow(&tail->lull, head.lull, 1);
 }
 
 static inline struct cds_wfcq_node *__cds_wfcq_first_nonblocking(cds_wfcq_head_ptr_t head,
 								 struct cds_wfcq_tail *tail)
 {
-	return cds_wfcq_first_(head, tail, 0);
+	return (struct cds_wfcq_node *)rcu_queue_follow(&tail->lull, head.lull, 0);
 }
 
 static inline struct cds_wfcq_node *__cds_wfcq_next_blocking(cds_wfcq_head_ptr_t head,
@@ -327,7 +285,7 @@ static inline struct cds_wfcq_node *__cds_wfcq_next_blocking(cds_wfcq_head_ptr_t
 							     struct cds_wfcq_node *node)
 {
 	(void)head;
-	return cds_wfcq_next_(tail, node, 1);
+	return (struct cds_wfcq_node *)rcu_queue_follow(&tail->lull, &node->lull, 1);
 }
 
 static inline struct cds_wfcq_node *__cds_wfcq_next_nonblocking(cds_wfcq_head_ptr_t head,
@@ -335,7 +293,7 @@ static inline struct cds_wfcq_node *__cds_wfcq_next_nonblocking(cds_wfcq_head_pt
 								struct cds_wfcq_node *node)
 {
 	(void)head;
-	return cds_wfcq_next_(tail, node, 0);
+	return (struct cds_wfcq_node *)rcu_queue_follow(&tail->lull, &node->lull, 0);
 }
 
 #define __cds_wfcq_for_each_blocking(head, tail, node)           \

@@ -11,6 +11,8 @@
 #ifndef LULL_URCU_WFSTACK_H
 #define LULL_URCU_WFSTACK_H
 
+#include <assert.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -24,7 +26,12 @@ extern "C" {
 #endif
 
 #define CDS_WFS_WOULDBLOCK ((struct cds_wfs_node *)-1UL)
-#define CDS_WFS_END ((struct cds_wfs_node *)1UL)
+/* Of either type in C; in C++ the head's, as liburcu's is. */
+#ifdef __cplusplus
+#define CDS_WFS_END ((struct cds_wfs_head *)1UL)
+#else
+#define CDS_WFS_END ((void *)1UL)
+#endif
 
 /* What pop says besides: whether the stack has become empty. */
 enum cds_wfs_state { CDS_WFS_STATE_LAST = 1U << 0 };
@@ -49,32 +56,68 @@ struct cds_wfs_stack {
 #ifdef __cplusplus
 }
 
-/* Made from a pointer to either kind of stack, as C's transparent union is. */
+/* Made from a pointer to either kind of stack, as C's transparent unions are. */
 struct cds_wfs_stack_ptr_t {
-	struct __cds_wfs_stack *_s;
-	cds_wfs_stack_ptr_t(struct __cds_wfs_stack *stack) : _s(stack)
+	struct cds_wfs_head **head;
+	cds_wfs_stack_ptr_t(struct __cds_wfs_stack *stack) : head(&stack->head)
 	{
 	}
-	cds_wfs_stack_ptr_t(struct cds_wfs_stack *stack)
-	    : _s(reinterpret_cast<struct __cds_wfs_stack *>(&stack->head))
+	cds_wfs_stack_ptr_t(struct cds_wfs_stack *stack) : head(&stack->head)
 	{
 	}
 };
+
+struct cds_wfs_stack_const_ptr_t {
+	struct cds_wfs_head *const *head;
+	cds_wfs_stack_const_ptr_t(const struct __cds_wfs_stack *stack) : head(&stack->head)
+	{
+	}
+	cds_wfs_stack_const_ptr_t(const struct cds_wfs_stack *stack) : head(&stack->head)
+	{
+	}
+};
+
+static inline cds_wfs_stack_ptr_t cds_wfs_stack_cast(struct __cds_wfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_wfs_stack_ptr_t cds_wfs_stack_cast(struct cds_wfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_wfs_stack_const_ptr_t cds_wfs_stack_const_cast(const struct __cds_wfs_stack *s)
+{
+	return s;
+}
+
+static inline cds_wfs_stack_const_ptr_t cds_wfs_stack_const_cast(const struct cds_wfs_stack *s)
+{
+	return s;
+}
 
 extern "C" {
 #else
 typedef union {
 	struct __cds_wfs_stack *_s;
 	struct cds_wfs_stack *s;
+	struct cds_wfs_head **head;
 } __attribute__((__transparent_union__)) cds_wfs_stack_ptr_t;
-#endif
 
-static inline struct __cds_wfs_stack *__cds_wfs_stack_cast(struct __cds_wfs_stack *s)
+typedef union {
+	const struct __cds_wfs_stack *_s;
+	const struct cds_wfs_stack *s;
+	struct cds_wfs_head *const *head;
+} __attribute__((__transparent_union__)) cds_wfs_stack_const_ptr_t;
+
+static inline struct cds_wfs_stack *cds_wfs_stack_cast(struct cds_wfs_stack *s)
 {
 	return s;
 }
+#endif
 
-static inline struct cds_wfs_stack *cds_wfs_stack_cast(struct cds_wfs_stack *s)
+static inline struct __cds_wfs_stack *__cds_wfs_stack_cast(struct __cds_wfs_stack *s)
 {
 	return s;
 }
@@ -101,9 +144,9 @@ static inline void cds_wfs_destroy(struct cds_wfs_stack *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-static inline bool cds_wfs_empty(cds_wfs_stack_ptr_t u_stack)
+static inline bool cds_wfs_empty(cds_wfs_stack_const_ptr_t u_stack)
 {
-	return uatomic_read(&u_stack._s->head) == (struct cds_wfs_head *)CDS_WFS_END;
+	return uatomic_read(u_stack.head) == (struct cds_wfs_head *)CDS_WFS_END;
 }
 
 /* The node as cds_wfs_node_init() made it. Returns whether the stack held something before. */
@@ -112,9 +155,14 @@ static inline int cds_wfs_push(cds_wfs_stack_ptr_t u_stack, struct cds_wfs_node 
 	struct cds_wfs_head *below;
 
 	uatomic_set(&node->next, (struct cds_wfs_node *)NULL);
-	below = uatomic_xchg(&u_stack._s->head, (struct cds_wfs_head *)node);
+	below = uatomic_xchg(u_stack.head, (struct cds_wfs_head *)node);
 	__atomic_store_n(&node->next, (struct cds_wfs_node *)below, __ATOMIC_RELEASE);
 	return below != (struct cds_wfs_head *)CDS_WFS_END;
+}
+
+static inline int cds_wfs_is_end_(const struct cds_wfs_node *node)
+{
+	return (uintptr_t)node == (uintptr_t)CDS_WFS_END;
 }
 
 /* What lies below a node, or CDS_WFS_END. Bound: a push between its steps. */
@@ -144,18 +192,18 @@ static inline struct cds_wfs_node *cds_wfs_pop_(cds_wfs_stack_ptr_t u_stack, int
 		*state = 0;
 	/* Bound: one more try for each push or pop that comes between. */
 	for (;;) {
-		head = __atomic_load_n(&u_stack._s->head, __ATOMIC_ACQUIRE);
+		head = __atomic_load_n(u_stack.head, __ATOMIC_ACQUIRE);
 		if (head == (struct cds_wfs_head *)CDS_WFS_END)
 			return NULL;
 		next = cds_wfs_link_(&head->node, blocking);
 		if (next == CDS_WFS_WOULDBLOCK)
 			return next;
-		if (uatomic_cmpxchg(&u_stack._s->head, head, (struct cds_wfs_head *)next) == head)
+		if (uatomic_cmpxchg(u_stack.head, head, (struct cds_wfs_head *)next) == head)
 			break;
 		if (!blocking)
 			return CDS_WFS_WOULDBLOCK;
 	}
-	if (state && next == CDS_WFS_END)
+	if (state && cds_wfs_is_end_(next))
 		*state |= CDS_WFS_STATE_LAST;
 	return &head->node;
 }
@@ -184,8 +232,7 @@ static inline struct cds_wfs_node *__cds_wfs_pop_with_state_nonblocking(cds_wfs_
 
 static inline struct cds_wfs_head *__cds_wfs_pop_all(cds_wfs_stack_ptr_t u_stack)
 {
-	struct cds_wfs_head *head =
-		uatomic_xchg(&u_stack._s->head, (struct cds_wfs_head *)CDS_WFS_END);
+	struct cds_wfs_head *head = uatomic_xchg(u_stack.head, (struct cds_wfs_head *)CDS_WFS_END);
 
 	return head == (struct cds_wfs_head *)CDS_WFS_END ? NULL : head;
 }
@@ -238,14 +285,14 @@ static inline struct cds_wfs_node *cds_wfs_next_blocking(struct cds_wfs_node *no
 {
 	struct cds_wfs_node *next = cds_wfs_link_(node, 1);
 
-	return next == CDS_WFS_END ? NULL : next;
+	return cds_wfs_is_end_(next) ? NULL : next;
 }
 
 static inline struct cds_wfs_node *cds_wfs_next_nonblocking(struct cds_wfs_node *node)
 {
 	struct cds_wfs_node *next = cds_wfs_link_(node, 0);
 
-	return next == CDS_WFS_END ? NULL : next;
+	return cds_wfs_is_end_(next) ? NULL : next;
 }
 
 #define cds_wfs_for_each_blocking(head, node) \
