@@ -13,12 +13,13 @@
 #include "lull/rcu/lfqueue.h"
 #include "lull/rcu/queue.h"
 #include "lull/rcu/stack.h"
+#include "urcu/wfstack.h"
 
 #define NODES 4u
 #define THREADS 3u
 #define POISON 0xdead0000ul /* no address of the explorer's */
 
-enum structure { LFQUEUE, QUEUE, STACK, STACK_ONE_TAKER };
+enum structure { LFQUEUE, QUEUE, STACK, STACK_ONE_TAKER, WAIT_FREE_STACK };
 
 /* Indexes of a scenario's parameters. */
 enum {
@@ -48,18 +49,24 @@ enum fault {
 	NEXT_PLAIN,
 	TAIL_PLAIN,
 	FIRST_PLAIN,
+	WAIT_FREE_PUSH_TORN,
+	WAIT_FREE_POP_TORN,
+	WAIT_FREE_TAKE_TORN,
+	WAIT_FREE_POP_PLAIN,
 	FAULTS
 };
 
 static const char *const functions[FAULTS] = {
-	[EXCHANGE_TORN] = "rcu_queue_append", [CLOSE_TORN] = "rcu_queue_take",
-	[SPLICE_TORN] = "rcu_queue_move",     [PUSH_TORN] = "rcu_stack_push",
-	[POP_TORN] = "rcu_stack_pop",	      [TAKE_TORN] = "rcu_stack_pop_all",
-	[APPEND_TORN] = "rcu_lfqueue_append", [INSERT_TORN] = "rcu_lfqueue_insert",
-	[MOVE_TORN] = "rcu_lfqueue_move",     [UNLINK_TORN] = "rcu_lfqueue_unlink",
-	[FOLLOW_PLAIN] = "rcu_queue_follow",  [TAKE_PLAIN] = "rcu_queue_take",
-	[NEXT_PLAIN] = "rcu_lfqueue_next",    [TAIL_PLAIN] = "rcu_lfqueue_tail",
-	[FIRST_PLAIN] = "rcu_lfqueue_first",
+	[EXCHANGE_TORN] = "rcu_queue_append",	[CLOSE_TORN] = "rcu_queue_take",
+	[SPLICE_TORN] = "rcu_queue_move",	[PUSH_TORN] = "rcu_stack_push",
+	[POP_TORN] = "rcu_stack_pop",		[TAKE_TORN] = "rcu_stack_pop_all",
+	[APPEND_TORN] = "rcu_lfqueue_append",	[INSERT_TORN] = "rcu_lfqueue_insert",
+	[MOVE_TORN] = "rcu_lfqueue_move",	[UNLINK_TORN] = "rcu_lfqueue_unlink",
+	[FOLLOW_PLAIN] = "rcu_queue_follow",	[TAKE_PLAIN] = "rcu_queue_take",
+	[NEXT_PLAIN] = "rcu_lfqueue_next",	[TAIL_PLAIN] = "rcu_lfqueue_tail",
+	[FIRST_PLAIN] = "rcu_lfqueue_first",	[WAIT_FREE_PUSH_TORN] = "cds_wfs_push",
+	[WAIT_FREE_POP_TORN] = "cds_wfs_pop_",	[WAIT_FREE_TAKE_TORN] = "__cds_wfs_pop_all",
+	[WAIT_FREE_POP_PLAIN] = "cds_wfs_pop_",
 };
 
 struct node {
@@ -67,6 +74,7 @@ struct node {
 		struct rcu_lfqueue_node lfqueue;
 		struct rcu_queue_node queue;
 		struct rcu_stack_node stack;
+		struct cds_wfs_node wait_free;
 	};
 	unsigned long value; /* written before the node is added, read after it is taken */
 };
@@ -88,6 +96,7 @@ static struct node *nodes;
 static struct rcu_lfqueue *lfqueue;
 static struct rcu_queue *queue, *private_queues; /* the latter, one for each thread */
 static struct rcu_stack *stack;
+static struct __cds_wfs_stack *wait_free;
 static unsigned long *order; /* NULL, or, where loads return old values, a word of its own */
 
 void rcu_queue_pause(unsigned int round)
@@ -167,6 +176,8 @@ static void add(uint32_t thread)
 		rcu_lfqueue_enqueue(lfqueue, &node->lfqueue);
 	else if (parameter[STRUCTURE] == QUEUE)
 		told = rcu_queue_enqueue(queue, &node->queue);
+	else if (parameter[STRUCTURE] == WAIT_FREE_STACK)
+		told = cds_wfs_push(wait_free, &node->wait_free);
 	else
 		told = rcu_stack_push(stack, &node->stack);
 	books->history.operation[number].told = (uint8_t)told;
@@ -201,6 +212,11 @@ static void take_all(uint32_t thread)
 		rcu_queue_splice(own, queue);
 		rcu_queue_for_each_entry(node, own, queue)
 			took(number, node);
+	} else if (parameter[STRUCTURE] == WAIT_FREE_STACK) {
+		struct cds_wfs_node *at, *next;
+
+		cds_wfs_for_each_blocking_safe(__cds_wfs_pop_all(wait_free), at, next)
+			took(number, (struct node *)at);
 	} else {
 		rcu_stack_for_each_entry(node, rcu_stack_pop_all(stack), stack)
 			took(number, node);
@@ -219,6 +235,9 @@ static void take(uint32_t thread, int wait)
 		node = rcu_lfqueue_dequeue(lfqueue);
 	else if (parameter[STRUCTURE] == QUEUE)
 		node = wait ? rcu_queue_dequeue(queue) : rcu_queue_try_dequeue(queue);
+	else if (parameter[STRUCTURE] == WAIT_FREE_STACK)
+		node = wait ? __cds_wfs_pop_blocking(wait_free) :
+			      __cds_wfs_pop_nonblocking(wait_free);
 	else
 		node = rcu_stack_pop(stack);
 	if (node == (void *)RCU_QUEUE_WOULD_BLOCK)
@@ -261,12 +280,14 @@ static void setup(const struct sched_scenario *scenario)
 	queue = sched_alloc(sizeof(*queue), 64);
 	private_queues = sched_alloc(THREADS * sizeof(*queue), 64);
 	stack = sched_alloc(sizeof(*stack), 64);
+	wait_free = sched_alloc(sizeof(*wait_free), 64);
 	nodes = sched_alloc(NODES * sizeof(*nodes), 64);
 	books = sched_ghost(sizeof(*books));
 	sched_name(lfqueue, sizeof(*lfqueue), "lfqueue");
 	sched_name(queue, sizeof(*queue), "queue");
 	sched_name(private_queues, THREADS * sizeof(*queue), "private_queues");
 	sched_name(stack, sizeof(*stack), "stack");
+	sched_name(wait_free, sizeof(*wait_free), "wait_free");
 	sched_name(nodes, NODES * sizeof(*nodes), "nodes");
 	memset(books, 0, sizeof(*books));
 	rcu_lfqueue_init(lfqueue);
@@ -274,6 +295,7 @@ static void setup(const struct sched_scenario *scenario)
 	for (i = 0; i < THREADS; i++)
 		rcu_queue_init(&private_queues[i]);
 	rcu_stack_init(stack);
+	__cds_wfs_init(wait_free);
 	books->history.last_in_first_out = parameter[STRUCTURE] >= STACK;
 	for (i = 0; i < (uint32_t)parameter[PREFILL]; i++)
 		add(0);
@@ -296,7 +318,8 @@ static void reachable(void)
 			continue;
 		sched_check(sched_newest((uint64_t *)&lfqueue->tail) != node &&
 				    sched_newest((uint64_t *)&lfqueue->first) != node &&
-				    sched_newest((uint64_t *)&stack->top) != node,
+				    sched_newest((uint64_t *)&stack->top) != node &&
+				    sched_newest((uint64_t *)&wait_free->head) != node,
 			    "the structure leads to a reclaimed node");
 	}
 }
@@ -311,7 +334,8 @@ static void agree(void)
 	{                                                                                         \
 		.name = (text), .setup = setup, .invariant = reachable, .finish = agree,          \
 		.parameter = { structure, fill, first, second, third, fault }, .memory = machine, \
-		.preemptions = SCHED_UNBOUNDED, .cycles_allowed = (structure) == QUEUE,           \
+		.preemptions = SCHED_UNBOUNDED,                                                   \
+		.cycles_allowed = (structure) == QUEUE || (structure) == WAIT_FREE_STACK,         \
 		.expect_failure = (fault) != SOUND                                                \
 	}
 #define SCENARIO(...) ON(SCHED_PSO, __VA_ARGS__)
@@ -337,6 +361,9 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("stack_node_comes_back_under_a_pop", STACK, 1, 122, 12, 1, SOUND),
 	SCENARIO("stack_one_taker", STACK_ONE_TAKER, 1, 1, 11, 232, SOUND),
 	SCENARIO("stack_pop_all_by_several", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
+	SCENARIO("wait_free_stack_one_taker", WAIT_FREE_STACK, 1, 1, 11, 232, SOUND),
+	SCENARIO("wait_free_stack_taker_that_does_not_wait", WAIT_FREE_STACK, 1, 1, 1, 444, SOUND),
+	SCENARIO("wait_free_stack_pop_all_by_several", WAIT_FREE_STACK, 1, 131, 3, 0, SOUND),
 
 	/* loads of old values */
 	STALE("lfqueue_by_old_values", LFQUEUE, 0, 1, 1, 22, SOUND),
@@ -350,6 +377,8 @@ static const struct sched_scenario scenarios[] = {
 	STALE("stack_pushes_and_pops_by_old_values", STACK, 1, 12, 2, 1, SOUND),
 	STALE("stack_one_taker_by_old_values", STACK_ONE_TAKER, 1, 1, 1, 23, SOUND),
 	STALE("stack_pop_all_by_old_values", STACK_ONE_TAKER, 1, 131, 3, 0, SOUND),
+	STALE("wait_free_stack_by_old_values", WAIT_FREE_STACK, 1, 1, 1, 23, SOUND),
+	STALE("wait_free_stack_pop_all_by_old_values", WAIT_FREE_STACK, 1, 131, 3, 0, SOUND),
 };
 
 static const struct sched_scenario faults[] = {
@@ -371,6 +400,14 @@ static const struct sched_scenario faults[] = {
 	STALE("lfqueue_next_by_plain_loads", LFQUEUE, 2, 22, 2, 1, NEXT_PLAIN),
 	STALE("lfqueue_tail_by_plain_loads", LFQUEUE, 2, 22, 2, 1, TAIL_PLAIN),
 	STALE("lfqueue_first_by_plain_loads", LFQUEUE, 2, 22, 2, 1, FIRST_PLAIN),
+	SCENARIO("wait_free_stack_pushed_in_two_steps", WAIT_FREE_STACK, 0, 1, 1, 22,
+		 WAIT_FREE_PUSH_TORN),
+	SCENARIO("wait_free_stack_popped_in_two_steps", WAIT_FREE_STACK, 1, 1, 2, 0,
+		 WAIT_FREE_POP_TORN),
+	SCENARIO("wait_free_stack_taken_in_two_steps", WAIT_FREE_STACK, 1, 1, 33, 0,
+		 WAIT_FREE_TAKE_TORN),
+	STALE("wait_free_stack_is_popped_by_plain_loads", WAIT_FREE_STACK, 1, 11, 222, 0,
+	      WAIT_FREE_POP_PLAIN),
 };
 
 int main(int count, char **argument)

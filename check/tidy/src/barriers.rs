@@ -129,7 +129,8 @@ fn is_shipped(file: &File) -> bool {
         return is_recorder && !of_tests && !path.ends_with("/tests.rs");
     }
     let of_ours = ["core/", "user/", "rcu/"].iter().any(|folder| path.starts_with(folder));
-    // compat/ spells the other library's names by ours and has no order of its own to defend
+    // compat/ spells the other library's names by ours; what has an order of its own there, the
+    // wait-free stack, the explorer's structures run
     of_ours && !of_tests && !path.starts_with("rcu/compat/") && file.language() == Language::C
 }
 

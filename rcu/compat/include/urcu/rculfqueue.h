@@ -1,118 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lock-free FIFO queue for RCU, under liburcu's names: any number of producers and consumers.
+ * lull/rcu/lfqueue.h does the work and says what each function guarantees.
  *
- * Michael and Scott's queue. The head is the oldest node; the tail is the last or the one before,
- * and whoever finds it behind moves it. So that no thread ever follows a null head, the last
- * node is not taken before a dummy has been queued behind it. Callers are in an RCU section, and
- * use a dequeued node again after a grace period; dummies are freed by the queue's call_rcu.
+ * Callers are in an RCU section, and use a dequeued node again after a grace period. The queue has
+ * no dummy nodes, so that it reclaims nothing and the call_rcu() that it is given is not called.
  */
 #ifndef LULL_URCU_RCULFQUEUE_H
 #define LULL_URCU_RCULFQUEUE_H
 
+#include <assert.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <urcu/call-rcu.h>
 #include <urcu/pointer.h>
 #include <urcu/uatomic.h>
 
+#include "lull/rcu/lfqueue.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct cds_lfq_node_rcu {
-	struct cds_lfq_node_rcu *next;
-	int dummy;
+	struct rcu_lfqueue_node lull;
 };
 
+/* Programs have it in memory of any alignment, and ours stands on cache lines of its own. */
 struct cds_lfq_queue_rcu {
-	struct cds_lfq_node_rcu *head, *tail;
+	char room[sizeof(struct rcu_lfqueue) + __alignof__(struct rcu_lfqueue)];
 	void (*queue_call_rcu)(struct rcu_head *head, void (*func)(struct rcu_head *head));
 };
 
-struct cds_lfq_dummy_ {
-	struct cds_lfq_node_rcu node;
-	struct rcu_head head;
-};
-
-static inline struct cds_lfq_node_rcu *cds_lfq_dummy_new_(void)
+static inline struct rcu_lfqueue *cds_lfq_lull_(struct cds_lfq_queue_rcu *q)
 {
-	struct cds_lfq_dummy_ *dummy = (struct cds_lfq_dummy_ *)malloc(sizeof(*dummy));
+	const uintptr_t line = __alignof__(struct rcu_lfqueue);
 
-	/* The queue's functions have no way to tell that there is no memory. */
-	if (!dummy)
-		abort();
-	dummy->node.next = NULL;
-	dummy->node.dummy = 1;
-	return &dummy->node;
-}
-
-static inline void cds_lfq_dummy_free_(struct rcu_head *head)
-{
-	free(caa_container_of(head, struct cds_lfq_dummy_, head));
+	return (struct rcu_lfqueue *)(((uintptr_t)q->room + line - 1) & ~(line - 1));
 }
 
 static inline void cds_lfq_node_init_rcu(struct cds_lfq_node_rcu *node)
 {
-	node->next = NULL;
-	node->dummy = 0;
+	node->lull.next = 0;
 }
 
 static inline void cds_lfq_init_rcu(struct cds_lfq_queue_rcu *q,
 				    void queue_call_rcu(struct rcu_head *head,
 							void (*func)(struct rcu_head *head)))
 {
-	q->head = q->tail = cds_lfq_dummy_new_();
+	rcu_lfqueue_init(cds_lfq_lull_(q));
 	q->queue_call_rcu = queue_call_rcu;
 }
 
 /* The queue, unused by now, must be empty: else -EPERM, and it is left as it is. */
 static inline int cds_lfq_destroy_rcu(struct cds_lfq_queue_rcu *q)
 {
-	if (!q->head->dummy || q->head->next)
-		return -EPERM;
-	free(caa_container_of(q->head, struct cds_lfq_dummy_, node));
-	return 0;
+	return rcu_lfqueue_empty(cds_lfq_lull_(q)) ? 0 : -EPERM;
 }
 
-/* Bound: one more round for each enqueue that comes between. */
 static inline void cds_lfq_enqueue_rcu(struct cds_lfq_queue_rcu *q, struct cds_lfq_node_rcu *node)
 {
-	struct cds_lfq_node_rcu *tail, *next;
-
-	for (;;) {
-		tail = rcu_dereference(q->tail);
-		next = uatomic_cmpxchg(&tail->next, (struct cds_lfq_node_rcu *)NULL, node);
-		if (!next)
-			break;
-		uatomic_cmpxchg(&q->tail, tail, next);
-	}
-	/* When this fails, another thread has moved the tail here or further. */
-	uatomic_cmpxchg(&q->tail, tail, node);
+	rcu_lfqueue_enqueue(cds_lfq_lull_(q), &node->lull);
 }
 
-/* NULL when the queue is empty. Bound: one more round for each dequeue that comes between. */
+/* NULL when the queue is empty. */
 static inline struct cds_lfq_node_rcu *cds_lfq_dequeue_rcu(struct cds_lfq_queue_rcu *q)
 {
-	struct cds_lfq_node_rcu *head, *next;
-
-	for (;;) {
-		head = rcu_dereference(q->head);
-		next = rcu_dereference(head->next);
-		if (!next) {
-			if (head->dummy)
-				return NULL;
-			cds_lfq_enqueue_rcu(q, cds_lfq_dummy_new_());
-			next = rcu_dereference(head->next);
-		}
-		if (uatomic_cmpxchg(&q->head, head, next) != head)
-			continue;
-		if (!head->dummy)
-			return head;
-		q->queue_call_rcu(&caa_container_of(head, struct cds_lfq_dummy_, node)->head,
-				  cds_lfq_dummy_free_);
-	}
+	return (struct cds_lfq_node_rcu *)rcu_lfqueue_dequeue(cds_lfq_lull_(q));
 }
 
 #ifdef __cplusplus

@@ -6,7 +6,12 @@
  * CDS_WFS_END. A null link is a push between its two steps: who pops or iterates waits for it, or
  * returns CDS_WFS_WOULDBLOCK. pop and pop_all exclude each other by the stack's lock, or, for
  * the functions that begin with __, in a way of the caller's own: one thread; a lock; or an RCU
- * section around pop and a grace period before a node is used again.
+ * section around pop and a grace period before a node is used again. pop_all alone needs none
+ * of these.
+ *
+ * Barrier pairs:
+ *	[wfstack.push:A]	entry and null link before head	[wfstack.pop:A], [wfstack.take:A]
+ * rcu/structure/structure_sched_test.c explores them.
  */
 #ifndef LULL_URCU_WFSTACK_H
 #define LULL_URCU_WFSTACK_H
@@ -14,12 +19,14 @@
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <urcu/compiler.h>
 #include <urcu/uatomic.h>
+
+#include "lull/rcu/pointer.h"
+#include "lull/rcu/queue.h" /* rcu_queue_pause() */
 
 #ifdef __cplusplus
 extern "C" {
@@ -154,9 +161,16 @@ static inline int cds_wfs_push(cds_wfs_stack_ptr_t u_stack, struct cds_wfs_node 
 {
 	struct cds_wfs_head *below;
 
-	uatomic_set(&node->next, (struct cds_wfs_node *)NULL);
-	below = uatomic_xchg(u_stack.head, (struct cds_wfs_head *)node);
-	__atomic_store_n(&node->next, (struct cds_wfs_node *)below, __ATOMIC_RELEASE);
+	rcu_assign_pointer(node->next, (struct cds_wfs_node *)NULL);
+	/*
+	 * [wfstack.push:A] exchange, full. Pairs with [wfstack.pop:A], [wfstack.take:A].
+	 * Orders: the entry and its null link before the head that leads to it.
+	 * Else: a taker goes by the link that the node had before, or reads an entry that is not
+	 * yet written.
+	 */
+	below = rcu_xchg_pointer(u_stack.head, (struct cds_wfs_head *)node);
+	/* Needs no order: who follows the link has seen the head, and by it all pushes before. */
+	rcu_assign_pointer(node->next, (struct cds_wfs_node *)below);
 	return below != (struct cds_wfs_head *)CDS_WFS_END;
 }
 
@@ -168,18 +182,15 @@ static inline int cds_wfs_is_end_(const struct cds_wfs_node *node)
 /* What lies below a node, or CDS_WFS_END. Bound: a push between its steps. */
 static inline struct cds_wfs_node *cds_wfs_link_(struct cds_wfs_node *node, int blocking)
 {
-	struct cds_wfs_node *next;
-	int spin_count = 0;
+	for (unsigned int round = 0;; round++) {
+		struct cds_wfs_node *next = rcu_dereference(node->next);
 
-	while (!(next = __atomic_load_n(&node->next, __ATOMIC_ACQUIRE))) {
+		if (next)
+			return next;
 		if (!blocking)
 			return CDS_WFS_WOULDBLOCK;
-		if (++spin_count % 128 == 0)
-			sched_yield();
-		else
-			caa_cpu_relax();
+		rcu_queue_pause(round);
 	}
-	return next;
 }
 
 static inline struct cds_wfs_node *cds_wfs_pop_(cds_wfs_stack_ptr_t u_stack, int *state,
@@ -192,13 +203,18 @@ static inline struct cds_wfs_node *cds_wfs_pop_(cds_wfs_stack_ptr_t u_stack, int
 		*state = 0;
 	/* Bound: one more try for each push or pop that comes between. */
 	for (;;) {
-		head = __atomic_load_n(u_stack.head, __ATOMIC_ACQUIRE);
+		/*
+		 * [wfstack.pop:A] consume. Pairs with [wfstack.push:A].
+		 * Orders: the head before the link in it.
+		 * Else: the stack's rest is lost, or is what the memory held before.
+		 */
+		head = rcu_dereference(*u_stack.head);
 		if (head == (struct cds_wfs_head *)CDS_WFS_END)
 			return NULL;
 		next = cds_wfs_link_(&head->node, blocking);
 		if (next == CDS_WFS_WOULDBLOCK)
 			return next;
-		if (uatomic_cmpxchg(u_stack.head, head, (struct cds_wfs_head *)next) == head)
+		if (rcu_cmpxchg_pointer(u_stack.head, head, (struct cds_wfs_head *)next) == head)
 			break;
 		if (!blocking)
 			return CDS_WFS_WOULDBLOCK;
@@ -232,7 +248,13 @@ static inline struct cds_wfs_node *__cds_wfs_pop_with_state_nonblocking(cds_wfs_
 
 static inline struct cds_wfs_head *__cds_wfs_pop_all(cds_wfs_stack_ptr_t u_stack)
 {
-	struct cds_wfs_head *head = uatomic_xchg(u_stack.head, (struct cds_wfs_head *)CDS_WFS_END);
+	/*
+	 * [wfstack.take:A] exchange, full. Pairs with [wfstack.push:A].
+	 * Orders: the head before all that is read through it.
+	 * Else: the taker reads an entry that is not yet written.
+	 */
+	struct cds_wfs_head *head =
+		rcu_xchg_pointer(u_stack.head, (struct cds_wfs_head *)CDS_WFS_END);
 
 	return head == (struct cds_wfs_head *)CDS_WFS_END ? NULL : head;
 }
