@@ -524,7 +524,9 @@ impl Drain {
 
     fn write(&mut self, tools: &mut Tools, stream: &mut Stream, packet: &Packet, events: u64) {
         if let Some(trace) = &mut tools.trace {
-            trace.describe(&tools.walker.events());
+            let packet_bytes = packet.until.saturating_sub(packet.from) as u64;
+            let written_bytes = tools.budget.used_bytes.saturating_add(packet_bytes);
+            trace.prepare(&tools.walker.events(), written_bytes);
         }
         match stream.write(packet, &mut tools.budget) {
             Ok(()) => {

@@ -7,7 +7,7 @@
 //! nothing that another user put in the way is written to.
 
 use crate::output::Error;
-use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -184,6 +184,17 @@ impl Folder {
     /// Gives a file another name, in place of what had that name.
     pub(crate) fn rename(&self, name: &str, new: &str) -> io::Result<()> {
         Ok(fs::renameat(&self.file, name, &self.file, new)?)
+    }
+
+    /// Gives two files each other's names. Not every file system can.
+    pub(crate) fn exchange(&self, one: &str, other: &str) -> io::Result<()> {
+        Ok(fs::renameat_with(&self.file, one, &self.file, other, RenameFlags::EXCHANGE)?)
+    }
+
+    /// Room on the disk for files of this user, if the file system tells.
+    pub(crate) fn free_bytes(&self) -> Option<u64> {
+        let found = fs::fstatvfs(&self.file).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     /// Removes a file, or the link of that name itself.

@@ -5,7 +5,9 @@
 //! directory is locked while a recorder writes to it. Metadata is replaced in one step, so a
 //! recorder that is killed leaves a trace that readers open. A small reserve of disk space is
 //! given back at the end, so that a full disk still takes the last metadata with the verdict in
-//! it. `place` and `folder` keep what others do to the path from mattering.
+//! it. To give disk space back, or to replace a file that is on its way to the disk, can take
+//! milliseconds: recordings that are short and small do neither where the disk has room. `place`
+//! and `folder` keep what others do to the path from mattering.
 
 use crate::events::Events;
 use crate::folder::{look, Folder, Sharing};
@@ -20,11 +22,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const METADATA_FILE: &str = "metadata";
 const METADATA_NEW_FILE: &str = ".metadata.new";
 const RESERVE_FILE: &str = ".reserve";
 const RESERVE_BYTES: u64 = 512 << 10;
+/// Where the disk has this much room, a recording begins without a reserve.
+const ROOM_BYTES: u64 = 64 << 20;
+/// A recording that has written less than this is small: other programs would have to fill all
+/// that room while it is short.
+const SMALL_BYTES: u64 = 4 << 20;
+/// A recording that is younger than this is short. Should the machine lose its power within the
+/// next seconds, nothing of the recording is on disk, whatever its metadata says.
+const SHORT: Duration = Duration::from_secs(1);
 const STREAM_PREFIX: &str = "stream-";
 /// Before a stream's own name, if it is of another user than the recorder's.
 const USER_PREFIX: &str = "user";
@@ -101,6 +112,8 @@ pub struct Output {
     /// Whether the directory was not there before.
     is_made: bool,
     is_kept: AtomicBool,
+    is_reserved: AtomicBool,
+    begun: Instant,
 }
 
 /// Something in a directory that a recorder wrote.
@@ -156,8 +169,10 @@ impl Output {
         }
         // The recorder may have been killed while it wrote this.
         let _ = folder.remove(METADATA_NEW_FILE);
-        let folder = Arc::new(folder);
-        Ok(Self { folder, place, sharing, is_made: false, is_kept: true.into() })
+        let output = Self::new(folder, place, sharing, false, true);
+        // The killed recorder's, if it took one.
+        output.is_reserved.store(true, Ordering::Relaxed);
+        Ok(output)
     }
 
     /// The number of the last snapshot in the directory, 0 if there is none.
@@ -215,10 +230,17 @@ impl Output {
         if let Some((name, _)) = entries.into_iter().next() {
             return Err(Error::Foreign { path, name: name.into() });
         }
-        let output =
-            Self { folder: Arc::new(folder), place, sharing, is_made, is_kept: false.into() };
-        output.reserve().map_err(|source| Error::Io { path, source })?;
+        let output = Self::new(folder, place, sharing, is_made, false);
+        if output.folder.free_bytes().is_none_or(|free| free < ROOM_BYTES) {
+            output.reserve().map_err(|source| Error::Io { path, source })?;
+        }
         Ok(output)
+    }
+
+    fn new(folder: Folder, place: Place, sharing: Sharing, is_made: bool, is_kept: bool) -> Self {
+        let (is_reserved, begun) = (false.into(), Instant::now());
+        let (folder, is_kept) = (Arc::new(folder), is_kept.into());
+        Self { folder, place, sharing, is_made, is_kept, is_reserved, begun }
     }
 
     pub fn path(&self) -> &Path {
@@ -266,8 +288,22 @@ impl Output {
         Err(Error::LinkTaken { path: path() })
     }
 
+    fn is_short(&self) -> bool {
+        self.begun.elapsed() < SHORT
+    }
+
+    /// Takes the reserve, unless the recording is short and small even with these bytes written.
+    pub fn provide(&self, written_bytes: u64) {
+        let is_needed = written_bytes >= SMALL_BYTES || !self.is_short();
+        if is_needed && !self.is_reserved.load(Ordering::Relaxed) {
+            // A disk without room for it has little for the trace, either, which the verdict says.
+            let _ = self.reserve();
+        }
+    }
+
     /// Takes disk space that [`Output::finish`] gives back.
     fn reserve(&self) -> io::Result<()> {
+        self.is_reserved.store(true, Ordering::Relaxed);
         let file = self.folder.make_file(RESERVE_FILE)?;
         match fs::fallocate(&file, fs::FallocateFlags::empty(), 0, RESERVE_BYTES) {
             Err(Errno::NOSPC) => {
@@ -282,16 +318,23 @@ impl Output {
     pub fn write_metadata(&self, text: &str) -> io::Result<()> {
         let folder = &self.folder;
         let mut file = folder.make_file(METADATA_NEW_FILE)?;
-        let written = file
-            .write_all(text.as_bytes())
-            .and_then(|()| folder.rename(METADATA_NEW_FILE, METADATA_FILE));
+        let replace = || {
+            // A file system that gets a file renamed over another one begins to write it to the
+            // disk, and later waits for that when it is replaced itself. When two files change
+            // places, it does not.
+            if self.is_short() && folder.exchange(METADATA_NEW_FILE, METADATA_FILE).is_ok() {
+                return folder.remove(METADATA_NEW_FILE);
+            }
+            folder.rename(METADATA_NEW_FILE, METADATA_FILE)
+        };
+        let written = file.write_all(text.as_bytes()).and_then(|()| replace());
         if written.is_err() {
             let _ = folder.remove(METADATA_NEW_FILE);
         }
         written
     }
 
-    /// Gives the reserve back.
+    /// Gives the reserve back, if there is one.
     pub fn release(&self) {
         let _ = self.folder.remove(RESERVE_FILE);
     }
@@ -427,8 +470,10 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Brings the metadata up to date before a packet with new events is written.
-    pub fn describe(&mut self, events: &[&Events]) {
+    /// Brings the directory up to date before a packet is written, which may have new events; all
+    /// packets then have `written_bytes`.
+    pub fn prepare(&mut self, events: &[&Events], written_bytes: u64) {
+        self.output.provide(written_bytes);
         if self.described != Some(generation(events)) {
             if let Err(error) = self.write(events) {
                 self.last_error = Some(error.to_string());

@@ -43,6 +43,39 @@ fn metadata_is_replaced_and_nothing_else_is_left() {
 }
 
 #[test]
+fn reserve_is_taken_when_a_recording_is_no_longer_small_or_short() {
+    let path = place("reserve");
+    let reserve = path.join(RESERVE_FILE);
+    let mut output = create(&path, Older::Refuse).unwrap();
+    output.provide(SMALL_BYTES - 1);
+    assert!(!reserve.exists());
+    output.provide(SMALL_BYTES);
+    assert_eq!(files::metadata(&reserve).unwrap().len(), RESERVE_BYTES);
+    output.release();
+    output.provide(SMALL_BYTES);
+    assert!(!reserve.exists(), "it is given back once");
+    output.is_reserved = false.into();
+    output.begun = Instant::now() - SHORT;
+    output.provide(0);
+    assert!(reserve.exists());
+    drop(output);
+    assert!(!path.exists());
+}
+
+#[test]
+fn metadata_of_a_long_recording_is_replaced_too() {
+    let path = place("replace-long");
+    let mut output = create(&path, Older::Refuse).unwrap();
+    output.begun = Instant::now() - SHORT;
+    for text in ["one", "two"] {
+        output.write_metadata(text).unwrap();
+        assert_eq!(files::read_to_string(path.join("metadata")).unwrap(), text);
+        assert!(!path.join(METADATA_NEW_FILE).exists());
+    }
+    drop(output);
+}
+
+#[test]
 fn directory_with_anything_that_lull_did_not_write_is_never_touched() {
     let path = place("foreign");
     trace_at(&path);
@@ -83,7 +116,7 @@ fn older_trace_is_refused_or_replaced_as_asked() {
     assert!(matches!(create(&path, Older::Refuse), Err(Error::Older { .. })));
     assert!(path.join("stream-cpu0").exists());
     let replaced = create(&path, Older::Replace).unwrap();
-    assert_eq!(files::read_dir(&path).unwrap().count(), 1, "the reserve only");
+    assert_eq!(files::read_dir(&path).unwrap().count(), 0);
     drop(replaced);
     assert!(path.exists(), "the directory was there before");
     files::remove_dir_all(&path).unwrap();
@@ -112,8 +145,11 @@ fn permissions_are_those_asked_for_whatever_they_were() {
     assert_eq!((mode(&path), mode(&path.join("metadata"))), (0o700, 0o600));
     let sharing = "0750".parse().unwrap();
     let output = Output::create(&path, sharing, Older::Replace).unwrap();
-    output.keep();
-    output.create_snapshot(1).unwrap().keep();
+    let snapshot = output.create_snapshot(1).unwrap();
+    for output in [&output, &snapshot] {
+        output.keep();
+        output.provide(SMALL_BYTES);
+    }
     assert_eq!((mode(&path), mode(&path.join(RESERVE_FILE))), (0o750, 0o640));
     assert_eq!(mode(&path.join("snapshot-1")), 0o750);
     assert_eq!(mode(&path.join("snapshot-1").join(RESERVE_FILE)), 0o640);
