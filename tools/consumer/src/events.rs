@@ -173,6 +173,14 @@ impl Events {
         self.signs.get(id as usize).is_some_and(|tells| *tells)
     }
 
+    /// The payload's size of an event for people that has always the same and no sign.
+    #[inline]
+    pub fn plain_bytes(&self, id: u32) -> Option<usize> {
+        let bytes = *self.fixed.get(id as usize)?;
+        let is_plain = bytes != NOT_FIXED && id >= EVENT_FIRST && !self.tells_of_life(id);
+        is_plain.then_some(bytes as usize)
+    }
+
     /// Names and levels of all but Lull's own.
     pub fn names(&self) -> Vec<(String, u8)> {
         let counted = self.iter().filter(|event| event.counts);
