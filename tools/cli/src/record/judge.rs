@@ -9,6 +9,7 @@ use super::{absent, unmatched};
 use consumer::consumer::Seen;
 use consumer::process::attaches;
 use session::pattern::Patterns;
+use session::segment;
 use std::collections::BTreeSet;
 use std::path::Path;
 use verdict::shown::shown;
@@ -87,6 +88,10 @@ impl Judge<'_> {
 
     /// Processes of the session that still run.
     fn left(&self, seen: &Seen) -> BTreeSet<u32> {
+        let has_others = |id: &i32| segment::status(*id).map_or(true, |found| found.attached > 1);
+        if !self.segments.iter().any(has_others) {
+            return BTreeSet::new(); // without a look at all processes of the machine
+        }
         let candidates = seen.pids.iter().copied().chain(pids_since(self.program_pid));
         let is_left = |pid: &u32| {
             *pid != std::process::id() && self.segments.iter().any(|id| attaches(*pid, *id))
