@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 use std::fs;
+use std::sync::OnceLock;
 
 /// One more than the highest CPU number this machine can ever have.
 pub fn possible_cpus() -> u32 {
@@ -11,9 +12,13 @@ pub fn possible_cpus() -> u32 {
         .unwrap_or_else(configured_cpus)
 }
 
-/// The CPUs that run now.
-pub fn online_cpus() -> Vec<u32> {
-    cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|| (0..configured_cpus()).collect())
+/// The CPUs that ran when this was first asked.
+pub fn online_cpus() -> &'static [u32] {
+    static CPUS: OnceLock<Vec<u32>> = OnceLock::new();
+    CPUS.get_or_init(|| {
+        let listed = cpu_list("/sys/devices/system/cpu/online");
+        listed.unwrap_or_else(|| (0..configured_cpus()).collect())
+    })
 }
 
 fn configured_cpus() -> u32 {

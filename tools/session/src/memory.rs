@@ -283,7 +283,7 @@ fn used_bytes(fixed: &ControlFixed) -> u64 {
 fn used_rings(fixed: &ControlFixed) -> Vec<u32> {
     let mut rings = Vec::new();
     if fixed.plain_count < fixed.cpu_count || fixed.cpu_count == 1 {
-        rings.extend(online_cpus().into_iter().filter(|cpu| *cpu < fixed.cpu_count));
+        rings.extend(online_cpus().iter().copied().filter(|cpu| *cpu < fixed.cpu_count));
     }
     rings.extend(fixed.cpu_count..fixed.cpu_count + fixed.plain_count);
     rings
