@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: MIT
 //! Starting the traced program as if there were no recorder: its signals, its descriptors and its
 //! environment are what they would be without one, but for two variables.
+//!
+//! Place in the flow: `supervise` starts the program when the session is there, and waits for its
+//! end. Until it executes the program, the new process uses the recorder's memory while the
+//! recorder waits (as that of vfork(2) does): to copy the page tables would take longer than all
+//! that the new process does.
 
 use super::plan::Plan;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{c_char, c_int, c_void, CString, OsStr, OsString};
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::ExitStatus;
+
+/// Stack of the new process, beside what execvpe(3) may need for the arguments.
+const STACK_BYTES: usize = 64 << 10;
+const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// The parts of the recorder's signal state that the program must not inherit.
 #[derive(Clone, Copy)]
@@ -17,6 +27,55 @@ pub struct Inherited {
     pub file_size_ignored: bool,
 }
 
+/// The program's process.
+pub struct Child {
+    pid: libc::pid_t,
+}
+
+impl Child {
+    pub fn id(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
+    /// How it ended, if it did; to be asked until then only.
+    pub fn try_wait(&self) -> io::Result<Option<ExitStatus>> {
+        let mut status = 0;
+        // SAFETY: the status is writable.
+        match unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } {
+            0 => Ok(None),
+            found if found < 0 => Err(io::Error::last_os_error()),
+            _ => Ok(Some(ExitStatus::from_raw(status))),
+        }
+    }
+}
+
+/// What the new process needs, made before it starts, and the error that it answers.
+struct Execution {
+    path: CString,
+    arguments: Texts,
+    environment: Texts,
+    inherited: Inherited,
+    error: c_int,
+}
+
+/// Texts as execve(2) wants them.
+struct Texts {
+    pointers: Vec<*const c_char>,
+    _owned: Vec<CString>,
+}
+
+impl Texts {
+    fn new(texts: impl Iterator<Item = OsString>) -> io::Result<Self> {
+        let owned = texts
+            .map(|text| CString::new(text.into_vec()))
+            .collect::<Result<Vec<CString>, _>>()
+            .map_err(io::Error::from)?;
+        let ends = std::iter::once(std::ptr::null());
+        let pointers = owned.iter().map(|text| text.as_ptr()).chain(ends).collect();
+        Ok(Self { pointers, _owned: owned })
+    }
+}
+
 /// Starts the program. The error is that of the execution.
 pub fn start(
     plan: &Plan,
@@ -24,34 +83,89 @@ pub fn start(
     session: &Path,
     inherited: Inherited,
 ) -> io::Result<Child> {
-    let mut command = Command::new(&plan.program.path);
-    command.arg0(&arguments[0]).args(&arguments[1..]);
-    if plan.program.loads {
-        command.env("LD_PRELOAD", preload(plan, std::env::var_os("LD_PRELOAD").as_deref()));
-    }
+    run(Execution {
+        path: CString::new(plan.program.path.as_os_str().as_bytes())?,
+        arguments: Texts::new(arguments.iter().cloned())?,
+        environment: Texts::new(environment(plan, session))?,
+        inherited,
+        error: 0,
+    })
+}
+
+/// Our own environment, with the library and the session.
+fn environment(plan: &Plan, session: &Path) -> impl Iterator<Item = OsString> {
     let variable = session::abi::SESSION_VARIABLE;
-    command.env(variable, sessions(session, std::env::var_os(variable).as_deref()));
-    // SAFETY: only system calls that are async-signal-safe run between fork and exec.
-    unsafe {
-        command.pre_exec(move || restore(inherited));
+    let mut ours = vec![(variable, sessions(session, std::env::var_os(variable).as_deref()))];
+    if plan.program.loads {
+        let existing = std::env::var_os(PRELOAD_VARIABLE);
+        ours.push((PRELOAD_VARIABLE, preload(plan, existing.as_deref())));
     }
-    command.spawn()
+    let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
+    let others = std::env::vars_os().filter(move |(name, _)| !names.iter().any(|our| name == our));
+    let ours = ours.into_iter().map(|(name, value)| (OsString::from(name), value));
+    others.chain(ours).map(|(mut text, value)| {
+        text.push("=");
+        text.push(value);
+        text
+    })
+}
+
+fn run(mut execution: Execution) -> io::Result<Child> {
+    let pointers = execution.arguments.pointers.len() + 2;
+    let bytes = STACK_BYTES + pointers * std::mem::size_of::<*const c_char>();
+    let mut stack = Vec::<u128>::with_capacity(bytes.div_ceil(std::mem::size_of::<u128>()));
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack and what the new process reads and writes stay where they are until it has
+    // executed the program or ended, for which the call waits. It begins at the stack's end, which
+    // is aligned as a u128 is.
+    let pid = unsafe {
+        let end = stack.as_mut_ptr().add(stack.capacity()).cast();
+        libc::clone(execute, end, flags, (&raw mut execution).cast())
+    };
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above, it was written before the call returned; the compiler does not know.
+    match unsafe { (&raw const execution.error).read_volatile() } {
+        0 => Ok(Child { pid }),
+        error => {
+            // SAFETY: the process is ours and has ended.
+            unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+}
+
+/// The new process, up to the program. It calls nothing but what vfork(2)'s child may.
+extern "C" fn execute(execution: *mut c_void) -> c_int {
+    let execution: *mut Execution = execution.cast();
+    // SAFETY: run() has made what this points to, and waits.
+    unsafe {
+        if restore(&(*execution).inherited) {
+            libc::execvpe(
+                (*execution).path.as_ptr(),
+                (*execution).arguments.pointers.as_ptr(),
+                (*execution).environment.pointers.as_ptr(),
+            );
+        }
+        (*execution).error = *libc::__errno_location();
+        libc::_exit(super::NOT_EXECUTABLE)
+    }
 }
 
 /// Gives the new process the signal state that we were started with.
-fn restore(inherited: Inherited) -> io::Result<()> {
+fn restore(inherited: &Inherited) -> bool {
     let ignore = |signal, ignored: bool| {
         let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: sets a disposition of this process; no handler is involved.
         unsafe { libc::signal(signal, action) };
     };
+    // Rust ignores it in every program.
+    ignore(libc::SIGPIPE, false);
     ignore(libc::SIGCHLD, inherited.child_ignored);
     ignore(libc::SIGXFSZ, inherited.file_size_ignored);
     // SAFETY: the mask was filled in by sigprocmask.
-    match unsafe { libc::sigprocmask(libc::SIG_SETMASK, &inherited.mask, std::ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &inherited.mask, std::ptr::null_mut()) == 0 }
 }
 
 fn preload(plan: &Plan, existing: Option<&OsStr>) -> OsString {
@@ -83,6 +197,60 @@ fn append(mut value: OsString, more: Option<&OsStr>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn execution(path: &str, arguments: &[&str]) -> Execution {
+        // SAFETY: sigemptyset initialises the set before it is read.
+        let mask = unsafe {
+            let mut mask = std::mem::zeroed();
+            libc::sigemptyset(&mut mask);
+            mask
+        };
+        let texts = |texts: &[&str]| Texts::new(texts.iter().map(OsString::from)).unwrap();
+        Execution {
+            path: CString::new(path).unwrap(),
+            arguments: texts(arguments),
+            environment: texts(&["NUMBER=7"]),
+            inherited: Inherited { mask, child_ignored: false, file_size_ignored: false },
+            error: 0,
+        }
+    }
+
+    fn end(child: &Child) -> ExitStatus {
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn program_gets_arguments_and_environment_and_its_end_is_told() {
+        let child = run(execution("/bin/sh", &["sh", "-c", "exit $((NUMBER + $1))", "0", "4"]));
+        assert_eq!(end(&child.unwrap()).code(), Some(11));
+        let child = run(execution("/bin/sh", &["sh", "-c", "kill -KILL $$"]));
+        assert_eq!(end(&child.unwrap()).signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn more_arguments_than_the_stack_would_hold_arrive_also_in_a_script_without_interpreter() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("lull-launch-{}", std::process::id()));
+        std::fs::write(&path, "exit $(($# / 1000))").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let arguments = vec!["x"; 100_001];
+        let child = run(execution(path.to_str().unwrap(), &arguments)).unwrap();
+        assert_eq!(end(&child).code(), Some(100));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn error_of_the_execution_is_told_and_no_process_is_left() {
+        let error = run(execution("/etc/passwd", &["x"])).map(|_| ()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EACCES));
+        let error = run(execution("/nowhere", &["x"])).map(|_| ()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn session_joins_those_of_recorders_around_us() {

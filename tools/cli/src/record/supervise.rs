@@ -6,7 +6,7 @@
 //! consumer's timer at once; the program's own signals go to the program.
 
 use super::judge::Judge;
-use super::launch;
+use super::launch::{self, Child};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::signals::{self, Signals, Witness};
@@ -22,7 +22,7 @@ use session::pattern::Patterns;
 use session::{machine, Session};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 use verdict::environment::{Environment, Value};
