@@ -5,9 +5,9 @@
 //! Place in the flow: `session` has one for its own user and finds those of others; traced
 //! processes attach it, the consumer reads it. What a traced process can write to is given memory
 //! by us: memory that cannot be had must be our error, not its end. The first part of each ring has
-//! memory before the program starts, and the rest follows while the program is loaded and runs its
-//! first milliseconds: that is most of what a session costs, and programs that end at once need
-//! wait neither for it nor for its end.
+//! memory before the program starts. The rest follows when a ring fills or the program has run for
+//! a while: to give and to free it is most of what a session costs, and programs that end soon and
+//! record little do not need it.
 //! Paper: B 3.2, 3.4, 4.5.
 
 use crate::abi::*;
@@ -23,9 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SLACK_BYTES: u64 = 16 << 20;
 /// Bytes of each ring that have memory before the program starts: more than it can write in the
 /// time in which it is loaded.
-const START_BYTES: u64 = 128 << 10;
-/// Bytes of descriptions that have memory before the program starts.
-const START_ARENA_BYTES: u64 = 64 << 10;
+const START_BYTES: u64 = 64 << 10;
+/// A ring with more bytes than this fills: the rest of it will be needed.
+const FILLING_BYTES: u64 = START_BYTES / 2;
+/// Bytes of the table of events, and of descriptions, that have memory before the program starts:
+/// more than liblull's own events take.
+const START_TABLE_BYTES: u64 = 8 << 10;
+const START_ARENA_BYTES: u64 = 32 << 10;
 /// Bytes of a ring that are given memory in one step after that, some 0.1 ms.
 const STEP_BYTES: u64 = 256 << 10;
 
@@ -225,8 +229,9 @@ impl Memory {
     /// Gives memory to what the program may need at once.
     fn populate_start(&self) -> io::Result<()> {
         let fixed = &self.fixed;
-        let arena_bytes = START_ARENA_BYTES.min(fixed.arena_bytes.into());
-        self.segment.populate(0, u64::from(fixed.arena_offset_bytes) + arena_bytes)?;
+        let (table, arena) = (fixed.events_offset_bytes.into(), fixed.arena_offset_bytes.into());
+        self.segment.populate(0, START_TABLE_BYTES.saturating_add(table).min(arena))?;
+        self.segment.populate(arena, START_ARENA_BYTES.min(fixed.arena_bytes.into()))?;
         let rings_offset = fixed.rings_offset_bytes;
         self.segment.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
         for &ring in &self.used_rings {
@@ -234,6 +239,12 @@ impl Memory {
             self.segment.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
         }
         Ok(())
+    }
+
+    /// Whether writers come near to what was left for later.
+    pub fn is_filling(&self) -> bool {
+        let written = |ring: &u32| self.ring_shared(*ring).write_count.load(Ordering::Relaxed);
+        self.used_rings.iter().any(|ring| written(ring) > FILLING_BYTES)
     }
 
     /// Gives memory to one more step of what was left for later: of each ring in turn, and at last
@@ -375,12 +386,25 @@ mod tests {
             (u64::from(fixed.arena_offset_bytes), u64::from(fixed.control_bytes) - 1);
         assert!(resident(data + START_BYTES - 1) && !resident(data + START_BYTES));
         assert!(resident(arena + START_ARENA_BYTES - 1) && !resident(arena_until));
+        let table = u64::from(fixed.events_offset_bytes);
+        assert!(resident(table + START_TABLE_BYTES - 1) && !resident(arena - 4096));
         assert!(resident(fixed.rings_offset_bytes) && resident(fixed.data_offset_bytes - 1));
         while memory.populate_next().unwrap() {}
         assert!(!memory.populate_next().unwrap());
         assert!((0..used_bytes(&fixed)).step_by(4096).all(|at| resident(data + at)));
         assert!(!resident(data + used_bytes(&fixed)), "spare sub-buffers wait until they are used");
         assert!(resident(arena_until));
+    }
+
+    #[test]
+    fn ring_fills_when_half_of_what_has_memory_is_written() {
+        let memory = session();
+        let last = *memory.used_rings.last().unwrap();
+        let written = &memory.ring_shared(last).write_count;
+        for (bytes, is_filling) in [(0, false), (FILLING_BYTES, false), (FILLING_BYTES + 1, true)] {
+            written.store(bytes, Ordering::Relaxed);
+            assert_eq!(memory.is_filling(), is_filling, "{bytes}");
+        }
     }
 
     #[test]

@@ -24,9 +24,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use verdict::environment::{Environment, Value};
 use verdict::text::short;
+
+/// How long a program runs before all of its buffers are allocated, unless one of them fills.
+const ALLOCATION_DELAY: Duration = Duration::from_millis(100);
+/// How often to look, until then, whether one fills.
+const ALLOCATION_PAUSE: Duration = Duration::from_millis(1);
 
 pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     if let Some(warning) = &plan.program.warning {
@@ -204,14 +209,18 @@ impl Supervisor<'_> {
     fn watch(&mut self) -> anyhow::Result<ExitStatus> {
         let mut status = None;
         let mut more_memory = true;
+        let begun = Instant::now();
         loop {
             if let Some(calibration) = self.recording.refined() {
                 self.consumer.calibrate(&calibration);
             }
             let mut pause = self.consumer.tick();
-            if more_memory {
+            let is_due = || begun.elapsed() >= ALLOCATION_DELAY;
+            if more_memory && (self.session.memory.is_filling() || is_due()) {
                 more_memory = self.allocate();
                 pause = Duration::ZERO;
+            } else if more_memory {
+                pause = pause.min(ALLOCATION_PAUSE);
             }
             if self.progress.is_due() {
                 self.progress.show(&self.consumer.progress());
