@@ -116,23 +116,26 @@ static int patterns_copy(struct session *session, const struct lull_session_cont
 			 const struct lull_mapping *map)
 {
 	char *patterns = private_memory(control->patterns_bytes);
-	struct lull_rule *rules;
-	size_t capacity;
 
 	if (!patterns)
 		return -1;
 	lull_fetch(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
 	if (patterns[control->patterns_bytes - 1])
 		return -1;
-	capacity = rules_capacity(patterns);
-	rules = private_memory(capacity * sizeof(*rules));
-	if (!rules)
-		return -1;
 	session->patterns = patterns;
-	session->rules = rules;
-	session->rule_count = lull_rules_read(patterns, rules, capacity);
 	return 0;
 }
+void lull_session_rules_read(struct session *session)
+{
+	size_t capacity = rules_capacity(session->patterns);
+	struct lull_rule *rules = private_memory(capacity * sizeof(*rules));
+
+	if (!rules)
+		return;
+	session->rules = rules;
+	session->rule_count = lull_rules_read(session->patterns, rules, capacity);
+}
+
 
 static int rings_valid(const struct lull_session_control *control,
 		       const struct lull_ring_geometry *geometry, uint64_t bytes)
@@ -218,8 +221,9 @@ void lull_session_detach(struct session *session)
 	uint64_t ring_count = session->cpu_count + session->plain_count;
 
 	private_release(session->rings, ring_count * sizeof(struct lull_ring));
-	private_release(session->rules,
-			rules_capacity(session->patterns) * sizeof(*session->rules));
+	if (session->rules)
+		private_release(session->rules,
+				rules_capacity(session->patterns) * sizeof(*session->rules));
 	private_release(session->patterns, session->fixed.patterns_bytes);
 	lull_memory_detach(&session->map);
 }

@@ -67,6 +67,7 @@ static void session_forget(struct session *session)
 
 	lull_syscall(__NR_mmap, (long)session->map.base, (long)bytes, PROT_READ | PROT_WRITE,
 		     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	session->patterns = "";
 	session->rule_count = 0;
 }
 

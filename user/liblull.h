@@ -22,7 +22,7 @@ struct session {
 	struct lull_session_control *control;
 	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
 	const char *patterns;
-	const struct lull_rule *rules; /* the patterns, parsed */
+	const struct lull_rule *rules; /* the patterns, parsed; NULL until a site asks for them */
 	size_t rule_count;
 	struct lull_own_events *own;
 	struct lull_event_entry *events;
@@ -131,6 +131,13 @@ uint32_t lull_attach(const char *sessions);
  */
 int lull_session_attach(struct session *session, const struct lull_directory *directory,
 			uint32_t user);
+
+/*
+ * attach.c: parse the patterns of a session. The processes that find only sites that others found
+ * before need no rules. Without memory for them there are none.
+ * Context: as lull_objects_scan().
+ */
+void lull_session_rules_read(struct session *session);
 
 /* attach.c: undo what lull_session_attach() did; no thread has used the session. */
 void lull_session_detach(struct session *session);

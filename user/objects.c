@@ -65,8 +65,10 @@ struct scan {
 	uint32_t unpatched_count[LULL_SESSIONS_MAX];
 };
 
-static int session_wants(const struct session *session, const struct lull_note *note)
+static int session_wants(struct session *session, const struct lull_note *note)
 {
+	if (!session->rules)
+		lull_session_rules_read(session);
 	return lull_rules_match(session->rules, session->rule_count, note->name, note->name_bytes,
 				note->level);
 }
