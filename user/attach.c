@@ -25,9 +25,9 @@
  * copied here. What does not fit gets a mapping of its own. What was taken is not given back.
  */
 static struct {
-	unsigned char bytes[STORE_BYTES];
 	uint64_t used_bytes;
-} store __attribute__((aligned(STORE_ALIGN)));
+	unsigned char bytes[STORE_BYTES] __attribute__((aligned(STORE_ALIGN)));
+} store AT_START_LAST;
 
 /* Return: zeros on a boundary of STORE_ALIGN, or NULL. */
 static void *private_memory(uint64_t bytes)
@@ -51,8 +51,7 @@ static void private_release(const void *memory, uint64_t bytes)
 		lull_syscall(__NR_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
 }
 
-/* A copy that outlives the program's environment. */
-static const char *text_keep(const char *text)
+const char *lull_text_keep(const char *text)
 {
 	size_t bytes = __builtin_strlen(text) + 1;
 	char *kept = private_memory(bytes);
@@ -125,6 +124,7 @@ static int patterns_copy(struct session *session, const struct lull_session_cont
 	session->patterns = patterns;
 	return 0;
 }
+
 void lull_session_rules_read(struct session *session)
 {
 	size_t capacity = rules_capacity(session->patterns);
@@ -135,7 +135,6 @@ void lull_session_rules_read(struct session *session)
 	session->rules = rules;
 	session->rule_count = lull_rules_read(session->patterns, rules, capacity);
 }
-
 
 static int rings_valid(const struct lull_session_control *control,
 		       const struct lull_ring_geometry *geometry, uint64_t bytes)
@@ -285,7 +284,7 @@ int lull_session_make(const struct session *session, uint32_t user)
 
 uint32_t lull_attach(const char *variable)
 {
-	const char *sessions = text_keep(variable);
+	const char *sessions = lull_text_keep(variable);
 
 	lull_process.user = (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
 	if (!sessions)

@@ -16,6 +16,7 @@
 #include "ring/ring.h"
 #include "segment.h"
 #include "site/pattern.h"
+#include "start.h"
 
 /* One attached session. Set once by attach.c, then only read. */
 struct session {
@@ -138,6 +139,9 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
  * Context: as lull_objects_scan().
  */
 void lull_session_rules_read(struct session *session);
+
+/* attach.c: a copy that outlives the program's environment, or NULL. */
+const char *lull_text_keep(const char *text);
 
 /* attach.c: undo what lull_session_attach() did; no thread has used the session. */
 void lull_session_detach(struct session *session);

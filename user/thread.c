@@ -22,10 +22,10 @@
 #include "lull_port.h"
 #include "syscall.h"
 
-struct process lull_process;
+AT_START struct process lull_process;
 struct fork_page lull_fork_page;
-uint32_t lull_confined;
-uint32_t lull_vfork_tells;
+AT_START uint32_t lull_confined;
+AT_START uint32_t lull_vfork_tells;
 /* Neither a generation, nor what a forked child finds in the page of the process's state. */
 #define STATE_NEW 1u
 #define GENERATION_FIRST 2u
@@ -42,7 +42,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 #define ROBUST_HEAD_BEHIND_TID_BYTES 16u
 
 /* From the thread pointer to the thread's identifier; 0 when that is not known. */
-static ptrdiff_t tid_offset_bytes;
+AT_START static ptrdiff_t tid_offset_bytes;
 
 long lull_thread_place(void)
 {

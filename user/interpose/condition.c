@@ -74,11 +74,13 @@ INTERPOSE(pthread_barrier_wait, int, (pthread_barrier_t * barrier))
  * The value of a semaphore is read, and the semaphore is not tried: waiting for a semaphore is a
  * cancellation point even when it does not block, and an attempt would skip that point.
  */
+REAL_FUNCTION(sem_getvalue);
+
 static int sem_empty(sem_t *sem)
 {
 	int value;
 
-	return sem_getvalue(sem, &value) == 0 && value <= 0;
+	return REAL(sem_getvalue)(sem, &value) == 0 && value <= 0;
 }
 
 static inline __attribute__((always_inline)) void sem_entry(const sem_t *sem)

@@ -16,9 +16,9 @@
 #define LIBRARY_PREFIX "liblull" /* of the file names of our libraries */
 #define SEARCH_PATH_BYTES 4096
 
-/* Our own entries of LD_PRELOAD, and LULL_SESSION, as this process found them. */
-static char own_preload[ENVIRONMENT_TEXT_BYTES];
-static char own_session[ENVIRONMENT_TEXT_BYTES];
+/* Our own entries of LD_PRELOAD, and LULL_SESSION, as this process found them; or empty. */
+AT_START static const char *own_preload = "";
+AT_START static const char *own_session = "";
 
 static char *variable_find(char *const *environment, const char *name)
 {
@@ -33,7 +33,10 @@ static int separates(char c)
 	return c == ':' || c == ' ';
 }
 
-/* The length of a list's first member. Every process starts here: strcspn() would cost it pages. */
+/*
+ * The length of a list's first member. Here and below are loops instead of functions of the C
+ * library that nothing else needs, for the dynamic linker looks each of them up in each process.
+ */
 static size_t member_bytes(const char *list)
 {
 	size_t bytes = 0;
@@ -75,10 +78,18 @@ static void copy_own(char *to, size_t bytes, const char *from)
 	to[used] = '\0';
 }
 
+static const char *text_kept(const char *text)
+{
+	const char *kept = lull_text_keep(text);
+
+	return kept ? kept : "";
+}
+
 __attribute__((constructor(102))) static void remember(int count, char **arguments,
 						       char **environment)
 {
 	const char *preload, *session;
+	char own[ENVIRONMENT_TEXT_BYTES];
 
 	(void)count;
 	(void)arguments;
@@ -86,10 +97,12 @@ __attribute__((constructor(102))) static void remember(int count, char **argumen
 		return;
 	preload = variable_find(environment, PRELOAD);
 	session = variable_find(environment, SESSION);
-	if (preload)
-		copy_own(own_preload, sizeof(own_preload), preload + sizeof(PRELOAD) - 1);
-	if (session && strlen(session) < sizeof(own_session))
-		strcpy(own_session, session);
+	if (preload) {
+		copy_own(own, sizeof(own), preload + sizeof(PRELOAD) - 1);
+		own_preload = text_kept(own);
+	}
+	if (session && strlen(session) < ENVIRONMENT_TEXT_BYTES)
+		own_session = text_kept(session);
 }
 
 /* Does a list of libraries name one of a kind? */
@@ -123,7 +136,7 @@ static int libraries_readable(void)
 	const char *list = own_preload;
 
 	while (*list) {
-		size_t length = strcspn(list, ":");
+		size_t length = member_bytes(list);
 
 		memcpy(path, list, length);
 		path[length] = '\0';
@@ -135,6 +148,16 @@ static int libraries_readable(void)
 	return 1;
 }
 
+/* The length of the first folder in PATH. */
+static size_t folder_bytes(const char *list)
+{
+	size_t bytes = 0;
+
+	while (list[bytes] && list[bytes] != ':')
+		bytes++;
+	return bytes;
+}
+
 /* Look for @name where execvp would. Return: a descriptor, or -errno. */
 static int search_open(const char *name)
 {
@@ -143,13 +166,16 @@ static int search_open(const char *name)
 
 	list = list ? list + sizeof("PATH=") - 1 : "/bin:/usr/bin";
 	while (1) {
-		size_t length = strcspn(list, ":");
+		size_t length = folder_bytes(list);
+		size_t used = length, name_bytes = strlen(name) + 1;
 		int file = -ENOENT;
 
-		if (length + 1 + strlen(name) + 1 <= sizeof(path)) {
+		if (used + 2 + name_bytes <= sizeof(path)) {
 			memcpy(path, list, length);
-			strcpy(path + length, length ? "/" : "./");
-			strcat(path, name);
+			if (!length)
+				path[used++] = '.';
+			path[used++] = '/';
+			memcpy(path + used, name, name_bytes);
 			file = lull_target_open(AT_FDCWD, path);
 		}
 		if (file >= 0 || !list[length])
@@ -215,10 +241,10 @@ int lull_environment_judge(char *const *environment, struct exec_target *target)
 /* Make LD_PRELOAD of @ours and of what @list has of others. Return: does it fit? */
 static int preload_make(struct traced_environment *traced, const char *ours, const char *list)
 {
-	size_t used = sizeof(PRELOAD) - 1 + strlen(ours);
+	size_t ours_bytes = strlen(ours), used = sizeof(PRELOAD) - 1 + ours_bytes;
 
-	strcpy(traced->preload, PRELOAD);
-	strcat(traced->preload, ours);
+	memcpy(traced->preload, PRELOAD, sizeof(PRELOAD) - 1);
+	memcpy(traced->preload + sizeof(PRELOAD) - 1, ours, ours_bytes + 1);
 	while (*list) {
 		size_t length = member_bytes(list);
 
@@ -257,7 +283,7 @@ char **lull_environment_make(struct traced_environment *traced, char *const *env
 	if (traced->preload[sizeof(PRELOAD) - 1])
 		traced->variables[count++] = traced->preload;
 	if (wanted && !variable_find(environment, SESSION))
-		traced->variables[count++] = own_session;
+		traced->variables[count++] = (char *)own_session;
 	traced->variables[count] = NULL;
 	return traced->variables;
 }

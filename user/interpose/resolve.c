@@ -15,6 +15,7 @@
 #include "interpose.h"
 #include <dlfcn.h>
 #include <link.h>
+#include "start.h"
 
 #define VERSION_INDEX 0x7fffu
 #define VERSION_HIDDEN 0x8000u /* an older version of a symbol, for programs linked with it */
@@ -24,7 +25,7 @@
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /* The last of the objects that the program was started with; NULL until our constructor. */
-static const struct link_map *last;
+AT_START static const struct link_map *last;
 
 /* The tables of one object. */
 struct tables {

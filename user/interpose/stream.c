@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 
+REAL_FUNCTION(fileno);
+
 static int stream_fd(FILE *file)
 {
-	return file ? fileno(file) : -1;
+	return file ? REAL(fileno)(file) : -1;
 }
 
 static int stream_error(const FILE *file)
