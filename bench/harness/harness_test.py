@@ -43,6 +43,11 @@ class RoundsTest(unittest.TestCase):
         self.assertEqual("".join(order), "abc" + "abc" + "bca" + "cab")
         self.assertEqual({len(spread.samples) for spread in taken.values()}, {3})
 
+    def test_rounds_that_take_too_long_are_fewer_and_each_variant_has_as_many(self) -> None:
+        variants = {name: lambda: 1.0 for name in "ab"}
+        taken = rounds.alternate(variants, 9, within_s=0.0)
+        self.assertEqual([len(spread.samples) for spread in taken.values()], [3, 3])
+
 
 def packet(layout: packets.Layout, content: int, size: int, lost: int) -> bytes:
     """A packet of zeros with a header in that layout."""

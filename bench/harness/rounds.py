@@ -4,19 +4,27 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 
 from .spread import Spread
 
+ROUNDS_LEAST = 3
+
 
 def alternate(
-    variants: Mapping[Hashable, Callable[[], float]], rounds: int, warm_up: bool = True
+    variants: Mapping[Hashable, Callable[[], float]],
+    rounds: int,
+    warm_up: bool = True,
+    within_s: float = float("inf"),
 ) -> dict[Hashable, Spread]:
-    """Take `rounds` samples of each variant, after one discarded round if warm_up.
+    """Take `rounds` samples of each variant, after one discarded round if warm_up; fewer, but
+    three, if that takes longer than `within_s`.
 
     The order turns by one place each round, so that no variant always follows the same other.
     """
+    until = time.monotonic() + within_s
     names = list(variants)
     samples: dict[Hashable, list[float]] = {name: [] for name in names}
     if warm_up:
@@ -27,6 +35,8 @@ def alternate(
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
             samples[name].append(variants[name]())
+        if number + 1 >= ROUNDS_LEAST and time.monotonic() >= until:
+            break
     progress(rounds, rounds)
     return {name: Spread(tuple(taken)) for name, taken in samples.items()}
 
