@@ -201,6 +201,23 @@ impl Consumer {
         self.memories.iter().map(|memory| memory.id()).collect()
     }
 
+    /// Gives buffers their memory where writers come near to what has none. Return: whether there
+    /// may be more to do.
+    pub fn allocate(&self) -> session::Result<bool> {
+        // Bound: USERS_MAX.
+        for memory in &self.memories {
+            if memory.populate_ahead()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether probes may record.
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
     /// Stops the probes of all users' processes.
     pub fn stop_probes(&mut self) {
         self.active = false;

@@ -5,9 +5,8 @@
 //! Place in the flow: `session` has one for its own user and finds those of others; traced
 //! processes attach it, the consumer reads it. What a traced process can write to is given memory
 //! by us: memory that cannot be had must be our error, not its end. The first part of each ring has
-//! memory before the program starts. The rest follows when a ring fills or the program has run for
-//! a while: to give and to free it is most of what a session costs, and programs that end soon and
-//! record little do not need it.
+//! memory before the program starts, and the rest gets it ahead of the writers: to give and to free
+//! it is most of what a session costs, and programs that record little do not need it.
 //! Paper: B 3.2, 3.4, 4.5.
 
 use crate::abi::*;
@@ -24,23 +23,21 @@ const SLACK_BYTES: u64 = 16 << 20;
 /// Bytes of each ring that have memory before the program starts: more than it can write in the
 /// time in which it is loaded.
 const START_BYTES: u64 = 64 << 10;
-/// A ring with more bytes than this fills: the rest of it will be needed.
-const FILLING_BYTES: u64 = START_BYTES / 2;
 /// Bytes of the table of events, and of descriptions, that have memory before the program starts:
 /// more than liblull's own events take.
 const START_TABLE_BYTES: u64 = 8 << 10;
 const START_ARENA_BYTES: u64 = 32 << 10;
-/// Bytes of a ring that are given memory in one step after that, some 0.1 ms.
+/// Bytes that are given memory in one step after that, some 0.1 ms.
 const STEP_BYTES: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub struct Memory {
     fixed: ControlFixed,
     segment: Segment,
-    /// The rings that are given memory.
-    used_rings: Vec<u32>,
-    /// How many steps [`Memory::populate_next`] has made.
-    steps: AtomicU64,
+    /// The rings that are given memory, each with how many of its bytes have it.
+    used_rings: Vec<(u32, AtomicU64)>,
+    /// How many of the control block's bytes have memory.
+    control_populated: AtomicU64,
 }
 
 impl Memory {
@@ -79,7 +76,9 @@ impl Memory {
     }
 
     fn over(fixed: ControlFixed, segment: Segment) -> Self {
-        Self { fixed, segment, used_rings: used_rings(&fixed), steps: AtomicU64::new(0) }
+        let used_rings = used_rings(&fixed).into_iter().map(|ring| (ring, START_BYTES.into()));
+        let used_rings = used_rings.collect();
+        Self { fixed, segment, used_rings, control_populated: 0.into() }
     }
 
     /// The identifier of its segment.
@@ -226,44 +225,52 @@ impl Memory {
         unsafe { self.segment.as_ptr().add(offset as usize) }
     }
 
-    /// Gives memory to what the program may need at once.
-    fn populate_start(&self) -> io::Result<()> {
+    /// Gives memory to what programs may need at once.
+    pub fn populate_start(&self) -> io::Result<()> {
         let fixed = &self.fixed;
         let (table, arena) = (fixed.events_offset_bytes.into(), fixed.arena_offset_bytes.into());
         self.segment.populate(0, START_TABLE_BYTES.saturating_add(table).min(arena))?;
         self.segment.populate(arena, START_ARENA_BYTES.min(fixed.arena_bytes.into()))?;
         let rings_offset = fixed.rings_offset_bytes;
         self.segment.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
-        for &ring in &self.used_rings {
+        for (ring, _) in &self.used_rings {
+            let ring = *ring;
             let begin = fixed.data_offset_bytes + u64::from(ring) * fixed.data_stride_bytes;
             self.segment.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
         }
         Ok(())
     }
 
-    /// Whether writers come near to what was left for later.
-    pub fn is_filling(&self) -> bool {
-        let written = |ring: &u32| self.ring_shared(*ring).write_count.load(Ordering::Relaxed);
-        self.used_rings.iter().any(|ring| written(ring) > FILLING_BYTES)
+    /// Gives memory to one more step of what was left for later, where writers come near to it:
+    /// each ring has twice as much as was written to it, and a start. Return: whether there may be
+    /// more to do.
+    pub fn populate_ahead(&self) -> Result<bool> {
+        for (ring, populated) in &self.used_rings {
+            let begin = populated.load(Ordering::Relaxed);
+            let written = self.ring_shared(*ring).write_count.load(Ordering::Relaxed);
+            let wanted = written.saturating_mul(2).saturating_add(START_BYTES / 2);
+            let until = (begin + STEP_BYTES).min(used_bytes(&self.fixed));
+            if begin < wanted && begin < until {
+                let data =
+                    self.fixed.data_offset_bytes + u64::from(*ring) * self.fixed.data_stride_bytes;
+                self.populate_step(data + begin, until - begin)?;
+                populated.store(until, Ordering::Relaxed);
+                return Ok(true);
+            }
+        }
+        let described = u64::from(self.live().arena_used_bytes.load(Ordering::Relaxed));
+        let begin = self.control_populated.load(Ordering::Relaxed);
+        let until = (begin + STEP_BYTES).min(self.fixed.control_bytes.into());
+        let is_wanted = described > START_ARENA_BYTES / 2 && begin < until;
+        if is_wanted {
+            self.populate_step(begin, until - begin)?;
+            self.control_populated.store(until, Ordering::Relaxed);
+        }
+        Ok(is_wanted)
     }
 
-    /// Gives memory to one more step of what was left for later: of each ring in turn, and at last
-    /// that of descriptions. Return: whether there may be more.
-    pub fn populate_next(&self) -> Result<bool> {
-        let rings = self.used_rings.len() as u64;
-        let step = self.steps.fetch_add(1, Ordering::Relaxed);
-        let begin = START_BYTES + step / rings * STEP_BYTES;
-        let used = used_bytes(&self.fixed);
-        let more = begin < used;
-        let populated = if more {
-            let ring = u64::from(self.used_rings[(step % rings) as usize]);
-            let data = self.fixed.data_offset_bytes + ring * self.fixed.data_stride_bytes;
-            self.segment.populate(data + begin, STEP_BYTES.min(used - begin))
-        } else {
-            self.segment.populate(0, self.fixed.control_bytes.into())
-        };
-        populated.map_err(|source| Error::Populate { source })?;
-        Ok(more)
+    fn populate_step(&self, begin: u64, bytes: u64) -> Result<()> {
+        self.segment.populate(begin, bytes).map_err(|source| Error::Populate { source })
     }
 
     /// Gives memory to a spare sub-buffer, so that writing to it cannot fail.
@@ -369,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn all_sub_buffers_in_use_have_memory_once_populating_is_done() {
+    fn memory_is_given_ahead_of_writers_until_all_sub_buffers_in_use_have_it() {
         let plan = Plan { subbuf_size_bytes: 256 << 10, ..plan() };
         let memory = Memory::create(&plan).unwrap();
         let fixed = *memory.fixed();
@@ -380,7 +387,7 @@ mod tests {
             assert_eq!(unsafe { libc::mincore(at.cast(), 4096, page.as_mut_ptr()) }, 0);
             page[0] & 1 == 1
         };
-        let ring = u64::from(used_rings(&fixed)[0]);
+        let ring = u64::from(memory.used_rings[0].0);
         let data = fixed.data_offset_bytes + ring * fixed.data_stride_bytes;
         let (arena, arena_until) =
             (u64::from(fixed.arena_offset_bytes), u64::from(fixed.control_bytes) - 1);
@@ -389,22 +396,23 @@ mod tests {
         let table = u64::from(fixed.events_offset_bytes);
         assert!(resident(table + START_TABLE_BYTES - 1) && !resident(arena - 4096));
         assert!(resident(fixed.rings_offset_bytes) && resident(fixed.data_offset_bytes - 1));
-        while memory.populate_next().unwrap() {}
-        assert!(!memory.populate_next().unwrap());
+        assert!(!memory.populate_ahead().unwrap(), "nothing was written");
+        let populate_all = || while memory.populate_ahead().unwrap() {};
+        let write = |bytes| {
+            let ring = &memory.ring_shared(memory.used_rings[0].0).write_count;
+            ring.store(bytes, Ordering::Relaxed);
+            populate_all();
+        };
+        write(START_BYTES / 4);
+        assert!(!resident(data + START_BYTES), "there is room yet");
+        write(START_BYTES / 4 + 1);
+        assert!(resident(data + START_BYTES + STEP_BYTES - 1));
+        assert!(!resident(data + START_BYTES + STEP_BYTES) && !resident(arena_until));
+        memory.live().arena_used_bytes.store(START_ARENA_BYTES as u32, Ordering::Relaxed);
+        write(u64::MAX);
         assert!((0..used_bytes(&fixed)).step_by(4096).all(|at| resident(data + at)));
         assert!(!resident(data + used_bytes(&fixed)), "spare sub-buffers wait until they are used");
         assert!(resident(arena_until));
-    }
-
-    #[test]
-    fn ring_fills_when_half_of_what_has_memory_is_written() {
-        let memory = session();
-        let last = *memory.used_rings.last().unwrap();
-        let written = &memory.ring_shared(last).write_count;
-        for (bytes, is_filling) in [(0, false), (FILLING_BYTES, false), (FILLING_BYTES + 1, true)] {
-            written.store(bytes, Ordering::Relaxed);
-            assert_eq!(memory.is_filling(), is_filling, "{bytes}");
-        }
     }
 
     #[test]

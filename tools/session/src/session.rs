@@ -60,7 +60,7 @@ impl Session {
         let adopt = |(index, (user_id, segment)): (usize, (u32, i32))| {
             let memory = self.adopt(segment, user_id, (known.len() + index) as u32)?;
             memory.take_over();
-            while memory.populate_next()? {}
+            memory.populate_start().map_err(|source| Error::Populate { source })?;
             Ok(memory)
         };
         new.enumerate().map(adopt).collect()

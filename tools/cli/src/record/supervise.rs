@@ -28,10 +28,9 @@ use std::time::{Duration, Instant};
 use verdict::environment::{Environment, Value};
 use verdict::text::short;
 
-/// How long a program runs before all of its buffers are allocated, unless one of them fills.
-const ALLOCATION_DELAY: Duration = Duration::from_millis(100);
-/// How often to look, until then, whether one fills.
-const ALLOCATION_PAUSE: Duration = Duration::from_millis(1);
+/// How long to look more often, at the beginning, whether buffers need more memory, and how often.
+const BEGINNING: Duration = Duration::from_millis(100);
+const BEGINNING_PAUSE: Duration = Duration::from_millis(1);
 
 pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     if let Some(warning) = &plan.program.warning {
@@ -208,19 +207,16 @@ impl Supervisor<'_> {
     /// Moves packets until the program, or with --wait-all its last descendant, has ended.
     fn watch(&mut self) -> anyhow::Result<ExitStatus> {
         let mut status = None;
-        let mut more_memory = true;
         let begun = Instant::now();
         loop {
             if let Some(calibration) = self.recording.refined() {
                 self.consumer.calibrate(&calibration);
             }
             let mut pause = self.consumer.tick();
-            let is_due = || begun.elapsed() >= ALLOCATION_DELAY;
-            if more_memory && (self.session.memory.is_filling() || is_due()) {
-                more_memory = self.allocate();
+            if self.allocate() {
                 pause = Duration::ZERO;
-            } else if more_memory {
-                pause = pause.min(ALLOCATION_PAUSE);
+            } else if begun.elapsed() < BEGINNING {
+                pause = pause.min(BEGINNING_PAUSE);
             }
             if self.progress.is_due() {
                 self.progress.show(&self.consumer.progress());
@@ -269,11 +265,14 @@ impl Supervisor<'_> {
 
     /// Goes on allocating buffers. Return: whether there is more to do.
     fn allocate(&mut self) -> bool {
-        self.session.memory.populate_next().unwrap_or_else(|error| {
+        if !self.consumer.is_active() {
+            return false;
+        }
+        self.consumer.allocate().unwrap_or_else(|error| {
             // A writer must not come to memory that cannot be had.
             self.consumer.stop_probes();
             say(&format!("recording stopped: {error}"));
-            self.consumer.give_up(format!("recording stopped at its start: {error}"));
+            self.consumer.give_up(format!("recording stopped: {error}"));
             false
         })
     }
