@@ -260,6 +260,20 @@ disk_full_while_recovering_loses_nothing() {
 	small_mount small_recovery recover
 }
 
+a_session_whose_recorder_said_nothing_is_removed_when_it_is_discarded() {
+	local session=/dev/shm/lull-$(id -u)-said0
+	rm -rf "$session"
+	mkdir -m 700 "$session"
+	status_is 2 lull recover --discard "$session" 2> errors
+	grep -q 'has no recorder yet: one is making it' errors || fail "$(cat errors)"
+	[ -e "$session" ] || fail "the session is gone"
+	(umask 077 && : > "$session/recorder")
+	lull doctor > found 2>&1 || true
+	grep -q "$session" found || fail "lull doctor does not name it: $(cat found)"
+	status_is 0 lull recover --discard "$session" 2> errors
+	[ ! -e "$session" ] || fail "the session is still there: $(cat errors)"
+}
+
 file_size_limit_while_recovering_loses_nothing() {
 	local kib status
 	gcc -O2 -I"$root/core/include" -o writers "$root/tests/crash/writers.c" -lpthread

@@ -15,7 +15,7 @@ use consumer::folder::Sharing;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::abi::MODE_FLIGHT_RECORDER;
-use session::directory::{left_behind, running, LeftBehind, Recorder};
+use session::directory::{is_begun, left_behind, running, LeftBehind, Recorder};
 use session::{Error, Session};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -101,6 +101,13 @@ fn choose<'a>(
             running().into_iter().find(|found| is_at_work(&found.recorder, &found.path))
         {
             bail!("{} is being recorded now, by process {}", path.display(), found.recorder.pid);
+        }
+        if is_begun(&path) {
+            bail!(
+                "{} has no recorder yet: one is making it, or was killed while it did; if it is \
+                 still there in half a minute, run this again",
+                path.display()
+            );
         }
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };

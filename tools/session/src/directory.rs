@@ -20,9 +20,11 @@ use std::time::{Duration, SystemTime};
 
 const RECORDER_FILE: &str = "recorder";
 const SNAPSHOT_FILE: &str = "snapshot";
+/// The recorder's file before it is locked.
+const NEW_RECORDER_FILE: &str = "recorder.new";
 /// What a recorder says of itself is shorter.
 const RECORDER_BYTES_MAX: usize = 16 << 10;
-/// A directory younger than this may belong to a recorder that has not come to lock it.
+/// A directory younger than this, and without a recorder's file, may be one that is being made.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
 /// What attaching processes can hold, less the longest name of a link.
 const PATH_BYTES_MAX: usize = 400;
@@ -100,8 +102,11 @@ impl Directory {
             let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o711));
         }
         let file = path.join(RECORDER_FILE);
-        let made = create_private(&file).and_then(|lock| {
+        let new = path.join(NEW_RECORDER_FILE);
+        // It has its name once it is locked: if it is there and free, its recorder was killed.
+        let made = create_private(&new).and_then(|lock| {
             lock_exclusive(&lock)?;
+            fs::rename(&new, &file)?;
             Ok((lock, fs::symlink_metadata(&path)?.ino()))
         });
         match made {
@@ -309,16 +314,22 @@ pub fn left_behind() -> Vec<LeftBehind> {
             let recorder: Option<Recorder> = lock
                 .as_ref()
                 .and_then(|lock| serde_json::from_reader(io::BufReader::new(lock)).ok());
-            let is_free = !lock.as_ref().is_some_and(is_held);
-            // A recorder takes the lock before it writes down which one it is. An empty directory
-            // may belong to a recorder that has not taken the lock yet, unless it is old.
-            let is_old = now.duration_since(made).unwrap_or_default() > LEFT_BEHIND_AGE;
-            let is_left = is_free && (recorder.is_some() || is_old);
+            let is_left = match &lock {
+                Some(lock) => !is_held(lock),
+                None => now.duration_since(made).unwrap_or_default() > LEFT_BEHIND_AGE,
+            };
             is_left.then_some(LeftBehind { path, recorder, made })
         })
         .collect();
     found.sort_by_key(|found| found.made);
     found
+}
+
+/// Whether a session directory of this user has no recorder's file: a recorder is making it, or was
+/// killed while it did.
+pub fn is_begun(path: &Path) -> bool {
+    own_directories().any(|found| found == path)
+        && fs::symlink_metadata(path.join(RECORDER_FILE)).is_err()
 }
 
 fn open_recorder(directory: &Path) -> io::Result<File> {
@@ -389,6 +400,9 @@ mod tests {
         fs::set_permissions(&copy, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         let left = || left_behind().into_iter().find(|left| left.path == copy);
         assert_eq!(left(), None, "fresh, and its recorder may be about to lock it");
+        assert!(is_begun(&copy) && !is_begun(&path));
+        File::create(copy.join(RECORDER_FILE)).unwrap();
+        assert_eq!(left().unwrap().recorder, None, "killed before it said who it is");
         fs::copy(path.join(RECORDER_FILE), copy.join(RECORDER_FILE)).unwrap();
         for _ in 0..2 {
             assert_eq!(left().unwrap().recorder, Some(recorder()));
