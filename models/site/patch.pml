@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A site is patched while threads run through it: one short store, no breakpoint.
- * Paper: T 8.3, O 4.1; docs/design/20-site.md, docs/adr/0008. C: user/objects.c probe_found(),
- * site_found(); core/site/patch.c; port/user/text.c; core/include/lull/trace.h LULL_PROBE.
+ * Paper: T 8.3, O 4.1; docs/design/20-site.md, docs/adr/0008. C: user/objects.c
+ * lull_probe_enable(), text_found(); core/site/patch.c; port/user/text.c;
+ * core/include/lull/trace.h LULL_PROBE.
  *
  *	patcher                      | a thread, on another CPU  | a signal handler, on the
  *	                             | (twice: a handler of its) | patcher's CPU
