@@ -121,20 +121,28 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plan() -> Plan {
+impl Plan {
+    /// Two CPUs with as little memory as a ring can have: what tests begin with.
+    pub fn small() -> Plan {
         Plan {
             uuid: [7; 16],
             flight_recorder: false,
             clock_kind: 0,
-            cpu_count: 4,
+            cpu_count: 2,
             rseq: true,
-            subbuf_size_bytes: 1 << 20,
-            subbuf_count: 8,
+            subbuf_size_bytes: 4096,
+            subbuf_count: 2,
             patterns: "io:*".into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan { cpu_count: 4, subbuf_size_bytes: 1 << 20, subbuf_count: 8, ..Plan::small() }
     }
 
     #[test]

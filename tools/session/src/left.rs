@@ -65,16 +65,7 @@ mod tests {
     use super::*;
 
     fn made() -> Memory {
-        let plan = Plan {
-            uuid: [7; 16],
-            flight_recorder: false,
-            clock_kind: 0,
-            cpu_count: 2,
-            rseq: true,
-            subbuf_size_bytes: 4096,
-            subbuf_count: 2,
-            patterns: "io:*".into(),
-        };
+        let plan = Plan::small();
         let memory = Memory::create(&plan).unwrap();
         memory.fill_in(&plan);
         memory

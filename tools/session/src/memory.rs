@@ -312,16 +312,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan {
-            uuid: [7; 16],
-            flight_recorder: false,
-            clock_kind: 0,
-            cpu_count: 2,
-            rseq: true,
-            subbuf_size_bytes: 4096,
-            subbuf_count: 2,
-            patterns: "io:*\nthread:*".into(),
-        }
+        Plan { patterns: "io:*\nthread:*".into(), ..Plan::small() }
     }
 
     fn session() -> Memory {
