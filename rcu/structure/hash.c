@@ -47,9 +47,9 @@
  *
  * Rejected: reversed hashes in the nodes (the order needs only the lowest bit in which two hashes
  * differ); a bucket as a whole node (16 bytes instead of 8, and a walk would have to read the next
- * bucket to see that this one ends); adding behind the nodes of equal hash where the caller does not
- * ask for that (each update would walk over them, and rcu_hash_next_duplicate() could be led on for
- * ever).
+ * bucket to see that this one ends); adding behind the nodes of equal hash where the caller does
+ * not ask for that (each update would walk over them, and rcu_hash_next_duplicate() could be led on
+ * for ever).
  */
 #include "hash_list.h"
 

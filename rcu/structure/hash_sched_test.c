@@ -4,8 +4,7 @@
  *
  * The explorer runs the shipped hash.c and hash_resize.c. Histories must be linearizable as those
  * of a map; a walk must meet each node that stays exactly once; and no thread may reach a node or a
- * bucket after its grace period, when it is overwritten. docs/design/11-sched.md,
- * docs/design/42-hash.md.
+ * bucket after its grace period, when it is overwritten. docs/design/11-sched.md and 42-hash.md.
  */
 #include <string.h>
 #include "sched.h"
