@@ -109,6 +109,12 @@ static_descendant_is_not_recorded_whatever_the_patterns() {
 	done
 }
 
+program_that_is_gone_has_the_reason_that_was_found_when_it_was_started() {
+	static_program
+	verdict_is incomplete -- sh -c './static; rm static; exit 0'
+	not_recorded static 'it is statically linked'
+}
+
 static_program_that_is_spawned_is_not_recorded() {
 	static_program
 	verdict_is incomplete -- python3 -c \

@@ -14,7 +14,7 @@ extern "C" {
     fn lull_target_is_sanitizer(path: *const c_char, bytes: c_ulong) -> c_int;
 }
 
-/// `enum lull_target`, as far as it concerns a file.
+/// `enum lull_target`: of a file, or of the process that executes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Loads,
@@ -24,10 +24,13 @@ pub enum Target {
     OtherMachine,
     OtherLibc,
     Sanitized,
+    Seccomp,
+    Unreadable,
+    Declined,
 }
 
 impl Target {
-    fn from_number(number: c_int) -> Self {
+    pub fn from_number(number: c_int) -> Self {
         match number {
             0 => Self::Loads,
             2 => Self::Static,
@@ -35,6 +38,9 @@ impl Target {
             4 => Self::OtherMachine,
             5 => Self::OtherLibc,
             6 => Self::Sanitized,
+            7 => Self::Seccomp,
+            8 => Self::Unreadable,
+            9 => Self::Declined,
             _ => Self::Unknown,
         }
     }
@@ -45,7 +51,22 @@ impl Target {
             Self::OtherMachine => Some("is for another machine or word size"),
             Self::OtherLibc => Some("uses another C library than glibc"),
             Self::Sanitized => Some("runs with a sanitizer, whose runtime goes before liblull"),
-            Self::Loads | Self::Unknown | Self::Static | Self::Privileged => None,
+            _ => None,
+        }
+    }
+
+    /// Why a process was not recorded of which liblull found this when it was started.
+    pub fn prevents(self) -> Option<&'static str> {
+        match self {
+            Self::Loads | Self::Unknown => None,
+            Self::Static => Some("is statically linked"),
+            Self::Privileged => {
+                Some("gains privileges, and the dynamic linker preloads nothing into it")
+            }
+            Self::Seccomp => Some("runs under a seccomp filter, where liblull must not start"),
+            Self::Unreadable => Some("runs as a user who cannot read liblull"),
+            Self::Declined => Some("was started with LULL_SESSION empty or unset"),
+            _ => self.refuses(),
         }
     }
 }

@@ -61,6 +61,9 @@ pub struct Absent {
     pub pid: u32,
     /// The path that the starting process gave; empty where that is not known.
     pub path: String,
+    /// What liblull found, when the program was started, of whether it can be recorded: the field
+    /// `recorded`, 0 where that is not known.
+    pub recorded: u32,
 }
 
 /// An event, read.
@@ -71,6 +74,7 @@ struct Moment {
     tid: u32,
     sign: Sign,
     path: Option<Box<str>>,
+    recorded: u32,
     /// The child of a spawn that succeeded.
     child: Option<u32>,
 }
@@ -79,6 +83,7 @@ struct Moment {
 #[derive(Debug)]
 struct Missed {
     path: Box<str>,
+    recorded: u32,
     since_cycles: u64,
     /// The thread whose later events prove that the process goes on recorded.
     tid: u32,
@@ -113,7 +118,7 @@ impl Lives {
     pub fn expect(&mut self, pid: u32, path: &str, cycles: u64) {
         let sign = Sign::ExecEntry;
         let path = Some(cut(path));
-        self.add(Moment { cycles, pid, tid: pid, sign, path, child: None });
+        self.add(Moment { cycles, pid, tid: pid, sign, path, recorded: 0, child: None });
     }
 
     /// Takes an event with a sign: its payload is the bytes `at..until` of `view`.
@@ -134,12 +139,14 @@ impl Lives {
             (Sign::ExecEntry | Sign::SpawnEntry, Some(Field::Text(text))) => Some(text),
             _ => None,
         };
+        let recorded = number("recorded").unwrap_or(0);
         let child = match sign {
             Sign::SpawnExit if number("result") == Some(0) => number("child_pid"),
             _ => None,
         };
         let Thread { pid, tid, .. } = *thread;
-        self.add(Moment { cycles, pid, tid, sign, path, child: child.filter(|pid| *pid != 0) });
+        let child = child.filter(|pid| *pid != 0);
+        self.add(Moment { cycles, pid, tid, sign, path, recorded, child });
     }
 
     fn add(&mut self, moment: Moment) {
@@ -159,7 +166,7 @@ impl Lives {
     }
 
     fn take(&mut self, moment: Moment) {
-        let Moment { cycles, pid, tid, sign, path, child } = moment;
+        let Moment { cycles, pid, tid, sign, path, recorded, child } = moment;
         if pid == 0 {
             // The program that it executes starts under a number that nothing here leads to.
             let is_start = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry);
@@ -168,6 +175,7 @@ impl Lives {
         }
         let missed = |path: Option<Box<str>>, tid| Missed {
             path: path.unwrap_or_default(),
+            recorded,
             since_cycles: cycles,
             tid,
         };
@@ -237,9 +245,9 @@ impl Lives {
     }
 
     fn lose(&mut self, pid: u32, missed: Option<Missed>) {
-        let Some(Missed { path, .. }) = missed else { return };
+        let Some(Missed { path, recorded, .. }) = missed else { return };
         if self.absent.len() < ABSENT_MAX {
-            self.absent.push(Absent { pid, path: path.into() });
+            self.absent.push(Absent { pid, path: path.into(), recorded });
         } else {
             self.absent_more += 1;
         }
@@ -325,7 +333,7 @@ mod tests {
 
     fn moment(cycles: u64, pid: u32, sign: Sign) -> Moment {
         let path = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry).then(|| "/p".into());
-        Moment { cycles, pid, tid: pid, sign, path, child: None }
+        Moment { cycles, pid, tid: pid, sign, path, recorded: 0, child: None }
     }
 
     fn spawned(cycles: u64, pid: u32, child: u32) -> Moment {

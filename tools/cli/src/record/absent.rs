@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! Why a program was not recorded, as far as its file tells.
+//! Why a program was not recorded, as far as its file tells, and what liblull found at its start.
 //!
 //! Place in the flow: `judge` asks for each process that was started and recorded nothing. The
 //! paths are what processes claimed, so a file is only looked at, once, and never waited for.
 
 use super::program::{executed_file, privileges, search};
 use crate::elf::{self, Kind};
-use crate::target;
+use crate::target::{self, Target};
 use consumer::lives::Absent;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -26,10 +26,10 @@ pub fn with_reasons<'a>(
     processes: impl Iterator<Item = &'a Absent>,
     has_lost: bool,
 ) -> Vec<NotRecorded> {
-    let mut known: HashMap<&str, Option<String>> = HashMap::new();
+    let mut known: HashMap<(&str, u32), Option<String>> = HashMap::new();
     let mut found = Vec::new();
-    for Absent { pid, path } in processes {
-        let reason = known.entry(path).or_insert_with(|| reason(path));
+    for Absent { pid, path, recorded } in processes {
+        let reason = known.entry((path, *recorded)).or_insert_with(|| reason(path, *recorded));
         let why = reason.clone().unwrap_or_else(|| match has_lost {
             true => PERHAPS_LOST.into(),
             false => UNKNOWN.into(),
@@ -40,8 +40,17 @@ pub fn with_reasons<'a>(
     found
 }
 
+/// What speaks against recording a program. Its file knows most of it, where it is still the one
+/// that was executed; the rest is what liblull found then.
+fn reason(path: &str, recorded: u32) -> Option<String> {
+    let found = Target::from_number(i32::try_from(recorded).unwrap_or(-1));
+    let of_process = matches!(found, Target::Seccomp | Target::Unreadable | Target::Declined);
+    let of_file = if of_process { None } else { reason_by_file(path) };
+    of_file.or_else(|| found.prevents().map(|how| format!("it {how}")))
+}
+
 /// What the file of a program says against recording it.
-fn reason(path: &str) -> Option<String> {
+fn reason_by_file(path: &str) -> Option<String> {
     let path = Path::new(path);
     let file = resolve(path)?;
     let why = reason_of(&executed_file(&file))?;
@@ -81,7 +90,7 @@ mod tests {
 
     #[test]
     fn reason_is_given_only_where_the_file_tells_it() {
-        let odd = |path: &str| Absent { pid: 7, path: path.into() };
+        let odd = |path: &str| Absent { pid: 7, path: path.into(), recorded: 0 };
         let odd = [odd("/bin/sh"), odd("/nowhere"), odd("/dev/zero"), odd("no-such"), odd("")];
         for (process, known) in odd.iter().zip(with_reasons(odd.iter(), false)) {
             assert_eq!(known.why, UNKNOWN, "{process:?}");
@@ -91,12 +100,26 @@ mod tests {
     }
 
     #[test]
+    fn what_liblull_found_is_told_where_the_file_tells_nothing() {
+        let why = |path: &str, recorded| {
+            let process = Absent { pid: 7, path: path.into(), recorded };
+            with_reasons([process].iter(), false).remove(0).why
+        };
+        assert_eq!(why("/nowhere", 2), "it is statically linked");
+        assert!(why("/nowhere", 4).starts_with("it is for another machine"));
+        assert!(why("/bin/sh", 7).starts_with("it runs under a seccomp filter"));
+        for unknown in [0, 1, 99, u32::MAX] {
+            assert_eq!(why("/nowhere", unknown), UNKNOWN);
+        }
+    }
+
+    #[test]
     fn pipe_is_not_waited_for() {
         let path = std::env::temp_dir().join(format!("lull-absent-{}", std::process::id()));
         let text = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: the path is NUL-terminated.
         assert_eq!(unsafe { libc::mkfifo(text.as_ptr(), 0o600) }, 0);
-        let process = Absent { pid: 7, path: path.to_str().unwrap().into() };
+        let process = Absent { pid: 7, path: path.to_str().unwrap().into(), recorded: 0 };
         assert_eq!(with_reasons([process].iter(), false)[0].why, UNKNOWN);
         std::fs::remove_file(&path).unwrap();
     }
