@@ -30,7 +30,7 @@ disk_full_keeps_what_was_written_and_says_so() {
 small_disk() {
 	mount -t tmpfs -o size=1m tmpfs small
 	gcc -O2 -I"$root/core/include" -o storm "$root/tests/signals/storm.c"
-	says 'no space\|disk full\|full' lull record -o small/trace -e 'test:*' -- ./storm 500
+	says 'no space\|disk full\|full' lull record -o small/trace -e 'test:*' -- ./storm 1000
 	same "$status" 0 "the traced program's status"
 	says 'incomplete\|lost\|not written' lull report small/trace
 	same "$status" 1 "the status of lull report"
