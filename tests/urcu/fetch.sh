@@ -1,40 +1,86 @@
 # SPDX-License-Identifier: MIT
 # Sources and packages from Debian, for tests/urcu/run, which sources this.
 #
-# Sources come through apt-get with lists of its own in $work/apt, so that the machine's
-# are left as they are and need not name sources.
+# Sources come through apt-get from where this machine's own packages come from, its release and
+# those after it. The lists are in $work/apt, so that the machine's are left as they are and need
+# not name sources.
+later_releases='trixie forky sid'
 
-# apt_sources: the source lists, fetched once.
+# apt_sources: the source lists, fetched once. A release that the mirror lacks is left out.
 apt_sources() {
-	local release
+	local uri release label main=''
 	[ -e "$work/apt/fetched" ] && return
-	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 	mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
-	printf 'deb-src http://deb.debian.org/%s main\n' "debian $release" \
-		"debian-security $release-security" > "$work/apt/sources.list"
+	while read -r uri release label; do
+		echo "deb-src $uri $release main"
+		[ "$label" = Debian ] && main=$uri
+	done < <(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(LABEL)' \
+		'Created-By: Packages' 'Origin: Debian' | sort -u) > "$work/apt/sources.list"
+	if [ ! -s "$work/apt/sources.list" ]; then
+		echo "urcu: apt-get knows no package list of Debian's; run apt-get update first"
+		return 1
+	fi
+	for release in $later_releases; do
+		[ -n "$main" ] && echo "deb-src $main $release main"
+	done >> "$work/apt/sources.list"
 	printf '%s "%s";\n' Dir::Etc::SourceList "$work/apt/sources.list" \
 		Dir::Etc::SourceParts - Dir::State::Lists "$work/apt/lists" \
 		Dir::Cache "$work/apt/cache" > "$work/apt/conf"
-	APT_CONFIG=$work/apt/conf apt-get update && touch "$work/apt/fetched"
+	APT_CONFIG=$work/apt/conf apt-get update || echo "urcu: not every release is there"
+	touch "$work/apt/fetched"
 }
 
-# fetch SOURCE: unpacks Debian's source package to $work/sources/SOURCE.
+# versions SOURCE FIRST: those of the lists; newest first, or with FIRST `release` that of this
+# machine's release before the others.
+versions() {
+	local release own=''
+	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	[ "$2" = release ] && own=$(APT_CONFIG=$work/apt/conf apt-cache madison "$1" |
+		awk -F '|' -v release=" $release" 'index($3, release) { print $2 }' | sort -rV)
+	{
+		echo "$own"
+		APT_CONFIG=$work/apt/conf apt-cache showsrc "$1" |
+			sed -n 's/^Version: //p' | sort -rV
+	} | awk 'NF && !seen[$1]++ { print $1 }'
+}
+
+# unpack_original: a source package of which only the authors' archive could be had, which
+# apt-get has checked.
+unpack_original() {
+	local archive
+	archive=$(find . -maxdepth 1 -name '*.orig.tar.*' ! -name '*.asc' ! -name '*.FAILED')
+	[ -n "$archive" ] && tar -xf "$archive"
+}
+
+# fetch_version SOURCE VERSION: unpacks below the current folder, with Debian's changes or without.
+fetch_version() {
+	export APT_CONFIG=$work/apt/conf
+	timeout 600 apt-get source "$1=$2" && return
+	timeout 600 apt-get source --download-only --tar-only "$1=$2"
+	unpack_original && echo "urcu: $1 $2 is the authors' archive, without Debian's changes"
+}
+
+# fetch SOURCE FIRST: unpacks the first version that can be had to $work/sources/SOURCE, and its
+# number to SOURCE.version.
 fetch() {
-	local source=$1 unpacked
+	local source=$1 version unpacked
 	[ -d "$work/sources/$source" ] && return
 	if ! command -v apt-get > /dev/null || ! command -v dpkg-source > /dev/null; then
 		echo "urcu: no apt-get, or no dpkg-source (package dpkg-dev): no sources"
 		return 1
 	fi
-	rm -rf "$work/sources/.fetch"
-	mkdir -p "$work/sources/.fetch"
-	if ! (cd "$work/sources/.fetch" && apt_sources && 
-		APT_CONFIG=$work/apt/conf timeout 600 apt-get source "$source"); then
-		echo "urcu: apt-get source $source failed; is the network there? see the log above"
-		return 1
-	fi
-	unpacked=$(find "$work/sources/.fetch" -mindepth 1 -maxdepth 1 -type d)
-	mv "$unpacked" "$work/sources/$source" && rm -rf "$work/sources/.fetch"
+	apt_sources || return
+	for version in $(versions "$source" "$2"); do
+		rm -rf "$work/sources/.fetch"
+		mkdir -p "$work/sources/.fetch"
+		(cd "$work/sources/.fetch" && fetch_version "$source" "$version") || continue
+		unpacked=$(find "$work/sources/.fetch" -mindepth 1 -maxdepth 1 -type d)
+		mv "$unpacked" "$work/sources/$source" && rm -rf "$work/sources/.fetch"
+		echo "$version" > "$work/sources/$source.version"
+		return
+	done
+	echo "urcu: no version of the source package $source can be had; is the network there?"
+	return 1
 }
 
 # install_missing "PACKAGE...": what a build needs.
