@@ -7,7 +7,7 @@
 
 #include <urcu/annotate.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 static void *acquired, *released;
 
@@ -89,5 +89,5 @@ int main(void)
 	ends(two_acquiring_fences, "two_acquiring_fences_end_the_program");
 	ends(store_before_the_fence, "a_store_before_the_fence_ends_the_program");
 	ends(load_before_a_releasing_fence, "a_load_before_a_releasing_fence_ends_the_program");
-	return summary();
+	return sums();
 }

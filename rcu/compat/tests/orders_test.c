@@ -10,7 +10,7 @@
 #include <urcu/pointer.h>
 #include <urcu/uatomic.h>
 
-#include "check.h"
+#include "../../../check/test.h"
 
 #define ROUNDS 100000
 
@@ -201,5 +201,5 @@ int main(void)
 	full_barriers(2, "a_comparison_without_an_order_is_a_full_barrier");
 	pointers();
 	checks();
-	return summary();
+	return sums();
 }
