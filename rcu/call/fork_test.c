@@ -7,7 +7,9 @@
 #include "call_test.h"
 
 #include <stddef.h>
+#include "worker.h"
 
+#define CALLERS (2 * CALL_LANES)
 #define FORKS 30
 #define QUEUERS 2
 
@@ -67,6 +69,80 @@ static void pending(void)
 	call_rcu_data_free(own);
 	free_all_cpu_call_rcu_data(domain);
 	call_rcu_data_tune(get_default_call_rcu_data(domain), &(struct call_rcu_tuning){ 0 });
+}
+
+static int has_batch(const struct call_rcu_data *worker)
+{
+	int i;
+
+	for (i = 0; i < CALL_LANES; i++)
+		if (__atomic_load_n(&worker->batch[i].first, __ATOMIC_RELAXED))
+			return 1;
+	return 0;
+}
+
+/* Callbacks of one thread, which are called in their order. */
+struct ranked {
+	struct rcu_head head;
+	unsigned long *called, rank;
+};
+
+static void rank(struct rcu_head *head)
+{
+	struct ranked *ranked = (struct ranked *)head;
+
+	ranked->rank = __atomic_add_fetch(ranked->called, 1, __ATOMIC_RELEASE);
+}
+
+struct caller {
+	struct call_rcu_data *worker;
+	unsigned long count;
+};
+
+static void *call_once(void *argument)
+{
+	struct caller *caller = argument;
+
+	set_thread_call_rcu_data(domain, caller->worker);
+	call_counted(&caller->count);
+	return NULL;
+}
+
+/* A batch waits for a reader that is not in the child, and each lane has something behind it. */
+static void batched(void)
+{
+	struct caller caller = { .worker = create_call_rcu_data(domain, 0, -1) };
+	struct section section = { 0 };
+	pthread_t reader = start(read_until_told, &section);
+	unsigned long called = 0;
+	struct ranked first = { .called = &called }, second = { .called = &called };
+	pid_t child;
+	int i, ill;
+
+	comes_to(&section.entered, 1);
+	set_thread_call_rcu_data(domain, caller.worker);
+	rcu_domain_call(domain, &first.head, rank);
+	for (i = 0; i < 60000 && !has_batch(caller.worker); i++)
+		moment();
+	rcu_domain_call(domain, &second.head, rank);
+	for (i = 0; i < CALLERS; i++)
+		pthread_join(start(call_once, &caller), NULL);
+	child = fork_with_callbacks();
+	if (child == 0) {
+		alarm(60);
+		_exit(comes_to(&called, 2) && comes_to(&caller.count, CALLERS) && first.rank == 1 &&
+				      second.rank == 2 ?
+			      0 :
+			      1);
+	}
+	ill = !child_is_well(child) || counted(&called) || counted(&caller.count);
+	__atomic_store_n(&section.leave, 1, __ATOMIC_RELEASE);
+	pthread_join(reader, NULL);
+	rcu_domain_barrier(domain);
+	named(!ill && counted(&caller.count) == CALLERS && first.rank == 1 && second.rank == 2,
+	      "a_child_calls_what_waited_for_a_grace_period_and_what_waited_behind_it");
+	set_thread_call_rcu_data(domain, NULL);
+	call_rcu_data_free(caller.worker);
 }
 
 static void *queue_until_stopped(void *argument)
@@ -236,6 +312,7 @@ int main(void)
 			break;
 		domain = test_domains[i];
 		pending();
+		batched();
 		if (!TEST_SANITIZES_ADDRESSES) {
 			under_load();
 			unhurried();

@@ -102,6 +102,25 @@ static void of_patient_workers(void)
 	call_rcu_data_free(worker);
 }
 
+static void wait_for_others(struct rcu_head *head)
+{
+	size_t i;
+
+	(void)head;
+	for (i = 0; i < TEST_DOMAINS; i++)
+		if (test_domains[i] != domain)
+			rcu_domain_barrier(test_domains[i]);
+}
+
+static void in_callback(void)
+{
+	static struct rcu_head head;
+
+	rcu_domain_call(domain, &head, wait_for_others);
+	rcu_domain_barrier(domain);
+	named(1, "a_callback_may_wait_for_those_of_other_flavours");
+}
+
 static void wait_in_callback(struct rcu_head *head)
 {
 	(void)head;
@@ -175,6 +194,7 @@ int main(void)
 		rcu_domain_barrier(domain); /* before anything was queued */
 		of_others();
 		of_patient_workers();
+		in_callback();
 		beside_others("a_barrier_ends_while_other_threads_queue_without_end");
 		create_all_cpu_call_rcu_data(domain, 0);
 		beside_others("a_barrier_waits_for_all_workers_of_cpus");
