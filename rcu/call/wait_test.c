@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "call_test.h"
 
+#include <stddef.h>
+
 #define QUEUERS 3
 #define ROUNDS (TEST_SANITIZES_THREADS ? 20 : 60)
 
@@ -102,6 +104,47 @@ static void of_patient_workers(void)
 	call_rcu_data_free(worker);
 }
 
+struct polling {
+	struct rcu_head begin, look;
+	struct rcu_gp_poll_state state;
+	int ended;
+};
+
+static void poll_begin(struct rcu_head *head)
+{
+	struct polling *polling = (struct polling *)head;
+
+	polling->state = rcu_domain_start_poll(domain);
+}
+
+static void poll_look(struct rcu_head *head)
+{
+	struct polling *polling = (struct polling *)((char *)head - offsetof(struct polling, look));
+	int i;
+
+	for (i = 0; i < 60000 && !polling->ended; i++) {
+		polling->ended = rcu_domain_poll_state(domain, polling->state);
+		moment();
+	}
+}
+
+/* Both in one batch: what the first began, the second waits for. */
+static void between_callbacks(void)
+{
+	struct call_rcu_tuning never = { .batch_min_count = ~0UL, .delay_max_us = 3600000000UL };
+	struct call_rcu_data *worker = create_call_rcu_data(domain, 0, -1);
+	struct polling polling = { .ended = 0 };
+
+	call_rcu_data_tune(worker, &never);
+	set_thread_call_rcu_data(domain, worker);
+	rcu_domain_call(domain, &polling.begin, poll_begin);
+	rcu_domain_call(domain, &polling.look, poll_look);
+	rcu_domain_barrier(domain);
+	named(polling.ended, "a_grace_period_ends_between_two_callbacks_of_a_batch");
+	set_thread_call_rcu_data(domain, NULL);
+	call_rcu_data_free(worker);
+}
+
 static void wait_for_others(struct rcu_head *head)
 {
 	size_t i;
@@ -194,6 +237,7 @@ int main(void)
 		rcu_domain_barrier(domain); /* before anything was queued */
 		of_others();
 		of_patient_workers();
+		between_callbacks();
 		in_callback();
 		beside_others("a_barrier_ends_while_other_threads_queue_without_end");
 		create_all_cpu_call_rcu_data(domain, 0);
