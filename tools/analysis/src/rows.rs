@@ -76,4 +76,11 @@ mod tests {
         assert_eq!(found, [(None, 3), (Some(7), 2), (Some(8), 1)]);
         assert_eq!(rows.index(11), RowIndex::OTHERS);
     }
+
+    #[test]
+    fn index_that_the_table_has_not_leads_to_its_last_row() {
+        let mut rows: Rows<u32, u64> = Rows::new(2);
+        *rows.row(7) += 1;
+        assert_eq!(*rows.at(RowIndex(9)), 1);
+    }
 }

@@ -63,6 +63,12 @@ fn entries_and_exits_match_within_threads_though_they_change_processors() {
 }
 
 #[test]
+fn trace_without_events_has_no_times() {
+    let report = report(&Program::new());
+    assert_eq!((report.events, report.begin_ns, report.end_ns, report.duration_ns), (0, 0, 0, 0));
+}
+
+#[test]
 fn what_has_not_returned_is_still_running_and_what_it_waits_for_is_named() {
     let mut program = Program::new();
     open(&mut program, 100, MAIN, "/tmp/fifo", 3);
