@@ -219,7 +219,7 @@ exit 2
             {"scenario": {"Mutant": {"name": f"tools/a.rs:3:1: {name} (x)", "replacement": "()"}},
              "summary": summary} for name, summary in summaries.items()]})
 
-    def run_on(self, folder):
+    def run_on(self, folder, only=None):
         with tempfile.TemporaryDirectory() as place:
             root = pathlib.Path(place)
             tool = root / "tool"
@@ -230,7 +230,7 @@ exit 2
             (root / "tool.all").write_text(self.outcomes(b="Timeout", c="MissedMutant"))
             subprocess.run(["git", "init", "-q", place], check=True)
             tree = trying.Tree(root, root / "tree")
-            rows = rust.run(str(tool), tree, folder, 5, root / "out")
+            rows = rust.run(str(tool), tree, folder, 5, root / "out", only)
             calls = (root / "tool.calls").read_text().splitlines()
         return {row["before"][-5]: (row["verdict"], row["step"]) for row in rows}, calls
 
@@ -245,6 +245,24 @@ exit 2
         found, calls = self.run_on({"crate": "a"})
         self.assertEqual(found, {"b": ("killed", "all tests"), "c": ("survived", None)})
         self.assertEqual(len(calls), 1)
+
+    def test_what_lived_before_is_tried_again_and_nothing_else(self):
+        names = [f"tools/a.rs:3:1: {name} (x)" for name in "bc"]
+        found, calls = self.run_on({"crate": "a", "quick": ["--lib"]}, names)
+        self.assertEqual(found, {"b": ("killed", "all tests"), "c": ("survived", None)})
+        self.assertEqual(len(calls), 1)
+        self.assertIn(r"--re ^(tools/a\.rs:3:1:\ b\ \(x\)|tools/a\.rs:3:1:\ c\ \(x\))$", calls[0])
+        with self.assertRaises(RuntimeError):
+            self.run_on({"name": "a", "crate": "a"}, names[:1])
+
+    def test_kills_of_both_runs_count(self):
+        rows = [{"place": "a", "before": name, "after": "x", "verdict": verdict, "step": step,
+                 "open": []} for name, verdict, step in
+                (("b", "killed", "all tests"), ("c", "survived", None))]
+        before = table.summary("a", 90, 5, 0, rows)
+        again = table.summary_again(before, [dict(rows[1], verdict="killed", step="all tests")])
+        self.assertEqual((again["killed"], again["not_killed"]), ({"all tests": 2}, []))
+        self.assertEqual((again["tried"], again["sample"]), (2, 5))
 
 
 class Plan(unittest.TestCase):

@@ -15,10 +15,11 @@ CPU_LIMIT_S = 60
 TEST_LIMIT_S = 1200
 
 
-def run(cargo_mutants, tree, folder, one_of, output):
+def run(cargo_mutants, tree, folder, one_of, output, only=None):
     """Try a sample of a crate's mutants in a tree. Return: rows as trying.Found keeps them.
 
     First the tests that the plan calls quick; then all of the crate's, on what is still alive.
+    Where `only` is a list of names, these mutants are tried instead of a sample, by all tests.
     """
     tree.refresh()
     output.mkdir(parents=True, exist_ok=True)
@@ -40,13 +41,21 @@ def run(cargo_mutants, tree, folder, one_of, output):
             raise RuntimeError(f"cargo-mutants ends with status {status} in {tree.place}")
         return rows_of(place / "mutants.out", step)
 
+    def mutate_named(names):
+        return mutate(ALL_TESTS, "--re", f"^({'|'.join(re.escape(name) for name in names)})$")
+
+    if only is not None:
+        rows = mutate_named(only)
+        if len(rows) != len(only):
+            raise RuntimeError(f"{folder['name']} has changed: its sample is to be tried anew")
+        return list(rows.values())
     shard = ["--shard", f"0/{one_of}", "--sharding", "round-robin"] if one_of > 1 else []
     if "quick" not in folder:
         return list(mutate(ALL_TESTS, *shard).values())
     rows = mutate(QUICK_TESTS, *shard, "--", *folder["quick"])
-    alive = [re.escape(name) for name in rows if rows[name]["verdict"] != "killed"]
+    alive = [name for name in rows if rows[name]["verdict"] != "killed"]
     if alive:
-        found = mutate(ALL_TESTS, "--re", f"^({'|'.join(alive)})$")
+        found = mutate_named(alive)
         rows.update({name: found[name] for name in rows.keys() & found.keys()})
     return list(rows.values())
 

@@ -43,9 +43,22 @@ def summary(name, goal, one_of, left_out, rows):
             "tried": len(rows), "killed": steps, "not_killed": kept}
 
 
+def summary_again(before, rows):
+    """The summary after all that was not killed before was tried once more."""
+    found = summary(before["folder"], before["goal_percent"], before["sample"],
+                    before["left_out"], rows)
+    for step, count in before["killed"].items():
+        found["killed"][step] = found["killed"].get(step, 0) + count
+    return dict(found, tried=before["tried"])
+
+
+def summary_path(results, folder):
+    return results / (folder.replace("/", "-") + ".json")
+
+
 def write_summary(results, found):
     results.mkdir(exist_ok=True)
-    path = results / (found["folder"].replace("/", "-") + ".json")
+    path = summary_path(results, found["folder"])
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
