@@ -5,6 +5,7 @@
  * Each row changes one thing of a session that is attached otherwise, and each condition of
  * attach.c and segment.c has a row that only it refuses.
  */
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include "offer_test.h"
 
@@ -84,10 +85,23 @@ static void rings(void)
 	REFUSES("data_that_end_outside", control->data_offset_bytes += ROOM_BYTES + 64);
 }
 
+/* In a process that may map no more memory than it has. */
+static int is_taken_without_room(const struct offer *offer)
+{
+	struct rlimit none = { 0, 0 };
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(setrlimit(RLIMIT_AS, &none) || is_taken(offer));
+	return waitpid(child, &status, 0) != child || status != 0;
+}
+
 static void segments(void)
 {
 	struct offer unfinished = offer_make(0600), open = offer_make(0660);
 	struct offer offer = offer_make(0600);
+	char target[32];
 	const char *targets[] = {
 		"shm:",	    "shm:x",	      "shm:99999999999", "shm:12345678901234",
 		"memory:1", "shm:2147483647", "shm:-1",		 "/etc/passwd"
@@ -102,6 +116,15 @@ static void segments(void)
 		link_make(&offer, targets[i]);
 		check(!is_taken(&offer), targets[i]);
 	}
+	/* What is no digit, and would come to the same number. */
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d%c", offer.id / 10 + 1,
+		 '0' - 10 + offer.id % 10);
+	link_make(&offer, target);
+	check(!is_taken(&offer), "refused_with_a_number_that_is_none");
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.id);
+	link_make(&offer, target);
+	check(is_taken(&offer) && !is_taken_without_room(&offer),
+	      "refused_where_there_is_no_room_for_it");
 	link_make(&offer, NULL);
 	check(!is_taken(&offer), "refused_without_a_link");
 	offer_end(&offer);

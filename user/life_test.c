@@ -315,14 +315,29 @@ static void start_and_exit(pid_t child)
 	check(!strcmp(arguments, "life traced two words"), "the_start_has_the_arguments");
 }
 
-/* The first object is the program: how far it reaches, its path, its build identifier. */
+/* How far this program reaches, as its own headers say: it is the first object. */
+static int program_end(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+	uint64_t *end = context;
+
+	(void)bytes;
+	for (int i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_LOAD)
+			*end = object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
+	return 1;
+}
+
+/* How far it reaches, its path, its build identifier. */
 static int is_program(const struct found *object, const char *path)
 {
 	const unsigned char *at = object->payload + 2 * sizeof(uint64_t);
+	uint64_t end, own_end = 0;
 	uint32_t count;
 
+	dl_iterate_phdr(program_end, &own_end);
+	memcpy(&end, object->payload + sizeof(end), sizeof(end));
 	memcpy(&count, at + strlen((const char *)at) + 1, sizeof(count));
-	return !strcmp((const char *)at, path) && count == 20;
+	return end == own_end && !strcmp((const char *)at, path) && count == 20;
 }
 
 static void objects(void)
@@ -337,7 +352,7 @@ static void objects(void)
 		if (strcmp(found[i].name, "process:object"))
 			continue;
 		memcpy(&end, found[i].payload + sizeof(end), sizeof(end));
-		if (is_program(&found[i], path) && end > 4096)
+		if (is_program(&found[i], path))
 			programs++;
 		else
 			others += end > 4096;
@@ -446,7 +461,7 @@ static void drop(void)
 		lull_session_detach(&dropped);
 	}
 	snprintf(path, sizeof(path), "%s/%s-%d", offer.directory, LULL_SESSION_MEMORY_LINK, NOBODY);
-	unlink(path);
+	check(unlink(path) == 0, "and_is_linked_under_its_number");
 	lull_session_detach(&session);
 	offer_end(&offer);
 }

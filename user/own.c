@@ -114,7 +114,7 @@ int lull_own_recall(struct build_id id)
 void lull_own_tell(uint32_t index, struct build_id id, uint32_t site_count, uint32_t enabled_count)
 {
 	struct lull_own_events *own = lull_process.sessions[index].own;
-	struct lull_own_events found = { .claimed = 1 };
+	struct lull_own_events found = { 0 };
 
 	if (!can_be_known(id))
 		return;
@@ -133,5 +133,6 @@ void lull_own_tell(uint32_t index, struct build_id id, uint32_t site_count, uint
 	__builtin_memcpy(found.build_id, id.bytes, id.count);
 	if (lull_load32(&own->claimed) || lull_cas32_relaxed(&own->claimed, 0, 1))
 		return;
-	lull_copy(own, &found, sizeof(found));
+	lull_copy(&own->count, &found.count,
+		  sizeof(found) - offsetof(struct lull_own_events, count));
 }

@@ -130,6 +130,7 @@ static void told(void)
 	struct lull_own_events before;
 
 	known_by_one();
+	check(known[0].claimed == 1, "a_process_claims_what_it_tells");
 	before = known[0];
 	look(0);
 	__start_lull_records[0].id[0] = 33;

@@ -132,7 +132,7 @@ int lull_memory_make(uint64_t bytes, struct lull_mapping *map)
 int lull_memory_give(const struct lull_directory *directory, uint32_t user,
 		     const struct lull_mapping *map)
 {
-	char path[PATH_BYTES], target[PREFIX_BYTES + NUMBER_BYTES + 1];
+	char path[PATH_BYTES], target[PREFIX_BYTES + NUMBER_BYTES];
 	struct shmid64_ds status;
 	size_t used;
 
