@@ -253,7 +253,7 @@ exit 2
         self.assertEqual(len(calls), 1)
         self.assertIn(r"--re ^(tools/a\.rs:3:1:\ b\ \(x\)|tools/a\.rs:3:1:\ c\ \(x\))$", calls[0])
         with self.assertRaises(RuntimeError):
-            self.run_on({"name": "a", "crate": "a"}, names[:1])
+            self.run_on({"name": "a", "crate": "a"}, names + ["tools/a.rs:4:1: gone"])
 
     def test_kills_of_both_runs_count(self):
         rows = [{"place": "a", "before": name, "after": "x", "verdict": verdict, "step": step,
