@@ -220,7 +220,9 @@ inline scan_reader(cpu, r)
 	/* The look at waited and its clearing: meanwhile others can only clear it too. */
 	atomic {
 		if
+#if !defined(VISITS) || defined(MUTANT_VISITOR_CLEARED)
 		:: look && LOAD(cpu, WAITED(r)) -> STORE(cpu, WAITED(r), 0)
+#endif
 		:: else
 		fi;
 		look = 0
@@ -493,6 +495,9 @@ inline unlink_reader(cpu, r)
 {
 	lock_take(cpu);
 	d_step { linked = linked & ~(1 << (r)); pending = pending & ~(1 << (r)) };
+#ifdef SLEEP
+	STORE(cpu, WAITED(r), 0);
+#endif
 #if defined(SLEEP) && !defined(MUTANT_UNLINK_NO_WAKE)
 	atomic {
 		if

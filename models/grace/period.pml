@@ -13,8 +13,8 @@
  *
  * -D: READERS 1-2, UPDATERS 1-2, SECTIONS, UPDATES; FLAVOUR_MEMB, _SIGNAL (heavy barriers for
  * readers only), _FULL, _QSBR; TWO_PHASES (words of 32 bits); NESTED (a section within the first),
- * REGISTERS (readers come and go), POLLED, EXPEDITED; SLEEP (the driver sleeps; else it spins),
- * SPURIOUS; ARENA, MARKS: see actors.pml.
+ * REGISTERS (readers come and go), VISITS (for each section), POLLED, EXPEDITED; SLEEP (the driver
+ * sleeps; else it spins), SPURIOUS; ARENA, MARKS: see actors.pml.
  *
  * Proved: the assertions of actors.pml, and that all processes come to their end.
  *
@@ -135,7 +135,7 @@ init
 		d_step { SET_UP(DATA(0), LIVE) };
 #endif
 		d_step { SET_UP(COUNTER, 1) };
-#ifndef REGISTERS
+#if !defined(REGISTERS) && !defined(VISITS)
 		linked = (1 << READERS) - 1;
 #endif
 		run reader(0);

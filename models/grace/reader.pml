@@ -17,7 +17,8 @@
  * order; its mutants exchange statements as a compiler could. A full store is one step where it is
  * one instruction (TSO, SC); elsewhere it is a store and a fence, and a handler can run between.
  *
- * rcu_reader_enter_auto() is enter_light() in a thread that has registered before (REGISTERS).
+ * rcu_reader_enter_auto() is enter_light() in a thread that has registered before (REGISTERS), or,
+ * with VISITS, in one that is registered for each section and that the driver does not mark.
  * Each reader has the locals word and slot. Words are a period above 2 bits of nesting depth.
  */
 #define NEST_MASK 3
@@ -44,6 +45,9 @@ bit driver_queued; /* in the kernel's queue of left */
 /* rcu_domain_reader_left(): the wake is a step of its own, for the lock is not held. */
 inline reader_left(cpu, r)
 {
+#ifdef VISITS
+	unlink_reader(cpu, r)
+#else
 #ifndef MUTANT_CLEAR_LATE
 	STORE(cpu, WAITED(r), 0);
 #endif
@@ -55,6 +59,7 @@ inline reader_left(cpu, r)
 	STORE(cpu, WAITED(r), 0);
 #endif
 	d_step { barrier_(cpu); driver_queued = 0 }
+#endif
 }
 
 inline reader_wake(cpu, r)
@@ -68,6 +73,8 @@ inline reader_wake(cpu, r)
 	:: else
 	fi
 }
+#elif defined(VISITS)
+#define reader_wake(cpu, r) unlink_reader(cpu, r)
 #else
 #define reader_wake(cpu, r) skip
 #endif
@@ -122,6 +129,19 @@ inline leave_light(cpu, r)
 	/* [grace.leave:B] */
 	reader_wake(cpu, r)
 #endif
+}
+
+/* rcu_grace_link_visitor(), and how rcu_reader_enter_auto() goes on. */
+inline enter_visiting(cpu, r)
+{
+#ifdef SLEEP
+	STORE(cpu, WAITED(r), 1);
+#endif
+	atomic { word = LOAD(cpu, COUNTER); STORE(cpu, WORD(r), word); word = 0 };
+	link_reader(cpu, r);
+	word = LOAD(cpu, COUNTER);
+	atomic { STORE_RELEASE(cpu, WORD(r), word); word = 0 } /* [grace.enter:A] */
+	/* [grace.enter:B] */
 }
 
 inline enter_full(cpu, r)

@@ -21,6 +21,7 @@
  *	STAYS		the QSBR reader is quiescent until the updaters have ended; it blocks while
  *			a quiescent state of it would change nothing
  *	ENDS		the reader's thread ends within a section
+ *	VISITS		the reader is registered for the time of each section
  *	EXPEDITED	the poller spins for a grace period instead
  *	SPURIOUS	sleepers may awake without cause: for the assertions, as it hides deadlocks
  *	STOPPED		updaters stop at any step, and go on only when no other process can: until
@@ -28,14 +29,15 @@
  *	ENDLESS		readers and updaters go on for ever; READER_PROGRESS, UPDATER_PROGRESS: with
  *			weak fairness sections, or grace periods, end again and again. On SC alone
  *
- * Proved: I2 at each release of the lock, and that no thread drives, sleeps or is asleep once
- * all have ended (assertions); no deadlock; progress. That a section takes a bounded number of
- * steps of its own is visible in reader.pml, which has no loop.
+ * Proved: I2 at each release of the lock, that no thread drives, sleeps or is asleep once
+ * all have ended, and that no visitor stays registered (assertions); no deadlock; progress. That a
+ * section takes a bounded number of steps of its own is visible in reader.pml, which has no loop.
  *
  * Mutants. A deadlock shows CLEAR_LATE, SLEEP_NO_FENCE, END_NO_WAKE, DRIVE_NO_WAKE, UNLINK_NO_WAKE,
  * PHASE_NO_WAKE, LEAVE_NO_LIGHT, LEAVE_FULL_LIGHT, QUIESCENT_LIGHT and OFFLINE_LIGHT, which
  * port/sched/mutants.h describes. The claim of progress catches WAIT_FOR_NEW: a driver that also
- * waits for sections that begin after its grace period has begun.
+ * waits for sections that begin after its grace period has begun. An assertion catches
+ * VISITOR_CLEARED.
  *
  * Not modelled: see grace.pml; elements, which are period.pml's.
  * 2 sections, 2 updates: 21,000 states on TSO, 45,000 on ALPHA, 0.1 seconds. A driver, a sleeper
@@ -80,6 +82,9 @@ byte readers_left = READERS;
 #if defined(FLAVOUR_FULL)
 #define enter(cpu, r) enter_full(cpu, r)
 #define leave(cpu, r) leave_full(cpu, r)
+#elif defined(VISITS)
+#define enter(cpu, r) enter_visiting(cpu, r)
+#define leave(cpu, r) leave_light(cpu, r)
 #else
 #define enter(cpu, r) enter_light(cpu, r)
 #define leave(cpu, r) leave_light(cpu, r)
@@ -134,6 +139,9 @@ progress:
 #endif
 #ifdef FLAVOUR_QSBR
 	offline(self, self);
+#endif
+#ifdef VISITS
+	assert(!((linked >> self) & 1));
 #endif
 #ifdef STOPPED
 	readers_left--
@@ -205,7 +213,9 @@ init
 
 	atomic {
 		d_step { SET_UP(COUNTER, 1) };
+#ifndef VISITS
 		linked = (1 << READERS) - 1;
+#endif
 		for (self : 0 .. READERS - 1) { run reader(self) }
 		for (self : READERS .. READERS + UPDATERS - 1) { run updater(self) }
 #if POLLERS

@@ -47,7 +47,7 @@
 #define READS_WAITED(cpu, v) false
 #define UPDATER_READS(v) READS_MARK(v)
 #endif
-#if defined(REGISTERS) || defined(ENDS)
+#if defined(REGISTERS) || defined(ENDS) || defined(VISITS)
 #define READS_SEQ(v) ((v) == SEQ) /* for I2, as it releases the lock */
 #else
 #define READS_SEQ(v) false

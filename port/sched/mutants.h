@@ -111,6 +111,8 @@
 	  "light_sections_beside_a_driver_and_a_poll")                                           \
 	X(DRIVE_NO_WAKE, "the driver, when it is done, does not wake the other callers",         \
 	  "light_section_beside_a_driver_a_sleeper_and_a_poll")                                  \
+	X(VISITOR_CLEARED, "the driver takes from a visitor what has it unregister",             \
+	  "visitor_beside_one_update")                                                           \
 	X(UNLINK_NO_WAKE, "a thread that ends within a section does not wake the driver",        \
 	  "light_reader_ends_within_a_section")                                                  \
 	X(SNAP_NO_FENCE, "the caller's removal may be later than its look at seq",               \

@@ -40,6 +40,23 @@ void rcu_domain_register(struct rcu_domain *to, struct rcu_reader *reader, int d
 	books->registered |= (uint8_t)(1u << (reader - readers));
 }
 
+void rcu_domain_arrive(struct rcu_domain *to, struct rcu_reader *reader)
+{
+	if (!parameter[VISITS]) {
+		rcu_domain_register(to, reader, 0);
+		return;
+	}
+	reader->registered = RCU_VISITOR;
+	rcu_grace_link_visitor(to->grace, reader);
+}
+
+void rcu_domain_unregister(struct rcu_domain *from, struct rcu_reader *reader)
+{
+	rcu_grace_unlink(from->grace, reader);
+	reader->registered = 0;
+	lull_mem_store(&reader->word, RCU_UNREGISTERED);
+}
+
 void reader_register(uint32_t reader)
 {
 	rcu_domain_register(domain, &readers[reader], 0);
@@ -167,6 +184,8 @@ void reader_thread(long reader)
 			section(index, index, program & 15);
 		}
 	}
+	sched_check(readers[index].registered != RCU_VISITOR,
+		    "a thread has ended, and its reader is registered");
 }
 
 /* A handler reads as a reader of the thread that it interrupts, unless that is offline. */

@@ -17,7 +17,8 @@
  * Which threads write and read each word:
  *	counter, seq	holder of the lock; read by anyone
  *	word		its reader; read by holders of the lock
- *	waited		1 by the driver, 0 by its reader or a holder of the lock
+ *	waited		1 by the driver, 0 by its reader or a holder of the lock; of a visitor,
+ *			only by itself, without the lock
  *	left		readers that leave, holders of the lock; the driver sleeps on it
  *	ended		holders of the lock; callers sleep on it
  *
@@ -177,6 +178,12 @@ static int is_old(const struct rcu_reader *reader, unsigned long counter)
 	return ((word ^ counter) & RCU_PERIOD_MASK) != 0;
 }
 
+/* One that is registered for the section that it is in: its waited has it unregister at the end. */
+static int is_visitor(const struct rcu_reader *reader)
+{
+	return reader->registered == RCU_VISITOR && !LULL_MUTANT(VISITOR_CLEARED);
+}
+
 /* Bound: the number of readers. */
 static void scan(struct rcu_grace *grace)
 {
@@ -187,7 +194,7 @@ static void scan(struct rcu_grace *grace)
 		next = reader->next;
 		if (is_old(reader, counter))
 			continue;
-		if (lull_mem_load32(&reader->waited))
+		if (lull_mem_load32(&reader->waited) && !is_visitor(reader))
 			lull_mem_store32(&reader->waited, 0);
 		list_unlink(reader);
 		list_append(&grace->readers, reader);
@@ -376,10 +383,15 @@ int rcu_grace_poll(struct rcu_grace *grace, unsigned long target)
 /*
  * The reader's word tells the driver that the reader has left; this call tells the driver to
  * look. Signal handlers call it too. It clears waited before it changes left: when the driver has
- * seen left and marks the reader again, that mark stays.
+ * seen left and marks the reader again, that mark stays. A visitor's section ends its registration,
+ * which wakes the driver if it waits for no other.
  */
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader)
 {
+	if (reader->registered == RCU_VISITOR) {
+		rcu_domain_unregister(domain, reader);
+		return;
+	}
 	lull_mem_store32(&reader->waited, 0);
 	lull_mem_add32(&domain->grace->left, 1);
 	lull_futex_wake(&domain->grace->left, 1);
@@ -396,11 +408,23 @@ void rcu_grace_link(struct rcu_grace *grace, struct rcu_reader *reader, int onli
 		rcu_reader_online(grace->domain, reader);
 }
 
+/*
+ * Adds a reader for the section that it is entering. Handlers on its thread that read do so within
+ * that section: they do not end it.
+ */
+void rcu_grace_link_visitor(struct rcu_grace *grace, struct rcu_reader *reader)
+{
+	lull_mem_store32(&reader->waited, 1);
+	lull_mem_store(&reader->word, lull_mem_load(&grace->domain->counter));
+	rcu_grace_link(grace, reader, 0);
+}
+
 /* Removes a reader, which is in no section. O(1). */
 void rcu_grace_unlink(struct rcu_grace *grace, struct rcu_reader *reader)
 {
 	lull_lock_take(&grace->lock);
 	list_unlink(reader);
+	lull_mem_store32(&reader->waited, 0);
 	grace->reader_count--;
 	if (grace->driven && list_empty(&grace->pending) && !LULL_MUTANT(UNLINK_NO_WAKE))
 		wake_driver(grace);
@@ -417,7 +441,8 @@ void rcu_grace_keep_only(struct rcu_grace *grace, struct rcu_reader *reader)
 	grace->pending.next = grace->pending.previous = &grace->pending;
 	grace->reader_count = reader ? 1 : 0;
 	if (reader) {
-		reader->waited = 0;
+		if (reader->registered != RCU_VISITOR)
+			reader->waited = 0;
 		list_append(seq_of(grace) & 1 ? &grace->pending : &grace->readers, reader);
 	}
 	grace->driven = grace->asleep = grace->sleepers = 0;

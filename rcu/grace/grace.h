@@ -56,6 +56,7 @@ static inline int rcu_seq_reached(unsigned long seq, unsigned long target)
 
 /* grace.c */
 void rcu_grace_link(struct rcu_grace *grace, struct rcu_reader *reader, int online);
+void rcu_grace_link_visitor(struct rcu_grace *grace, struct rcu_reader *reader);
 void rcu_grace_unlink(struct rcu_grace *grace, struct rcu_reader *reader);
 void rcu_grace_synchronize(struct rcu_grace *grace, int expedited);
 unsigned long rcu_grace_start(struct rcu_grace *grace);
@@ -67,5 +68,12 @@ void rcu_grace_keep_only(struct rcu_grace *grace, struct rcu_reader *reader);
  * at some point between the call and the return; the caller too, before and after.
  */
 void rcu_grace_fence_heavy(struct rcu_grace *grace);
+
+/*
+ * Asked of the host: registers the calling thread in a domain for a while, if it is not registered.
+ * Return: what to pass to rcu_visit_end(): not 0 if it was not.
+ */
+int rcu_visit_begin(struct rcu_domain *domain);
+void rcu_visit_end(struct rcu_domain *domain, int visits);
 
 #endif

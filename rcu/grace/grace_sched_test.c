@@ -72,6 +72,7 @@ static void memory_make(void)
 	sched_plain(&grace->phase, 4 * sizeof(uint32_t)); /* to sleepers */
 	for (i = 0; i < READERS_MAX; i++) {
 		plain_links(&readers[i]);
+		sched_plain(&readers[i].tid, 8); /* and registered */
 		if (parameter[FLAVOUR] == FLAVOUR_AUTO)
 			readers[i].word = RCU_UNREGISTERED;
 	}
@@ -231,6 +232,15 @@ static const struct sched_scenario scenarios[] = {
 	/* threads that register as they first read: bp */
 	SCENARIO("auto_reader_registers_beside_two_updates",
 		 .parameter = { AUTO, [READER_A] = 0x813, [UPDATER_A] = 0x11, [UNREGISTERED] = 1 }),
+	SCENARIO("visitor_beside_one_update",
+		 .parameter = { AUTO, [READER_A] = 0x31, [UPDATER_A] = 1, [UNREGISTERED] = 1,
+				[VISITS] = 1 }),
+	SCENARIO("visitor_beside_two_updates",
+		 .parameter = { AUTO, [READER_A] = 0x12, [UPDATER_A] = 0x11, [UNREGISTERED] = 1,
+				[VISITS] = 1 }),
+	SCENARIO("visitor_beside_a_driver_and_a_poll",
+		 .parameter = { AUTO, [READER_A] = 0x1, [UPDATER_A] = 1, [UPDATER_B] = 4,
+				[UNREGISTERED] = 1, [VISITS] = 1 }),
 
 	/* loads of old values */
 	STALE("light_section_beside_one_update_by_old_values",

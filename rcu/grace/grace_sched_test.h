@@ -60,7 +60,8 @@ enum {
 	HANDLER_RUNS,
 	UNREGISTERED, /* bit n: reader n registers itself, if at all */
 	OFFLINE, /* bit n: QSBR reader n is offline at first */
-	READS_B /* 1: readers read the second updater's pointer */
+	READS_B, /* 1: readers read the second updater's pointer */
+	VISITS /* 1: threads that register themselves do so for a section */
 };
 
 struct element {

@@ -13,6 +13,7 @@
  * so can a forked child.
  * Barriers, invariants: hash.c. Design: docs/design/42-hash.md. Paper: T 6.2.
  */
+#include "grace.h"
 #include "hash_table.h"
 
 #include <errno.h>
@@ -41,10 +42,7 @@ static struct visit visit_begin(struct rcu_domain *domain)
 {
 	struct visit visit = { .domain = domain, .self = rcu_domain_self(domain) };
 
-	if (!visit.self->registered) {
-		rcu_domain_register(domain, visit.self, 0);
-		visit.guest = 1;
-	}
+	visit.guest = rcu_visit_begin(domain);
 	if (rcu_reader_ongoing(visit.self)) {
 		if (domain->kind != RCU_KIND_QSBR)
 			rcu_domain_misuse(visit.self, "resizes a hash table within a read-side "
@@ -57,9 +55,8 @@ static struct visit visit_begin(struct rcu_domain *domain)
 
 static void visit_end(const struct visit *visit)
 {
-	if (visit->guest)
-		rcu_domain_unregister(visit->domain, visit->self);
-	else if (visit->online)
+	rcu_visit_end(visit->domain, visit->guest);
+	if (visit->online)
 		rcu_reader_online(visit->domain, visit->self);
 }
 

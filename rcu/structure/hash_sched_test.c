@@ -198,17 +198,16 @@ struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain)
 	return &readers[sched_self()];
 }
 
-void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
+int rcu_visit_begin(struct rcu_domain *domain)
 {
-	(void)domain;
-	(void)debug;
-	sched_check(reader->registered, "a registered thread registers");
+	sched_check(rcu_domain_self(domain)->registered, "a registered thread registers");
+	return 0;
 }
 
-void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
+void rcu_visit_end(struct rcu_domain *domain, int visits)
 {
 	(void)domain;
-	(void)reader;
+	(void)visits;
 }
 
 void rcu_domain_misuse(const struct rcu_reader *reader, const char *what)

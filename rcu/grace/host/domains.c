@@ -41,19 +41,21 @@ const char *rcu_domain_name(const struct rcu_domain *domain)
 	return domain->name;
 }
 
-/* A handler that reads while the lock is held must find its thread registered. */
-static void register_self(struct rcu_domain *domain)
+/*
+ * A handler that reads while the lock is held must find its thread registered. Return: for
+ * rcu_visit_end(), when the lock is free.
+ */
+static int register_self(struct rcu_domain *domain)
 {
-	struct rcu_reader *self = rcu_domain_self(domain);
-
-	if (domain->self_registering && !self->registered)
-		rcu_domain_register(domain, self, 0);
+	if (!domain->self_registering)
+		return 0;
+	return rcu_visit_begin(domain) && rcu_thread_ends();
 }
 
 static void synchronize(struct rcu_domain *domain, int expedited)
 {
 	struct rcu_reader *self = rcu_domain_self(domain);
-	int online = domain->kind == RCU_KIND_QSBR && rcu_reader_ongoing(self);
+	int online = domain->kind == RCU_KIND_QSBR && rcu_reader_ongoing(self), visits;
 
 	if (online)
 		rcu_reader_offline(domain, self);
@@ -61,8 +63,9 @@ static void synchronize(struct rcu_domain *domain, int expedited)
 		rcu_misuse(domain->name, self->tid,
 			   "waits for a grace period within a read-side "
 			   "critical section: it would wait for itself");
-	register_self(domain);
+	visits = register_self(domain);
 	rcu_grace_synchronize(domain->grace, expedited);
+	rcu_visit_end(domain, visits);
 	if (online)
 		rcu_reader_online(domain, self);
 }
@@ -79,14 +82,20 @@ void rcu_domain_synchronize_expedited(struct rcu_domain *domain)
 
 struct rcu_gp_poll_state rcu_domain_start_poll(struct rcu_domain *domain)
 {
-	register_self(domain);
-	return (struct rcu_gp_poll_state){ rcu_grace_start(domain->grace) };
+	int visits = register_self(domain);
+	struct rcu_gp_poll_state state = { rcu_grace_start(domain->grace) };
+
+	rcu_visit_end(domain, visits);
+	return state;
 }
 
 int rcu_domain_poll_state(struct rcu_domain *domain, struct rcu_gp_poll_state state)
 {
-	register_self(domain);
-	return rcu_grace_poll(domain->grace, state.seq);
+	int visits = register_self(domain);
+	int is_done = rcu_grace_poll(domain->grace, state.seq);
+
+	rcu_visit_end(domain, visits);
+	return is_done;
 }
 
 __attribute__((constructor)) static void start(void)

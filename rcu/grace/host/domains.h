@@ -28,6 +28,7 @@ int rcu_barrier_signal(const struct rcu_domain *domain);
 
 /* thread.c */
 void rcu_thread_start(void); /* once, before any reader */
+int rcu_thread_ends(void); /* the calling thread may be a reader for a while only */
 /* Says what is wrong on standard error, and aborts. */
 _Noreturn void rcu_misuse(const char *flavour, int thread, const char *what);
 

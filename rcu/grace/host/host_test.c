@@ -274,6 +274,68 @@ static int handlers_wait_until_the_registration_they_interrupt_is_done(void)
 	return 0;
 }
 
+/* The first section of a thread whose own destructors are through; a handler comes as it begins. */
+static pthread_key_t late;
+static sem_t is_late, may_read;
+static int visited, visits_still;
+
+static void read_late(void *unused)
+{
+	(void)unused;
+	sem_post(&is_late);
+	while (sem_wait(&may_read))
+		;
+	rcu_bp_read_lock();
+	visited = rcu_bp_reader.registered == RCU_VISITOR && rcu_bp_read_ongoing();
+	rcu_bp_read_unlock();
+	visits_still = rcu_bp_reader.registered != 0 || rcu_bp_read_ongoing();
+}
+
+static void *end_late(void *unused)
+{
+	pthread_setspecific(late, &late);
+	rcu_bp_read_lock();
+	rcu_bp_read_unlock();
+	return unused;
+}
+
+static void section_in_handler(int number)
+{
+	rcu_bp_read_lock();
+	read_in_handler(number);
+	rcu_bp_read_unlock();
+}
+
+static int a_handler_leaves_an_ending_thread_its_section(void)
+{
+	struct sigaction action = { .sa_handler = section_in_handler };
+	struct rcu_grace *grace = rcu_bp_domain.grace;
+	pthread_t thread;
+	int i;
+
+	flavour = &bp_flavour;
+	sigaction(SIGUSR1, &action, NULL);
+	sem_init(&is_late, 0, 0);
+	sem_init(&may_read, 0, 0);
+	CHECK(!pthread_key_create(&late, read_late));
+	pthread_create(&thread, NULL, end_late, NULL);
+	while (sem_wait(&is_late))
+		;
+	lull_lock_take(&grace->lock);
+	sem_post(&may_read);
+	for (i = 0; i < 20; i++)
+		moment(); /* most likely it waits for the lock by now */
+	pthread_kill(thread, SIGUSR1);
+	for (i = 0; i < 20; i++)
+		moment();
+	lull_lock_release(&grace->lock);
+	pthread_join(thread, NULL);
+	CHECK(linked_in_handler == 1);
+	CHECK(visited && !visits_still);
+	CHECK(grace->reader_count == 0);
+	return 0;
+}
+
 static int registration_leaves_the_threads_signals_as_they_were(void)
 {
 	sigset_t set, before, after;
@@ -478,6 +540,7 @@ int main(void)
 	RUN(a_signal_that_cannot_be_sent_holds_nobody_up);
 	RUN(a_thread_that_waits_to_unregister_answers);
 	RUN(handlers_wait_until_the_registration_they_interrupt_is_done);
+	RUN(a_handler_leaves_an_ending_thread_its_section);
 	RUN(registration_leaves_the_threads_signals_as_they_were);
 	RUN(who_waits_is_online_afterwards_as_it_was_before);
 	RUN(who_waits_or_polls_in_bp_is_registered);

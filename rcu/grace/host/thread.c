@@ -3,7 +3,10 @@
  * Threads as readers: registration, what happens when one ends, and fork.
  *
  * A reader lives in its thread's memory, which is gone when the thread is, so a thread that
- * ends is unregistered whether it asked for it or not. Paper: T 6.4.4 (registry).
+ * ends is unregistered whether it asked for it or not. That is done by a destructor of
+ * thread-specific data, after which other destructors and signal handlers may still read: from then
+ * on the thread is a visitor, which a self-registering domain knows only while it is in a section.
+ * Paper: T 6.4.4 (registry).
  */
 #define _GNU_SOURCE
 #include "domains.h"
@@ -20,6 +23,8 @@
 #define REGISTERED_DEBUG 2u /* a thread that ends registered is a mistake of the program's */
 
 static pthread_key_t at_exit;
+/* Not 0: the thread's end would not be seen, or has been: it does not stay registered. */
+static __thread int unwatched RCU_READER_TLS;
 
 _Noreturn void rcu_misuse(const char *flavour, int thread, const char *what)
 {
@@ -47,6 +52,19 @@ void rcu_domain_misuse(const struct rcu_reader *reader, const char *what)
 	rcu_misuse(rcu_domain_name(domain_of(reader)), reader->tid, what);
 }
 
+/* Return: not 0 if the end of the thread will unregister it. */
+static int watch_end(void)
+{
+	if (!unwatched && pthread_setspecific(at_exit, &at_exit))
+		unwatched = 1;
+	return !unwatched;
+}
+
+int rcu_thread_ends(void)
+{
+	return unwatched;
+}
+
 static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
 {
 	struct rcu_grace *grace = domain->grace;
@@ -56,7 +74,6 @@ static void add(struct rcu_domain *domain, struct rcu_reader *reader, int debug)
 			rcu_domain_misuse(reader, "registers twice");
 		return;
 	}
-	pthread_setspecific(at_exit, &at_exit);
 	reader->tid = (int32_t)syscall(SYS_gettid);
 	reader->registered = debug ? REGISTERED_DEBUG : REGISTERED;
 	lull_mem_store(&reader->word, 0);
@@ -100,12 +117,54 @@ void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, i
 	sigset_t before;
 
 	if (!domain->self_registering) {
+		/* In destructors too: the next pass finds what one forgets. */
+		pthread_setspecific(at_exit, &at_exit);
 		add(domain, reader, debug);
 		return;
 	}
 	hold_handlers(&before);
-	add(domain, reader, 0);
+	if (watch_end())
+		add(domain, reader, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void rcu_domain_arrive(struct rcu_domain *domain, struct rcu_reader *reader)
+{
+	sigset_t before;
+
+	hold_handlers(&before);
+	if (watch_end()) {
+		add(domain, reader, 0);
+	} else {
+		reader->tid = (int32_t)syscall(SYS_gettid);
+		reader->registered = RCU_VISITOR;
+		rcu_grace_link_visitor(domain->grace, reader);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int rcu_visit_begin(struct rcu_domain *domain)
+{
+	struct rcu_reader *reader = rcu_domain_self(domain);
+	sigset_t before;
+	int visits;
+
+	if (reader->registered)
+		return 0;
+	hold_handlers(&before);
+	visits = !reader->registered; /* a handler may have read */
+	if (visits) {
+		watch_end();
+		add(domain, reader, 0);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return visits;
+}
+
+void rcu_visit_end(struct rcu_domain *domain, int visits)
+{
+	if (visits)
+		rcu_domain_unregister(domain, rcu_domain_self(domain));
 }
 
 void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader)
@@ -126,6 +185,7 @@ static void thread_exit(void *unused)
 	int i;
 
 	(void)unused;
+	unwatched = 1; /* first: a handler that reads from here on visits */
 	for (i = 0; i < RCU_DOMAINS; i++) {
 		struct rcu_reader *reader = rcu_domain_self(rcu_domains[i]);
 

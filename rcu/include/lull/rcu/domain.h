@@ -17,7 +17,8 @@
  * Which threads write and read each word:
  *	counter	written by the thread that drives the grace period; read by readers that enter
  *	word	written by its thread, and by handlers on that thread; read by the driver
- *	waited	set by the driver; cleared by the reader that wakes the driver
+ *	waited	set by the driver; cleared by the reader that wakes the driver. A visitor's: by
+ *		the visitor alone
  * Barrier pairs: rcu/grace/grace.c. Paper: T 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_DOMAIN_H
@@ -37,6 +38,9 @@ extern "C" {
  * a depth that nesting does not reach.
  */
 #define RCU_UNREGISTERED (1UL << (RCU_NEST_BITS - 1))
+
+/* A reader's registered: until its outermost section ends. */
+#define RCU_VISITOR 3u
 
 struct rcu_grace; /* rcu/grace/grace.h: registry, lock and state of the grace period */
 
@@ -81,12 +85,13 @@ struct rcu_domain {
 /**
  * struct rcu_reader - A thread, as a domain's reader. It lies in thread-local storage.
  * @word: the nesting depth, and the grace period that ran when the outermost section began.
- * @waited: not 0 while the driver of a grace period sleeps until this reader leaves.
+ * @waited: not 0 while the driver of a grace period sleeps until this reader leaves; a visitor's
+ *	is not 0 in its section.
  * @fence_wanted: futex; not 0 while a signal that forces a barrier on this thread is on its way.
  * @next: the next reader in the domain's registry.
  * @previous: the previous reader in the registry.
  * @tid: the kernel's number of the thread.
- * @registered: not 0 between registration and unregistration.
+ * @registered: not 0 between registration and unregistration; RCU_VISITOR if that is one section.
  */
 struct rcu_reader {
 	unsigned long word;
@@ -106,9 +111,11 @@ struct rcu_gp_poll_state {
 	unsigned long seq;
 };
 
-/* The flavours' inline functions call these four, on rare occasions only. */
+/* The flavours' inline functions call these five, on rare occasions only. */
 void rcu_domain_register(struct rcu_domain *domain, struct rcu_reader *reader, int debug);
 void rcu_domain_unregister(struct rcu_domain *domain, struct rcu_reader *reader);
+/* As a thread enters a section unregistered; in one that is ending, for that section only. */
+void rcu_domain_arrive(struct rcu_domain *domain, struct rcu_reader *reader);
 void rcu_domain_reader_left(struct rcu_domain *domain, struct rcu_reader *reader);
 void rcu_domain_misuse(const struct rcu_reader *reader, const char *what);
 
@@ -286,7 +293,7 @@ static inline void rcu_reader_enter_auto(struct rcu_domain *domain, struct rcu_r
 	if (__builtin_expect(!(word & RCU_NEST_MASK), 1)) {
 		word = lull_mem_load(&domain->counter);
 	} else if (__builtin_expect(word == RCU_UNREGISTERED, 0)) {
-		rcu_domain_register(domain, reader, 0);
+		rcu_domain_arrive(domain, reader);
 		word = lull_mem_load(&domain->counter);
 	} else {
 		word++;
