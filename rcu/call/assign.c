@@ -4,7 +4,7 @@
  *
  * Paper: T 6.4.5; 6.5.3 (why batches may be tuned).
  */
-#include "fork.h"
+#include "start.h"
 
 #include <errno.h>
 
@@ -20,7 +20,7 @@ void call_rcu_data_tune(struct call_rcu_data *worker, const struct call_rcu_tuni
 struct call_rcu_data *get_default_call_rcu_data(struct rcu_domain *domain)
 {
 	struct call_domain *calls = lull_call_domain(domain);
-	int error = lull_call_need(calls);
+	int error = lull_worker_need(calls);
 
 	if (error)
 		errno = -error;

@@ -10,10 +10,9 @@
  *	                      AWAKE <--> ASLEEP    AWAKE --free--> RETIRED --create--> AWAKE
  *
  * Which threads write and read each part:
- *	lanes	callers, at the tail; the worker takes, and so does a fork that has paused it
+ *	lanes	callers, at the tail; the worker, and a fork, take under the worker's lock
  *	state	the worker; callers that wake it; the lock's holders while it has no thread
- *	batch	the worker while it is busy; while it is not, a thread that forks
- *	pause	threads that fork; workers read it
+ *	batch	the worker, and a fork, under the worker's lock
  *
  * Barrier pairs (label: what it orders; partner):
  *	[call.put:A]	a callback before the tail; the tail before the look at state
@@ -24,11 +23,6 @@
  *	[call.stop:A]	stop or holds before the look at state	[call.sleep:A]
  *	[call.retire:A]	RETIRED before the look at tails	[call.put:A]
  *	[call.quiet:A]	hurry is 0 before the look at tails	[call.put:A]
- *	[call.begin:A]	busy before the look at pause		[call.pause:A]
- *	[call.end:A]	not busy before the look at pause	[call.pause:A]
- *	[call.pause:A]	pause before the look at busy		[call.begin:A], [call.end:A]
- *	[call.resume:A]	what a fork did before pause		[call.resume:B]
- *	[call.resume:B]	pause before the look at batch and stop	[call.resume:A]
  *	[call.arrive:A]	callbacks before the last arrival	[call.arrive:B]
  *	[call.arrive:B]	the last arrival before the return	[call.arrive:A]
  *	[call.drop:A]	each user's accesses before free()	[call.drop:A]
@@ -50,7 +44,7 @@
  * after a grace period (callers need not be readers); one tail per worker (its cache line moves
  * from CPU to CPU with every callback, and callers hold each other up).
  */
-#include "fork.h"
+#include "start.h"
 
 #include <errno.h>
 
@@ -75,7 +69,7 @@ static __attribute__((noinline)) void prompt_slow(struct call_domain *calls,
 		lull_worker_rouse(worker);
 		break;
 	case CALL_THREADLESS:
-		lull_call_need(calls);
+		lull_worker_need(calls);
 		break;
 	case CALL_RETIRED:
 		move_on(calls, worker);

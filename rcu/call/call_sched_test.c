@@ -21,7 +21,7 @@
 enum call_step {
 	CALL_QUEUE = 1,
 	CALL_BARRIER,
-	CALL_FORK, /* pauses all workers, looks at their objects, lets them go on */
+	CALL_FORK, /* looks at what a child would call, and lets the workers go on */
 	CALL_FREE, /* ends the worker and waits for its end */
 	CALL_STOP_STANDBY, /* ends the default worker, once the callbacks are called */
 	CALL_ASSIGN, /* makes the worker that of caller B's CPU */
@@ -61,10 +61,9 @@ static struct call_domain *calls;
 static struct call_rcu_data *worker;
 static uint32_t *callers_left; /* futex */
 
-int lull_defer_try_before_fork(unsigned int index)
+void lull_defer_before_fork(unsigned int index)
 {
 	(void)index;
-	return 1;
 }
 
 void lull_defer_after_fork_parent(unsigned int index)
@@ -124,16 +123,39 @@ static void wait_for_all(void)
 	}
 }
 
-/* What the child of a fork would find: of each callback, either all of its writes or none. */
+static unsigned int items_of(const struct call_chain *chain)
+{
+	struct rcu_head *head;
+	unsigned int found = 0;
+
+	for (head = chain->first; head; head = lull_chain_next(chain, head))
+		if (head >= &items[0].head && head <= &items[ITEMS - 1].head)
+			found |= 1u << ((struct item *)head - items);
+	return found;
+}
+
+static unsigned int items_not_taken(void)
+{
+	unsigned int found = items_of(&calls->standby.batch[0]);
+
+	found |= items_of(&calls->standby.held[0]);
+	if (parameter[STANDBY] == 2)
+		return found;
+	return found | items_of(&worker->batch[0]) | items_of(&worker->held[0]);
+}
+
+/* The child would call what no worker has begun to call, and nothing else. */
 static void fork_now(void)
 {
-	uint32_t i;
+	unsigned int returned = books->returned, begun, left;
 
 	call_rcu_before_fork(domain);
-	sched_check(!books->calling, "a fork in the middle of a callback");
-	for (i = 0; i < ITEMS; i++)
-		sched_check(lull_mem_load(&items[i].done[0]) == lull_mem_load(&items[i].done[1]),
-			    "a fork finds half of what a callback does");
+	left = items_not_taken();
+	begun = books->called | books->calling;
+	sched_check(!(left & begun), "a child calls what its parent has begun to call");
+	sched_check(!(returned & ~left & ~begun),
+		    "a child does not call what was queued before the fork");
+	sched_check(items_not_taken() == left, "a worker takes a callback while a thread forks");
 	call_rcu_after_fork_parent(domain);
 }
 
@@ -143,10 +165,6 @@ static void stop_standby(void)
 	rcu_domain_barrier(domain);
 	lull_mem_store32_full(&calls->standby.stop, 1);
 	lull_worker_rouse(&calls->standby);
-	lull_lock_take(&calls->lock);
-	lull_mem_store32(&calls->pause, lull_mem_load32(&calls->pause) + CALL_PAUSE_EVENT);
-	lull_futex_wake(&calls->pause, (int)SCHED_THREADS_MAX);
-	lull_lock_release(&calls->lock);
 }
 
 static void await_others(void)
@@ -236,12 +254,11 @@ static void setup(const struct sched_scenario *scenario)
 	plain_worker(worker);
 	plain_worker(&calls->standby);
 	sched_plain(&calls->workers, 2 * sizeof(calls->workers));
-	sched_name(&calls->pause, 4, "pause");
 	sched_name(&calls->lock, 8, "lock");
 	sched_name(&worker->lanes[0].tail, 8, "tail");
 	sched_name(&worker->lanes[0].first, 8, "first");
 	sched_name(&worker->state, 4, "state");
-	sched_name(&worker->busy, 4, "busy");
+	sched_name(&worker->lock, 8, "turn");
 	sched_name(&worker->holds, 4, "holds");
 	sched_name(&worker->stop, 4, "stop");
 	sched_name(&worker->hurry, 4, "hurry");

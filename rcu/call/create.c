@@ -4,10 +4,9 @@
  *
  * Paper: T 6.4.5.
  */
-#include "fork.h"
+#include "start.h"
 
 #include <errno.h>
-#include <limits.h>
 #include "offline.h"
 
 /* Linux knows no CPU of this number or a higher one. */
@@ -21,7 +20,10 @@ static struct call_rcu_data *new_worker_locked(struct call_domain *calls)
 		calls->spares = worker->next;
 		return worker;
 	}
-	return lull_memory_take(sizeof(*worker));
+	worker = lull_memory_take(sizeof(*worker));
+	if (worker)
+		lull_lock_renew(&worker->lock);
+	return worker;
 }
 
 struct call_rcu_data *create_call_rcu_data(struct rcu_domain *domain, unsigned long flags, int cpu)
@@ -34,7 +36,6 @@ struct call_rcu_data *create_call_rcu_data(struct rcu_domain *domain, unsigned l
 		errno = EINVAL;
 		return NULL;
 	}
-	lull_call_follow_forks(calls);
 	lull_lock_take(&calls->lock);
 	worker = new_worker_locked(calls);
 	if (worker) {
@@ -65,15 +66,12 @@ static int worker_stop(struct call_domain *calls, struct call_rcu_data *worker)
 		lull_call_forget_cpu_locked(calls, worker);
 		/*
 		 * [call.stop:A] full. Pairs with [call.sleep:A].
-		 * Orders: the store to stop before the look at state, and before the change of
-		 * pause below.
+		 * Orders: the store to stop, hurry or holds before the look at state.
 		 * Else: this thread finds the worker awake, and the worker, which does not see
 		 * stop, goes to sleep for ever.
 		 */
 		lull_mem_store32_full(&worker->stop, 1);
 		lull_worker_rouse(worker);
-		lull_mem_store32(&calls->pause, lull_mem_load32(&calls->pause) + CALL_PAUSE_EVENT);
-		lull_futex_wake(&calls->pause, INT_MAX);
 	}
 	lull_lock_release(&calls->lock);
 	return first;

@@ -18,7 +18,7 @@
 #include "deferred.h"
 
 #include <errno.h>
-#include "fork.h"
+#include "start.h"
 
 static void defer_prompt(unsigned int index)
 {
@@ -93,7 +93,6 @@ int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 
 	if (defer_self()->queues[index])
 		lull_defer_misuse(index, "rcu_defer_register_thread() twice");
-	lull_call_follow_forks(lull_call_domain(domain));
 	error = lull_defer_need(index);
 	if (error)
 		return error;
@@ -101,7 +100,7 @@ int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 	if (!queue)
 		return -ENOMEM;
 	queue->room_until = DEFER_ENTRIES;
-	lull_defer_lock(index);
+	lull_lock_take(&defer_domain(index)->lock);
 	queue->next = defer_domain(index)->queues;
 	defer_domain(index)->queues = queue;
 	lull_lock_release(&defer_domain(index)->lock);
@@ -118,13 +117,15 @@ void rcu_domain_defer_unregister_thread(struct rcu_domain *domain)
 	if (!queue)
 		lull_defer_misuse(
 			index, "rcu_defer_unregister_thread() without rcu_defer_register_thread()");
-	lull_defer_lock(index);
+	lull_defer_begin(index);
 	while (!lull_defer_is_empty(queue)) /* a deferred function may defer again */
 		lull_defer_drain_locked(index, queue);
+	lull_lock_take(&defer_domain(index)->lock);
 	while (*place != queue)
 		place = &(*place)->next;
 	*place = queue->next;
 	lull_lock_release(&defer_domain(index)->lock);
+	lull_defer_end(index);
 	defer_self()->queues[index] = NULL;
 	lull_memory_give(queue);
 }

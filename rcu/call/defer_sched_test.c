@@ -44,11 +44,6 @@ static unsigned long *values; /* written before they are deferred */
 static uint32_t *callers_left; /* futex */
 static unsigned int domain_index;
 
-void lull_call_follow_forks(const struct call_domain *calls)
-{
-	(void)calls;
-}
-
 static void called(void *argument)
 {
 	uint32_t item = (uint32_t)((unsigned long *)argument - values);

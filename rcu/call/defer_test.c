@@ -181,10 +181,10 @@ static unsigned int queue_count(void)
 	const struct defer_queue *queue;
 	unsigned int count = 0;
 
-	lull_defer_lock(domain->index);
+	lull_defer_begin(domain->index);
 	for (queue = defer_domain(domain->index)->queues; queue; queue = queue->next)
 		count++;
-	lull_lock_release(&defer_domain(domain->index)->lock);
+	lull_defer_end(domain->index);
 	return count;
 }
 
@@ -234,7 +234,7 @@ struct forking {
 /* A thread that makes calls has the lock; so does the child of a fork in a call. */
 static int is_locked(void)
 {
-	struct lull_lock *lock = &defer_domain(domain->index)->lock;
+	struct lull_lock *lock = &defer_domain(domain->index)->draining;
 
 	if (!lull_lock_try(lock))
 		return 1;

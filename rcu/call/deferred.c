@@ -2,8 +2,9 @@
 /*
  * How deferred calls are made: by the background thread, a barrier, or the owner of a full queue.
  *
- * The thread that makes the calls holds the lock for a grace period and for the calls. The table of
- * barriers is in defer.c. Paper: T 6.4.5.
+ * The thread that makes the calls holds one lock for a grace period and for the calls, and takes
+ * each entry under another lock, which a fork takes too. So a fork does not wait for the first. The
+ * table of barriers is in defer.c. Paper: T 6.4.5.
  */
 #include "deferred.h"
 
@@ -17,7 +18,9 @@
 #define GATHER_MS 10
 
 #define DOMAIN(flavour, kind, self_registering) \
-	{ .lock = LULL_LOCK_INITIALIZER, .asleep = DEFER_THREADLESS },
+	{ .draining = LULL_LOCK_INITIALIZER,    \
+	  .lock = LULL_LOCK_INITIALIZER,        \
+	  .asleep = DEFER_THREADLESS },
 
 struct defer_domain lull_defer_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct defer_thread lull_defer_thread;
@@ -27,15 +30,20 @@ void lull_defer_misuse(unsigned int index, const char *what)
 	rcu_domain_misuse(rcu_domain_self(rcu_domains[index]), what);
 }
 
-void lull_defer_lock(unsigned int index)
+void lull_defer_begin(unsigned int index)
 {
 	int was_online;
 
 	if (defer_self()->draining[index])
 		lull_defer_misuse(index, "waits for deferred calls in a deferred call");
 	was_online = lull_wait_begin(rcu_domains[index]);
-	lull_lock_take(&defer_domain(index)->lock);
+	lull_lock_take(&defer_domain(index)->draining);
 	lull_wait_end(rcu_domains[index], was_online);
+}
+
+void lull_defer_end(unsigned int index)
+{
+	lull_lock_release(&defer_domain(index)->draining);
 }
 
 /* Marks the entries that are in a queue now. Return: not 0 if there are any. */
@@ -51,28 +59,50 @@ static int queue_mark(struct defer_queue *queue)
 	return queue->until != lull_mem_load(&queue->taken_count);
 }
 
+/* Takes an entry of those that were marked. Return: 0: there is none. */
+static int queue_take(unsigned int index, struct defer_queue *queue, struct defer_entry *taken)
+{
+	unsigned long count = lull_mem_load(&queue->taken_count);
+	const struct defer_entry *entry = &queue->entries[count % DEFER_ENTRIES];
+
+	if (count == queue->until)
+		return 0;
+	lull_lock_take(&defer_domain(index)->lock);
+	taken->func = lull_mem_load_pointer(&entry->func);
+	taken->argument = lull_mem_load_pointer(&entry->argument);
+	/*
+	 * [defer.take:B] release. Pairs with [defer.full:A].
+	 * Orders: the reads of the entry before the number that frees its place.
+	 * Else: the queue's owner writes the next entry there, and function and argument of two
+	 * entries are mixed in one call. Mutant: DEFER_TAKE_RELAXED.
+	 */
+	lull_mem_store_release(&queue->taken_count, count + 1);
+	lull_lock_release(&defer_domain(index)->lock);
+	return 1;
+}
+
 /* Makes the calls that were marked. Bound: DEFER_ENTRIES. */
 static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 {
-	unsigned long taken;
+	struct defer_entry entry;
 
-	while ((taken = lull_mem_load(&queue->taken_count)) != queue->until) {
-		const struct defer_entry *entry = &queue->entries[taken % DEFER_ENTRIES];
-		void (*func)(void *argument) = lull_mem_load_pointer(&entry->func);
-		void *argument = lull_mem_load_pointer(&entry->argument);
-
-		/*
-		 * [defer.take:B] release. Pairs with [defer.full:A].
-		 * Orders: the reads of the entry before the number that frees its place.
-		 * Else: the queue's owner writes the next entry there, and function and argument of
-		 * two entries are mixed in one call. Mutant: DEFER_TAKE_RELAXED.
-		 */
-		lull_mem_store_release(&queue->taken_count, taken + 1);
-		func(argument);
+	while (queue_take(index, queue, &entry)) {
+		entry.func(entry.argument);
 		if (rcu_domains[index]->kind == RCU_KIND_QSBR && defer_self()->background)
 			rcu_reader_quiescent(rcu_domains[index],
 					     rcu_domain_self(rcu_domains[index]));
 	}
+}
+
+/* Those of all threads. A thread that begins to defer puts its queue before the others. */
+static struct defer_queue *queues_of(unsigned int index)
+{
+	struct defer_queue *queue;
+
+	lull_lock_take(&defer_domain(index)->lock);
+	queue = defer_domain(index)->queues;
+	lull_lock_release(&defer_domain(index)->lock);
+	return queue;
 }
 
 void lull_defer_drain_locked(unsigned int index, struct defer_queue *only)
@@ -82,7 +112,7 @@ void lull_defer_drain_locked(unsigned int index, struct defer_queue *only)
 
 	if (only)
 		found = queue_mark(only);
-	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
+	for (queue = only ? NULL : queues_of(index); queue; queue = queue->next)
 		found |= queue_mark(queue);
 	if (!found)
 		return;
@@ -90,23 +120,24 @@ void lull_defer_drain_locked(unsigned int index, struct defer_queue *only)
 	defer_self()->draining[index] = 1;
 	if (only)
 		queue_call_marked(index, only);
-	for (queue = defer_domain(index)->queues; queue && !only; queue = queue->next)
+	for (queue = only ? NULL : queues_of(index); queue; queue = queue->next)
 		queue_call_marked(index, queue);
 	defer_self()->draining[index] = 0;
 }
 
 void lull_defer_drain(unsigned int index, struct defer_queue *only)
 {
-	lull_defer_lock(index);
+	lull_defer_begin(index);
 	lull_defer_drain_locked(index, only);
-	lull_lock_release(&defer_domain(index)->lock);
+	lull_defer_end(index);
 }
 
 /* Frees the queues of threads that a fork left behind, once they are empty. */
-static void bury_locked(unsigned int index)
+static void bury(unsigned int index)
 {
 	struct defer_queue **place = &defer_domain(index)->queues, *queue;
 
+	lull_lock_take(&defer_domain(index)->lock);
 	while ((queue = *place) != NULL) {
 		if (queue->orphaned && lull_defer_is_empty(queue)) {
 			*place = queue->next;
@@ -115,6 +146,7 @@ static void bury_locked(unsigned int index)
 			place = &queue->next;
 		}
 	}
+	lull_lock_release(&defer_domain(index)->lock);
 }
 
 static int has_entries_locked(unsigned int index)
@@ -186,10 +218,10 @@ static void *background(void *argument)
 			lull_moment();
 		if (domain->kind == RCU_KIND_QSBR)
 			rcu_reader_online(domain, reader);
-		lull_defer_lock(index);
+		lull_defer_begin(index);
 		lull_defer_drain_locked(index, NULL);
-		bury_locked(index);
-		lull_lock_release(&defer_domain(index)->lock);
+		bury(index);
+		lull_defer_end(index);
 	}
 	return NULL;
 }
@@ -213,19 +245,14 @@ int lull_defer_need(unsigned int index)
 	return error;
 }
 
-/*
- * Return: 0 when another thread makes calls now; the caller tries again later. A deferred function
- * may itself fork.
- */
-int lull_defer_try_before_fork(unsigned int index)
+void lull_defer_before_fork(unsigned int index)
 {
-	return defer_self()->draining[index] || lull_lock_try(&defer_domain(index)->lock);
+	lull_lock_take(&defer_domain(index)->lock);
 }
 
 void lull_defer_after_fork_parent(unsigned int index)
 {
-	if (!defer_self()->draining[index])
-		lull_lock_release(&defer_domain(index)->lock);
+	lull_lock_release(&defer_domain(index)->lock);
 }
 
 /* Has the queues of threads that are not in the child emptied, and then freed. */
@@ -234,8 +261,9 @@ void lull_defer_after_fork_child(unsigned int index)
 	struct defer_domain *domain = defer_domain(index);
 	struct defer_queue *queue;
 
+	lull_lock_renew(&domain->lock);
 	if (!defer_self()->draining[index])
-		lull_lock_renew(&domain->lock);
+		lull_lock_renew(&domain->draining);
 	for (queue = domain->queues; queue; queue = queue->next)
 		if (queue != defer_self()->queues[index])
 			queue->orphaned = 1;

@@ -22,7 +22,7 @@ struct defer_entry {
  * struct defer_queue - The deferred calls of a thread, the queue's owner.
  * @put_count: how many entries were ever put. The owner writes it.
  * @room_until: the put_count at which the queue is full, as far as the owner knows.
- * @taken_count: how many entries were ever taken. The thread that holds the lock writes it.
+ * @taken_count: how many entries were ever taken. Written under the lock.
  * @until: the taken_count up to which a grace period covers the entries.
  * @orphaned: not 0: the owner is not in this child of a fork, so the queue is freed once it is
  *	empty.
@@ -43,11 +43,13 @@ enum defer_state { DEFER_AWAKE, DEFER_ASLEEP, DEFER_THREADLESS };
 
 /**
  * struct defer_domain - The deferred calls of a domain.
- * @lock: held to change the list and to take from its queues, which may be for a grace period.
+ * @draining: held by the thread that empties queues, for a grace period and its calls.
+ * @lock: held to change the list and to take one entry; after @draining, and only for a moment.
  * @asleep: futex: the state of the background thread, enum defer_state.
  * @queues: the list of queues, one for each registered thread, and those that are orphaned.
  */
 struct defer_domain {
+	struct lull_lock draining;
 	struct lull_lock lock;
 	uint32_t asleep;
 	struct defer_queue *queues;
@@ -56,7 +58,7 @@ struct defer_domain {
 /* A thread's part in deferred calls. */
 struct defer_thread {
 	struct defer_queue *queues[RCU_DOMAINS]; /* its own, by domain; NULL: not registered */
-	unsigned char draining[RCU_DOMAINS]; /* not 0 while it holds the lock and makes calls */
+	unsigned char draining[RCU_DOMAINS]; /* not 0 while it holds that lock and makes calls */
 	unsigned int background; /* 1 more than the index of the domain whose thread it is; or 0 */
 };
 
@@ -66,16 +68,17 @@ extern struct defer_domain lull_defer_domains[RCU_DOMAINS];
 extern __thread struct defer_thread lull_defer_thread;
 
 void lull_defer_misuse(unsigned int index, const char *what);
-/* Takes a domain's lock, which another thread may hold for a grace period and its calls. */
-void lull_defer_lock(unsigned int index);
+/* Takes a domain's draining, which another thread may hold for a grace period and its calls. */
+void lull_defer_begin(unsigned int index);
+void lull_defer_end(unsigned int index);
 /* Empties the queue @only, or all queues when it is NULL. The second call needs the lock held. */
 void lull_defer_drain(unsigned int index, struct defer_queue *only);
 void lull_defer_drain_locked(unsigned int index, struct defer_queue *only);
 /* Starts the background thread unless it runs. Return: 0 or a negative errno. */
 int lull_defer_need(unsigned int index);
 
-/* Around fork(). Return: 0 when another thread makes calls now, and the caller must try later. */
-int lull_defer_try_before_fork(unsigned int index);
+/* Around fork(). */
+void lull_defer_before_fork(unsigned int index);
 void lull_defer_after_fork_parent(unsigned int index);
 void lull_defer_after_fork_child(unsigned int index);
 

@@ -5,7 +5,7 @@
 #define DOMAIN(flavour, kind, self_registering) \
 	{ .domain = &rcu_##flavour##_domain,    \
 	  .lock = LULL_LOCK_INITIALIZER,        \
-	  .standby = { .state = CALL_THREADLESS, .cpu = -1 } },
+	  .standby = { .state = CALL_THREADLESS, .cpu = -1, .lock = LULL_LOCK_INITIALIZER } },
 
 struct call_domain lull_call_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct call_thread lull_call_thread;

@@ -23,19 +23,15 @@
 #include "domains.h"
 #include "worker.h"
 
-#define CALL_PAUSE_EVENT 0x10000u
-
 /**
  * struct call_domain - The workers of a domain.
  * @standby: the default worker.
  * @cpu_workers: each CPU's worker, or NULL; NULL until a CPU gets one. Read without the lock.
  * @cpu_count: how many entries @cpu_workers has.
  * @domain: the domain.
- * @lock: held to change the lists, to start and end workers, and to move callbacks between them. No
- *	thread waits for a grace period or a callback while it holds this lock.
- * @pause: futex, written under @lock. Its low bits, below CALL_PAUSE_EVENT, count the threads that
- *	fork and want workers not to be busy; its high bits count other events for which a worker
- *	that pauses should wake.
+ * @lock: held to change the lists, to start and end workers, and to move callbacks between them;
+ *	before the workers' own locks. No thread waits for a grace period or a callback while it
+ *	holds this lock.
  * @workers: the workers with a thread, except @standby.
  * @spares: the workers that were freed.
  */
@@ -45,7 +41,6 @@ struct call_domain {
 	unsigned int cpu_count;
 	struct rcu_domain *domain;
 	struct lull_lock lock;
-	uint32_t pause;
 	struct call_rcu_data *workers;
 	struct call_rcu_data *spares;
 };
@@ -121,12 +116,6 @@ static inline struct call_rcu_data *lull_call_worker(struct call_domain *calls)
 	if (!worker)
 		worker = lull_call_worker_of_cpu(calls, -1);
 	return worker ? worker : &calls->standby;
-}
-
-static inline uint32_t lull_call_paused(const struct call_domain *calls)
-{
-	/* [call.begin:A], [call.end:A]: busy was stored before this look. */
-	return lull_mem_load32(&calls->pause) % CALL_PAUSE_EVENT;
 }
 
 #endif

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Workers over fork(): paused between two callbacks, so that the child finds whole objects and
- * whole queues, and calls what its parent queued.
+ * Workers over fork(): the child finds whole queues, and calls what its parent queued.
  *
- * A worker that waits for a grace period is not waited for: its batch stays a batch. Links that
- * callers were writing are waited for, as those callers are not in the child. What other threads
- * queue between that and the fork, the child may know of in part; it is theirs, and they are
- * not in the child. Paper: T 6.4.5.
+ * A fork waits neither for a callback nor for a grace period. It takes the lock under which each
+ * worker takes callbacks, one after the other: what a worker has taken before is the parent's to
+ * call, everything else both call. Links that callers were writing are waited for, as those callers
+ * are not in the child. What other threads queue between that and the fork, the child may know of
+ * in part; it is theirs, and they are not in the child. Paper: T 6.4.5.
  */
-#include "fork.h"
-
-#include <limits.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "deferred.h"
 #include "offline.h"
-
-static int is_paused(const struct call_rcu_data *worker)
-{
-	/* The look of [call.pause:A]. */
-	return worker == lull_call_self()->working || !lull_mem_load32_acquire(&worker->busy);
-}
+#include "start.h"
 
 /* Each worker of a domain: for (w = first(c); w; w = following(c, w)). */
 static struct call_rcu_data *first(struct call_domain *calls)
@@ -33,49 +21,6 @@ static struct call_rcu_data *first(struct call_domain *calls)
 static struct call_rcu_data *following(struct call_domain *calls, struct call_rcu_data *worker)
 {
 	return worker == &calls->standby ? calls->workers : worker->next;
-}
-
-/* Return: with the lock taken, when all workers are paused. Callbacks may need the lock. */
-static void pause_all(struct call_domain *calls)
-{
-	struct call_rcu_data *worker;
-
-	/*
-	 * [call.pause:A] full. Pairs with [call.begin:A], [call.end:A].
-	 * Orders: pause before the look at busy.
-	 * Else: the child finds a batch, or an object, in the middle of a change.
-	 *
-	 * A count, under the lock: several threads may fork, one of them in a callback that
-	 * another waits for.
-	 */
-	lull_lock_take(&calls->lock);
-	lull_mem_store32_full(&calls->pause, lull_mem_load32(&calls->pause) + 1);
-	for (;;) {
-		for (worker = first(calls); worker; worker = following(calls, worker))
-			if (!is_paused(worker))
-				break;
-		if (!worker)
-			return;
-		lull_lock_release(&calls->lock);
-		while (lull_mem_load32(&worker->busy))
-			lull_futex_wait(&worker->busy, 1);
-		lull_lock_take(&calls->lock);
-	}
-}
-
-static void resume_all(struct call_domain *calls)
-{
-	const uint32_t pause = lull_mem_load32(&calls->pause) - 1;
-
-	/*
-	 * [call.resume:A] release. Pairs with [call.resume:B].
-	 * Orders: what the fork did to batches and lanes before workers touch them again.
-	 * Else: a worker calls what the fork was taking.
-	 */
-	lull_mem_store32_release(&calls->pause, pause);
-	if (!(pause % CALL_PAUSE_EVENT))
-		lull_futex_wake(&calls->pause, INT_MAX);
-	lull_lock_release(&calls->lock);
 }
 
 /* Waits until all links of a chain are written. */
@@ -113,29 +58,31 @@ void call_rcu_before_fork(struct rcu_domain *domain)
 
 	if (lull_call_self()->forking[index]++)
 		return;
+	/* The thread that has these locks may be long on its way to its fork. */
 	was_online = lull_wait_begin(domain);
-	for (;;) {
-		pause_all(calls);
-		if (lull_defer_try_before_fork(index))
-			break;
-		/* What is called there may need the workers. */
-		resume_all(calls);
-		lull_moment();
-	}
-	for (worker = first(calls); worker; worker = following(calls, worker))
-		settle(worker);
+	rcu_fork_begin();
+	lull_lock_take(&calls->lock);
 	lull_wait_end(domain, was_online);
+	for (worker = first(calls); worker; worker = following(calls, worker)) {
+		lull_lock_take(&worker->lock);
+		settle(worker);
+	}
+	lull_defer_before_fork(index);
 }
 
 void call_rcu_after_fork_parent(struct rcu_domain *domain)
 {
 	unsigned int index = domain->index;
 	struct call_domain *calls = lull_call_domain(domain);
+	struct call_rcu_data *worker;
 
 	if (--lull_call_self()->forking[index])
 		return;
-	resume_all(calls);
 	lull_defer_after_fork_parent(index);
+	for (worker = first(calls); worker; worker = following(calls, worker))
+		lull_lock_release(&worker->lock);
+	lull_lock_release(&calls->lock);
+	rcu_fork_end();
 }
 
 /* Takes what can be reached of a lane whose callers are gone, and empties it. */
@@ -178,7 +125,6 @@ static void drop_workers(struct call_domain *calls, struct call_chain *all)
 		collect(worker, all);
 		if (worker == lull_call_self()->working)
 			continue;
-		worker->busy = 0;
 		lull_worker_retire_locked(calls, worker);
 	}
 }
@@ -188,10 +134,8 @@ static void restart_standby(struct call_domain *calls, struct call_chain *all)
 	struct call_rcu_data *standby = &calls->standby;
 	int i;
 
-	if (standby != lull_call_self()->working) {
-		standby->busy = 0;
+	if (standby != lull_call_self()->working)
 		standby->state = CALL_THREADLESS;
-	}
 	for (i = 0; i < CALL_LANES; i++) {
 		standby->holds |= all[i].first != NULL;
 		lull_chain_append(&standby->held[i], &all[i]);
@@ -205,11 +149,13 @@ void call_rcu_after_fork_child(struct rcu_domain *domain)
 	unsigned int index = domain->index;
 	struct call_domain *calls = lull_call_domain(domain);
 	struct call_chain all[CALL_LANES] = { { NULL, NULL } };
+	struct call_rcu_data *worker;
 
 	if (--lull_call_self()->forking[index])
 		return;
 	lull_lock_renew(&calls->lock);
-	calls->pause = 0;
+	for (worker = first(calls); worker; worker = following(calls, worker))
+		lull_lock_renew(&worker->lock);
 	lull_lock_take(&calls->lock);
 	collect(&calls->standby, all);
 	drop_workers(calls, all);
@@ -218,6 +164,7 @@ void call_rcu_after_fork_child(struct rcu_domain *domain)
 		lull_call_self()->own[index] = NULL;
 	lull_lock_release(&calls->lock);
 	lull_defer_after_fork_child(index);
+	rcu_fork_end();
 }
 
 /* Does it for each domain whose threads register themselves. */
@@ -245,26 +192,10 @@ static void after_fork_child(void)
 	each_self_registering(call_rcu_after_fork_child);
 }
 
-static void follow(void)
+__attribute__((constructor)) static void follow_forks(void)
 {
-	int error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	static const struct rcu_fork_handler handler = { before_fork, after_fork_parent,
+							 after_fork_child };
 
-	if (!error)
-		return;
-	fprintf(stderr, "lull-rcu: cannot follow forks: %s\n", strerror(error));
-	abort();
-}
-
-void lull_call_follow_forks(const struct call_domain *calls)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	if (calls->domain->self_registering)
-		pthread_once(&once, follow);
-}
-
-int lull_call_need(struct call_domain *calls)
-{
-	lull_call_follow_forks(calls);
-	return lull_worker_need(calls);
+	rcu_fork_follow(RCU_FORK_WORKERS, &handler);
 }

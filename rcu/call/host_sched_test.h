@@ -9,7 +9,7 @@
 #define LULL_CALL_HOST_SCHED_TEST_H
 
 #include "sched.h"
-#include "fork.h"
+#include "start.h"
 
 /* How many bytes of a reused block are zeroed: a worker's lane, a table of CPUs. */
 #define ZEROED_BYTES 64u
@@ -107,6 +107,20 @@ void rcu_domain_reader_left(struct rcu_domain *of, struct rcu_reader *self)
 {
 	(void)of;
 	(void)self;
+}
+
+void rcu_fork_follow(enum rcu_fork_part part, const struct rcu_fork_handler *handler)
+{
+	(void)part;
+	(void)handler;
+}
+
+void rcu_fork_begin(void)
+{
+}
+
+void rcu_fork_end(void)
+{
 }
 
 void rcu_domain_synchronize(struct rcu_domain *of)

@@ -9,7 +9,7 @@
  * fork calls the callbacks that its parent's barrier queued.
  * Paper: T 6.4.5 (what rcu_barrier() adds to call_rcu()).
  */
-#include "fork.h"
+#include "start.h"
 
 #include <limits.h>
 #include "offline.h"
@@ -145,7 +145,7 @@ static void barrier_wait(struct barrier *barrier, struct call_domain *calls)
 	 */
 	while ((left = lull_mem_load32(&barrier->left)) != 0) {
 		if (is_threadless(&calls->standby) && lull_worker_has_callbacks(&calls->standby) &&
-		    lull_call_need(calls))
+		    lull_worker_need(calls))
 			lull_moment();
 		else
 			lull_futex_wait(&barrier->left, left);

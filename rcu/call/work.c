@@ -29,59 +29,8 @@
 
 static int is_stopped(const struct call_rcu_data *worker)
 {
-	/* [call.sleep:A], [call.resume:B]: state was stored, or pause read, before this look. */
+	/* [call.sleep:A]: state was stored before this look. */
 	return (int)lull_mem_load32(&worker->stop);
-}
-
-static void worker_end(struct call_rcu_data *worker)
-{
-	/*
-	 * [call.end:A] full. Pairs with [call.pause:A].
-	 * Orders: the worker's accesses before busy is 0, and that store before the look at pause.
-	 * Else: the worker finds no fork to wake, the thread that forks finds the worker busy, and
-	 * sleeps for ever.
-	 */
-	lull_mem_store32_full(&worker->busy, 0);
-	if (lull_call_paused(worker->calls))
-		lull_futex_wake(&worker->busy, INT_MAX);
-}
-
-/*
- * A worker is busy while it touches lanes and batch, and while it calls callbacks: a fork waits
- * until it no longer is.
- * Return: 0, not busy, when the worker is to end while a fork keeps it from being busy: the fork
- * may wait for a callback that waits for this worker's end.
- */
-static int worker_begin(struct call_rcu_data *worker)
-{
-	struct call_domain *calls = worker->calls;
-	uint32_t seen;
-
-	for (;;) {
-		/*
-		 * [call.begin:A] full. Pairs with [call.pause:A].
-		 * Orders: the store to busy before the look at pause.
-		 * Else: the worker finds no fork, the thread that forks finds it not busy, and the
-		 * child gets a batch, or a program's object, in the middle of a change.
-		 */
-		lull_mem_store32_full(&worker->busy, 1);
-		/* worker_take() reads what a fork has left, behind a full store. */
-		if (!lull_call_paused(calls))
-			return 1;
-		worker_end(worker);
-		/*
-		 * [call.resume:B] acquire. Pairs with [call.resume:A].
-		 * Orders: the read of pause before the look at stop, which is stored before pause
-		 * changes.
-		 * Else: the worker finds the changed pause and the old stop, and waits for a fork
-		 * that waits for the worker's end.
-		 */
-		while ((seen = lull_mem_load32_acquire(&calls->pause)) % CALL_PAUSE_EVENT) {
-			if (is_stopped(worker))
-				return 0;
-			lull_futex_wait(&calls->pause, seen);
-		}
-	}
 }
 
 /* Wakes a worker that naps or sleeps. Of several threads that do so one makes the system call. */
@@ -206,7 +155,7 @@ static void worker_take(struct call_rcu_data *worker)
 	 * overwrites it, and the worker lets the next batch grow although it is hurried.
 	 */
 	lull_mem_store32_full(&worker->hurry, 0);
-	lull_mem_store32(&worker->holds, 0); /* a fork writes it while the worker is not busy */
+	lull_mem_store32(&worker->holds, 0); /* a fork writes it under the lock */
 	for (i = 0; i < CALL_LANES; i++) {
 		lull_chain_append(&worker->batch[i], &worker->held[i]);
 		if (lull_lane_take(&worker->lanes[i], &chain))
@@ -214,38 +163,48 @@ static void worker_take(struct call_rcu_data *worker)
 	}
 }
 
-/* Between two callbacks: lets grace periods and forks go on. Return: as worker_begin(). */
-static int breathe(struct call_rcu_data *worker)
+/* A QSBR thread is offline meanwhile: a fork may have the lock for long. */
+static void lock_worker(struct call_rcu_data *worker)
 {
 	struct rcu_domain *domain = worker->calls->domain;
-	int was_online, goes_on;
+	int was_online;
 
-	if (domain->kind == RCU_KIND_QSBR)
-		rcu_reader_quiescent(domain, rcu_domain_self(domain));
-	if (__builtin_expect(!lull_call_paused(worker->calls), 1))
-		return 1;
+	if (lull_lock_try(&worker->lock))
+		return;
 	was_online = lull_wait_begin(domain);
-	worker_end(worker);
-	goes_on = worker_begin(worker);
+	lull_lock_take(&worker->lock);
 	lull_wait_end(domain, was_online);
-	return goes_on;
 }
 
-/* Calls the callbacks of a chain, counts them in @count. Return: as worker_begin(). */
-static int invoke(struct call_rcu_data *worker, struct call_chain *chain, unsigned long *count)
+/* Takes a callback out of the batch, before it is called: the child of a fork calls the others. */
+static struct rcu_head *next_callback(struct call_rcu_data *worker, struct call_chain *chain)
 {
-	struct rcu_head *head, *next;
+	struct rcu_head *head = chain->first, *next;
 
-	for (head = chain->first; head; head = next) {
-		next = lull_chain_next(chain, head);
-		__builtin_prefetch(next);
-		chain->first = next;
+	if (!head)
+		return NULL;
+	next = lull_chain_next(chain, head);
+	__builtin_prefetch(next, 1);
+	lock_worker(worker);
+	chain->first = next;
+	lull_lock_release(&worker->lock);
+	return head;
+}
+
+/* Return: how many callbacks it called. Bound: the batch. */
+static unsigned long invoke(struct call_rcu_data *worker, struct call_chain *chain)
+{
+	struct rcu_domain *domain = worker->calls->domain;
+	struct rcu_head *head;
+	unsigned long count = 0;
+
+	while ((head = next_callback(worker, chain)) != NULL) {
 		head->func(head);
-		++*count;
-		if (!breathe(worker))
-			return 0;
+		count++;
+		if (domain->kind == RCU_KIND_QSBR)
+			rcu_reader_quiescent(domain, rcu_domain_self(domain));
 	}
-	return 1;
+	return count;
 }
 
 /* One batch, from its gathering to its calls. Return: how many callbacks were called. */
@@ -253,23 +212,19 @@ static unsigned long batch_run(struct call_rcu_data *worker)
 {
 	struct rcu_domain *domain = worker->calls->domain;
 	unsigned long count = 0;
-	int i, goes_on;
+	int i;
 
 	batch_gather(worker);
-	if (!worker_begin(worker))
-		return 0;
+	lull_lock_take(&worker->lock);
 	worker_take(worker);
-	worker_end(worker);
+	lull_lock_release(&worker->lock);
 	rcu_domain_synchronize(domain);
-	goes_on = worker_begin(worker);
 	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_online(domain, rcu_domain_self(domain));
-	for (i = 0; goes_on && i < CALL_LANES; i++)
-		goes_on = invoke(worker, &worker->batch[i], &count);
+	for (i = 0; i < CALL_LANES; i++)
+		count += invoke(worker, &worker->batch[i]);
 	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, rcu_domain_self(domain));
-	if (goes_on)
-		worker_end(worker);
 	return count;
 }
 

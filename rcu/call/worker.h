@@ -38,10 +38,11 @@ enum call_state {
  *	CALL_RETIRED.
  * @flags: 0 or CALL_RCU_RT.
  * @calls: the workers of its domain, once it was started.
- * @batch: callbacks that wait for a grace period, or are being called. Touched while @busy.
- * @held: callbacks that a fork took from the lanes for the next batch. Touched like @batch.
+ * @lock: over @batch, @held and what is taken from @lanes. No thread calls a callback, or waits for
+ *	a grace period, while it holds this lock.
+ * @batch: callbacks that wait for a grace period, or for those before them to be called.
+ * @held: callbacks that a fork took from the lanes for the next batch.
  * @holds: not 0 when @held has callbacks.
- * @busy: futex, not 0 while the worker touches @lanes, @batch and @held or calls a callback.
  * @stop: not 0: the worker finishes its batch and ends.
  * @hurry: not 0: the worker waits for no more callbacks before it starts a grace period.
  * @tuned: not 0: call_rcu_data_tune() has set @tuning, and the worker does not rest.
@@ -55,10 +56,10 @@ struct call_rcu_data {
 	uint32_t state __attribute__((aligned(64)));
 	uint32_t flags;
 	struct call_domain *calls;
-	struct call_chain batch[CALL_LANES] __attribute__((aligned(64)));
+	struct lull_lock lock __attribute__((aligned(64)));
+	struct call_chain batch[CALL_LANES];
 	struct call_chain held[CALL_LANES];
-	uint32_t busy __attribute__((aligned(64)));
-	uint32_t holds;
+	uint32_t holds __attribute__((aligned(64)));
 	uint32_t stop;
 	uint32_t hurry;
 	uint32_t tuned;

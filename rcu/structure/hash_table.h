@@ -106,7 +106,6 @@ int lull_hash_driven(const struct hash_table *table);
 void lull_hash_drivers_forget(void);
 
 /* host/hash_worker.c. Return: 0 or an error number, negative. */
-int lull_hash_forks_follow(void); /* before the first table */
 int lull_hash_worker_start(void);
 void lull_hash_worker_kick(struct hash_table *table);
 void lull_hash_worker_forget(struct hash_table *table); /* with the lock held */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The flavours' domains, and what the host's files have of each other: domains.c, barrier.c,
- * thread.c.
+ * thread.c, fork.c.
  */
 #ifndef LULL_RCU_DOMAINS_H
 #define LULL_RCU_DOMAINS_H
@@ -31,5 +31,31 @@ void rcu_thread_start(void); /* once, before any reader */
 int rcu_thread_ends(void); /* the calling thread may be a reader for a while only */
 /* Says what is wrong on standard error, and aborts. */
 _Noreturn void rcu_misuse(const char *flavour, int thread, const char *what);
+
+/*
+ * fork.c: the parts of the library that follow forks, in the order in which a fork takes their
+ * locks. Whoever holds a lock of one takes no lock of a part before it.
+ */
+enum rcu_fork_part {
+	RCU_FORK_WORKERS, /* callbacks and deferred calls */
+	RCU_FORK_TABLES, /* hash tables */
+	RCU_FORK_QDO,
+	RCU_FORK_READERS, /* grace periods */
+	RCU_FORK_PARTS
+};
+
+/* What a part does; before() waits neither for a grace period nor for a callback. */
+struct rcu_fork_handler {
+	void (*before)(void);
+	void (*after_parent)(void);
+	void (*after_child)(void);
+};
+
+/* In a constructor of the part's. */
+void rcu_fork_follow(enum rcu_fork_part part, const struct rcu_fork_handler *handler);
+/* The calling thread will fork: no other does until the end. It may begin several times. */
+void rcu_fork_begin(void);
+void rcu_fork_end(void);
+int rcu_fork_start(void); /* once, before any reader; 0 or an error number */
 
 #endif

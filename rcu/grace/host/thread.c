@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Threads as readers: registration, what happens when one ends, and fork.
+ * Threads as readers: registration, and what happens when one ends.
  *
  * A reader lives in its thread's memory, which is gone when the thread is, so a thread that
  * ends is unregistered whether it asked for it or not. That is done by a destructor of
@@ -200,45 +200,13 @@ static void thread_exit(void *unused)
 	}
 }
 
-/* The order is that of rcu_domains; nobody holds two of these locks otherwise. */
-static void before_fork(void)
-{
-	int i;
-
-	for (i = 0; i < RCU_DOMAINS; i++)
-		lull_lock_take(&rcu_domains[i]->grace->lock);
-}
-
-static void after_fork_parent(void)
-{
-	int i;
-
-	for (i = RCU_DOMAINS - 1; i >= 0; i--)
-		lull_lock_release(&rcu_domains[i]->grace->lock);
-}
-
-static void after_fork_child(void)
-{
-	int i;
-
-	for (i = 0; i < RCU_DOMAINS; i++) {
-		struct rcu_grace *grace = rcu_domains[i]->grace;
-		struct rcu_reader *self = rcu_domain_self(rcu_domains[i]);
-
-		if (self->registered)
-			self->tid = (int32_t)syscall(SYS_gettid);
-		rcu_grace_keep_only(grace, self->registered ? self : NULL);
-		pthread_mutex_init(&grace->lock.mutex, NULL);
-	}
-}
-
 void rcu_thread_start(void)
 {
 	int saved = errno;
 	int error = pthread_key_create(&at_exit, thread_exit);
 
 	if (!error)
-		error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		error = rcu_fork_start();
 	if (error) {
 		fprintf(stderr, "lull-rcu: cannot follow threads and forks: %s\n", strerror(error));
 		abort();

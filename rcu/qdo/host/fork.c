@@ -5,13 +5,13 @@
  * A fork waits until no thread is making a request and no monitor makes a step, so that the child
  * finds whole lists, whose memory it frees. Callbacks that run are not waited for. The forking
  * thread's own operations go on in the child: they are counted again, on the child's CPU. The
- * library's own handler is registered before the program's: it is the last before the fork and the
- * first after, so that the program's handlers may still make requests. Paper: Q 4.6.
+ * program's own handlers may still make requests (rcu/grace/host/fork.c). Paper: Q 4.6.
  *
  * Barrier pairs (label: what it orders; partner):
  *	[qdo.close:A]	closed before the look at inside
  *							[qdo.ask:A], [qdo.ask:B] (instance.c)
  */
+#include "domains.h"
 #include "host.h"
 
 #include <limits.h>
@@ -164,7 +164,10 @@ static void after_fork_child(void)
 	lull_qdo_default_lock = (struct lull_lock)LULL_LOCK_INITIALIZER;
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void follow_forks(void)
 {
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	static const struct rcu_fork_handler handler = { before_fork, after_fork_parent,
+							 after_fork_child };
+
+	rcu_fork_follow(RCU_FORK_QDO, &handler);
 }

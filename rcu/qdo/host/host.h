@@ -5,7 +5,8 @@
  * A request goes from qdo_request() (instance.c) into the core; a monitor (monitor.c) steps the
  * core and gives what is quiescent to an executor (executor.c). Fork: fork.c.
  *
- * Locks, in the order in which they are taken: lull_qdo_default_lock, lull_qdo_instances_lock,
+ * Locks, in the order in which they are taken (a fork has those of callbacks and tables before
+ * them, and takes those of grace periods after): lull_qdo_default_lock, lull_qdo_instances_lock,
  * gates (closed by fork only), start_lock, monitors' locks in order, executors' lock. Nobody holds
  * one while it waits for operations or callbacks, but barrier_lock, which is taken before all.
  * Paper: Q figure 3.1.

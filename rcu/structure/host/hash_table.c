@@ -38,9 +38,7 @@ static int prepare(struct hash_table *table, const struct rcu_hash_config *confi
 	initial = power_of_two(initial > table->minimum ? initial : table->minimum);
 	if (table->maximum && initial > table->maximum)
 		initial = table->maximum;
-	error = lull_hash_forks_follow();
-	if (!error)
-		error = lull_hash_memory_reserve(table, initial);
+	error = lull_hash_memory_reserve(table, initial);
 	if (!error)
 		error = lull_hash_memory_commit(table, 1);
 	if (!error)

@@ -11,6 +11,7 @@
  *	[hash.doze:A]	kicks before the stack's top		[hash.kick:A]
  */
 #define _GNU_SOURCE
+#include "domains.h"
 #include "hash_table.h"
 
 #include <pthread.h>
@@ -22,8 +23,6 @@ static uint32_t kicks; /* futex: counts requests */
 static unsigned long started;
 /* With the lock held: what was taken from the stack. */
 static struct hash_table *todo;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int follow_error;
 
 static void collect(void)
 {
@@ -106,18 +105,15 @@ static void after_fork_child(void)
 	collect();
 	for (; todo; todo = todo->queue_next)
 		lull_mem_store(&todo->queued, 0);
-	lull_lock_release(&lull_hash_lock);
+	lull_lock_renew(&lull_hash_lock);
 }
 
-static void follow_forks(void)
+__attribute__((constructor)) static void follow_forks(void)
 {
-	follow_error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
+	static const struct rcu_fork_handler handler = { before_fork, after_fork_parent,
+							 after_fork_child };
 
-int lull_hash_forks_follow(void)
-{
-	pthread_once(&once, follow_forks);
-	return -follow_error;
+	rcu_fork_follow(RCU_FORK_TABLES, &handler);
 }
 
 int lull_hash_worker_start(void)

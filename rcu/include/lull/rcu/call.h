@@ -227,13 +227,13 @@ int call_rcu_data_thread(const struct call_rcu_data *worker, void *pthread);
  * call_rcu_before_fork() - Pause the domain's workers for a fork() that follows.
  * @domain: the domain. For the domain of bp, fork() itself makes this call.
  *
- * A worker pauses between two callbacks, so no callback may wait for the thread that makes this
- * call. Until that thread calls call_rcu_after_fork_parent(), workers are neither created nor
- * freed; call_rcu() goes on. A program that forks with several flavours makes the calls in the same
- * order of domains everywhere. Calls nest. Deferred calls (defer_rcu()) pause too.
+ * A callback that runs goes on, and is not waited for: it may wait for the caller. No worker begins
+ * another one, and workers are neither created nor freed, until the caller calls
+ * call_rcu_after_fork_parent(); call_rcu() goes on. One thread at a time is between the two calls,
+ * whatever its domain. Calls nest. The same holds for deferred calls (defer_rcu()).
  *
- * Context: thread, callbacks too; a QSBR thread is offline meanwhile.
- * Progress: blocking: waits for the callbacks that run.
+ * Context: thread, callbacks and sections too; a QSBR thread is offline while it waits.
+ * Progress: blocking: other threads that fork.
  */
 void call_rcu_before_fork(struct rcu_domain *domain);
 
@@ -254,7 +254,8 @@ void call_rcu_after_fork_parent(struct rcu_domain *domain);
  * child too, as are those that the calling thread queued between that call and the fork. The
  * default worker gets them all, and starts if there are any. No CPU and no thread has a worker of
  * its own in the child; the workers that the parent created are gone and must not be freed. A
- * callback that forked goes on, in its worker.
+ * callback that forked goes on, in its worker; one that a worker ran meanwhile is not in the child:
+ * it is not called again, and what it had begun stays as it was.
  *
  * Context: the only thread of the child. Progress: blocking: may start a thread.
  */

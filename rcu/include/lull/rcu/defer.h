@@ -11,7 +11,7 @@
  *
  * Deferred calls survive a fork() as callbacks do: with bp by themselves, with other flavours by
  * call_rcu_before_fork() and its sisters. The child makes the calls that threads of its parent had
- * deferred. Paper: T 6.4.5.
+ * deferred and none had begun. Paper: T 6.4.5.
  */
 #ifndef LULL_RCU_DEFER_H
 #define LULL_RCU_DEFER_H
