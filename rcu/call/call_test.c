@@ -174,7 +174,9 @@ static void threads_of_workers(void)
 	struct seen seen;
 	pthread_t thread;
 	char name[32];
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 	int signal, unblocked = 0;
+	size_t i;
 
 	rcu_domain_call(domain, &seen.head, look);
 	rcu_domain_barrier(domain);
@@ -183,7 +185,10 @@ static void threads_of_workers(void)
 	for (signal = 1; signal < SIGRTMIN; signal++)
 		if (signal != SIGKILL && signal != SIGSTOP && signal < 32)
 			unblocked += !sigismember(&seen.blocked, signal);
-	named(!unblocked, "signals_are_blocked_in_workers");
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		unblocked -= !sigismember(&seen.blocked, faults[i]);
+	named(!unblocked, "signals_are_blocked_in_workers_but_those_of_faults");
+	named(!sigismember(&seen.blocked, SIGRTMAX - 1), "a_worker_answers_for_any_flavour");
 	named(seen.registered && seen.reading == (domain == &rcu_qsbr_domain),
 	      "a_worker_is_a_registered_reader_and_online_when_it_calls");
 	named(call_rcu_data_thread(standby, &thread) == 0 && pthread_equal(thread, seen.thread),

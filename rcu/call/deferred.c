@@ -208,7 +208,7 @@ static void *background(void *argument)
 
 	defer_self()->background = index + 1;
 	snprintf(name, sizeof(name), "defer-%s", rcu_domain_name(domain));
-	lull_thread_name(name);
+	lull_thread_begin(name, -1);
 	rcu_domain_register(domain, reader, 0);
 	for (;;) {
 		if (domain->kind == RCU_KIND_QSBR)
@@ -236,8 +236,9 @@ int lull_defer_need(unsigned int index)
 	if (lull_mem_cas32_relaxed(asleep, DEFER_THREADLESS, DEFER_AWAKE) != DEFER_THREADLESS)
 		return 0;
 	lull_fence_threads_start();
+	/* Deferred calls may read in any domain. */
 	error = lull_thread_start(&thread, background, (void *)(uintptr_t)index,
-				  rcu_barrier_signal(rcu_domains[index]));
+				  RCU_BARRIER_SIGNAL);
 	if (error)
 		lull_mem_store32(asleep, DEFER_THREADLESS);
 	else

@@ -78,12 +78,6 @@ const char *rcu_domain_name(const struct rcu_domain *of)
 	return "sched";
 }
 
-int rcu_barrier_signal(const struct rcu_domain *of)
-{
-	(void)of;
-	return 0;
-}
-
 void rcu_domain_register(struct rcu_domain *of, struct rcu_reader *self, int debug)
 {
 	(void)of;

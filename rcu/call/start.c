@@ -16,12 +16,10 @@ int lull_worker_start_locked(struct call_domain *calls, struct call_rcu_data *wo
 
 	worker->calls = calls;
 	lull_mem_store32(&worker->state, CALL_AWAKE); /* its thread looks at the lanes first */
-	error = lull_thread_start(&worker->thread, lull_worker_main, worker,
-				  rcu_barrier_signal(calls->domain));
+	/* Callbacks may read in any domain. */
+	error = lull_thread_start(&worker->thread, lull_worker_main, worker, RCU_BARRIER_SIGNAL);
 	if (error) /* a callback whose caller saw AWAKE waits here until the next caller comes */
 		lull_mem_store32(&worker->state, CALL_THREADLESS);
-	else /* without this the thread would keep to the CPUs of the thread that started it */
-		lull_thread_place(&worker->thread, worker->cpu);
 	return error;
 }
 

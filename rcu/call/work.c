@@ -254,7 +254,7 @@ static void worker_idle(struct call_rcu_data *worker)
 		sleep_until_called(worker);
 }
 
-static void name_thread(const struct call_rcu_data *worker)
+static void begin_thread(const struct call_rcu_data *worker)
 {
 	char name[16]; /* what the kernel keeps */
 	const char *flavour = rcu_domain_name(worker->calls->domain);
@@ -263,7 +263,7 @@ static void name_thread(const struct call_rcu_data *worker)
 		snprintf(name, sizeof(name), "rcu-%s", flavour);
 	else
 		snprintf(name, sizeof(name), "rcu-%s/%d", flavour, worker->cpu);
-	lull_thread_name(name);
+	lull_thread_begin(name, worker->cpu);
 }
 
 void *lull_worker_main(void *argument)
@@ -273,7 +273,7 @@ void *lull_worker_main(void *argument)
 	struct rcu_reader *self = rcu_domain_self(domain);
 
 	lull_call_self()->working = worker;
-	name_thread(worker);
+	begin_thread(worker);
 	rcu_domain_register(domain, self, 0);
 	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, self);

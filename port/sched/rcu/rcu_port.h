@@ -62,21 +62,16 @@ static inline void lull_thread_detach(struct lull_thread *thread)
 	(void)thread;
 }
 
-static inline void lull_thread_place(struct lull_thread *thread, int cpu)
-{
-	(void)thread;
-	(void)cpu;
-}
-
 static inline void lull_thread_handle(const struct lull_thread *thread, void *pthread)
 {
 	(void)thread;
 	(void)pthread;
 }
 
-static inline void lull_thread_name(const char *name)
+static inline void lull_thread_begin(const char *name, int cpu)
 {
 	(void)name;
+	(void)cpu;
 }
 
 static inline void lull_fence_threads_start(void)

@@ -12,6 +12,9 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -65,27 +68,42 @@ void lull_qdo_port_start(void)
 	errno = saved;
 }
 
-void lull_qdo_fence_by_visits(void)
+int lull_qdo_fence_by_visits(void)
 {
 	unsigned long before[CPUS_MAX / WORD_BITS], one[CPUS_MAX / WORD_BITS] = { 0 };
 	long got = syscall(SYS_sched_getaffinity, 0, sizeof(before), before);
+	int error = got > 0 ? 0 : -errno;
 	unsigned int cpu;
 
-	for (cpu = 0; cpu < CPUS_MAX; cpu++) {
+	for (cpu = 0; cpu < CPUS_MAX && !error; cpu++) {
 		one[cpu / WORD_BITS] = 1UL << cpu % WORD_BITS;
-		/* Refused where no thread of ours can be: off line, or not in our cpuset. */
-		syscall(SYS_sched_setaffinity, 0, sizeof(one), one);
+		/* Invalid where no thread of ours can be: off line, or not in our cpuset. */
+		if (syscall(SYS_sched_setaffinity, 0, sizeof(one), one) && errno != EINVAL)
+			error = -errno;
 		one[cpu / WORD_BITS] = 0;
-		if (got > 0 && cpu + 1 == (unsigned int)got * 8)
+		if (cpu + 1 == (unsigned int)got * 8)
 			break;
 	}
 	if (got > 0)
 		syscall(SYS_sched_setaffinity, 0, (size_t)got, before);
+	return error;
+}
+
+_Noreturn static void end_without_fence(int error)
+{
+	char reason[128];
+
+	fprintf(stderr,
+		"lull-qdo: no barrier can be forced on other threads: membarrier is refused since "
+		"the process started, and sched_setaffinity: %s. Allow one of them, or refuse "
+		"membarrier from the start.\n",
+		strerror_r(-error, reason, sizeof(reason)));
+	abort();
 }
 
 void lull_qdo_fence_heavy(void)
 {
-	int saved = errno;
+	int saved = errno, error = 0;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #ifndef __x86_64__
@@ -101,7 +119,9 @@ void lull_qdo_fence_heavy(void)
 	/* A process that lost its registration, or a filter installed since the start. */
 	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) ||
 	    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		lull_qdo_fence_by_visits();
+		error = lull_qdo_fence_by_visits();
+	if (error)
+		end_without_fence(error);
 	errno = saved;
 }
 

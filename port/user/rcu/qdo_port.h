@@ -24,6 +24,7 @@ int lull_qdo_replace(unsigned int cpu, void **head, void *expect, void *desired)
  * Runs on every CPU where it may, one after the other, which has the effect of the heavy fence
  * wherever threads are allowed: the kernel switches threads with a full barrier.
  */
-void lull_qdo_fence_by_visits(void);
+/* Return: 0, or a negative errno: the system refuses to run the caller where others may run. */
+int lull_qdo_fence_by_visits(void);
 
 #endif

@@ -49,10 +49,14 @@ void lull_futex_wait_for(uint32_t *word, uint32_t seen, int64_t duration_ns)
 int lull_thread_start(struct lull_thread *thread, void *(*main)(void *argument), void *argument,
 		      int signal)
 {
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 	sigset_t blocked, before;
+	size_t i;
 	int error;
 
 	sigfillset(&blocked);
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&blocked, faults[i]);
 	if (signal)
 		sigdelset(&blocked, signal);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
@@ -70,26 +74,32 @@ void lull_thread_join(struct lull_thread *thread)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-void lull_thread_place(struct lull_thread *thread, int cpu)
+static void place(int cpu)
 {
 	cpu_set_t *cpus = CPU_ALLOC(CPUS_MAX);
 	size_t bytes = CPU_ALLOC_SIZE(CPUS_MAX);
-	int saved = errno;
 
 	if (!cpus)
 		return;
+	if (!sched_getaffinity(getpid(), bytes, cpus))
+		sched_setaffinity(0, bytes, cpus);
 	CPU_ZERO_S(bytes, cpus);
-	if (cpu >= 0)
+	if (cpu >= 0) {
 		CPU_SET_S((size_t)cpu, bytes, cpus);
-	if (cpu >= 0 || !sched_getaffinity(getpid(), bytes, cpus))
-		pthread_setaffinity_np(thread->handle, bytes, cpus);
+		sched_setaffinity(0, bytes, cpus);
+	}
 	CPU_FREE(cpus);
-	errno = saved;
 }
 
-void lull_thread_name(const char *name)
+void lull_thread_begin(const char *name, int cpu)
 {
+	static const struct sched_param ordinary = { .sched_priority = 0 };
+	int saved = errno;
+
 	pthread_setname_np(pthread_self(), name);
+	sched_setscheduler(0, SCHED_OTHER, &ordinary);
+	place(cpu);
+	errno = saved;
 }
 
 void lull_fence_threads_start(void)

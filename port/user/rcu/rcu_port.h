@@ -68,8 +68,8 @@ struct lull_thread {
 };
 
 /*
- * Starts a thread. Signals are for the program's threads: all are blocked but @signal, unless
- * that is 0. Return: 0 or a negative errno.
+ * Starts a thread. Signals are for the program's threads: all are blocked but those that a fault of
+ * the thread's own raises, and @signal, unless that is 0. Return: 0 or a negative errno.
  */
 int lull_thread_start(struct lull_thread *thread, void *(*main)(void *argument), void *argument,
 		      int signal);
@@ -80,19 +80,18 @@ static inline void lull_thread_detach(struct lull_thread *thread)
 	pthread_detach(thread->handle);
 }
 
-/*
- * Where a thread runs: on @cpu; where that is negative, wherever the process's first thread may.
- * Neither is worth a failure: a CPU may be off line.
- */
-void lull_thread_place(struct lull_thread *thread, int cpu);
 /* Stores the C library's name of it at *@pthread. */
 static inline void lull_thread_handle(const struct lull_thread *thread, void *pthread)
 {
 	*(pthread_t *)pthread = thread->handle;
 }
 
-/* Names the calling thread: 15 characters, as the kernel keeps. */
-void lull_thread_name(const char *name);
+/*
+ * What a thread that was started does first: it is named, by 15 characters, as the kernel keeps,
+ * and has no CPUs or scheduling policy of the thread that happened to start it. It runs on @cpu;
+ * where that is negative or off line, wherever the process's first thread may.
+ */
+void lull_thread_begin(const char *name, int cpu);
 
 /*
  * The caller executes a full barrier, then every thread of the process does before the call

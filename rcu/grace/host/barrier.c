@@ -27,6 +27,12 @@ static int membarrier(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
+/* Whether threads that read in a domain may be sent the signal. */
+static int may_need_signals(const struct rcu_domain *domain)
+{
+	return domain->kind == RCU_KIND_SIGNAL || domain->kind == RCU_KIND_MEMBARRIER;
+}
+
 static void answer(struct rcu_reader *reader)
 {
 	if (!lull_mem_load32(&reader->fence_wanted))
@@ -50,7 +56,7 @@ static void on_signal(int number)
 
 	(void)number;
 	for (i = 0; i < RCU_DOMAINS; i++)
-		if (rcu_barrier_signal(rcu_domains[i]))
+		if (may_need_signals(rcu_domains[i]))
 			answer(rcu_domain_self(rcu_domains[i]));
 }
 
@@ -87,13 +93,6 @@ int rcu_barrier_by_signal(const struct rcu_grace *grace)
 	       (kind == RCU_KIND_MEMBARRIER && lull_mem_load32(&no_membarrier));
 }
 
-int rcu_barrier_signal(const struct rcu_domain *domain)
-{
-	return domain->kind == RCU_KIND_SIGNAL || domain->kind == RCU_KIND_MEMBARRIER ?
-		       RCU_BARRIER_SIGNAL :
-		       0;
-}
-
 /*
  * The kernel refuses a real-time signal when the user has as many pending as it may
  * (RLIMIT_SIGPENDING), an emulator may have fewer signals. Then membarrier, if there is one; else
@@ -101,14 +100,12 @@ int rcu_barrier_signal(const struct rcu_domain *domain)
  */
 static void send(struct rcu_reader *reader)
 {
-	static const struct timespec moment = { .tv_nsec = 100000 };
-
 	while (syscall(SYS_tgkill, getpid(), reader->tid, RCU_BARRIER_SIGNAL)) {
 		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
 			lull_mem_store32(&reader->fence_wanted, 0);
 			return;
 		}
-		nanosleep(&moment, NULL);
+		lull_moment(); /* no point of cancellation: the lock is held */
 	}
 }
 
@@ -179,7 +176,7 @@ void rcu_grace_fence_heavy(struct rcu_grace *grace)
 	 * Mutant: ASK_NO_FENCE.
 	 */
 	lull_mem_fence();
-	if (only_self || !rcu_barrier_signal(grace->domain))
+	if (only_self || !may_need_signals(grace->domain))
 		return;
 	if (!rcu_barrier_by_signal(grace)) {
 		if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))

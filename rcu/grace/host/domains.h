@@ -23,8 +23,6 @@ extern struct rcu_domain *const rcu_domains[RCU_DOMAINS];
 /* barrier.c */
 void rcu_barrier_start(void); /* once, before any reader */
 int rcu_barrier_by_signal(const struct rcu_grace *grace); /* its threads get signals */
-/* The signal that threads which read in a domain may not block, or 0. */
-int rcu_barrier_signal(const struct rcu_domain *domain);
 
 /* thread.c */
 void rcu_thread_start(void); /* once, before any reader */

@@ -9,6 +9,7 @@
  * its request goes back to the queue. Paper: Q 4.9 (there a message to the CPU starts a thread).
  */
 #define _GNU_SOURCE
+#include "domains.h"
 #include "host.h"
 
 #include <errno.h>
@@ -60,19 +61,21 @@ static int start_locked(struct qdo *instance)
 {
 	struct host_executors *pool = &instance->executors;
 	struct host_executor *executor = calloc(1, sizeof(*executor));
-	pthread_t thread;
+	struct lull_thread thread;
 	int error = -1;
 
 	if (executor) {
 		executor->instance = instance;
 		executor->pinned = -1;
-		error = lull_qdo_thread_start(executor_main, executor, &thread, 1);
+		/* RCU reaches its readers by that signal, and a callback may read. */
+		error = lull_thread_start(&thread, executor_main, executor, RCU_BARRIER_SIGNAL);
 	}
 	if (error) {
 		complain(executor ? error : -ENOMEM);
 		free(executor);
 		return 0;
 	}
+	lull_thread_detach(&thread);
 	/* It takes the lock first of all. */
 	executor->next = pool->all;
 	if (pool->all)
@@ -334,7 +337,7 @@ static void *executor_main(void *argument)
 	struct host_request *request;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	pthread_setname_np(pthread_self(), "qdo-call");
+	lull_thread_begin("qdo-call", -1);
 	lull_qdo_thread.executor = self;
 	pthread_cleanup_push(end, self);
 	while ((request = next_request(self->instance, self)) != NULL)

@@ -79,7 +79,7 @@ struct host_monitor {
 	unsigned int nap_us;
 	uint64_t due_ns;
 	uint64_t checks;
-	pthread_t thread;
+	struct lull_thread thread;
 } __attribute__((aligned(64)));
 
 /**
@@ -193,8 +193,6 @@ void lull_qdo_executors_stop(struct qdo *instance);
 #define QDO_TEND_NS 1000000u
 
 /* thread.c */
-int lull_qdo_thread_start(void *(*main)(void *), void *argument, pthread_t *thread,
-			  int is_executor);
 /* Runs the calling thread on a CPU. Return: not 0: that cannot be; anywhere it may run. */
 int lull_qdo_thread_pin(unsigned int cpu);
 unsigned int lull_qdo_cpus_allowed(void); /* how many there were when the process started */

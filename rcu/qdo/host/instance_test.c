@@ -376,7 +376,7 @@ static void port(void)
 
 	lull_qdo_port_start();
 	sched_getaffinity(0, sizeof(before), &before);
-	lull_qdo_fence_by_visits();
+	check(!lull_qdo_fence_by_visits(), "a_fence_by_visits_reaches_every_cpu");
 	sched_getaffinity(0, sizeof(after), &after);
 	check(CPU_EQUAL(&before, &after), "a_fence_by_visits_leaves_the_thread_where_it_may_run");
 	pin(0);

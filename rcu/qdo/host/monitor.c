@@ -248,11 +248,11 @@ static void *monitor_main(void *argument)
 	char name[16] = "qdo"; /* what the kernel keeps */
 	int was_prompted, is_due = 0;
 
-	if (monitor->instance->timer_only) {
+	if (monitor->instance->timer_only)
 		snprintf(name, sizeof(name), "qdo/%u", monitor->cpu);
+	lull_thread_begin(name, -1);
+	if (monitor->instance->timer_only)
 		lull_qdo_thread_pin(monitor->cpu);
-	}
-	pthread_setname_np(pthread_self(), name);
 	while (!lull_mem_load32(&monitor->stop)) {
 		was_prompted = 0;
 		/* Bound: each request is prompted a bounded number of times on its way. */
@@ -271,8 +271,8 @@ int lull_qdo_monitors_start(struct qdo *instance)
 	lull_lock_take(&instance->start_lock);
 	started = instance->started;
 	for (i = started; i < instance->monitor_count && !error; i++) {
-		error = lull_qdo_thread_start(monitor_main, &instance->monitors[i],
-					      &instance->monitors[i].thread, 0);
+		error = lull_thread_start(&instance->monitors[i].thread, monitor_main,
+					  &instance->monitors[i], 0);
 		if (!error)
 			lull_mem_store32(&instance->started, i + 1);
 	}
@@ -287,6 +287,6 @@ void lull_qdo_monitors_stop(struct qdo *instance)
 	for (i = 0; i < instance->started; i++) {
 		lull_mem_store32_full(&instance->monitors[i].stop, 1); /* [qdo.prompt:A] */
 		wake(&instance->monitors[i]);
-		pthread_join(instance->monitors[i].thread, NULL);
+		lull_thread_join(&instance->monitors[i].thread);
 	}
 }

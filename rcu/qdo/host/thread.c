@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
-/*
- * The library's threads: how they start, where they run, how they sleep.
- *
- * Signals are for the program's own threads. Executors take those that a callback's own fault
- * raises, so that the program's handlers for crashes see it, and the one by which RCU reaches
- * its readers, as a callback may read. Paper: Q 4.7.
- */
+/* The library's threads: where they run, how they sleep. Paper: Q 4.7. */
 #define _GNU_SOURCE
 #include "host.h"
-#include "domains.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,37 +50,6 @@ int lull_qdo_thread_pin(unsigned int cpu)
 		syscall(SYS_sched_setaffinity, 0, allowed_bytes, allowed);
 	errno = saved;
 	return failed;
-}
-
-static void choose_signals(int is_executor, sigset_t *before)
-{
-	static const int own[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
-	sigset_t blocked;
-	size_t i;
-
-	sigfillset(&blocked);
-	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		sigdelset(&blocked, own[i]);
-	if (is_executor)
-		sigdelset(&blocked, RCU_BARRIER_SIGNAL);
-	pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
-int lull_qdo_thread_start(void *(*main)(void *), void *argument, pthread_t *thread, int is_executor)
-{
-	pthread_attr_t attributes;
-	sigset_t before;
-	int error = pthread_attr_init(&attributes);
-
-	if (error)
-		return -error;
-	if (is_executor)
-		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	choose_signals(is_executor, &before);
-	error = pthread_create(thread, &attributes, main, argument);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -error;
 }
 
 /* By system call: unlike the C library's ways, no point of cancellation. */

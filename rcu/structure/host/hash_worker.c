@@ -10,12 +10,8 @@
  *	[hash.kick:A]	the stack's top before kicks		[hash.doze:A]
  *	[hash.doze:A]	kicks before the stack's top		[hash.kick:A]
  */
-#define _GNU_SOURCE
 #include "domains.h"
 #include "hash_table.h"
-
-#include <pthread.h>
-#include <signal.h>
 
 /* Written by anyone, by compare-and-swap; emptied by holders of the lock. */
 static unsigned long requests; /* struct hash_table *, linked by queue_next */
@@ -69,6 +65,7 @@ static struct hash_table *take(void)
 static void *work(void *unused)
 {
 	(void)unused;
+	lull_thread_begin("rcu-hash", -1);
 	/* Bound: the life of the process. */
 	for (;;) {
 		/*
@@ -118,23 +115,18 @@ __attribute__((constructor)) static void follow_forks(void)
 
 int lull_hash_worker_start(void)
 {
-	sigset_t all, before;
-	pthread_t thread;
+	struct lull_thread thread;
 	int error;
 
 	if (lull_mem_load(&started) || lull_mem_exchange(&started, 1))
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, NULL, work, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
+	/* It is a reader of each table's domain while it resizes that. */
+	error = lull_thread_start(&thread, work, NULL, RCU_BARRIER_SIGNAL);
+	if (error)
 		lull_mem_store(&started, 0);
-		return -error;
-	}
-	pthread_setname_np(thread, "rcu-hash");
-	pthread_detach(thread);
-	return 0;
+	else
+		lull_thread_detach(&thread);
+	return error;
 }
 
 void lull_hash_worker_kick(struct hash_table *table)
