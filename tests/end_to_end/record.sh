@@ -123,6 +123,44 @@ threads = json.load(open("report.json"))["threads"]
 print(*sorted(thread["name"] for thread in threads))')" "names pool-1" "the threads' names"
 }
 
+# Names on standard input as they are in programs: without what tells apart equal names of two
+# descriptions, and without those about processes, which a recording has whatever it is asked for.
+own_names() {
+	sed 's/#[0-9]*$//' | grep -v '^process:' | sort -u
+}
+
+# printed_names ARGUMENT...: of the events that `lull print` prints.
+printed_names() {
+	lull print --json "$@" | sed -n 's/.*},"name":"\([^"]*\)".*/\1/p' | own_names
+}
+
+# reported_names ARGUMENT...: of the events that `lull report` counts.
+reported_names() {
+	lull report --json "$@" | python3 -c 'import json, sys
+for row in json.load(sys.stdin)["event_names"]: print(row["name"])' | own_names
+}
+
+patterns_mean_for_print_and_report_what_they_mean_for_record() {
+	local asked number=0
+	lull record -q -e '*' -o whole -- sort /etc/passwd > output
+	for asked in 'io:*' 'io:* !io:*read*' '*@info' 'io:* !*@info' '*:[!r]*_e[a-x]* io:f?*' \
+		'io:* !io:* io:fdopen'; do
+		number=$((number + 1))
+		set -f
+		# shellcheck disable=SC2086 # patterns, without blanks
+		set -- $asked
+		set +f
+		set -- "${@/#/-e}"
+		lull record -q "$@" -o "part$number" -- sort /etc/passwd > output
+		printed_names "part$number" > recorded
+		[ -s recorded ] || fail "$asked: nothing was recorded"
+		printed_names "$@" whole > printed
+		reported_names "$@" whole > reported
+		diff recorded printed > difference || fail "print $asked: $(cat difference)"
+		diff recorded reported > difference || fail "report $asked: $(cat difference)"
+	done
+}
+
 print_of_nothing_names_what_is_nearest() {
 	lull record -q -o trace -- true
 	status_is 1 lull print -e 'proces:strat' trace > printed 2> said

@@ -13,7 +13,6 @@ use trace::{Event, LossMessage, Merge, Message, Ns, Trace};
 use crate::counts::{Counted, Counts};
 use crate::files::Files;
 use crate::filter::Filter;
-use crate::glob::Glob;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
 use crate::losses::Losses;
@@ -55,16 +54,20 @@ impl Default for Limits {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Names of the events to report on; none: all.
-    pub globs: Vec<Glob>,
+/// Whether to report on events that have the first of these names, and are ends of a pair that has
+/// the second, at a level of CTF's.
+pub type Wanted<'a> = &'a dyn Fn(&[&str], Option<i64>) -> bool;
+
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// None: all.
+    pub wanted: Option<Wanted<'a>>,
     pub by: Option<By>,
     pub limits: Limits,
 }
 
 /// Reads traces from beginning to end. `progress` hears how many bytes have been read.
-pub fn analyse(traces: &[Trace], options: &Options, mut progress: impl FnMut(u64)) -> Report {
+pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut(u64)) -> Report {
     let mut merge = Merge::over(traces);
     let mut analyses = Analyses::new(traces, options, merge.stream_count());
     let mut until_progress = PROGRESS_MESSAGES;
@@ -97,12 +100,12 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    pub fn new(traces: &[Trace], options: &Options, stream_count: usize) -> Self {
+    pub fn new(traces: &[Trace], options: &Options<'_>, stream_count: usize) -> Self {
         let limits = options.limits;
         let state = State::new(traces, stream_count, &limits.state);
         Self {
             by: options.by,
-            filter: Filter::new(state.classes(), &options.globs),
+            filter: Filter::new(state.classes(), options.wanted),
             events_read: vec![0; traces.len()],
             counts: Counts::new(state.classes().names().len(), limits.grouped_events),
             rate: Rate::new(),

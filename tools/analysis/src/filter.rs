@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Which events are counted: those whose name, or whose pair's name, an asked pattern matches.
+//! Which events are counted: those that the caller wants by their name or by their pair's.
 //!
 //! Place in the flow: decided once from the metadata of all traces, before the first event.
 
 use state::{Classes, NameIndex, PairIndex};
 
-use crate::glob::Glob;
+use crate::analyses::Wanted;
 
 pub(crate) struct Filter {
     names: Vec<bool>,
@@ -14,15 +14,13 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Without patterns, everything is counted.
-    pub fn new(classes: &Classes, globs: &[Glob]) -> Self {
+    pub fn new(classes: &Classes, wanted: Option<Wanted<'_>>) -> Self {
         let mut filter = Self { names: Vec::new(), pairs: vec![true; classes.pairs().len()] };
         for name in classes.names() {
             let pair = name.pair.and_then(|index| classes.pair(index));
-            let matches = |glob: &Glob| {
-                glob.matches(&name.text) || pair.is_some_and(|pair| glob.matches(&pair.name))
-            };
-            let is_counted = globs.is_empty() || globs.iter().any(matches);
+            let names = [Some(name.text.as_str()), pair.map(|pair| pair.name.as_str())];
+            let names: Vec<&str> = names.into_iter().flatten().collect();
+            let is_counted = wanted.is_none_or(|wanted| wanted(&names, name.log_level));
             filter.names.push(is_counted);
             let of_pair = name.pair.and_then(|index| filter.pairs.get_mut(index.0 as usize));
             if let (Some(of_pair), false) = (of_pair, is_counted) {

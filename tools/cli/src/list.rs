@@ -41,10 +41,7 @@ struct Source {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
-    let patterns = match args.events.is_empty() {
-        true => Patterns::exactly(&["*".to_string()])?,
-        false => Patterns::exactly(&args.events)?,
-    };
+    let patterns = Patterns::exactly(&args.events)?;
     let mut sources = Vec::new();
     for program in &args.programs {
         sources.extend(sources_of(&resolve(program)?)?);

@@ -21,6 +21,7 @@ use verdict::shown;
 mod snapshot;
 mod target;
 mod unfinished;
+mod wanted;
 
 use clap::{Parser, Subcommand};
 

@@ -18,8 +18,8 @@ mod text;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use analysis::Glob;
 use anyhow::Context;
+use session::pattern::Patterns;
 use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
 
 use crate::{nearest, newest, say, unfinished};
@@ -53,8 +53,8 @@ pub struct PrintArgs {
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<u64>,
 
-    /// Print only events whose name matches: a GLOB as for `lull record -e`
-    #[arg(short = 'e', long = "event", value_name = "GLOB")]
+    /// Print only events that match: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
+    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
     /// Print Lull's own bookkeeping events too
@@ -102,9 +102,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
             traces.push(Trace::open(&folder)?);
         }
     }
-    let globs: Result<Vec<Glob>, String> = args.events.iter().map(|e| Glob::parse(e)).collect();
-    let globs = globs.map_err(|reason| anyhow::anyhow!("-e: {reason}"))?;
-    let classes = Classes::new(&traces, &globs, args.all);
+    let classes = Classes::new(&traces, &Patterns::exactly(&args.events)?, args.all);
     let mut merge = Merge::over(&traces);
     let mut out = std::io::stdout().lock();
     let tally = if args.json {

@@ -21,12 +21,14 @@ mod tests;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-use analysis::{analyse, By, Glob, Limits, Options, Report};
+use analysis::{analyse, By, Limits, Options, Report};
 use anyhow::Context;
+use session::pattern::Patterns;
 use trace::Trace;
 
 use crate::shown::json_shown;
 use crate::unfinished;
+use crate::wanted::wants;
 
 use look::Look;
 use progress::Progress;
@@ -42,8 +44,8 @@ pub struct ReportArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Report only on events, or pairs of them, whose name matches; may be given several times
-    #[arg(short = 'e', long = "event", value_name = "GLOB")]
+    /// Only events or pairs that match: GLOB, GLOB@LEVEL, !GLOB for none of these; later ones win
+    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
     /// Rows in each table
@@ -74,14 +76,15 @@ impl From<Grouping> for By {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
-    let globs: Result<Vec<Glob>, String> = args.events.iter().map(|e| Glob::parse(e)).collect();
-    let globs = globs.map_err(|reason| anyhow::anyhow!("-e: {reason}"))?;
+    let patterns = Patterns::exactly(&args.events)?;
+    let wanted = |names: &[&str], log_level| wants(&patterns, names, log_level);
     let chosen = traces::choose(&args.traces)?;
     let mut traces = Vec::new();
     for folder in &chosen.folders {
         traces.push(Trace::open(folder)?);
     }
-    let options = Options { globs, by: args.by.map(By::from), limits: Limits::default() };
+    let options =
+        Options { wanted: Some(&wanted), by: args.by.map(By::from), limits: Limits::default() };
     let mut progress = Progress::new(&traces);
     let mut report = analyse(&traces, &options, |bytes_read| progress.advance(bytes_read));
     progress.finish();

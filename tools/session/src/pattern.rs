@@ -3,6 +3,7 @@
 //! the matcher is that C code itself.
 //!
 //! Place in the flow: `lull record -e` -> **patterns** -> control file -> liblull enables sites.
+//! `lull print` and `lull report` match the events of a trace here, too.
 
 use std::ffi::{c_char, c_int, CStr, CString};
 
@@ -62,8 +63,11 @@ impl Patterns {
         Ok(Self { text, ..exactly })
     }
 
-    /// These patterns and no others.
+    /// These patterns and no others; without any, all events.
     pub fn exactly(arguments: &[String]) -> Result<Self, BadPattern> {
+        if arguments.is_empty() {
+            return Ok(Self { text: c"*".into(), asked: Vec::new() });
+        }
         let bad = |pattern: &str, reason: &str| BadPattern {
             pattern: pattern.to_string(),
             reason: reason.to_string(),
@@ -102,6 +106,16 @@ impl Patterns {
             let name_start = name.as_ptr().cast();
             lull_pattern_match(self.text.as_ptr(), name_start, name.len(), u32::from(level)) != 0
         }
+    }
+
+    /// Whether an event with several names is wanted: the last pattern that matches one of them
+    /// decides.
+    pub fn match_any(&self, names: &[&str], level: u8) -> bool {
+        let last = self.text().lines().rev().find(|line| {
+            let rule = line.strip_prefix('!').unwrap_or(line);
+            names.iter().any(|name| Self::alone_matches(rule, name, level))
+        });
+        last.is_some_and(|line| !line.starts_with('!'))
     }
 
     /// The patterns that ask for events, as they were given.
@@ -211,6 +225,21 @@ mod tests {
         assert_eq!(patterns.asking().collect::<Vec<_>>(), ["io:*", "a:b@info"]);
         assert!(Patterns::alone_matches("io:*", "io:read_entry", 6));
         assert!(!Patterns::alone_matches("a:b@info", "a:b", 7));
+    }
+
+    #[test]
+    fn last_pattern_that_matches_any_name_of_an_event_decides() {
+        let exactly = |arguments: &[&str]| {
+            Patterns::exactly(&arguments.iter().map(|text| text.to_string()).collect::<Vec<_>>())
+                .unwrap()
+        };
+        let names = ["io:read_entry", "io:read"];
+        assert!(exactly(&[]).match_any(&names, 7));
+        assert!(exactly(&["io:read"]).match_any(&names, 6));
+        assert!(!exactly(&["io:*", "!io:read"]).match_any(&names, 6));
+        assert!(exactly(&["!io:read", "io:*_entry"]).match_any(&names, 6));
+        assert!(!exactly(&["io:*@error"]).match_any(&names, 6));
+        assert!(!exactly(&["!io:write"]).match_any(&names, 6), "nothing asks for it");
     }
 
     #[test]

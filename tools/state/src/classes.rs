@@ -74,6 +74,8 @@ pub struct ClassName {
     pub text: String,
     /// The pair that the events are one end of.
     pub pair: Option<PairIndex>,
+    /// The most severe of its classes' levels; None where none of them has one.
+    pub log_level: Option<i64>,
 }
 
 /// Two names that are the two ends of a call.
@@ -95,7 +97,7 @@ pub struct Classes {
 
 impl Classes {
     pub(crate) fn new(traces: &[Trace]) -> Self {
-        let names = traces.iter().flat_map(Trace::event_classes).map(shown_name);
+        let names = traces.iter().flat_map(Trace::event_classes).map(event_name);
         let pairing = Pairing::new(names);
         let mut classes = Self { by_trace: Vec::new(), names: Vec::new(), pairs: Vec::new() };
         let has_interposed_files = pairing.names.keys().any(|name| name.starts_with("io:"));
@@ -104,11 +106,15 @@ impl Classes {
         for trace in traces {
             let mut plans = Vec::new();
             for class in trace.event_classes() {
-                let name = shown_name(class);
+                let name = event_name(class);
                 let number = *name_index.entry(name.to_string()).or_insert_with(|| {
-                    classes.names.push(ClassName { text: name.to_string(), pair: None });
+                    let text = name.to_string();
+                    classes.names.push(ClassName { text, pair: None, log_level: None });
                     NameIndex(classes.names.len() as u32 - 1)
                 });
+                if let Some(name) = classes.names.get_mut(number.0 as usize) {
+                    name.log_level = name.log_level.into_iter().chain(class.log_level).min();
+                }
                 let base = pairing.base(name);
                 let operation = |name: &str| match Operation::of(name) {
                     // The same call seen from both sides counts once.
@@ -171,7 +177,7 @@ impl Classes {
 }
 
 /// The name without what Lull's recorder appends to tell apart equal names from two programs.
-fn shown_name(class: &EventClass) -> &str {
+pub fn event_name(class: &EventClass) -> &str {
     match class.name.rsplit_once('#') {
         Some((name, number))
             if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>

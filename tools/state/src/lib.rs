@@ -46,7 +46,7 @@ mod threads;
 mod usage;
 
 pub use calls::{Calls, OpenCall, Unmatched};
-pub use classes::{ClassName, Classes, NameIndex, Pair, PairIndex};
+pub use classes::{event_name, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
 pub use moment::{Done, Limits, State, Step};
 pub use operation::{LockKind, Operation, Values};

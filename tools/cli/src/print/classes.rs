@@ -5,10 +5,12 @@
 //! `lull:thread` event where a packet goes over to another thread; events up to the next one, or to
 //! the end of the packet, are that thread's.
 
-use analysis::Glob;
+use analysis::event_name;
+use session::pattern::Patterns;
 use trace::{Event, EventClass, Trace, Value};
 
 use super::{number, text};
+use crate::wanted::wants;
 
 const THREAD_EVENT: &str = "lull:thread";
 /// Bookkeeping: shown with `--all` only. What they tell is counted as lost by the packets.
@@ -48,10 +50,10 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub fn new(traces: &[Trace], globs: &[Glob], all: bool) -> Self {
+    pub fn new(traces: &[Trace], patterns: &Patterns, all: bool) -> Self {
         let plan = |class: &EventClass| {
             let name = &*class.name;
-            let matches = globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+            let matches = wants(patterns, &[name, event_name(class)], class.log_level);
             let mut label = vec![b' '];
             text::word(&mut label, name.as_bytes());
             ClassPlan {

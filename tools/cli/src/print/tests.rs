@@ -4,7 +4,7 @@
 use std::io::{Error, ErrorKind, Write};
 use std::path::PathBuf;
 
-use analysis::Glob;
+use session::pattern::Patterns;
 use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
 use trace::{Merge, Trace};
 
@@ -35,7 +35,7 @@ fn thread(tid: u64, name: &str) -> Datum {
 }
 
 /// Two packets on one processor; the second one names no thread and lost three events.
-fn sample() -> Trace {
+fn sample_stream() -> (PathBuf, Vec<u8>) {
     let spec = spec();
     let mut writer = StreamWriter::new(&spec, 2);
     writer.begin_packet(1000);
@@ -48,7 +48,11 @@ fn sample() -> Trace {
     writer.lose([2, 0, 1, 0]);
     writer.event(8, 3005, list(&[3, 4]));
     writer.end_packet(4000, 0);
-    open(&spec, writer.finish().0)
+    (PathBuf::from("stream"), writer.finish().0)
+}
+
+fn sample() -> Trace {
+    Trace::from_bytes(spec().metadata().as_bytes(), vec![sample_stream()]).unwrap()
 }
 
 fn open(spec: &Spec, bytes: Vec<u8>) -> Trace {
@@ -58,16 +62,16 @@ fn open(spec: &Spec, bytes: Vec<u8>) -> Trace {
 
 struct Choices<'a> {
     all: bool,
-    globs: &'a [&'a str],
+    patterns: &'a [&'a str],
     limit: Option<u64>,
 }
 
-const PLAIN: Choices<'static> = Choices { all: false, globs: &[], limit: None };
+const PLAIN: Choices<'static> = Choices { all: false, patterns: &[], limit: None };
 
 fn lines(trace: &Trace, mut form: impl Form, choices: &Choices<'_>) -> (Vec<String>, Tally) {
     let traces = std::slice::from_ref(trace);
-    let globs: Vec<Glob> = choices.globs.iter().map(|glob| Glob::parse(glob).unwrap()).collect();
-    let classes = Classes::new(traces, &globs, choices.all);
+    let patterns: Vec<String> = choices.patterns.iter().map(|text| text.to_string()).collect();
+    let classes = Classes::new(traces, &Patterns::exactly(&patterns).unwrap(), choices.all);
     let mut out = Vec::new();
     let mut merge = Merge::over(traces);
     let tally = print(&mut merge, &classes, &mut form, choices.limit, &mut out).unwrap();
@@ -109,14 +113,25 @@ fn bookkeeping_is_shown_on_request_only() {
 
 #[test]
 fn filters_keep_matching_events_and_the_limit_counts_only_those() {
-    let globs = &["*:h?t", "other"];
-    let (found, tally) = lines(&sample(), utc(), &Choices { globs, ..PLAIN });
+    let patterns = &["*:h?t", "other"];
+    let (found, tally) = lines(&sample(), utc(), &Choices { patterns, ..PLAIN });
     assert_eq!((tally.events, found.len()), (2, 3));
-    let (found, tally) = lines(&sample(), utc(), &Choices { globs, limit: Some(1), ..PLAIN });
+    let (found, tally) = lines(&sample(), utc(), &Choices { patterns, limit: Some(1), ..PLAIN });
     assert_eq!((tally.events, found.len()), (1, 1));
     assert!(found[0].contains("main_loop/70"), "threads are followed in what is not shown");
     let (found, _) = lines(&sample(), utc(), &Choices { limit: Some(0), ..PLAIN });
     assert!(found.is_empty());
+}
+
+#[test]
+fn filters_leave_out_by_name_and_by_level_and_take_equal_names_of_two_programs_for_one() {
+    let metadata = spec().metadata();
+    let metadata = metadata.replace("\"demo:hit\";", "\"demo:hit#2\"; loglevel = 3;");
+    let trace = Trace::from_bytes(metadata.as_bytes(), vec![sample_stream()]).unwrap();
+    let count = |patterns| lines(&trace, utc(), &Choices { patterns, ..PLAIN }).1.events;
+    assert_eq!((count(&["demo:hit"]), count(&["demo:hit#2"])), (2, 2));
+    assert_eq!((count(&["*", "!*:hit"]), count(&["!*:hit"])), (1, 0));
+    assert_eq!((count(&["*@error"]), count(&["*@critical"]), count(&["*@debug"])), (2, 0, 3));
 }
 
 #[test]
@@ -210,7 +225,7 @@ impl Write for ClosedPipe {
 fn a_reader_that_goes_away_is_no_error() {
     let trace = sample();
     let traces = std::slice::from_ref(&trace);
-    let classes = Classes::new(traces, &[], false);
+    let classes = Classes::new(traces, &Patterns::exactly(&[]).unwrap(), false);
     let mut merge = Merge::over(traces);
     let tally = print(&mut merge, &classes, &mut utc(), None, &mut ClosedPipe).unwrap();
     assert!(tally.is_unwanted);

@@ -4,13 +4,15 @@
 
 use std::path::Path;
 
-use analysis::{analyse, By, Glob, Options, Report};
+use analysis::{analyse, By, Options, Report};
+use session::pattern::Patterns;
 use testkit::program::{Number, Program, Text, Who};
 use testkit::TraceFolder;
 use trace::Trace;
 
 use super::look::Look;
 use super::{run, text, Grouping, ReportArgs};
+use crate::wanted::wants;
 
 const SERVER: Who = (100, 100, "server");
 const WORKER: Who = (100, 101, "worker-1");
@@ -22,11 +24,13 @@ fn look(columns: usize, is_utf8: bool) -> Look {
     Look { columns, is_utf8, has_color: false, top: 10 }
 }
 
-fn report(program: &Program, globs: &[&str], by: Option<By>) -> Report {
-    let globs = globs.iter().map(|glob| Glob::parse(glob).expect("the pattern is right")).collect();
+fn report(program: &Program, patterns: &[&str], by: Option<By>) -> Report {
+    let patterns: Vec<String> = patterns.iter().map(|text| text.to_string()).collect();
+    let patterns = Patterns::exactly(&patterns).expect("the patterns are right");
+    let wanted = |names: &[&str], log_level| wants(&patterns, names, log_level);
     let (metadata, streams) = program.files();
     let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
-    analyse(&[trace], &Options { globs, by, ..Options::default() }, |_| {})
+    analyse(&[trace], &Options { wanted: Some(&wanted), by, ..Options::default() }, |_| {})
 }
 
 /// Compares with a file, or writes it.
@@ -114,6 +118,15 @@ fn narrow_ascii_report_by_thread_leaves_out_columns_and_stays_in_its_width() {
     assert!(text.lines().skip(1).all(|line| line.chars().count() <= 60), "{widest:?}\n{text}");
     assert!(text.is_ascii(), "{text}");
     check("narrow.txt", &text);
+}
+
+#[test]
+fn patterns_leave_out_pairs_as_they_leave_out_events() {
+    let matched = |patterns| report(&server(), patterns, None).matched_events;
+    let (all, reads) = (matched(&[]), matched(&["io:read"]));
+    assert!(0 < reads && reads < all);
+    assert_eq!(matched(&["*", "!io:read"]), all - reads);
+    assert_eq!(matched(&["io:read", "!io:read_*"]), 0);
 }
 
 #[test]
