@@ -431,21 +431,11 @@ mod tests {
 
     #[test]
     fn walk_ends_on_any_bytes() {
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..20_000 {
-            let words: Vec<u32> = (0..32)
-                .map(|_| {
-                    random ^= random << 13;
-                    random ^= random >> 7;
-                    random ^= random << 17;
-                    if random & 3 == 0 {
-                        EVENT
-                    } else {
-                        random as u32
-                    }
-                })
-                .collect();
-            let (_, state) = run(&words, 128, random & 0xfff);
+            let words: Vec<u32> =
+                (0..32).map(|_| if random.u8(..4) == 0 { EVENT } else { random.u32(..) }).collect();
+            let (_, state) = run(&words, 128, random.u64(..4096));
             assert!(state.at <= 128 && state.content_until <= 128);
         }
     }

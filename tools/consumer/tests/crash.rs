@@ -95,7 +95,7 @@ fn storm(kind: Rings, name: &str) {
     let (session, mut consumer, path) = start(name, &setup);
     let committed = Committed::new(kills + PROCESSES);
     let mut running: Vec<(usize, i32)> = Vec::new();
-    let mut random = 88_172_645_463_325_252_u64;
+    let mut random = fastrand::Rng::with_seed(1);
     let mut next = 0;
     for _ in 0..kills {
         while running.len() < PROCESSES {
@@ -108,14 +108,11 @@ fn storm(kind: Rings, name: &str) {
             running.push((index, pid));
             next += 1;
         }
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let until = Instant::now() + Duration::from_micros(random % 6000);
+        let until = Instant::now() + Duration::from_micros(random.u64(..6000));
         while Instant::now() < until {
             consumer.tick();
         }
-        let victim = running.swap_remove((random >> 32) as usize % PROCESSES);
+        let victim = running.swap_remove(random.usize(..PROCESSES));
         kill_and_reap(victim.1);
     }
     running.into_iter().for_each(|(_, pid)| kill_and_reap(pid));

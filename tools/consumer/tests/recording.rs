@@ -264,25 +264,20 @@ fn rings_scribbled_over_while_they_are_read_end_in_a_verdict_and_not_in_a_panic(
         for step in 0..300 {
             writer.step(1, step, "text");
         }
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut next = || {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random
-        };
+        let mut random = fastrand::Rng::with_seed(seed);
+        let words_limit = if seed % 2 == 0 { u64::MAX } else { 8192 };
         let control_bytes = session.memory.fixed().ring_stride_bytes as usize;
         let data_bytes = session.memory.fixed().subbuf_size_bytes as usize * 5;
         for round in 0..30 {
             for ring in 0..session.memory.ring_count() {
                 // SAFETY: inside the session's mapping; that is the point of the test.
                 unsafe {
-                    let data = session.memory.ring_data(ring).add(next() as usize % data_bytes);
-                    data.write_volatile(next() as u8);
+                    let data = session.memory.ring_data(ring).add(random.usize(..data_bytes));
+                    data.write_volatile(random.u8(..));
                     if round % 3 == 0 {
-                        let at = next() as usize % (control_bytes / 8);
+                        let at = random.usize(..control_bytes / 8);
                         let word = session.memory.ring_control(ring).cast::<u64>().add(at);
-                        word.write_volatile(if seed % 2 == 0 { next() } else { next() % 8192 });
+                        word.write_volatile(random.u64(..words_limit));
                     }
                 }
             }

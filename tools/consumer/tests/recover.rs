@@ -111,13 +111,6 @@ fn small() -> Setup {
     }
 }
 
-fn next(random: &mut u64) -> u64 {
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    *random
-}
-
 /// Steps that were committed, and how many were lost for want of room or with a dead thread.
 struct Written {
     steps: Vec<u32>,
@@ -197,15 +190,15 @@ fn check(path: &Path, verdict: &Verdict, written: &[Written]) {
 #[test]
 fn killed_recorders_trace_has_every_committed_event_once_and_counts_the_rest() {
     let kills: u64 = std::env::var("LULL_TEST_RECOVERIES").map_or(20, |n| n.parse().unwrap());
-    let mut random = 88_172_645_463_325_252_u64 ^ u64::from(std::process::id());
+    let mut random = fastrand::Rng::with_seed(u64::from(std::process::id()));
     for kill in 0..kills {
         let recording = Recording::start(&format!("recover-{kill}"), &small());
         let stop = AtomicBool::new(false);
         let (memory, stop) = (&recording.memory, &stop);
         // Every other time so fast that the recorder has to free memory before it writes.
         let spins = if kill % 2 == 0 { 300 } else { 0 };
-        let more = next(&mut random) % 600;
-        let delay = Duration::from_micros(next(&mut random) % 20_000);
+        let more = random.u64(..600);
+        let delay = Duration::from_micros(random.u64(..20_000));
         let written: Vec<Written> = std::thread::scope(|scope| {
             let kinds = [Rings::PerCpu, Rings::Plain].into_iter().enumerate();
             let writers: Vec<_> = kinds
