@@ -1,17 +1,45 @@
 // SPDX-License-Identifier: MIT
 /*
- * Forks in the middle of it: the child has one thread, goes on with new ones, and exits with
- * what it found.
+ * Forks in the middle of it, from several threads, some of which are in a section; signals come
+ * meanwhile. The child has one thread, goes on with new ones, that end and get signals too, and
+ * exits with what it found.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "torture.h"
 
+#ifndef CHILD_LIMIT_S
 #define CHILD_LIMIT_S 20
+#endif
 #define CHILD_UPDATES 20
+#define CHILD_THREADS 4
+
+/* What thread forks, and where. */
+struct forking {
+	int registered;
+	int in_section;
+	pid_t child; /* 0: in the child */
+	struct rcu_head head; /* queued before the fork: both processes call it */
+	unsigned long called;
+};
+
+static void count_call(struct rcu_head *head)
+{
+	struct forking *forking = (struct forking *)((char *)head - offsetof(struct forking, head));
+
+	__atomic_fetch_add(&forking->called, 1, __ATOMIC_RELAXED);
+}
+
+/* Return: how often the callback was called that was queued before the fork. */
+static unsigned long called_by_now(struct forking *forking)
+{
+	flavour->barrier();
+	return __atomic_load_n(&forking->called, __ATOMIC_RELAXED);
+}
 
 static void child_share(struct torture *fresh)
 {
@@ -19,23 +47,25 @@ static void child_share(struct torture *fresh)
 	torture = fresh;
 }
 
-/* Some grace periods beside a reader, an updater and this thread; then everything ends. */
+/* Some grace periods beside threads that read, update, call, end, and this thread. */
 static int child_run(int registered)
 {
+	static void *(*const body[CHILD_THREADS])(void *) = { reader_thread, updater_thread,
+							      churn_thread, signal_thread };
 	struct torture *fresh = calloc(1, sizeof(*fresh));
-	pthread_t reader, updater;
+	pthread_t thread[CHILD_THREADS];
 	struct random random;
 	int i;
 
-	alarm(CHILD_LIMIT_S); /* a child that hangs is killed, which its status tells */
 	if (!fresh)
 		return 2;
 	random_start(&random, (uint32_t)getpid());
+	signals_may_come(0);
 	child_share(fresh);
 	flavour->synchronize();
-	if (pthread_create(&reader, NULL, reader_thread, (void *)1) ||
-	    pthread_create(&updater, NULL, updater_thread, (void *)2))
-		return 3;
+	for (i = 0; i < CHILD_THREADS; i++)
+		if (pthread_create(&thread[i], NULL, body[i], (void *)(uintptr_t)(i + 1)))
+			return 3;
 	for (i = 0; i < CHILD_UPDATES; i++) {
 		if (registered || flavour->automatic)
 			section(&random);
@@ -44,8 +74,8 @@ static int child_run(int registered)
 	__atomic_store_n(&fresh->stop, 1, __ATOMIC_RELAXED);
 	if (registered)
 		flavour->offline(); /* others wait for this thread no more */
-	pthread_join(reader, NULL);
-	pthread_join(updater, NULL);
+	for (i = 0; i < CHILD_THREADS; i++)
+		pthread_join(thread[i], NULL);
 	flavour->barrier();
 	for (i = 0; i < FAULTS; i++)
 		if (fresh->fault[i])
@@ -53,50 +83,87 @@ static int child_run(int registered)
 	return 0;
 }
 
-static void fork_once(int registered)
+/* Without a callback or a grace period that it waits for. */
+static void fork_here(void *argument)
 {
-	int explicit = !flavour->automatic, status;
-	pid_t child;
+	struct forking *forking = argument;
+	int explicit = !flavour->automatic;
 
-	if (registered)
-		flavour->offline();
+	flavour->call(&forking->head, count_call);
 	if (explicit)
 		call_rcu_before_fork(flavour->domain);
-	child = fork();
-	if (!child) {
-		if (explicit)
-			call_rcu_after_fork_child(flavour->domain);
-		if (registered)
-			flavour->online();
-		_exit(child_run(registered));
-	}
-	if (explicit)
+	forking->child = fork();
+	if (!forking->child)
+		alarm(CHILD_LIMIT_S); /* a child that hangs is killed, which its status tells */
+	if (explicit && !forking->child)
+		call_rcu_after_fork_child(flavour->domain);
+	if (explicit && forking->child)
 		call_rcu_after_fork_parent(flavour->domain);
-	if (child > 0) {
-		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-			;
-		if (!WIFEXITED(status) || WEXITSTATUS(status))
-			fault_found(FAULT_CHILD);
-		counted[COUNT_FORKED]++;
-	}
-	if (registered)
+}
+
+/* Return: the child's status. */
+static int child_end(struct forking *forking)
+{
+	if (torture->fault[FAULT_CONTENT] || torture->fault[FAULT_OLD])
+		return 4; /* in the section in which it was made */
+	if (called_by_now(forking) != 1)
+		return 5;
+	return child_run(forking->registered);
+}
+
+static void await_child(pid_t child)
+{
+	int status = 0;
+
+	if (child < 0)
+		return;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fault_found(FAULT_CHILD);
+	counted[COUNT_FORKED]++;
+}
+
+static void fork_once(struct random *random)
+{
+	struct forking forking = { .registered = (int)random_below(random, 2) };
+	int may_read = forking.registered || flavour->automatic;
+
+	forking.in_section = may_read && !flavour->quiescent && random_below(random, 2);
+	if (forking.registered)
+		register_thread();
+	if (forking.registered && !forking.in_section)
+		flavour->offline();
+	if (flavour->automatic && !forking.in_section)
+		flavour->unregister_thread(); /* a handler has registered it */
+	if (forking.in_section)
+		section_around(random, fork_here, &forking);
+	else
+		fork_here(&forking);
+	if (forking.registered && !forking.in_section)
 		flavour->online();
+	if (!forking.child)
+		_exit(child_end(&forking));
+	if (forking.registered)
+		flavour->offline();
+	await_child(forking.child);
+	if (called_by_now(&forking) != 1)
+		fault_found(FAULT_CALL);
+	if (forking.registered) {
+		flavour->online();
+		unregister_thread();
+	}
 }
 
 void *fork_thread(void *index)
 {
 	struct timespec moment = { 0, 0 };
 	struct random random;
-	int registered;
 
 	random_start(&random, (uint32_t)(uintptr_t)index);
+	signals_may_come(0);
 	while (!stopped()) {
-		registered = (int)random_below(&random, 2);
-		if (registered)
-			register_thread();
-		fork_once(registered);
-		if (registered)
-			unregister_thread();
+		fork_once(&random);
 		moment.tv_nsec = 1000000l * (long)random_below(&random, 150);
 		nanosleep(&moment, NULL);
 	}

@@ -133,6 +133,20 @@ void section(struct random *random)
 	counted[COUNT_SECTIONS]++;
 }
 
+void section_around(struct random *random, void (*within)(void *argument), void *argument)
+{
+	struct element *element;
+
+	flavour->read_lock();
+	element = rcu_dereference(torture->shared[random_below(random, SHARED)]);
+	within(argument);
+	if (element->content != CONTENT)
+		fault_found(FAULT_CONTENT);
+	if (__atomic_load_n(&element->age, __ATOMIC_RELAXED) > 1)
+		fault_found(FAULT_OLD);
+	flavour->read_unlock();
+}
+
 /* A QSBR thread is offline at times that only the library knows, as while it waits. */
 static int handler_may_read(void)
 {
@@ -204,6 +218,7 @@ void *reader_thread(void *index)
 	struct random random;
 
 	random_start(&random, (uint32_t)(uintptr_t)index);
+	signals_may_come(0);
 	register_thread();
 	while (!stopped()) {
 		section(&random);

@@ -43,6 +43,8 @@ struct flavour {
 #define CONTENT 0x600dul
 #define READERS 3
 #define UPDATERS 2
+#define FORKERS 2
+#define AT_ONCE 3 /* threads with short lives */
 
 struct element {
 	struct rcu_head head;
@@ -56,6 +58,7 @@ enum count {
 	COUNT_SECTIONS,
 	COUNT_NESTED,
 	COUNT_HANDLED, /* sections in signal handlers */
+	COUNT_LATE, /* sections in destructors, as threads end */
 	COUNT_SYNCHRONIZED,
 	COUNT_EXPEDITED,
 	COUNT_POLLED,
@@ -67,7 +70,7 @@ enum count {
 	COUNTS = COUNT_AGE + AGES
 };
 
-enum fault { FAULT_OLD, FAULT_CONTENT, FAULT_LATE_STORE, FAULT_CHILD, FAULTS };
+enum fault { FAULT_OLD, FAULT_CONTENT, FAULT_LATE_STORE, FAULT_CHILD, FAULT_CALL, FAULTS };
 
 /* What a fork's child makes anew. */
 struct torture {
@@ -77,6 +80,7 @@ struct torture {
 	unsigned long count[COUNTS];
 	unsigned long fault[FAULTS];
 	int stop;
+	unsigned long updates; /* so far: while they go on, nothing hangs */
 };
 
 extern struct torture *torture;
@@ -104,6 +108,8 @@ void delay(struct random *random, int may_sleep);
 void counts_flush(void); /* at a thread's end */
 extern __thread unsigned long counted[COUNTS];
 void section(struct random *random);
+/* A section in which @within is called: by a fork, in the parent and in the child. */
+void section_around(struct random *random, void (*within)(void *argument), void *argument);
 void section_in_handler(int number);
 void *reader_thread(void *index);
 void register_thread(void);
@@ -113,8 +119,10 @@ void unregister_thread(void);
 void *updater_thread(void *index);
 
 /* churn.c */
+void churn_start(void); /* once, before any thread */
 void *churn_thread(void *index);
-void *signal_thread(void *threads); /* sends to READERS + UPDATERS threads */
+void *signal_thread(void *unused); /* sends to threads that have called signals_may_come() */
+void signals_may_come(int ends_soon); /* to the calling thread, until it is gone */
 
 /* fork.c */
 void *fork_thread(void *index);

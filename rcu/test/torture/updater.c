@@ -91,6 +91,7 @@ static void update(struct random *random, struct element **own, struct pipeline 
 			pipeline->element[pipeline->length++] = old;
 		}
 	}
+	__atomic_fetch_add(&torture->updates, 1, __ATOMIC_RELAXED);
 	if (pipeline->length == PIPELINE || random_below(random, 8)) {
 		wait_somehow(random);
 		pipeline_age(pipeline);
@@ -104,6 +105,7 @@ void *updater_thread(void *index)
 	struct random random;
 
 	random_start(&random, (uint32_t)(uintptr_t)index);
+	signals_may_come(0);
 	register_thread();
 	while (!stopped()) {
 		update(&random, &own, &pipeline);
