@@ -2,8 +2,8 @@
 /*
  * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with the sums.
  *
- * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on. The
- * first fault ends it. A minute without an update is a fault too: a wake-up was lost.
+ * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on; d all
+ * that delays or disturbs but signals (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@
 #ifndef END_LIMIT_S
 #define END_LIMIT_S 60
 #endif
-#define THREADS (READERS + UPDATERS + FORKERS + 1)
+#define THREADS (READERS + UPDATERS + FORKERS + 2)
 
 struct torture *torture;
 const struct flavour *flavour;
@@ -55,7 +55,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static pthread_t start(void *(*body)(void *), void *argument)
+pthread_t thread_start(void *(*body)(void *), void *argument)
 {
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, body, argument);
@@ -131,34 +131,39 @@ static int report(double seconds)
 	return sums();
 }
 
-static void run(double seconds, const char *without)
+/* Return: how many threads it has started; one that sends signals is the last. */
+static int start_all(pthread_t *thread, const char *without)
 {
-	static pthread_t thread[THREADS];
 	struct sigaction action = { .sa_handler = section_in_handler, .sa_flags = SA_RESTART };
-	int signals = !strchr(without, 's'), count = 0;
-	pthread_t sender = 0;
+	int count = 0;
 	uintptr_t i;
 
 	sigaction(SIGUSR1, &action, NULL);
-	signal(SIGALRM, end_stuck);
-	alarm(END_LIMIT_S);
 	churn_start();
 	for (i = 0; i < READERS; i++)
-		thread[count++] = start(reader_thread, (void *)(100 + i));
+		thread[count++] = thread_start(reader_thread, (void *)(100 + i));
 	for (i = 0; i < UPDATERS; i++)
-		thread[count++] = start(updater_thread, (void *)(200 + i));
-	if (signals)
-		sender = start(signal_thread, NULL);
-	thread[count++] = start(churn_thread, (void *)300);
-	if (!strchr(without, 'f'))
-		for (i = 0; i < FORKERS; i++)
-			thread[count++] = start(fork_thread, (void *)(400 + i));
+		thread[count++] = thread_start(updater_thread, (void *)(200 + i));
+	thread[count++] = thread_start(churn_thread, (void *)300);
+	for (i = 0; i < FORKERS && !strchr(without, 'f'); i++)
+		thread[count++] = thread_start(fork_thread, (void *)(400 + i));
+	if (!strchr(without, 's'))
+		thread[count++] = thread_start(signal_thread, NULL);
+	return count;
+}
+
+static void run(double seconds, const char *without)
+{
+	static pthread_t thread[THREADS];
+	int count;
+
+	signal(SIGALRM, end_stuck);
+	alarm(END_LIMIT_S);
+	count = strchr(without, 'd') ? tight_start(thread) : start_all(thread, without);
 	disturb(now_s(), seconds, !!strchr(without, 'm'));
 	alarm(END_LIMIT_S);
 	__atomic_store_n(&torture->stop, 1, __ATOMIC_RELAXED);
-	if (signals)
-		pthread_join(sender, NULL); /* before those that it sends to */
-	while (count)
+	while (count) /* from the last, which sends to others */
 		pthread_join(thread[--count], NULL);
 }
 

@@ -6,7 +6,8 @@
  * each grace period that its updater has waited for, and is poisoned and reused at the last age.
  * A section that finds its element older than one lived through a whole grace period: a failure.
  * flavour.c binds the read sides, element.c keeps the elements, reader.c and updater.c are the
- * threads, churn.c and fork.c disturb them, torture.c is the program.
+ * threads, churn.c and fork.c disturb them, tight.c is the form without delays, torture.c is the
+ * program.
  * Paper: T 6.2.4 (equation 6.1), 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_TORTURE_H
@@ -44,6 +45,7 @@ struct flavour {
 #define READERS 3
 #define UPDATERS 2
 #define FORKERS 2
+#define TIGHT_READERS 2
 #define AT_ONCE 3 /* threads with short lives */
 
 struct element {
@@ -89,6 +91,7 @@ extern const struct flavour *flavour;
 /* torture.c */
 void fault_found(enum fault fault);
 int stopped(void);
+pthread_t thread_start(void *(*body)(void *), void *argument);
 
 /* flavour.c */
 const struct flavour *flavour_find(const char *name);
@@ -123,6 +126,9 @@ void churn_start(void); /* once, before any thread */
 void *churn_thread(void *index);
 void *signal_thread(void *unused); /* sends to threads that have called signals_may_come() */
 void signals_may_come(int ends_soon); /* to the calling thread, until it is gone */
+
+/* tight.c */
+int tight_start(pthread_t *thread); /* how many; the last one sends signals */
 
 /* fork.c */
 void *fork_thread(void *index);
