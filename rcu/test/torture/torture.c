@@ -2,8 +2,9 @@
 /*
  * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with the sums.
  *
- * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on; d all
- * that delays or disturbs but signals (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was lost.
+ * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on;
+ * d all that delays or disturbs but signals (tight.c). The first fault ends it. A minute without
+ * an update is a fault too: a wake-up was lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
