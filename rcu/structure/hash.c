@@ -336,15 +336,16 @@ static unsigned long bucket_ahead(unsigned long mask, unsigned long index, unsig
  */
 static void fetch_ahead(const struct rcu_hash *table, unsigned long bucket)
 {
-	/* Relaxed: the mask only gives addresses to load ahead; what they hold is not used. */
+	/* Relaxed: this only gives addresses to load ahead; what they hold is not used. */
 	unsigned long mask = lull_mem_load(&table->mask);
-	unsigned long index = (bucket - (unsigned long)table->buckets) / sizeof(unsigned long);
+	unsigned long buckets = (unsigned long)lull_mem_load_pointer(&table->buckets);
+	unsigned long index = (bucket - buckets) / sizeof(unsigned long);
 	const unsigned long *soon, *late;
 
 	if (index > mask)
 		return;
-	soon = &table->buckets[bucket_ahead(mask, index, AHEAD_SOON)];
-	late = &table->buckets[bucket_ahead(mask, index, AHEAD_LATE)];
+	soon = rcu_hash_bucket(table, bucket_ahead(mask, index, AHEAD_SOON));
+	late = rcu_hash_bucket(table, bucket_ahead(mask, index, AHEAD_LATE));
 	__builtin_prefetch(late);
 	__builtin_prefetch(element(lull_mem_load(soon)));
 }
@@ -381,8 +382,10 @@ static struct rcu_hash_node *walk_advance(const struct rcu_hash *table,
 struct rcu_hash_node *rcu_hash_first(const struct rcu_hash *table,
 				     struct rcu_hash_iterator *iterator)
 {
+	const unsigned long *first = lull_mem_load_pointer(&table->buckets);
+
 	/* [hash.walk:A]: the bucket's word is read before the element to which it leads. */
-	return walk_advance(table, iterator, lull_mem_load_acquire(&table->buckets[0]));
+	return walk_advance(table, iterator, lull_mem_load_acquire(first));
 }
 
 struct rcu_hash_node *rcu_hash_next(const struct rcu_hash *table,
@@ -402,6 +405,14 @@ unsigned long rcu_hash_count_nodes(const struct rcu_hash *table)
 	return count;
 }
 
+/* What lull_hash_buckets_change() does. */
+struct change {
+	const struct rcu_hash *table;
+	unsigned long *buckets; /* the array of the words that are linked or unlinked */
+	int link; /* 0: unlink */
+	int copy; /* not 0: link beside the table's bucket of the same index */
+};
+
 /* A bucket on its way into the list or out of it, of which several are under way at a time. */
 struct lane {
 	struct hash_place place;
@@ -409,24 +420,26 @@ struct lane {
 };
 
 /*
- * Begins to search a bucket's place, at the bucket whose nodes it divides: the same index without
- * the highest bit.
+ * Begins to search a bucket's place: at the table's bucket of the same index, if that one is in the
+ * list and stays; else at the bucket whose nodes it divides: the same index without the highest
+ * bit.
  */
-static void lane_search(const struct rcu_hash *table, struct lane *lane)
+static void lane_search(const struct change *change, struct lane *lane)
 {
-	unsigned long high = 1UL << (WORD_BITS - 1 - __builtin_clzl(lane->index));
+	unsigned long from = lane->index;
 
-	place_begin(&lane->place, &table->buckets[lane->index & ~high]);
+	if (!change->copy)
+		from &= ~(1UL << (WORD_BITS - 1 - __builtin_clzl(from)));
+	place_begin(&lane->place, &change->table->buckets[from]);
 	__builtin_prefetch(element(lane->place.next));
 }
 
-static void lane_begin(const struct rcu_hash *table, struct lane *lane, unsigned long index,
-		       int link)
+static void lane_begin(const struct change *change, struct lane *lane, unsigned long index)
 {
 	lane->index = index;
-	if (!link)
-		element_mark(&table->buckets[index]);
-	lane_search(table, lane);
+	if (!change->link)
+		element_mark(&change->buckets[index]);
+	lane_search(change, lane);
 }
 
 static int bucket_link_at(const struct hash_place *place, unsigned long *bucket)
@@ -443,36 +456,38 @@ static int bucket_link_at(const struct hash_place *place, unsigned long *bucket)
 }
 
 /* Return: not 0 when the bucket is linked, or unlinked. */
-static int lane_step(const struct rcu_hash *table, struct lane *lane, int link)
+static int lane_step(const struct change *change, struct lane *lane)
 {
-	unsigned long *bucket = &table->buckets[lane->index];
-	enum step step = place_step(table, &lane->place, lane->index, 1, link ? NULL : bucket);
+	unsigned long *bucket = &change->buckets[lane->index];
+	enum step step = place_step(change->table, &lane->place, lane->index, 1,
+				    change->link ? NULL : bucket);
 
-	if (step == STEP_THERE && (!link || bucket_link_at(&lane->place, bucket)))
+	if (step == STEP_THERE && (!change->link || bucket_link_at(&lane->place, bucket)))
 		return 1;
 	if (step == STEP_ON)
 		__builtin_prefetch(element(lane->place.next));
 	else
-		lane_search(table, lane);
+		lane_search(change, lane);
 	return 0;
 }
 
-void lull_hash_buckets_change(struct rcu_hash *table, unsigned long index, unsigned long count,
-			      int link)
+void lull_hash_buckets_change(struct rcu_hash *table, unsigned long *buckets, unsigned long index,
+			      unsigned long count, int link)
 {
+	const struct change change = { table, buckets, link, link && buckets != table->buckets };
 	struct lane lanes[LANES];
 	unsigned long until = index + count;
 	unsigned int active = 0, i;
 
 	while (active < LANES && index < until)
-		lane_begin(table, &lanes[active++], index++, link);
+		lane_begin(&change, &lanes[active++], index++);
 	/* Bound: the nodes of @count buckets, and updates that succeed meanwhile. */
 	while (active) {
 		for (i = 0; i < active; i++) {
-			if (!lane_step(table, &lanes[i], link))
+			if (!lane_step(&change, &lanes[i]))
 				continue;
 			if (index < until)
-				lane_begin(table, &lanes[i], index++, link);
+				lane_begin(&change, &lanes[i], index++);
 			else
 				lanes[i--] = lanes[--active];
 		}

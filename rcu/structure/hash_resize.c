@@ -8,6 +8,20 @@
  *
  * When shrinking goes on, one grace period is the second of a halving and the first of the next.
  *
+ * Buckets are in one array. When they need a larger one, or a smaller one is enough, they move, and
+ * the list has each of them twice for a time:
+ *
+ *	move	memory -> link a copy behind each bucket -> grace period
+ *		-> operations start at the copies -> unlink the old buckets
+ *		-> grace period: no thread is on them -> memory back
+ *
+ * While the list has words of both arrays, an address outside of the one is in the other: so the
+ * number of words that both have is published before the first copy. The first grace period is for
+ * readers: those who find the new array also find its words written, and that number, without a
+ * barrier of their own. The old buckets need no grace period before they are unlinked, as shrinking
+ * does: each leads to its copy, and no node comes between, so that a thread that starts at an old
+ * bucket goes on in the list, and changes no word of the old array.
+ *
  * A step is short, and is made with the lock held; the thread waits for grace periods without the
  * lock. Another thread that takes the lock can continue the resize, in the other direction too, and
  * so can a forked child.
@@ -77,6 +91,88 @@ static void publish(struct hash_table *table, unsigned long size)
 	lull_hash_limits_set(table);
 }
 
+/*
+ * Begins to move the buckets to an array of another size, for @least buckets at least. All that are
+ * in the list have room in it, and a grace period has passed since others were. Return: 0, -ENOMEM.
+ */
+static int move_begin(struct hash_table *table, unsigned long least)
+{
+	unsigned long last = table->array.room - 1;
+
+	if (lull_hash_memory_take(table, least, table->target))
+		return -ENOMEM;
+	if (lull_hash_count_prepare(table, table->other.room)) {
+		lull_hash_memory_leave(table);
+		return -ENOMEM;
+	}
+	lull_mem_store(&table->shared.both,
+		       (unsigned long)table->array.buckets + (unsigned long)table->other.buckets);
+	if (table->other.room <= last)
+		lull_mem_store(&table->shared.last, table->other.room - 1);
+	table->moved = 0;
+	table->move = HASH_LINK_COPIES;
+	return 0;
+}
+
+/* Changes a part of the buckets in `other`, of which @count are left. Return: how many. */
+static unsigned long move_some(struct hash_table *table, unsigned long count, int link)
+{
+	if (count > STEP_BUCKETS)
+		count = STEP_BUCKETS;
+	lull_hash_buckets_change(&table->shared, table->other.buckets,
+				 link ? table->moved : table->moved - count, count, link);
+	return count;
+}
+
+static enum outcome move_await(struct hash_table *table, enum hash_move next)
+{
+	table->move = next;
+	table->stale = 1;
+	table->step_seq++;
+	return GRACE;
+}
+
+static void move_switch(struct hash_table *table)
+{
+	struct hash_array before = table->array;
+
+	table->array = table->other;
+	table->other = before;
+	/* Relaxed: a grace period has passed since the copies were written. */
+	lull_mem_store_pointer(&table->shared.buckets, table->array.buckets);
+	table->move = HASH_UNLINK_OLD;
+}
+
+static enum outcome move_step(struct hash_table *table)
+{
+	if (table->stale)
+		return GRACE;
+	switch (table->move) {
+	case HASH_LINK_COPIES:
+		if (table->moved == table->linked)
+			return move_await(table, HASH_SWITCH);
+		table->moved += move_some(table, table->linked - table->moved, 1);
+		break;
+	case HASH_SWITCH:
+		move_switch(table);
+		break;
+	case HASH_UNLINK_OLD:
+		/* Nothing leads to the old array's first bucket. */
+		if (table->moved == 1) {
+			table->moved = 0;
+			return move_await(table, HASH_LEAVE);
+		}
+		table->moved -= move_some(table, table->moved - 1, 0);
+		break;
+	default:
+		lull_hash_memory_leave(table);
+		lull_mem_store(&table->shared.last, table->array.room - 1);
+		lull_hash_count_spread(table);
+		table->move = HASH_STAY;
+	}
+	return AGAIN;
+}
+
 static enum outcome grow(struct hash_table *table, unsigned long size)
 {
 	unsigned long count = 2 * size - table->linked;
@@ -87,11 +183,13 @@ static enum outcome grow(struct hash_table *table, unsigned long size)
 	}
 	if (table->dirty > table->linked)
 		return GRACE;
-	if (lull_hash_memory_commit(table, 2 * size))
+	if (2 * size > table->array.room)
+		return move_begin(table, 2 * size) ? FAILED : AGAIN;
+	if (lull_hash_memory_commit(&table->array, 2 * size))
 		return FAILED;
 	if (count > STEP_BUCKETS)
 		count = STEP_BUCKETS;
-	lull_hash_buckets_change(&table->shared, table->linked, count, 1);
+	lull_hash_buckets_change(&table->shared, table->array.buckets, table->linked, count, 1);
 	table->linked += count;
 	table->dirty = table->linked;
 	return AGAIN;
@@ -106,15 +204,18 @@ static enum outcome shrink(struct hash_table *table, unsigned long size)
 		publish(table, size / 2);
 		return GRACE;
 	}
+	if (!count && table->dirty > size)
+		return GRACE;
 	if (!count)
-		return table->dirty > size ? GRACE : SETTLED;
+		return lull_hash_memory_excess(table, size) && !move_begin(table, size) ? AGAIN :
+											  SETTLED;
 	if (table->stale)
 		return GRACE;
 	if (count > STEP_BUCKETS)
 		count = STEP_BUCKETS;
 	table->linked -= count;
 	table->step_seq++;
-	lull_hash_buckets_change(&table->shared, table->linked, count, 0);
+	lull_hash_buckets_change(&table->shared, table->array.buckets, table->linked, count, 0);
 	return AGAIN;
 }
 
@@ -123,6 +224,8 @@ static enum outcome resize_step(struct hash_table *table)
 {
 	unsigned long size = hash_size(table);
 
+	if (table->move != HASH_STAY)
+		return move_step(table);
 	return table->target > size ? grow(table, size) : shrink(table, size);
 }
 
@@ -135,7 +238,7 @@ static void wait_grace(struct hash_table *table, unsigned long seq)
 	if (table->step_seq == seq) {
 		table->stale = 0;
 		table->dirty = table->linked;
-		lull_hash_memory_trim(table, table->linked);
+		lull_hash_memory_trim(&table->array, table->linked);
 	}
 	lull_lock_release(&lull_hash_lock);
 }

@@ -60,7 +60,7 @@ static void section_end(uint32_t thread);
 enum {
 	HASHES, /* the keys' hashes, one digit each, that of key 0 last */
 	PREFILL, /* bit n: key n is in the table at first */
-	SIZE, /* how many buckets the table has at first */
+	SIZE, /* how many buckets the table has at first; next digit: room for so many, or 0: all */
 	PROGRAM, /* each thread's digits of enum instruction, the first instruction last */
 	FAULT = PROGRAM + THREADS,
 };
@@ -89,6 +89,7 @@ enum fault {
 	BUCKET,
 	NO_FIRST_GRACE,
 	NO_SECOND_GRACE,
+	NO_MOVE_GRACE, /* the first of a move after the two of a shrinking */
 	START_PLAIN,
 	LOOKUP_PLAIN,
 	WALK_PLAIN,
@@ -130,6 +131,7 @@ struct object {
 static const long *parameter;
 static struct books *books;
 static struct hash_table *table;
+static unsigned long *small, *large; /* arrays of buckets */
 static struct object *objects;
 static struct rcu_reader *readers;
 static uint32_t *left; /* futex: sections that ended, while a thread waits for them */
@@ -157,121 +159,7 @@ static int match(struct rcu_hash_node *node, const void *key)
 	return object->key == *(const unsigned long *)key;
 }
 
-static void section_begin(uint32_t thread)
-{
-	sched_loads_now(); /* a grace period has forced a barrier here, or waits */
-	books->sections |= (uint8_t)(1u << thread);
-}
-
-/* Ends the grace periods that waited for this section last. */
-static void section_end(uint32_t thread)
-{
-	uint32_t i, wakes = 0;
-
-	books->sections &= (uint8_t) ~(1u << thread);
-	for (i = 0; i < NODES; i++) {
-		books->held[i] &= (uint8_t) ~(1u << thread);
-		if (books->status[i] != LEAVING || books->held[i])
-			continue;
-		books->status[i] = POISONED;
-		objects[i].key = objects[i].number = POISON;
-		lull_mem_exchange(&objects[i].node.hash, POISON);
-		lull_mem_exchange(&objects[i].node.next, POISON);
-		books->status[i] = PRIVATE;
-	}
-	for (i = 0; i < THREADS; i++) {
-		wakes |= books->awaited[i] == 1u << thread;
-		books->awaited[i] &= (uint8_t) ~(1u << thread);
-	}
-	if (!wakes)
-		return;
-	lull_mem_add32(left, 1);
-	lull_futex_wake(left, THREADS);
-}
-
-/* The calls that hash_resize.c makes to the rest of the library. */
-static struct rcu_domain domain_of_table = { .kind = RCU_KIND_MEMBARRIER };
-
-struct rcu_reader *rcu_domain_self(const struct rcu_domain *domain)
-{
-	(void)domain;
-	return &readers[sched_self()];
-}
-
-int rcu_visit_begin(struct rcu_domain *domain)
-{
-	sched_check(rcu_domain_self(domain)->registered, "a registered thread registers");
-	return 0;
-}
-
-void rcu_visit_end(struct rcu_domain *domain, int visits)
-{
-	(void)domain;
-	(void)visits;
-}
-
-void rcu_domain_misuse(const struct rcu_reader *reader, const char *what)
-{
-	(void)reader;
-	sched_check(0, "%s", what);
-}
-
-void rcu_domain_synchronize(struct rcu_domain *domain)
-{
-	long skipped = parameter[FAULT] == NO_FIRST_GRACE  ? 0 :
-		       parameter[FAULT] == NO_SECOND_GRACE ? 1 :
-							     -1;
-	uint8_t *awaited = &books->awaited[sched_self()];
-
-	(void)domain;
-	if (books->graces++ == skipped)
-		return;
-	lull_mem_fence();
-	*awaited = books->sections;
-	for (;;) {
-		uint32_t seen = lull_mem_load32(left);
-
-		if (!*awaited)
-			return;
-		lull_futex_wait(left, seen);
-	}
-}
-
-void lull_hash_account(struct rcu_hash *shared, long change)
-{
-	(void)shared;
-	(void)change;
-}
-
-void lull_hash_limits_set(struct hash_table *changed)
-{
-	(void)changed;
-}
-
-unsigned long lull_hash_size_wanted(const struct hash_table *changed)
-{
-	return changed->target;
-}
-
-int lull_hash_memory_commit(struct hash_table *changed, unsigned long buckets)
-{
-	(void)changed;
-	sched_check(buckets <= BUCKETS, "more buckets than there may be");
-	return 0;
-}
-
-void lull_hash_memory_trim(struct hash_table *changed, unsigned long buckets)
-{
-	for (; buckets < BUCKETS; buckets++)
-		if (changed->shared.buckets[buckets] != POISON)
-			lull_mem_exchange(&changed->shared.buckets[buckets], POISON);
-}
-
-void lull_hash_free(struct hash_table *freed)
-{
-	(void)freed;
-	sched_check(0, "the table is freed");
-}
+#include "hash_host_sched_test.h"
 
 /* A node to add: one that was reclaimed, if there is one. */
 static struct object *object_new(unsigned long key, uint32_t number)
@@ -433,16 +321,23 @@ static void setup(const struct sched_scenario *scenario)
 	left = sched_alloc(sizeof(*left), 64);
 	books = sched_ghost(sizeof(*books));
 	memset(books, 0, sizeof(*books));
-	table->shared.buckets = sched_alloc(BUCKETS * sizeof(long), 64);
-	sched_name(table->shared.buckets, BUCKETS * sizeof(long), "buckets");
+	/* Side by side, so that a word of one array can be taken for one behind the other's end. */
+	small = sched_alloc((small_room() + BUCKETS) * sizeof(long), 64);
+	large = small + small_room();
+	sched_name(small, small_room() * sizeof(long), "small");
+	sched_name(large, BUCKETS * sizeof(long), "large");
 	sched_name(&table->shared.mask, sizeof(long), "mask");
 	sched_name(objects, NODES * sizeof(*objects), "objects");
 	table->domain = &domain_of_table;
 	table->minimum = 1;
 	table->maximum = BUCKETS;
+	lull_hash_memory_take(table, (unsigned long)parameter[SIZE] & 15, 0);
+	table->array = table->other;
+	table->shared.buckets = table->array.buckets;
+	table->shared.last = table->array.room - 1;
 	table->shared.buckets[0] = RCU_HASH_BUCKET;
 	table->linked = table->dirty = 1;
-	table->target = (unsigned long)parameter[SIZE];
+	table->target = (unsigned long)parameter[SIZE] & 15;
 	lull_hash_build(table);
 	for (i = 0; i < KEYS; i++)
 		if (parameter[PREFILL] >> i & 1)
@@ -546,6 +441,15 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("two_shrink_beside_an_add", 0x235, 4, 2, 0xc, 0xc, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_an_add", 0x235, 4, 2, 0xc, 0xb, 0x1, 0, SOUND),
 	SCENARIO("two_resize_beside_two_sections", 0x235, 5, 2, 0xc, 0xbb, 0x26, 0, SOUND),
+	SCENARIO("move_and_grow_beside_updates", 0x235, 6, 0x11, 0xb, 0x1, 0x7, 0, SOUND),
+	SCENARIO("move_and_grow_beside_lookups", 0x235, 7, 0x11, 0xb, 0x4, 0x2, 0, SOUND),
+	SCENARIO("move_two_buckets_beside_updates", 0x235, 6, 0x22, 0xb, 0x1, 0x7, 0, SOUND),
+	SCENARIO("move_two_buckets_beside_lookups", 0x235, 7, 0x22, 0xb, 0x4, 0x2, 0, SOUND),
+	SCENARIO("move_two_buckets_beside_a_walk", 0x235, 7, 0x22, 0xb, 0x2, 0xd, 0, SOUND),
+	SCENARIO("shrink_and_move_beside_updates", 0x235, 6, 0x24, 0xc, 0x1, 0x7, 0, SOUND),
+	SCENARIO("shrink_and_move_beside_a_lookup", 0x235, 7, 0x24, 0xc, 0x4, 0x2, 0, SOUND),
+	SCENARIO("move_there_and_back_beside_an_add", 0x235, 6, 0x22, 0xcb, 0x1, 0, 0, SOUND),
+	SCENARIO("two_move_beside_an_add", 0x235, 4, 0x22, 0xb, 0xc, 0x1, 0, SOUND),
 
 	/* loads of old values */
 	STALE("adds_and_lookup_by_old_values", 0x321, 4, 1, 0x1, 0x6, 0x4, 0, SOUND),
@@ -559,6 +463,9 @@ static const struct sched_scenario scenarios[] = {
 	STALE("grow_beside_add_by_old_values", 0x235, 6, 1, 0xb, 0x1, 0, 0, SOUND),
 	STALE("shrink_beside_add_by_old_values", 0x235, 4, 2, 0xc, 0x1, 0, 0, SOUND),
 	STALE("shrink_beside_delete_and_walk_by_old_values", 0x235, 7, 2, 0xc, 0x2, 0xd, 0, SOUND),
+	STALE("move_beside_add_and_lookup_by_old_values", 0x235, 6, 0x11, 0xb, 0x1, 0x4, 0, SOUND),
+	STALE("move_two_beside_add_by_old_values", 0x235, 6, 0x22, 0xb, 0x1, 0, 0, SOUND),
+	STALE("shrink_and_move_beside_lookup_by_old_values", 0x235, 7, 0x24, 0xc, 0, 0x4, 0, SOUND),
 };
 
 /* Longer programs, for the long form, which takes a minute and 1 GiB. */
@@ -579,6 +486,14 @@ static const struct sched_scenario faults[] = {
 		 NO_FIRST_GRACE),
 	SCENARIO("shrink_without_its_second_grace_period", 0x235, 4, 2, 0xc, 0x1, 0, 0,
 		 NO_SECOND_GRACE),
+	SCENARIO("copy_linked_in_two_steps", 0x235, 4, 0x11, 0xb, 0x1, 0x6, 0, BUCKET),
+	SCENARIO("move_without_its_second_grace_period", 0x235, 4, 0x22, 0xb, 0x1, 0, 0,
+		 NO_SECOND_GRACE),
+	STALE("move_without_its_first_grace_period", 0x235, 5, 0x11, 0xb, 0x4, 0, 0,
+	      NO_FIRST_GRACE),
+	STALE("move_back_without_its_first_grace_period", 0x232, 1, 0x12, 0xc, 0x4, 0, 0,
+	      NO_MOVE_GRACE),
+	STALE("array_is_found_by_a_plain_load", 0x235, 6, 0x11, 0xb, 0x4, 0, 0, START_PLAIN),
 	STALE("bucket_is_found_by_a_plain_load", 0x235, 6, 1, 0xb, 0x4, 0x4, 0, START_PLAIN),
 	STALE("lookup_begins_by_a_plain_load", 0x321, 5, 1, 0x6, 0x4, 0, 0, LOOKUP_PLAIN),
 	STALE("lookup_goes_on_by_a_plain_load", 0x231, 6, 1, 0x1, 0x9, 0, 0, WALK_PLAIN),

@@ -297,12 +297,12 @@ static void limits(void)
 	      "configurations_without_sense_are_refused");
 	table = table_new(1, 1, 0, 0);
 	inside = hash_table_of(table);
-	small_bytes = inside->committed_bytes;
+	small_bytes = inside->array.committed_bytes;
 	check(!rcu_hash_resize(table, 1ul << 20) && rcu_hash_bucket_count(table) == 1ul << 20,
 	      "a_table_without_maximum_becomes_large");
-	large_bytes = inside->committed_bytes;
+	large_bytes = inside->array.committed_bytes;
 	check(large_bytes == (sizeof(long) << 20) && !rcu_hash_resize(table, 1) &&
-		      inside->committed_bytes <= small_bytes + 4096 && list_in_order(table),
+		      inside->array.committed_bytes <= small_bytes + 4096 && list_in_order(table),
 	      "a_shrunk_table_gives_its_memory_back");
 	rcu_hash_destroy(table);
 }

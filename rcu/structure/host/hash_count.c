@@ -3,7 +3,8 @@
  * How many nodes a hash table has, and how many buckets it should have for them.
  *
  * An update adds to its CPU's counter; what gathers there goes to the table's count in batches, so
- * that no cache line is everybody's. Only an update that passes a batch on looks at the limits.
+ * that no cache line is everybody's. Only an update that passes a batch on looks at the limits. A
+ * small table, for which batches would be too large, has one counter.
  * Design: docs/design/42-hash.md.
  */
 #define _GNU_SOURCE
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COUNTED (RCU_HASH_AUTO_RESIZE | RCU_HASH_ACCOUNTING)
 #define COUNTERS_MOST 1024ul
 #define BATCH_MOST 1024ul
 /* With all counters just below their batches, the count is off by this part of the buckets. */
@@ -39,7 +41,8 @@ static unsigned long this_cpu(void)
 void lull_hash_account(struct rcu_hash *shared, long change)
 {
 	struct hash_table *table = hash_table_of(shared);
-	struct rcu_hash_counter *counter = &shared->counters[this_cpu() & table->counter_mask];
+	struct rcu_hash_counter *counters = lull_mem_load_pointer(&shared->counters);
+	struct rcu_hash_counter *counter = &counters[1 + (this_cpu() & counters->mask)];
 	unsigned long batch = lull_mem_load(&table->batch);
 	unsigned long pending = lull_mem_add(&counter->pending, (unsigned long)change);
 	long count;
@@ -53,12 +56,15 @@ void lull_hash_account(struct rcu_hash *shared, long change)
 		lull_hash_worker_kick(table);
 }
 
+/* What was in the one counter stays there when there are several. */
 static long sum(const struct hash_table *table)
 {
+	const struct rcu_hash_counter *counters = lull_mem_load_pointer(&table->shared.counters);
 	unsigned long count = lull_mem_load(&table->count), i;
 
-	for (i = 0; table->shared.counters && i <= table->counter_mask; i++)
-		count += lull_mem_load(&table->shared.counters[i].pending);
+	count += lull_mem_load(&table->counters[1].pending);
+	for (i = 0; counters && counters != table->counters && i <= counters->mask; i++)
+		count += lull_mem_load(&counters[1 + i].pending);
 	return (long)count;
 }
 
@@ -90,7 +96,8 @@ unsigned long lull_hash_size_wanted(const struct hash_table *table)
 void lull_hash_limits_set(struct hash_table *table)
 {
 	unsigned long size = hash_size(table);
-	unsigned long batch = size / BATCH_SHARE / (table->counter_mask + 1);
+	const struct rcu_hash_counter *counters = table->shared.counters;
+	unsigned long batch = counters ? size / BATCH_SHARE / (counters->mask + 1) : 0;
 	int automatic = (table->flags & RCU_HASH_AUTO_RESIZE) != 0;
 	long above = automatic && size < table->maximum ? (long)size : LONG_MAX;
 	long below = automatic && size > table->minimum ? (long)(size / 4) : LONG_MIN;
@@ -100,21 +107,37 @@ void lull_hash_limits_set(struct hash_table *table)
 	lull_mem_store((unsigned long *)&table->shrink_below, (unsigned long)below);
 }
 
-int lull_hash_count_start(struct hash_table *table)
+int lull_hash_count_prepare(struct hash_table *table, unsigned long buckets)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	unsigned long counters = 1;
 	size_t bytes;
 
-	if (!(table->flags & (RCU_HASH_AUTO_RESIZE | RCU_HASH_ACCOUNTING)))
-		return 0;
 	while ((long)counters < cpus && counters < COUNTERS_MOST)
 		counters *= 2;
-	bytes = counters * sizeof(struct rcu_hash_counter);
-	table->shared.counters = aligned_alloc(HASH_LINE_BYTES, bytes);
-	if (!table->shared.counters)
+	bytes = (1 + counters) * sizeof(struct rcu_hash_counter);
+	if (!(table->flags & COUNTED) || table->spread || counters == 1 ||
+	    buckets <= HASH_OWN_BUCKETS || buckets * sizeof(unsigned long) < bytes)
+		return 0;
+	table->spread = aligned_alloc(HASH_LINE_BYTES, bytes);
+	if (!table->spread)
 		return -ENOMEM;
-	memset(table->shared.counters, 0, bytes);
-	table->counter_mask = counters - 1;
+	memset(table->spread, 0, bytes);
+	table->spread->mask = counters - 1;
 	return 0;
+}
+
+void lull_hash_count_spread(struct hash_table *table)
+{
+	/* Relaxed: a grace period has passed since the counters were made. */
+	if (table->spread)
+		lull_mem_store_pointer(&table->shared.counters, table->spread);
+	lull_hash_limits_set(table);
+}
+
+void lull_hash_count_start(struct hash_table *table)
+{
+	if (table->flags & COUNTED)
+		table->shared.counters = table->counters;
+	lull_hash_count_spread(table);
 }

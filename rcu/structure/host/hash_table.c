@@ -38,15 +38,13 @@ static int prepare(struct hash_table *table, const struct rcu_hash_config *confi
 	initial = power_of_two(initial > table->minimum ? initial : table->minimum);
 	if (table->maximum && initial > table->maximum)
 		initial = table->maximum;
-	error = lull_hash_memory_reserve(table, initial);
+	error = lull_hash_memory_start(table, initial);
 	if (!error)
-		error = lull_hash_memory_commit(table, 1);
-	if (!error)
-		error = lull_hash_count_start(table);
+		error = lull_hash_count_prepare(table, table->array.room);
 	if (error)
 		return error;
+	lull_hash_count_start(table);
 	table->shared.buckets[0] = RCU_HASH_BUCKET;
-	table->linked = table->dirty = 1;
 	table->target = initial;
 	lull_hash_limits_set(table);
 	error = lull_hash_build(table);
@@ -82,7 +80,10 @@ static int is_empty(const struct hash_table *table)
 	unsigned long i;
 
 	for (i = 0; i < table->linked; i++)
-		if (!(lull_mem_load(&table->shared.buckets[i]) & RCU_HASH_BUCKET))
+		if (!(lull_mem_load(&table->array.buckets[i]) & RCU_HASH_BUCKET))
+			return 0;
+	for (i = 0; i < table->moved; i++)
+		if (!(lull_mem_load(&table->other.buckets[i]) & RCU_HASH_BUCKET))
 			return 0;
 	return 1;
 }
@@ -110,6 +111,6 @@ int rcu_hash_destroy(struct rcu_hash *shared)
 void lull_hash_free(struct hash_table *table)
 {
 	lull_hash_memory_free(table);
-	free(table->shared.counters);
+	free(table->spread);
 	free(table);
 }

@@ -43,13 +43,17 @@ struct rcu_hash_node {
 
 /**
  * struct rcu_hash - A table, as lookups see it. The library has further data behind it.
- * @buckets: the words of the buckets; the array never moves.
+ * @buckets: the words of the buckets: an array, which a resize may exchange for another.
  * @mask: the number of buckets, which is a power of two, less 1.
+ * @last: the array has words up to this index. While the list has buckets of two arrays, both do.
+ * @both: the sum of those two arrays' addresses.
  * @counters: counters of nodes, each for some CPUs; NULL if the table does not count its nodes.
  */
 struct rcu_hash {
 	unsigned long *buckets;
 	unsigned long mask;
+	unsigned long last;
+	unsigned long both;
 	struct rcu_hash_counter *counters;
 };
 
@@ -72,8 +76,9 @@ struct rcu_hash_iterator {
  * struct rcu_hash_config - How a table begins and how far it may go.
  * @initial_buckets: the number of buckets at the beginning. 0: @minimum_buckets.
  * @minimum_buckets: the table never has fewer. 0: 1.
- * @maximum_buckets: the table never has more; address space for so many is reserved. 0: as many as
- *	fit in a quarter of the machine's memory or a 64th of RLIMIT_AS, whichever is less.
+ * @maximum_buckets: the table never has more; a table that has become large reserves address space
+ *	for so many. 0: as many as fit in a quarter of the machine's memory or a 64th of
+ *	RLIMIT_AS, whichever is less.
  * @flags: 0, RCU_HASH_AUTO_RESIZE, RCU_HASH_ACCOUNTING, or both.
  *
  * Numbers of buckets are rounded up to powers of two; the maximum that the machine's memory gives
@@ -105,27 +110,39 @@ static inline int rcu_hash_after(unsigned long a, unsigned long b)
 /*
  * Whether the bucket to which a word leads, tagged RCU_HASH_BUCKET, lies behind all nodes of a
  * hash. The function does not read the bucket.
+ *
+ * The bucket's index follows from its address. An address outside of the array gives an index above
+ * the last one: it is 0, where the list ends, or lies in the other array, from which the buckets
+ * move or to which. Of the two arrays, this call may find either one in @buckets.
  */
 static inline int rcu_hash_ends(const struct rcu_hash *table, unsigned long word,
 				unsigned long hash)
 {
 	unsigned long bucket = word & ~RCU_HASH_TAGS;
-	unsigned long index = (bucket - (unsigned long)table->buckets) / sizeof(unsigned long);
+	unsigned long buckets = (unsigned long)lull_mem_load_pointer(&table->buckets);
+	unsigned long index = (bucket - buckets) / sizeof(unsigned long);
 
-	return !bucket || rcu_hash_after(index, hash);
+	if (__builtin_expect(index > lull_mem_load(&table->last), 0)) {
+		if (!bucket)
+			return 1;
+		buckets = lull_mem_load(&table->both) - buckets;
+		index = (bucket - buckets) / sizeof(unsigned long);
+	}
+	return rcu_hash_after(index, hash);
 }
 
 static inline unsigned long *rcu_hash_bucket(const struct rcu_hash *table, unsigned long hash)
 {
 	/*
 	 * [hash.start:A] acquire. Pairs with [hash.grow:A].
-	 * Orders: the read of the number of buckets before the read of a bucket's word.
+	 * Orders: the read of the number of buckets before the reads of the array that has room for
+	 * them and of a bucket's word.
 	 * Else: a lookup starts at a new bucket whose word it sees as not written yet, and misses
 	 * nodes that are in the table.
 	 */
 	unsigned long mask = lull_mem_load_acquire(&table->mask);
 
-	return &table->buckets[hash & mask];
+	return &lull_mem_load_pointer(&table->buckets)[hash & mask];
 }
 
 /* Finds the first node, from the one to which @next leads on, that has @hash, is in and matches. */
@@ -270,8 +287,10 @@ static inline void rcu_hash_node_init_deleted(struct rcu_hash_node *node)
  * @domain: the domain whose readers use the table: &rcu_memb_domain or another.
  * @config: its sizes and flags. NULL: one bucket, RCU_HASH_AUTO_RESIZE.
  *
- * A bucket takes one word. A table whose buckets may take more than 4096 bytes reserves address
- * space for as many as it may ever have, and takes memory for those that it has.
+ * A bucket takes one word. A table of 32 buckets at most has them in its own memory, less than 1024
+ * bytes in all; up to 2048 buckets are in the heap. Only a table of more buckets reserves address
+ * space for as many as it may ever have, or for as many as can be had, and takes memory for those
+ * that it has.
  *
  * Context: thread. Not in a signal handler.
  * Progress: blocking: allocates, and starts the library's thread with the first table that resizes
