@@ -204,7 +204,8 @@ memory_of_a_trace_that_is_gone_becomes_a_new_trace() {
 
 # recorder_of TRACE: the process that records into it.
 recorder_of() {
-	sed -n "s|.*\"pid\":\([0-9]*\),.*\"output\":\"$PWD/$1\".*|\1|p" "/dev/shm/lull-$(id -u)-"*/recorder
+	sed -n "s|.*\"pid\":\([0-9]*\),.*\"output\":\"$PWD/$1\".*|\1|p" \
+		"/dev/shm/lull-$(id -u)-"*/recorder
 }
 
 two_killed_recorders_of_one_program_leave_a_trace_each() {
