@@ -19,6 +19,7 @@
 #define PLACES 8 /* more than threads that stay; of threads that end, the latest */
 
 static pthread_key_t late;
+static int reads_late;
 /* Threads that get signals: the kernel's numbers of those that stay, and of those that end. */
 static struct {
 	int number[PLACES];
@@ -44,8 +45,9 @@ static void read_late(void *unused)
 		pthread_setspecific(late, unused);
 }
 
-void churn_start(void)
+void churn_start(int late_sections)
 {
+	reads_late = late_sections;
 	if (pthread_key_create(&late, read_late))
 		exit(2);
 }
@@ -66,8 +68,10 @@ static void *brief_thread(void *index)
 
 	random_start(&random, (uint32_t)(uintptr_t)index);
 	random_start(&late_random, (uint32_t)(uintptr_t)index + 1);
-	pthread_setspecific(late, &late);
-	signals_may_come(1);
+	if (reads_late) {
+		pthread_setspecific(late, &late);
+		signals_may_come(1);
+	}
 	register_thread();
 	for (i = random_below(&random, 20); i; i--)
 		section(&random);

@@ -2,9 +2,9 @@
 /*
  * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with the sums.
  *
- * WITHOUT: letters of what to leave out: f forks, s signals; m membarrier, from the middle on;
- * d all that delays or disturbs but signals (tight.c). The first fault ends it. A minute without
- * an update is a fault too: a wake-up was lost.
+ * WITHOUT: letters of what to leave out: f forks, s signals; e sections in threads that are ending;
+ * m membarrier, from the middle on; d all that delays or disturbs but signals (tight.c). The first
+ * fault ends it. A minute without an update is a fault too: a wake-up was lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -140,7 +140,7 @@ static int start_all(pthread_t *thread, const char *without)
 	uintptr_t i;
 
 	sigaction(SIGUSR1, &action, NULL);
-	churn_start();
+	churn_start(!strchr(without, 'e'));
 	for (i = 0; i < READERS; i++)
 		thread[count++] = thread_start(reader_thread, (void *)(100 + i));
 	for (i = 0; i < UPDATERS; i++)

@@ -122,7 +122,7 @@ void unregister_thread(void);
 void *updater_thread(void *index);
 
 /* churn.c */
-void churn_start(void); /* once, before any thread */
+void churn_start(int late_sections); /* once, before any thread */
 void *churn_thread(void *index);
 void *signal_thread(void *unused); /* sends to threads that have called signals_may_come() */
 void signals_may_come(int ends_soon); /* to the calling thread, until it is gone */
