@@ -10,7 +10,7 @@ int main(int count, char **argument)
 		fprintf(stderr, "usage: sandboxed PROGRAM ARGUMENT...\n");
 		return 2;
 	}
-	if (membarrier_deny()) {
+	if (system_call_deny(SYS_membarrier)) {
 		perror("sandboxed: cannot take membarrier away");
 		return 2;
 	}

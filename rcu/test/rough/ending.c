@@ -14,25 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 #include "lull/rcu/flavour/bp.h"
+#include "rough.h"
 
-#define HANG_LIMIT_S 30
 #define ENDING_THREADS 2000
 #define USED_BYTES 65536
 
 static pthread_key_t late; /* made after the library's: its destructor is called behind that */
 static int stop;
 static unsigned long reads;
-
-static pthread_t start(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, body, argument)) {
-		fprintf(stderr, "ending: no thread can be started\n");
-		exit(2);
-	}
-	return thread;
-}
 
 static void read_once(void)
 {
@@ -75,8 +64,7 @@ static void *uses_stack(void *until)
 	volatile unsigned char used[USED_BYTES];
 
 	memset((void *)used, 0xff, sizeof(used));
-	while (sem_wait(until))
-		;
+	await(until);
 	return used[0] ? NULL : until;
 }
 
@@ -152,7 +140,10 @@ static void *ends_at_once(void *unused)
 	return unused;
 }
 
-/* The process's signals go to the threads that end: no other takes them. */
+/*
+ * The process's signals go to the threads that end: no other takes them. Beside a thread that does
+ * nothing but wait for grace periods, 2000 threads begin and end within the time of a case.
+ */
 static void handlers(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

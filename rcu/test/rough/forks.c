@@ -17,29 +17,12 @@
 #include <unistd.h>
 #include "lull/rcu/bp.h"
 #include "lull/rcu/hash.h"
+#include "rough.h"
 
-#define HANG_LIMIT_S 30
 #define FORKS 100
 
 static int stop, wrong;
 static sem_t begun, may_end;
-
-static void await(sem_t *semaphore)
-{
-	while (sem_wait(semaphore))
-		;
-}
-
-static pthread_t start(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, body, argument)) {
-		fprintf(stderr, "forks: no thread can be started\n");
-		exit(2);
-	}
-	return thread;
-}
 
 static void count(struct rcu_head *head)
 {

@@ -8,18 +8,13 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,8 +26,9 @@
 #include "lull/rcu/flavour/qsbr.h"
 #include "lull/rcu/flavour/signal.h"
 #include "lull/rcu/hash.h"
+#include "../torture/deny.h"
+#include "rough.h"
 
-#define HANG_LIMIT_S 30
 #define NODES 5000
 #define ROUNDS 3
 
@@ -41,36 +37,10 @@ static sem_t done;
 /* From then on one system call fails in the whole process, as in a sandbox. */
 static void deny(int call)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program)) {
+	if (system_call_deny(call)) {
 		perror("unfenced: cannot take a system call away");
 		exit(2);
 	}
-}
-
-static void await(sem_t *semaphore)
-{
-	while (sem_wait(semaphore))
-		;
-}
-
-static pthread_t start(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, body, argument)) {
-		fprintf(stderr, "unfenced: no thread can be started\n");
-		exit(2);
-	}
-	return thread;
 }
 
 static int stop;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Takes membarrier away from the whole process, as a sandbox does: from then on it fails.
+ * Takes a system call away from the whole process, as a sandbox does: from then on it fails.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include "deny.h"
 
-int membarrier_deny(void)
+int system_call_deny(int call)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

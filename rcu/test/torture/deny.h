@@ -3,6 +3,8 @@
 #ifndef LULL_RCU_TORTURE_DENY_H
 #define LULL_RCU_TORTURE_DENY_H
 
-int membarrier_deny(void); /* all threads; not 0: it cannot be done here */
+#include <sys/syscall.h> /* the numbers */
+
+int system_call_deny(int call); /* all threads; not 0: it cannot be done here */
 
 #endif

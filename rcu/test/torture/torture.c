@@ -92,7 +92,7 @@ static void disturb(double begin, double seconds, int deny)
 		seen = updates;
 		if (now_s() - begin > seconds / 2 && deny) {
 			deny = 0;
-			check(!membarrier_deny(), "membarrier_can_be_taken_away");
+			check(!system_call_deny(SYS_membarrier), "membarrier_can_be_taken_away");
 		}
 	}
 }
