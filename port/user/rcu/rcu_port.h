@@ -22,19 +22,29 @@
 #define LULL_SHARED(p) (p)
 #define LULL_OWN(p) (p)
 
-/* Mutual exclusion that is held for a bounded time: a pass over a list, a system call. */
+/*
+ * Mutual exclusion that is held for a bounded time: a pass over a list, a system call.
+ *
+ * A thread that takes the lock again and again, as one that calls rcu_synchronize() in a loop does,
+ * keeps no other from it. One mutex alone allows that: whoever is woken comes too late. A thread
+ * that waits for the mutex holds the turn meanwhile, so that the one that releases the mutex has to
+ * wait for the turn and cannot overtake.
+ */
 struct lull_lock {
+	pthread_mutex_t turn;
 	pthread_mutex_t mutex;
 };
 
-#define LULL_LOCK_INITIALIZER             \
-	{                                 \
-		PTHREAD_MUTEX_INITIALIZER \
+#define LULL_LOCK_INITIALIZER                                        \
+	{                                                            \
+		PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER \
 	}
 
 static inline void lull_lock_take(struct lull_lock *lock)
 {
+	pthread_mutex_lock(&lock->turn);
 	pthread_mutex_lock(&lock->mutex);
+	pthread_mutex_unlock(&lock->turn);
 }
 
 /* Return: not 0 if it was taken. */
@@ -51,6 +61,7 @@ static inline void lull_lock_release(struct lull_lock *lock)
 /* Makes a lock anew, as the only thread of a process that was forked while it was held. */
 static inline void lull_lock_renew(struct lull_lock *lock)
 {
+	pthread_mutex_init(&lock->turn, NULL);
 	pthread_mutex_init(&lock->mutex, NULL);
 }
 
