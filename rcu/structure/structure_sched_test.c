@@ -369,6 +369,7 @@ static const struct sched_scenario scenarios[] = {
 	STALE("lfqueue_by_old_values", LFQUEUE, 0, 1, 1, 22, SOUND),
 	STALE("lfqueue_runs_empty_by_old_values", LFQUEUE, 1, 2, 2, 1, SOUND),
 	STALE("lfqueue_dequeuers_by_old_values", LFQUEUE, 2, 22, 2, 0, SOUND),
+	STALE("lfqueue_dequeuers_and_an_enqueuer_by_old_values", LFQUEUE, 2, 22, 2, 1, SOUND),
 	STALE("lfqueue_node_comes_back_by_old_values", LFQUEUE, 0, 2121, 21, 0, SOUND),
 	STALE("queue_by_old_values", QUEUE, 0, 1, 1, 22, SOUND),
 	STALE("queue_consumer_does_not_wait_by_old_values", QUEUE, 1, 1, 1, 44, SOUND),
