@@ -495,6 +495,13 @@ mod tests {
     }
 
     #[test]
+    fn without_it_text_behind_a_comment_of_wide_characters_changes_there_alone() {
+        let text = format!("/* a ──> b */\n{PUT}");
+        let tree = Tree::of(&[("core/a.c", &text)]);
+        assert_eq!(without(&tree, &of(&tree)[0]), text.replace("store_release", "store"));
+    }
+
+    #[test]
     fn without_it_the_text_has_the_weaker_access() {
         let tree = Tree::of(&[("core/a.c", PUT)]);
         assert_eq!(without(&tree, &of(&tree)[0]), PUT.replace("store_release", "store"));

@@ -34,15 +34,15 @@ fn split(text: &str, rust: bool) -> Views {
         let (next, length, is_comment) = step(&chars, at, state, rust);
         let blank_both = matches!(state, State::Text { .. } | State::RawText { .. });
         for &c in &chars[at..at + length] {
-            let keep = |wanted: bool| {
+            let keep = |view: &mut String, wanted: bool| {
                 if c == '\n' || c == '\t' || wanted {
-                    c
+                    view.push(c);
                 } else {
-                    ' '
+                    view.push_str(&" ".repeat(c.len_utf8()));
                 }
             };
-            views.code.push(keep(!is_comment && !blank_both));
-            views.comments.push(keep(is_comment));
+            keep(&mut views.code, !is_comment && !blank_both);
+            keep(&mut views.comments, is_comment);
         }
         at += length;
         state = next;
