@@ -25,10 +25,10 @@
 /*
  * Mutual exclusion that is held for a bounded time: a pass over a list, a system call.
  *
- * A thread that takes the lock again and again, as one that calls rcu_synchronize() in a loop does,
- * keeps no other from it. One mutex alone allows that: whoever is woken comes too late. A thread
- * that waits for the mutex holds the turn meanwhile, so that the one that releases the mutex has to
- * wait for the turn and cannot overtake.
+ * A thread that takes the lock in a loop, as one does that calls rcu_synchronize() in a loop, lets
+ * those that wait go first. One mutex alone does not do that: the thread that is woken comes too
+ * late. A thread that waits for the mutex holds the turn meanwhile, for which the one that released
+ * the mutex then has to wait. For the turn itself a thread has all the time that the mutex is held.
  */
 struct lull_lock {
 	pthread_mutex_t turn;

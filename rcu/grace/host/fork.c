@@ -5,8 +5,9 @@
  * A fork takes the locks of workers and deferred calls, of hash tables, of QDo, and of grace
  * periods at last, and gives them back the other way round; enum rcu_fork_part is that order. No
  * part waits for a grace period or for a callback: what its locks guard is short. Signals are held
- * from before the first lock to after the last: a handler that reads would register under a lock.
- * The forking thread is registered meanwhile, as fork handlers of other libraries may read, too.
+ * from before the first lock to after the last, because a handler that forks would take the locks
+ * again. The forking thread is registered meanwhile: fork handlers of other libraries may read, and
+ * a thread that is not registered would register under a lock.
  * This handler is registered before the program's: it is the last before the fork and the first
  * after it. Paper: T 6.4.4, 6.4.5.
  */
