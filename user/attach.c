@@ -267,18 +267,16 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 
 int lull_session_make(const struct session *session, uint32_t user)
 {
-	struct lull_mapping map = { 0 };
+	struct lull_making making;
 	int result;
 
-	if (lull_memory_make(session->map.bytes, &map))
+	if (lull_memory_make(&session->directory, user, session->map.bytes, &making))
 		return -1;
-	result = memory_fill(&map, session, user);
+	result = memory_fill(&making.map, session, user);
 	if (!result)
-		result = lull_memory_give(&session->directory, user, &map);
+		result = lull_memory_give(&session->directory, user, &making);
 	if (result)
-		lull_memory_remove(&map);
-	else
-		lull_memory_detach(&map);
+		lull_memory_remove(&making);
 	return result;
 }
 

@@ -102,10 +102,8 @@ static void segments(void)
 	struct offer unfinished = offer_make(0600), open = offer_make(0660);
 	struct offer offer = offer_make(0600);
 	char target[32];
-	const char *targets[] = {
-		"shm:",	    "shm:x",	      "shm:99999999999", "shm:12345678901234",
-		"memory:1", "shm:2147483647", "shm:-1",		 "/etc/passwd"
-	};
+	const char *targets[] = { "key:",  "key:x", "key:99999999999", "key:12345678901234",
+				  "shm:1", "key:0", "key:-1",	       "/etc/passwd" };
 
 	check(!is_taken(&open), "refused_where_others_may_write");
 	unfinished.control->magic = 0;
@@ -117,11 +115,11 @@ static void segments(void)
 		check(!is_taken(&offer), targets[i]);
 	}
 	/* What is no digit, and would come to the same number. */
-	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d%c", offer.id / 10 + 1,
-		 '0' - 10 + offer.id % 10);
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d%c", offer.key / 10 + 1,
+		 '0' - 10 + offer.key % 10);
 	link_make(&offer, target);
 	check(!is_taken(&offer), "refused_with_a_number_that_is_none");
-	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.id);
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.key);
 	link_make(&offer, target);
 	check(is_taken(&offer) && !is_taken_without_room(&offer),
 	      "refused_where_there_is_no_room_for_it");
@@ -137,14 +135,14 @@ static void present_take(struct offer *offer)
 	unsigned char *present;
 	struct shmid_ds status;
 	char target[32];
-	int pipe_ends[2], id = -1;
+	int pipe_ends[2], id = -1, key = key_free();
 
 	if (pipe(pipe_ends))
 		abort();
 	if (fork() == 0) {
 		if (setuid(NOBODY))
 			_exit(1);
-		id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+		id = shmget(key, bytes, IPC_CREAT | IPC_EXCL | 0600);
 		shmctl(id, IPC_STAT, &status);
 		status.shm_perm.uid = 0;
 		shmctl(id, IPC_SET, &status);
@@ -155,10 +153,11 @@ static void present_take(struct offer *offer)
 		abort();
 	close(pipe_ends[0]);
 	close(pipe_ends[1]);
-	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", id);
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", key);
 	link_make(offer, target);
 	shmctl(offer->id, IPC_RMID, NULL);
 	offer->id = id;
+	offer->key = key;
 	present = shmat(id, NULL, 0);
 	memcpy(present, offer->memory, bytes);
 	shmdt(offer->memory);

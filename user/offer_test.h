@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/shm.h>
 #include <unistd.h>
 #include "../check/test.h"
@@ -33,6 +34,7 @@ struct offer {
 	char directory[64];
 	unsigned char *memory;
 	int id;
+	int key;
 	struct lull_session_control *control;
 };
 
@@ -87,20 +89,34 @@ static inline void link_make(const struct offer *offer, const char *target)
 		abort();
 }
 
+/* A key that no segment has. */
+static inline int key_free(void)
+{
+	static int key;
+
+	do {
+		if (getrandom(&key, sizeof(key), 0) != sizeof(key))
+			abort();
+		key = (key & INT32_MAX) | 1;
+	} while (shmget(key, 0, 0) >= 0);
+	return key;
+}
+
 static inline struct offer offer_make(int mode)
 {
 	struct lull_session_control good = control_good();
 	struct offer offer = { .directory = "/tmp/lull-attach-XXXXXX" };
 	char target[32];
 
-	offer.id = shmget(IPC_PRIVATE, good.memory_bytes + ROOM_BYTES, IPC_CREAT | mode);
+	offer.key = key_free();
+	offer.id = shmget(offer.key, good.memory_bytes + ROOM_BYTES, IPC_CREAT | IPC_EXCL | mode);
 	offer.memory = shmat(offer.id, NULL, 0);
 	if (!mkdtemp(offer.directory) || offer.id < 0 || offer.memory == (void *)-1)
 		abort();
 	memcpy(offer.memory, &good, sizeof(good));
 	memcpy(offer.memory + good.patterns_offset_bytes, PATTERNS, sizeof(PATTERNS));
 	offer.control = (struct lull_session_control *)offer.memory;
-	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.id);
+	snprintf(target, sizeof(target), LULL_SESSION_MEMORY_PREFIX "%d", offer.key);
 	link_make(&offer, target);
 	return offer;
 }

@@ -9,12 +9,14 @@
  */
 #include <linux/fcntl.h>
 #include <linux/ipc.h>
+#include <linux/random.h>
 #include <linux/shm.h>
 #include "liblull.h"
 #include "segment.h"
 #include "syscall.h"
 
-#define PATH_BYTES 512
+#define PATH_BYTES LULL_LINK_BYTES
+#define KEYS_MAX 8 /* tried until one is no other segment's */
 #define NUMBER_BYTES 12 /* a 32-bit number in decimal, and its end */
 #define PREFIX_BYTES (sizeof(LULL_SESSION_MEMORY_PREFIX) - 1)
 #define OWNER_MODE 0600
@@ -38,10 +40,10 @@ static size_t number_append(char *text, size_t used, uint32_t number)
 	return text_append(text, used, digits + at, sizeof(digits) - at);
 }
 
-/* The number behind the prefix in a link's target, or -1. */
-static long segment_parse(const char *target, long bytes)
+/* The key in a link's target, or -1. */
+static long key_parse(const char *target, long bytes)
 {
-	long id = 0;
+	long key = 0;
 
 	if (bytes <= (long)PREFIX_BYTES || bytes >= (long)(PREFIX_BYTES + NUMBER_BYTES) ||
 	    __builtin_memcmp(target, LULL_SESSION_MEMORY_PREFIX, PREFIX_BYTES))
@@ -49,18 +51,18 @@ static long segment_parse(const char *target, long bytes)
 	for (long i = PREFIX_BYTES; i < bytes; i++) {
 		if (target[i] < '0' || target[i] > '9')
 			return -1;
-		id = id * 10 + (target[i] - '0');
+		key = key * 10 + (target[i] - '0');
 	}
-	return id <= INT32_MAX ? id : -1;
+	return key > 0 && key <= INT32_MAX ? key : -1;
 }
 
 /* Attach a segment that is our user's alone, made by our user or by root. */
-static int segment_attach(long id, uint32_t user, struct lull_mapping *map)
+static int segment_attach(long key, uint32_t user, struct lull_mapping *map)
 {
 	struct shmid64_ds status;
-	long base;
+	long base, id = lull_syscall(__NR_shmget, key, 0, 0, 0, 0, 0);
 
-	if (lull_syscall(__NR_shmctl, id, IPC_STAT, (long)&status, 0, 0, 0) < 0 ||
+	if (id < 0 || lull_syscall(__NR_shmctl, id, IPC_STAT, (long)&status, 0, 0, 0) < 0 ||
 	    status.shm_perm.uid != user ||
 	    (status.shm_perm.cuid != user && status.shm_perm.cuid != 0) ||
 	    (status.shm_perm.mode & OTHERS_MODE))
@@ -72,50 +74,89 @@ static int segment_attach(long id, uint32_t user, struct lull_mapping *map)
 	return 0;
 }
 
-/*
- * The path of the link to the memory of @user, or of the recorder's own where @own.
- * Return: its length, or 0 where it is too long.
- */
-static size_t link_path(char *path, const struct lull_directory *directory, uint32_t user, int own)
-{
-	static const char link[] = "/" LULL_SESSION_MEMORY_LINK;
-	size_t used;
+static const char link_name[] = "/" LULL_SESSION_MEMORY_LINK;
 
-	if (directory->bytes + sizeof(link) + 1 + NUMBER_BYTES > PATH_BYTES)
-		return 0;
-	used = text_append(path, 0, directory->path, directory->bytes);
-	used = text_append(path, used, link, sizeof(link) - 1);
-	if (!own) {
-		used = text_append(path, used, "-", 1);
-		used = number_append(path, used, user);
-	}
+/* The path of the link to the memory of the recorder's own user. Return: its length. */
+static size_t own_path(char *path, const struct lull_directory *directory)
+{
+	size_t used = text_append(path, 0, directory->path, directory->bytes);
+
+	used = text_append(path, used, link_name, sizeof(link_name) - 1);
 	path[used] = '\0';
 	return used;
 }
 
-static int link_attach(const struct lull_directory *directory, uint32_t user, int own,
-		       struct lull_mapping *map)
+/* The path of the link to the memory of @user. Return: its length. */
+static size_t user_path(char *path, const struct lull_directory *directory, uint32_t user)
 {
-	char path[PATH_BYTES], target[PREFIX_BYTES + NUMBER_BYTES];
-	long id;
+	size_t used = own_path(path, directory);
 
-	if (!link_path(path, directory, user, own))
-		return -1;
-	id = segment_parse(target, lull_syscall(__NR_readlinkat, AT_FDCWD, (long)path, (long)target,
-						sizeof(target), 0, 0));
-	return id < 0 ? -1 : segment_attach(id, user, map);
+	used = text_append(path, used, "-", 1);
+	used = number_append(path, used, user);
+	path[used] = '\0';
+	return used;
+}
+
+/* The path of the link to memory that is being made for @user under @key. */
+static void unfinished_path(char *path, const struct lull_directory *directory, uint32_t user,
+			    uint32_t key)
+{
+	size_t used = user_path(path, directory, user);
+
+	used = text_append(path, used, ".", 1);
+	used = number_append(path, used, key);
+	path[used] = '\0';
+}
+
+static int paths_fit(const struct lull_directory *directory)
+{
+	return directory->bytes + sizeof(link_name) + 2 * (1 + NUMBER_BYTES) <= PATH_BYTES;
+}
+
+static int link_attach(const char *path, uint32_t user, struct lull_mapping *map)
+{
+	char target[PREFIX_BYTES + NUMBER_BYTES];
+	long key = key_parse(target, lull_syscall(__NR_readlinkat, AT_FDCWD, (long)path,
+						  (long)target, sizeof(target), 0, 0));
+
+	return key < 0 ? -1 : segment_attach(key, user, map);
+}
+
+/* Make a link to the segment of a key, whether there is one or not. Return: 0, or negative. */
+static long link_make(const char *path, uint32_t key)
+{
+	char target[PREFIX_BYTES + NUMBER_BYTES];
+	size_t used = text_append(target, 0, LULL_SESSION_MEMORY_PREFIX, PREFIX_BYTES);
+
+	used = number_append(target, used, key);
+	target[used] = '\0';
+	return lull_syscall(__NR_symlinkat, (long)target, AT_FDCWD, (long)path, 0, 0, 0);
+}
+
+static void link_remove(const char *path)
+{
+	lull_syscall(__NR_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
 }
 
 int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map)
 {
+	char path[PATH_BYTES];
+
+	if (!paths_fit(directory))
+		return -1;
 	/* First the link of the recorder's user, whose number may differ in a user namespace. */
-	return link_attach(directory, user, 1, map) && link_attach(directory, user, 0, map);
+	own_path(path, directory);
+	if (!link_attach(path, user, map))
+		return 0;
+	user_path(path, directory, user);
+	return link_attach(path, user, map);
 }
 
-int lull_memory_make(uint64_t bytes, struct lull_mapping *map)
+/* Make a segment of zeros, which has its link, and attach it. Return: 0, or -1. */
+static int segment_make(uint32_t key, uint64_t bytes, struct lull_mapping *map)
 {
-	long base, id = lull_syscall(__NR_shmget, IPC_PRIVATE, (long)bytes,
+	long base, id = lull_syscall(__NR_shmget, key, (long)bytes,
 				     IPC_CREAT | IPC_EXCL | SHM_NORESERVE | OWNER_MODE, 0, 0, 0);
 
 	if (id < 0)
@@ -129,30 +170,54 @@ int lull_memory_make(uint64_t bytes, struct lull_mapping *map)
 	return 0;
 }
 
-int lull_memory_give(const struct lull_directory *directory, uint32_t user,
-		     const struct lull_mapping *map)
+int lull_memory_make(const struct lull_directory *directory, uint32_t user, uint64_t bytes,
+		     struct lull_making *making)
 {
-	char path[PATH_BYTES], target[PREFIX_BYTES + NUMBER_BYTES];
-	struct shmid64_ds status;
-	size_t used;
+	uint32_t key = 0;
 
-	if (lull_syscall(__NR_shmctl, map->id, IPC_STAT, (long)&status, 0, 0, 0) < 0)
+	if (!paths_fit(directory))
+		return -1;
+	/* Bound: KEYS_MAX, each of which another segment may have. */
+	for (int i = 0; i < KEYS_MAX; i++) {
+		if (lull_syscall(__NR_getrandom, (long)&key, sizeof(key), GRND_NONBLOCK, 0, 0, 0) !=
+		    (long)sizeof(key))
+			return -1;
+		key = (key & INT32_MAX) | 1;
+		unfinished_path(making->path, directory, user, key);
+		if (link_make(making->path, key) < 0)
+			return -1;
+		making->key = key;
+		if (!segment_make(key, bytes, &making->map))
+			return 0;
+		link_remove(making->path);
+	}
+	return -1;
+}
+
+int lull_memory_give(const struct lull_directory *directory, uint32_t user,
+		     const struct lull_making *making)
+{
+	char path[PATH_BYTES];
+	struct shmid64_ds status;
+	long id = making->map.id;
+
+	user_path(path, directory, user);
+	if (lull_syscall(__NR_shmctl, id, IPC_STAT, (long)&status, 0, 0, 0) < 0)
 		return -1;
 	status.shm_perm.uid = user;
-	used = text_append(target, 0, LULL_SESSION_MEMORY_PREFIX, PREFIX_BYTES);
-	used = number_append(target, used, (uint32_t)map->id);
-	target[used] = '\0';
-	if (lull_syscall(__NR_shmctl, map->id, IPC_SET, (long)&status, 0, 0, 0) < 0 ||
-	    !link_path(path, directory, user, 0) ||
-	    lull_syscall(__NR_symlinkat, (long)target, AT_FDCWD, (long)path, 0, 0, 0) < 0)
+	if (lull_syscall(__NR_shmctl, id, IPC_SET, (long)&status, 0, 0, 0) < 0 ||
+	    link_make(path, making->key) < 0)
 		return -1;
+	link_remove(making->path);
+	lull_memory_detach(&making->map);
 	return 0;
 }
 
-void lull_memory_remove(const struct lull_mapping *map)
+void lull_memory_remove(const struct lull_making *making)
 {
-	lull_syscall(__NR_shmctl, map->id, IPC_RMID, 0, 0, 0, 0);
-	lull_memory_detach(map);
+	lull_syscall(__NR_shmctl, making->map.id, IPC_RMID, 0, 0, 0, 0);
+	link_remove(making->path);
+	lull_memory_detach(&making->map);
 }
 
 void lull_memory_detach(const struct lull_mapping *map)

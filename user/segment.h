@@ -22,22 +22,32 @@ struct lull_mapping {
 	int id;
 };
 
+#define LULL_LINK_BYTES 512
+
+/* A segment that is being made, and the link that names it until then. */
+struct lull_making {
+	struct lull_mapping map;
+	uint32_t key;
+	char path[LULL_LINK_BYTES];
+};
+
 /* Attach the memory that a session has for @user. Return: 0, or -1 when it has none. */
 int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map);
 
-/* Make a segment of zeros and attach it. Return: 0, or -1. */
-int lull_memory_make(uint64_t bytes, struct lull_mapping *map);
+/* Make a segment of zeros for @user, linked as unfinished, and attach it. Return: 0, or -1. */
+int lull_memory_make(const struct lull_directory *directory, uint32_t user, uint64_t bytes,
+		     struct lull_making *making);
 
 /*
- * Make a segment @user's and link it as that user's memory. Only root's processes may.
+ * Make a segment @user's, link it as that user's memory, and detach it. Only root's processes may.
  * Return: 0; -1 when that is not allowed, or the user has memory by now.
  */
 int lull_memory_give(const struct lull_directory *directory, uint32_t user,
-		     const struct lull_mapping *map);
+		     const struct lull_making *making);
 
 /* Remove and detach a segment that lull_memory_make() made. */
-void lull_memory_remove(const struct lull_mapping *map);
+void lull_memory_remove(const struct lull_making *making);
 
 void lull_memory_detach(const struct lull_mapping *map);
 

@@ -56,14 +56,28 @@ left_of() {
 	lull doctor 2>&1 | grep -q "into $(realpath "$1") "
 }
 
+# segments_of PID: the keys of the segments that a process made.
+segments_of() {
+	local segment
+	for segment in $(ipcs -mp | awk -v pid="$1" '$3 == pid { print $1 }'); do
+		ipcs -m | awk -v segment="$segment" '$2 == segment { print $1 }'
+	done
+}
+
+# session_naming KEY: the session whose memory is the segment of this key.
+session_naming() {
+	local link
+	for link in /dev/shm/lull-*/memory; do
+		[ "$(readlink "$link")" != "key:$(($1))" ] || dirname "$link"
+	done
+}
+
 # discard_of PID: the session of a recorder that was killed before it had a trace.
 discard_of() {
-	local segment link
-	for segment in $(ipcs -mp | awk -v pid="$1" '$3 == pid { print $1 }'); do
-		for link in /dev/shm/lull-*/memory; do
-			[ "$(readlink "$link")" != "shm:$segment" ] ||
-				lull recover --discard "$(dirname "$link")"
-		done
+	local key session
+	for key in $(segments_of "$1"); do
+		session=$(session_naming "$key")
+		[ -z "$session" ] || lull recover --discard "$session"
 	done
 }
 
@@ -134,13 +148,16 @@ events_of() {
 }
 
 what_every_user_had_in_memory_is_recovered_by_root() {
-	local segments id
+	local keys key
 	. "$root/tests/end_to_end/users.sh"
 	public_place
 	compile become
 	killed_while "$place/become 65534 > output"
-	segments=$(readlink "$session"/memory* | sed 's/.*://')
-	same "$(echo "$segments" | wc -l)" 2 "the segments of two users"
+	keys=$(readlink "$session"/memory* | sed 's/.*://')
+	same "$(echo "$keys" | wc -l)" 2 "the segments of two users"
+	for key in $keys; do
+		ipcs -m | grep -q "^$(printf 0x%08x "$key") " || fail "there is no segment $key"
+	done
 	status_is 2 setpriv --reuid=65534 --clear-groups lull recover "$session" 2> errors
 	grep -q "belongs to another user (number 0), who alone can recover it" errors
 	status_is 0 lull recover trace > verdict
@@ -148,19 +165,19 @@ what_every_user_had_in_memory_is_recovered_by_root() {
 	ls trace/stream-user65534-* > /dev/null
 	babeltrace_reads trace
 	[ ! -e "$session" ] || fail "the session is still there"
-	for id in $segments; do
-		! ipcs -m | grep -q " $id " || fail "segment $id is still there"
+	for key in $keys; do
+		! ipcs -m | grep -q "^$(printf 0x%08x "$key") " || fail "$key is still there"
 	done
 }
 
 a_user_who_removes_its_memory_takes_nothing_from_root() {
-	local segment
+	local link
 	. "$root/tests/end_to_end/users.sh"
 	public_place
 	compile become
 	killed_while "$place/become 65534 > output"
-	segment=$(readlink "$session/memory-65534")
-	setpriv --reuid=65534 --clear-groups ipcrm -m "${segment#shm:}"
+	link=$(readlink "$session/memory-65534")
+	setpriv --reuid=65534 --clear-groups ipcrm -M "${link#key:}"
 	status_is 1 lull recover trace > verdict
 	grep -q 'what processes of user 65534 had in memory' verdict
 	same "$(events_of before trace) $(events_of after trace)" "5 0" "events by user"
@@ -248,7 +265,7 @@ a_session_without_its_memory_is_removed_where_the_trace_is_finished() {
 	[ ! -e "${session}x" ] || fail "the session is still there"
 	rm done go ended
 	killed_while : unfinished
-	ipcrm -m "$(readlink "$session/memory" | sed 's/shm://')"
+	ipcrm -M "$(readlink "$session/memory" | sed 's/key://')"
 	status_is 2 lull recover unfinished 2> errors
 	grep -q 'its memory is gone, with what was in it; give --discard' errors
 	[ -e "$session" ] || fail "the session is gone"
@@ -273,6 +290,37 @@ a_session_whose_recorder_said_nothing_is_removed_when_it_is_discarded() {
 	grep -q "$session" found || fail "lull doctor does not name it: $(cat found)"
 	status_is 0 lull recover --discard "$session" 2> errors
 	[ ! -e "$session" ] || fail "the session is still there: $(cat errors)"
+}
+
+a_recorder_killed_while_it_makes_its_memory_leaves_a_session_that_names_it() {
+	local call recorder key
+	for call in shmat madvise; do
+		strace -f -o calls -e trace=$call -e inject=$call:signal=KILL \
+			lull record -q -o trace -- true 2> errors || same $? 137 "status"
+		recorder=$(cut -d' ' -f1 calls | head -n 1)
+		key=$(segments_of $recorder)
+		same "$(echo "$key" | wc -w)" 1 "segments of the recorder that was killed at $call"
+		session=$(session_naming "$key")
+		[ -n "$session" ] || fail "killed at $call, no session names the segment $key"
+		lull doctor > found 2>&1 || true
+		grep -q "$session" found || fail "lull doctor does not name it: $(cat found)"
+		status_is 2 lull recover "$session" 2> errors
+		grep -q 'give --discard' errors || fail "$(cat errors)"
+		status_is 0 lull recover --discard "$session" 2> errors
+		same "$(segments_of $recorder)" "" "segments that are left, killed at $call"
+	done
+}
+
+a_process_killed_while_it_makes_its_new_users_memory_leaves_nothing_for_ever() {
+	. "$root/tests/end_to_end/users.sh"
+	public_place
+	compile become
+	# Three calls of shmctl() ask about root's memory, the fourth one about what was just made.
+	lull record -q -o trace -- strace -f -o calls -e trace=shmget,shmctl,setuid \
+		-e inject=shmctl:signal=KILL:when=4 "$place/become" 65534 > output 2> errors || true
+	grep -q 'shmget.*CREAT' calls || fail "no memory was made: $(cat calls)"
+	! grep -q '^after' output || fail "the process was not killed: $(cat calls)"
+	same "$(segments_of "$(cut -d' ' -f1 calls | head -n 1)")" "" "segments that are left"
 }
 
 file_size_limit_while_recovering_loses_nothing() {

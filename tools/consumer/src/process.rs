@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn either_owner_is_dead_when_the_run_is_and_the_mark_is_no_traced_thread() {
         let (me, nobody) = (std::process::id(), 0x7fff_fff0);
-        let segment = session::segment::Segment::create(4096).unwrap();
+        let segment = session::segment::Segment::create(4096, |_| Ok(())).unwrap();
         let (attached, other) = (segment.id(), segment.id().wrapping_add(1));
         assert!(!Owner::Either { run: me, mark: nobody }.is_dead(attached));
         assert!(Owner::Either { run: nobody, mark: nobody }.is_dead(attached));

@@ -46,8 +46,8 @@ impl Recording {
             assert!(asked.elapsed() < Duration::from_secs(30), "no recorder");
             std::thread::yield_now();
         };
-        let segment = session::directory::memories(&found.path)[0].segment;
-        let memory = Segment::attach(segment).unwrap();
+        let key = session::directory::memories(&found.path)[0].key;
+        let memory = Segment::attach(session::segment::find(key).unwrap()).unwrap();
         let memory = Arc::new(session::left::memory(&found.path, memory).unwrap());
         Self { _alone: alone, pid, found, memory }
     }

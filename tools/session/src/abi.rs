@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 6;
+pub const SESSION_VERSION: u32 = 7;
 pub const SESSION_MEMORY_LINK: &str = "memory";
-pub const SESSION_MEMORY_PREFIX: &str = "shm:";
+pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
 pub const SESSIONS_MAX: usize = 8;
 

@@ -13,7 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{symlink, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -157,16 +157,31 @@ impl Directory {
         &self.path
     }
 
-    /// Says which segment is the memory of the recorder's own user.
-    pub fn link_memory(&self, id: i32) -> Result<()> {
+    /// Says which segment is, or will be, the memory of the recorder's own user.
+    pub fn link_memory(&self, key: i32) -> Result<()> {
         let link = self.path.join(SESSION_MEMORY_LINK);
-        std::os::unix::fs::symlink(format!("{SESSION_MEMORY_PREFIX}{id}"), &link)
-            .map_err(Error::io("make", link))
+        let make = || symlink(format!("{SESSION_MEMORY_PREFIX}{key}"), &link);
+        let made = make().or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => fs::remove_file(&link).and_then(|()| make()),
+            _ => Err(error),
+        });
+        made.map_err(Error::io("make", &link))
     }
 
     /// The memory of every user that takes part.
     pub fn memories(&self) -> Vec<MemoryLink> {
         memories(&self.path)
+    }
+
+    /// Keys of memory that processes were making for other users. They may be at it still.
+    pub fn unfinished(&self) -> Vec<i32> {
+        let is_unfinished = |(name, key): (String, i32)| name.contains('.').then_some(key);
+        links(&self.path).filter_map(is_unfinished).collect()
+    }
+
+    /// Whether the directory is removed when this is dropped.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        self.is_removed.load(Ordering::Relaxed)
     }
 
     /// Writes down which recorder this is.
@@ -200,7 +215,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         let is_there = || fs::symlink_metadata(&self.path).is_ok_and(|f| f.ino() == self.inode);
-        if self.is_removed.load(Ordering::Relaxed) && is_there() {
+        if self.is_taken_over() && is_there() {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
@@ -211,24 +226,34 @@ impl Drop for Directory {
 pub struct MemoryLink {
     /// None for the user who records.
     pub user: Option<u32>,
-    pub segment: i32,
+    /// Of the user's segment.
+    pub key: i32,
 }
 
-/// The links to memory in a session directory, made by root or by us. What is none is left out.
+/// The links to memory in a session directory, of every user that has some.
 pub fn memories(directory: &Path) -> Vec<MemoryLink> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let link = |entry: fs::DirEntry| {
-        let owner = fs::symlink_metadata(entry.path()).ok()?.uid();
-        let target = fs::read_link(entry.path()).ok()?;
-        let segment = target.to_str()?.strip_prefix(SESSION_MEMORY_PREFIX)?.parse().ok()?;
-        let name = entry.file_name();
-        let user = match name.to_str()?.strip_prefix(SESSION_MEMORY_LINK)? {
+    let link = |(user, key): (String, i32)| {
+        let user = match user.as_str() {
             "" => None,
             user => Some(user.strip_prefix('-')?.parse().ok()?),
         };
-        (owner == 0 || owner == effective_user()).then_some(MemoryLink { user, segment })
+        Some(MemoryLink { user, key })
     };
-    entries.filter_map(link).collect()
+    links(directory).filter_map(link).collect()
+}
+
+/// The links in a session directory that root or we made, each with what its name says behind
+/// `memory`, and with its key. What is none is left out.
+fn links(directory: &Path) -> impl Iterator<Item = (String, i32)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let user = name.to_str()?.strip_prefix(SESSION_MEMORY_LINK)?;
+        let owner = fs::symlink_metadata(entry.path()).ok()?.uid();
+        let target = fs::read_link(entry.path()).ok()?;
+        let key = target.to_str()?.strip_prefix(SESSION_MEMORY_PREFIX)?.parse().ok()?;
+        (key > 0 && (owner == 0 || owner == effective_user())).then(|| (user.to_string(), key))
+    })
 }
 
 /// Creates a file that only this user can open.
@@ -416,13 +441,18 @@ mod tests {
         let path = directory.path().to_path_buf();
         assert!(!directory.reachable(), "no memory is named yet");
         directory.link_memory(7).unwrap();
-        std::os::unix::fs::symlink("shm:9", path.join("memory-1000")).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", path.join("memory-1001")).unwrap();
-        std::os::unix::fs::symlink("shm:10", path.join("memory-")).unwrap();
+        directory.link_memory(8).unwrap();
+        symlink("key:9", path.join("memory-1000")).unwrap();
+        symlink("key:11", path.join("memory-1000.11")).unwrap();
+        symlink("/etc/passwd", path.join("memory-1001")).unwrap();
+        symlink("key:10", path.join("memory-")).unwrap();
+        symlink("key:0", path.join("memory-1002")).unwrap();
+        symlink("key:-1", path.join("memory-1003")).unwrap();
         let mut links = directory.memories();
-        links.sort_by_key(|link| link.segment);
-        let named = |user, segment| MemoryLink { user, segment };
-        assert_eq!(links, [named(None, 7), named(Some(1000), 9)]);
+        links.sort_by_key(|link| link.key);
+        let named = |user, key| MemoryLink { user, key };
+        assert_eq!(links, [named(None, 8), named(Some(1000), 9)]);
+        assert_eq!(directory.unfinished(), [11]);
         assert!(directory.reachable());
         fs::remove_dir_all(&path).unwrap();
         assert!(!directory.reachable());

@@ -25,6 +25,12 @@ pub enum Error {
     #[error("session {}: {why}", path.display())]
     Left { path: PathBuf, why: &'static str },
     #[error(
+        "session {}: its recorder was killed before the session had begun, and nothing is recorded \
+         in it; give --discard to remove it",
+        path.display()
+    )]
+    Unfinished { path: PathBuf },
+    #[error(
         "session {}: its memory is gone, with what was in it; give --discard to remove the rest",
         path.display()
     )]

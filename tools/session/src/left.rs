@@ -24,6 +24,9 @@ pub fn memory(path: &Path, segment: Segment) -> Result<Memory> {
     // SAFETY: the segment is large enough, on a page boundary; the block is plain numbers, of
     // which any value is one. A process that writes meanwhile makes values that are checked below.
     let found = unsafe { segment.as_ptr().cast::<ControlFixed>().read_volatile() };
+    if found.magic == 0 {
+        return Err(Error::Unfinished { path: path.into() });
+    }
     if found.magic != SESSION_MAGIC {
         return Err(refused("its memory is no session's, or a process wrote over it"));
     }
@@ -66,7 +69,7 @@ mod tests {
 
     fn made() -> Memory {
         let plan = Plan::small();
-        let memory = Memory::create(&plan).unwrap();
+        let memory = Memory::create(&plan, |_| Ok(())).unwrap();
         memory.fill_in(&plan);
         memory
     }

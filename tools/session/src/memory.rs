@@ -42,8 +42,8 @@ pub struct Memory {
 
 impl Memory {
     /// Makes the memory of the user who runs this process. It is a session only after
-    /// [`Memory::fill_in`].
-    pub fn create(plan: &Plan) -> Result<Self> {
+    /// [`Memory::fill_in`]. `name` writes down its segment's key, as in [`Segment::create`].
+    pub fn create(plan: &Plan, name: impl FnMut(i32) -> Result<()>) -> Result<Self> {
         let fixed = layout(plan)?;
         let rings = used_rings(&fixed).len() as u64;
         let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes;
@@ -52,13 +52,17 @@ impl Memory {
         if free_bytes < needed_bytes.saturating_add(SLACK_BYTES) {
             return Err(not_enough());
         }
-        let failed = |source: io::Error| match source.raw_os_error() {
-            Some(libc::ENOSPC | libc::ENOMEM) => not_enough(),
-            _ => Error::Segment { source },
+        let failed = |error: Error| match error {
+            Error::Segment { source }
+                if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::ENOMEM)) =>
+            {
+                not_enough()
+            }
+            other => other,
         };
-        let segment = Segment::create(fixed.memory_bytes).map_err(failed)?;
+        let segment = Segment::create(fixed.memory_bytes, name).map_err(failed)?;
         let memory = Self::over(fixed, segment);
-        memory.populate_start().map_err(failed)?;
+        memory.populate_start().map_err(|source| failed(Error::Segment { source }))?;
         Ok(memory)
     }
 
@@ -316,7 +320,7 @@ mod tests {
     }
 
     fn session() -> Memory {
-        let memory = Memory::create(&plan()).unwrap();
+        let memory = Memory::create(&plan(), |_| Ok(())).unwrap();
         memory.fill_in(&plan());
         memory
     }
@@ -369,7 +373,7 @@ mod tests {
     #[test]
     fn memory_is_given_ahead_of_writers_until_all_sub_buffers_in_use_have_it() {
         let plan = Plan { subbuf_size_bytes: 256 << 10, ..plan() };
-        let memory = Memory::create(&plan).unwrap();
+        let memory = Memory::create(&plan, |_| Ok(())).unwrap();
         let fixed = *memory.fixed();
         let resident = |at: u64| {
             let mut page = [0u8];
@@ -415,7 +419,7 @@ mod tests {
             subbuf_count: 1024,
             ..plan()
         };
-        let error = Memory::create(&huge).unwrap_err().to_string();
+        let error = Memory::create(&huge, |_| panic!("it is named")).unwrap_err().to_string();
         assert!(error.contains("not enough memory"), "{error}");
         assert!(error.contains("--buffer-size"), "{error}");
     }

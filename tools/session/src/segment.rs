@@ -3,11 +3,18 @@
 //! feet, that is gone from nobody's view until its last user detaches, and that outlives a
 //! recorder that was killed (docs/adr/0010).
 //!
-//! Place in the flow: `memory` makes one per user, `directory` says where each is found.
+//! Place in the flow: `memory` makes one per user, `directory` says where each is found. A segment
+//! outlives its maker, so it is named in a session's directory, by its key, before it is made: a
+//! maker that is killed at any moment leaves no segment that no session names.
 
+use crate::error::{Error, Result};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many keys are tried. Each is free, unless one of up to some thousand others is the same of
+/// 2^31.
+const KEYS_MAX: u32 = 16;
 
 /// A segment attached to this process. Detached when dropped; its maker also removes it.
 #[derive(Debug)]
@@ -37,19 +44,18 @@ pub struct Status {
 }
 
 impl Segment {
-    /// Makes a segment of zeros that only this user can attach. Memory is given to it as it is
-    /// used, or by [`Segment::populate`].
-    pub fn create(bytes: u64) -> io::Result<Self> {
-        let size = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | 0o600;
-        // SAFETY: no memory is passed.
-        let id = unsafe { libc::shmget(libc::IPC_PRIVATE, size, flags) };
-        if id < 0 {
-            return Err(io::Error::last_os_error());
-        }
+    /// Makes a segment of zeros that only this user can attach. `name` writes its key down where
+    /// it will be found after a kill, and is called before there is a segment; again, with another
+    /// key, where someone has that key. Memory is given to the segment as it is used, or by
+    /// [`Segment::populate`].
+    pub fn create(bytes: u64, name: impl FnMut(i32) -> Result<()>) -> Result<Self> {
+        let failed = |source: io::Error| Error::Segment { source };
+        let size = usize::try_from(bytes).map_err(|_| failed(io::ErrorKind::OutOfMemory.into()))?;
+        let id = make(size, name)?;
         attach(id)
             .map(|base| Self { id, base, bytes, remove: true.into() })
             .inspect_err(|_| remove(id))
+            .map_err(failed)
     }
 
     /// Attaches a segment that someone else made. The caller has looked at its [`Status`].
@@ -124,6 +130,46 @@ impl Drop for Segment {
     }
 }
 
+/// Makes a segment under a key that no other segment has.
+fn make(size: usize, mut name: impl FnMut(i32) -> Result<()>) -> Result<i32> {
+    let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | 0o600;
+    let mut attempts = KEYS_MAX;
+    loop {
+        let key = random_key().map_err(|source| Error::Segment { source })?;
+        name(key)?;
+        // SAFETY: no memory is passed.
+        let id = unsafe { libc::shmget(key, size, flags) };
+        if id >= 0 {
+            return Ok(id);
+        }
+        attempts -= 1;
+        let source = io::Error::last_os_error();
+        if source.raw_os_error() != Some(libc::EEXIST) || attempts == 0 {
+            return Err(Error::Segment { source });
+        }
+    }
+}
+
+/// A key that says nothing to anybody, from 1.
+fn random_key() -> io::Result<i32> {
+    let mut key = 0i32;
+    // SAFETY: the number is writable for its size.
+    let bytes = unsafe { libc::getrandom((&raw mut key).cast(), size_of::<i32>(), 0) };
+    match usize::try_from(bytes) {
+        Ok(bytes) if bytes == size_of::<i32>() => Ok((key & i32::MAX).max(1)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The segment that has a key. Return: its identifier.
+pub fn find(key: i32) -> io::Result<i32> {
+    // SAFETY: no memory is passed.
+    match unsafe { libc::shmget(key, 0, 0) } {
+        id if id >= 0 => Ok(id),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// What the kernel says of segment `id`.
 pub fn status(id: i32) -> io::Result<Status> {
     // SAFETY: an all-zero structure is valid, and is filled in for its size.
@@ -164,12 +210,52 @@ fn page_bytes() -> u64 {
 }
 
 #[cfg(test)]
+impl Segment {
+    /// A segment of a test, which no session names.
+    pub fn unnamed(bytes: u64) -> Self {
+        Self::create(bytes, |_| Ok(())).unwrap()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn segment_is_named_before_it_is_made_and_found_by_that_name() {
+        let mut keys = Vec::new();
+        let name = |key| {
+            assert!(find(key).is_err());
+            keys.push(key);
+            // Someone is quicker with the first two.
+            let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
+            // SAFETY: no memory is passed.
+            assert!(keys.len() > 2 || unsafe { libc::shmget(key, 4096, flags) } >= 0);
+            Ok(())
+        };
+        let segment = Segment::create(8192, name).unwrap();
+        assert_eq!(keys.len(), 3);
+        assert_eq!(find(keys[2]).unwrap(), segment.id());
+        assert_eq!(status(segment.id()).unwrap().bytes, 8192);
+        keys[..2].iter().for_each(|key| remove(find(*key).unwrap()));
+        drop(segment);
+        assert!(find(keys[2]).is_err());
+    }
+
+    #[test]
+    fn segment_that_cannot_be_named_is_not_made() {
+        let mut named = 0;
+        let name = |key| {
+            named = key;
+            Err(Error::NoDirectory { tried: String::new() })
+        };
+        assert!(matches!(Segment::create(4096, name), Err(Error::NoDirectory { .. })));
+        assert!(find(named).is_err());
+    }
+
+    #[test]
     fn segment_is_its_users_alone_and_gone_when_its_maker_drops_it() {
-        let segment = Segment::create(1 << 20).unwrap();
+        let segment = Segment::unnamed(1 << 20);
         let found = status(segment.id()).unwrap();
         // SAFETY: no preconditions.
         let me = unsafe { libc::geteuid() };
@@ -182,7 +268,7 @@ mod tests {
 
     #[test]
     fn memory_stays_for_who_has_it_attached_and_the_segment_for_who_takes_it_over() {
-        let made = Segment::create(8192).unwrap();
+        let made = Segment::unnamed(8192);
         let other = Segment::attach(made.id()).unwrap();
         assert_eq!(other.bytes(), 8192);
         let id = made.id();
@@ -198,7 +284,7 @@ mod tests {
 
     #[test]
     fn range_outside_of_the_segment_is_given_no_memory() {
-        let segment = Segment::create(8192).unwrap();
+        let segment = Segment::unnamed(8192);
         assert!(segment.populate(0, 8192).is_ok());
         assert!(segment.populate(4096, 8192).is_err());
         assert!(segment.populate(u64::MAX, 2).is_err());

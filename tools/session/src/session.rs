@@ -29,22 +29,14 @@ pub struct Session {
 impl Session {
     /// Makes a session, in the first directory where one can be made.
     pub fn create(plan: &Plan) -> Result<Self> {
-        let memory = Arc::new(Memory::create(plan)?);
-        let mut tried = Vec::new();
-        for base in bases() {
-            let made = Directory::create(&base).and_then(|directory| {
-                directory.link_memory(memory.id())?;
-                Ok(directory)
-            });
-            match made {
-                Ok(directory) => {
-                    memory.fill_in(plan);
-                    return Ok(Self { directory, memory });
-                }
-                Err(error) => tried.push(error.to_string()),
-            }
-        }
-        Err(Error::NoDirectory { tried: tried.join("; ") })
+        let (memory, directory) = in_directory(|name| Memory::create(plan, name))?;
+        memory.fill_in(plan);
+        Ok(Self { directory, memory: Arc::new(memory) })
+    }
+
+    /// Finds out whether a session with a segment of this size can be made.
+    pub fn attempt(bytes: u64) -> Result<()> {
+        in_directory(|name| Segment::create(bytes, name)).map(|_| ())
     }
 
     /// The memory of users whose processes have joined, but for those `known`. Only root's
@@ -55,10 +47,10 @@ impl Session {
             return Vec::new();
         }
         let links = self.directory.memories().into_iter();
-        let new = links.filter_map(|link| link.user.map(|user_id| (user_id, link.segment)));
+        let new = links.filter_map(|link| link.user.map(|user_id| (user_id, link.key)));
         let new = new.filter(|(user_id, _)| !known.contains(user_id));
-        let adopt = |(index, (user_id, segment)): (usize, (u32, i32))| {
-            let memory = self.adopt(segment, user_id, (known.len() + index) as u32)?;
+        let adopt = |(index, (user_id, key)): (usize, (u32, i32))| {
+            let memory = self.adopt(key, user_id, (known.len() + index) as u32)?;
             memory.take_over();
             memory.populate_start().map_err(|source| Error::Populate { source })?;
             Ok(memory)
@@ -67,9 +59,9 @@ impl Session {
     }
 
     /// The memory of another user, which processes made that had been the recorder's user's.
-    pub fn adopt(&self, segment: i32, user_id: u32, stream_id: u32) -> Result<Memory> {
+    pub fn adopt(&self, key: i32, user_id: u32, stream_id: u32) -> Result<Memory> {
         let own = self.memory.fixed();
-        let segment = attach(segment, user_id, own.user_id)?;
+        let segment = attach(key, user_id, own.user_id)?;
         Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)
     }
 
@@ -78,10 +70,10 @@ impl Session {
         let directory = Directory::reopen(path)?;
         let own = directory.memories().into_iter().find(|link| link.user.is_none());
         let no_memory = || Error::Left { path: path.into(), why: "it names no memory" };
-        let id = own.ok_or_else(no_memory)?.segment;
+        let key = own.ok_or_else(no_memory)?.key;
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };
-        let segment = attach(id, me, me).map_err(|error| match error {
+        let segment = attach(key, me, me).map_err(|error| match error {
             Error::Segment { source } if is_gone(&source) => Error::Gone { path: path.into() },
             other => other,
         })?;
@@ -92,16 +84,7 @@ impl Session {
     /// Removes a session that a killed recorder left behind, and what it holds.
     pub fn discard(path: &Path) -> Result<()> {
         let directory = Directory::reopen(path)?;
-        // SAFETY: geteuid has no preconditions.
-        let me = unsafe { libc::geteuid() };
-        for link in directory.memories() {
-            let is_ours = |found: segment::Status| {
-                (found.user == me || found.creator == me) && found.mode & OTHERS_MODE == 0
-            };
-            if segment::status(link.segment).is_ok_and(is_ours) {
-                segment::remove(link.segment);
-            }
-        }
+        directory.memories().into_iter().for_each(|link| remove(link.key));
         directory.take_over();
         Ok(())
     }
@@ -117,14 +100,57 @@ impl Session {
     }
 }
 
-/// Whether there is no segment of that number any more.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.directory.is_taken_over() {
+            // A process that was killed while it made its new user's memory left them.
+            self.directory.unfinished().into_iter().for_each(remove);
+        }
+    }
+}
+
+/// Makes a session's directory, in the first place where one can be made, and in it what has a
+/// segment of the name given. Dropped in the order of the pair, the directory names the segment
+/// until it is removed.
+fn in_directory<T>(
+    mut make: impl FnMut(&mut dyn FnMut(i32) -> Result<()>) -> Result<T>,
+) -> Result<(T, Directory)> {
+    let mut tried = Vec::new();
+    for base in bases() {
+        let made = Directory::create(&base).and_then(|directory| {
+            let memory = make(&mut |key| directory.link_memory(key))?;
+            Ok((memory, directory))
+        });
+        match made {
+            Err(error @ Error::Io { .. }) => tried.push(error.to_string()),
+            other => return other,
+        }
+    }
+    Err(Error::NoDirectory { tried: tried.join("; ") })
+}
+
+/// Removes the segment of a key, if it is this user's, or this user made it for another.
+fn remove(key: i32) {
+    // SAFETY: geteuid has no preconditions.
+    let me = unsafe { libc::geteuid() };
+    let is_ours = |found: segment::Status| {
+        (found.user == me || found.creator == me) && found.mode & OTHERS_MODE == 0
+    };
+    let Ok(id) = segment::find(key) else { return };
+    if segment::status(id).is_ok_and(is_ours) {
+        segment::remove(id);
+    }
+}
+
+/// Whether there is no such segment any more.
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIDRM))
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINVAL | libc::EIDRM))
 }
 
 /// Attaches a segment that is one user's alone and that `creator` made.
-fn attach(id: i32, user: u32, creator: u32) -> Result<Segment> {
+fn attach(key: i32, user: u32, creator: u32) -> Result<Segment> {
     let failed = |source: io::Error| Error::Segment { source };
+    let id = segment::find(key).map_err(failed)?;
     let found = segment::status(id).map_err(failed)?;
     if found.user != user || found.creator != creator || found.mode & OTHERS_MODE != 0 {
         return Err(failed(io::ErrorKind::PermissionDenied.into()));
@@ -138,15 +164,21 @@ mod tests {
 
     #[test]
     fn segment_is_attached_only_where_it_is_one_users_alone_and_has_the_right_maker() {
-        let segment = Segment::create(4096).unwrap();
+        let mut key = 0;
+        let name = |named| {
+            key = named;
+            Ok(())
+        };
+        let segment = Segment::create(4096, name).unwrap();
         // SAFETY: geteuid has no preconditions.
         let me = unsafe { libc::geteuid() };
-        assert!(attach(segment.id(), me, me).is_ok());
-        assert!(attach(segment.id(), me + 1, me).is_err());
-        assert!(attach(segment.id(), me, me + 1).is_err());
+        assert!(attach(key, me, me).is_ok());
+        assert!(attach(key, me + 1, me).is_err());
+        assert!(attach(key, me, me + 1).is_err());
+        drop(segment);
         // SAFETY: makes a segment that others may read, which nobody attaches.
-        let open = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o640) };
-        assert!(attach(open, me, me).is_err());
+        let open = unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | libc::IPC_EXCL | 0o640) };
+        assert!(open >= 0 && attach(key, me, me).is_err());
         segment::remove(open);
     }
 }

@@ -8,9 +8,11 @@
  * it outlives a recorder that was killed. The symbolic link LULL_SESSION_MEMORY_LINK in the
  * directory names the segment of the recorder's own user; the link to that of another user has the
  * user's number behind, as in `memory-1000`. The link's target is LULL_SESSION_MEMORY_PREFIX and
- * the segment's identifier, as in `shm:42`. Only the segment's user can attach it. No side trusts
- * the other: geometry is copied and checked once, when the segment is attached, and never read
- * again.
+ * the segment's key, from 1, as in `key:42`. A segment has a link before it exists: none is then
+ * left without one where its maker is killed. A process that makes the segment of a user that it is
+ * to become has a link for it with the key at the end, as in `memory-1000.42`, until the segment is
+ * filled in and has the user's link. Only the segment's user can attach it. No side trusts the
+ * other: geometry is copied and checked once, when the segment is attached, and never read again.
  *
  *	struct lull_session_control | struct lull_own_events | patterns | event table |
  *	description arena |
@@ -30,9 +32,9 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 6u
+#define LULL_SESSION_VERSION 7u
 #define LULL_SESSION_MEMORY_LINK "memory"
-#define LULL_SESSION_MEMORY_PREFIX "shm:"
+#define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
 #define LULL_SESSIONS_MAX 8 /* sessions one process takes part in at once */
 

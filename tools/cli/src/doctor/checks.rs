@@ -164,13 +164,17 @@ fn session_memory() -> Finding {
     let available = machine::available_bytes();
     let left = available.map_or("an unknown amount".into(), verdict::text::bytes);
     let finding = Finding::good("session memory", format!("{left} available"), MEANING);
-    if let Err(error) = session::segment::Segment::create(needed) {
-        let found = format!("no segment of {size}: {error}");
-        return Finding { found, ..finding }.but(
-            Health::Bad,
-            "nothing can be recorded with default buffers",
-            "raise kernel.shmmax, kernel.shmall and kernel.shmmni, or use a smaller --buffer-size",
-        );
+    if let Err(error) = session::Session::attempt(needed) {
+        const LIMITS: &str = "raise kernel.shmmax, kernel.shmall and kernel.shmmni, or use a \
+            smaller --buffer-size";
+        let (found, advice) = match error {
+            session::Error::Segment { source } => {
+                (format!("no segment of {size}: {source}"), LIMITS)
+            }
+            other => (other.to_string(), ""),
+        };
+        let meaning = "nothing can be recorded with default buffers";
+        return Finding { found, ..finding }.but(Health::Bad, meaning, advice);
     }
     if available.is_some_and(|available| available < needed) {
         let advice = "use a smaller --buffer-size, or end programs that need much memory";

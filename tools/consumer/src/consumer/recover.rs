@@ -100,7 +100,7 @@ fn others(
 ) -> Result<Vec<Memory>, crate::Error> {
     let links = session.directory.memories().into_iter();
     let users: Vec<(u32, i32)> =
-        links.filter_map(|link| link.user.map(|user| (user, link.segment))).collect();
+        links.filter_map(|link| link.user.map(|user| (user, link.key))).collect();
     let mut classes: Vec<Option<(u32, i32)>> = vec![None; users.len()];
     let mut unknown = Vec::new();
     for user in users {
@@ -115,8 +115,8 @@ fn others(
     let mut memories: Vec<Memory> = Vec::new();
     for (index, of_class) in classes.into_iter().enumerate() {
         let class = memories.len() as u32 + 1;
-        if let Some((user, segment)) = of_class {
-            let adopted = session.adopt(segment, user, class).map_err(|error| error.to_string());
+        if let Some((user, key)) = of_class {
+            let adopted = session.adopt(key, user, class).map_err(|error| error.to_string());
             let in_place = adopted.and_then(|memory| match index == memories.len() {
                 true => Ok(memory),
                 false => Err("memory of a user before it is gone".into()),
@@ -130,11 +130,11 @@ fn others(
             continue;
         }
         // Bound: the links, over all classes.
-        memories.extend(unknown.by_ref().find_map(|(user, segment)| {
+        memories.extend(unknown.by_ref().find_map(|(user, key)| {
             let problem = |error| {
                 note(problems, format!("what processes of user {user} had in memory: {error}"));
             };
-            session.adopt(segment, user, class).map_err(problem).ok()
+            session.adopt(key, user, class).map_err(problem).ok()
         }));
     }
     Ok(memories)
