@@ -3,7 +3,7 @@
  * A place in a queue of deferred calls, as shipped: the thread that owns the queue writes it, the
  * thread that drains the queue copies it and frees it, and the owner writes it again. Memory and
  * instructions out of order (T 7.4, 7.5). C: rcu/call/defer.c rcu_domain_defer(), make_room();
- * rcu/call/deferred.c queue_call_marked().
+ * rcu/call/deferred.c queue_take().
  *
  *	owner, for each call			| drainer, for each call
  *	taken_count [defer.full:A]: room?	| put_count (acquire) [defer.take:A]

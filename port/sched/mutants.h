@@ -189,6 +189,19 @@
 	  "tree_beside_an_operation_late_in_a_batch")                                              \
 	X(QDO_RESET_COUNTS, "a child keeps the parent's operations", "fork_while_others_run")
 
+/* Tested by rcu/call/call_sched_test.c. */
+#define SCHED_MUTANTS_CALL(X)                                                        \
+	X(CALL_TAKE_STORE, "a worker takes a callback by a load and a store",        \
+	  "fork_beside_a_batch")                                                     \
+	X(CALL_FORK_STORE, "a fork takes the rest of a batch by a load and a store", \
+	  "fork_beside_a_batch")
+
+/* Tested by rcu/call/defer_sched_test.c. */
+#define SCHED_MUTANTS_DEFER(X)                                                               \
+	X(DEFER_TAKE_STORE, "a deferred call is taken by a load and a store, closed or not", \
+	  "fork_beside_a_call")                                                              \
+	X(DEFER_CLOSE_STORE, "a fork closes a queue by a load and a store", "fork_beside_a_call")
+
 /*
  * Faults of an order that x86 keeps by itself: an exploration for TSO must not see them. The
  * release stores and light barriers that they remove are for other machines.
@@ -205,7 +218,10 @@ enum sched_mutant {
 		SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME)
 			SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(
 				SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
-				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
+				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME)
+					SCHED_MUTANTS_CALL(SCHED_MUTANT_NAME)
+						SCHED_MUTANTS_DEFER(SCHED_MUTANT_NAME)
+							SCHED_MUTANT_COUNT
 };
 
 extern enum sched_mutant sched_mutant;

@@ -12,7 +12,7 @@
  * Which threads write and read each part:
  *	lanes	callers, at the tail; the worker, and a fork, take under the worker's lock
  *	state	the worker; callers that wake it; the lock's holders while it has no thread
- *	batch	the worker, and a fork, under the worker's lock
+ *	batch	the worker; a fork takes all callbacks that are left
  *
  * Barrier pairs (label: what it orders; partner):
  *	[call.put:A]	a callback before the tail; the tail before the look at state

@@ -42,11 +42,12 @@ static void make_room(unsigned int index, struct defer_queue *queue)
 	 * next entry in that place.
 	 * Else: the caller overwrites an entry that is still to be called.
 	 */
-	queue->room_until = lull_mem_load_acquire(&queue->taken_count) + DEFER_ENTRIES;
+	queue->room_until = (lull_mem_load_acquire(&queue->taken_count) & ~DEFER_CLOSED) +
+			    DEFER_ENTRIES * DEFER_ONE;
 	if (lull_mem_load(&queue->put_count) != queue->room_until)
 		return;
 	lull_defer_drain(index, queue);
-	queue->room_until = lull_mem_load(&queue->taken_count) + DEFER_ENTRIES;
+	queue->room_until = lull_defer_taken(queue) + DEFER_ENTRIES * DEFER_ONE;
 }
 
 void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), void *argument)
@@ -64,7 +65,7 @@ void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), v
 		make_room(index, queue);
 		put = lull_mem_load(&queue->put_count); /* a deferred function may have deferred */
 	}
-	entry = &queue->entries[put % DEFER_ENTRIES];
+	entry = lull_defer_entry(queue, put);
 	lull_mem_store_pointer(&entry->func, func);
 	lull_mem_store_pointer(&entry->argument, argument);
 	/*
@@ -73,7 +74,7 @@ void rcu_domain_defer(struct rcu_domain *domain, void (*func)(void *argument), v
 	 * which the taking thread finds the entry.
 	 * Else: that thread finds the older entry in the same place and calls it again.
 	 */
-	lull_mem_store_release(&queue->put_count, put + 1);
+	lull_mem_store_release(&queue->put_count, put + DEFER_ONE);
 	/*
 	 * [defer.put:B] light. Pairs with [defer.sleep:A].
 	 * Orders: the store of the number before the look at asleep.
@@ -99,7 +100,7 @@ int rcu_domain_defer_register_thread(struct rcu_domain *domain)
 	queue = lull_memory_take(sizeof(*queue));
 	if (!queue)
 		return -ENOMEM;
-	queue->room_until = DEFER_ENTRIES;
+	queue->room_until = DEFER_ENTRIES * DEFER_ONE;
 	lull_lock_take(&defer_domain(index)->lock);
 	queue->next = defer_domain(index)->queues;
 	defer_domain(index)->queues = queue;

@@ -23,6 +23,7 @@ enum defer_step {
 	DEFER_BARRIER,
 	DEFER_AWAIT, /* waits until the other caller has ended */
 	DEFER_STOP, /* a call that ends the background thread */
+	DEFER_FORK, /* looks at what a child would call, and lets the others go on */
 };
 
 /* Indexes of a scenario's parameters: digits of enum defer_step, 0: no such thread. */
@@ -31,6 +32,7 @@ enum { CALLER_A, CALLER_B };
 /* Ghost memory. */
 struct books {
 	uint8_t called[CALLERS]; /* how many calls of each caller were made */
+	uint8_t begun[CALLERS]; /* how many of them have begun, or were made */
 	uint8_t put[CALLERS];
 	uint8_t stopped;
 	uint32_t graces_before[CALLERS][ITEMS];
@@ -49,7 +51,8 @@ static void called(void *argument)
 	uint32_t item = (uint32_t)((unsigned long *)argument - values);
 	uint32_t caller = item / ITEMS, number = item % ITEMS;
 
-	sched_check(books->called[caller] == number, "a call is made out of order, or twice");
+	sched_check(books->begun[caller] == number, "a call is made out of order, or twice");
+	books->begun[caller]++;
 	sched_check(host_books->graces > books->graces_before[caller][number],
 		    "no grace period began after a call was deferred");
 	sched_check(lull_mem_load(&values[item]) == VALUE,
@@ -79,6 +82,26 @@ static void wait_for_own(uint32_t caller)
 		    "the barrier returns before all calls are made");
 }
 
+/* The child would make the calls from each queue's taken_count on: those that have not begun. */
+static void check_queues(void)
+{
+	const struct defer_queue *queue = (const struct defer_queue *)host_heap;
+	uint32_t i;
+
+	for (i = 0; i < CALLERS && parameter[CALLER_A + i]; i++)
+		sched_check(lull_defer_taken(&queue[i]) == books->begun[i] * DEFER_ONE,
+			    "a child would call what its parent calls, or lose a call");
+}
+
+static void fork_now(void)
+{
+	lull_defer_before_fork(domain_index);
+	check_queues();
+	lull_mem_load32(callers_left); /* a step, before which others move */
+	check_queues();
+	lull_defer_after_fork_parent(domain_index);
+}
+
 static void await_other(void)
 {
 	uint32_t left;
@@ -105,6 +128,9 @@ static void caller_thread(long caller)
 			break;
 		case DEFER_STOP:
 			rcu_domain_defer(domain, stop, NULL);
+			break;
+		case DEFER_FORK:
+			fork_now();
 			break;
 		}
 	}
@@ -186,17 +212,23 @@ static const struct sched_scenario scenarios[] = {
 	SCENARIO("queue_is_full", 0x4111, 0),
 	SCENARIO("barrier_beside_a_call", 0x4321, 0x1),
 	SCENARIO("calls_of_two_threads", 0x431, 0x1),
+	SCENARIO("fork_beside_a_call", 0x4511, 0),
 
 	/* loads of old values */
 	STALE("call_wakes_the_background_by_old_values", 0x41, 0),
 	STALE("calls_follow_each_other_by_old_values", 0x411, 0),
 	STALE("queue_is_full_by_old_values", 0x4111, 0),
+	STALE("fork_beside_a_call_by_old_values", 0x4511, 0),
 };
+
+static const struct sched_fault faults[] = { SCHED_MUTANTS_DEFER(SCHED_FAULT) };
 
 int main(int count, char **argument)
 {
 	static const struct sched_suite suite = {
 		.scenarios = SCHED_TABLE(scenarios),
+		.fault = faults,
+		.fault_count = SCHED_COUNT(faults),
 	};
 
 	return sched_main(&suite, count, argument);

@@ -2,9 +2,10 @@
 /*
  * How deferred calls are made: by the background thread, a barrier, or the owner of a full queue.
  *
- * The thread that makes the calls holds one lock for a grace period and for the calls, and takes
- * each entry under another lock, which a fork takes too. So a fork does not wait for the first. The
- * table of barriers is in defer.c. Paper: T 6.4.5.
+ * The thread that makes the calls holds one lock for a grace period and for the calls. A fork does
+ * not wait for that: it closes the queues, so that no entry is taken until the fork is over. An
+ * entry that was taken before is the parent's to call, both call the others. The table of barriers
+ * is in defer.c. Paper: T 6.4.5.
  */
 #include "deferred.h"
 
@@ -56,37 +57,43 @@ static int queue_mark(struct defer_queue *queue)
 	 * Else: an older entry of the same place is called again.
 	 */
 	queue->until = lull_mem_load(&queue->put_count);
-	return queue->until != lull_mem_load(&queue->taken_count);
+	return queue->until != lull_defer_taken(queue);
 }
 
-/* Takes an entry of those that were marked. Return: 0: there is none. */
-static int queue_take(unsigned int index, struct defer_queue *queue, struct defer_entry *taken)
+/* Takes an entry, whose number @count is, before it is called. Return: 0: the queue is closed. */
+static int queue_take(struct defer_queue *queue, unsigned long count, struct defer_entry *taken)
 {
-	unsigned long count = lull_mem_load(&queue->taken_count);
-	const struct defer_entry *entry = &queue->entries[count % DEFER_ENTRIES];
+	const struct defer_entry *entry = lull_defer_entry(queue, count);
 
-	if (count == queue->until)
-		return 0;
-	lull_lock_take(&defer_domain(index)->lock);
 	taken->func = lull_mem_load_pointer(&entry->func);
 	taken->argument = lull_mem_load_pointer(&entry->argument);
 	/*
-	 * [defer.take:B] release. Pairs with [defer.full:A].
+	 * [defer.take:B] compare-and-swap, release. Pairs with [defer.full:A].
 	 * Orders: the reads of the entry before the number that frees its place.
 	 * Else: the queue's owner writes the next entry there, and function and argument of two
 	 * entries are mixed in one call. Mutant: DEFER_TAKE_RELAXED.
 	 */
-	lull_mem_store_release(&queue->taken_count, count + 1);
+	return lull_mem_cas(&queue->taken_count, count, count + DEFER_ONE) == count;
+}
+
+/* Sleeps while a thread forks: it has the lock. */
+static void await_fork(unsigned int index)
+{
+	lull_lock_take(&defer_domain(index)->lock);
 	lull_lock_release(&defer_domain(index)->lock);
-	return 1;
 }
 
 /* Makes the calls that were marked. Bound: DEFER_ENTRIES. */
 static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 {
 	struct defer_entry entry;
+	unsigned long count;
 
-	while (queue_take(index, queue, &entry)) {
+	while ((count = lull_defer_taken(queue)) != queue->until) {
+		if (!queue_take(queue, count, &entry)) {
+			await_fork(index);
+			continue;
+		}
 		entry.func(entry.argument);
 		if (rcu_domains[index]->kind == RCU_KIND_QSBR && defer_self()->background)
 			rcu_reader_quiescent(rcu_domains[index],
@@ -246,13 +253,27 @@ int lull_defer_need(unsigned int index)
 	return error;
 }
 
+/*
+ * Closes the queues, by DEFER_CLOSED, or opens them, by -DEFER_CLOSED. Relaxed: queue_take()
+ * changes the same word in one step, so it either comes before or finds the queue closed.
+ */
+static void queues_add_locked(unsigned int index, unsigned long closed)
+{
+	struct defer_queue *queue;
+
+	for (queue = defer_domain(index)->queues; queue; queue = queue->next)
+		lull_mem_add_relaxed(&queue->taken_count, closed);
+}
+
 void lull_defer_before_fork(unsigned int index)
 {
 	lull_lock_take(&defer_domain(index)->lock);
+	queues_add_locked(index, DEFER_CLOSED);
 }
 
 void lull_defer_after_fork_parent(unsigned int index)
 {
+	queues_add_locked(index, -DEFER_CLOSED);
 	lull_lock_release(&defer_domain(index)->lock);
 }
 
@@ -262,6 +283,7 @@ void lull_defer_after_fork_child(unsigned int index)
 	struct defer_domain *domain = defer_domain(index);
 	struct defer_queue *queue;
 
+	queues_add_locked(index, -DEFER_CLOSED);
 	lull_lock_renew(&domain->lock);
 	if (!defer_self()->draining[index])
 		lull_lock_renew(&domain->draining);

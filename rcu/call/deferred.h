@@ -13,6 +13,9 @@
 #define DEFER_ENTRIES 4096UL
 #endif
 
+#define DEFER_CLOSED 1UL
+#define DEFER_ONE 2UL
+
 struct defer_entry {
 	void (*func)(void *argument);
 	void *argument;
@@ -20,9 +23,11 @@ struct defer_entry {
 
 /**
  * struct defer_queue - The deferred calls of a thread, the queue's owner.
+ * Counts of entries are in units of DEFER_ONE.
  * @put_count: how many entries were ever put. The owner writes it.
  * @room_until: the put_count at which the queue is full, as far as the owner knows.
- * @taken_count: how many entries were ever taken. Written under the lock.
+ * @taken_count: how many entries were ever taken; and DEFER_CLOSED, while a thread forks. Written
+ *	by the thread that holds the domain's draining; the bit by a fork, under the lock.
  * @until: the taken_count up to which a grace period covers the entries.
  * @orphaned: not 0: the owner is not in this child of a fork, so the queue is freed once it is
  *	empty.
@@ -44,7 +49,7 @@ enum defer_state { DEFER_AWAKE, DEFER_ASLEEP, DEFER_THREADLESS };
 /**
  * struct defer_domain - The deferred calls of a domain.
  * @draining: held by the thread that empties queues, for a grace period and its calls.
- * @lock: held to change the list and to take one entry; after @draining, and only for a moment.
+ * @lock: held to change the list, and while a thread forks; after @draining, and only for a moment.
  * @asleep: futex: the state of the background thread, enum defer_state.
  * @queues: the list of queues, one for each registered thread, and those that are orphaned.
  */
@@ -94,9 +99,20 @@ static inline struct defer_thread *defer_self(void)
 	return LULL_OWN(&lull_defer_thread);
 }
 
+/* The entry that the owner puts, or that is taken, when the count is @count. */
+static inline struct defer_entry *lull_defer_entry(struct defer_queue *queue, unsigned long count)
+{
+	return &queue->entries[count / DEFER_ONE % DEFER_ENTRIES];
+}
+
+static inline unsigned long lull_defer_taken(const struct defer_queue *queue)
+{
+	return lull_mem_load(&queue->taken_count) & ~DEFER_CLOSED;
+}
+
 static inline int lull_defer_is_empty(const struct defer_queue *queue)
 {
-	return lull_mem_load(&queue->put_count) == lull_mem_load(&queue->taken_count);
+	return lull_mem_load(&queue->put_count) == lull_defer_taken(queue);
 }
 
 #endif

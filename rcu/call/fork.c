@@ -2,11 +2,12 @@
 /*
  * Workers over fork(): the child finds whole queues, and calls what its parent queued.
  *
- * A fork waits neither for a callback nor for a grace period. It takes the lock under which each
- * worker takes callbacks, one after the other: what a worker has taken before is the parent's to
- * call, everything else both call. Links that callers were writing are waited for, as those callers
- * are not in the child. What other threads queue between that and the fork, the child may know of
- * in part; it is theirs, and they are not in the child. Paper: T 6.4.5.
+ * A fork waits neither for a callback nor for a grace period. It takes the callbacks that wait in
+ * lanes and batches, and holds them for the next batch: what a worker has taken out of its batch
+ * before is the parent's to call, everything else both call. The lock of a worker keeps it from
+ * its next batch meanwhile. Links that callers were writing are waited for, as those callers are
+ * not in the child. What other threads queue between that and the fork, the child may know of in
+ * part; it is theirs, and they are not in the child. Paper: T 6.4.5.
  */
 #include "deferred.h"
 #include "offline.h"
@@ -32,6 +33,18 @@ static void settle_chain(const struct call_chain *chain)
 		;
 }
 
+/*
+ * Takes what a worker has not yet taken out of its batch. The worker may be calling callbacks: it
+ * finds that none are left. They wait for another grace period. Those that were held by an earlier
+ * fork have left the batch empty.
+ */
+static void batch_take(struct call_chain *batch, struct call_chain *chain)
+{
+	/* Relaxed: next_callback() in work.c changes the same word in one step. */
+	chain->first = lull_mem_exchange_pointer_relaxed(&batch->first, NULL);
+	chain->until = batch->until;
+}
+
 /* Takes all that is queued, as far as links go, so that nothing but a lane has open ends. */
 static void settle(struct call_rcu_data *worker)
 {
@@ -39,10 +52,11 @@ static void settle(struct call_rcu_data *worker)
 	int i;
 
 	for (i = 0; i < CALL_LANES; i++) {
+		batch_take(&worker->batch[i], &chain);
+		lull_chain_append(&worker->held[i], &chain);
 		if (lull_lane_take(&worker->lanes[i], &chain))
 			lull_chain_append(&worker->held[i], &chain);
 		settle_chain(&worker->held[i]);
-		settle_chain(&worker->batch[i]);
 		if (worker->held[i].first) /* before [call.stop:A], below */
 			lull_mem_store32_full(&worker->holds, 1);
 	}
@@ -97,18 +111,13 @@ static void salvage(struct call_lane *lane, struct call_chain *chain)
 	lane->tail = 0;
 }
 
-/*
- * Takes all of a worker whose thread is not in the child, in order, to the end of @all; of one
- * whose thread forked, what its lanes hold.
- */
+/* Takes what waits for a worker, in order, to the end of @all. */
 static void collect(struct call_rcu_data *worker, struct call_chain *all)
 {
 	struct call_chain chain;
 	int i;
 
 	for (i = 0; i < CALL_LANES; i++) {
-		if (worker != lull_call_self()->working)
-			lull_chain_append(&all[i], &worker->batch[i]);
 		lull_chain_append(&all[i], &worker->held[i]);
 		salvage(&worker->lanes[i], &chain);
 		lull_chain_append(&all[i], &chain);

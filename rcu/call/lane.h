@@ -25,7 +25,8 @@ struct call_lane {
 } __attribute__((aligned(64)));
 
 /**
- * struct call_chain - Callbacks that were taken from a lane. Only one thread touches them.
+ * struct call_chain - Callbacks that were taken from a lane. Only one thread touches them, but for
+ *	those of a worker's batch, which a fork may take.
  * @first: the first callback; NULL when there are none.
  * @until: the address of the last callback's link.
  */

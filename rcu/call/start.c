@@ -81,7 +81,7 @@ void lull_worker_hand_over_locked(struct call_domain *calls, struct call_rcu_dat
 	for (i = 0; i < CALL_LANES; i++) {
 		struct call_lane *lane = &standby->lanes[i];
 
-		moved |= lane_move(&worker->batch[i], lane) | lane_move(&worker->held[i], lane);
+		moved |= lane_move(&worker->held[i], lane);
 		if (lull_lane_take(&worker->lanes[i], &chain))
 			moved |= lane_move(&chain, lane);
 	}

@@ -10,7 +10,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include "offline.h"
 
 /* How often a real-time worker looks for callbacks. */
 #define REAL_TIME_PERIOD_NS 10000000
@@ -145,7 +144,7 @@ static void batch_gather(struct call_rcu_data *worker)
 
 static void worker_take(struct call_rcu_data *worker)
 {
-	struct call_chain chain;
+	struct call_chain chain, taken;
 	int i;
 
 	/*
@@ -157,48 +156,39 @@ static void worker_take(struct call_rcu_data *worker)
 	lull_mem_store32_full(&worker->hurry, 0);
 	lull_mem_store32(&worker->holds, 0); /* a fork writes it under the lock */
 	for (i = 0; i < CALL_LANES; i++) {
-		lull_chain_append(&worker->batch[i], &worker->held[i]);
-		if (lull_lane_take(&worker->lanes[i], &chain))
-			lull_chain_append(&worker->batch[i], &chain);
+		chain = (struct call_chain){ NULL, NULL };
+		lull_chain_append(&chain, &worker->held[i]);
+		if (lull_lane_take(&worker->lanes[i], &taken))
+			lull_chain_append(&chain, &taken);
+		worker->batch[i].until = chain.until;
+		lull_mem_store_pointer(&worker->batch[i].first, chain.first);
 	}
 }
 
-/* A QSBR thread is offline meanwhile: a fork may have the lock for long. */
-static void lock_worker(struct call_rcu_data *worker)
+/*
+ * Takes a callback out of the batch, before it is called. NULL: there is none left, or a fork has
+ * taken those that were left. Relaxed: only one of the two gets each callback, because both change
+ * the same word in one step. The word is the worker's own otherwise: no callback comes back to it.
+ */
+static struct rcu_head *next_callback(struct call_chain *batch)
 {
-	struct rcu_domain *domain = worker->calls->domain;
-	int was_online;
-
-	if (lull_lock_try(&worker->lock))
-		return;
-	was_online = lull_wait_begin(domain);
-	lull_lock_take(&worker->lock);
-	lull_wait_end(domain, was_online);
-}
-
-/* Takes a callback out of the batch, before it is called: the child of a fork calls the others. */
-static struct rcu_head *next_callback(struct call_rcu_data *worker, struct call_chain *chain)
-{
-	struct rcu_head *head = chain->first, *next;
+	struct rcu_head *head = lull_mem_load_pointer(&batch->first), *found = head, *next;
 
 	if (!head)
 		return NULL;
-	next = lull_chain_next(chain, head);
+	next = lull_chain_next(batch, head);
 	__builtin_prefetch(next, 1);
-	lock_worker(worker);
-	chain->first = next;
-	lull_lock_release(&worker->lock);
-	return head;
+	return lull_mem_cas_pointer_relaxed(&batch->first, &found, next) ? head : NULL;
 }
 
 /* Return: how many callbacks it called. Bound: the batch. */
-static unsigned long invoke(struct call_rcu_data *worker, struct call_chain *chain)
+static unsigned long invoke(struct call_rcu_data *worker, struct call_chain *batch)
 {
 	struct rcu_domain *domain = worker->calls->domain;
 	struct rcu_head *head;
 	unsigned long count = 0;
 
-	while ((head = next_callback(worker, chain)) != NULL) {
+	while ((head = next_callback(batch)) != NULL) {
 		head->func(head);
 		count++;
 		if (domain->kind == RCU_KIND_QSBR)

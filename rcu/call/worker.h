@@ -38,9 +38,10 @@ enum call_state {
  *	CALL_RETIRED.
  * @flags: 0 or CALL_RCU_RT.
  * @calls: the workers of its domain, once it was started.
- * @lock: over @batch, @held and what is taken from @lanes. No thread calls a callback, or waits for
- *	a grace period, while it holds this lock.
- * @batch: callbacks that wait for a grace period, or for those before them to be called.
+ * @lock: over @held, what is taken from @lanes, and what is put into @batch. No thread calls a
+ *	callback, or waits for a grace period, while it holds this lock.
+ * @batch: callbacks that wait for a grace period, or for those before them to be called. The worker
+ *	takes one at a time, a fork takes all that are left, each by a change of @first.
  * @held: callbacks that a fork took from the lanes for the next batch.
  * @holds: not 0 when @held has callbacks.
  * @stop: not 0: the worker finishes its batch and ends.

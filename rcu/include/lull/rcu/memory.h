@@ -146,6 +146,12 @@ static inline unsigned long lull_mem_or(unsigned long *p, unsigned long bits)
 	return found;
 }
 
+/* Relaxed. Return: the sum. */
+static inline unsigned long lull_mem_add_relaxed(unsigned long *p, unsigned long v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
+}
+
 static inline uint32_t lull_mem_load32(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -266,5 +272,10 @@ static inline uint64_t lull_mem_add64_relaxed(uint64_t *p, uint64_t v)
 #define lull_mem_load_pointer_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define lull_mem_store_pointer(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define lull_mem_store_pointer_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+/* Relaxed. The value before. */
+#define lull_mem_exchange_pointer_relaxed(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
+/* Relaxed. @expect is the address of a variable, which may change. Not 0 if it was replaced. */
+#define lull_mem_cas_pointer_relaxed(p, expect, desired) \
+	__atomic_compare_exchange_n((p), (expect), (desired), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 
 #endif

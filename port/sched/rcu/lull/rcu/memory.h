@@ -46,6 +46,11 @@ unsigned long lull_mem_or_relaxed(unsigned long *p, unsigned long bits);
 #define lull_mem_store_pointer(p, v) lull_mem_store(lull_mem_word(p), (unsigned long)(v))
 #define lull_mem_store_pointer_release(p, v) \
 	lull_mem_store_release(lull_mem_word(p), (unsigned long)(v))
+#define lull_mem_exchange_pointer_relaxed(p, v) \
+	((__typeof__(*(p)))lull_mem_exchange_relaxed(lull_mem_word(p), (unsigned long)(v)))
+#define lull_mem_cas_pointer_relaxed(p, expect, desired)                  \
+	(lull_mem_cas_relaxed(lull_mem_word(p), (unsigned long)*(expect), \
+			      (unsigned long)(desired)) == (unsigned long)*(expect))
 
 void sched_mem_store_release(unsigned long *p, unsigned long v, const char *function);
 void sched_mem_store_full(unsigned long *p, unsigned long v, const char *function);
