@@ -61,10 +61,13 @@ pub struct Directory {
 /// Directories that session directories may be made in, best first. Session directories hold a
 /// few small files.
 pub fn bases() -> Vec<PathBuf> {
-    let mut bases: Vec<PathBuf> = Vec::new();
     let variables = ["XDG_RUNTIME_DIR", "TMPDIR"].map(std::env::var_os);
     let [runtime, temporary] = variables.map(|value| value.map(PathBuf::from));
-    let paths = [Some("/dev/shm".into()), runtime, temporary, Some("/tmp".into())];
+    usable([Some("/dev/shm".into()), runtime, temporary, Some("/tmp".into())])
+}
+
+fn usable<const N: usize>(paths: [Option<PathBuf>; N]) -> Vec<PathBuf> {
+    let mut bases: Vec<PathBuf> = Vec::new();
     for path in paths.into_iter().flatten().filter(|path| path.is_absolute()) {
         // A colon would split the path in LULL_SESSION.
         let fits =
@@ -395,6 +398,27 @@ mod tests {
             output: "/tmp/out".into(),
             flight_recorder: false,
         }
+    }
+
+    #[test]
+    fn sessions_are_made_in_directories_whose_paths_a_variable_can_hold() {
+        let base = base().join(format!("lull-bases-{}", std::process::id()));
+        let [colon, long] = ["a:b".into(), "n".repeat(200) + "/" + &"n".repeat(200)]
+            .map(|name| Some(base.join(name)));
+        for path in [&colon, &long] {
+            fs::create_dir_all(path.as_ref().unwrap()).unwrap();
+        }
+        let absent = Some(base.join("absent"));
+        let found = usable([
+            colon,
+            Some(base.clone()),
+            absent,
+            Some("tmp".into()),
+            long,
+            Some(base.clone()),
+        ]);
+        fs::remove_dir_all(&base).unwrap();
+        assert_eq!(found, [base]);
     }
 
     #[test]

@@ -156,6 +156,10 @@ mod tests {
         assert_eq!(fixed.arena_offset_bytes, table_until);
         assert!(fixed.control_bytes >= fixed.arena_offset_bytes + fixed.arena_bytes);
         assert_eq!(fixed.rings_offset_bytes, u64::from(fixed.control_bytes));
+        let commits_bytes = fixed.physical_count as usize * size_of::<Commit>();
+        let ring_bytes = size_of::<RingShared>() + 8 * 8 + commits_bytes;
+        let spare_bytes = fixed.ring_stride_bytes - ring_bytes as u64;
+        assert!(spare_bytes < 2 * LINE_BYTES, "no more than alignment asks for");
         let controls_until = fixed.rings_offset_bytes + 5 * fixed.ring_stride_bytes;
         assert!(fixed.data_offset_bytes >= controls_until);
         assert_eq!(fixed.memory_bytes, fixed.data_offset_bytes + 5 * fixed.data_stride_bytes);

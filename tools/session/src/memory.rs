@@ -405,8 +405,9 @@ mod tests {
         assert!(!resident(data + START_BYTES + STEP_BYTES) && !resident(arena_until));
         memory.live().arena_used_bytes.store(START_ARENA_BYTES as u32, Ordering::Relaxed);
         write(u64::MAX);
-        assert!((0..used_bytes(&fixed)).step_by(4096).all(|at| resident(data + at)));
-        assert!(!resident(data + used_bytes(&fixed)), "spare sub-buffers wait until they are used");
+        let used_bytes = u64::from(plan.subbuf_count + 1) * plan.subbuf_size_bytes;
+        assert!((0..used_bytes).step_by(4096).all(|at| resident(data + at)));
+        assert!(!resident(data + used_bytes), "spare sub-buffers wait until they are used");
         assert!(resident(arena_until));
     }
 
