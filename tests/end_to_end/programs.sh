@@ -21,6 +21,10 @@ bash_is_unchanged() {
 		exit 9'
 }
 
+a_program_inherits_no_descriptor_from_the_recorder() {
+	unchanged descriptors bash -c 'sleep 0.2; ls /proc/self/fd'
+}
+
 python_is_unchanged() {
 	unchanged python python3 -c '
 import subprocess, sys, threading, os
