@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What to say when nothing has a name that was asked for: the names that are most like it.
 //!
-//! Place in the flow: `print` and `list`, when no event matches their -e.
+//! Place in the flow: `print` and `list`, when no event matches their -e; the verdict of `record`,
+//! for each pattern without a match.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,18 +15,19 @@ const LIKENESS_MIN: u32 = 700;
 /// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`
 pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> String {
     let said = format!("no event matches {}", patterns.join(" or "));
-    match nearest(patterns, names)[..] {
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    match nearest(&patterns, names)[..] {
         [] => said,
         [one] => format!("{said}; the nearest is {one}"),
         ref several => format!("{said}; the nearest are {}", several.join(", ")),
     }
 }
 
-/// The best names, the best first.
-fn nearest<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// The names that are most like one of the patterns, the best first. A name may be a pattern, too.
+pub fn nearest<'a>(patterns: &[&str], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let words: Vec<String> = patterns.iter().map(|pattern| word(pattern)).collect();
     let likeness = |name: &str| {
-        let each = words.iter().map(|word| strsim::jaro_winkler(word, name));
+        let each = words.iter().map(|word| strsim::jaro_winkler(word, &self::word(name)));
         (each.fold(0.0, f64::max) * 1000.0) as u32
     };
     let likenesses: BTreeMap<&str, u32> = names.map(|name| (name, likeness(name))).collect();

@@ -5,14 +5,10 @@
 //! enabled, and with those in the files of the program and of the interposers, which also give
 //! the names to suggest.
 
+use crate::nearest::nearest;
 use session::pattern::Patterns;
 use std::collections::BTreeSet;
 use verdict::{Unmatched, Verdict};
-
-/// Names that are suggested for one pattern.
-const NEAREST_MAX: usize = 3;
-/// A name less like the pattern than this is no suggestion; 1 is the same.
-const LIKENESS_MIN: f64 = 0.6;
 
 /// Adds the patterns without a match. `enabled`: names and levels of the events that programs had
 /// enabled; `known`: those that can be found in files.
@@ -38,7 +34,10 @@ pub fn add(
         let names = names(&known);
         let unmatched = |pattern: &&str| Unmatched {
             pattern: pattern.to_string(),
-            nearest: nearest(pattern, &names),
+            nearest: nearest(&[pattern], names.iter().map(String::as_str))
+                .into_iter()
+                .map(str::to_string)
+                .collect(),
         };
         verdict.unmatched = missed.iter().map(unmatched).collect();
     }
@@ -50,15 +49,6 @@ fn names(known: &[(String, u8)]) -> BTreeSet<String> {
     let group = |name: &str| name.split_once(':').map(|(group, _)| format!("{group}:*"));
     let names = known.iter().flat_map(|(name, _)| [Some(name.clone()), group(name)]);
     names.flatten().collect()
-}
-
-fn nearest(pattern: &str, names: &BTreeSet<String>) -> Vec<String> {
-    let glob = pattern.split('@').next().unwrap_or_default();
-    let likeness = |name: &String| strsim::normalized_damerau_levenshtein(glob, name);
-    let mut found: Vec<(f64, &String)> = names.iter().map(|name| (likeness(name), name)).collect();
-    found.retain(|(likeness, _)| *likeness >= LIKENESS_MIN);
-    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    found.into_iter().take(NEAREST_MAX).map(|(_, name)| name.clone()).collect()
 }
 
 #[cfg(test)]
