@@ -7,6 +7,11 @@ use std::path::Path;
 const SOURCE: &str = "user/interpose/target.c";
 const INCLUDES: [&str; 2] = ["user/interpose", "port/user"];
 
+/// What unwinds the stack becomes part of the command, and the linker then leaves out libgcc_s:
+/// to load a shared library takes longer than most of what `lull record` does to start a program.
+/// The C library stays shared: a static command could not be recorded.
+const UNWINDER: &str = "gcc_eh";
+
 fn main() {
     let root =
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
@@ -18,4 +23,5 @@ fn main() {
     }
     build.file(root.join(SOURCE));
     build.compile("lull_target");
+    println!("cargo:rustc-link-lib=static:-bundle={UNWINDER}");
 }

@@ -23,9 +23,8 @@ fn folders() -> Vec<PathBuf> {
     if let Some(folder) = std::env::var_os(VARIABLE) {
         return vec![folder.into()];
     }
-    let Ok(command) = std::env::current_exe().and_then(std::fs::canonicalize) else {
-        return Vec::new();
-    };
+    // The kernel tells it without symbolic links.
+    let Ok(command) = std::env::current_exe() else { return Vec::new() };
     let Some(bin) = command.parent() else { return Vec::new() };
     // build/bin/lull or PREFIX/bin/lull; then target/release/lull and target/debug/deps/lull.
     ["../lib", "../../build/lib", "../../../build/lib"].map(|lib| bin.join(lib)).to_vec()

@@ -2,7 +2,8 @@
 //! What of the machine decides a session's shape: CPUs, restartable sequences, host name.
 
 use std::ffi::CStr;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::sync::OnceLock;
 
 /// One more than the highest CPU number this machine can ever have.
@@ -28,7 +29,15 @@ fn configured_cpus() -> u32 {
 }
 
 fn cpu_list(path: &str) -> Option<Vec<u32>> {
-    parse_cpu_list(&fs::read_to_string(path).ok()?)
+    parse_cpu_list(&kernel_text(path)?)
+}
+
+/// What the kernel says in one of its files, up to a page: it gives that much in one call, and for
+/// the files that are read here, that is all or begins with what is looked for.
+pub fn kernel_text(path: &str) -> Option<String> {
+    let mut text = [0; 4096];
+    let bytes = File::open(path).and_then(|mut file| file.read(&mut text)).ok()?;
+    String::from_utf8(text.get(..bytes)?.to_vec()).ok()
 }
 
 /// `0-3,8` as numbers in order; at most 8192 of them.
@@ -47,7 +56,7 @@ fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
 
 /// Memory that new programs can have without swapping, as the kernel estimates it.
 pub fn available_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let text = kernel_text("/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
@@ -72,7 +81,7 @@ pub fn host_name() -> String {
 
 /// The identifier of this boot: traces of one boot share their clock.
 pub fn boot_id() -> Option<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let text = kernel_text("/proc/sys/kernel/random/boot_id")?;
     Some(text.trim().to_string()).filter(|id| id.len() == 36)
 }
 

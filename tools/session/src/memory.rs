@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Memory that is left to others: what is available is an estimate.
 const SLACK_BYTES: u64 = 16 << 20;
-/// Bytes of each ring that have memory before the program starts: more than it can write in the
-/// time in which it is loaded.
-const START_BYTES: u64 = 64 << 10;
+/// Bytes of each ring that have memory before the program starts: many times what it writes while
+/// it is loaded, after which the recorder looks how much it needs.
+const START_BYTES: u64 = 32 << 10;
 /// Bytes of the table of events, and of descriptions, that have memory before the program starts:
 /// more than liblull's own events take.
 const START_TABLE_BYTES: u64 = 8 << 10;

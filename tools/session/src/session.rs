@@ -102,7 +102,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.directory.is_taken_over() {
+        if self.memory.fixed().user_id == ROOT && self.directory.is_taken_over() {
             // A process that was killed while it made its new user's memory left them.
             self.directory.unfinished().into_iter().for_each(remove);
         }

@@ -147,7 +147,7 @@ unsafe fn watch(socket: i32, set: &libc::sigset_t, arguments: Option<(usize, usi
 
 /// Where the kernel has this process's arguments, which others see as its command line.
 fn argument_memory() -> Option<(usize, usize)> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let stat = session::machine::kernel_text("/proc/self/stat")?;
     let (_, fields) = stat.rsplit_once(')')?;
     // Fields 48 and 49 of proc(5), of which the first two end with the parenthesis.
     let mut fields = fields.split_whitespace().skip(45);

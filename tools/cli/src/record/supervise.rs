@@ -38,7 +38,6 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     }
     let signals = Signals::take().context("taking over signals")?;
     let witness = Witness::start().context("starting the witness of signals")?;
-    tell::left_behind(args);
     let output = make_output(args)?;
     let mut recording = Recording::start(plan.clock);
     let session = Arc::new(Session::create(&plan.session)?);
@@ -72,6 +71,8 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     consumer.output().keep();
     consumer.expect(child.id(), &plan.program.path.to_string_lossy());
     session.directory.introduce(&Recorder { program_pid: child.id(), ..recorder })?;
+    // While the program starts.
+    tell::left_behind(args);
     ask_for_promptness();
     if args.output.is_none() {
         if let Err(error) = consumer.output().link(newest::LINK) {

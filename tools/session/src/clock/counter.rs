@@ -4,7 +4,7 @@
 //! The choice follows the rule of `lull_clock_choose()` in `core/clock/clock.c`, which says why:
 //! trust the TSC exactly as long as the kernel does.
 
-use std::fs;
+use crate::machine::kernel_text;
 
 const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -33,12 +33,11 @@ pub struct ClockFacts {
 impl ClockFacts {
     /// The facts of this machine, for this process.
     pub fn here() -> Self {
-        let clocksource = fs::read_to_string(CLOCKSOURCE_FILE).ok();
         Self {
             tsc_readable: arch::tsc_readable(),
             tsc_invariant: arch::tsc_invariant(),
             cntvct_readable: cfg!(target_arch = "aarch64"),
-            clocksource: clocksource.map(|name| name.trim().to_string()),
+            clocksource: kernel_text(CLOCKSOURCE_FILE).map(|name| name.trim().to_string()),
         }
     }
 }
