@@ -13,9 +13,13 @@
 
 /* How often a real-time worker looks for callbacks. */
 #define REAL_TIME_PERIOD_NS 10000000
-/* After a batch of fewer callbacks than REST_BELOW_COUNT, a worker rests for REST_NS. */
-#define REST_BELOW_COUNT 1000
-#define REST_NS 1000000
+/*
+ * After a batch of fewer callbacks than REST_BELOW_COUNT that began within STREAM_NS after the end
+ * of the batch before, a worker rests for REST_NS.
+ */
+#define REST_BELOW_COUNT 2000
+#define REST_NS 2000000
+#define STREAM_NS 3000000
 /*
  * While its batch grows, a worker counts the callbacks after a nap of this part of the time left,
  * within these bounds.
@@ -219,13 +223,14 @@ static unsigned long batch_run(struct call_rcu_data *worker)
 }
 
 /*
- * Whether a worker rests after a batch of @count callbacks. A rest saves callers in a steady stream
- * the system call that wakes the worker, which costs them more than all else, and saves grace
- * periods for a few callbacks each.
+ * Whether a worker rests after a batch of @count callbacks, which began @gap_ns after the end of
+ * the one before. A rest saves callers in a steady stream the system call that wakes the worker,
+ * which costs them more than all else, and saves grace periods for a few callbacks each. Where
+ * callbacks come one by one, long after each other, it would only wake the worker once more.
  */
-static int rests_after(const struct call_rcu_data *worker, unsigned long count)
+static int rests_after(const struct call_rcu_data *worker, unsigned long count, int64_t gap_ns)
 {
-	return count < REST_BELOW_COUNT && !lull_mem_load32(&worker->tuned);
+	return count < REST_BELOW_COUNT && gap_ns < STREAM_NS && !lull_mem_load32(&worker->tuned);
 }
 
 /* What a worker does between batches. */
@@ -261,6 +266,8 @@ void *lull_worker_main(void *argument)
 	struct call_rcu_data *worker = argument;
 	struct rcu_domain *domain = worker->calls->domain;
 	struct rcu_reader *self = rcu_domain_self(domain);
+	int64_t gap_ns, end_ns = 0;
+	unsigned long count;
 
 	lull_call_self()->working = worker;
 	begin_thread(worker);
@@ -268,9 +275,14 @@ void *lull_worker_main(void *argument)
 	if (domain->kind == RCU_KIND_QSBR)
 		rcu_reader_offline(domain, self);
 	while (!is_stopped(worker)) {
-		if (!lull_worker_has_callbacks(worker))
+		if (!lull_worker_has_callbacks(worker)) {
 			worker_idle(worker);
-		else if (rests_after(worker, batch_run(worker)))
+			continue;
+		}
+		gap_ns = lull_now_ns() - end_ns;
+		count = batch_run(worker);
+		end_ns = lull_now_ns();
+		if (rests_after(worker, count, gap_ns))
 			nap(worker, REST_NS);
 	}
 	rcu_domain_unregister(domain, self);

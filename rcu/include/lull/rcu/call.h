@@ -45,9 +45,9 @@ struct call_rcu_data; /* a worker */
  * @delay_max_us: how long at most it waits for them, in microseconds. 0: it does not wait.
  *
  * A worker that was not tuned starts a grace period as soon as it finds a callback. After a batch
- * of fewer than 1000 callbacks it rests for a millisecond, so that callers in a steady stream need
- * not wake it each time; larger batches follow each other at once. A worker that was tuned does
- * not rest.
+ * of fewer than 2000 callbacks, which came soon after the batch before, it rests for two
+ * milliseconds, so that callers in a steady stream need not wake it each time; larger batches
+ * follow each other at once. A worker that was tuned does not rest.
  */
 struct call_rcu_tuning {
 	unsigned long batch_min_count;
