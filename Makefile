@@ -56,6 +56,7 @@ check: ## the fast part of the tests: under a minute once built
 bench: ## measure against published figures and peers; writes bench/runs
 	$(Q)$(MAKE) deps-bench
 	$(Q)$(MAKE) all
+	-$(Q)bench/fetch_peers
 	$(Q)bench/run
 
 tidy: ## check the rules that STYLE.md marks [checked]

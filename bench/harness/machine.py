@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .places import ROOT
+from .places import BUILD, ROOT
 
 
 def _first_line(command: list[str]) -> str:
@@ -35,6 +35,11 @@ def _contents(path: str) -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
         return "none"
+
+
+def _newer_liburcu() -> str:
+    found = next((BUILD / "peers" / "unpacked").rglob("liburcu.pc"), None)
+    return _field(str(found), "Version") if found else "not unpacked"
 
 
 def revision() -> str:
@@ -67,6 +72,7 @@ def facts() -> dict[str, str]:
         "lttng_tools": _first_line(["lttng", "--version"]),
         "lttng_ust": _first_line(["pkg-config", "--modversion", "lttng-ust"]),
         "liburcu": _first_line(["pkg-config", "--modversion", "liburcu"]),
+        "liburcu_newer": _newer_liburcu(),
         "babeltrace2": _first_line(["babeltrace2", "--version"]),
         "load_average": _contents("/proc/loadavg"),
         "revision": revision(),

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The sides of the RCU tables: two libraries in five flavours, and three locks.
+"""The sides of the RCU tables: ours and two versions of liburcu in five flavours, three locks.
 
 One C source (rcu_*.c) is compiled for each side; each runs as one program that answers commands, so
-that the harness can alternate them between short samples.
+that the harness can alternate them between short samples. The newer liburcu is what
+bench/fetch_peers unpacked, with the C library that it needs; all sides run with that one then.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from . import bench
@@ -36,7 +38,9 @@ LOCKS = {
     "mutex": "pthread mutex",
     "rwlock": "pthread rwlock",
 }
-PEER = "liburcu"
+# The first that is there is the one that ours is compared with.
+PEERS = ("newest", "system")
+UNPACKED = BUILD / "peers" / "unpacked"
 PEER_HEADERS = {
     "qsbr": "urcu-qsbr.h",
     "signal": "urcu/urcu-signal.h",
@@ -56,7 +60,8 @@ COLOURS = {
 }
 SOURCES = {
     "rcu": (
-        "rcu_subject", "rcu_reads", "rcu_mix", "rcu_latency", "rcu_calls", "subject_quantiles",
+        "rcu_subject", "rcu_reads", "rcu_mix", "rcu_latency", "rcu_calls", "rcu_rates",
+        "subject_quantiles",
     ),
     "rcu_hash": ("rcu_hash", "rcu_hash_table", "rcu_hash_pair"),
 }
@@ -70,17 +75,19 @@ ENOUGH = 0.9
 class Side:
     """One column of a comparison: whose, and which flavour or lock."""
 
-    whose: str  # "ours", PEER or "lock"
+    whose: str  # "ours", one of PEERS, or "lock"
     kind: str
 
     @property
     def variant(self) -> str:
         """Under which name a row keeps it."""
-        return LOCKS[self.kind] if self.whose == "lock" else self.whose
+        if self.whose == "lock":
+            return LOCKS[self.kind]
+        return peer_name(self.whose) if self.whose in PEERS else self.whose
 
     @property
     def label(self) -> str:
-        return LOCKS[self.kind] if self.whose == "lock" else f"{self.kind}, {self.whose}"
+        return LOCKS[self.kind] if self.whose == "lock" else f"{self.kind}, {self.variant}"
 
     @property
     def is_rcu(self) -> bool:
@@ -96,31 +103,59 @@ def ours_missing() -> str | None:
     return None
 
 
-def peer_missing() -> str | None:
-    """Why the peer cannot be measured here, or None."""
-    probe = subprocess.run(
-        ["gcc", "-E", "-x", "c", "-", "-o", os.devnull],
-        input="#include <urcu/urcu-memb.h>\n",
-        text=True,
-        capture_output=True,
-        check=False,
-    ) if shutil.which("gcc") else None
-    found = probe is not None and probe.returncode == 0
-    return None if found else "liburcu is not installed (Debian: liburcu-dev)"
+def unpacked(package: str, name: str) -> Path | None:
+    """The folder of an unpacked peer, or of its C library, that has a file of that name."""
+    return next((path.parent for path in sorted((UNPACKED / package).rglob(name))), None)
+
+
+@cache
+def peer_version(whose: str) -> str | None:
+    """The version of a peer; None where it is not there."""
+    if whose == "newest":
+        folder = unpacked("liburcu", "liburcu.pc")
+        text = (folder / "liburcu.pc").read_text(encoding="utf-8") if folder else ""
+        found = re.search(r"Version: (\S+)", text)
+        return found[1] if found else None
+    command = ["pkg-config", "--modversion", "liburcu"]
+    if shutil.which(command[0]) is None:
+        return None
+    asked = subprocess.run(command, text=True, capture_output=True, check=False)
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+def peer_name(whose: str) -> str:
+    return f"liburcu {peer_version(whose)}"
+
+
+def peer_missing(whose: str) -> str | None:
+    """Why a peer cannot be measured here, or None."""
+    if peer_version(whose):
+        return None
+    if whose == "newest":
+        return "a newer liburcu than the system's is not there (bench/fetch_peers unpacks it)"
+    return "the system's liburcu is not installed (Debian: liburcu-dev, pkg-config)"
 
 
 def missing(_measuring: bench.Measuring) -> list[str]:
-    return [reason for reason in (ours_missing(), peer_missing()) if reason]
+    reasons = (ours_missing(), *map(peer_missing, PEERS))
+    return [reason for reason in reasons if reason]
+
+
+def has_flavour(whose: str, flavour: str) -> bool:
+    """Newer versions of liburcu have no signal flavour."""
+    return whose != "newest" or unpacked("liburcu", Path(PEER_HEADERS[flavour]).name) is not None
 
 
 def rcu_sides(flavours: Iterable[str] = FLAVOURS) -> list[Side]:
-    """The sides that can be measured here, the two libraries of a flavour next to each other."""
-    whose = [
-        name
-        for name, reason in (("ours", ours_missing()), (PEER, peer_missing()))
-        if reason is None
+    """The sides that can be measured here, the libraries of a flavour next to each other."""
+    reasons = {"ours": ours_missing()} | {whose: peer_missing(whose) for whose in PEERS}
+    whose = [name for name, reason in reasons.items() if reason is None]
+    return [
+        Side(name, flavour)
+        for flavour in flavours
+        for name in whose
+        if has_flavour(name, flavour)
     ]
-    return [Side(name, flavour) for flavour in flavours for name in whose]
 
 
 def lock_sides() -> list[Side]:
@@ -131,10 +166,19 @@ def side_options(side: Side) -> list[str]:
     """Compiler and linker words that make the source that side's."""
     if side.whose == "lock":
         return [f"-DSIDE_{side.kind.upper()}"]
-    if side.whose == PEER:
+    if side.whose in PEERS:
         header = f"-DSIDE_RCU=<{PEER_HEADERS[side.kind]}>"
         # Both read sides inline, and short names for the flavour.
-        return ["-D_LGPL_SOURCE", "-DURCU_API_MAP", header, f"-lurcu-{side.kind}"]
+        options = ["-D_LGPL_SOURCE", "-DURCU_API_MAP", header]
+        if side.whose == "newest":
+            library = unpacked("liburcu", "liburcu-cds.so")
+            # Its C library is newer than the one that the program is linked with.
+            options += [
+                "-isystem", str(unpacked("liburcu", "urcu-call-rcu.h")),
+                f"-L{library}", f"-Wl,-rpath,{library}",
+                "-Wl,--disable-new-dtags", "-Wl,--allow-shlib-undefined",
+            ]
+        return [*options, f"-lurcu-{side.kind}", "-lurcu-common"]
     return [
         f"-DSIDE_RCU=<lull/rcu/{side.kind}.h>",
         *(f"-I{folder}" for folder in INCLUDES),
@@ -150,7 +194,7 @@ def program(side: Side, name: str = "rcu") -> Path:
     if name == "rcu_hash":
         options += (
             ["-DSIDE_PEER", "-lurcu-cds"]
-            if side.whose == PEER
+            if side.whose in PEERS
             else [f"-DSIDE_DOMAIN=rcu_{side.kind}_domain"]
         )
     return compiled(
@@ -167,8 +211,16 @@ def subjects(stack: ExitStack, sides: Iterable[Side], name: str = "rcu") -> dict
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         paths = list(pool.map(partial(program, name=name), sides))
     return {
-        side: stack.enter_context(Subject([str(path)])) for side, path in zip(sides, paths)
+        side: stack.enter_context(Subject([*loader(), str(path)]))
+        for side, path in zip(sides, paths)
     }
+
+
+def loader() -> list[str]:
+    """What runs a program with the C library of the newer peer, where that is there."""
+    folder = unpacked("libc", "libc.so.6")
+    found = sorted(folder.glob("ld-linux-*.so.*")) if folder else []
+    return [str(found[0]), "--library-path", str(folder)] if folder and found else []
 
 
 def ask(subject: Subject, command: str) -> dict[str, float]:
@@ -271,7 +323,7 @@ def counted(count: int, noun: str) -> str:
 
 def curves(sides: Iterable[Side], points: Callable[[str], Iterable[tuple]]) -> tuple[Curve, ...]:
     """A curve for each side; points() gives those of a kind. Ours solid, the peer dashed."""
-    lines = {"ours": "solid", PEER: "dashed", "lock": "dotted"}
+    lines = {"ours": "solid", "newest": "dashed", "system": "dotted", "lock": "dotted"}
     return tuple(
         Curve(side.label, side.variant, tuple(points(side.kind)), COLOURS[side.kind],
               lines[side.whose])
@@ -280,18 +332,22 @@ def curves(sides: Iterable[Side], points: Callable[[str], Iterable[tuple]]) -> t
 
 
 def bars(points: Iterable[tuple[str, str]]) -> tuple[Curve, ...]:
-    """Groups of bars, ours and the peer's: (group, row key)."""
-    colours = {"ours": "blue", PEER: "orange"}
+    """Groups of bars, ours and the peers': (group, row key)."""
+    colours = {"ours": "blue"} | {
+        peer_name(whose): colour
+        for whose, colour in zip(PEERS, ("orange", "grey"))
+        if peer_version(whose)
+    }
     points = tuple(points)
     return tuple(Curve(name, name, points, colours[name]) for name in colours)
 
 
 def no_slower(row: Row, limit: float = 1.0) -> Target | None:
     """The target that ours takes at most that share of the peer's time, round by round."""
-    peer = row.peers.get(PEER)
+    name, peer = next(iter(row.peers.items()), ("", None))
     if row.ours is None or peer is None:
         return None
-    text = f"at most {PEER}'s" if limit == 1.0 else f"at most {limit:g} x {PEER}'s"
+    text = f"at most {name}'s" if limit == 1.0 else f"at most {limit:g} x {name}'s"
     if limit == 1.0:
         text, limit = f"{text}, to {TOLERANCE - 1:.0%}".replace("%", " %"), TOLERANCE
     return at_most(text, row.ours.over(peer).median, limit)

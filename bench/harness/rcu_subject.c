@@ -7,6 +7,7 @@
  *	mix READERS UPDATERS SECTION_CYCLES DELAY_CYCLES BATCH EXCHANGE MS   (rcu_mix.c)
  *	latency idle|busy|registered MS    each grace period alone (rcu_latency.c)
  *	calls UPDATERS COUNT ALLOCATE      callbacks after grace periods (rcu_calls.c)
+ *	rate PER_SECOND COUNT CALLS        the same at a fixed rate (rcu_rates.c)
  */
 #include <malloc.h>
 #include <string.h>
@@ -93,6 +94,8 @@ static int answer(const char *line)
 		return rcu_answer_latency(line + 8);
 	if (!strncmp(line, "calls ", 6))
 		return rcu_answer_calls(line + 6);
+	if (!strncmp(line, "rate ", 5))
+		return rcu_answer_rate(line + 5);
 #endif
 	return -1;
 }

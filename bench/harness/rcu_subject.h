@@ -43,5 +43,6 @@ int rcu_answer_loop(const char *name, uint64_t count);
 int rcu_answer_mix(const char *arguments);
 int rcu_answer_latency(const char *arguments);
 int rcu_answer_calls(const char *arguments);
+int rcu_answer_rate(const char *arguments);
 
 #endif

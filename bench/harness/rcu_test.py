@@ -10,7 +10,7 @@ from unittest import mock
 
 from harness import rcu, rounds
 from harness.programs import ProgramError
-from harness.rcu import PEER, Side
+from harness.rcu import PEERS, Side
 from harness.spread import Spread
 from harness.table import Table
 
@@ -41,7 +41,7 @@ class RowTest(unittest.TestCase):
         if ours is not None:
             spreads[Side("ours", "memb")] = Spread((ours,))
         if peer is not None:
-            spreads[Side(PEER, "memb")] = Spread((peer,))
+            spreads[Side(PEERS[0], "memb")] = Spread((peer,))
         return rcu.add_row(Table("t", "", quick=False), "k", "l", "ns", spreads)
 
     def test_a_target_against_the_peer_allows_for_equal_code(self) -> None:
