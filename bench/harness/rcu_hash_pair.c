@@ -95,12 +95,12 @@ static double stop(struct beside *beside)
 }
 
 /* Both threads for a while. */
-static void run_pair(struct beside *pair, void *(*second)(void *), unsigned int sample_ms,
-		     double per_us[2])
+static void run_pair(struct beside *pair, void *(*first)(void *), void *(*second)(void *),
+		     unsigned int sample_ms, double per_us[2])
 {
 	struct timespec pause = { sample_ms / 1000, sample_ms % 1000 * 1000000 };
 
-	start(&pair[0], look_up);
+	start(&pair[0], first);
 	start(&pair[1], second);
 	wait_for(&pair[0]);
 	wait_for(&pair[1]);
@@ -116,25 +116,29 @@ int hash_answer_pair(uint32_t count, unsigned int sample_ms)
 	hash_table *table = hash_table_new(count, count);
 	struct hash_object *objects = hash_objects_new(count, 0);
 	struct hash_object *more = hash_objects_new(BESIDE_OBJECTS, 2 * (uint64_t)count);
+	struct hash_object *others = hash_objects_new(BESIDE_OBJECTS, 4 * (uint64_t)count);
 	uint32_t *keys = hash_order_new(count);
 	struct beside pair[2] = {
-		{ .table = table, .keys = keys, .count = count },
+		{ .table = table, .keys = keys, .count = count, .objects = others },
 		{ .table = table, .keys = keys, .count = count, .objects = more },
 	};
-	double lookups[2], beside[2];
+	double lookups[2], beside[2], updates[2];
 
 	if (count < BESIDE_LOOKUPS)
 		return -1;
 	hash_add_all(table, objects, count);
-	run_pair(pair, look_up, sample_ms, lookups);
-	run_pair(pair, update, sample_ms, beside);
+	run_pair(pair, look_up, look_up, sample_ms, lookups);
+	run_pair(pair, look_up, update, sample_ms, beside);
+	run_pair(pair, update, update, sample_ms, updates);
 	hash_delete_all(table, objects, count);
 	hash_table_destroy(table);
 	free(objects);
 	free(more);
+	free(others);
 	free(keys);
-	printf("lookups_per_us=%.3f lookups_beside_per_us=%.3f updates_per_us=%.3f\n",
-	       lookups[0] + lookups[1], beside[0], beside[1]);
+	printf("lookups_per_us=%.3f lookups_beside_per_us=%.3f updates_per_us=%.3f "
+	       "updates_of_two_per_us=%.3f\n",
+	       lookups[0] + lookups[1], beside[0], beside[1], updates[0] + updates[1]);
 	return 0;
 }
 

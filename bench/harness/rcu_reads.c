@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread's loops over the read side alone: what entering and leaving a section costs.
- * Nobody updates, so that nothing but the instructions of the read side is measured.
+ * One thread's loops over the read side alone: what entering and leaving a section costs. Nobody
+ * updates, so that nothing but the instructions of the read side is measured; and one over the
+ * exchange of a pointer, which is what an update comes down to.
  */
 #include <string.h>
 
@@ -54,6 +55,16 @@ RCU_LOOP loop_nested(uint64_t count)
 	rcu_read_unlock();
 }
 
+RCU_LOOP loop_exchange(uint64_t count)
+{
+	static struct rcu_shared published;
+	struct rcu_object *taken = &object;
+
+	for (uint64_t i = 0; i < count; i++)
+		taken = rcu_xchg_pointer(&published.object, taken);
+	SUBJECT_OPAQUE(taken);
+}
+
 RCU_LOOP loop_quiescent(uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
@@ -72,6 +83,7 @@ int rcu_answer_loop(const char *name, uint64_t count)
 #if SIDE_IS_RCU
 		{ "read", loop_read },
 		{ "nested", loop_nested },
+		{ "exchange", loop_exchange },
 		{ "quiescent", loop_quiescent },
 #endif
 	};
