@@ -129,8 +129,9 @@ def take(program: Subject, commands: Mapping[tuple[Hashable, str], str], rounds:
     )
 
 
-def chain(instance: Instance, count: int, scripts: int = 0, pause_us: int = 0) -> str:
-    return f"chain {instance.words} {count} {scripts} {pause_us}"
+def chain(instance: Instance, count: int, scripts: int = 0, pause_us: int = 0,
+          keep: bool = False) -> str:
+    return f"chain {instance.words} {count} {scripts} {pause_us} {int(keep)}"
 
 
 def both_modes(instance: Instance, command: Callable[[Instance, bool], str]) -> dict[str, str]:

@@ -4,9 +4,9 @@
  * 5.9). All of an instance's CPUs are waited for, and the callback is called where it was asked
  * for, beside nothing else or beside scripts. The parts are seen by qdo_watch.c.
  *
- * With a pause, callbacks wait for any time up to it before the next request, and a second chain,
- * which never asks where the first CPU's neighbours run, keeps their timers going: requests then
- * come at any time of a period, as Q's did.
+ * With a pause, each callback waits for a part of it before the next request, and the parts are
+ * spread evenly over the whole: requests then come at any time of a period. With KEEP, a second
+ * chain of requests for the second CPU keeps all timers going, as Q's went on for ever (Q 4.5).
  */
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,6 @@ struct chain {
 	int error;
 	uint64_t until_ns;
 	unsigned int pause_us;
-	uint64_t seed;
 	bool stop; /* the second chain */
 	struct qdo_set quiescence, execution, neighbour;
 	uint64_t asked_ns[QDO_SAMPLES_MAX];
@@ -73,15 +72,15 @@ static void keep_going(void *argument)
 		__atomic_store_n(&chain.stop, true, __ATOMIC_RELEASE);
 }
 
-/* Up to the pause, any length as likely as another. */
-static void rest(void)
+/*
+ * Up to the pause. The multiples of the golden ratio fill a range evenly, however few they are: the
+ * average of a short chain's pauses is half of the whole.
+ */
+static void rest(unsigned int number)
 {
-	struct timespec time;
-	uint64_t us;
+	uint64_t us = (uint64_t)(uint32_t)(number * 2654435769u) * chain.pause_us >> 32;
+	struct timespec time = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
 
-	chain.seed = chain.seed * 6364136223846793005u + 1442695040888963407u;
-	us = (chain.seed >> 33) % chain.pause_us;
-	time = (struct timespec){ (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
 	nanosleep(&time, NULL);
 }
 
@@ -96,7 +95,7 @@ static void called(void *argument)
 		return;
 	}
 	if (chain.pause_us)
-		rest();
+		rest(number);
 	ask(number + 1);
 }
 
@@ -134,7 +133,7 @@ static void print_bins(void)
 		printf(" bin_%u=%.4f", i, 100.0 * bins[i] / chain.number);
 }
 
-static int run(struct qdo *instance, unsigned int count, unsigned int pause_us)
+static int run(struct qdo *instance, unsigned int count, unsigned int pause_us, unsigned int keep)
 {
 	struct timespec until;
 	int late;
@@ -148,7 +147,7 @@ static int run(struct qdo *instance, unsigned int count, unsigned int pause_us)
 	chain.pause_us = pause_us;
 	qdo_set_add(&chain.neighbour, 1);
 	sem_init(&chain.done, 0, 0);
-	if (pause_us)
+	if (keep)
 		keep_going(NULL);
 	ask(0);
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -167,14 +166,14 @@ static int run(struct qdo *instance, unsigned int count, unsigned int pause_us)
 
 int qdo_answer_chain(const char *arguments)
 {
-	unsigned int count, scripts, pause_us;
+	unsigned int count, scripts, pause_us, keep;
 	const char *words;
 	struct qdo *instance = qdo_subject_instance(arguments, &words);
 	struct scripts *load = NULL;
 	int failed;
 
-	if (!instance || sscanf(words, "%u %u %u", &count, &scripts, &pause_us) != 3 || !count ||
-	    count > QDO_SAMPLES_MAX)
+	if (!instance || sscanf(words, "%u %u %u %u", &count, &scripts, &pause_us, &keep) != 4 ||
+	    !count || count > QDO_SAMPLES_MAX)
 		return -1;
 	qdo_watch_begin(instance);
 	if (scripts) {
@@ -183,7 +182,7 @@ int qdo_answer_chain(const char *arguments)
 			return -1;
 	}
 	qdo_subject_pin(qdo_subject_cpus[0]);
-	failed = run(instance, count, pause_us);
+	failed = run(instance, count, pause_us, keep);
 	qdo_subject_unpin();
 	qdo_watch_end();
 	if (load)

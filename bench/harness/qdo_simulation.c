@@ -7,10 +7,10 @@
  * the next request. What is simulated is when steps come, and nothing else: timers end up to
  * LATE_US late, a callback runs EXECUTION_US after quiescence.
  *
- *	chain ALGORITHM PERIOD_US CPUS COUNT FREE
+ *	chain ALGORITHM PERIOD_US CPUS COUNT KEEP PAUSE
  *
- * FREE: timers go on while nothing is pending, and requests come at any time of a period; else
- * they rest, and the next request comes at once.
+ * KEEP: timers go on while nothing is pending; else they rest. PAUSE: each request comes at any
+ * time of the period after the callback before; else at once.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct simulation {
 	double due_us[CPUS_MAX]; /* infinite: it rests */
 	double now_us, period_us;
 	uint64_t seed;
-	int is_free;
+	int is_kept, is_paused;
 };
 
 static struct simulation machine;
@@ -90,7 +90,7 @@ static int step(unsigned int cpu)
 
 	here = cpu;
 	qdo_core_step(&machine.core, cpu, &result);
-	machine.due_us[cpu] = result.pending || machine.is_free ? next_due_us() : INFINITY;
+	machine.due_us[cpu] = result.pending || machine.is_kept ? next_due_us() : INFINITY;
 	return result.done != NULL;
 }
 
@@ -148,7 +148,7 @@ static int restart(void *memory)
 	memset(memory, 0, qdo_core_bytes(count));
 	machine.now_us = 0;
 	for (cpu = 0; cpu < count; cpu++)
-		machine.due_us[cpu] = machine.is_free ? any(machine.period_us) : INFINITY;
+		machine.due_us[cpu] = machine.is_kept ? any(machine.period_us) : INFINITY;
 	return qdo_core_start(&machine.core, memory);
 }
 
@@ -160,7 +160,7 @@ static double run(unsigned int count, void *memory, struct qdo_request *request)
 	for (unsigned int i = 0; i < count; i++) {
 		if (i % REQUESTS_PHASES == 0 && restart(memory))
 			return -1;
-		if (machine.is_free)
+		if (machine.is_paused)
 			pass_time(machine.now_us + any(machine.period_us));
 		latency_us = request_one(request);
 		if (latency_us < 0)
@@ -172,13 +172,13 @@ static double run(unsigned int count, void *memory, struct qdo_request *request)
 
 static int answer(const char *line)
 {
-	unsigned int algorithm, period_us, cpus, count, is_free;
+	unsigned int algorithm, period_us, cpus, count, is_kept, is_paused;
 	struct qdo_request *request;
 	double latency_us = -1;
 	void *memory;
 
-	if (sscanf(line, "chain %u %u %u %u %u", &algorithm, &period_us, &cpus, &count, &is_free) !=
-		    5 ||
+	if (sscanf(line, "chain %u %u %u %u %u %u", &algorithm, &period_us, &cpus, &count, &is_kept,
+		   &is_paused) != 6 ||
 	    !count || !period_us || !cpus || cpus > CPUS_MAX)
 		return -1;
 	machine.core = (struct qdo_core){
@@ -189,7 +189,8 @@ static int answer(const char *line)
 	};
 	machine.seed = 0x9e3779b97f4a7c15u;
 	machine.period_us = period_us;
-	machine.is_free = (int)is_free;
+	machine.is_kept = (int)is_kept;
+	machine.is_paused = (int)is_paused;
 	memory = aligned_alloc(64, qdo_core_bytes(cpus));
 	request = malloc(qdo_core_request_bytes(&machine.core));
 	if (memory && request)

@@ -3,7 +3,7 @@
  * The measured program of the QDo tables: reads commands, one a line, and answers each with one.
  * INSTANCE stands for ALGORITHM SUBMISSION PERIOD_US TIMER_ONLY CPUS, of struct qdo_config.
  *
- *	chain INSTANCE COUNT SCRIPTS PAUSE  each callback makes the next request (qdo_chain.c)
+ *	chain INSTANCE COUNT SCRIPTS PAUSE KEEP  each callback makes the next request (qdo_chain.c)
  *	overhead INSTANCE THREADS WHAT      threads one after the other (qdo_overhead.c)
  *	operations INSTANCE COUNT           operations one after the other (qdo_overhead.c)
  *	server INSTANCE SCRIPTS GUARD MS    scripts on a shared table (qdo_server.c)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unittest
 from contextlib import ExitStack
+from itertools import product
 
 from harness import qdo, rcu
 from harness.places import BENCH, ROOT
@@ -147,11 +148,20 @@ class ProgramTest(unittest.TestCase):
         with ExitStack() as stack:
             program = qdo.simulation(stack)
             found = [
-                program.ask(f"chain {number} 10000 2 200 1")["callback_ms"]
+                program.ask(f"chain {number} 10000 2 200 1 1")["callback_ms"]
                 for number in range(len(qdo.ALGORITHMS))
             ]
         for latency_ms, periods in zip(found, (1.0, 2.0, 0.5, 2.0)):
             self.assertAlmostEqual(latency_ms / qdo.PERIOD_MS, periods, delta=0.1)
+
+    def test_half_a_period_needs_timers_that_never_rest_and_requests_at_any_time(self) -> None:
+        number = list(qdo.ALGORITHMS).index("multi_token")
+        with ExitStack() as stack:
+            program = qdo.simulation(stack)
+            for keep, pause in product((0, 1), (0, 1)):
+                found = program.ask(f"chain {number} 10000 2 200 {keep} {pause}")["callback_ms"]
+                periods = 0.5 if keep and pause else 1.0
+                self.assertAlmostEqual(found / qdo.PERIOD_MS, periods, delta=0.1)
 
 
 if __name__ == "__main__":
