@@ -85,38 +85,60 @@ static int start_locked(struct qdo *instance)
 	return 1;
 }
 
-static void rouse_idle_locked(struct host_executors *pool)
+static void rouse_idle_locked(struct host_executors *pool, struct host_executor **link)
 {
-	struct host_executor *executor = pool->idle;
+	struct host_executor *executor = *link;
 
-	pool->idle = executor->next_idle;
+	*link = executor->next_idle;
 	pool->idle_count--;
 	lull_mem_store32(&executor->work, 1); /* read under the lock, too */
 	lull_futex_wake(&executor->work, 1);
 }
 
-/* One executor more looks at the queue. Return: 0: none can, or the pool has @most threads. */
-static int rouse_locked(struct qdo *instance, uint32_t most)
+/* Where an idle executor stands that is pinned to @cpu, or NULL. Bound: LOOK_MAX. */
+static struct host_executor **find_idle_locked(struct host_executors *pool, int cpu)
+{
+	struct host_executor **link = &pool->idle;
+	int i;
+
+	for (i = 0; *link && i < LOOK_MAX; i++, link = &(*link)->next_idle)
+		if ((*link)->pinned == cpu)
+			return link;
+	return NULL;
+}
+
+/*
+ * One executor more looks at the queue, for a request of @cpu: one that is pinned there, for its
+ * move from another CPU costs more than its wake; or one that is pinned nowhere; or, up to eager
+ * threads, a new one; or any. Return: 0: none can, or the pool has @most threads.
+ */
+static int rouse_locked(struct qdo *instance, uint32_t most, uint32_t cpu)
 {
 	struct host_executors *pool = &instance->executors;
+	struct host_executor **link = find_idle_locked(pool, (int)cpu);
 
-	if (pool->idle) {
-		rouse_idle_locked(pool);
+	if (!link)
+		link = find_idle_locked(pool, -1);
+	if (!link && pool->count < (pool->idle ? pool->eager : most) && start_locked(instance))
 		return 1;
-	}
-	return pool->count < most && start_locked(instance);
+	if (!link && pool->idle)
+		link = &pool->idle;
+	if (!link)
+		return 0;
+	rouse_idle_locked(pool, link);
+	return 1;
 }
 
 /* One at least, more while fewer than eager are awake. */
-static void rouse_some_locked(struct qdo *instance, uint32_t wanted)
+static void rouse_some_locked(struct qdo *instance, const struct host_request *first)
 {
 	struct host_executors *pool = &instance->executors;
-	uint32_t i;
+	const struct host_request *request;
 
-	for (i = 0; i < wanted; i++) {
-		if (i && pool->count - pool->idle_count >= pool->eager)
+	for (request = first; request; request = request->next) {
+		if (request != first && pool->count - pool->idle_count >= pool->eager)
 			return;
-		if (!rouse_locked(instance, pool->eager))
+		if (!rouse_locked(instance, pool->eager, request->cpu))
 			return;
 	}
 }
@@ -132,21 +154,21 @@ static void append_locked(struct host_executors *pool, struct host_request *requ
 void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first)
 {
 	struct host_executors *pool = &instance->executors;
-	struct host_request *request;
-	uint32_t count = 0;
+	struct host_request *request, **link;
 
 	lull_lock_take(&pool->lock);
 	if (!pool->first) {
 		pool->taken_before = pool->taken;
 		pool->tended_ns = lull_qdo_now_ns();
 	}
-	for (; first; count++) {
+	link = pool->until;
+	while (first) {
 		request = host_request(first);
 		first = first->next;
 		request->cpu = qdo_set_next(&request->core.execution, 0, instance->core.cpu_count);
 		append_locked(pool, request);
 	}
-	rouse_some_locked(instance, count);
+	rouse_some_locked(instance, *link);
 	lull_lock_release(&pool->lock);
 }
 
@@ -170,7 +192,7 @@ int lull_qdo_executors_tend(struct qdo *instance)
 		pool->taken_before = pool->taken;
 		pool->tended_ns = now_ns;
 	}
-	while (wanted && rouse_locked(instance, pool->max))
+	while (wanted && rouse_locked(instance, pool->max, pool->first->cpu))
 		wanted--;
 	again = pool->first && (pool->idle || pool->count < pool->max);
 	lull_lock_release(&pool->lock);
@@ -253,7 +275,7 @@ static struct host_request *next_request(struct qdo *instance, struct host_execu
 	}
 	self->request = request;
 	if (pool->first && pool->idle && pool->count - pool->idle_count < pool->eager)
-		rouse_idle_locked(pool);
+		rouse_locked(instance, pool->eager, pool->first->cpu);
 	lull_lock_release(&pool->lock);
 	return request;
 }
@@ -324,7 +346,7 @@ static void end(void *argument)
 		pool->all = self->next;
 	pool->count--;
 	free(self);
-	if (pool->first && !rouse_locked(instance, pool->max))
+	if (pool->first && !rouse_locked(instance, pool->max, pool->first->cpu))
 		lull_qdo_monitors_tend(instance);
 	if (!pool->count)
 		lull_futex_wake(&pool->count, 1);
@@ -354,7 +376,7 @@ void lull_qdo_executors_stop(struct qdo *instance)
 	lull_lock_take(&pool->lock);
 	pool->stop = 1;
 	while (pool->idle)
-		rouse_idle_locked(pool);
+		rouse_idle_locked(pool, &pool->idle);
 	/* The last one wakes us with the lock held, and releases it before the memory goes. */
 	while ((count = pool->count) != 0) {
 		lull_lock_release(&pool->lock);
