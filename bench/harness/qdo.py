@@ -36,6 +36,7 @@ SUBMISSIONS = {
 COLOURS = {"snapshot": "blue", "token": "orange", "multi_token": "green", "tree": "violet"}
 OURS = "ours"
 THESIS = "thesis mode"
+EACH = "a monitor per CPU"
 PUBLISHED = "published"
 SIMULATED = "thesis mode, simulated"
 RESTING = "resting timers, simulated"
@@ -51,7 +52,10 @@ PARTS = {
 }
 
 # What qdo_table.h calls enum scripts_guard.
-GUARDS = {"nothing": 0, "each": 1, "batch": 2, "lock": 3}
+GUARDS = {
+    "nothing": 0, "each": 1, "batch": 2, "lock": 3, "each_rcu": 4, "batch_rcu": 5, "marked": 6,
+    "asked": 7,
+}
 BINS = 61
 BINS_DECADE = 10
 
@@ -70,16 +74,20 @@ class Instance:
     period_us: int = int(PERIOD_MS * 1000)
     timer_only: bool = False
     cpus: int = 2
+    monitor_each: bool = False  # by default otherwise; the library offers it in thesis mode only
 
     @property
     def words(self) -> str:
         return (
             f"{list(ALGORITHMS).index(self.algorithm)} {list(SUBMISSIONS).index(self.submission)} "
-            f"{self.period_us} {int(self.timer_only)} {self.cpus}"
+            f"{self.period_us} {2 if self.monitor_each else int(self.timer_only)} {self.cpus}"
         )
 
     def as_thesis(self) -> Instance:
         return replace(self, timer_only=True)
+
+    def as_each(self) -> Instance:
+        return replace(self, monitor_each=True)
 
 
 def missing(_measuring: bench.Measuring) -> list[str]:
@@ -89,8 +97,8 @@ def missing(_measuring: bench.Measuring) -> list[str]:
 
 def _options() -> list[str]:
     # The monitor's calls of the core are seen on their way: qdo_watch.c.
-    folders = (HARNESS, *rcu.INCLUDES, ROOT / "port" / "user" / "rcu",
-               ROOT / "rcu" / "qdo")
+    folders = (HARNESS, *rcu.INCLUDES, ROOT / "port" / "user" / "rcu", ROOT / "rcu" / "qdo",
+               ROOT / "rcu" / "qdo" / "host", ROOT / "rcu" / "grace" / "host")
     wraps = ",".join(f"--wrap={name}" for name in WRAPPED)
     return [
         "-falign-loops=32", *(f"-I{folder}" for folder in folders), f"-Wl,{wraps}",

@@ -177,7 +177,7 @@ int qdo_answer_chain(const char *arguments)
 		return -1;
 	qdo_watch_begin(instance);
 	if (scripts) {
-		load = scripts_start(instance, SCRIPTS_THREADS, scripts);
+		load = scripts_start(instance, SCRIPTS_THREADS, scripts, 1, 0);
 		if (!load)
 			return -1;
 	}

@@ -17,10 +17,16 @@ struct scripts_result {
 
 struct scripts;
 
-/* Runs @count scripts at once, each again and again. Return: NULL: a message was printed. */
-struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, unsigned int count);
-unsigned long scripts_done(struct scripts *scripts);
-/* Waits for the scripts under way, and all requests; @result may be NULL. */
+/*
+ * Runs @count scripts at once, each again and again; @runs times, or for ever if @runs is 0. A
+ * script repeats all its commands but the last one @passes times. Return: NULL: a message was
+ * printed.
+ */
+struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, unsigned int count,
+			      unsigned int passes, unsigned int runs);
+/* Waits for all runs, and all requests. */
+void scripts_finish(struct scripts *scripts);
+/* Ends scripts that run for ever, or have been waited for; @result may be NULL. */
 void scripts_stop(struct scripts *scripts, struct scripts_result *result);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scripts of qdo_scripts.h, and how many of them are done in an hour (Q table 5.14).
+ * The scripts of qdo_scripts.h, how many of them are done in an hour, and what one costs (Q table
+ * 5.14).
  *
  * A script is what a shell would run: make a text, compile it, search it, sort it, pack it, remove
  * it. Each command is a thread, as it is a process in SDET. Names stand in the shared table:
- * compiling adds those it has not seen, searching looks them up, removing takes them out.
+ * compiling adds those it has not seen, searching looks them up, removing takes them out. A long
+ * script does all but the removal several times.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +18,24 @@
 #define WORDS 1024
 #define NAMES 192 /* different words of a script */
 #define PACK_BYTES 262144
-#define PAUSES_MAX 50u
+#define COMMANDS 6u
 
 struct script {
 	struct scripts *all;
 	pthread_t thread;
 	uint64_t seed;
-	unsigned long done;
+	unsigned long done; /* scripts */
 	void (*command)(struct script *self);
 	uint64_t words[WORDS];
 	bool is_mine[NAMES]; /* names that this script has put into the table */
 	unsigned char packed[PACK_BYTES];
 	unsigned long sum;
-	bool has_failed;
+	bool has_failed, is_joined;
 } __attribute__((aligned(64)));
 
 struct scripts {
 	struct table table;
-	unsigned int count;
+	unsigned int count, passes, runs;
 	bool stop;
 	struct script script[];
 };
@@ -129,34 +131,50 @@ static void *run_command(void *argument)
 	return NULL;
 }
 
-static void *run_script(void *argument)
+/* Commands @from to below @until, one after the other. */
+static void run_commands(struct script *self, unsigned int from, unsigned int until)
 {
-	static void (*const commands[])(struct script *) = { edit, compile, search,
-							     sort, pack,    delete };
-	struct script *self = argument;
+	static void (*const commands[COMMANDS])(struct script *) = { edit, compile, search,
+								     sort, pack,    delete };
 	pthread_t thread;
 
-	while (!__atomic_load_n(&self->all->stop, __ATOMIC_ACQUIRE) && !self->has_failed) {
-		for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-			self->command = commands[i];
-			if (pthread_create(&thread, NULL, run_command, self)) {
-				self->has_failed = true;
-				return NULL;
-			}
+	for (; from < until && !self->has_failed; from++) {
+		self->command = commands[from];
+		if (pthread_create(&thread, NULL, run_command, self))
+			self->has_failed = true;
+		else
 			pthread_join(thread, NULL);
-		}
-		__atomic_store_n(&self->done, self->done + 1, __ATOMIC_RELEASE);
+	}
+}
+
+static void *run_script(void *argument)
+{
+	struct script *self = argument;
+	const struct scripts *all = self->all;
+
+	while (!__atomic_load_n(&all->stop, __ATOMIC_ACQUIRE) && !self->has_failed &&
+	       (!all->runs || self->done < all->runs)) {
+		for (unsigned int pass = 0; pass < all->passes; pass++)
+			run_commands(self, 0, COMMANDS - 1);
+		run_commands(self, COMMANDS - 1, COMMANDS);
+		self->done++;
 	}
 	return NULL;
 }
 
-unsigned long scripts_done(struct scripts *scripts)
+static void join(struct scripts *scripts)
 {
-	unsigned long done = 0;
-
 	for (unsigned int i = 0; i < scripts->count; i++)
-		done += __atomic_load_n(&scripts->script[i].done, __ATOMIC_ACQUIRE);
-	return done;
+		if (!scripts->script[i].is_joined) {
+			pthread_join(scripts->script[i].thread, NULL);
+			scripts->script[i].is_joined = true;
+		}
+	table_drain(&scripts->table);
+}
+
+void scripts_finish(struct scripts *scripts)
+{
+	join(scripts);
 }
 
 void scripts_stop(struct scripts *scripts, struct scripts_result *result)
@@ -164,12 +182,11 @@ void scripts_stop(struct scripts *scripts, struct scripts_result *result)
 	struct scripts_result sums = { 0 };
 
 	__atomic_store_n(&scripts->stop, true, __ATOMIC_RELEASE);
+	join(scripts);
 	for (unsigned int i = 0; i < scripts->count; i++) {
-		pthread_join(scripts->script[i].thread, NULL);
 		sums.wrong += scripts->script[i].has_failed;
+		sums.scripts += scripts->script[i].done;
 	}
-	qdo_barrier(scripts->table.instance);
-	sums.scripts = scripts_done(scripts);
 	sums.resizes = scripts->table.resizes;
 	sums.requests = scripts->table.requests;
 	sums.wrong += scripts->table.wrong;
@@ -179,7 +196,8 @@ void scripts_stop(struct scripts *scripts, struct scripts_result *result)
 		*result = sums;
 }
 
-struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, unsigned int count)
+struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, unsigned int count,
+			      unsigned int passes, unsigned int runs)
 {
 	size_t bytes = (sizeof(struct scripts) + count * sizeof(struct script) + 63) / 64 * 64;
 	struct scripts *scripts = count && count <= SCRIPTS_MAX ? aligned_alloc(64, bytes) : NULL;
@@ -189,6 +207,8 @@ struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, un
 		return NULL;
 	}
 	memset(scripts, 0, bytes);
+	scripts->passes = passes;
+	scripts->runs = runs;
 	if (!table_init(&scripts->table, guard, instance)) {
 		free(scripts);
 		fprintf(stderr, "bench qdo: no memory for the table\n");
@@ -211,40 +231,30 @@ struct scripts *scripts_start(struct qdo *instance, enum scripts_guard guard, un
 
 int qdo_answer_server(const char *arguments)
 {
-	unsigned int count, guard, ms;
+	unsigned int count, guard, passes, runs;
 	const char *rest;
 	struct qdo *instance = qdo_subject_instance(arguments, &rest);
 	struct scripts_result result;
 	struct scripts *scripts;
 	uint64_t wall_ns, cpu_ns;
-	unsigned long begun, done;
-	struct timespec pause;
+	double done;
 
-	if (!instance || sscanf(rest, "%u %u %u", &count, &guard, &ms) != 3 || !ms ||
-	    guard > SCRIPTS_THREADS)
+	if (!instance || sscanf(rest, "%u %u %u %u", &count, &guard, &passes, &runs) != 4 ||
+	    !passes || !runs || guard > SCRIPTS_THREADS)
 		return -1;
-	scripts = scripts_start(instance, (enum scripts_guard)guard, count);
-	if (!scripts)
-		return -1;
-	pause = (struct timespec){ ms / 1000, (long)(ms % 1000) * 1000000 };
 	wall_ns = timing_read_ns(CLOCK_MONOTONIC);
 	cpu_ns = timing_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	begun = scripts_done(scripts);
-	/* Longer where others have the processors: a sample is one script at least. */
-	for (unsigned int i = 0; i < PAUSES_MAX && scripts_done(scripts) == begun; i++)
-		nanosleep(&pause, NULL);
-	done = scripts_done(scripts) - begun;
+	scripts = scripts_start(instance, (enum scripts_guard)guard, count, passes, runs);
+	if (!scripts)
+		return -1;
+	scripts_finish(scripts);
 	cpu_ns = timing_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	wall_ns = timing_read_ns(CLOCK_MONOTONIC) - wall_ns;
 	scripts_stop(scripts, &result);
 	qdo_destroy(instance);
-	if (!done) {
-		fprintf(stderr, "bench qdo: no script was done in %u ms\n", PAUSES_MAX * ms);
-		return -1;
-	}
+	done = (double)result.scripts;
 	printf("scripts_per_s=%.3f cpu_us=%.3f resizes=%.4f requests=%.3f wrong=%lu\n",
-	       (double)done * 1e9 / (double)wall_ns, (double)cpu_ns / 1e3 / (double)done,
-	       (double)result.resizes / (double)result.scripts,
-	       (double)result.requests / (double)result.scripts, result.wrong);
+	       done * 1e9 / (double)wall_ns, (double)cpu_ns / 1e3 / done,
+	       (double)result.resizes / done, (double)result.requests / done, result.wrong);
 	return 0;
 }

@@ -11,18 +11,28 @@
  *
  * KEEP: timers go on while nothing is pending; else they rest. PAUSE: each request comes at any
  * time of the period after the callback before; else at once.
+ *
+ *	snapshot CPUS ASKING COUNT BY_CPU
+ *
+ * COUNT requests on each of the first ASKING CPUs, for all CPUs: what all steps cost until all are
+ * done, per request. BY_CPU:
+ * as in Q 3.3.2 each CPU takes a snapshot of all others at each of its steps, and a request keeps a
+ * copy of its CPU's; else as in the library, where a request reads the generations itself.
  */
+#include <stdint.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "timing.h"
 
 #define CPUS_MAX 256u
 #define LATE_US 100.0
 #define EXECUTION_US 30.0
 #define STEPS_MAX 100000000ul
+#define ROUNDS_MAX 8
 #define REQUESTS_PHASES 20 /* between two choices of phases */
 
 struct simulation {
@@ -170,13 +180,128 @@ static double run(unsigned int count, void *memory, struct qdo_request *request)
 	return sum_us / count;
 }
 
+/* The snapshot of each CPU, of all CPUs' generations: what Q's CPUs keep beside the core. */
+static unsigned long *snapshots;
+
+static int is_passed(const struct qdo_request *request, const unsigned long *snapshot)
+{
+	unsigned int cpu, count = machine.core.cpu_count;
+
+	for (cpu = 0; cpu < count; cpu++)
+		if (!qdo_number_reached(snapshot[cpu], request->generations[cpu] + QDO_GENERATIONS))
+			return 0;
+	return 1;
+}
+
+/* A step as Q has it. What is waited for is what the library's snapshot waits for. */
+static void step_by_cpu(unsigned int index, struct qdo_step *result)
+{
+	struct qdo_core *core = &machine.core;
+	struct qdo_cpu *cpu = &core->cpus[index];
+	unsigned long *snapshot = &snapshots[(size_t)index * core->cpu_count];
+	struct qdo_request *taken = qdo_submitted_take(core, index), *request, *next;
+	unsigned int i;
+
+	if (taken)
+		lull_qdo_fence_heavy();
+	for (i = 0; i < core->cpu_count; i++)
+		snapshot[i] = lull_mem_load_acquire(&core->cpus[i].operations.generation);
+	cpu->counts.communications += core->cpu_count - 1;
+	qdo_generation_advance(core, index, QDO_GENERATIONS);
+	result->done = NULL;
+	result->done_end = &result->done;
+	for (request = qdo_waiting_all(cpu); request; request = next) {
+		next = request->next;
+		if (is_passed(request, snapshot))
+			qdo_done(cpu, request, result);
+		else
+			qdo_wait(cpu, request);
+	}
+	for (request = taken; request; request = next) {
+		next = request->next;
+		memcpy(request->generations, snapshot, core->cpu_count * sizeof(*snapshot));
+		qdo_wait(cpu, request);
+	}
+}
+
+static void submit(unsigned int cpu, unsigned int count)
+{
+	for (; count; count--) {
+		struct qdo_request *request = calloc(1, qdo_core_request_bytes(&machine.core));
+
+		if (!request)
+			abort();
+		for (unsigned int i = 0; i < machine.core.cpu_count; i++)
+			qdo_set_add(&request->quiescence, i);
+		here = cpu;
+		qdo_core_submit(&machine.core, request);
+	}
+}
+
+/* One step of each CPU. Return: how many requests are done. */
+static unsigned int round_of_steps(unsigned int by_cpu)
+{
+	struct qdo_request *request, *next;
+	unsigned int done = 0;
+
+	for (unsigned int cpu = machine.core.cpu_count; cpu--;) {
+		struct qdo_step result;
+
+		here = cpu;
+		if (by_cpu)
+			step_by_cpu(cpu, &result);
+		else
+			qdo_core_step(&machine.core, cpu, &result);
+		for (request = result.done; request; request = next, done++) {
+			next = request->next;
+			free(request);
+		}
+	}
+	return done;
+}
+
+static int answer_snapshot(unsigned int cpus, unsigned int asking, unsigned int count,
+			   unsigned int by_cpu)
+{
+	void *memory = aligned_alloc(64, qdo_core_bytes(cpus));
+	unsigned int cpu, rounds, left = asking * count;
+	unsigned long words = 0;
+	uint64_t begin_ns, end_ns;
+
+	machine.core = (struct qdo_core){ .cpu_count = cpus, .own_generation_only = 1 };
+	snapshots = calloc((size_t)cpus * cpus, sizeof(*snapshots));
+	if (!memory || !snapshots)
+		return -1;
+	memset(memory, 0, qdo_core_bytes(cpus));
+	if (qdo_core_start(&machine.core, memory))
+		return -1;
+	for (cpu = 0; cpu < asking; cpu++)
+		submit(cpu, count);
+	begin_ns = timing_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (rounds = 0; left && rounds < ROUNDS_MAX; rounds++)
+		left -= round_of_steps(by_cpu);
+	end_ns = timing_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (cpu = 0; cpu < cpus; cpu++)
+		words += machine.core.cpus[cpu].counts.communications;
+	printf("rounds=%u words=%.3f step_ns=%.2f\n", rounds, (double)words / (asking * count),
+	       (double)(end_ns - begin_ns) / (asking * count));
+	free(snapshots);
+	free(memory);
+	return left ? -1 : 0;
+}
+
 static int answer(const char *line)
 {
+	unsigned int asking, by_cpu;
 	unsigned int algorithm, period_us, cpus, count, is_kept, is_paused;
 	struct qdo_request *request;
 	double latency_us = -1;
 	void *memory;
 
+	if (sscanf(line, "snapshot %u %u %u %u", &cpus, &asking, &count, &by_cpu) == 4)
+		return !asking || !count || asking > cpus || cpus > CPUS_MAX ?
+			       -1 :
+			       answer_snapshot(cpus, asking, count, by_cpu);
 	if (sscanf(line, "chain %u %u %u %u %u %u", &algorithm, &period_us, &cpus, &count, &is_kept,
 		   &is_paused) != 6 ||
 	    !count || !period_us || !cpus || cpus > CPUS_MAX)

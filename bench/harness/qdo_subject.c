@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
  * The measured program of the QDo tables: reads commands, one a line, and answers each with one.
- * INSTANCE stands for ALGORITHM SUBMISSION PERIOD_US TIMER_ONLY CPUS, of struct qdo_config.
+ * INSTANCE stands for ALGORITHM SUBMISSION PERIOD_US TIMER_ONLY CPUS, of struct qdo_config; with
+ * TIMER_ONLY 2 the instance is the default one, but for a monitor on each CPU.
  *
  *	chain INSTANCE COUNT SCRIPTS PAUSE KEEP  each callback makes the next request (qdo_chain.c)
  *	overhead INSTANCE THREADS WHAT      threads one after the other (qdo_overhead.c)
  *	operations INSTANCE COUNT           operations one after the other (qdo_overhead.c)
- *	server INSTANCE SCRIPTS GUARD MS    scripts on a shared table (qdo_server.c)
+ *	server INSTANCE SCRIPTS GUARD PASSES RUNS  scripts on a shared table (qdo_server.c)
  */
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "host.h"
 #include "qdo_subject.h"
 
 unsigned int qdo_subject_cpus[QDO_CPUS_MAX];
@@ -33,6 +35,14 @@ void qdo_subject_unpin(void)
 	}
 }
 
+/* An instance of thesis mode that made no request yet keeps its monitors, and nothing else. */
+static void become_ordinary(struct qdo *instance)
+{
+	instance->timer_only = 0;
+	instance->core.own_generation_only = 0;
+	instance->core.prompting = 1;
+}
+
 struct qdo *qdo_subject_instance(const char *arguments, const char **rest)
 {
 	unsigned int algorithm, submission, period_us, timer_only, cpus;
@@ -47,7 +57,7 @@ struct qdo *qdo_subject_instance(const char *arguments, const char **rest)
 		.algorithm = (enum qdo_algorithm)algorithm,
 		.submission = (enum qdo_submission)submission,
 		.period_us = period_us,
-		.timer_only = (int)timer_only,
+		.timer_only = timer_only != 0,
 		.cpu_count = cpus,
 	};
 	error = qdo_create(&config, &instance);
@@ -55,6 +65,8 @@ struct qdo *qdo_subject_instance(const char *arguments, const char **rest)
 		fprintf(stderr, "bench qdo: no instance: %s\n", strerror(-error));
 		return NULL;
 	}
+	if (timer_only == 2)
+		become_ordinary(instance);
 	*rest = arguments + length;
 	return instance;
 }

@@ -3,6 +3,7 @@
  * The table of qdo_table.h. A resize copies every entry into a new array and hands in the old one,
  * with its entries, as one object; no other resize begins until that one is reclaimed.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "qdo_table.h"
@@ -12,6 +13,7 @@
 struct table_array {
 	struct table *table;
 	struct table_array *next_dead;
+	struct rcu_head head;
 	unsigned long size; /* a power of two */
 	struct table_entry *heads[];
 };
@@ -47,7 +49,35 @@ static void free_array(struct table_array *array)
 	free(array);
 }
 
-/* Called by QDo: nobody walks the old array any more. */
+static struct table_entry *entry_of(struct rcu_head *head)
+{
+	return (struct table_entry *)((char *)head - offsetof(struct table_entry, head));
+}
+
+static void free_entry_rcu(struct rcu_head *head)
+{
+	free_entry(entry_of(head));
+}
+
+static void free_entries_rcu(struct rcu_head *head)
+{
+	free_entries(entry_of(head));
+}
+
+/* What a request does that gives nothing back. */
+static void keep(void *argument)
+{
+	(void)argument;
+}
+
+static void keep_array(void *argument)
+{
+	struct table *table = argument;
+
+	__atomic_store_n(&table->is_resizing, false, __ATOMIC_RELEASE);
+}
+
+/* Nobody walks the old array any more. */
 static void array_quiescent(void *argument)
 {
 	struct table_array *array = argument;
@@ -55,6 +85,11 @@ static void array_quiescent(void *argument)
 
 	free_array(array);
 	__atomic_store_n(&table->is_resizing, false, __ATOMIC_RELEASE);
+}
+
+static void array_quiescent_rcu(struct rcu_head *head)
+{
+	array_quiescent((char *)head - offsetof(struct table_array, head));
 }
 
 static struct table_array *new_array(struct table *table, unsigned long size)
@@ -110,9 +145,23 @@ static bool has_lock(const struct table *table)
 	return table->guard == SCRIPTS_LOCK || table->guard == SCRIPTS_THREADS;
 }
 
-static bool has_qdo(const struct table *table)
+/* Whether look-ups are operations. */
+static bool has_operations(const struct table *table)
 {
-	return table->guard == SCRIPTS_QDO || table->guard == SCRIPTS_QDO_BATCH;
+	return table->guard == SCRIPTS_QDO || table->guard == SCRIPTS_QDO_BATCH ||
+	       table->guard == SCRIPTS_MARKED || table->guard == SCRIPTS_ASKED;
+}
+
+static bool has_rcu(const struct table *table)
+{
+	return table->guard == SCRIPTS_RCU || table->guard == SCRIPTS_RCU_BATCH;
+}
+
+void table_drain(struct table *table)
+{
+	if (has_rcu(table))
+		rcu_barrier();
+	qdo_barrier(table->instance);
 }
 
 static void writer_begin(struct table *table)
@@ -138,36 +187,73 @@ static void request(struct table *table, void (*callback)(void *argument), void 
 		__atomic_add_fetch(&table->wrong, 1, __ATOMIC_RELAXED);
 }
 
+static void request_rcu(struct table *table, struct rcu_head *head,
+			void (*callback)(struct rcu_head *head))
+{
+	table->requests++;
+	call_rcu(head, callback);
+}
+
+/* As many names as a script has stand in table->dead. */
+static void retire_batch(struct table *table)
+{
+	struct table_entry *dead = table->dead;
+
+	table->dead_count = 0;
+	switch (table->guard) {
+	case SCRIPTS_QDO_BATCH:
+		table->dead = NULL;
+		request(table, free_entries, dead);
+		break;
+	case SCRIPTS_RCU_BATCH:
+		table->dead = NULL;
+		request_rcu(table, &dead->head, free_entries_rcu);
+		break;
+	case SCRIPTS_ASKED:
+		request(table, keep, NULL);
+		break;
+	default:
+		break;
+	}
+}
+
 static void retire_entry(struct table *table, struct table_entry *entry)
 {
 	if (has_lock(table)) {
 		free_entry(entry);
-		return;
-	}
-	if (table->guard == SCRIPTS_QDO) {
+	} else if (table->guard == SCRIPTS_QDO) {
 		request(table, free_entry, entry);
-		return;
-	}
-	entry->next_dead = table->dead;
-	table->dead = entry;
-	if (++table->dead_count == TABLE_BATCH && table->guard == SCRIPTS_QDO_BATCH) {
-		request(table, free_entries, table->dead);
-		table->dead = NULL;
-		table->dead_count = 0;
+	} else if (table->guard == SCRIPTS_RCU) {
+		request_rcu(table, &entry->head, free_entry_rcu);
+	} else {
+		entry->next_dead = table->dead;
+		table->dead = entry;
+		if (++table->dead_count == TABLE_BATCH)
+			retire_batch(table);
 	}
 }
 
 static void retire_array(struct table *table, struct table_array *array)
 {
+	const enum scripts_guard guard = table->guard;
+
 	if (has_lock(table)) {
 		free_array(array);
-	} else if (has_qdo(table)) {
-		__atomic_store_n(&table->is_resizing, true, __ATOMIC_RELAXED);
-		request(table, array_quiescent, array);
-	} else {
+		return;
+	}
+	if (guard == SCRIPTS_NOTHING || guard == SCRIPTS_MARKED || guard == SCRIPTS_ASKED) {
 		array->next_dead = table->dead_arrays;
 		table->dead_arrays = array;
 	}
+	if (guard == SCRIPTS_NOTHING || guard == SCRIPTS_MARKED)
+		return;
+	__atomic_store_n(&table->is_resizing, true, __ATOMIC_RELAXED);
+	if (guard == SCRIPTS_ASKED)
+		request(table, keep_array, table);
+	else if (has_rcu(table))
+		request_rcu(table, &array->head, array_quiescent_rcu);
+	else
+		request(table, array_quiescent, array);
 }
 
 static bool resize(struct table *table, unsigned long size)
@@ -267,10 +353,14 @@ bool table_has(struct table *table, uint64_t name)
 	struct qdo_operation operation;
 	bool is_found;
 
-	if (has_qdo(table)) {
+	if (has_operations(table)) {
 		qdo_enter(table->instance, &operation);
 		is_found = find(table, name);
 		qdo_leave(&operation);
+	} else if (has_rcu(table)) {
+		rcu_read_lock();
+		is_found = find(table, name);
+		rcu_read_unlock();
 	} else if (has_lock(table)) {
 		pthread_rwlock_rdlock(&table->lock);
 		is_found = find(table, name);

@@ -31,6 +31,7 @@ class InstanceTest(unittest.TestCase):
         instance = qdo.Instance("tree", "lock", 500, cpus=4)
         self.assertEqual(instance.words, "3 2 500 0 4")
         self.assertEqual(instance.as_thesis().words, "3 2 500 1 4")
+        self.assertEqual(instance.as_each().words, "3 2 500 2 4")
 
     def test_both_modes_tell_which_is_the_thesiss(self) -> None:
         made = qdo.both_modes(qdo.Instance(), lambda instance, thesis: f"{instance.words} {thesis}")
@@ -120,12 +121,12 @@ class OverheadTest(unittest.TestCase):
 class ProgramTest(unittest.TestCase):
     """The measured program and the simulation, with the library that `make all` builds."""
 
-    def test_a_chain_sees_every_part_of_every_request_in_both_modes(self) -> None:
+    def test_a_chain_sees_every_part_of_every_request_in_every_mode(self) -> None:
         with ExitStack() as stack:
             program = qdo.subject(stack)
             for algorithm in qdo.ALGORITHMS:
                 instance = qdo.Instance(algorithm, period_us=200)
-                for made in (instance, instance.as_thesis()):
+                for made in (instance, instance.as_thesis(), instance.as_each()):
                     answer = rcu.ask(program, qdo.chain(made, 20))
                     self.assertEqual(answer["requests"], 20)
                     bins = sum(answer[f"bin_{index}"] for index in range(qdo.BINS))
@@ -139,10 +140,14 @@ class ProgramTest(unittest.TestCase):
     def test_scripts_find_every_name_whatever_guards_the_table(self) -> None:
         with ExitStack() as stack:
             program = qdo.subject(stack)
+            asking = [
+                qdo.GUARDS[name] for name in ("each", "batch", "each_rcu", "batch_rcu", "asked")
+            ]
             for guard in (*qdo.GUARDS.values(), max(qdo.GUARDS.values()) + 1):
-                answer = rcu.ask(program, f"server {qdo.Instance().words} 2 {guard} 10")
+                answer = rcu.ask(program, f"server {qdo.Instance().words} 2 {guard} 2 5")
                 self.assertEqual(answer["wrong"], 0)
                 self.assertGreater(answer["scripts_per_s"], 0)
+                self.assertEqual(answer["requests"] > 0, guard in asking)
 
     def test_simulated_algorithms_take_the_periods_that_the_thesis_says(self) -> None:
         with ExitStack() as stack:
@@ -162,6 +167,18 @@ class ProgramTest(unittest.TestCase):
                 found = program.ask(f"chain {number} 10000 2 200 {keep} {pause}")["callback_ms"]
                 periods = 0.5 if keep and pause else 1.0
                 self.assertAlmostEqual(found / qdo.PERIOD_MS, periods, delta=0.1)
+
+    def test_snapshots_by_each_cpu_take_as_long_and_share_their_words(self) -> None:
+        with ExitStack() as stack:
+            program = qdo.simulation(stack)
+            alone = [program.ask(f"snapshot 64 1 1 {by_cpu}") for by_cpu in (0, 1)]
+            crowd = [program.ask(f"snapshot 64 64 16 {by_cpu}") for by_cpu in (0, 1)]
+        for answer in (*alone, *crowd):
+            self.assertEqual(answer["rounds"], 2)
+        self.assertLess(alone[0]["words"], 2 * 64)
+        self.assertEqual(alone[1]["words"], 2 * 64 * 63)
+        self.assertAlmostEqual(crowd[1]["words"], 2 * 63 / 16, delta=0.01)
+        self.assertLess(crowd[0]["words"], 2 * 64)
 
 
 if __name__ == "__main__":

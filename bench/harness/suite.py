@@ -43,7 +43,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "qdo_submission": (60, 30),
     "qdo_overhead": (60, 30),
     "qdo_distribution": (90, 40),
-    "qdo_server": (60, 30),
+    "qdo_server": (150, 30),
 }
 BUDGET_S = (1150, 305)  # for all of them together: whole, quick
 GRACE_S = 20

@@ -34,7 +34,7 @@ void lull_qdo_monitor_init(struct host_monitor *monitor, struct qdo *instance, u
 
 static struct host_monitor *monitor_of(struct qdo *instance, unsigned int cpu)
 {
-	return &instance->monitors[instance->timer_only ? cpu : 0];
+	return &instance->monitors[instance->monitor_count > 1 ? cpu : 0];
 }
 
 /* Of several wakers one makes the system call. */
@@ -246,12 +246,13 @@ static void *monitor_main(void *argument)
 {
 	struct host_monitor *monitor = argument;
 	char name[16] = "qdo"; /* what the kernel keeps */
+	int is_of_one_cpu = monitor->instance->timer_only || monitor->instance->monitor_count > 1;
 	int was_prompted, is_due = 0;
 
-	if (monitor->instance->timer_only)
+	if (is_of_one_cpu)
 		snprintf(name, sizeof(name), "qdo/%u", monitor->cpu);
 	lull_thread_begin(name, -1);
-	if (monitor->instance->timer_only)
+	if (is_of_one_cpu)
 		lull_qdo_thread_pin(monitor->cpu);
 	while (!lull_mem_load32(&monitor->stop)) {
 		was_prompted = 0;
