@@ -115,6 +115,39 @@ static void confinement(void)
 	check(!status, "a_cpu_that_the_process_may_not_use_is_replaced");
 }
 
+static void move_away(void *argument)
+{
+	cpu_set_t set;
+
+	(void)argument;
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	called++;
+}
+
+/* The pool has one thread, which was on the right CPU when its last callback began. */
+static void moved(void)
+{
+	const char *name = "a_callback_that_moves_its_thread_does_not_move_the_next_one";
+	struct qdo_set set;
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	if (!CPU_ISSET(0, &allowed) || !CPU_ISSET(1, &allowed)) {
+		skip(name, "needs CPUs 0 and 1");
+		return;
+	}
+	begin((struct qdo_config){ .executors_max = 1 });
+	qdo_set_zero(&set);
+	qdo_set_add(&set, 0);
+	qdo_request(instance, move_away, NULL, NULL, &set);
+	qdo_request(instance, note_place, NULL, NULL, &set);
+	qdo_barrier(instance);
+	check(called == 2 && !places[1], name);
+	end();
+}
+
 static int order[ORDERED];
 
 static void note_order(void *argument)
@@ -305,6 +338,7 @@ int main(int word_count, char **words)
 	sem_init(&unblocked, 0, 0);
 	placed();
 	confinement();
+	moved();
 	ordered();
 	blocking();
 	ending(exit_thread, 0, "a_callback_that_ends_its_thread_runs_on_the_other_cpus");

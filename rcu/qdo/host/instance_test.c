@@ -334,6 +334,21 @@ static void no_child(void)
 		 qdo_barrier(instance) || calls() != 1 || qdo_destroy(instance);
 }
 
+/* In a child, so that a list of instances that is broken does not end the other tests. */
+static void end_older_first(void)
+{
+	struct qdo *older, *newer;
+
+	called = 0;
+	if (qdo_create(NULL, &older) || qdo_create(NULL, &newer))
+		_exit(1);
+	if (qdo_request(older, count, NULL, NULL, NULL) || qdo_destroy(older))
+		_exit(2);
+	if (qdo_request(newer, count, NULL, NULL, NULL) || qdo_destroy(newer))
+		_exit(3);
+	_exit(calls() == 2 ? 0 : 4);
+}
+
 static void forking(void *argument)
 {
 	int status = -1;
@@ -354,6 +369,7 @@ static void forks(void)
 	      "an_operation_that_is_left_twice_ends_the_program");
 	check(WIFSIGNALED(status_of(leave_never)) && WTERMSIG(status_of(leave_never)) == SIGABRT,
 	      "so_does_one_that_a_callback_does_not_leave");
+	check(!status_of(end_older_first), "instances_end_in_the_order_in_which_they_were_made");
 	check(!status_of(no_child), "a_child_of_an_instance_that_was_never_used_may_use_it");
 	qdo_enter(instance, &parent_operation);
 	qdo_request(instance, count, NULL, NULL, NULL);
