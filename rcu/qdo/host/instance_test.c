@@ -229,6 +229,13 @@ static void operations(void)
 	check(calls() == 1, "nor_is_it_with_multiple_token_rings");
 	qdo_leave(&a);
 	end();
+	begin((struct qdo_config){ .cpu_count = 1 });
+	pin(1);
+	qdo_enter(instance, &a);
+	check(lull_qdo_ticket(a.place).cpu == 0,
+	      "an_operation_on_a_cpu_beyond_those_of_the_instance_counts_on_one_of_them");
+	qdo_leave(&a);
+	end();
 }
 
 static struct qdo_operation of_handler;
