@@ -382,7 +382,8 @@ mod tests {
             assert_eq!(unsafe { libc::mincore(at.cast(), 4096, page.as_mut_ptr()) }, 0);
             page[0] & 1 == 1
         };
-        let ring = u64::from(memory.used_rings[0].0);
+        let last = memory.used_rings.last().unwrap().0;
+        let ring = u64::from(last);
         let data = fixed.data_offset_bytes + ring * fixed.data_stride_bytes;
         let (arena, arena_until) =
             (u64::from(fixed.arena_offset_bytes), u64::from(fixed.control_bytes) - 1);
@@ -394,7 +395,7 @@ mod tests {
         assert!(!memory.populate_ahead().unwrap(), "nothing was written");
         let populate_all = || while memory.populate_ahead().unwrap() {};
         let write = |bytes| {
-            let ring = &memory.ring_shared(memory.used_rings[0].0).write_count;
+            let ring = &memory.ring_shared(last).write_count;
             ring.store(bytes, Ordering::Relaxed);
             populate_all();
         };
