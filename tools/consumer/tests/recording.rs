@@ -219,7 +219,7 @@ fn all_kinds_of_fields_reach_babeltrace_as_they_were_written() {
     assert!(writer.write(9, &payload));
     assert!(writer.write(300, &[]), "an identifier that needs the extended header");
     let verdict = finish(&mut consumer);
-    assert_eq!(verdict.events, 2);
+    assert_eq!((verdict.events, verdict.cpus), (2, 1));
     let lines = babeltrace(&path, false);
     let line = lines.iter().find(|line| line.contains("test:all")).unwrap();
     let fields = "{ a = 200, b = -2, c = 0xABCD, d = -3, e = 1.5, f = -2.25, g = 1, \

@@ -97,6 +97,12 @@ fn directory_with_anything_that_lull_did_not_write_is_never_touched() {
         assert!(path.join("metadata").exists() && path.join(name).exists());
         files::remove_file(path.join(name)).unwrap();
     }
+    // the files of a trace in a directory whose name Lull does not give
+    files::create_dir(path.join("kept")).unwrap();
+    trace_at(&path.join("kept"));
+    assert!(matches!(create(&path, Older::Replace), Err(Error::Foreign { .. })));
+    assert!(path.join("kept/metadata").exists());
+    files::remove_dir_all(path.join("kept")).unwrap();
     symlink("/etc/passwd", path.join("stream-cpu7")).unwrap();
     assert!(matches!(create(&path, Older::Replace), Err(Error::Foreign { .. })));
     files::remove_file(path.join("stream-cpu7")).unwrap();
