@@ -10,7 +10,7 @@ RCU_PROGRAM_HEADERS := $(shell find rcu/include -name '*.h' | sort) \
 RCU_INCLUDES := -Ircu/include -I$(BUILD)/include -Iport/user/rcu -Ircu/grace \
 	-Ircu/grace/host -Ircu/call -Ircu/structure -Ircu/qdo -Ircu/qdo/host
 # What the shared library offers is in rcu/exports.map.
-RCU_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -ftls-model=initial-exec \
+RCU_CFLAGS := -std=gnu11 $(CFLAGS) -DLULL_RCU_LIBRARY -fPIC -ftls-model=initial-exec \
 	-fno-semantic-interposition $(WARNINGS) $(RCU_INCLUDES)
 
 RCU_SOURCES := $(shell find rcu -name '*.c' ! -name '*_test.c' ! -path '*/test/*' \

@@ -89,6 +89,7 @@ static void queue_call_marked(unsigned int index, struct defer_queue *queue)
 	struct defer_entry entry;
 	unsigned long count;
 
+	rcu_annotate_acquire(&rcu_domains[index]->name); /* as callers of defer_rcu() released it */
 	while ((count = lull_defer_taken(queue)) != queue->until) {
 		if (!queue_take(queue, count, &entry)) {
 			await_fork(index);

@@ -43,8 +43,11 @@ static void barrier_put(struct barrier *barrier)
 	 * arrival before all that the caller of rcu_barrier() does next.
 	 * Else: the barrier is freed while another user still reads or writes it.
 	 */
-	if (lull_mem_add32(&barrier->users, -1u) == 0)
-		lull_memory_give(barrier);
+	rcu_annotate_release(&barrier->users);
+	if (lull_mem_add32(&barrier->users, -1u) != 0)
+		return;
+	rcu_annotate_acquire(&barrier->users);
+	lull_memory_give(barrier);
 }
 
 static void barrier_arrive(struct rcu_head *head)
@@ -57,6 +60,7 @@ static void barrier_arrive(struct rcu_head *head)
 	 * Orders: the callbacks of this lane before its arrival is counted.
 	 * Else: rcu_barrier() returns, the caller unloads the code, and a callback still runs.
 	 */
+	rcu_annotate_release(&barrier->left);
 	if (lull_mem_add32(&barrier->left, -1u) == 0)
 		lull_futex_wake(&barrier->left, INT_MAX);
 	barrier_put(barrier);
@@ -150,6 +154,7 @@ static void barrier_wait(struct barrier *barrier, struct call_domain *calls)
 		else
 			lull_futex_wait(&barrier->left, left);
 	}
+	rcu_annotate_acquire(&barrier->left);
 }
 
 void rcu_domain_barrier(struct rcu_domain *domain)

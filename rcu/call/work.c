@@ -193,6 +193,7 @@ static unsigned long invoke(struct call_rcu_data *worker, struct call_chain *bat
 	unsigned long count = 0;
 
 	while ((head = next_callback(batch)) != NULL) {
+		rcu_annotate_acquire(head); /* as the caller of call_rcu() released it */
 		head->func(head);
 		count++;
 		if (domain->kind == RCU_KIND_QSBR)

@@ -154,6 +154,7 @@ static void end(struct rcu_grace *grace)
 	 * Orders: the look at the last word before seq.
 	 * Else: a caller that finds seq reached reclaims under a reader. Mutant: END_EARLY.
 	 */
+	rcu_annotate_release(&grace->seq);
 	lull_mem_store_release(&grace->seq, seq_of(grace) + 1);
 	wake_sleepers(grace);
 	if (grace->driven && !LULL_MUTANT(END_NO_WAKE))
@@ -194,6 +195,7 @@ static void scan(struct rcu_grace *grace)
 		next = reader->next;
 		if (is_old(reader, counter))
 			continue;
+		rcu_annotate_acquire(&reader->word);
 		if (lull_mem_load32(&reader->waited) && !is_visitor(reader))
 			lull_mem_store32(&reader->waited, 0);
 		list_unlink(reader);
@@ -313,7 +315,10 @@ static int is_done(struct rcu_grace *grace, unsigned long target)
 	 * Else: the caller reclaims what a section still reads.
 	 * Mutant: DONE_RELAXED.
 	 */
-	return rcu_seq_reached(lull_mem_load_acquire(&grace->seq), target);
+	if (!rcu_seq_reached(lull_mem_load_acquire(&grace->seq), target))
+		return 0;
+	rcu_annotate_acquire(&grace->seq);
+	return 1;
 }
 
 /**

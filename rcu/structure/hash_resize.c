@@ -105,6 +105,7 @@ static int move_begin(struct hash_table *table, unsigned long least)
 		lull_hash_memory_leave(table);
 		return -ENOMEM;
 	}
+	rcu_annotate_release(table); /* the new array's memory, before readers find it */
 	lull_mem_store(&table->shared.both,
 		       (unsigned long)table->array.buckets + (unsigned long)table->other.buckets);
 	if (table->other.room <= last)

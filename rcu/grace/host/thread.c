@@ -194,6 +194,7 @@ static void thread_exit(void *unused)
 		if (reader->registered == REGISTERED_DEBUG)
 			rcu_domain_misuse(reader, "ends without rcu_unregister_thread()");
 		/* A section that a cancelled thread did not leave ends with it: [grace.leave:A]. */
+		rcu_annotate_release(&reader->word);
 		if (rcu_domains[i]->kind != RCU_KIND_QSBR)
 			lull_mem_store_release(&reader->word, 0);
 		rcu_domain_unregister(rcu_domains[i], reader);

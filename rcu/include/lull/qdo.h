@@ -12,6 +12,7 @@
 #define LULL_QDO_H
 
 #include <stdint.h>
+#include "lull/rcu/annotate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -310,6 +311,17 @@ static inline void qdo_set_add_this(struct qdo_set *set, const struct qdo *insta
 {
 	qdo_set_add(set, qdo_cpu_current(instance));
 }
+
+/* ThreadSanitizer is told what an operation did before callbacks that wait for its end. */
+#ifdef LULL_RCU_ANNOTATED_CALLS
+static inline void qdo_annotated_leave(struct qdo_operation *operation)
+{
+	rcu_annotate_release(operation->instance);
+	qdo_leave(operation);
+}
+
+#define qdo_leave qdo_annotated_leave
+#endif
 
 #ifdef __cplusplus
 }

@@ -298,6 +298,8 @@ static void move(struct host_executor *self, unsigned int cpu)
 /* Calls back, on one CPU after the other. Bound: the execution set. */
 static void call(struct host_executor *self, struct host_request *request)
 {
+	rcu_annotate_acquire(request); /* as qdo_request() released it, */
+	rcu_annotate_acquire(self->instance); /* and qdo_leave() the instance */
 	do {
 		move(self, request->cpu);
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);

@@ -257,6 +257,7 @@ int qdo_request(struct qdo *instance, void (*callback)(void *argument), void *ar
 	if (!error)
 		error = new_request(instance, quiescence, execution, &request);
 	if (!error) {
+		rcu_annotate_release(request);
 		request->core.callback = callback;
 		request->core.argument = argument;
 		/* A barrier waits for requests that are before it by the program's own order. */
@@ -276,6 +277,7 @@ void lull_qdo_request_done(struct qdo *instance, struct host_request *request)
 	uint64_t one = lull_qdo_phase_one(request->phase), left;
 
 	free(request);
+	rcu_annotate_release(&instance->outstanding);
 	/*
 	 * [qdo.finish:A] full. Pairs with [qdo.await:A].
 	 * Orders: outstanding, and the callbacks before it, before the look at awaited.
@@ -305,6 +307,7 @@ static void drain(struct qdo *instance, uint64_t mask)
 			break;
 		lull_futex_wait(&instance->awaited, 1);
 	}
+	rcu_annotate_acquire(&instance->outstanding);
 	lull_mem_store32(&instance->awaited, 0);
 }
 

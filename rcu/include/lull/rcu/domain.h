@@ -25,6 +25,7 @@
 #define LULL_RCU_DOMAIN_H
 
 #include <stdint.h>
+#include "lull/rcu/annotate.h"
 #include "lull/rcu/memory.h"
 
 #ifdef __cplusplus
@@ -332,6 +333,7 @@ static inline void rcu_reader_quiescent(struct rcu_domain *domain, struct rcu_re
 	 * waits and the driver finds the old word.
 	 * Mutant: QUIESCENT_LIGHT.
 	 */
+	rcu_annotate_release(&reader->word);
 	lull_mem_store_full(&reader->word, counter);
 	if (__builtin_expect(lull_mem_load32(&reader->waited) != 0, 0))
 		rcu_domain_reader_left(domain, reader);
@@ -343,6 +345,7 @@ static inline void rcu_reader_offline(struct rcu_domain *domain, struct rcu_read
 	 * As [grace.leave:C]: earlier reads stay before the word, which tells the driver that this
 	 * thread reads no more, and the word before the look at waited. Mutant: OFFLINE_LIGHT.
 	 */
+	rcu_annotate_release(&reader->word);
 	lull_mem_store_full(&reader->word, 0);
 	rcu_reader_wake(domain, reader);
 }

@@ -18,6 +18,7 @@
 #define LULL_RCU_HASH_H
 
 #include <stddef.h>
+#include "lull/rcu/annotate.h"
 #include "lull/rcu/domain.h"
 
 #ifdef __cplusplus
@@ -142,6 +143,7 @@ static inline unsigned long *rcu_hash_bucket(const struct rcu_hash *table, unsig
 	 */
 	unsigned long mask = lull_mem_load_acquire(&table->mask);
 
+	rcu_annotate_reach(table);
 	return &lull_mem_load_pointer(&table->buckets)[hash & mask];
 }
 
@@ -160,6 +162,7 @@ static inline struct rcu_hash_node *rcu_hash_walk(const struct rcu_hash *table, 
 		if (__builtin_expect((next & RCU_HASH_BUCKET) != 0, 0)) {
 			if (__builtin_expect(rcu_hash_ends(table, next, hash), 1))
 				break;
+			rcu_annotate_reach(table);
 			/* As [hash.walk:A]: the word before the element to which it leads. */
 			next = lull_mem_load_acquire(&node->next);
 			continue;
@@ -498,6 +501,91 @@ static inline unsigned long rcu_hash_bucket_count(const struct rcu_hash *table)
 {
 	return lull_mem_load(&table->mask) + 1;
 }
+
+/* ThreadSanitizer is told: a node is released by what adds it, and acquired where it is found. */
+#ifdef LULL_RCU_ANNOTATED_CALLS
+struct rcu_hash_annotated_key {
+	rcu_hash_match *match;
+	const void *key;
+};
+
+static inline int rcu_hash_annotated_match(struct rcu_hash_node *node, const void *key)
+{
+	const struct rcu_hash_annotated_key *theirs = (const struct rcu_hash_annotated_key *)key;
+
+	rcu_annotate_acquire(node);
+	return theirs->match(node, theirs->key);
+}
+
+static inline void rcu_hash_annotated_add(struct rcu_hash *table, unsigned long hash,
+					  struct rcu_hash_node *node)
+{
+	rcu_annotate_release(node);
+	rcu_hash_add(table, hash, node);
+}
+
+static inline void rcu_hash_annotated_add_last(struct rcu_hash *table, unsigned long hash,
+					       struct rcu_hash_node *node)
+{
+	rcu_annotate_release(node);
+	rcu_hash_add_last(table, hash, node);
+}
+
+static inline struct rcu_hash_node *
+rcu_hash_annotated_add_unique(struct rcu_hash *table, unsigned long hash, rcu_hash_match *match,
+			      const void *key, struct rcu_hash_node *node)
+{
+	const struct rcu_hash_annotated_key ours = { match, key };
+
+	rcu_annotate_release(node);
+	return rcu_hash_add_unique(table, hash, rcu_hash_annotated_match, &ours, node);
+}
+
+static inline struct rcu_hash_node *
+rcu_hash_annotated_add_replace(struct rcu_hash *table, unsigned long hash, rcu_hash_match *match,
+			       const void *key, struct rcu_hash_node *node)
+{
+	const struct rcu_hash_annotated_key ours = { match, key };
+
+	rcu_annotate_release(node);
+	return rcu_hash_add_replace(table, hash, rcu_hash_annotated_match, &ours, node);
+}
+
+static inline int rcu_hash_annotated_replace(struct rcu_hash *table, struct rcu_hash_node *old,
+					     struct rcu_hash_node *node)
+{
+	rcu_annotate_release(node);
+	return rcu_hash_replace(table, old, node);
+}
+
+static inline struct rcu_hash_node *rcu_hash_annotated_first(const struct rcu_hash *table,
+							     struct rcu_hash_iterator *iterator)
+{
+	struct rcu_hash_node *node = rcu_hash_first(table, iterator);
+
+	if (node)
+		rcu_annotate_acquire(node);
+	return node;
+}
+
+static inline struct rcu_hash_node *rcu_hash_annotated_next(const struct rcu_hash *table,
+							    struct rcu_hash_iterator *iterator)
+{
+	struct rcu_hash_node *node = rcu_hash_next(table, iterator);
+
+	if (node)
+		rcu_annotate_acquire(node);
+	return node;
+}
+
+#define rcu_hash_add rcu_hash_annotated_add
+#define rcu_hash_add_last rcu_hash_annotated_add_last
+#define rcu_hash_add_unique rcu_hash_annotated_add_unique
+#define rcu_hash_add_replace rcu_hash_annotated_add_replace
+#define rcu_hash_replace rcu_hash_annotated_replace
+#define rcu_hash_first rcu_hash_annotated_first
+#define rcu_hash_next rcu_hash_annotated_next
+#endif
 
 #ifdef __cplusplus
 }
