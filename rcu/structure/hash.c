@@ -112,6 +112,7 @@ static inline enum step place_step(const struct rcu_hash *table, struct hash_pla
 	if (place->next & RCU_HASH_BUCKET) {
 		if (rcu_hash_ends(table, place->next, hash))
 			return STEP_THERE;
+		rcu_annotate_reach(table);
 	} else {
 		unsigned long other = lull_mem_load(&node_of(place->next)->hash);
 
@@ -365,6 +366,8 @@ static struct rcu_hash_node *walk_advance(const struct rcu_hash *table,
 			iterator->next = RCU_HASH_BUCKET;
 			return NULL;
 		}
+		if (next & RCU_HASH_BUCKET)
+			rcu_annotate_reach(table);
 		/* [hash.walk:A]: the word is read before the element to which it leads. */
 		following = lull_mem_load_acquire(word);
 		if (next & RCU_HASH_BUCKET) {
@@ -384,6 +387,7 @@ struct rcu_hash_node *rcu_hash_first(const struct rcu_hash *table,
 {
 	const unsigned long *first = lull_mem_load_pointer(&table->buckets);
 
+	rcu_annotate_reach(table);
 	/* [hash.walk:A]: the bucket's word is read before the element to which it leads. */
 	return walk_advance(table, iterator, lull_mem_load_acquire(first));
 }
