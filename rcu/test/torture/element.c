@@ -36,14 +36,25 @@ void elements_make(struct torture *to)
 		to->shared[i] = element_ready(&to->element[i]);
 	for (; i < ELEMENTS; i++)
 		element_push(to, &to->element[i]);
+	table_make(to);
 }
 
-struct element *element_take(struct element **own)
+void element_give(struct torture *to, struct element *own)
+{
+	struct element *next;
+
+	for (; own; own = next) {
+		next = own->next;
+		element_push(to, own);
+	}
+}
+
+struct element *element_take(struct torture *from, struct element **own)
 {
 	struct element *element = *own;
 
 	if (!element)
-		element = __atomic_exchange_n(&torture->unused, NULL, __ATOMIC_ACQUIRE);
+		element = __atomic_exchange_n(&from->unused, NULL, __ATOMIC_ACQUIRE);
 	if (!element)
 		return NULL;
 	*own = element->next;

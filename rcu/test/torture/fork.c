@@ -61,6 +61,12 @@ static int child_run(int registered)
 		return 2;
 	random_start(&random, (uint32_t)getpid());
 	signals_may_come(0);
+	if (!registered)
+		register_thread();
+	if (!table_goes_on(&random))
+		return 6;
+	if (!registered)
+		unregister_thread();
 	child_share(fresh);
 	flavour->synchronize();
 	for (i = 0; i < CHILD_THREADS; i++)

@@ -102,9 +102,11 @@ void torture_delay(const char *function)
 
 static void look(struct random *random, int depth)
 {
-	struct element *element = rcu_dereference(torture->shared[random_below(random, SHARED)]);
+	struct element *element = random_below(random, 2) ? table_look(random) : NULL;
 	unsigned long age;
 
+	if (!element)
+		element = rcu_dereference(torture->shared[random_below(random, SHARED)]);
 	delay(random, depth >= 0);
 	if (element->content != CONTENT)
 		fault_found(FAULT_CONTENT);

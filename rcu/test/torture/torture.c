@@ -103,6 +103,7 @@ static int report(double seconds)
 		[FAULT_OLD] = "no_section_lives_through_a_grace_period",
 		[FAULT_CONTENT] = "no_section_reads_reclaimed_content",
 		[FAULT_LATE_STORE] = "no_store_of_a_section_comes_after_the_grace_period",
+		[FAULT_MISSED] = "every_lookup_finds_a_key_that_is_always_in_the_table",
 		[FAULT_CHILD] = "children_of_forks_go_on_and_end",
 		[FAULT_CALL] = "a_callback_that_was_queued_before_a_fork_is_called_once",
 	};
@@ -119,6 +120,8 @@ static int report(double seconds)
 	       flavour->name, count[COUNT_SYNCHRONIZED], count[COUNT_EXPEDITED],
 	       count[COUNT_POLLED], count[COUNT_POLLS_LEFT], count[COUNT_CALLED],
 	       count[COUNT_STARTED], count[COUNT_FORKED]);
+	printf("%s: %lu lookups in a table, %lu resizes\n", flavour->name, count[COUNT_LOOKED_UP],
+	       count[COUNT_RESIZED]);
 	printf("%s: ages", flavour->name);
 	for (i = 0; i < AGES; i++)
 		printf(" %lu", count[COUNT_AGE + i]);

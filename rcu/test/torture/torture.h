@@ -5,9 +5,9 @@
  * Updaters replace one shared element after another. A replaced element grows older by one with
  * each grace period that its updater has waited for, and is poisoned and reused at the last age.
  * A section that finds its element older than one lived through a whole grace period: a failure.
- * flavour.c binds the read sides, element.c keeps the elements, reader.c and updater.c are the
- * threads, churn.c and fork.c disturb them, tight.c is the form without delays, torture.c is the
- * program.
+ * flavour.c binds the read sides, element.c keeps the elements, table.c a hash table of some of
+ * them, reader.c and updater.c are the threads, churn.c and fork.c disturb them, tight.c is the
+ * form without delays, torture.c is the program.
  * Paper: T 6.2.4 (equation 6.1), 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_TORTURE_H
@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include "lull/rcu/call.h"
+#include "lull/rcu/hash.h"
 #include "lull/rcu/pointer.h"
 
 struct flavour {
@@ -50,7 +51,9 @@ struct flavour {
 
 struct element {
 	struct rcu_head head;
+	struct rcu_hash_node node;
 	struct element *next;
+	unsigned long key; /* in the table */
 	unsigned long age;
 	unsigned long mark; /* what sections store */
 	unsigned long content; /* plain: what readers must not see change */
@@ -61,6 +64,8 @@ enum count {
 	COUNT_NESTED,
 	COUNT_HANDLED, /* sections in signal handlers */
 	COUNT_LATE, /* sections in destructors, as threads end */
+	COUNT_LOOKED_UP, /* in the table */
+	COUNT_RESIZED,
 	COUNT_SYNCHRONIZED,
 	COUNT_EXPEDITED,
 	COUNT_POLLED,
@@ -72,17 +77,30 @@ enum count {
 	COUNTS = COUNT_AGE + AGES
 };
 
-enum fault { FAULT_OLD, FAULT_CONTENT, FAULT_LATE_STORE, FAULT_CHILD, FAULT_CALL, FAULTS };
+enum fault {
+	FAULT_OLD,
+	FAULT_CONTENT,
+	FAULT_LATE_STORE,
+	FAULT_MISSED, /* an element that is always in the table */
+	FAULT_CHILD,
+	FAULT_CALL,
+	FAULTS
+};
 
 /* What a fork's child makes anew. */
 struct torture {
 	struct element *shared[SHARED];
+	struct rcu_hash *table;
 	struct element *unused; /* stack: pushed by anyone, taken as a whole */
 	struct element element[ELEMENTS];
 	unsigned long count[COUNTS];
 	unsigned long fault[FAULTS];
 	int stop;
 	unsigned long updates; /* so far: while they go on, nothing hangs */
+};
+
+struct random {
+	uint64_t state;
 };
 
 extern struct torture *torture;
@@ -98,13 +116,11 @@ const struct flavour *flavour_find(const char *name);
 
 /* element.c */
 void elements_make(struct torture *to);
-struct element *element_take(struct element **own); /* NULL: none is free */
+struct element *element_take(struct torture *from, struct element **own); /* NULL: none is free */
+void element_give(struct torture *to, struct element *own); /* all of them */
 void element_age(struct element *element); /* after a grace period; ends its use at last */
 
 /* reader.c */
-struct random {
-	uint64_t state;
-};
 uint32_t random_below(struct random *random, uint32_t limit);
 void random_start(struct random *random, uint32_t index);
 void delay(struct random *random, int may_sleep);
@@ -117,6 +133,15 @@ void section_in_handler(int number);
 void *reader_thread(void *index);
 void register_thread(void);
 void unregister_thread(void);
+
+/* table.c */
+void table_make(struct torture *to);
+struct element *table_look(struct random *random); /* in a section; or NULL */
+/* Puts an element in, or gives it back. Return: the element that it took out instead, or NULL. */
+struct element *table_update(struct random *random, struct element *element, struct element **own);
+void table_resize(struct random *random);
+/* In a child, as a reader. Return: not 0 if the table is whole, and can be changed. */
+int table_goes_on(struct random *random);
 
 /* updater.c */
 void *updater_thread(void *index);

@@ -78,11 +78,15 @@ static void wait_somehow(struct random *random)
 
 static void update(struct random *random, struct element **own, struct pipeline *pipeline)
 {
-	struct element *element = element_take(own), **shared, *old;
+	struct element *element = element_take(torture, own), *old = NULL;
 
-	if (element) {
-		shared = &torture->shared[random_below(random, SHARED)];
-		old = rcu_xchg_pointer(shared, element);
+	if (element && random_below(random, 2))
+		old = table_update(random, element, own);
+	else if (element)
+		old = rcu_xchg_pointer(&torture->shared[random_below(random, SHARED)], element);
+	if (!random_below(random, 64))
+		table_resize(random);
+	if (old) {
 		__atomic_store_n(&old->age, 1, __ATOMIC_RELAXED);
 		if (!random_below(random, 4)) {
 			flavour->call(&old->head, called);
