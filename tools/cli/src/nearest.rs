@@ -5,12 +5,13 @@
 //! for each pattern without a match.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// How many names are suggested.
 const NAMES_MAX: usize = 3;
 /// A name that is less like a pattern than this, out of 1000, is not suggested.
-const LIKENESS_MIN: u32 = 700;
+const MISSPELT_MIN: u32 = 600;
+const BEGUN_MIN: u32 = 700;
 
 /// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`
 pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> String {
@@ -23,16 +24,34 @@ pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -
     }
 }
 
-/// The names that are most like one of the patterns, the best first. A name may be a pattern, too.
+/// The names that are most like one of the patterns, the best first: those that a pattern misspells,
+/// or else those that begin as one does. A name may be a pattern, too.
 pub fn nearest<'a>(patterns: &[&str], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let words: Vec<String> = patterns.iter().map(|pattern| word(pattern)).collect();
+    let names: BTreeSet<&str> = names.collect();
+    let misspelt = |pattern: &str, name: &str| {
+        let glob = pattern.split('@').next().unwrap_or(pattern);
+        strsim::normalized_damerau_levenshtein(glob, name)
+    };
+    let begun = |pattern: &str, name: &str| strsim::jaro_winkler(&word(pattern), &word(name));
+    match best(patterns, &names, MISSPELT_MIN, misspelt) {
+        found if found.is_empty() => best(patterns, &names, BEGUN_MIN, begun),
+        found => found,
+    }
+}
+
+/// The names that are at least so much like one of the patterns, the best first.
+fn best<'a>(
+    patterns: &[&str],
+    names: &BTreeSet<&'a str>,
+    least: u32,
+    alike: impl Fn(&str, &str) -> f64,
+) -> Vec<&'a str> {
     let likeness = |name: &str| {
-        let each = words.iter().map(|word| strsim::jaro_winkler(word, &self::word(name)));
+        let each = patterns.iter().map(|pattern| alike(pattern, name));
         (each.fold(0.0, f64::max) * 1000.0) as u32
     };
-    let likenesses: BTreeMap<&str, u32> = names.map(|name| (name, likeness(name))).collect();
-    let mut likely: Vec<(&str, u32)> = likenesses.into_iter().collect();
-    likely.retain(|(_, likeness)| *likeness >= LIKENESS_MIN);
+    let mut likely: Vec<(&str, u32)> = names.iter().map(|name| (*name, likeness(name))).collect();
+    likely.retain(|(_, likeness)| *likeness >= least);
     likely.sort_by_key(|(_, likeness)| Reverse(*likeness));
     likely.into_iter().take(NAMES_MAX).map(|(name, _)| name).collect()
 }

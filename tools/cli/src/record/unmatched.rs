@@ -75,6 +75,7 @@ mod tests {
         assert_eq!(verdict.unmatched[0].nearest[0], "io:read_entry");
         assert!(verdict.unmatched[1].nearest.is_empty());
         assert_eq!(judged(&["htpp:*"]).unmatched[0].nearest[0], "http:*");
+        assert_eq!(judged(&["oi:*"]).unmatched[0].nearest, ["io:*"]);
     }
 
     #[test]
