@@ -24,8 +24,8 @@ pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -
     }
 }
 
-/// The names that are most like one of the patterns, the best first: those that a pattern misspells,
-/// or else those that begin as one does. A name may be a pattern, too.
+/// The names that are most like one of the patterns, the best first: those that a pattern
+/// misspells, or else those that begin as one does. A name may be a pattern, too.
 pub fn nearest<'a>(patterns: &[&str], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let names: BTreeSet<&str> = names.collect();
     let misspelt = |pattern: &str, name: &str| {
