@@ -27,7 +27,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "event_bytes": (60, 30),
     "start_up": (150, 60),
     "worst_case": (90, 30),
-    "sustained": (150, 60),
+    "sustained": (280, 60),
     "programs": (240, 60),
     "reading": (300, 60),
     "rcu_read_cost": (90, 60),
