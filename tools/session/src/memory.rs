@@ -413,6 +413,14 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_smaller_than_a_session_needs_is_not_adopted() {
+        let fixed = layout(&plan()).unwrap();
+        let adopt = |bytes| Memory::adopt(fixed, Segment::unnamed(bytes));
+        assert!(adopt(fixed.memory_bytes - 4096).is_err());
+        assert!(adopt(fixed.memory_bytes).is_ok() && adopt(fixed.memory_bytes + 4096).is_ok());
+    }
+
+    #[test]
     fn rings_that_do_not_fit_are_refused_before_anything_is_written() {
         let huge = Plan {
             cpu_count: 4096,

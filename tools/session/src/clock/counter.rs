@@ -126,12 +126,13 @@ pub(super) mod arch {
 
     /// The TSC's rate in hertz where the CPU knows its crystal.
     pub fn known_hz() -> Option<(f64, &'static str)> {
-        let [denominator, numerator, crystal_hz, _] = cpuid(TSC_RATIO_LEAF);
-        if denominator == 0 || numerator == 0 || crystal_hz == 0 {
-            return None;
-        }
-        let hz = f64::from(crystal_hz) * f64::from(numerator) / f64::from(denominator);
-        Some((hz, "cpuid"))
+        ratio_hz(cpuid(TSC_RATIO_LEAF)).map(|hz| (hz, "cpuid"))
+    }
+
+    /// The rate that the leaf of ratio and crystal says; None if it leaves out a part.
+    pub(super) fn ratio_hz([denominator, numerator, crystal_hz, _]: [u32; 4]) -> Option<f64> {
+        let is_known = denominator != 0 && numerator != 0 && crystal_hz != 0;
+        is_known.then(|| f64::from(crystal_hz) * f64::from(numerator) / f64::from(denominator))
     }
 
     pub fn tsc_readable() -> bool {
@@ -203,6 +204,25 @@ pub(super) mod arch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[test]
+    fn the_rate_is_the_crystals_by_a_ratio_of_which_no_part_is_missing() {
+        assert_eq!(arch::ratio_hz([2, 250, 24_000_000, 0]), Some(3e9));
+        for leaf in [[0, 250, 24_000_000, 0], [2, 0, 24_000_000, 0], [2, 250, 0, 0]] {
+            assert_eq!(arch::ratio_hz(leaf), None);
+        }
+    }
+
+    #[test]
+    fn each_kind_has_a_name_and_a_number_of_its_own() {
+        let names = ["tsc", "monotonic", "cntvct"];
+        for kind in [ClockKind::Tsc, ClockKind::Monotonic, ClockKind::Cntvct] {
+            assert_eq!(ClockKind::from_abi(kind.abi()), Some(kind));
+            assert_eq!(names.iter().filter(|name| **name == kind.name()).count(), 1);
+        }
+        assert_eq!(ClockKind::from_abi(u32::MAX), None);
+    }
 
     fn facts(clocksource: &str) -> ClockFacts {
         ClockFacts {
