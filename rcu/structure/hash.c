@@ -83,7 +83,7 @@ static struct rcu_hash_node *node_of(unsigned long word)
 
 static inline void account(struct rcu_hash *table, long change)
 {
-	if (table->counters)
+	if (lull_mem_load_pointer(&table->counters))
 		lull_hash_account(table, change);
 }
 

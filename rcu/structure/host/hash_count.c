@@ -96,7 +96,7 @@ unsigned long lull_hash_size_wanted(const struct hash_table *table)
 void lull_hash_limits_set(struct hash_table *table)
 {
 	unsigned long size = hash_size(table);
-	const struct rcu_hash_counter *counters = table->shared.counters;
+	const struct rcu_hash_counter *counters = lull_mem_load_pointer(&table->shared.counters);
 	unsigned long batch = counters ? size / BATCH_SHARE / (counters->mask + 1) : 0;
 	int automatic = (table->flags & RCU_HASH_AUTO_RESIZE) != 0;
 	long above = automatic && size < table->maximum ? (long)size : LONG_MAX;

@@ -36,7 +36,6 @@ void elements_make(struct torture *to)
 		to->shared[i] = element_ready(&to->element[i]);
 	for (; i < ELEMENTS; i++)
 		element_push(to, &to->element[i]);
-	table_make(to);
 }
 
 void element_give(struct torture *to, struct element *own)

@@ -63,7 +63,7 @@ static int child_run(int registered)
 	signals_may_come(0);
 	if (!registered)
 		register_thread();
-	if (!table_goes_on(&random))
+	if (torture->table && !table_goes_on(&random))
 		return 6;
 	if (!registered)
 		unregister_thread();

@@ -102,7 +102,8 @@ void torture_delay(const char *function)
 
 static void look(struct random *random, int depth)
 {
-	struct element *element = random_below(random, 2) ? table_look(random) : NULL;
+	struct element *element =
+		torture->table && random_below(random, 2) ? table_look(random) : NULL;
 	unsigned long age;
 
 	if (!element)

@@ -3,8 +3,8 @@
  * torture FLAVOUR SECONDS SEED [WITHOUT]: tortures one flavour; ends with the sums.
  *
  * WITHOUT: letters of what to leave out: f forks, s signals; e sections in threads that are ending;
- * m membarrier, from the middle on; d all that delays or disturbs but signals (tight.c). The first
- * fault ends it. A minute without an update is a fault too: a wake-up was lost.
+ * m membarrier, from the middle on; t the hash table; d all that delays or disturbs but signals
+ * (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -182,6 +182,8 @@ int main(int count, char **argument)
 		return 2;
 	seed = (uint32_t)strtoul(argument[3], NULL, 0);
 	elements_make(torture);
+	if (count < 5 || !strchr(argument[4], 't'))
+		table_make(torture);
 	run(strtod(argument[2], NULL), count > 4 ? argument[4] : "");
 	flavour->barrier();
 	return report(strtod(argument[2], NULL)) != 0;

@@ -80,11 +80,11 @@ static void update(struct random *random, struct element **own, struct pipeline 
 {
 	struct element *element = element_take(torture, own), *old = NULL;
 
-	if (element && random_below(random, 2))
+	if (element && torture->table && random_below(random, 2))
 		old = table_update(random, element, own);
 	else if (element)
 		old = rcu_xchg_pointer(&torture->shared[random_below(random, SHARED)], element);
-	if (!random_below(random, 64))
+	if (torture->table && !random_below(random, 64))
 		table_resize(random);
 	if (old) {
 		__atomic_store_n(&old->age, 1, __ATOMIC_RELAXED);
