@@ -4,7 +4,8 @@
  *
  * WITHOUT: letters of what to leave out: f forks, s signals; e sections in threads that are ending;
  * m membarrier, from the middle on; t the hash table; d all that delays or disturbs but signals
- * (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was lost.
+ * (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was
+ * lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
