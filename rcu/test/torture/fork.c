@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,6 +45,8 @@ static unsigned long called_by_now(struct forking *forking)
 static void child_share(struct torture *fresh)
 {
 	elements_make(fresh);
+	if (torture->table)
+		table_make(fresh);
 	torture = fresh;
 }
 
@@ -125,8 +128,10 @@ static void await_child(pid_t child)
 		return;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "a child ended with status 0x%x\n", (unsigned int)status);
 		fault_found(FAULT_CHILD);
+	}
 	counted[COUNT_FORKED]++;
 }
 
