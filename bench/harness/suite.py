@@ -36,8 +36,8 @@ BENCHES: dict[str, tuple[int, int]] = {
     "rcu_batch": (90, 30),
     "rcu_update": (120, 40),
     "rcu_grace": (60, 30),
-    "rcu_call": (90, 40),
-    "rcu_hash": (90, 30),
+    "rcu_call": (240, 40),
+    "rcu_hash": (240, 30),
     "qdo_latency": (90, 40),
     "qdo_period": (60, 30),
     "qdo_submission": (60, 30),
@@ -45,7 +45,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "qdo_distribution": (90, 40),
     "qdo_server": (150, 30),
 }
-BUDGET_S = (1150, 305)  # for all of them together: whole, quick
+BUDGET_S = (1560, 305)  # for all of them together: whole, quick
 GRACE_S = 20
 
 
