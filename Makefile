@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long clean FORCE
+	mutants sched-long guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -70,7 +70,7 @@ deps: ## install what building and the demonstration need, if it is missing
 	$(Q)mk/deps build
 
 deps-test: ## install what the tests need, if it is missing
-	$(Q)mk/deps build test
+	$(Q)mk/deps build test boot
 
 .PHONY: deps-bench
 deps-bench: ## install what the benchmarks need, peers included, if it is missing
@@ -94,6 +94,11 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
+
+guest: ## a shell in a virtual machine with Lull in it; KERNEL=6.12, SMP=4, MEMORY=2048 (MiB)
+	$(Q)mk/deps build boot
+	$(Q)tests/boot/guest --kernel $(or $(KERNEL),6.1) --smp $(or $(SMP),2) \
+		--memory $(or $(MEMORY),1024)
 
 clean: ## remove everything that was built
 	$(Q)rm -rf build target

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The lab itself: guests boot, do what they are told, end; and what fails in them is reported."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+from lab import Guest, LabError
+
+
+def _refused(what: str, guest: Guest, *commands: str, limit_s: float = 60) -> str:
+    """Run commands in a guest whose test has to fail, with this in the failure's message."""
+    try:
+        with guest:
+            for command in commands:
+                guest.check(command, limit_s)
+    except LabError as error:
+        told = str(error)
+        assert re.search(what, told), f"the failure does not say {what}:\n{told}"
+        return told
+    raise AssertionError(f"nothing failed; expected a failure that says {what}")
+
+
+def guest_boots_runs_commands_and_powers_off() -> None:
+    with Guest() as guest:
+        assert guest.check("uname -r").strip() == guest.kernel.release
+        result = guest.run("echo out; echo err >&2; exit 7")
+        assert (result.status, result.output) == (7, "out\nerr\n")
+        assert guest.check("printf 'a\\0\\377b\\r\\n' | wc -c").strip() == "6"
+        assert guest.check("grep -c ^processor /proc/cpuinfo").strip() == "2"
+        guest.check("head -c 3000000 /dev/urandom > /share/bytes")
+        summed = guest.check("sha256sum < /share/bytes").split()[0]
+        assert sha256((guest.share / "bytes").read_bytes()).hexdigest() == summed
+        (guest.share / "back").write_text("from the host", encoding="ascii")
+        assert guest.check("cat /share/back") == "from the host"
+        process = guest.process
+    assert process is not None and process.process.returncode == 0
+
+
+def command_that_fails_fails_the_test_with_its_output() -> None:
+    told = _refused(r"ended with status 3: .*exit 3", Guest(), "echo planted reason; exit 3")
+    assert "planted reason" in told
+
+
+def complaint_of_the_kernel_fails_the_test_unless_it_is_named() -> None:
+    plant = "echo '<4>WARNING: planted complaint' > /dev/kmsg"
+    _refused(r"complained, 1 lines, first: .*planted complaint", Guest(), plant)
+    with Guest(allowed=["planted complaint"]) as guest:
+        guest.check(plant)
+        assert "planted complaint" in guest.dmesg()
+
+
+def command_that_never_ends_is_ended_with_its_guest() -> None:
+    guest = Guest()
+    _refused(r"no answer within 3 s while it ran: while", guest, "while :; do :; done", limit_s=3)
+    assert guest.process is None and not guest.work.exists()
+
+
+def guest_that_never_boots_is_ended() -> None:
+    # Its virtual CPUs never begin to run.
+    _refused(r"no answer within 3 s while it booted", Guest(devices=["-S"], boot_limit_s=3))
+
+
+def crash_of_the_kernel_is_told_with_its_console() -> None:
+    crash = "echo c > /proc/sysrq-trigger"
+    told = _refused(r"the guest ended while it ran: echo c", Guest(), crash)
+    assert "Kernel panic - not syncing: sysrq triggered crash" in told
+
+
+def module_that_cannot_be_found_is_told_before_the_boot() -> None:
+    _refused("no_such_module", Guest(kernel_modules=["no_such_module"]))
+
+
+def crashed_guest_leaves_its_memory_in_a_file() -> None:
+    plant = "lull-planted-" + "in-memory"
+    with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
+        memory = Path(folder) / "memory"
+        with Guest(memory_file=memory, memory_mib=512, allowed=["Kernel panic"]) as guest:
+            guest.check("printf '%s-%s' lull-planted in-memory > /run/planted")
+            guest.end("echo c > /proc/sysrq-trigger")
+        assert memory.stat().st_size == 512 << 20
+        with open(memory, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as found:
+            assert found.find(plant.encode()) >= 0, "the memory file lacks what the guest stored"
+
+
+def interrupts_that_no_one_masks_arrive_on_each_cpu() -> None:
+    wanted, sent = 300, 0
+    with Guest(append="apic_extnmi=all loglevel=0") as guest:
+        before = _nmis(guest)
+        assert len(before) == 2
+        arrived = [0, 0]
+        # Of those that come while a CPU handles one, all but the first are lost.
+        while min(arrived) < wanted and sent < 20 * wanted:
+            guest.nmi(wanted)
+            sent += wanted
+            arrived = [now - then for now, then in zip(_nmis(guest), before)]
+    assert min(arrived) >= wanted and max(arrived) <= sent, f"of {sent} NMIs arrived {arrived}"
+
+
+def _nmis(guest: Guest) -> list[int]:
+    return [int(word) for word in guest.check("grep NMI: /proc/interrupts").split()[1:3]]
+
+
+def cpu_leaves_and_comes_back() -> None:
+    with Guest() as guest:
+        online = "/sys/devices/system/cpu/cpu1/online"
+        assert guest.check(f"echo 0 > {online}; cat /sys/devices/system/cpu/online") == "0\n"
+        assert guest.check(f"echo 1 > {online}; cat /sys/devices/system/cpu/online") == "0-1\n"

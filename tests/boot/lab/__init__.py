@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Kernels in QEMU, for tests and benchmarks of the kernel; see tests/boot/README.md."""
+
+from .channel import Result
+from .guest import Guest, interact, run_exactly
+from .kernels import NAMES, Kernel, headers, kernel
+from .log import GuestError
+from .places import BUILD, MODULES, ROOT, LabError, Skip
+
+__all__ = [
+    "BUILD",
+    "MODULES",
+    "NAMES",
+    "ROOT",
+    "Guest",
+    "GuestError",
+    "Kernel",
+    "LabError",
+    "Result",
+    "Skip",
+    "headers",
+    "interact",
+    "kernel",
+    "run_exactly",
+]

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Where things are: the repository, what was built, the cache, logs; and what a failure is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BOOT = ROOT / "tests" / "boot"
+BUILD = ROOT / "build" / "boot"
+LOGS = BUILD / "log"
+# Kernels and emulators that were fetched: some hundred MiB, which several checkouts may share.
+CACHE = Path(os.environ.get("LULL_BOOT_CACHE", BUILD / "cache"))
+MODULES = ROOT / "build" / "kernel"
+
+
+class LabError(Exception):
+    """The lab cannot work here: what failed, where, and what to do."""
+
+
+class Skip(Exception):
+    """This test cannot run on this machine; the text says why."""

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""QEMU: which one, its command line, its process and its monitor.
+
+The channel and the monitor are socket pairs, so nothing has a name that others could take. The
+process ends with its parent, however that ends, and only it is ended.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import debian
+from .kernels import Kernel
+from .places import CACHE, LabError
+
+KVM_GET_API_VERSION, KVM_CREATE_VM, KVM_API_VERSION = 0xAE00, 0xAE01, 12
+END_LIMIT_S = 10
+MONITOR_LIMIT_S = 60
+# Messages that say what a guest complains about are not hidden, and a busy host is no complaint.
+KERNEL_LINE = (
+    "panic=-1 loglevel=5 nokaslr mitigations=off tsc=reliable log_buf_len=4M"
+    " watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150"
+)
+# One virtual CPU at a time, whose clock is the count of instructions.
+EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-seed", "42"]
+EXACT += ["-rtc", "base=2024-01-01,clock=vm"]
+EXACT_KERNEL_LINE = "lpj=4000000"
+EXACT_VERSION = 10
+
+
+def kvm_usable() -> bool:
+    """Can this process make a virtual machine that runs on the CPU itself?
+
+    LULL_BOOT_KVM=no says that it should not. A KVM on an x86 CPU without extensions for virtual
+    machines interprets instructions, and lacks some that Linux needs.
+    """
+    if os.environ.get("LULL_BOOT_KVM") == "no":
+        return False
+    flags = set(re.findall(r"\w+", Path("/proc/cpuinfo").read_text(encoding="ascii")))
+    if platform.machine() == "x86_64" and not flags & {"vmx", "svm"}:
+        return False
+    try:
+        device = os.open("/dev/kvm", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if fcntl.ioctl(device, KVM_GET_API_VERSION, 0) != KVM_API_VERSION:
+            return False
+        os.close(fcntl.ioctl(device, KVM_CREATE_VM, 0))
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(device)
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A QEMU: its program, and where its own files are if they are not installed."""
+
+    program: Path
+    folder: Path | None = None
+
+    def environment(self) -> dict[str, str]:
+        if self.folder is None:
+            return dict(os.environ)
+        [modules] = self.folder.glob("usr/lib/*/qemu")
+        return {**os.environ, "QEMU_MODULE_DIR": str(modules)}
+
+    def words(self) -> list[str]:
+        if self.folder is None:
+            return [str(self.program)]
+        share = self.folder / "usr" / "share"
+        return [str(self.program), "-L", str(share / "qemu"), "-L", str(share / "seabios")]
+
+
+def installed(architecture: str) -> Emulator:
+    name, package = {
+        "amd64": ("qemu-system-x86_64", "qemu-system-x86"),
+        "arm64": ("qemu-system-aarch64", "qemu-system-arm"),
+    }[architecture]
+    program = shutil.which(name)
+    if program is None:
+        raise LabError(
+            f"{name} is missing; 'mk/deps boot' installs it (Debian's package {package})"
+        )
+    return Emulator(Path(program))
+
+
+def exact() -> Emulator:
+    """A QEMU that counts instructions exactly with several CPUs: 10 or later."""
+    try:
+        found = installed("amd64")
+        told = subprocess.run(
+            [found.program, "--version"], capture_output=True, text=True, check=True, timeout=60
+        )
+        version = re.search(r"version (\d+)", told.stdout)
+        if version and int(version.group(1)) >= EXACT_VERSION:
+            return found
+    except LabError:
+        pass
+    names = [f"qemu-system-{part}/{debian.BACKPORTS}" for part in ("x86", "common", "data")]
+    folder = CACHE / f"qemu-{EXACT_VERSION}"
+    debian.unpack([(name, "amd64") for name in [*names, "seabios"]], folder)
+    return Emulator(folder / "usr" / "bin" / "qemu-system-x86_64", folder)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a guest's machine is made of."""
+
+    kernel: Kernel
+    initramfs: Path
+    smp: int = 2
+    memory_mib: int = 1024
+    append: str = ""
+    share: Path | None = None
+    memory_file: Path | None = None
+    exact: bool = False
+    devices: Sequence[str] = field(default_factory=list)
+
+    def _board(self) -> list[str]:
+        arm = self.kernel.architecture == "arm64"
+        board = "virt" if arm else "pc"
+        memory = []
+        if self.memory_file:
+            board += ",memory-backend=ram0"
+            memory = [
+                "-object",
+                f"memory-backend-file,id=ram0,size={self.memory_mib}M,"
+                f"mem-path={self.memory_file},share=on",
+            ]
+        native = platform.machine() == ("aarch64" if arm else "x86_64")
+        if self.exact:
+            cpu = ["-cpu", "max", *EXACT]
+        elif native and kvm_usable():
+            cpu = ["-cpu", "host", "-accel", "kvm"]
+        else:
+            cpu = ["-cpu", "cortex-a72" if arm else "max", "-accel", "tcg,thread=multi"]
+        return ["-M", board, *memory, *cpu, "-smp", str(self.smp), "-m", f"{self.memory_mib}M"]
+
+    def _kernel_line(self) -> str:
+        console = "ttyAMA0" if self.kernel.architecture == "arm64" else "ttyS0"
+        words = [f"console={console}", KERNEL_LINE]
+        if self.exact:
+            words.append(EXACT_KERNEL_LINE)
+        return " ".join([*words, self.append]).strip()
+
+    @property
+    def channel_device(self) -> str:
+        """The guest's second serial port; arm64's board has one, and gets a 16550 as the first."""
+        return "/dev/ttyS0" if self.kernel.architecture == "arm64" else "/dev/ttyS1"
+
+    def emulator(self) -> Emulator:
+        return exact() if self.exact else installed(self.kernel.architecture)
+
+    def command(self, emulator: Emulator, console: str, channel: str) -> list[str]:
+        """QEMU's command line; console and channel are character devices as it names them."""
+        arm = self.kernel.architecture == "arm64"
+        serial = "pci-serial" if arm else "isa-serial"
+        words = [*emulator.words(), "-nodefaults", "-no-user-config", "-display", "none"]
+        words += ["-no-reboot", *self._board()]
+        words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
+        words += ["-append", self._kernel_line()]
+        words += ["-chardev", f"{console},id=console", "-serial", "chardev:console"]
+        if channel:
+            words += ["-chardev", f"{channel},id=channel", "-device", f"{serial},chardev=channel"]
+        if self.share:
+            words += [
+                "-virtfs",
+                f"local,path={self.share},mount_tag=share,security_model=none,multidevs=remap",
+            ]
+        return [*words, *self.devices]
+
+
+class Process:
+    """A running QEMU that ends when this object is told to, or this process ends."""
+
+    def __init__(
+        self, words: list[str], environment: dict[str, str], sockets: Sequence[socket.socket]
+    ) -> None:
+        self.process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            pass_fds=[each.fileno() for each in sockets],
+            start_new_session=True,
+        )
+        for each in sockets:
+            each.close()
+
+    def wait(self, limit_s: float) -> int | None:
+        """The exit status, or None if it still runs."""
+        try:
+            return self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            if self.wait(END_LIMIT_S) is None:
+                self.process.kill()
+                self.process.wait()
+
+    def messages(self) -> str:
+        """What QEMU itself had to say, once it has ended."""
+        assert self.process.stderr is not None
+        if self.process.poll() is None or self.process.stderr.closed:
+            return ""
+        with self.process.stderr as pipe:
+            return pipe.read().decode(errors="replace").strip()
+
+
+class Monitor:
+    """QEMU's monitor, in its machine's protocol."""
+
+    def __init__(self, own: socket.socket) -> None:
+        self.socket = own
+        self.received = b""
+        self.ready = False
+
+    def _line(self, until_s: float) -> dict[str, object]:
+        while b"\n" not in self.received:
+            self.socket.settimeout(max(0.01, until_s - time.monotonic()))
+            try:
+                part = self.socket.recv(65536)
+            except TimeoutError as error:
+                raise LabError(f"QEMU's monitor said nothing for {MONITOR_LIMIT_S} s") from error
+            if not part:
+                raise LabError("QEMU ended while its monitor was asked")
+            self.received += part
+        line, _, self.received = self.received.partition(b"\n")
+        return json.loads(line)
+
+    def ask(self, command: str, **arguments: object) -> object:
+        if not self.ready:
+            self.ready = True
+            self._line(time.monotonic() + MONITOR_LIMIT_S)  # the greeting
+            self.ask("qmp_capabilities")
+        question = {"execute": command, "arguments": arguments}
+        try:
+            self.socket.sendall(json.dumps(question).encode() + b"\n")
+        except OSError as error:
+            raise LabError("QEMU ended before its monitor could be asked") from error
+        until_s = time.monotonic() + MONITOR_LIMIT_S
+        while True:  # events come between a question and its answer
+            answer = self._line(until_s)
+            if "error" in answer:
+                raise LabError(f"QEMU's monitor refused {command}: {answer['error']}")
+            if "return" in answer:
+                return answer["return"]
