@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long guest clean FORCE
+	mutants sched-long boot-all guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -94,6 +94,10 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
+
+boot-all: ## build the module for each kernel (rt, 6.12, arm64 too) and try it there; fetches them
+	$(Q)mk/deps build test boot kernels
+	$(Q)tests/boot/run --every-kernel
 
 guest: ## a shell in a virtual machine with Lull in it; KERNEL=6.12, SMP=4, MEMORY=2048 (MiB)
 	$(Q)mk/deps build boot

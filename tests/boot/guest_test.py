@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import mmap
 import re
+import subprocess
 import tempfile
+import threading
 from hashlib import sha256
 from pathlib import Path
 
-from lab import Guest, LabError
+from lab import BOOT, MODULES, Guest, LabError, run_exactly
+
+BOOT_LIMIT_S = 180
 
 
 def _refused(what: str, guest: Guest, *commands: str, limit_s: float = 60) -> str:
@@ -110,3 +114,30 @@ def cpu_leaves_and_comes_back() -> None:
         online = "/sys/devices/system/cpu/cpu1/online"
         assert guest.check(f"echo 0 > {online}; cat /sys/devices/system/cpu/online") == "0\n"
         assert guest.check(f"echo 1 > {online}; cat /sys/devices/system/cpu/online") == "0-1\n"
+
+
+def boots_with_counted_instructions_are_equal() -> None:
+    counted = "grep -E 'LOC|RES|CAL' /proc/interrupts; cat /proc/uptime /proc/schedstat"
+    first, second = (run_exactly([counted, "exit 5"]) for _ in range(2))
+    assert first == second, f"two boots of the same differ:\n{first}\n{second}"
+    assert [each.status for each in first] == [0, 5]
+
+
+def shell_of_make_guest_has_modules_and_ends_with_it() -> None:
+    module = MODULES / "lull_selftest.ko"
+    shell = subprocess.Popen(
+        [BOOT / "guest", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    limit = threading.Timer(BOOT_LIMIT_S, shell.kill)  # its guest ends with it
+    limit.start()
+    try:
+        assert shell.stdin is not None and shell.stdout is not None
+        told = b""
+        while b"/share # " not in told and (part := shell.stdout.read1()):
+            told += part
+        shell.stdin.write(b"cut -d ' ' -f 1 /proc/modules; exit\n")
+        shell.stdin.flush()
+        told += shell.stdout.read()
+    finally:
+        limit.cancel()
+    assert shell.wait() == 0 and b"\nlull_selftest\r" in told, told.decode(errors="replace")

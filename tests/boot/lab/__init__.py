@@ -5,9 +5,10 @@ from .channel import Result
 from .guest import Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
-from .places import BUILD, MODULES, ROOT, LabError, Skip
+from .places import BOOT, BUILD, MODULES, ROOT, LabError, Skip
 
 __all__ = [
+    "BOOT",
     "BUILD",
     "MODULES",
     "NAMES",
