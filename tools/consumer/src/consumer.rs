@@ -171,9 +171,11 @@ impl Consumer {
     /// Adds the rings of users whose processes have joined since.
     fn meet_users(&mut self) {
         let known: Vec<u32> = self.memories.iter().map(|memory| memory.fixed().user_id).collect();
-        for found in self.session.newcomers(&known) {
-            let added = match found {
-                Ok(_) if self.memories.len() >= USERS_MAX => {
+        for link in self.session.newcomers(&known) {
+            // What the walker, and so the metadata, will have it under.
+            let source = self.memories.len();
+            let added = match self.session.meet(link, source as u32) {
+                Ok(_) if source >= USERS_MAX => {
                     Err(format!("more than {USERS_MAX} users took part"))
                 }
                 Ok(memory) => self.add_user(Arc::new(memory)).map_err(|error| error.to_string()),
@@ -186,9 +188,10 @@ impl Consumer {
     }
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
-        let source = self.tools.walker.add(Arc::clone(&memory));
         let (folder, start) = (self.output.folder(), self.start_cycles);
+        let source = self.memories.len();
         self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
+        self.tools.walker.add(Arc::clone(&memory));
         if !self.active {
             memory.set_active(false);
         }

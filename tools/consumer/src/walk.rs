@@ -257,12 +257,11 @@ impl Walker {
         walker
     }
 
-    /// Adds another user's memory. Return: what to select for it.
-    pub fn add(&mut self, memory: Arc<Memory>) -> usize {
+    /// Adds another user's memory; its number is how many were added before it.
+    pub fn add(&mut self, memory: Arc<Memory>) {
         let mut events = Events::default();
         events.learn_all(&memory);
         self.sources.push(Source { memory: Some(memory), events });
-        self.sources.len() - 1
     }
 
     #[cfg(test)]
@@ -271,7 +270,7 @@ impl Walker {
         Self { sources, selected: 0, threads: Threads::default() }
     }
 
-    /// What follows is in the memory that [`Walker::add`] gave this number to.
+    /// What follows is in the memory of this number.
     pub fn select(&mut self, source: usize) {
         debug_assert!(source < self.sources.len());
         self.selected = source;

@@ -3,7 +3,12 @@
 
 mod support;
 
+use consumer::ring::Ring;
 use session::abi::*;
+use session::segment::Segment;
+use session::{Memory, Session};
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::*;
 
@@ -239,6 +244,67 @@ fn empty_recording_is_a_trace_that_reads() {
     let verdict = finish(&mut consumer);
     assert_eq!((verdict.events, verdict.has_loss()), (0, false));
     assert!(babeltrace(&path, false).is_empty());
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// Memory as a process of root's makes it for the user that it becomes, with `test:step` in it.
+/// Return: the memory, and its key.
+fn memory_for(session: &Session, user: u32, missing_bytes: u64) -> (Arc<Memory>, i32) {
+    let fixed = session.memory.fixed();
+    let mut key = 0;
+    let name = |named| {
+        key = named;
+        Ok(())
+    };
+    let segment = Segment::create(fixed.memory_bytes - missing_bytes, name).unwrap();
+    let fixed = ControlFixed { memory_bytes: segment.bytes(), ..*fixed };
+    let memory = Arc::new(Memory::adopt(fixed, segment).unwrap());
+    if missing_bytes == 0 {
+        assert!(
+            memory.publish_event(STEP, "test:step\n6\ntest.c:1\nu32 writer\nu32 step\nstr text\n")
+        );
+        for ring in 0..memory.ring_count() {
+            Ring::attach(&memory, ring).unwrap().reset(0);
+        }
+        memory.set_active(true);
+    }
+    // SAFETY: an all-zero structure is valid, and is filled in before it is used.
+    unsafe {
+        let mut status: libc::shmid_ds = std::mem::zeroed();
+        assert_eq!(libc::shmctl(memory.id(), libc::IPC_STAT, &mut status), 0);
+        status.shm_perm.uid = user;
+        assert_eq!(libc::shmctl(memory.id(), libc::IPC_SET, &mut status), 0);
+    }
+    (memory, key)
+}
+
+#[test]
+fn users_whose_memory_cannot_be_met_leave_the_streams_of_others_readable() {
+    let (session, mut consumer, path) = start("users", &Setup::default());
+    if session.memory.fixed().user_id != 0 {
+        return; // only root's processes can become another user's
+    }
+    let link = |user: u32, key: i32| {
+        symlink(format!("key:{key}"), session.path().join(format!("memory-{user}"))).unwrap();
+    };
+    let bad = [59_999, 60_001].map(|user| (user, memory_for(&session, user, 4096)));
+    let (good, key) = memory_for(&session, 60_000, 0);
+    // In whichever order links are listed, one of the bad ones comes first.
+    link(bad[0].0, bad[0].1 .1);
+    link(60_000, key);
+    link(bad[1].0, bad[1].1 .1);
+    for step in 0..10 {
+        assert!(Writer::new(&session, Rings::Plain).step(1, step, "own"));
+        assert!(Writer::over(&good, Rings::Plain).step(2, step, "other"));
+    }
+    let verdict = finish(&mut consumer);
+    assert_eq!(verdict.events, 20);
+    assert!(verdict.missing.iter().any(|what| what.contains("another user")), "{verdict:?}");
+    let mut found = steps(&babeltrace(&path, false));
+    found.sort_unstable();
+    let expected: Vec<(u32, u32)> =
+        (1..3).flat_map(|writer| (0..10).map(move |step| (writer, step))).collect();
+    assert_eq!(found, expected);
     std::fs::remove_dir_all(&path).unwrap();
 }
 

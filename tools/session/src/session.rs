@@ -39,23 +39,24 @@ impl Session {
         in_directory(|name| Segment::create(bytes, name)).map(|_| ())
     }
 
-    /// The memory of users whose processes have joined, but for those `known`. Only root's
-    /// processes can become another user's, and then make that user's memory.
-    pub fn newcomers(&self, known: &[u32]) -> Vec<Result<Memory>> {
-        let own = self.memory.fixed();
-        if own.user_id != ROOT {
+    /// Users whose processes have joined, but for those `known`, each with the key of its memory.
+    /// Only root's processes can become another user's, and then make that user's memory.
+    pub fn newcomers(&self, known: &[u32]) -> Vec<(u32, i32)> {
+        if self.memory.fixed().user_id != ROOT {
             return Vec::new();
         }
         let links = self.directory.memories().into_iter();
-        let new = links.filter_map(|link| link.user.map(|user_id| (user_id, link.key)));
-        let new = new.filter(|(user_id, _)| !known.contains(user_id));
-        let adopt = |(index, (user_id, key)): (usize, (u32, i32))| {
-            let memory = self.adopt(key, user_id, (known.len() + index) as u32)?;
-            memory.take_over();
-            memory.populate_start().map_err(|source| Error::Populate { source })?;
-            Ok(memory)
-        };
-        new.enumerate().map(adopt).collect()
+        let users = links.filter_map(|link| link.user.map(|user_id| (user_id, link.key)));
+        users.filter(|(user_id, _)| !known.contains(user_id)).collect()
+    }
+
+    /// The memory of a newcomer, from now on this process's to remove. `stream_id`: the stream
+    /// class that its events are to have.
+    pub fn meet(&self, (user_id, key): (u32, i32), stream_id: u32) -> Result<Memory> {
+        let memory = self.adopt(key, user_id, stream_id)?;
+        memory.take_over();
+        memory.populate_start().map_err(|source| Error::Populate { source })?;
+        Ok(memory)
     }
 
     /// The memory of another user, which processes made that had been the recorder's user's.
@@ -161,6 +162,185 @@ fn attach(key: i32, user: u32, creator: u32) -> Result<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs as files;
+    use std::os::unix::fs::{symlink, DirBuilderExt};
+    use std::path::PathBuf;
+
+    const OTHER: u32 = 65534;
+
+    fn me() -> u32 {
+        // SAFETY: geteuid has no preconditions.
+        unsafe { libc::geteuid() }
+    }
+
+    /// A session, and what a kill of its recorder would leave of its directory.
+    fn left() -> (Session, PathBuf) {
+        let session = Session::create(&Plan::small()).unwrap();
+        let left = session.path().with_extension("left");
+        files::DirBuilder::new().mode(0o700).create(&left).unwrap();
+        files::copy(session.path().join("recorder"), left.join("recorder")).unwrap();
+        link_copy(session.path(), &left);
+        (session, left)
+    }
+
+    fn link_copy(from: &Path, to: &Path) {
+        let target = files::read_link(from.join("memory")).unwrap();
+        symlink(target, to.join("memory")).unwrap();
+    }
+
+    /// A segment of this process's making. Return: its key.
+    fn segment_of(user: u32, bytes: u64, mode: i32) -> i32 {
+        let key = free_key();
+        let flags = libc::IPC_CREAT | libc::IPC_EXCL | mode;
+        // SAFETY: an all-zero structure is valid, and is filled in before it is used.
+        unsafe {
+            let id = libc::shmget(key, bytes as usize, flags);
+            let mut status: libc::shmid_ds = std::mem::zeroed();
+            assert_eq!(libc::shmctl(id, libc::IPC_STAT, &mut status), 0);
+            status.shm_perm.uid = user;
+            assert_eq!(libc::shmctl(id, libc::IPC_SET, &mut status), 0);
+        }
+        key
+    }
+
+    fn free_key() -> i32 {
+        let mut free = 0;
+        Segment::create(4096, |key| {
+            free = key;
+            Ok(())
+        })
+        .unwrap();
+        free
+    }
+
+    #[test]
+    fn session_is_found_by_its_directory_and_gone_with_it() {
+        let session = Session::create(&Plan::small()).unwrap();
+        let links = session.directory.memories();
+        assert!(links.len() == 1 && links[0].user.is_none());
+        assert_eq!(segment::find(links[0].key).unwrap(), session.memory.id());
+        assert!(session.memory.is_active() && session.directory.reachable());
+        let (path, id) = (session.path().to_path_buf(), session.memory.id());
+        assert!(path.is_dir());
+        drop(session);
+        assert!(!path.exists() && segment::status(id).is_err());
+    }
+
+    #[test]
+    fn attempt_tells_whether_a_session_can_be_made() {
+        assert!(Session::attempt(4096).is_ok());
+        assert!(matches!(Session::attempt(u64::MAX / 2), Err(Error::Segment { .. })));
+    }
+
+    #[test]
+    fn every_directory_is_tried_and_another_error_ends_the_search() {
+        let mut places = 0;
+        let refused = in_directory(|name| -> Result<()> {
+            places += 1;
+            name(1)?;
+            Err(Error::io("fill", format!("place {places}"))(io::ErrorKind::Other.into()))
+        });
+        let Err(Error::NoDirectory { tried }) = refused else { panic!("{refused:?}") };
+        assert_eq!(places, bases().len());
+        assert!((1..=places).all(|place| tried.contains(&format!("place {place}"))), "{tried}");
+        let mut places = 0;
+        let ended = in_directory(|_| -> Result<()> {
+            places += 1;
+            Err(Error::Memory { needed_bytes: 1, free_bytes: 0 })
+        });
+        assert!(matches!(ended, Err(Error::Memory { .. })) && places == 1);
+    }
+
+    #[test]
+    fn left_session_stays_until_it_is_taken_over() {
+        let (made, left) = left();
+        assert!(matches!(Session::reopen(made.path()), Err(Error::Left { .. })), "it is recorded");
+        assert!(Session::discard(made.path()).is_err() && made.path().exists());
+        for _ in 0..2 {
+            let again = Session::reopen(&left).unwrap();
+            assert_eq!((again.path(), again.memory.fixed()), (&*left, made.memory.fixed()));
+            assert!(Session::reopen(&left).is_err(), "another process is at work on it");
+        }
+        let key = made.directory.memories()[0].key;
+        assert!(left.exists() && segment::find(key).is_ok());
+        Session::reopen(&left).unwrap().take_over();
+        assert!(!left.exists() && segment::find(key).is_err());
+    }
+
+    #[test]
+    fn left_session_can_be_discarded_with_its_memory_or_when_that_is_gone() {
+        let (made, left) = left();
+        let key = made.directory.memories()[0].key;
+        let again = left.with_extension("again");
+        files::DirBuilder::new().mode(0o700).create(&again).unwrap();
+        link_copy(&left, &again);
+        Session::discard(&left).unwrap();
+        assert!(!left.exists() && segment::find(key).is_err());
+        drop(made);
+        let reopened = Session::reopen(&again);
+        assert!(matches!(reopened, Err(Error::Gone { .. })), "{reopened:?}");
+        files::remove_file(again.join("memory")).unwrap();
+        let reopened = Session::reopen(&again).unwrap_err().to_string();
+        assert!(reopened.contains("names no memory"), "{reopened}");
+        Session::discard(&again).unwrap();
+        assert!(!again.exists());
+    }
+
+    #[test]
+    fn only_what_is_ours_alone_is_removed_by_its_key() {
+        let is_removed = |key| {
+            remove(key);
+            segment::find(key).is_err_and(|error| is_gone(&error))
+        };
+        assert!(is_removed(segment_of(me(), 4096, 0o600)));
+        let shared = segment_of(me(), 4096, 0o640);
+        assert!(!is_removed(shared));
+        segment::remove(segment::find(shared).unwrap());
+        if me() == ROOT {
+            assert!(is_removed(segment_of(OTHER, 4096, 0o600)), "we made it");
+        }
+        assert!(!is_gone(&io::Error::from_raw_os_error(libc::EACCES)));
+    }
+
+    #[test]
+    fn memory_of_another_user_is_met_where_it_has_the_layout_of_our_own() {
+        let session = Session::create(&Plan::small()).unwrap();
+        let bytes = session.memory.fixed().memory_bytes;
+        let link = |user: u32, key: i32| {
+            symlink(format!("key:{key}"), session.path().join(format!("memory-{user}"))).unwrap();
+        };
+        if me() != ROOT {
+            link(OTHER, 1);
+            assert!(session.newcomers(&[me()]).is_empty());
+            return;
+        }
+        let whole = segment_of(OTHER, bytes, 0o600);
+        let small = segment_of(OTHER - 1, bytes - 4096, 0o600);
+        link(OTHER, whole);
+        link(OTHER - 1, small);
+        assert_eq!(session.newcomers(&[ROOT, OTHER - 1]), [(OTHER, whole)]);
+        assert!(session.newcomers(&[ROOT, OTHER, OTHER - 1]).is_empty());
+        let mut all = session.newcomers(&[ROOT]);
+        all.sort_unstable();
+        assert_eq!(all, [(OTHER - 1, small), (OTHER, whole)]);
+        let memory = session.meet(all[1], 3).unwrap();
+        let own = *session.memory.fixed();
+        assert_eq!(*memory.fixed(), ControlFixed { user_id: OTHER, stream_id: 3, ..own });
+        assert!(session.meet(all[0], 4).is_err());
+        drop(memory);
+        assert!(segment::find(whole).is_err() && segment::find(small).is_ok());
+        remove(small);
+    }
+
+    #[test]
+    fn memory_that_a_killed_process_was_making_is_removed_with_roots_session() {
+        let session = Session::create(&Plan::small()).unwrap();
+        let key = segment_of(me(), 4096, 0o600);
+        symlink(format!("key:{key}"), session.path().join(format!("memory-1000.{key}"))).unwrap();
+        drop(session);
+        assert_eq!(segment::find(key).is_err(), me() == ROOT);
+        remove(key);
+    }
 
     #[test]
     fn segment_is_attached_only_where_it_is_one_users_alone_and_has_the_right_maker() {
