@@ -200,6 +200,36 @@ mod tests {
     }
 
     #[test]
+    fn every_type_of_a_field_has_the_name_that_descriptions_give_it() {
+        let names = [
+            "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "x8", "x64", "f32", "f64",
+            "bool", "ptr", "str", "name", "bytes", "au8", "au64", "ai32",
+        ];
+        let mut kinds = Vec::new();
+        for name in names {
+            let kind = FieldKind::parse(name, "").unwrap();
+            assert_eq!(kind.name(), name);
+            assert!(!kinds.contains(&kind), "{name}");
+            kinds.push(kind);
+        }
+        assert_eq!(FieldKind::parse("strn", ""), Some(FieldKind::Text));
+        assert_eq!(FieldKind::parse("enum", "A=1").unwrap().name(), "enum");
+        for unknown in ["", "u", "u0", "u128", "xi8", "f16", "af32", "abool", "i", "int"] {
+            assert_eq!(FieldKind::parse(unknown, ""), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn levels_have_names_and_lines_may_be_empty() {
+        let parse = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        assert_eq!(parse("a:b\n0\n").level_name(), "emergency");
+        assert_eq!(parse("a:b\n 7 \n").level_name(), "debug");
+        assert_eq!(parse("a:b\n8\n").level_name(), "unknown");
+        let described = parse("a:b\n6\n:\n\n  \nu8 x\n");
+        assert_eq!((described.source.as_str(), described.fields.len()), ("", 1));
+    }
+
+    #[test]
     fn enumeration_keeps_negative_hexadecimal_and_unsigned_values() {
         let text = b"a:b\n6\nf:1\nenum state IDLE=0, BUSY=0x10,GONE=-1,TOP=4294967295\n";
         let description = Description::parse(text).unwrap();
@@ -210,8 +240,13 @@ mod tests {
 
     #[test]
     fn enumeration_that_cannot_be_read_is_the_integer_it_is_stored_as() {
-        let description = Description::parse(b"a:b\n6\nf:1\nenum state A=B+1\n").unwrap();
-        assert_eq!(description.fields[0].kind, FieldKind::Signed { bits: 32 });
+        for list in ["A=B+1", "A", "=1", "", ",", "A=4294967296", "A=-2147483649", "A=1,B"] {
+            assert_eq!(enumeration(list), FieldKind::Signed { bits: 32 }, "{list}");
+        }
+        assert_eq!(number("-2147483648"), Some(i32::MIN));
+        assert_eq!((number("0XfF"), number("-0x10"), number("")), (Some(255), Some(-16), None));
+        let one = FieldKind::Enumeration(vec![("A".into(), 1)]);
+        assert_eq!(enumeration("\"A = 1,\""), one);
     }
 
     #[test]

@@ -426,9 +426,16 @@ mod tests {
         let directory = Directory::create(&base()).unwrap();
         directory.introduce(&recorder()).unwrap();
         let path = directory.path().to_path_buf();
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o766, 0o700);
+        let others_mode = if effective_user() == 0 { 0o11 } else { 0 };
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700 | others_mode);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with(&format!("lull-{}-", fs::metadata(&path).unwrap().uid())));
         let found = running().into_iter().find(|found| found.path == path).unwrap();
         assert_eq!(found.recorder, recorder());
+        let other = Recorder { program: "a".into(), ..recorder() };
+        directory.introduce(&other).unwrap();
+        let again = running().into_iter().find(|found| found.path == path).unwrap();
+        assert_eq!(again.recorder, other, "a shorter text leaves nothing of the longer one");
         assert_eq!(found.snapshot(), None);
         let done = SnapshotDone { count: 1, path: "/tmp/s".into(), error: None };
         directory.announce(&done).unwrap();
@@ -457,6 +464,108 @@ mod tests {
             assert_eq!(left().unwrap().recorder, Some(recorder()));
         }
         fs::remove_dir_all(&copy).unwrap();
+    }
+
+    fn private(name: &str) -> PathBuf {
+        let path = base().join(format!("{}{name}-{}", prefix(), std::process::id()));
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    #[test]
+    fn directory_that_has_had_no_recorder_for_long_is_left_behind_and_the_oldest_comes_first() {
+        let paths = ["young", "old", "older"].map(private);
+        for (path, age_s) in paths.iter().zip([1, 3600, 7200]) {
+            let made = SystemTime::now() - Duration::from_secs(age_s);
+            File::open(path).unwrap().set_modified(made).unwrap();
+        }
+        let mut found: Vec<PathBuf> = left_behind().into_iter().map(|left| left.path).collect();
+        found.retain(|path| paths.contains(path));
+        paths.iter().for_each(|path| fs::remove_dir(path).unwrap());
+        assert_eq!(found, [paths[2].clone(), paths[1].clone()]);
+    }
+
+    #[test]
+    fn directory_that_others_can_change_or_that_is_reached_by_a_link_is_not_reopened() {
+        let path = private("open");
+        assert!(Directory::reopen(&path).is_ok());
+        for mode in [0o720, 0o702, 0o740, 0o704] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(Directory::reopen(&path).is_err(), "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o711)).unwrap();
+        assert!(Directory::reopen(&path).is_ok());
+        let link = path.with_extension("link");
+        symlink(&path, &link).unwrap();
+        assert!(Directory::reopen(&link).is_err());
+        assert!(!is_own(&fs::symlink_metadata(&link).unwrap()));
+        assert!(!is_own(&fs::metadata(path.join(RECORDER_FILE)).unwrap()), "no directory");
+        fs::remove_file(link).unwrap();
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn directory_is_reopened_by_one_process_at_a_time_and_stays_until_it_is_taken_over() {
+        let path = private("left");
+        let reopened = Directory::reopen(&path).unwrap();
+        assert_eq!(reopened.path(), path);
+        assert!(Directory::reopen(&path).unwrap_err().to_string().contains("another"));
+        let recorder = open_recorder(&path).unwrap();
+        assert_eq!(recorder.metadata().unwrap().mode() & 0o777, 0o600);
+        assert!(!is_held(&recorder), "no recorder is at work");
+        assert!(lock_exclusive(&recorder).is_err(), "and none can begin");
+        drop((reopened, recorder));
+        assert!(path.exists());
+        let again = Directory::reopen(&path).unwrap();
+        assert!(!again.is_taken_over());
+        again.take_over();
+        assert!(again.is_taken_over());
+        drop(again);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn directory_in_the_place_of_ours_is_not_removed() {
+        let directory = Directory::create(&base()).unwrap();
+        let (path, moved) = (directory.path().to_path_buf(), private("moved"));
+        fs::rename(&path, moved.join("it")).unwrap();
+        fs::create_dir(&path).unwrap();
+        directory.link_memory(1).unwrap();
+        assert!(!directory.reachable());
+        drop(directory);
+        assert!(path.exists());
+        fs::remove_dir_all(path).unwrap();
+        fs::remove_dir_all(moved).unwrap();
+    }
+
+    /// Only the thread that asks becomes another user.
+    #[test]
+    fn user_is_the_one_whose_permissions_the_process_has() {
+        const OTHER: u32 = 65534;
+        let path = private("user");
+        let me = fs::metadata(&path).unwrap().uid();
+        assert_eq!(effective_user(), me);
+        if me == 0 {
+            std::os::unix::fs::lchown(&path, Some(OTHER), None).unwrap();
+            assert!(!is_own(&fs::metadata(&path).unwrap()));
+            for (name, owner) in [("memory-1", OTHER), ("memory-2", me)] {
+                symlink("key:5", path.join(name)).unwrap();
+                std::os::unix::fs::lchown(path.join(name), Some(owner), None).unwrap();
+            }
+            assert_eq!(memories(&path), [MemoryLink { user: Some(2), key: 5 }]);
+            let become_other = move || {
+                let same = -1;
+                // SAFETY: no memory is passed.
+                unsafe { libc::syscall(libc::SYS_setresuid, same, OTHER, same) };
+                (effective_user(), memories(&path).len(), path)
+            };
+            let (user, count, path) = std::thread::spawn(become_other).join().unwrap();
+            assert_eq!((user, count), (OTHER, 2), "root's links and one's own");
+            fs::remove_dir_all(path).unwrap();
+        } else {
+            fs::remove_dir(path).unwrap();
+        }
     }
 
     #[test]

@@ -166,6 +166,47 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_the_memory_have_the_sizes_and_boundaries_that_writers_need() {
+        let fixed = layout(&plan()).unwrap();
+        assert_eq!(fixed.own_offset_bytes as usize, size_of::<Control>());
+        let own_until = fixed.own_offset_bytes as usize + size_of::<OwnEvents>();
+        assert_eq!(fixed.patterns_offset_bytes as usize, own_until);
+        assert_eq!(fixed.patterns_bytes, 5, "io:* and its end");
+        let patterns_until = fixed.patterns_offset_bytes + fixed.patterns_bytes;
+        assert!(fixed.events_offset_bytes - patterns_until < 64);
+        let arena_until = fixed.arena_offset_bytes + fixed.arena_bytes;
+        assert!(fixed.control_bytes - arena_until < 4096);
+        let controls_until = fixed.rings_offset_bytes + 5 * fixed.ring_stride_bytes;
+        assert!(fixed.data_offset_bytes - controls_until < 4096);
+        let rests = [
+            u64::from(fixed.events_offset_bytes) % 64,
+            u64::from(fixed.control_bytes) % 4096,
+            fixed.ring_stride_bytes % 128,
+            fixed.data_offset_bytes % 4096,
+        ];
+        assert_eq!(rests, [0; 4]);
+        // 8 that are written to, the reader's, 31 spare ones, and what makes it a power of two
+        assert_eq!((fixed.subbuf_count, fixed.physical_count), (8, 64));
+        assert_eq!(fixed.data_stride_bytes, 64 << 20);
+        assert_eq!((fixed.event_capacity, fixed.arena_bytes), (8192, 1 << 20));
+        assert_eq!((fixed.mode, fixed.stream_id), (MODE_DISCARD, 0));
+        let flight = layout(&Plan { flight_recorder: true, ..plan() }).unwrap();
+        assert_eq!(flight, ControlFixed { mode: MODE_FLIGHT_RECORDER, ..fixed });
+    }
+
+    #[test]
+    fn numbers_of_cpus_and_bytes_of_patterns_are_limited() {
+        let cpus = |cpu_count| layout(&Plan { cpu_count, ..plan() });
+        for value in [0, 8193, u32::MAX] {
+            assert!(cpus(value).unwrap_err().to_string().contains("CPUs"), "{value}");
+        }
+        assert!(cpus(1).is_ok() && cpus(8192).is_ok());
+        let patterns = |bytes| layout(&Plan { patterns: "x".repeat(bytes), ..plan() });
+        assert!(patterns((1 << 20) - 1).is_ok());
+        assert!(patterns(1 << 20).unwrap_err().to_string().contains("patterns"));
+    }
+
+    #[test]
     fn one_plain_ring_serves_threads_without_rseq_and_without_rseq_every_cpu_has_one() {
         assert_eq!(layout(&plan()).unwrap().plain_count, 1);
         assert_eq!(layout(&Plan { rseq: false, ..plan() }).unwrap().plain_count, 4);
@@ -177,9 +218,11 @@ mod tests {
         for value in [0, 1000, 2048, 16 << 20] {
             assert!(size(value).unwrap_err().to_string().contains("--buffer-size"));
         }
+        assert!(size(4096).is_ok() && size(8 << 20).is_ok());
         let count = |subbuf_count| layout(&Plan { subbuf_count, ..plan() });
         for value in [0, 1, 3, 2048] {
             assert!(count(value).unwrap_err().to_string().contains("--buffers"));
         }
+        assert!(count(2).is_ok() && count(1024).is_ok());
     }
 }

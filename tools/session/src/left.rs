@@ -86,6 +86,56 @@ mod tests {
     }
 
     #[test]
+    fn memory_of_every_kind_of_session_is_read_back() {
+        for plan in [
+            Plan { flight_recorder: true, ..Plan::small() },
+            Plan { rseq: false, ..Plan::small() },
+            Plan { cpu_count: 1, ..Plan::small() },
+            Plan { patterns: String::new(), ..Plan::small() },
+        ] {
+            let made = Memory::create(&plan, |_| Ok(())).unwrap();
+            made.fill_in(&plan);
+            assert_eq!(again(&made).unwrap().fixed(), made.fixed(), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn memory_that_is_no_sessions_is_refused_for_what_it_is() {
+        let refused = |made: &Segment| {
+            memory(Path::new("/left"), Segment::attach(made.id()).unwrap()).unwrap_err()
+        };
+        let of_page = Segment::unnamed(4096);
+        assert!(matches!(refused(&of_page), Error::Unfinished { .. }));
+        let set = |at: usize, number: u32| {
+            // SAFETY: a word of the segment, which only this test uses.
+            unsafe { of_page.as_ptr().add(at).cast::<u32>().write(number) };
+        };
+        set(0, 77);
+        assert!(refused(&of_page).to_string().contains("no session's"));
+        set(0, SESSION_MAGIC as u32);
+        set(4, (SESSION_MAGIC >> 32) as u32);
+        assert!(refused(&of_page).to_string().contains("another version"));
+        set(8, SESSION_VERSION);
+        assert!(refused(&of_page).to_string().contains("sizes that no session has"));
+        let short = Segment::unnamed(size_of::<Control>() as u64 - 1);
+        assert!(refused(&short).to_string().contains("too small"));
+        let least = Segment::unnamed(size_of::<Control>() as u64);
+        assert!(matches!(refused(&least), Error::Unfinished { .. }));
+    }
+
+    #[test]
+    fn plan_that_no_session_has_is_none() {
+        let made = made();
+        let own = *made.fixed();
+        assert!(plan(&own).is_some());
+        assert_eq!(plan(&own).unwrap().patterns.len(), 4);
+        let patterns = |patterns_bytes| plan(&ControlFixed { patterns_bytes, ..own }).is_some();
+        assert_eq!([0, 1, (1 << 20) + 1, (1 << 20) + 2].map(patterns), [false, true, true, false]);
+        assert!(plan(&ControlFixed { mode: 2, ..own }).is_none());
+        assert!(plan(&ControlFixed { plain_count: 0, ..own }).is_none());
+    }
+
+    #[test]
     fn memory_is_read_back_whatever_user_and_stream_it_was_given_to() {
         use std::mem::offset_of;
         for at in [offset_of!(ControlFixed, user_id), offset_of!(ControlFixed, stream_id)] {

@@ -56,7 +56,10 @@ fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
 
 /// Memory that new programs can have without swapping, as the kernel estimates it.
 pub fn available_bytes() -> Option<u64> {
-    let text = kernel_text("/proc/meminfo")?;
+    parse_available(&kernel_text("/proc/meminfo")?)
+}
+
+fn parse_available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
@@ -89,11 +92,67 @@ pub fn boot_id() -> Option<String> {
 mod tests {
     use super::*;
 
+    fn text_of(path: &str) -> String {
+        std::fs::read_to_string(path).unwrap().trim().into()
+    }
+
+    #[test]
+    fn cpus_are_those_that_the_kernel_numbers() {
+        let numbered =
+            |name: &str| name.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
+        let entries = std::fs::read_dir("/sys/devices/system/cpu").unwrap().flatten();
+        let count = entries.filter(|entry| numbered(&entry.file_name().to_string_lossy())).count();
+        assert_eq!(configured_cpus() as usize, count);
+        let possible = text_of("/sys/devices/system/cpu/possible");
+        let last = possible.rsplit(['-', ',']).next().unwrap().parse::<u32>().unwrap();
+        assert_eq!(possible_cpus(), last + 1);
+        let online = text_of("/sys/devices/system/cpu/online");
+        assert_eq!(online_cpus(), parse_cpu_list(&online).unwrap());
+        assert_eq!(cpu_list("/sys/devices/system/cpu/absent"), None);
+    }
+
+    #[test]
+    fn names_are_those_that_the_kernel_gives() {
+        assert_eq!(host_name(), text_of("/proc/sys/kernel/hostname"));
+        assert_eq!(boot_id(), Some(text_of("/proc/sys/kernel/random/boot_id")));
+    }
+
+    #[test]
+    fn available_memory_is_read_in_kibibytes() {
+        let text = "MemTotal: 900 kB\nMemFree: 100 kB\nMemAvailable:     300 kB\nCached: 7 kB\n";
+        assert_eq!(parse_available(text), Some(300 << 10));
+        assert_eq!(parse_available("MemTotal: 900 kB\n"), None);
+        assert_eq!(parse_available("MemAvailable: much\n"), None);
+        assert!(available_bytes().is_some_and(|bytes| bytes > 1 << 20));
+    }
+
+    /// A C library that has them registers them unless it is told not to.
+    #[test]
+    fn rseq_is_there_unless_the_c_library_is_told_otherwise() {
+        const TUNABLES: &str = "GLIBC_TUNABLES";
+        const OFF: &str = "glibc.pthread.rseq=0";
+        if std::env::var(TUNABLES).is_ok_and(|tunables| tunables == OFF) {
+            assert!(!has_rseq());
+            return;
+        }
+        // SAFETY: a name that ends with NUL.
+        let size = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()) };
+        assert_eq!(has_rseq(), !size.is_null());
+        let name = "machine::tests::rseq_is_there_unless_the_c_library_is_told_otherwise";
+        let test = std::env::current_exe().unwrap();
+        let mut without = std::process::Command::new(test);
+        let output = without.args(["--exact", name]).env(TUNABLES, OFF).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    }
+
     #[test]
     fn cpu_list_reads_ranges_and_refuses_nonsense() {
         assert_eq!(parse_cpu_list("0-2,8\n"), Some(vec![0, 1, 2, 8]));
         assert_eq!(parse_cpu_list("3"), Some(vec![3]));
-        for text in ["", "a", "3-1", "0-99999999"] {
+        assert_eq!(parse_cpu_list("5-5"), Some(vec![5]));
+        assert_eq!(parse_cpu_list("8191"), Some(vec![8191]));
+        for text in ["", "a", "3-1", "0-99999999", "0-8192", "1,,2"] {
             assert_eq!(parse_cpu_list(text), None, "{text}");
         }
     }

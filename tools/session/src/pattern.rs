@@ -190,6 +190,8 @@ mod tests {
         assert!(!default.matches("malloc:malloc", 6));
         assert!(!default.matches("mmap:mmap", 6));
         assert!(!default.names_allocation());
+        assert!(default.is_default() && default.watches_processes());
+        assert_eq!(default.asking().count(), 0);
     }
 
     #[test]
@@ -223,6 +225,10 @@ mod tests {
     fn what_asks_is_kept_as_it_was_given_and_can_be_asked_alone() {
         let patterns = patterns(&["io:*", "!io:read*", "a:b@info"]).unwrap();
         assert_eq!(patterns.asking().collect::<Vec<_>>(), ["io:*", "a:b@info"]);
+        assert!(!patterns.is_default());
+        let exactly = Patterns::exactly(&["io:*".into()]).unwrap();
+        assert_eq!(exactly.text(), "io:*");
+        assert!(Patterns::exactly(&[]).unwrap().is_default());
         assert!(Patterns::alone_matches("io:*", "io:read_entry", 6));
         assert!(!Patterns::alone_matches("a:b@info", "a:b", 7));
     }

@@ -243,6 +243,35 @@ mod tests {
     }
 
     #[test]
+    fn maker_gives_up_when_as_many_keys_were_taken_as_are_tried() {
+        let mut taken = Vec::new();
+        let name = |key| {
+            assert!(taken.len() < KEYS_MAX as usize);
+            // SAFETY: no memory is passed.
+            taken
+                .push(unsafe { libc::shmget(key, 4096, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) });
+            Ok(())
+        };
+        let made = Segment::create(4096, name);
+        taken.iter().for_each(|id| remove(*id));
+        let Err(Error::Segment { source }) = made else { panic!("no key was free") };
+        assert_eq!((taken.len(), source.raw_os_error()), (16, Some(libc::EEXIST)));
+    }
+
+    #[test]
+    fn keys_are_positive_and_different() {
+        let keys: std::collections::HashSet<i32> = (0..64).map(|_| random_key().unwrap()).collect();
+        assert!(keys.len() > 60 && keys.iter().all(|key| *key > 0), "{keys:?}");
+    }
+
+    #[test]
+    fn segment_that_is_gone_or_too_large_is_an_error() {
+        assert!(attach(-1).is_err() && Segment::attach(-1).is_err());
+        let huge = Segment::create(u64::MAX / 2, |_| Ok(()));
+        assert!(matches!(huge, Err(Error::Segment { .. })));
+    }
+
+    #[test]
     fn segment_that_cannot_be_named_is_not_made() {
         let mut named = 0;
         let name = |key| {
@@ -280,6 +309,29 @@ mod tests {
         other.take_over();
         drop(other);
         assert!(status(id).is_err());
+    }
+
+    fn is_resident(segment: &Segment, page: usize) -> bool {
+        let mut state = [0u8];
+        let at = segment.as_ptr().wrapping_add(page * 4096);
+        // SAFETY: one page of the segment, and one byte for it.
+        assert_eq!(unsafe { libc::mincore(at.cast(), 4096, state.as_mut_ptr()) }, 0);
+        state[0] & 1 == 1
+    }
+
+    #[test]
+    fn each_page_that_a_range_touches_gets_memory_and_keeps_what_it_held() {
+        assert_eq!(page_bytes(), 4096, "as the rest of this test has it");
+        let segment = Segment::unnamed(6 * 4096);
+        segment.populate(4096 + 100, 4096).unwrap();
+        let resident = |pages: [usize; 6]| pages.map(|page| is_resident(&segment, page));
+        assert_eq!(resident([0, 1, 2, 3, 4, 5]), [false, true, true, false, false, false]);
+        // SAFETY: the segment is the test's own.
+        unsafe { segment.as_ptr().add(4 * 4096).write(9) };
+        segment.touch(3 * 4096, 5 * 4096, 4096);
+        assert_eq!(resident([0, 1, 2, 3, 4, 5]), [false, true, true, true, true, false]);
+        // SAFETY: as above.
+        assert_eq!(unsafe { segment.as_ptr().add(4 * 4096).read() }, 9);
     }
 
     #[test]

@@ -108,16 +108,21 @@ pub(super) mod arch {
     const TSC_RATIO_LEAF: u32 = 0x15;
 
     /// One leaf of CPUID: eax, ebx, ecx, edx; zeroes where the CPU does not have it.
-    #[allow(unused_unsafe)] // safe functions since Rust 1.94
-    fn cpuid(leaf: u32) -> [u32; 4] {
-        // SAFETY: every CPU that runs this has CPUID; leaf 0x80000000 or 0 tells the highest.
-        unsafe {
-            if intrinsics::__cpuid(leaf & 0x8000_0000).eax < leaf {
-                return [0; 4];
-            }
-            let result = intrinsics::__cpuid(leaf);
-            [result.eax, result.ebx, result.ecx, result.edx]
+    pub(super) fn cpuid(number: u32) -> [u32; 4] {
+        // Leaf 0x80000000 or 0 tells the highest.
+        let [highest, ..] = leaf(number & 0x8000_0000);
+        if highest < number {
+            return [0; 4];
         }
+        leaf(number)
+    }
+
+    /// A leaf that the CPU has.
+    #[allow(unused_unsafe)] // safe functions since Rust 1.94
+    pub(super) fn leaf(number: u32) -> [u32; 4] {
+        // SAFETY: every CPU that runs this has CPUID.
+        let result = unsafe { intrinsics::__cpuid(number) };
+        [result.eax, result.ebx, result.ecx, result.edx]
     }
 
     pub fn tsc_invariant() -> bool {
@@ -267,6 +272,46 @@ mod tests {
         }
         assert_eq!(ClockKind::from_abi(3), None);
         assert_eq!(ClockKind::from_abi(u32::MAX), None);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn leaves_of_cpuid_that_the_cpu_does_not_have_are_zeroes() {
+        for range in [0, 0x8000_0000] {
+            let highest = arch::cpuid(range)[0];
+            assert!(highest > range);
+            // the first word of these does not depend on the CPU that is asked
+            assert_eq!(arch::cpuid(highest)[0], arch::leaf(highest)[0]);
+            assert_eq!(arch::cpuid(highest + 1), [0; 4]);
+            assert_eq!(arch::cpuid(range | 0x7fff_ffff), [0; 4]);
+        }
+        assert_ne!(arch::cpuid(0x8000_0008)[0], 0, "the size of addresses");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_counter_is_read_whole_and_in_order() {
+        // SAFETY: a process that may read the TSC, as this one may.
+        let read = || unsafe { std::arch::x86_64::_rdtsc() };
+        let (before, now, after) = (read(), arch::counter_fenced(), read());
+        assert!(before <= now && now <= after, "{before} {now} {after}");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_tsc_is_not_readable_where_the_kernel_forbids_it() {
+        assert!(arch::tsc_readable());
+        // It is forbidden to one thread, which reads no clock until it is allowed again.
+        let forbid = || {
+            // SAFETY: no memory is passed.
+            unsafe {
+                let forbidden = libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) == 0;
+                let is_readable = arch::tsc_readable();
+                libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_ENABLE);
+                (forbidden, is_readable)
+            }
+        };
+        assert_eq!(std::thread::spawn(forbid).join().unwrap(), (true, false));
     }
 
     /// The kernel says by another name that the TSC runs on at one rate in every state of the CPU.

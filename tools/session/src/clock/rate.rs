@@ -52,19 +52,31 @@ pub(super) fn elapsed_ns(start: &Sample) -> i64 {
 
 /// The rate since `start`, waiting until that is `least_ns` ago.
 pub(super) fn measured(kind: ClockKind, start: &Sample, least_ns: i64) -> Rate {
-    let missing_ns = least_ns - elapsed_ns(start).max(0);
-    if missing_ns > 0 {
-        std::thread::sleep(Duration::from_nanos(missing_ns.unsigned_abs()));
-    }
+    std::thread::sleep(missing(least_ns, elapsed_ns(start)));
     let now = Bracket::take(kind, libc::CLOCK_BOOTTIME);
     let ns = now.ns.saturating_sub(start.boottime.ns).max(1);
     let cycles = now.cycles.saturating_sub(start.boottime.cycles).max(1);
     Rate { hz: cycles as f64 * 1e9 / ns as f64, source: "measured", exact: false }
 }
 
+/// What is missing of a time. The clock may have been set back since the time began.
+fn missing(least_ns: i64, elapsed_ns: i64) -> Duration {
+    let missing_ns = least_ns.saturating_sub(elapsed_ns.max(0));
+    Duration::from_nanos(u64::try_from(missing_ns).unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_is_waited_for_than_is_missing() {
+        let wait_ns = |elapsed_ns| missing(FINE_NS, elapsed_ns).as_nanos();
+        assert_eq!(wait_ns(0), 2_000_000);
+        assert_eq!(wait_ns(500_000), 1_500_000);
+        assert_eq!([FINE_NS, FINE_NS + 1, i64::MAX].map(wait_ns), [0; 3]);
+        assert_eq!(wait_ns(i64::MIN), 2_000_000);
+    }
 
     #[test]
     fn nanoseconds_have_an_exact_rate() {

@@ -188,6 +188,141 @@ fn nanoseconds_are_never_fitted_and_show_a_suspend() {
     assert_eq!(slept.utc_ns(machine.first_cycles), machine.utc_ns);
 }
 
+fn point(boottime_ns: i64, utc_ns: i64, uncertainty_ns: u64) -> Point {
+    Point { cycles: 0, boottime_ns, monotonic_ns: 0, utc_ns, uncertainty_ns }
+}
+
+#[test]
+fn what_may_be_an_error_of_measurement_ends_at_two_microseconds_or_twice_the_uncertainty() {
+    let change = |change_ns: i64, uncertainty_ns, steady| {
+        let first = point(1000, 5000, uncertainty_ns);
+        let last = point(9000, 13_000 + change_ns, uncertainty_ns);
+        difference(&first, &last, steady, |point| point.utc_ns)
+    };
+    assert_eq!(change(2000, 100, true), (5000, 0));
+    assert_eq!(change(2001, 100, true), (4000, 2001));
+    assert_eq!(change(-2000, 100, true), (3000, 0));
+    assert_eq!(change(-2001, 100, true), (4000, -2001));
+    assert_eq!(change(20_000, 5000, true), (14_000, 0));
+    assert_eq!(change(20_001, 5000, true), (4000, 20_001));
+    assert_eq!(change(2000, 100, false), (4000, 0));
+    // no uncertainty is so large that a second passes for an error
+    assert_eq!(change(2_000_000_000, u64::MAX, false), (4000, 0));
+    assert_eq!(change(2_000_000_001, u64::MAX, false), (4000, 2_000_000_001));
+}
+
+#[test]
+fn counter_that_is_off_by_more_than_clocks_are_slewed_is_not_steady() {
+    let steady = |rate: &Rate, parts: f64, late_ns: i64| {
+        let end = Machine { hz: HZ * parts, boottime_ns: MACHINE.boottime_ns + late_ns, ..MACHINE };
+        ran_steadily(rate, &MACHINE.sample(0), &end.sample(MINUTE_NS))
+    };
+    for (parts, expected) in [(1.000_9, true), (0.999_1, true), (1.001_1, false), (0.998_9, false)]
+    {
+        assert_eq!(steady(&nominal(HZ), parts, 0), expected, "{parts}");
+    }
+    // Of an exact rate, only what may be an error of measurement: 2000 ns, and twice 2 * 16 ns.
+    let exact = Rate { exact: true, ..nominal(HZ) };
+    for (late_ns, expected) in [(2060, true), (-2060, true), (2080, false), (-2080, false)] {
+        assert_eq!(steady(&exact, 1.0, late_ns), expected, "{late_ns}");
+    }
+}
+
+#[test]
+fn rate_is_fitted_where_the_samples_are_far_enough_apart_to_tell_it() {
+    let fit = |end_ns| fitted_rate(&nominal(HZ), &MACHINE.sample(0), &MACHINE.sample(end_ns));
+    // 80 cycles of 50 parts in a million: 1.6 million cycles, or 616 us
+    assert_eq!(fit(610_000), None);
+    let rate = fit(620_000).unwrap();
+    assert!((rate.hz / HZ - 1.0).abs() < 1e-5 && !rate.exact, "{rate:?}");
+    let exact = Rate { exact: true, ..nominal(HZ) };
+    assert_eq!(fitted_rate(&exact, &MACHINE.sample(0), &MACHINE.sample(MINUTE_NS)), None);
+    let bracket = |cycles, ns| Bracket { cycles, width_cycles: 0, ns };
+    let sample = |cycles, ns| Sample {
+        monotonic: bracket(cycles, ns),
+        utc: bracket(cycles, ns),
+        boottime: bracket(cycles, ns),
+    };
+    for (cycles, ns) in [(1_000_000_000, 0), (0, 1_000_000_000), (1_000_000_000, -5)] {
+        assert_eq!(fitted_rate(&nominal(HZ), &sample(0, 0), &sample(cycles, ns)), None);
+    }
+    assert!(fitted_rate(&nominal(HZ), &sample(0, 0), &sample(1, 1)).is_some());
+}
+
+#[test]
+fn times_beyond_what_can_be_said_are_the_last_that_can() {
+    assert_eq!([i128::MIN, -1, 0, 1, i128::MAX].map(saturate), [i64::MIN, -1, 0, 1, i64::MAX]);
+    let own = |ns| saturate(i128::from(ns));
+    assert_eq!((own(i64::MIN), own(i64::MAX)), (i64::MIN, i64::MAX));
+}
+
+#[test]
+fn warnings_say_by_how_much() {
+    let calm = calibrate(MACHINE, MINUTE_NS);
+    let faulty = Calibration { steady: false, residual_ns: 1_234_567, ..calm.clone() };
+    let stepped = Calibration { utc_step_ns: -7_654_321, ..calm.clone() };
+    let slept = Calibration { suspended_ns: 3_456_789_012, ..calm.clone() };
+    for (calibration, words) in [
+        (&faulty, "the tsc clock did not run steadily"),
+        (&faulty, "off by up to 1234 us"),
+        (&stepped, "set by -7654 us"),
+        (&slept, "suspended for 3456 ms"),
+    ] {
+        let warnings = calibration.warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains(words), "{warnings:?}");
+    }
+    let woken = Calibration { suspended_ns: -1, ..calm };
+    assert!(woken.warnings().is_empty());
+}
+
+#[test]
+fn rough_rate_is_replaced_once_enough_time_has_passed() {
+    let kind = ClockKind::Monotonic;
+    let since = |age_ns: i64| {
+        let mut start = Sample::take(kind);
+        start.boottime.ns -= age_ns;
+        start.boottime.cycles -= age_ns.unsigned_abs();
+        Recording { kind, rate: None, is_fine: false, start }
+    };
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    let mut early = since(0);
+    early.start.boottime.ns += HOUR_NS;
+    assert_eq!(early.refined(), None);
+    // a rate that is wrong beyond doubt, until it is measured again
+    let rough = Rate { hz: 5e8, source: "measured", exact: false };
+    let mut late = Recording { rate: Some(rough), ..since(1_000_000_000) };
+    assert_eq!(late.provisional().frequency_hz, 500_000_000);
+    let refined = late.refined().unwrap();
+    assert!(refined.frequency_hz.abs_diff(1_000_000_000) < 10_000_000, "{refined:?}");
+    assert_eq!(late.refined(), None);
+    let fine = Recording { is_fine: true, ..since(1_000_000_000) };
+    assert_eq!({ fine }.refined(), None);
+}
+
+#[test]
+fn ctf_precision_is_what_a_time_may_be_wrong_by() {
+    let calibration = Calibration {
+        frequency_hz: 2_000_000_000,
+        reference_cycles: 10,
+        offset_utc_ns: 3_000_000_008,
+        uncertainty_ns: 30,
+        residual_ns: 7,
+        ..calibrate(MACHINE, MINUTE_NS)
+    };
+    let expected = CtfClock {
+        frequency_hz: 2_000_000_000,
+        precision_cycles: 75,
+        offset_s: 3,
+        offset_cycles: 6,
+    };
+    assert_eq!(calibration.ctf(), expected);
+    // half a cycle is rounded up
+    let slow =
+        Calibration { frequency_hz: 500_000_000, offset_utc_ns: 3_000_000_021, ..calibration };
+    let clock = slow.ctf();
+    assert_eq!((clock.offset_s, clock.offset_cycles), (3, 1));
+}
+
 #[test]
 fn ctf_offsets_are_whole_seconds_and_less_than_one_more() {
     let calibration = calibrate(MACHINE, MINUTE_NS);
