@@ -273,6 +273,61 @@ static void in_callback(struct call_rcu_data *worker, const char *name)
 	call_rcu_data_free(worker);
 }
 
+static void *wait_and_leave(void *argument)
+{
+	const struct forking *forking = argument;
+
+	rcu_domain_barrier(domain);
+	_exit(counted(&forking->count) == 2 ? 0 : 1);
+}
+
+static void leave_child_by_thread(struct rcu_head *head)
+{
+	struct forking *forking = (struct forking *)((char *)head - offsetof(struct forking, next));
+
+	if (getpid() != forking->parent)
+		start(wait_and_leave, forking);
+}
+
+static int by_address(const void *one, const void *other)
+{
+	const struct call_rcu_data *const *left = one, *const *right = other;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/*
+ * In the child, the forking worker's thread goes on, and those of the workers beside it are gone.
+ * Their memory lies before and behind that worker's.
+ */
+static void in_callback_beside_others(void)
+{
+	struct call_rcu_tuning never = { .batch_min_count = ~0UL, .delay_max_us = 3600000000UL };
+	struct call_rcu_data *workers[3];
+	struct forking forking = { .parent = getpid() };
+	int i;
+
+	for (i = 0; i < 3; i++)
+		workers[i] = create_call_rcu_data(domain, 0, -1);
+	qsort(workers, 3, sizeof(workers[0]), by_address);
+	for (i = 0; i < 3; i += 2) {
+		call_rcu_data_tune(workers[i], &never);
+		set_thread_call_rcu_data(domain, workers[i]);
+		call_counted(&forking.count);
+	}
+	set_thread_call_rcu_data(domain, workers[1]);
+	rcu_domain_call(domain, &forking.head, fork_in_callback);
+	rcu_domain_call(domain, &forking.next, leave_child_by_thread);
+	__atomic_store_n(&forking.queued, 1, __ATOMIC_RELEASE);
+	comes_to(&forking.done, 1);
+	rcu_domain_barrier(domain);
+	named(forking.well && forking.count == 2,
+	      "a_child_of_a_callback_calls_what_other_workers_held_and_waits_for_none_of_them");
+	set_thread_call_rcu_data(domain, NULL);
+	for (i = 0; i < 3; i++)
+		call_rcu_data_free(workers[i]);
+}
+
 static void free_other(struct rcu_head *head)
 {
 	struct forking *forking = (struct forking *)head;
@@ -326,6 +381,7 @@ int main(void)
 		in_callback(NULL, "a_callback_of_the_default_worker_may_fork");
 		in_callback(create_call_rcu_data(domain, 0, -1),
 			    "a_callback_of_another_worker_may_fork");
+		in_callback_beside_others();
 		beside_free();
 	}
 	return sums();

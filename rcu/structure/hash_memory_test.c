@@ -124,6 +124,23 @@ static void many_tables(void)
 	free(tables);
 }
 
+static void tables_that_cannot_be_made(void)
+{
+	unsigned long i, heap, wrong = 0;
+
+	heap = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (i = 0; i < 100; i++) {
+		errno = 0;
+		wrong += table_new(1, ~0ul) || errno != EINVAL;
+	}
+	check(!wrong, "a_table_that_there_cannot_be_is_refused");
+#if LULL_MEM_SANITIZED
+	skip("and_leaves_no_memory_behind", "sanitizers have a heap of their own");
+#else
+	check(mallinfo2().uordblks + mallinfo2().hblkhd == heap, "and_leaves_no_memory_behind");
+#endif
+}
+
 /* With a few nodes each, tables are larger than they begin, and take no mappings. */
 static void many_loaded_tables(void)
 {
@@ -287,6 +304,7 @@ int main(void)
 	rcu_memb_register_thread();
 	no_memory();
 	many_tables();
+	tables_that_cannot_be_made();
 	many_loaded_tables();
 	moves();
 	rcu_memb_unregister_thread();
