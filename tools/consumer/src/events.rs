@@ -250,6 +250,68 @@ mod tests {
     }
 
     #[test]
+    fn plain_events_are_peoples_with_one_size_that_say_nothing_of_a_life() {
+        let mut events = events("a:b\n6\nf:1\nu32 a\nu8 b\n");
+        let parse = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        events.add(EVENT_FIRST, parse("a:none\n6\nf:1\n"));
+        events.add(10, parse("a:text\n6\nf:1\nstr a\n"));
+        events.add(11, parse("process:exit\n6\nf:1\nu32 status\n"));
+        let plain: Vec<_> = (0..14).map(|id| events.plain_bytes(id)).collect();
+        let mut expected = vec![None; 14];
+        (expected[8], expected[9]) = (Some(0), Some(5));
+        assert_eq!(plain, expected);
+        let lives: Vec<u32> = (0..14).filter(|id| events.tells_of_life(*id)).collect();
+        assert_eq!(lives, [11]);
+        let names: Vec<String> = events.names().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a:none", "a:b", "a:text", "process:exit"]);
+        assert_eq!(events.generation, 3 + 4);
+        assert_eq!(Event::new(7, parse("process:exit\n6\nf:1\n")).sign, None);
+    }
+
+    #[test]
+    fn events_are_learned_up_to_the_first_that_the_table_does_not_have() {
+        let plan = session::Plan {
+            uuid: [7; 16],
+            flight_recorder: false,
+            clock_kind: 0,
+            cpu_count: 1,
+            rseq: true,
+            subbuf_size_bytes: 4096,
+            subbuf_count: 2,
+            patterns: "*".into(),
+        };
+        let memory = Memory::create(&plan, |_| Ok(())).unwrap();
+        memory.fill_in(&plan);
+        for (id, text) in [(8, "a:eight\n6\nf:1\n"), (9, "a:nine\n6\nf:1\n"), (11, "a:eleven\n6\n")]
+        {
+            assert!(memory.publish_event(id, text));
+        }
+        assert!(memory.publish_event(12, "not a description"));
+        let mut events = Events::default();
+        events.learn_all(&memory);
+        let known: Vec<u32> = events.iter().map(|event| event.id).collect();
+        assert_eq!(known, [1, 2, 3, 8, 9]);
+        assert!(events.learn(&memory, 11) && events.get(11).is_some());
+        assert!(!events.learn(&memory, 12) && !events.learn(&memory, 10));
+        assert_eq!(events.iter().filter(|event| event.counts).count(), 3);
+    }
+
+    #[test]
+    fn fixed_payload_ends_at_the_limit_at_the_latest() {
+        let events = events("a:b\n6\nf:1\nu32 a\n");
+        assert_eq!(until(&events, &[0; 8], 4), Ok(4));
+        assert_eq!(until(&events, &[0; 8], 3), Err(Unmeasured::TooLong));
+        let sizes =
+            ["u8", "i16", "x32", "f64", "bool", "ptr", "name", "enum", "str", "bytes", "au8"];
+        let sizes = sizes.map(|name| {
+            let text = format!("a:b\n6\nf:1\n{name} a A=1\n");
+            fixed_bytes(&Description::parse(text.as_bytes()).unwrap().fields[0].kind)
+        });
+        let expected = [1, 2, 4, 8, 1, 8, 16, 4].map(Some);
+        assert_eq!((&sizes[..8], &sizes[8..]), (&expected[..], &[None; 3][..]));
+    }
+
+    #[test]
     fn texts_and_sequences_are_measured_where_they_lie() {
         let events = events("a:b\n6\nf:1\nu8 a\nstr b\nau16 c\nbytes d\nu32 e\n");
         let mut bytes = vec![7, b'h', b'i', 0];

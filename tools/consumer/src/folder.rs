@@ -241,6 +241,99 @@ fn path_of(file: &OwnedFd) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    use std::fs as files;
+    use std::os::unix::fs::{symlink, PermissionsExt};
+
+    fn folder(name: &str) -> (Folder, PathBuf) {
+        let path = std::env::temp_dir().join(format!("lull-folder-{name}-{}", std::process::id()));
+        let _ = files::remove_dir_all(&path);
+        files::create_dir(&path).unwrap();
+        let folder = Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn only_files_are_opened_and_no_link_or_pipe() {
+        let (folder, path) = folder("files");
+        files::write(path.join("file"), "text").unwrap();
+        symlink("file", path.join("link")).unwrap();
+        files::create_dir(path.join("folder")).unwrap();
+        fs::mknodat(fs::CWD, path.join("pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert_eq!(io::read_to_string(folder.read("file").unwrap()).unwrap(), "text");
+        let mut file = folder.reopen_file("file").unwrap();
+        io::Write::write_all(&mut file, b"TEXT").unwrap();
+        assert_eq!(io::read_to_string(folder.read("file").unwrap()).unwrap(), "TEXT");
+        for other in ["link", "pipe", "folder", "absent"] {
+            assert!(folder.read(other).is_err() && folder.reopen_file(other).is_err(), "{other}");
+        }
+        assert!(folder.make_file("file").is_err(), "it is there");
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(path.join("file"), Some(65534), None).unwrap();
+            assert!(folder.read("file").is_ok() && folder.reopen_file("file").is_err());
+        }
+        files::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn files_are_listed_renamed_exchanged_and_removed_by_their_names() {
+        let (folder, path) = folder("names");
+        files::write(path.join("a"), "one").unwrap();
+        files::write(path.join("b"), "two").unwrap();
+        files::create_dir(path.join("c")).unwrap();
+        symlink("a", path.join("d")).unwrap();
+        let mut entries = folder.entries().unwrap();
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        let kinds =
+            [FileType::RegularFile, FileType::RegularFile, FileType::Directory, FileType::Symlink];
+        let names = ["a", "b", "c", "d"].map(OsString::from);
+        assert_eq!(entries, names.into_iter().zip(kinds).collect::<Vec<_>>());
+        let text = |name: &str| files::read_to_string(path.join(name)).ok();
+        folder.exchange("a", "b").unwrap();
+        assert_eq!((text("a"), text("b")), (Some("two".into()), Some("one".into())));
+        folder.rename("a", "b").unwrap();
+        assert_eq!((text("a"), text("b")), (None, Some("two".into())));
+        folder.remove("d").unwrap();
+        folder.remove("b").unwrap();
+        folder.remove_folder("c".as_ref()).unwrap();
+        assert!(folder.entries().unwrap().is_empty());
+        files::remove_dir(path).unwrap();
+    }
+
+    #[test]
+    fn directory_is_known_again_by_what_it_is_and_not_by_its_name() {
+        let (folder, path) = folder("same");
+        assert_eq!(folder.path(), files::canonicalize(&path).unwrap());
+        let is_at = || folder.is_at(fs::CWD, path.as_os_str());
+        assert!(is_at() && folder.is_at_its_path());
+        let moved = path.with_extension("moved");
+        files::rename(&path, &moved).unwrap();
+        assert!(!is_at() && !folder.is_at_its_path());
+        files::create_dir(&path).unwrap();
+        assert!(!is_at() && !folder.is_at_its_path());
+        files::remove_dir(&path).unwrap();
+        symlink(&moved, &path).unwrap();
+        assert!(!is_at(), "a link to it is another thing");
+        assert!(Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).is_err());
+        files::remove_file(path).unwrap();
+        files::remove_dir(moved).unwrap();
+    }
+
+    #[test]
+    fn permissions_that_a_directory_has_are_taken_over_but_for_writing_by_others() {
+        let (mut folder, path) = folder("sharing");
+        for (mode, taken) in [(0o777, 0o755), (0o750, 0o750), (0o400, 0o700)] {
+            files::set_permissions(&path, files::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(folder.keep_sharing(), Ok(Sharing(taken)), "{mode:o}");
+        }
+        assert!(folder.lock().unwrap());
+        let other = Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).unwrap();
+        assert_eq!(other.lock(), Ok(false));
+        let free = folder.free_bytes().unwrap();
+        let found = fs::statvfs(&path).unwrap();
+        assert!(free > 1 << 20 && free <= found.f_blocks * found.f_frsize, "{free}");
+        files::remove_dir(path).unwrap();
+    }
+
     #[test]
     fn permissions_are_octal_and_let_nobody_else_write() {
         assert_eq!("0750".parse(), Ok(Sharing(0o750)));

@@ -190,6 +190,34 @@ mod tests {
     }
 
     #[test]
+    fn ring_is_full_when_less_than_an_eighth_of_a_sub_buffer_is_free() {
+        let free = |bytes: u64| level(0, 2 * 65536 - bytes);
+        assert!(!free(8192).is_full() && free(8191).is_full());
+        assert_eq!((free(8192).free_bytes(), level(0, u64::MAX).free_bytes()), (8192, 0));
+        assert_eq!(
+            [0, 1, 65535, 65536].map(|at| level(at, 0).rest_bytes()),
+            [65536, 65535, 1, 65536]
+        );
+    }
+
+    #[test]
+    fn looks_that_are_far_enough_apart_tell_the_rate() {
+        let rate_after = |passed_ns: u64, full: bool| {
+            let mut pace = Pace::default();
+            pace.note(1000, &level(500, 0));
+            pace.note(1000 + passed_ns, &level(500 + 10_000, if full { 2 * 65536 } else { 0 }));
+            pace.rate
+        };
+        assert_eq!(rate_after(19_999, false), 0.0);
+        assert_eq!(rate_after(20_000, false), 0.5);
+        assert_eq!(rate_after(10, true), FULL_SPEED);
+        assert_eq!(rate_after(1_000_000, true), FULL_SPEED);
+        let mut fast = Pace { last: Some((0, 0)), rate: 5.0 };
+        fast.note(30_000, &level(0, 2 * 65536));
+        assert_eq!(fast.rate, 5.0, "a full ring was filled no more slowly than it had been");
+    }
+
+    #[test]
     fn looks_in_quick_succession_are_one() {
         let mut pace = steady(40_000);
         pace.note(9 * 40_000 + 10, &level(9 * 40_000 + 4096, 4096));

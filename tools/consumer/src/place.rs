@@ -130,3 +130,87 @@ fn target(link: &Looked, path: &Path) -> Result<PathBuf, Error> {
         .map_err(|error| Error::Io { path: path.to_path_buf(), source: error.into() })?;
     Ok(OsString::from_vec(target.into_bytes()).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs as files;
+    use std::os::unix::fs::{lchown, symlink, MetadataExt};
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("lull-place-{name}-{}", std::process::id()));
+        let _ = files::remove_dir_all(&path);
+        files::create_dir(&path).unwrap();
+        path
+    }
+
+    fn find(path: &Path) -> Result<Place, Error> {
+        Place::find(path, Sharing::PRIVATE)
+    }
+
+    #[test]
+    fn as_many_links_are_followed_as_the_kernel_follows() {
+        let path = folder("chain");
+        symlink(".", path.join("0")).unwrap();
+        for link in 1..=40 {
+            symlink(format!("{}", link - 1), path.join(format!("{link}"))).unwrap();
+        }
+        let place = find(&path.join("39/trace")).unwrap();
+        assert_eq!((place.name(), place.shown()), ("trace".as_ref(), &*path.join("39/trace")));
+        assert!(place.make().unwrap() && !place.make().unwrap());
+        assert_eq!(files::metadata(path.join("trace")).unwrap().mode() & 0o777, 0o700);
+        let error = find(&path.join("40/trace")).unwrap_err();
+        let Error::Io { source, .. } = error else { panic!("{error}") };
+        assert_eq!(source.raw_os_error(), Some(libc::ELOOP));
+        files::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn file_on_the_way_is_refused_and_a_name_that_says_no_directory_is_the_one_it_leads_to() {
+        let path = folder("file");
+        files::write(path.join("file"), "").unwrap();
+        let error = find(&path.join("file/trace")).unwrap_err();
+        let Error::Io { source, .. } = error else { panic!("{error}") };
+        assert_eq!(source.raw_os_error(), Some(libc::ENOTDIR));
+        for path in [path.join(".."), PathBuf::from("/"), PathBuf::from(".")] {
+            assert_eq!(find(&path).unwrap().name(), ".", "{}", path.display());
+        }
+        files::remove_dir_all(path).unwrap();
+    }
+
+    /// Only the thread that asks becomes another user.
+    #[test]
+    fn links_of_roots_and_of_ones_own_are_followed_and_those_of_others_are_not() {
+        const ME: u32 = 65534;
+        const OTHER: u32 = 65533;
+        let path = folder("owners");
+        let owner = files::metadata(&path).unwrap().uid();
+        for user in [0, ME, OTHER].into_iter().filter(|user| owner == 0 || *user == owner) {
+            symlink(".", path.join(user.to_string())).unwrap();
+            lchown(path.join(user.to_string()), Some(user), None).unwrap();
+        }
+        let refused = |user: u32, path: &Path| match find(&path.join(user.to_string()).join("x")) {
+            Err(Error::ForeignLink { uid, .. }) => Some(uid),
+            other => {
+                other.unwrap();
+                None
+            }
+        };
+        if owner != 0 {
+            return files::remove_dir_all(path).unwrap(); // nobody else's link can be made
+        }
+        assert_eq!([0, ME, OTHER].map(|user| refused(user, &path)), [None, Some(ME), Some(OTHER)]);
+        files::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let as_me = {
+            let path = path.clone();
+            move || {
+                let same = -1;
+                // SAFETY: no memory is passed.
+                unsafe { libc::syscall(libc::SYS_setresuid, same, ME, same) };
+                [0, ME, OTHER].map(|user| refused(user, &path))
+            }
+        };
+        assert_eq!(std::thread::spawn(as_me).join().unwrap(), [None, None, Some(OTHER)]);
+        files::remove_dir_all(path).unwrap();
+    }
+}

@@ -75,6 +75,8 @@ mod tests {
     #[test]
     fn own_thread_is_alive_and_a_killed_child_is_dead_before_and_after_it_is_reaped() {
         assert!(!thread_is_dead(std::process::id()));
+        assert!(!thread_is_dead(0), "a number that no thread has is no dead thread's");
+        assert!(!Owner::Unknown.is_dead(0) && Owner::Thread(0x7fff_fff0).is_dead(0));
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
         assert!(!thread_is_dead(child.id()));
         child.kill().unwrap();

@@ -165,6 +165,46 @@ mod tests {
     }
 
     #[test]
+    fn packet_header_is_read_where_writers_left_one() {
+        let header = PacketHeader {
+            magic: PACKET_MAGIC,
+            timestamp_begin_cycles: 0x1_0000_0002,
+            timestamp_end_cycles: 0x3_0000_0004,
+            content_size_bits: 0x5_0000_0006,
+            packet_size_bits: 0x7_0000_0008,
+            packet_seq_num: 0x9_0000_000a,
+            lost: [0xb_0000_000c, 0xd_0000_000e, 0xf_0000_0010, 0x11_0000_0012],
+            ..PacketHeader::default()
+        };
+        let read = |header: &PacketHeader, bytes: usize| {
+            // SAFETY: the header outlives the view, and has as many bytes.
+            let view = unsafe { View::new((&raw const *header).cast(), bytes) };
+            assert_eq!((view.len(), view.is_empty()), (bytes, bytes == 0));
+            view.packet_header()
+        };
+        assert_eq!(read(&header, PACKET_HEADER_BYTES), Some(header));
+        assert_eq!(read(&header, PACKET_HEADER_BYTES - 4), None);
+        assert_eq!(read(&header, 0), None);
+        assert_eq!(read(&PacketHeader { magic: 1, ..header }, PACKET_HEADER_BYTES), None);
+    }
+
+    #[test]
+    fn copy_has_as_many_bytes_as_were_asked_for_and_are_there() {
+        let words = [u32::from_ne_bytes([1, 2, 3, 4]), u32::from_ne_bytes([5, 6, 7, 8])];
+        // SAFETY: the array outlives the view.
+        let view = unsafe { View::new(words.as_ptr().cast(), 8) };
+        let mut copy = view.copy(6);
+        assert_eq!((copy.view().len(), copy.view().bytes::<2>(4)), (6, Some([5, 6])));
+        assert_eq!((copy.view().bytes::<1>(6), copy.view().word(4)), (None, None));
+        view.copy_to(100, &mut copy);
+        assert_eq!((copy.view().len(), copy.view().word(4)), (8, Some(words[1])));
+        copy.set_word(4, 9);
+        assert_eq!((copy.view().word(0), copy.view().word(4)), (Some(words[0]), Some(9)));
+        assert_eq!(copy.view().double_word(0), Some(u64::from(words[0]) | 9 << 32));
+        assert_eq!(copy.view().bytes::<8>(0), Some([1, 2, 3, 4, 9, 0, 0, 0]));
+    }
+
+    #[test]
     fn copy_is_private_and_takes_words_at_their_places() {
         let words = [1u32, 2, 3];
         // SAFETY: the array outlives the view.

@@ -378,6 +378,51 @@ fn packet_with_senseless_bytes_is_kept_up_to_them_and_counted() {
 }
 
 #[test]
+fn counts_that_processes_made_are_in_the_verdict() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let counted = |counts: [u32; 5]| {
+        let (session, mut consumer, path) = start("sites", &Setup::default());
+        let live = session.memory.live();
+        let [seen, enabled, unpatched, unregistered, refused] = counts;
+        live.site_count.store(seen, Relaxed);
+        live.enabled_count.store(enabled, Relaxed);
+        live.unpatched_count.store(unpatched, Relaxed);
+        live.unregistered_count.store(unregistered, Relaxed);
+        live.refused_count.store(refused, Relaxed);
+        let verdict = finish(&mut consumer);
+        std::fs::remove_dir_all(path).unwrap();
+        let sites = &verdict.sites;
+        let all = [sites.seen, sites.enabled, sites.unpatched, sites.unregistered];
+        let is_said = verdict.missing.iter().any(|line| line.contains("that are in no count"));
+        (all, verdict.refused_processes, is_said)
+    };
+    assert_eq!(counted([10, 4, 6, 2, 5]), ([10, 4, 6, 2], 5, false));
+    assert_eq!(counted([10, 5, 6, 2, 5]), ([0; 4], 0, true), "more than were seen");
+    assert_eq!(counted([10, 4, 3, 2, (1 << 22) + 1]), ([0; 4], 0, true));
+    assert_eq!(counted([u32::MAX, 1, 1, 0, 1 << 22]), ([u32::MAX, 1, 1, 0], 1 << 22, false));
+}
+
+#[test]
+fn ring_is_stuck_where_a_closed_sub_buffer_has_a_slot_that_is_not_committed() {
+    let setup = Setup { subbuf_size_bytes: 4096, flight_recorder: true, ..Setup::default() };
+    let (session, consumer, path) = start("stuck", &setup);
+    let mut writer = Writer::new(&session, Rings::Plain);
+    let ring = Ring::attach(&session.memory, session.memory.ring_count() - 1).unwrap();
+    assert!(!ring.is_left() && !ring.stuck_incomplete());
+    assert!(Ring::attach_left(&session.memory, 0).unwrap().is_left());
+    let reserved = writer.reserve(STEP, &step_payload(1, 0, "later")).unwrap();
+    assert!(!ring.stuck_incomplete(), "it is open");
+    for step in 1..200 {
+        writer.step(1, step, "text");
+    }
+    assert!(ring.stuck_incomplete());
+    writer.commit(reserved);
+    assert!(!ring.stuck_incomplete());
+    drop(consumer);
+    std::fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
 fn counts_of_lost_events_that_nobody_can_have_made_are_not_believed() {
     let (session, mut consumer, path) = start("counts", &Setup::default());
     let ring = session.memory.ring_count() - 1;
