@@ -340,6 +340,14 @@ mod tests {
         drop(session);
         assert_eq!(segment::find(key).is_err(), me() == ROOT);
         remove(key);
+        // but not with one that is only looked at
+        let (_made, left) = left();
+        let key = segment_of(me(), 4096, 0o600);
+        symlink(format!("key:{key}"), left.join(format!("memory-1000.{key}"))).unwrap();
+        drop(Session::reopen(&left).unwrap());
+        assert!(segment::find(key).is_ok());
+        Session::discard(&left).unwrap();
+        remove(key);
     }
 
     #[test]
