@@ -3,16 +3,19 @@
 
 mod support;
 
+use consumer::folder::Sharing;
+use consumer::output::{Older, Output};
 use consumer::ring::Ring;
+use consumer::{Consumer, Options};
 use session::abi::*;
 use session::segment::Segment;
-use session::{Memory, Session};
+use session::{Memory, Plan, Session};
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::*;
 
-fn finish(consumer: &mut consumer::Consumer) -> verdict::Verdict {
+fn finish(consumer: &mut Consumer) -> verdict::Verdict {
     consumer.finish(|_, _| {}).unwrap()
 }
 
@@ -156,6 +159,7 @@ fn size_limit_stops_recording_at_a_packet_and_the_trace_reads() {
         }
     }
     assert!(consumer.limit_reached());
+    assert_eq!(consumer.tick(), Duration::from_secs(1), "nothing is left to do");
     assert!(!session.memory.is_active(), "probes are told to stop");
     let verdict = finish(&mut consumer);
     assert!(verdict.bytes <= 100_000 && verdict.bytes > 90_000, "{}", verdict.bytes);
@@ -375,6 +379,46 @@ fn packet_with_senseless_bytes_is_kept_up_to_them_and_counted() {
     assert!(verdict.has_loss());
     assert_eq!(steps(&babeltrace(&path, true)).len(), 5);
     std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn idle_recorder_sleeps_and_says_when_its_trace_was_moved() {
+    for is_moved in [false, true] {
+        let (_session, mut consumer, path) = start("moved", &Setup::default());
+        assert!(consumer.tick() > Duration::ZERO);
+        let moved = path.with_extension("moved");
+        if is_moved {
+            std::fs::rename(&path, &moved).unwrap();
+        }
+        let verdict = finish(&mut consumer);
+        let said = verdict.notes.iter().any(|note| note.contains("was moved"));
+        assert_eq!(said, is_moved, "{verdict:?}");
+        std::fs::remove_dir_all(if is_moved { moved } else { path }).unwrap();
+    }
+}
+
+#[test]
+fn clock_that_there_is_not_starts_no_recording() {
+    assert!(!consumer::clock::start(77));
+    let (session, consumer, path) = start("clock", &Setup::default());
+    drop((session, consumer));
+    let plan = Plan {
+        uuid: [7; 16],
+        flight_recorder: false,
+        clock_kind: 77,
+        cpu_count: 1,
+        rseq: true,
+        subbuf_size_bytes: 4096,
+        subbuf_count: 2,
+        patterns: "*".into(),
+    };
+    let session = Arc::new(Session::create(&plan).unwrap());
+    let output = Output::create(&path, Sharing::PRIVATE, Older::Replace).unwrap();
+    let options =
+        Options { facts: facts(plan.uuid), flush_period: Duration::ZERO, limit_bytes: None };
+    let refused = Consumer::start(session, output, options).map(|_| ());
+    assert!(matches!(refused, Err(consumer::Error::Clock { kind: 77 })), "{refused:?}");
+    std::fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
