@@ -21,8 +21,6 @@
 #error "the ring's counters are 64 bits wide: this port needs a 64-bit kernel"
 #endif
 
-#undef noinline /* core spells attributes out, and the kernel makes this one a macro */
-
 #define LULL_MUTANT(name) 0 /* only the sched port builds mutants */
 
 static inline uint64_t lull_load(const uint64_t *p)

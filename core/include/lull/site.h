@@ -40,7 +40,7 @@
 #endif
 #define LULL_ASM __asm__
 #else
-#define LULL_ASM __asm__ __inline__
+#define LULL_ASM __asm__ __inline /* the kernel makes a macro of __inline__ */
 #endif
 
 /* The path in the description. A build may define it, e.g. to __FILE_NAME__. */

@@ -66,11 +66,22 @@
  * liblull stored before it set the mask's bit.
  * Else: the probe sees the bit and loads an interface that is still NULL, or a wrong identifier.
  * Mutant: MASK_READ_RELAXED.
+ *
+ * Code that is linked together with the ring, as the kernel module is, may define what a probe does
+ * at its begin and end, and how it reaches the ring, before it includes this file.
  */
+#ifndef LULL_PROBE_ENTER
+#define LULL_PROBE_ENTER(record) LULL_MASK_READ(record, __ATOMIC_ACQUIRE)
+#define LULL_PROBE_LEAVE()
+#define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
+	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
+#define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)
+#endif
+
 #define LULL_PROBE(...)                                                                   \
 	struct lull_probe lull_probe_;                                                    \
 	lull_probe_.record = lull_record_;                                                \
-	lull_probe_.mask = LULL_MASK_READ(lull_record_, __ATOMIC_ACQUIRE);                \
+	lull_probe_.mask = LULL_PROBE_ENTER(lull_record_);                                \
 	if (lull_probe_.mask) {                                                           \
 		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                  \
 		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
@@ -80,9 +91,10 @@
 				lull_padding_store(lull_at_, lull_bytes_);                \
 				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)                  \
 				(void)lull_at_;                                           \
-				lull_probe_.record->interface->commit(&lull_probe_.slot); \
+				LULL_PROBE_COMMIT(&lull_probe_);                          \
 			}                                                                 \
 		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                     \
+		LULL_PROBE_LEAVE();                                                       \
 	}
 
 /*
@@ -100,8 +112,8 @@ static inline __attribute__((__always_inline__)) int lull_probe_reserve(struct l
 {
 	uint32_t session = (uint32_t)__builtin_ctz(probe->mask);
 
-	return probe->record->interface->reserve(&probe->slot, session, probe->record->id[session],
-						 (payload_bytes + 3u) & ~3u);
+	return LULL_PROBE_RESERVE(probe, session, probe->record->id[session],
+				  (payload_bytes + 3u) & ~3u);
 }
 
 /*

@@ -6,6 +6,13 @@
 #ifndef LULL_KERNEL_STDINT_H
 #define LULL_KERNEL_STDINT_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
+
+typedef long intptr_t;
+
+#ifndef UINT64_MAX
+#define UINT64_MAX U64_MAX
+#endif
 
 #endif

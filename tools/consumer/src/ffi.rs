@@ -197,7 +197,7 @@ mod tests {
                 arena_bytes, rings_offset_bytes, user_id, stream_id, own_offset_bytes, reserved),
             fields!(ControlLive at live, "lull_session_control":
                 arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
-                unregistered_count, refused_count, unused, label_count),
+                unregistered_count, refused_count, recursion_count, label_count),
             fields!(OwnEvents at 0, "lull_own_events":
                 claimed, count, site_count, enabled_count, build_id_bytes, build_id, id),
             fields!(RingShared at 0, "lull_ring_shared":

@@ -119,7 +119,7 @@ pub struct ControlLive {
     pub unpatched_count: AtomicU32,
     pub unregistered_count: AtomicU32,
     pub refused_count: AtomicU32,
-    pub unused: u32,
+    pub recursion_count: AtomicU32,
     pub label_count: AtomicU64,
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The probe between an event and the ring of this CPU: recursion, identity, reserve, commit.
+ *
+ * Everything here runs in any context, NMIs and machine checks included. It takes no lock, calls
+ * nothing that is traced, and reaches no memory that could fault. Paper: B 3.3, T 8.5.
+ *
+ * The writer of an event is the thread that runs, also in an interrupt. Each CPU remembers, in
+ * memory of the kernel's, the thread and the name that it wrote last, and the label that it gave
+ * them. When either differs, the label above the thread's number changes, and the ring begins a new
+ * run with a thread record (docs/adr/0006). Contexts that nest share that memory: `thread` is 0
+ * while it is written, so that a context that interrupts the writing gives a label of its own.
+ */
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include "probe.h"
+#include "ring_fast.h"
+
+#define LABEL_BITS (32 - LULL_TID_BITS)
+
+static_assert(sizeof(struct lull_slot) >= sizeof(struct lull_ring_slot));
+static_assert(offsetof(struct lull_slot, payload) == offsetof(struct lull_ring_slot, payload));
+
+/* What probes need of a session; a line of the cache holds several. */
+struct target {
+	struct lull_ring *rings;
+	uint32_t *refused;
+};
+
+struct identity {
+	uint64_t thread; /* its process's number above its own, plus THREAD_KNOWN; or 0 */
+	uint64_t name[2];
+	uint32_t tid; /* label and number, as rings have them */
+	uint32_t label;
+};
+
+/* The bit that no number of a process has, so that the idle thread is not 0. */
+#define THREAD_KNOWN (1ull << 63)
+
+static struct target targets[LULL_SESSIONS_MAX] __read_mostly;
+static DEFINE_PER_CPU_ALIGNED(struct identity, identities);
+DEFINE_PER_CPU(unsigned int, lull_probe_levels);
+
+void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused)
+{
+	targets[session] = (struct target){ .rings = rings, .refused = refused };
+}
+
+void lull_probe_refuse(uint32_t sessions)
+{
+	/* Bound: LULL_SESSIONS_MAX bits. */
+	for (; sessions; sessions &= sessions - 1)
+		lull_add32_relaxed(targets[__builtin_ctz(sessions)].refused, 1);
+}
+
+static __always_inline uint64_t thread_word(const struct task_struct *task)
+{
+	return THREAD_KNOWN | (uint64_t)(uint32_t)task->tgid << 32 | (uint32_t)task->pid;
+}
+
+/* Another thread or name: give it a label. Return: what rings call it. */
+static noinline uint32_t identity_renew(uint64_t thread, const uint64_t name[2])
+{
+	uint32_t label = this_cpu_inc_return(identities.label);
+	uint32_t tid = label << LULL_TID_BITS | ((uint32_t)thread & LULL_TID_MASK);
+
+	this_cpu_write(identities.thread, 0);
+	barrier();
+	this_cpu_write(identities.name[0], name[0]);
+	this_cpu_write(identities.name[1], name[1]);
+	this_cpu_write(identities.tid, tid);
+	barrier();
+	/* A context that interrupted this one may have left parts of its own: then nothing is
+	 * known. One that comes after the comparison has the same thread, and leaves it whole. */
+	if (this_cpu_read(identities.label) == label)
+		this_cpu_write(identities.thread, thread);
+	return tid;
+}
+
+/* The running thread, as rings call it: the label is new where thread or name are. */
+static __always_inline uint32_t identity_tid(const struct task_struct *task)
+{
+	uint64_t thread = thread_word(task), name[2];
+	uint32_t tid = raw_cpu_read(identities.tid);
+
+	barrier();
+	__builtin_memcpy(name, task->comm, sizeof(name));
+	if (likely(raw_cpu_read(identities.thread) == thread) &&
+	    likely(raw_cpu_read(identities.name[0]) == name[0]) &&
+	    likely(raw_cpu_read(identities.name[1]) == name[1]))
+		return tid;
+	return identity_renew(thread, name);
+}
+
+static noinline int reserve_again(struct lull_ring *ring, struct lull_ring_slot *slot, uint32_t tid,
+				  uint32_t id, uint32_t payload_bytes)
+{
+	struct lull_ring_writer writer = { .pid = current->tgid, .tid = tid };
+	int error;
+
+	static_assert(sizeof(writer.name) == TASK_COMM_LEN);
+	__builtin_memcpy(writer.name, current->comm, sizeof(writer.name));
+	error = lull_ring_reserve_slow(ring, &writer, id, payload_bytes, slot);
+	/* Interrupted in every round: reserve_slow() leaves that to its caller, who has no other
+	 * ring here. */
+	if (error == -EBUSY)
+		lull_ring_count_lost(ring, LULL_LOST_OVERFLOW, 1);
+	return !error;
+}
+
+int lull_slot_reserve(struct lull_slot *event_slot, uint32_t session, uint32_t id,
+		      uint32_t payload_bytes)
+{
+	struct lull_ring_slot *slot = (struct lull_ring_slot *)event_slot;
+	struct caller caller = { .cpu = lull_cpu(), .clock = lull_clock_cycles };
+	struct lull_ring *ring = &targets[session].rings[caller.cpu];
+
+	if (unlikely(!lull_load(&ring->shared->active)))
+		return 0;
+	caller.tid = identity_tid(current);
+	if (unlikely(!ring->memory.base)) {
+		lull_ring_count_lost(ring, LULL_LOST_FULL, 1);
+		return 0;
+	}
+	if (likely(reserve_fast(ring, &caller, id, payload_bytes, slot)))
+		return 1;
+	return reserve_again(ring, slot, caller.tid, id, payload_bytes);
+}
+
+void lull_slot_commit(struct lull_slot *event_slot)
+{
+	struct lull_ring_slot *slot = (struct lull_ring_slot *)event_slot;
+	uint64_t count;
+
+	if (unlikely(commit_fast(slot, &count)))
+		lull_ring_deliver(slot->ring, slot->position,
+				  (uint32_t)(slot->commit - slot->ring->commit), count);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an event's probe calls, from any context: enter, reserve, commit, leave.
+ *
+ * lull_event() calls these four where user space goes through the interface of its record
+ * (core/include/lull/trace.h); event.h makes it so. From enter to leave the probe holds off
+ * preemption, so that the writers of a ring are contexts of one CPU that nest, and that a grace
+ * period of RCU waits for the probe. Paper: B 3.3 (probe data flow), 4.1 (local atomics).
+ */
+#ifndef LULL_KERNEL_PROBE_H
+#define LULL_KERNEL_PROBE_H
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include "lull/abi/site.h"
+#include "lull_port.h"
+
+struct lull_ring;
+
+/* Which kinds of context of this CPU are in a probe: bit interrupt_context_level() of each. */
+DECLARE_PER_CPU(unsigned int, lull_probe_levels);
+
+/* Count an event that is refused because its kind of context is in a probe already. */
+void lull_probe_refuse(uint32_t sessions);
+
+/*
+ * Begin a probe. Fields are evaluated after it, so what these call is inside, too: if that is
+ * traced, its event is refused, not recorded without end.
+ * Return: the sessions that want the event. Where there is none, the probe has ended already.
+ */
+static __always_inline uint32_t lull_probe_enter(const struct lull_probe_record *record)
+{
+	unsigned int level;
+	uint32_t sessions;
+
+	preempt_disable_notrace();
+	/* [site.probe:A], as in core/include/lull/trace.h: the mask before the identifiers, else
+	 * the event is written under an identifier that is not set yet */
+	sessions = lull_load32_acquire(&record->enabled_mask);
+	level = 1u << interrupt_context_level();
+	if (likely(sessions) && likely(!(raw_cpu_read(lull_probe_levels) & level))) {
+		raw_cpu_or(lull_probe_levels, level);
+		barrier();
+		return sessions;
+	}
+	lull_probe_refuse(sessions);
+	preempt_enable_notrace();
+	return 0;
+}
+
+static __always_inline void lull_probe_leave(void)
+{
+	barrier();
+	raw_cpu_and(lull_probe_levels, ~(1u << interrupt_context_level()));
+	preempt_enable_notrace();
+}
+
+/*
+ * lull_slot_reserve() - reserve a slot in the ring of this CPU.
+ * @session: a bit of what lull_probe_enter() returned
+ * Context: between lull_probe_enter() and lull_probe_leave(). Progress: wait-free.
+ * Return: 1; 0 when the session is stopped, or the event is lost and counted.
+ */
+int lull_slot_reserve(struct lull_slot *slot, uint32_t session, uint32_t id,
+		      uint32_t payload_bytes);
+
+/* lull_slot_commit() - make a reserved slot readable. Context: as before. Progress: wait-free. */
+void lull_slot_commit(struct lull_slot *slot);
+
+/*
+ * lull_probe_attach() - let probes reach a session's rings, before any record has its bit.
+ * @rings: one for each possible CPU
+ * @refused: where refused events are counted
+ */
+void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused);
+
+#endif
