@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loading and unloading lull.ko.
+ * Loading and unloading lull.ko. docs/design/60-kernel.md says what is where.
+ *
+ * While anyone has the device open, the module stays: so there is no session when it goes.
  */
 #include <linux/module.h>
+#include "catalogue.h"
+#include "compat/kernel_version.h"
+#include "device.h"
+#include "session.h"
 
 static int __init lull_init(void)
 {
-	return 0;
+	int error = lull_catalogue_init();
+
+	if (error)
+		return error;
+	error = lull_sessions_init();
+	if (error)
+		goto failed_sessions;
+	error = lull_device_register();
+	if (!error)
+		return 0;
+	lull_sessions_exit();
+failed_sessions:
+	lull_catalogue_exit();
+	return error;
 }
 
 static void __exit lull_exit(void)
 {
+	lull_device_unregister();
+	lull_sessions_exit();
+	lull_catalogue_exit();
 }
 
 module_init(lull_init);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The kernel's selftest, core as a module, with the kernel headers of KERNEL_BUILD.
+# lull.ko and the selftest, with the kernel headers of KERNEL_BUILD, and what tests lull.ko.
 #
 # Kbuild writes beside its sources, so it works on links in build/kernel.
 
@@ -8,5 +8,19 @@ KERNEL_BUILD ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	$(lastword $(KERNEL_HEADERS)))
 
 .PHONY: kernel-module
-kernel-module: ## build the kernel's selftest, core as a module, with the installed kernel headers
+kernel-module: ## build the kernel modules, with the installed kernel headers
 	$(Q)mk/module "$(KERNEL_BUILD)" build/kernel
+
+# What tests/boot runs in guests that have loaded lull.ko.
+KERNEL_TESTS := build/kernel/device_test build/kernel/hostile_test
+KERNEL_TEST_SOURCES := kernel/test/session.c kernel/test/switches.c core/ring/reader.c \
+	core/ring/ring.c core/ring/layout.c core/clock/clock.c port/user/clock_user.c
+KERNEL_TEST_FLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -static \
+	-Icore/include -Icore -Icore/ring -Icore/clock -Iport/user
+
+kernel-module: $(KERNEL_TESTS)
+
+build/kernel/%_test: kernel/test/%_test.c $(KERNEL_TEST_SOURCES) $(wildcard kernel/test/*.h)
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KERNEL_TEST_FLAGS) -o $@ $< $(KERNEL_TEST_SOURCES) -lpthread

@@ -24,15 +24,6 @@
 
 #define KNOWN_BACK 8u /* identifiers that lull_event_known() tries, from the next one back */
 
-static uint64_t description_hash(const char *text, size_t bytes)
-{
-	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
-	return hash ? hash : 1;
-}
-
 /* Put the description into the arena. Return: its offset plus 1, or 0 when the arena is full. */
 static uint32_t describe(struct session *session, const char *description, size_t bytes)
 {
@@ -100,7 +91,7 @@ static int claim(struct lull_event_entry *entry, uint64_t hash)
 
 uint32_t lull_event_register(struct session *session, const char *description, size_t bytes)
 {
-	uint64_t hash = description_hash(description, bytes);
+	uint64_t hash = lull_description_hash(description, bytes);
 
 	for (uint32_t id = LULL_EVENT_FIRST; id < session->event_capacity; id++) {
 		struct lull_event_entry *entry = &session->events[id];

@@ -15,6 +15,7 @@
 #include "lull/abi/site.h"
 #include "ring/ring.h"
 #include "segment.h"
+#include "site/note.h"
 #include "site/pattern.h"
 #include "start.h"
 

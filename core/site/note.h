@@ -96,6 +96,16 @@ int lull_note_walk(const void *notes, size_t bytes,
 int lull_note_check(const struct lull_note *note, const struct lull_segment *segments,
 		    size_t count);
 
+/* lull_description_hash() - what finds a description in a session's event table: never 0. */
+static inline uint64_t lull_description_hash(const char *text, size_t bytes)
+{
+	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
+	return hash ? hash : 1;
+}
+
 /**
  * lull_description_check() - is this text a description as abi/site.h defines it?
  * @text: not necessarily NUL-terminated.

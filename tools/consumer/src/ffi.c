@@ -5,6 +5,7 @@
  */
 #include "lull/abi/packet.h"
 #include "lull/abi/session.h"
+#include "lull/abi/site.h"
 #include "lull_port.h"
 #include "ring.h"
 
@@ -104,7 +105,7 @@ const struct lull_fact lull_consumer_facts[] = {
 	FIELD(lull_session_control, unpatched_count),
 	FIELD(lull_session_control, unregistered_count),
 	FIELD(lull_session_control, refused_count),
-	FIELD(lull_session_control, unused),
+	FIELD(lull_session_control, recursion_count),
 	FIELD(lull_session_control, label_count),
 	SIZE(lull_own_events),
 	FIELD(lull_own_events, claimed),
@@ -170,6 +171,9 @@ const struct lull_fact lull_consumer_facts[] = {
 	TEXT(LULL_SESSION_MEMORY_LINK),
 	TEXT(LULL_SESSION_MEMORY_PREFIX),
 	TEXT(LULL_SESSION_VARIABLE),
+	TEXT(LULL_DESCRIPTION_THREAD),
+	TEXT(LULL_DESCRIPTION_LOST),
+	TEXT(LULL_DESCRIPTION_LOST_BYTES),
 	VALUE(LULL_SESSIONS_MAX),
 	VALUE(LULL_SUBBUF_BYTES_MIN),
 	VALUE(LULL_SUBBUF_BYTES_MAX),

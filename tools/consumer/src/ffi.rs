@@ -240,10 +240,17 @@ mod tests {
         let here: BTreeMap<&str, u64> = bytes.chain(constants()).collect();
         let (numbers, texts) = facts_of_c();
         assert_eq!(here, numbers);
+        let description = |id| {
+            let mut events = session::description::SYSTEM_EVENTS.iter();
+            events.find(|event| event.0 == id).unwrap().1
+        };
         let here = BTreeMap::from([
             ("LULL_SESSION_MEMORY_LINK", SESSION_MEMORY_LINK),
             ("LULL_SESSION_MEMORY_PREFIX", SESSION_MEMORY_PREFIX),
             ("LULL_SESSION_VARIABLE", SESSION_VARIABLE),
+            ("LULL_DESCRIPTION_THREAD", description(EVENT_THREAD)),
+            ("LULL_DESCRIPTION_LOST", description(EVENT_LOST)),
+            ("LULL_DESCRIPTION_LOST_BYTES", description(EVENT_LOST_BYTES)),
         ]);
         assert_eq!(here, texts);
     }

@@ -87,6 +87,11 @@ struct lull_probe_record {
 	uint16_t id[LULL_SESSIONS_MAX]; /* event identifier in each session */
 };
 
+/* The events that every session has, under the identifiers of packet.h. */
+#define LULL_DESCRIPTION_THREAD "lull:thread\n6\n:\nu32 pid\nu32 tid\nname name\n"
+#define LULL_DESCRIPTION_LOST "lull:lost\n4\n:\n"
+#define LULL_DESCRIPTION_LOST_BYTES "lull:lost_bytes\n4\n:\nbytes content\n"
+
 enum lull_level {
 	LULL_LEVEL_EMERGENCY,
 	LULL_LEVEL_ALERT,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The calls of /dev/lull, by which a recorder makes and controls a session of the kernel's events.
+ *
+ * Whoever opens the device and makes LULL_KERNEL_PLAN has a session, and can map its memory: it is
+ * laid out as session.h says, from its control block on. The kernel writes the control block for
+ * its readers, and believes nothing that it finds in that memory. The session ends when the last
+ * descriptor and the last mapping of it are gone.
+ *
+ * Each structure begins with its own size, and may grow at its end: bytes that one side does not
+ * have are zeros for the other. A flag, or a byte behind a structure's end, that the kernel does
+ * not know is refused. Every call returns -1 and sets errno when it fails.
+ *
+ * Paper: B 3.1 (ioctl), 3.4 (control); docs/design/60-kernel.md.
+ */
+#ifndef LULL_ABI_KERNEL_H
+#define LULL_ABI_KERNEL_H
+
+#include <stdint.h>
+#include "session.h"
+
+#define LULL_KERNEL_DEVICE "/dev/lull"
+#define LULL_KERNEL_INTERFACE 1 /* what LULL_KERNEL_VERSION returns */
+#define LULL_KERNEL_SPARES_MAX (1u + LULL_SUBBUF_SPARES)
+#define LULL_KERNEL_PATTERNS_MAX (1u << 20) /* bytes, with the NUL */
+
+/* The calls: the number, what the argument points to. */
+#define LULL_KERNEL_VERSION 0xf500u /* nothing. Returns LULL_KERNEL_INTERFACE */
+#define LULL_KERNEL_PLAN 0xf501u /* struct lull_kernel_plan */
+#define LULL_KERNEL_ENABLE 0xf502u /* struct lull_kernel_enable */
+#define LULL_KERNEL_DISABLE 0xf503u /* nothing */
+#define LULL_KERNEL_BARRIER 0xf504u /* nothing */
+
+/*
+ * A session's plan, and what it became. EEXIST: this descriptor has a session already; EBUSY: there
+ * are LULL_SESSIONS_MAX sessions; EINVAL: a size, a mode, a pattern or a flag is not valid; E2BIG:
+ * the structure is longer than the kernel's and not zero there; ENOMEM: not enough memory.
+ */
+struct lull_kernel_plan {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint8_t uuid[16]; /* of the trace */
+	uint32_t mode; /* enum lull_mode */
+	uint32_t stream_id; /* of the CTF streams that the rings become */
+	uint64_t subbuf_size_bytes;
+	uint32_t subbuf_count;
+	/*
+	 * Physical sub-buffers with memory beyond subbuf_count, from 1: the first belongs to the
+	 * reader, in flight-recorder mode; the others can replace sub-buffers that it takes. All
+	 * physical sub-buffers behind them share one page.
+	 */
+	uint32_t spare_count;
+	uint64_t patterns; /* address of text as in session.h, NUL-terminated */
+	uint32_t patterns_bytes; /* with the NUL */
+	uint32_t clock_kind; /* the kernel's answer: enum lull_clock_kind */
+	uint64_t memory_bytes; /* the kernel's answer: how much can be mapped */
+};
+
+/* What LULL_KERNEL_ENABLE did, all of it the kernel's answer but bytes and flags. */
+struct lull_kernel_enable {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t event_count; /* events that the kernel module has */
+	uint32_t matched_count; /* those that the patterns match */
+	uint32_t enabled_count; /* those that are recorded now */
+	uint32_t absent_count; /* matched, but this kernel has no tracepoint for them now */
+	uint32_t failed_count; /* matched, but the kernel refused the probe */
+	uint32_t undescribed_count; /* matched, but the event table or the arena is full */
+};
+
+/*
+ * LULL_KERNEL_DISABLE ends what LULL_KERNEL_ENABLE began: when it returns, no probe writes to the
+ * session's memory any more, and every event is committed.
+ *
+ * LULL_KERNEL_BARRIER runs a memory barrier on every CPU: what any probe stored before it is seen
+ * by the caller after it (B 4.4). A reader of the mapping calls it where core/ring asks for a heavy
+ * barrier.
+ */
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The events of this module: found once, at load, by their notes, and tied to tracepoints.
+ */
+#ifndef LULL_KERNEL_CATALOGUE_H
+#define LULL_KERNEL_CATALOGUE_H
+
+#include "session.h"
+
+/* lull_catalogue_init() - find events and tracepoints. Return: 0 or -errno. */
+int lull_catalogue_init(void);
+
+/* lull_catalogue_exit() - let go of all tracepoints. Context: no session exists. */
+void lull_catalogue_exit(void);
+
+/* lull_catalogue_ids() - Return: a zeroed identifier for each event, to be kvfree()d, or NULL. */
+uint16_t *lull_catalogue_ids(void);
+
+/* lull_catalogue_describe_system() - put lull:thread and the like into a new session's table. */
+void lull_catalogue_describe_system(struct session *session);
+
+/*
+ * lull_catalogue_enable() - record the events that the session's patterns match.
+ * @result: its counts are filled in
+ * Context: may sleep. Events that are enabled already stay so.
+ */
+void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result);
+
+/*
+ * lull_catalogue_disable() - record none of them any more. When this returns, no probe is in the
+ * session's memory. Context: may sleep, for a grace period of RCU.
+ */
+void lull_catalogue_disable(struct session *session);
+
+#endif

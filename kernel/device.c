@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /dev/lull: an open file is a session, once it has a plan; its memory can be mapped.
+ *
+ * Every argument is hostile: it is copied once, and the copy is checked. The structures may be
+ * shorter or longer than this kernel's: abi/kernel.h says what then holds. Paper: B 3.1.
+ */
+#include <linux/compat.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "catalogue.h"
+#include "compat/vm_flags.h"
+#include "device.h"
+#include "lull_port.h"
+#include "session.h"
+
+/* Reads a structure that begins with its size. Return: the size, or -errno. */
+static long structure_copy(void *structure, size_t bytes, void __user *from)
+{
+	uint32_t from_bytes;
+	int error;
+
+	if (get_user(from_bytes, (uint32_t __user *)from))
+		return -EFAULT;
+	if (from_bytes < sizeof(from_bytes) || from_bytes > PAGE_SIZE)
+		return -EINVAL;
+	error = copy_struct_from_user(structure, bytes, from, from_bytes);
+	return error ? error : (long)from_bytes;
+}
+
+static long structure_answer(void __user *to, const void *structure, size_t bytes, long to_bytes)
+{
+	return copy_to_user(to, structure, min_t(size_t, bytes, to_bytes)) ? -EFAULT : 0;
+}
+
+/* Return: the patterns, NUL-terminated and with no NUL in them, or an error. */
+static char *patterns_copy(const struct lull_kernel_plan *plan)
+{
+	char *patterns;
+
+	if (!plan->patterns_bytes || plan->patterns_bytes > LULL_KERNEL_PATTERNS_MAX)
+		return ERR_PTR(-EINVAL);
+	patterns = vmemdup_user(u64_to_user_ptr(plan->patterns), plan->patterns_bytes);
+	if (IS_ERR(patterns) || strnlen(patterns, plan->patterns_bytes) == plan->patterns_bytes - 1)
+		return patterns;
+	kvfree(patterns);
+	return ERR_PTR(-EINVAL);
+}
+
+static long device_plan(struct file *file, void __user *argument)
+{
+	struct lull_kernel_plan plan;
+	struct session *session;
+	char *patterns;
+	long bytes = structure_copy(&plan, sizeof(plan), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (plan.flags)
+		return -EINVAL;
+	if (READ_ONCE(file->private_data))
+		return -EEXIST;
+	patterns = patterns_copy(&plan);
+	if (IS_ERR(patterns))
+		return PTR_ERR(patterns);
+	session = lull_session_create(&plan, patterns);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	plan.bytes = bytes;
+	if (structure_answer(argument, &plan, sizeof(plan), bytes)) {
+		lull_session_put(session);
+		return -EFAULT;
+	}
+	/* Threads that share the descriptor may plan at once: one of them does. */
+	if (cmpxchg(&file->private_data, NULL, session)) {
+		lull_session_put(session);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static long device_enable(struct session *session, void __user *argument)
+{
+	struct lull_kernel_enable enable;
+	long bytes = structure_copy(&enable, sizeof(enable), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (enable.flags)
+		return -EINVAL;
+	enable = (struct lull_kernel_enable){ .bytes = bytes };
+	lull_catalogue_enable(session, &enable);
+	return structure_answer(argument, &enable, sizeof(enable), bytes);
+}
+
+static long device_call(struct file *file, unsigned int call, unsigned long argument)
+{
+	struct session *session = READ_ONCE(file->private_data);
+
+	switch (call) {
+	case LULL_KERNEL_VERSION:
+		return LULL_KERNEL_INTERFACE;
+	case LULL_KERNEL_PLAN:
+		return device_plan(file, (void __user *)argument);
+	case LULL_KERNEL_BARRIER:
+		lull_barrier_heavy();
+		return 0;
+	case LULL_KERNEL_ENABLE:
+		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_DISABLE:
+		if (!session)
+			return -ENODEV;
+		lull_catalogue_disable(session);
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+static vm_fault_t memory_fault(struct vm_fault *fault)
+{
+	struct session *session = fault->vma->vm_private_data;
+	struct page *page = lull_memory_page(&session->memory, fault->pgoff);
+
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	get_page(page);
+	fault->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct memory_operations = { .fault = memory_fault };
+
+/* The mapping keeps the file, and with it the session. */
+static int device_map(struct file *file, struct vm_area_struct *area)
+{
+	struct session *session = READ_ONCE(file->private_data);
+
+	if (!session)
+		return -ENODEV;
+	if (!(area->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (area->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (vma_pages(area) + area->vm_pgoff > session->memory.layout.memory_bytes >> PAGE_SHIFT)
+		return -EINVAL;
+	lull_vm_flags_change(area, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY, VM_MAYEXEC);
+	area->vm_private_data = session;
+	area->vm_ops = &memory_operations;
+	return 0;
+}
+
+static int device_open(struct inode *inode, struct file *file)
+{
+	file->private_data = NULL; /* where a miscellaneous device has itself */
+	return nonseekable_open(inode, file);
+}
+
+static int device_release(struct inode *inode, struct file *file)
+{
+	struct session *session = file->private_data;
+
+	if (session)
+		lull_session_put(session);
+	return 0;
+}
+
+static const struct file_operations device_operations = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.release = device_release,
+	.unlocked_ioctl = device_call,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = device_map,
+	.llseek = no_llseek,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "lull",
+	.mode = 0660,
+	.fops = &device_operations,
+};
+
+int __init lull_device_register(void)
+{
+	return misc_register(&device);
+}
+
+void lull_device_unregister(void)
+{
+	misc_deregister(&device);
+}

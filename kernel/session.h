@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A session: what a recorder planned, its memory, and which of the kernel's events it records.
+ */
+#ifndef LULL_KERNEL_SESSION_H
+#define LULL_KERNEL_SESSION_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include "memory.h"
+
+struct lull_rule;
+
+struct session {
+	struct kref references; /* its descriptors */
+	struct hlist_node hotplug;
+	uint32_t index; /* in the masks of records */
+	bool is_made; /* from then on, a CPU that comes may find no memory for its ring */
+	struct memory memory;
+	char *patterns;
+	struct lull_rule *rules; /* of the patterns, into which they point */
+	size_t rule_count;
+
+	/* This side's copies of what the event table holds; under the catalogue's mutex. */
+	uint16_t *ids; /* of each event of the catalogue; 0: not described yet */
+	uint32_t event_next;
+	uint32_t arena_used_bytes;
+};
+
+/*
+ * lull_session_create() - make a session that records nothing yet.
+ * @plan: private to the caller; the kernel's answers are filled in
+ * @patterns: NUL-terminated text from kvmalloc(), which the session frees, also on failure
+ * Context: may sleep. Return: the session, or an error as in abi/kernel.h.
+ */
+struct session *lull_session_create(struct lull_kernel_plan *plan, char *patterns);
+
+/* lull_session_put() - give one reference back. With the last one the session ends. May sleep. */
+void lull_session_put(struct session *session);
+
+/* lull_sessions_init(), _exit() - follow CPUs that come. Return: 0 or -errno. */
+int lull_sessions_init(void);
+void lull_sessions_exit(void);
+
+/* The clock that stamps all sessions. */
+extern enum lull_clock_kind lull_sessions_clock;
+
+#endif
