@@ -234,15 +234,24 @@ static int recorder_that_is_killed_leaves_no_session(void)
 	return 0;
 }
 
-int main(void)
+/* Usage: device_test [NAME]: all tests, or one. */
+#define RUN_WANTED(test)                           \
+	do {                                       \
+		if (!name || !strcmp(name, #test)) \
+			RUN(test);                 \
+	} while (0)
+
+int main(int argument_count, char **arguments)
 {
-	RUN(device_without_a_plan_knows_its_version_and_no_session);
-	RUN(plans_that_no_ring_can_have_are_refused);
-	RUN(mapping_is_shared_and_never_executable);
-	RUN(switches_follow_each_other_in_discard_mode);
-	RUN(switches_follow_each_other_in_flight_recorder_mode);
-	RUN(session_that_is_disabled_records_nothing_and_can_go_on);
-	RUN(sessions_are_as_many_as_their_masks_have_bits);
-	RUN(recorder_that_is_killed_leaves_no_session);
+	const char *name = argument_count > 1 ? arguments[1] : NULL;
+
+	RUN_WANTED(device_without_a_plan_knows_its_version_and_no_session);
+	RUN_WANTED(plans_that_no_ring_can_have_are_refused);
+	RUN_WANTED(mapping_is_shared_and_never_executable);
+	RUN_WANTED(switches_follow_each_other_in_discard_mode);
+	RUN_WANTED(switches_follow_each_other_in_flight_recorder_mode);
+	RUN_WANTED(session_that_is_disabled_records_nothing_and_can_go_on);
+	RUN_WANTED(sessions_are_as_many_as_their_masks_have_bits);
+	RUN_WANTED(recorder_that_is_killed_leaves_no_session);
 	return sums();
 }

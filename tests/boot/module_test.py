@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""lull.ko: loaded and unloaded, its sessions, and recorders that are hostile, die or come too late."""
+
+from __future__ import annotations
+
+import re
+
+from lab import MODULES, Guest
+
+MODULE = MODULES / "lull.ko"
+LOADS = 20
+# What an unsigned module of our own always does.
+LOAD = "insmod /modules/lull.ko"
+
+
+def _passes(guest: Guest, program: str, limit_s: float = 120) -> None:
+    """A test program of kernel/test passes."""
+    result = guest.run(f"cd /run && {program}", limit_s)
+    print(result.output, end="")
+    assert result.status == 0, f"{program}: status {result.status}\n{result.output}"
+
+
+def sessions_of_the_kernel_record_what_recorders_plan() -> None:
+    program = MODULES / "device_test"
+    with Guest(modules=[MODULE], files={"/bin/device_test": program}) as guest:
+        guest.check(LOAD)
+        assert guest.check("stat -c '%a %U' /dev/lull") == "660 root\n"
+        _passes(guest, "device_test")
+        guest.check("rmmod lull && test ! -e /dev/lull")
+
+
+def hostile_recorders_harm_only_themselves() -> None:
+    program = MODULES / "hostile_test"
+    with Guest(modules=[MODULE], files={"/bin/hostile_test": program}) as guest:
+        guest.check(LOAD)
+        _passes(guest, "hostile_test", 240)
+        guest.check("rmmod lull")
+
+
+def module_stays_while_a_recorder_has_the_device() -> None:
+    with Guest(modules=[MODULE]) as guest:
+        guest.check(LOAD)
+        guest.check("sleep 60 < /dev/lull & sleeper=$!; sleep 1; ! rmmod lull; kill $sleeper")
+        guest.check("wait; rmmod lull")
+
+
+def module_loads_and_unloads_while_threads_switch() -> None:
+    program = MODULES / "device_test"
+    with Guest(modules=[MODULE], files={"/bin/device_test": program}) as guest:
+        guest.check(
+            "while :; do (:); done & first=$!; while :; do (:); done & second=$!;"
+            f"for load in $(seq {LOADS}); do"
+            f"  {LOAD} && device_test switches_follow_each_other_in_discard_mode > /run/log &&"
+            "   rmmod lull || { cat /run/log; exit 1; };"
+            "done; kill $first $second",
+            limit_s=300,
+        )
+        assert len(re.findall("lull: clock", guest.dmesg())) == LOADS
