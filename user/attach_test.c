@@ -108,6 +108,7 @@ static void segments(void)
 	check(!is_taken(&open), "refused_where_others_may_write");
 	unfinished.control->magic = 0;
 	check(!is_taken(&unfinished), "refused_without_a_magic");
+	check(!unfinished.control->refused_count, "and_not_counted_where_there_is_no_session_yet");
 	offer_end(&unfinished);
 	offer_end(&open);
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {

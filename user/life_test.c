@@ -456,6 +456,8 @@ static void drop(void)
 	check(dropped.control && dropped.control->process_count == 1 &&
 		      dropped.control->user_id == NOBODY,
 	      "and_counts_the_process");
+	check(dropped.control && !strcmp(dropped.patterns, PATTERNS),
+	      "and asks for the same events");
 	if (dropped.control) {
 		shmctl(dropped.map.id, IPC_RMID, NULL);
 		lull_session_detach(&dropped);
