@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Forks in the middle of it, from several threads, some of which are in a section; signals come
- * meanwhile. The child has one thread, goes on with new ones, that end and get signals too, and
- * exits with what it found.
+ * meanwhile. The child has one thread, goes on with new ones, that end, fork and get signals too,
+ * and exits with what it found.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #define CHILD_LIMIT_S 20
 #endif
 #define CHILD_UPDATES 20
-#define CHILD_THREADS 4
+#define CHILD_THREADS 5
 
 /* What thread forks, and where. */
 struct forking {
@@ -27,6 +28,10 @@ struct forking {
 	struct rcu_head head; /* queued before the fork: both processes call it */
 	unsigned long called;
 };
+
+uint32_t fork_pause_ms = 150;
+static int generation; /* 1 in a child, 2 in its child */
+static void fork_once(struct random *random);
 
 static void count_call(struct rcu_head *head)
 {
@@ -50,11 +55,24 @@ static void child_share(struct torture *fresh)
 	torture = fresh;
 }
 
+/* In a child, but not in its child. */
+static void *fork_again_thread(void *index)
+{
+	struct random random;
+
+	random_start(&random, (uint32_t)getpid() + (uint32_t)(uintptr_t)index);
+	if (generation == 1)
+		fork_once(&random);
+	counts_flush();
+	return NULL;
+}
+
 /* Some grace periods beside threads that read, update, call, end, and this thread. */
 static int child_run(int registered)
 {
-	static void *(*const body[CHILD_THREADS])(void *) = { reader_thread, updater_thread,
-							      churn_thread, signal_thread };
+	static void *(*const body[CHILD_THREADS])(void *) = {
+		reader_thread, updater_thread, churn_thread, signal_thread, fork_again_thread,
+	};
 	struct torture *fresh = calloc(1, sizeof(*fresh));
 	pthread_t thread[CHILD_THREADS];
 	struct random random;
@@ -62,6 +80,7 @@ static int child_run(int registered)
 
 	if (!fresh)
 		return 2;
+	signal(SIGUSR1, section_in_handler);
 	random_start(&random, (uint32_t)getpid());
 	signals_may_come(0);
 	if (!registered)
@@ -113,6 +132,7 @@ static void fork_here(void *argument)
 /* Return: the child's status. */
 static int child_end(struct forking *forking)
 {
+	generation++;
 	if (torture->fault[FAULT_CONTENT] || torture->fault[FAULT_OLD])
 		return 4; /* in the section in which it was made */
 	if (called_by_now(forking) != 1)
@@ -175,7 +195,7 @@ void *fork_thread(void *index)
 	signals_may_come(0);
 	while (!stopped()) {
 		fork_once(&random);
-		moment.tv_nsec = 1000000l * (long)random_below(&random, 150);
+		moment.tv_nsec = 1000000l * (long)random_below(&random, fork_pause_ms);
 		nanosleep(&moment, NULL);
 	}
 	counts_flush();

@@ -7,6 +7,7 @@
  * of a fork goes on with the table as the fork found it.
  */
 #include <stdlib.h>
+#include <time.h>
 #include "torture.h"
 
 #define LASTING 16ul /* keys of which there is always an element */
@@ -70,6 +71,30 @@ struct element *table_look(struct random *random)
 	return find(torture->table, random_below(random, KEYS));
 }
 
+void table_look_lasting(struct random *random)
+{
+	counted[COUNT_LOOKED_UP]++;
+	(void)find(torture->table, random_below(random, LASTING));
+}
+
+void table_walk(struct random *random, void (*linger)(void))
+{
+	uint32_t left = random_below(random, LASTING);
+	struct rcu_hash_iterator it;
+	unsigned long met = 0;
+
+	counted[COUNT_LOOKED_UP]++;
+	rcu_hash_for_each(torture->table, &it) {
+		if (element_of(it.node)->content != CONTENT)
+			fault_found(FAULT_CONTENT);
+		met += element_of(it.node)->key < LASTING;
+		if (!left--)
+			linger();
+	}
+	if (met != LASTING)
+		fault_found(FAULT_MISSED);
+}
+
 struct element *table_update(struct random *random, struct element *element, struct element **own)
 {
 	struct rcu_hash *table = torture->table;
@@ -100,11 +125,31 @@ struct element *table_update(struct random *random, struct element *element, str
 	return old;
 }
 
-void table_resize(struct random *random)
+void table_resize_to(unsigned long buckets)
 {
-	if (rcu_hash_resize(torture->table, 1ul << random_below(random, SIZES)))
+	if (rcu_hash_resize(torture->table, buckets))
 		exit(2);
 	counted[COUNT_RESIZED]++;
+}
+
+void table_resize(struct random *random)
+{
+	table_resize_to(1ul << random_below(random, SIZES));
+}
+
+/* The table grows by itself when another element is added: a thread of this process's does it. */
+static void await_growth(struct rcu_hash *table, struct element *added)
+{
+	struct timespec moment = { .tv_nsec = 1000000 };
+
+	table_resize_to(1);
+	flavour->read_lock();
+	rcu_hash_add(table, mixed(added->key), &added->node);
+	flavour->read_unlock();
+	flavour->offline();
+	while (rcu_hash_bucket_count(table) < LASTING)
+		nanosleep(&moment, NULL);
+	flavour->online();
 }
 
 int table_goes_on(struct random *random)
@@ -116,6 +161,10 @@ int table_goes_on(struct random *random)
 	for (i = 0; i < CHILD_ELEMENTS; i++) {
 		added[i].key = KEYS + i;
 		added[i].content = CONTENT;
+		if (i == CHILD_ELEMENTS - 1) {
+			await_growth(table, &added[i]);
+			break;
+		}
 		flavour->read_lock();
 		rcu_hash_add(table, mixed(added[i].key), &added[i].node);
 		flavour->read_unlock();

@@ -4,11 +4,12 @@
  *
  * WITHOUT: letters of what to leave out: f forks, s signals; e sections in threads that are ending;
  * m membarrier, from the middle on; t the hash table; d all that delays or disturbs but signals
- * (tight.c). The first fault ends it. A minute without an update is a fault too: a wake-up was
- * lost.
+ * (tight.c); r all but what a table that is resized without rest may disturb (resized.c). The first
+ * fault ends it. A minute without an update is a fault too: a wake-up was lost.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #define END_LIMIT_S 60
 #endif
 #define THREADS (READERS + UPDATERS + FORKERS + 2)
+#define FREED 0x5a /* what memory that was freed is overwritten with */
 
 struct torture *torture;
 const struct flavour *flavour;
@@ -164,7 +166,12 @@ static void run(double seconds, const char *without)
 
 	signal(SIGALRM, end_stuck);
 	alarm(END_LIMIT_S);
-	count = strchr(without, 'd') ? tight_start(thread) : start_all(thread, without);
+	if (strchr(without, 'd'))
+		count = tight_start(thread);
+	else if (strchr(without, 'r'))
+		count = resized_start(thread);
+	else
+		count = start_all(thread, without);
 	disturb(now_s(), seconds, !!strchr(without, 'm'));
 	alarm(END_LIMIT_S);
 	__atomic_store_n(&torture->stop, 1, __ATOMIC_RELAXED);
@@ -178,6 +185,7 @@ int main(int count, char **argument)
 		fprintf(stderr, "usage: torture qsbr|mb|signal|memb|bp SECONDS SEED [WITHOUT]\n");
 		return 2;
 	}
+	mallopt(M_PERTURB, FREED);
 	torture = calloc(1, sizeof(*torture));
 	if (!torture)
 		return 2;

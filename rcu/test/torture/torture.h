@@ -7,7 +7,7 @@
  * A section that finds its element older than one lived through a whole grace period: a failure.
  * flavour.c binds the read sides, element.c keeps the elements, table.c a hash table of some of
  * them, reader.c and updater.c are the threads, churn.c and fork.c disturb them, tight.c is the
- * form without delays, torture.c is the program.
+ * form without delays, resized.c one whose table has no rest, torture.c is the program.
  * Paper: T 6.2.4 (equation 6.1), 6.4.2-6.4.4.
  */
 #ifndef LULL_RCU_TORTURE_H
@@ -47,6 +47,7 @@ struct flavour {
 #define UPDATERS 2
 #define FORKERS 2
 #define TIGHT_READERS 2
+#define RESIZED_READERS 3
 #define AT_ONCE 3 /* threads with short lives */
 
 struct element {
@@ -139,6 +140,9 @@ void table_make(struct torture *to);
 struct element *table_look(struct random *random); /* in a section; or NULL */
 /* Puts an element in, or gives it back. Return: the element that it took out instead, or NULL. */
 struct element *table_update(struct random *random, struct element *element, struct element **own);
+void table_look_lasting(struct random *random); /* in a section */
+void table_walk(struct random *random, void (*linger)(void)); /* in a section; rests at a node */
+void table_resize_to(unsigned long buckets);
 void table_resize(struct random *random);
 /* In a child, as a reader. Return: not 0 if the table is whole, and can be changed. */
 int table_goes_on(struct random *random);
@@ -155,7 +159,11 @@ void signals_may_come(int ends_soon); /* to the calling thread, until it is gone
 /* tight.c */
 int tight_start(pthread_t *thread); /* how many; the last one sends signals */
 
+/* resized.c */
+int resized_start(pthread_t *thread); /* as tight_start() */
+
 /* fork.c */
+extern uint32_t fork_pause_ms; /* between forks of one thread, at most */
 void *fork_thread(void *index);
 
 #endif
