@@ -2,12 +2,12 @@
 /*
  * QDo under load: no callback early, none lost, none twice, each on its CPUs in order.
  *
- * stress MILLISECONDS ALGORITHM SUBMISSION [timer] [cpus=N] [nofence]
+ * stress MILLISECONDS ALGORITHM SUBMISSION [timer] [cpus=N] [period=US] [nofence] [nofork] [calm]
  *
  * Slots hold objects. Slot s may be read in operations that begin on the CPUs of bit mask s.
  * Clients read, replace objects and request that the old one be retired: its callback poisons it
  * and, after the last CPU of its set, gives it a new stamp. Readers see whether what they read
- * changes. Meanwhile threads are moved between CPUs and interrupted, and the program forks.
+ * changes. Meanwhile clients end and begin, are moved between CPUs and interrupted, and fork.
  * Paper: Q 3.1-3.4, 4.5, 4.6, 4.9.
  */
 #include "stress.h"
@@ -25,7 +25,9 @@
 /* Requests that may be under way before clients wait. */
 #define OUTSTANDING_MAX 4000
 /* A run that is not over by then has lost something. */
+#ifndef LOST_S
 #define LOST_S 60
+#endif
 
 struct stress stress;
 __thread struct client *stress_self;
@@ -192,7 +194,7 @@ static void replace(struct client *self)
 		fault("a request: %s", strerror(-error));
 }
 
-static void look(const struct object *object, unsigned int slot, unsigned long stamp)
+void look(const struct object *object, unsigned int slot, unsigned long stamp)
 {
 	unsigned int i;
 
@@ -204,6 +206,12 @@ static void look(const struct object *object, unsigned int slot, unsigned long s
 		}
 }
 
+static void leave(void *operation)
+{
+	qdo_leave(operation);
+}
+
+/* A thread that ends here leaves the operation. */
 void visit(struct client *self, unsigned int depth, int in_handler)
 {
 	unsigned int slot = 1 + draw(self) % (SLOTS - 1), chance = draw(self), cpu;
@@ -212,6 +220,7 @@ void visit(struct client *self, unsigned int depth, int in_handler)
 	unsigned long stamp = 0;
 
 	qdo_enter(stress.instance, &operation);
+	pthread_cleanup_push(leave, &operation);
 	cpu = operation.place >> 1;
 	object = __atomic_load_n(&stress.slots[slot], __ATOMIC_ACQUIRE);
 	if (!(slot >> cpu % SLOT_BITS & 1))
@@ -232,9 +241,11 @@ void visit(struct client *self, unsigned int depth, int in_handler)
 		replace(self);
 	if (!in_handler && chance % 256 == 3)
 		ask_echo();
+	if (!in_handler)
+		life_goes_on(self);
 	if (object)
 		look(object, slot, stamp);
-	qdo_leave(&operation);
+	pthread_cleanup_pop(1);
 }
 
 static void wait_own(struct client *self)
@@ -246,28 +257,22 @@ static void wait_own(struct client *self)
 		fault("a barrier (%d) came back after %lu of %lu", error, self->retired, asked);
 }
 
-static void *client_main(void *argument)
+void client_round(struct client *self)
 {
-	struct client *self = argument;
-	unsigned int chance;
+	unsigned int chance = draw(self);
 
-	stress_self = self;
-	while (!__atomic_load_n(&stress.stop, __ATOMIC_RELAXED)) {
-		chance = draw(self);
-		visit(self, chance % 3, 0);
-		if (chance % 8 == 1)
-			replace(self);
-		if (chance % 2048 == 2)
-			wait_own(self);
-		if (chance % 256 == 3)
-			moment(chance >> 8 & 511); /* a CPU that is idle */
-		while (__atomic_load_n(&stress.asked, __ATOMIC_RELAXED) -
-			       __atomic_load_n(&stress.retired, __ATOMIC_RELAXED) >
-		       OUTSTANDING_MAX)
-			moment(200);
-		self->rounds++;
-	}
-	return NULL;
+	visit(self, chance % 3, 0);
+	if (chance % 8 == 1)
+		replace(self);
+	if (chance % 2048 == 2)
+		wait_own(self);
+	if (chance % 256 == 3)
+		moment(chance >> 8 & 511); /* a CPU that is idle */
+	while (__atomic_load_n(&stress.asked, __ATOMIC_RELAXED) -
+		       __atomic_load_n(&stress.retired, __ATOMIC_RELAXED) >
+	       OUTSTANDING_MAX)
+		moment(200);
+	self->rounds++;
 }
 
 static void watchdog(int number)
@@ -296,12 +301,7 @@ static void start(const struct qdo_config *config)
 		fill(stress.slots[i], stress.slots[i]->stamp);
 	}
 	stress_pests_start();
-	for (i = 0; i < CLIENTS; i++) {
-		stress.clients[i].seed = 2463534242u + i * 7919;
-		if (pthread_create(&stress.clients[i].thread, NULL, client_main,
-				   &stress.clients[i]))
-			abort();
-	}
+	stress_lives_start();
 	__atomic_store_n(&stress.running, 1, __ATOMIC_RELEASE);
 }
 
@@ -313,10 +313,9 @@ static void end(void)
 
 	__atomic_store_n(&stress.stop, 1, __ATOMIC_RELAXED);
 	stress_pests_stop();
-	for (i = 0; i < CLIENTS; i++) {
-		pthread_join(stress.clients[i].thread, NULL);
+	stress_lives_stop();
+	for (i = 0; i < CLIENTS; i++)
 		rounds += stress.clients[i].rounds;
-	}
 	/* Twice: callbacks make requests. */
 	qdo_barrier(stress.instance);
 	qdo_barrier(stress.instance);
@@ -332,10 +331,32 @@ static void end(void)
 	if (qdo_destroy(stress.instance))
 		fault("qdo_destroy");
 	printf("%lu rounds, %lu requests, %lu steps, %lu checks, %lu handlers, %lu moves, "
-	       "%lu forks, %lu faults\n",
+	       "%lu lives, %lu cancelled, %lu forks, %lu faults\n",
 	       rounds, stress.asked + stress.echoes, (unsigned long)statistics.steps,
-	       (unsigned long)statistics.checks, stress.handlers, stress.moves, stress.forks,
-	       stress.faults);
+	       (unsigned long)statistics.checks, stress.handlers, stress.moves, stress.lives,
+	       stress.cancels, stress.forks, stress.faults);
+}
+
+/* Until the time is over, or a fault is found. While clients end and ask, nothing is lost. */
+static void pass_time(unsigned int ms)
+{
+	struct timespec begin, now;
+	unsigned long seen = 0, done;
+	long passed_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		moment(2000);
+		done = __atomic_load_n(&stress.retired, __ATOMIC_RELAXED) +
+		       __atomic_load_n(&stress.lives, __ATOMIC_RELAXED);
+		if (done != seen)
+			alarm(LOST_S);
+		seen = done;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		passed_ms = (now.tv_sec - begin.tv_sec) * 1000 +
+			    (now.tv_nsec - begin.tv_nsec) / 1000000;
+	} while (passed_ms < (long)ms && !__atomic_load_n(&stress.faults, __ATOMIC_RELAXED));
+	alarm(LOST_S);
 }
 
 int main(int count, char **words)
@@ -347,7 +368,7 @@ int main(int count, char **words)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (count < 4) {
 		fprintf(stderr, "usage: stress MILLISECONDS ALGORITHM SUBMISSION [timer] [cpus=N] "
-				"[period=US] [nofence] [nofork]\n");
+				"[period=US] [nofence] [nofork] [calm]\n");
 		return 2;
 	}
 	ms = (unsigned int)atoi(words[1]);
@@ -364,12 +385,14 @@ int main(int count, char **words)
 			stress_forbid_membarrier();
 		else if (!strcmp(words[i], "nofork"))
 			stress.no_fork = 1;
+		else if (!strcmp(words[i], "calm"))
+			stress.calm = 1;
 	}
 	pthread_mutex_init(&stress.lock, NULL);
 	signal(SIGALRM, watchdog);
-	alarm(ms / 1000 + LOST_S);
+	alarm(LOST_S);
 	start(&config);
-	moment(ms * 1000);
+	pass_time(ms);
 	end();
 	return stress.faults != 0;
 }
