@@ -9,13 +9,17 @@
 #include "compat/kernel_version.h"
 #include "device.h"
 #include "session.h"
+#include "syscall/syscall.h"
 
 static int __init lull_init(void)
 {
-	int error = lull_catalogue_init();
+	int error = lull_syscall_init();
 
 	if (error)
 		return error;
+	error = lull_catalogue_init();
+	if (error)
+		goto failed_catalogue;
 	error = lull_sessions_init();
 	if (error)
 		goto failed_sessions;
@@ -25,6 +29,8 @@ static int __init lull_init(void)
 	lull_sessions_exit();
 failed_sessions:
 	lull_catalogue_exit();
+failed_catalogue:
+	lull_syscall_exit();
 	return error;
 }
 
@@ -33,6 +39,7 @@ static void __exit lull_exit(void)
 	lull_device_unregister();
 	lull_sessions_exit();
 	lull_catalogue_exit();
+	lull_syscall_exit();
 }
 
 module_init(lull_init);

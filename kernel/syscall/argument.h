@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kinds of arguments in table.h: each becomes one or several fields of a call's event.
+ *
+ * Memory of the program's is read without faulting: a page that is not in memory is not brought in.
+ * What could not be read is told: a string is "(unreadable)", a structure is all zeros, and the
+ * event's field unread has the bit of the argument's position. A null pointer is no fault: a string
+ * is "(null)", a structure zeros.
+ */
+#ifndef LULL_SYSCALL_ARGUMENT_H
+#define LULL_SYSCALL_ARGUMENT_H
+
+#include <linux/eventpoll.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/openat2.h>
+#include <linux/resource.h>
+#include <linux/sched/types.h>
+#include <linux/signal.h>
+#include <linux/socket.h>
+#include <linux/time_types.h>
+#include <linux/uaccess.h>
+#include <linux/un.h>
+#include <asm/unistd.h>
+#include "event.h"
+
+/* One call while its event is made. */
+struct call {
+	const struct pt_regs *regs;
+	uint32_t texts; /* how many strings it has so far */
+	uint8_t unread; /* bit i: the memory that argument i leads to */
+	union {
+		struct __kernel_timespec timespec;
+		struct __kernel_itimerspec itimerspec;
+		struct __kernel_old_timeval timeval;
+		struct __kernel_old_itimerval itimerval;
+		struct rlimit64 rlimit;
+		struct open_how open_how;
+		struct clone_args clone_args;
+		struct epoll_event epoll_event;
+		struct sigaction sigaction;
+		struct user_msghdr msghdr;
+		uint64_t sigset;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+		unsigned char bytes[sizeof(struct sockaddr_un)];
+	} memory; /* what call_memory() read last */
+};
+
+/* Argument 0 to 5, as the machine passes it to a system call. */
+static __always_inline unsigned long call_argument(const struct pt_regs *regs,
+						   unsigned int position)
+{
+#if defined(CONFIG_X86_64)
+	switch (position) {
+	case 0:
+		return regs->di;
+	case 1:
+		return regs->si;
+	case 2:
+		return regs->dx;
+	case 3:
+		return regs->r10;
+	case 4:
+		return regs->r8;
+	default:
+		return regs->r9;
+	}
+#elif defined(CONFIG_ARM64)
+	return position ? regs->regs[position] : regs->orig_x0;
+#else
+#error "how does this machine pass the arguments of a system call?"
+#endif
+}
+
+/* The kind TEXT: a string that is measured already, in memory that nobody changes. */
+#define LULL_CHECK_LULL_TEXT(text)
+#define LULL_VALUE_LULL_TEXT(variable, text) const struct lull_string variable = text;
+#define LULL_BYTES_LULL_TEXT(variable, ...) variable.bytes + 1u
+#define LULL_STORE_LULL_TEXT(variable, ...)                        \
+	__builtin_memcpy(lull_at_, variable.text, variable.bytes); \
+	lull_at_ += variable.bytes;                                \
+	*lull_at_++ = 0;
+
+#define CALL(position) call_argument(call.regs, position)
+#define call_i32(name, position) lull_i32(name, (int32_t)CALL(position))
+#define call_i64(name, position) lull_i64(name, (int64_t)CALL(position))
+#define call_u32(name, position) lull_u32(name, (uint32_t)CALL(position))
+#define call_u64(name, position) lull_u64(name, (uint64_t)CALL(position))
+#define call_x16(name, position) lull_x16(name, (uint16_t)CALL(position))
+#define call_x32(name, position) lull_x32(name, (uint32_t)CALL(position))
+#define call_x64(name, position) lull_x64(name, (uint64_t)CALL(position))
+#define call_ptr(name, position) lull_ptr(name, (void *)CALL(position))
+#define call_enum(name, position, names) lull_enum(name, (int32_t)CALL(position), names)
+#define call_str(name, position) \
+	(LULL_TEXT, "str " #name, name##_lull_, 1, "", call_text(&call, position))
+
+/* Structures: the pointer under the argument's name, then members under NAME_MEMBER. */
+#define CALL_MEMORY(name, position, member) \
+	lull_ptr(name, call_memory(&call, position, sizeof(call.memory.member)))
+#define call_timespec(name, position)                                                             \
+	CALL_MEMORY(name, position, timespec), lull_i64(name##_sec, call.memory.timespec.tv_sec), \
+		lull_i64(name##_nsec, call.memory.timespec.tv_nsec)
+#define call_timeval(name, position)                                                            \
+	CALL_MEMORY(name, position, timeval), lull_i64(name##_sec, call.memory.timeval.tv_sec), \
+		lull_i64(name##_usec, call.memory.timeval.tv_usec)
+#define call_itimerspec(name, position)                                                     \
+	CALL_MEMORY(name, position, itimerspec),                                            \
+		lull_i64(name##_interval_sec, call.memory.itimerspec.it_interval.tv_sec),   \
+		lull_i64(name##_interval_nsec, call.memory.itimerspec.it_interval.tv_nsec), \
+		lull_i64(name##_value_sec, call.memory.itimerspec.it_value.tv_sec),         \
+		lull_i64(name##_value_nsec, call.memory.itimerspec.it_value.tv_nsec)
+#define call_itimerval(name, position)                                                     \
+	CALL_MEMORY(name, position, itimerval),                                            \
+		lull_i64(name##_interval_sec, call.memory.itimerval.it_interval.tv_sec),   \
+		lull_i64(name##_interval_usec, call.memory.itimerval.it_interval.tv_usec), \
+		lull_i64(name##_value_sec, call.memory.itimerval.it_value.tv_sec),         \
+		lull_i64(name##_value_usec, call.memory.itimerval.it_value.tv_usec)
+#define call_rlimit(name, position)                                                             \
+	CALL_MEMORY(name, position, rlimit), lull_u64(name##_cur, call.memory.rlimit.rlim_cur), \
+		lull_u64(name##_max, call.memory.rlimit.rlim_max)
+#define call_sigset(name, position) \
+	CALL_MEMORY(name, position, sigset), lull_x64(name##_mask, call.memory.sigset)
+#define call_sigaction(name, position)                                                \
+	CALL_MEMORY(name, position, sigaction),                                       \
+		lull_x64(name##_handler, (uint64_t)call.memory.sigaction.sa_handler), \
+		lull_x64(name##_flags, call.memory.sigaction.sa_flags)
+#define call_open_how(name, position)                                                              \
+	CALL_MEMORY(name, position, open_how), lull_x64(name##_flags, call.memory.open_how.flags), \
+		lull_x64(name##_mode, call.memory.open_how.mode),                                  \
+		lull_x64(name##_resolve, call.memory.open_how.resolve)
+#define call_clone_args(name, position)                                           \
+	lull_ptr(name, call_memory(&call, position, CLONE_ARGS_SIZE_VER0)),       \
+		lull_x64(name##_flags, call.memory.clone_args.flags),             \
+		lull_u64(name##_exit_signal, call.memory.clone_args.exit_signal), \
+		lull_x64(name##_stack, call.memory.clone_args.stack),             \
+		lull_u64(name##_stack_size, call.memory.clone_args.stack_size)
+#define call_epoll_event(name, position)                                           \
+	CALL_MEMORY(name, position, epoll_event),                                  \
+		lull_x32(name##_events, (uint32_t)call.memory.epoll_event.events), \
+		lull_x64(name##_data, (uint64_t)call.memory.epoll_event.data)
+#define call_msghdr(name, position)                                               \
+	CALL_MEMORY(name, position, msghdr),                                      \
+		lull_i32(name##_namelen, call.memory.msghdr.msg_namelen),         \
+		lull_u64(name##_iovlen, (uint64_t)call.memory.msghdr.msg_iovlen), \
+		lull_u64(name##_controllen, (uint64_t)call.memory.msghdr.msg_controllen)
+#define call_sockaddr(name, position, length)                                     \
+	lull_ptr(name, call_memory(&call, position, (uint32_t)CALL(length))),     \
+		lull_enum(name##_family, call.memory.un.sun_family, CALL_FAMILY), \
+		lull_u16(name##_port, call_port(&call)),                          \
+		lull_bytes(name##_address, call_address(&call),                   \
+			   call_address_bytes(&call, (uint32_t)CALL(length)))
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * System calls: syscalls:sys_enter_NAME and sys_exit_NAME for each call in table.h, and
+ * raw_syscalls:sys_enter and sys_exit for calls that the table lacks and for those of 32-bit
+ * programs, whose numbers mean other calls.
+ *
+ * The kernel has one tracepoint for the entries of all calls and one for all exits. An entry goes
+ * through a table of functions, which the compiler makes from table.h, one for each call: it stores
+ * that call's arguments and nothing else. All exits are alike, so one function writes them, and
+ * only the record with its identifiers is the call's own.
+ *
+ * Paper: O 4.2 (instrumentation of system calls).
+ */
+#include <linux/compat.h>
+#include <linux/nospec.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <asm/syscall.h>
+#include <trace/events/syscalls.h>
+#include "syscall/argument.h"
+#include "syscall/names.h"
+#include "syscall/syscall.h"
+
+/* Strings of the call whose event this CPU makes. No call has more. */
+#define TEXTS_MAX 3
+struct texts {
+	char text[TEXTS_MAX][PATH_MAX];
+};
+static struct texts __percpu *texts;
+
+int lull_syscall_init(void)
+{
+	texts = alloc_percpu(struct texts);
+	return texts ? 0 : -ENOMEM;
+}
+
+void lull_syscall_exit(void)
+{
+	free_percpu(texts);
+}
+
+/*
+ * Context: preemption is off, in a thread: an event of another context is not one of a call's
+ * entry, so nothing else uses this CPU's strings.
+ */
+static noinline struct lull_string call_text(struct call *call, unsigned int position)
+{
+	const char __user *from = (const char __user *)call_argument(call->regs, position);
+	char *to = raw_cpu_ptr(texts)->text[call->texts++ % TEXTS_MAX];
+	struct lull_string measured = { "(null)", 6 };
+	long bytes;
+
+	if (!from)
+		return measured;
+	pagefault_disable();
+	bytes = strncpy_from_user(to, from, PATH_MAX);
+	pagefault_enable();
+	if (bytes < 0 || bytes == PATH_MAX)
+		call->unread |= 1u << position;
+	measured.text = bytes < 0 ? "(unreadable)" : to;
+	measured.bytes = bytes < 0 ? 12 : (uint32_t)bytes;
+	return measured;
+}
+
+/* Read a structure into call->memory. Return: where the program has it. */
+static noinline void *call_memory(struct call *call, unsigned int position, uint32_t bytes)
+{
+	unsigned long from = call_argument(call->regs, position);
+	unsigned long left;
+
+	bytes = min_t(uint32_t, bytes, sizeof(call->memory));
+	memset(&call->memory, 0, sizeof(call->memory));
+	if (!from)
+		return NULL;
+	pagefault_disable();
+	left = access_ok((void __user *)from, bytes) ?
+		       raw_copy_from_user(&call->memory, (void __user *)from, bytes) :
+		       bytes;
+	pagefault_enable();
+	if (left) {
+		memset(&call->memory, 0, sizeof(call->memory));
+		call->unread |= 1u << position;
+	}
+	return (void *)from;
+}
+
+/* Of a socket's address: the port, and where the address itself is. */
+static uint16_t call_port(const struct call *call)
+{
+	switch (call->memory.un.sun_family) {
+	case AF_INET:
+	case AF_INET6: /* at the same place */
+		return ntohs(call->memory.in.sin_port);
+	default:
+		return 0;
+	}
+}
+
+static const void *call_address(const struct call *call)
+{
+	switch (call->memory.un.sun_family) {
+	case AF_INET:
+		return &call->memory.in.sin_addr;
+	case AF_INET6:
+		return &call->memory.in6.sin6_addr;
+	default:
+		return call->memory.un.sun_path;
+	}
+}
+
+static uint32_t call_address_bytes(const struct call *call, uint32_t given_bytes)
+{
+	uint32_t before_bytes = offsetof(struct sockaddr_un, sun_path);
+
+	switch (call->memory.un.sun_family) {
+	case AF_INET:
+		return sizeof(call->memory.in.sin_addr);
+	case AF_UNSPEC: /* a null pointer, too */
+		return 0;
+	case AF_INET6:
+		return sizeof(call->memory.in6.sin6_addr);
+	default:
+		given_bytes = min_t(uint32_t, given_bytes, sizeof(call->memory.un));
+		return given_bytes > before_bytes ? given_bytes - before_bytes : 0;
+	}
+}
+
+/* What each call's entry does. */
+#define LULL_CALL(name, ...)                                            \
+	static void enter_##name(const struct pt_regs *regs)            \
+	{                                                               \
+		const struct call call = { .regs = regs };              \
+                                                                        \
+		(void)call;                                             \
+		lull_event("syscalls:sys_enter_" #name, ##__VA_ARGS__); \
+	}
+#define LULL_CALL_USER(name, ...)                                    \
+	static void enter_##name(const struct pt_regs *regs)         \
+	{                                                            \
+		struct call call;                                    \
+                                                                     \
+		call.regs = regs;                                    \
+		call.texts = 0;                                      \
+		call.unread = 0;                                     \
+		lull_event("syscalls:sys_enter_" #name, __VA_ARGS__, \
+			   lull_x8(unread, call.unread));            \
+	}
+#include "syscall/table.h"
+#undef LULL_CALL
+#undef LULL_CALL_USER
+
+#define LULL_CALL(name, ...) [__NR_##name] = enter_##name,
+#define LULL_CALL_USER(name, ...) [__NR_##name] = enter_##name,
+static void (*const enter_functions[__NR_syscalls])(const struct pt_regs *) = {
+#include "syscall/table.h"
+};
+#undef LULL_CALL
+#undef LULL_CALL_USER
+
+/* Each call's exit: a record in this array, and a note that locates it and describes the event. */
+static struct lull_probe_record exit_records[__NR_syscalls];
+
+#define LULL_CALL(name, ...)                                                                     \
+	LULL_ASM __volatile__(                                                                   \
+		LULL_SITE_NOTE(                                                                  \
+			"2", "\t.long %c[record] - .\n",                                         \
+			LULL_SITE_TEXT("syscalls:sys_exit_" #name, "\t.ascii \"i64 ret\\n\"\n")) \
+		:                                                                                \
+		: [record] "i"(&exit_records[__NR_##name]), [level] "i"(LULL_LEVEL_INFO));
+#define LULL_CALL_USER LULL_CALL
+static void __used exit_notes(void)
+{
+#include "syscall/table.h"
+}
+#undef LULL_CALL
+
+/* Return: the call's number, or -1 where the table has no such call. */
+static __always_inline long number_known(long number)
+{
+	if (unlikely((unsigned long)number >= __NR_syscalls || in_compat_syscall()))
+		return -1;
+	number = array_index_nospec(number, __NR_syscalls);
+	return likely(enter_functions[number]) ? number : -1;
+}
+
+static void probe_sys_enter(void *data, struct pt_regs *regs, long id)
+{
+	unsigned long arguments[6];
+	long number = number_known(id);
+
+	if (likely(number >= 0)) {
+		enter_functions[number](regs);
+		return;
+	}
+	syscall_get_arguments(current, regs, arguments);
+	lull_event("raw_syscalls:sys_enter", lull_i64(id, id),
+		   lull_bool(compat, in_compat_syscall()), lull_au64(args, arguments, 6));
+}
+
+static __always_inline void exit_write(long ret, struct lull_probe_record *lull_record_)
+{
+	if (LULL_MASK_READ(lull_record_, __ATOMIC_RELAXED)) {
+		LULL_PROBE("", lull_i64(ret, ret))
+	}
+}
+
+static void probe_sys_exit(void *data, struct pt_regs *regs, long ret)
+{
+	long id = syscall_get_nr(current, regs);
+	long number = number_known(id);
+
+	if (likely(number >= 0)) {
+		exit_write(ret, &exit_records[number]);
+		return;
+	}
+	lull_event("raw_syscalls:sys_exit", lull_i64(id, id),
+		   lull_bool(compat, in_compat_syscall()), lull_i64(ret, ret));
+}
+
+#define LULL_CALL(name, ...)                                                            \
+	LULL_TRACEPOINT_EVENT(sys_enter, "syscalls:sys_enter_" #name, probe_sys_enter); \
+	LULL_TRACEPOINT_EVENT(sys_exit, "syscalls:sys_exit_" #name, probe_sys_exit);
+#include "syscall/table.h"
+LULL_TRACEPOINT_EVENT(sys_enter, "raw_syscalls:sys_enter", probe_sys_enter);
+LULL_TRACEPOINT_EVENT(sys_exit, "raw_syscalls:sys_exit", probe_sys_exit);
