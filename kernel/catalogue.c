@@ -182,6 +182,7 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 	size_t i;
 
 	mutex_lock(&mutex);
+	WRITE_ONCE(session->is_enabled, true);
 	result->event_count = event_count;
 	for (i = 0; i < event_count; i++) {
 		const struct lull_note *note = &events[i].note;
@@ -218,6 +219,7 @@ void lull_catalogue_disable(struct session *session)
 		hooks_leave(&events[i]);
 	}
 	mutex_unlock(&mutex);
+	WRITE_ONCE(session->is_enabled, false);
 	/* Probes hold off preemption, and tracepoints of idle CPUs a section of their own. */
 	tracepoint_synchronize_unregister();
 }

@@ -10,31 +10,12 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include "catalogue.h"
-#include "compat/vm_flags.h"
 #include "device.h"
 #include "lull_port.h"
+#include "ring_file.h"
 #include "session.h"
-
-/* Reads a structure that begins with its size. Return: the size, or -errno. */
-static long structure_copy(void *structure, size_t bytes, void __user *from)
-{
-	uint32_t from_bytes;
-	int error;
-
-	if (get_user(from_bytes, (uint32_t __user *)from))
-		return -EFAULT;
-	if (from_bytes < sizeof(from_bytes) || from_bytes > PAGE_SIZE)
-		return -EINVAL;
-	error = copy_struct_from_user(structure, bytes, from, from_bytes);
-	return error ? error : (long)from_bytes;
-}
-
-static long structure_answer(void __user *to, const void *structure, size_t bytes, long to_bytes)
-{
-	return copy_to_user(to, structure, min_t(size_t, bytes, to_bytes)) ? -EFAULT : 0;
-}
+#include "structure.h"
 
 /* Return: the patterns, NUL-terminated and with no NUL in them, or an error. */
 static char *patterns_copy(const struct lull_kernel_plan *plan)
@@ -55,7 +36,7 @@ static long device_plan(struct file *file, void __user *argument)
 	struct lull_kernel_plan plan;
 	struct session *session;
 	char *patterns;
-	long bytes = structure_copy(&plan, sizeof(plan), argument);
+	long bytes = lull_structure_copy(&plan, sizeof(plan), argument);
 
 	if (bytes < 0)
 		return bytes;
@@ -70,7 +51,7 @@ static long device_plan(struct file *file, void __user *argument)
 	if (IS_ERR(session))
 		return PTR_ERR(session);
 	plan.bytes = bytes;
-	if (structure_answer(argument, &plan, sizeof(plan), bytes)) {
+	if (lull_structure_answer(argument, &plan, sizeof(plan), bytes)) {
 		lull_session_put(session);
 		return -EFAULT;
 	}
@@ -85,7 +66,7 @@ static long device_plan(struct file *file, void __user *argument)
 static long device_enable(struct session *session, void __user *argument)
 {
 	struct lull_kernel_enable enable;
-	long bytes = structure_copy(&enable, sizeof(enable), argument);
+	long bytes = lull_structure_copy(&enable, sizeof(enable), argument);
 
 	if (bytes < 0)
 		return bytes;
@@ -93,7 +74,19 @@ static long device_enable(struct session *session, void __user *argument)
 		return -EINVAL;
 	enable = (struct lull_kernel_enable){ .bytes = bytes };
 	lull_catalogue_enable(session, &enable);
-	return structure_answer(argument, &enable, sizeof(enable), bytes);
+	return lull_structure_answer(argument, &enable, sizeof(enable), bytes);
+}
+
+static long device_ring(struct session *session, void __user *argument)
+{
+	struct lull_kernel_ring ring;
+	long bytes = lull_structure_copy(&ring, sizeof(ring), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (ring.flags || ring.unused)
+		return -EINVAL;
+	return lull_ring_file_create(session, ring.cpu);
 }
 
 static long device_call(struct file *file, unsigned int call, unsigned long argument)
@@ -110,6 +103,8 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 		return 0;
 	case LULL_KERNEL_ENABLE:
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_RING:
+		return session ? device_ring(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_DISABLE:
 		if (!session)
 			return -ENODEV;
@@ -137,16 +132,13 @@ static const struct vm_operations_struct memory_operations = { .fault = memory_f
 static int device_map(struct file *file, struct vm_area_struct *area)
 {
 	struct session *session = READ_ONCE(file->private_data);
+	int error;
 
 	if (!session)
 		return -ENODEV;
-	if (!(area->vm_flags & VM_SHARED))
-		return -EINVAL;
-	if (area->vm_flags & VM_EXEC)
-		return -EPERM;
-	if (vma_pages(area) + area->vm_pgoff > session->memory.layout.memory_bytes >> PAGE_SHIFT)
-		return -EINVAL;
-	lull_vm_flags_change(area, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY, VM_MAYEXEC);
+	error = lull_memory_area(area, session->memory.layout.memory_bytes, 0);
+	if (error)
+		return error;
 	area->vm_private_data = session;
 	area->vm_ops = &memory_operations;
 	return 0;
@@ -174,7 +166,6 @@ static const struct file_operations device_operations = {
 	.unlocked_ioctl = device_call,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = device_map,
-	.llseek = no_llseek,
 };
 
 static struct miscdevice device = {

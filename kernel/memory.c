@@ -12,6 +12,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "compat/vm_flags.h"
 #include "lull_port.h"
 #include "memory.h"
 
@@ -167,6 +168,7 @@ static void rings_attach(struct memory *memory)
 					 cpu * layout->ring_stride_bytes,
 				 none);
 		lull_ring_reset(&memory->rings[cpu], 0);
+		memory->ring_memory[cpu].spare = layout->subbuf_count;
 	}
 }
 
@@ -259,6 +261,16 @@ struct page *lull_memory_page(struct memory *memory, unsigned long page_offset)
 	if (!pages)
 		return NULL;
 	return page < memory->ring_page_count ? pages[page] : memory->scratch;
+}
+
+int lull_memory_area(struct vm_area_struct *area, uint64_t bytes, unsigned long never)
+{
+	if (!(area->vm_flags & VM_SHARED) || vma_pages(area) + area->vm_pgoff > bytes >> PAGE_SHIFT)
+		return -EINVAL;
+	if (area->vm_flags & VM_EXEC)
+		return -EPERM;
+	lull_vm_flags_change(area, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY, VM_MAYEXEC | never);
+	return 0;
 }
 
 void lull_memory_free(struct memory *memory)

@@ -17,6 +17,7 @@
 struct ring_memory {
 	struct page **pages; /* of the physical sub-buffers with memory; NULL: the ring has none */
 	void *base; /* of all physical sub-buffers; those without memory share the scratch page */
+	uint32_t spare; /* the physical sub-buffer that the reader of a ring's descriptor owns */
 };
 
 struct memory {
@@ -55,6 +56,14 @@ int lull_memory_give(struct memory *memory, unsigned int cpu);
 
 /* lull_memory_page() - the page at an offset of the mapping. Return: NULL where there is none. */
 struct page *lull_memory_page(struct memory *memory, unsigned long page_offset);
+
+/*
+ * lull_memory_area() - check a mapping that is asked for, and keep it from becoming more.
+ * @bytes: what there is to map
+ * @never: flags VM_MAY... that the mapping must not get, beside VM_MAYEXEC
+ * Return: 0; -EINVAL for a private one, or one that is too long; -EPERM for an executable one.
+ */
+int lull_memory_area(struct vm_area_struct *area, uint64_t bytes, unsigned long never);
 
 /* lull_memory_free() - free what there is. Mappings keep the pages that they have. */
 void lull_memory_free(struct memory *memory);

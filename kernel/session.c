@@ -67,6 +67,7 @@ static int rules_read(struct session *session, size_t patterns_bytes)
 static void session_free(struct session *session)
 {
 	lull_memory_free(&session->memory);
+	bitmap_free(session->ring_readers);
 	kvfree(session->ids);
 	kvfree(session->rules);
 	kvfree(session->patterns);
@@ -81,7 +82,8 @@ static int session_fill(struct session *session, const struct lull_kernel_plan *
 	if (error)
 		return error;
 	session->ids = lull_catalogue_ids();
-	if (!session->ids)
+	session->ring_readers = bitmap_zalloc(nr_cpu_ids, GFP_KERNEL_ACCOUNT);
+	if (!session->ids || !session->ring_readers)
 		return -ENOMEM;
 	error = lull_memory_plan(&session->memory, plan, lull_sessions_clock);
 	if (error)

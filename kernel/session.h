@@ -16,6 +16,8 @@ struct session {
 	struct hlist_node hotplug;
 	uint32_t index; /* in the masks of records */
 	bool is_made; /* from then on, a CPU that comes may find no memory for its ring */
+	bool is_enabled; /* by the last LULL_KERNEL_ENABLE or _DISABLE */
+	unsigned long *ring_readers; /* a bit for each ring that has a descriptor */
 	struct memory memory;
 	char *patterns;
 	struct lull_rule *rules; /* of the patterns, into which they point */
@@ -34,6 +36,12 @@ struct session {
  * Context: may sleep. Return: the session, or an error as in abi/kernel.h.
  */
 struct session *lull_session_create(struct lull_kernel_plan *plan, char *patterns);
+
+/* lull_session_get() - one more reference, for who has one. */
+static inline void lull_session_get(struct session *session)
+{
+	kref_get(&session->references);
+}
 
 /* lull_session_put() - give one reference back. With the last one the session ends. May sleep. */
 void lull_session_put(struct session *session);

@@ -12,7 +12,7 @@ kernel-module: ## build the kernel modules, with the installed kernel headers
 	$(Q)mk/module "$(KERNEL_BUILD)" build/kernel
 
 # What tests/boot runs in guests that have loaded lull.ko.
-KERNEL_TESTS := build/kernel/device_test build/kernel/hostile_test
+KERNEL_TESTS := $(patsubst kernel/test/%.c,build/kernel/%,$(wildcard kernel/test/*_test.c))
 KERNEL_TEST_SOURCES := kernel/test/session.c kernel/test/switches.c core/ring/reader.c \
 	core/ring/ring.c core/ring/layout.c core/clock/clock.c port/user/clock_user.c
 KERNEL_TEST_FLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -static \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lull.ko: loaded and unloaded, its sessions, and recorders that are hostile, die or come too late."""
+"""lull.ko: loaded and unloaded; its sessions; recorders that are hostile, or die."""
 
 from __future__ import annotations
 
@@ -56,3 +56,11 @@ def module_loads_and_unloads_while_threads_switch() -> None:
             limit_s=300,
         )
         assert len(re.findall("lull: clock", guest.dmesg())) == LOADS
+
+
+def rings_of_sessions_are_read_by_their_descriptors() -> None:
+    program = MODULES / "ring_file_test"
+    with Guest(modules=[MODULE], files={"/bin/ring_file_test": program}) as guest:
+        guest.check(LOAD)
+        _passes(guest, "ring_file_test")
+        guest.check("rmmod lull")

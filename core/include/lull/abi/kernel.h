@@ -30,6 +30,11 @@
 #define LULL_KERNEL_ENABLE 0xf502u /* struct lull_kernel_enable */
 #define LULL_KERNEL_DISABLE 0xf503u /* nothing */
 #define LULL_KERNEL_BARRIER 0xf504u /* nothing */
+#define LULL_KERNEL_RING 0xf505u /* struct lull_kernel_ring. Returns a descriptor of the ring */
+/* The calls of a ring's descriptor. */
+#define LULL_KERNEL_GET 0xf510u /* struct lull_kernel_subbuf */
+#define LULL_KERNEL_PUT 0xf511u /* nothing */
+#define LULL_KERNEL_SWITCH 0xf512u /* nothing */
 
 /*
  * A session's plan, and what it became. EEXIST: this descriptor has a session already; EBUSY: there
@@ -76,5 +81,37 @@ struct lull_kernel_enable {
  * by the caller after it (B 4.4). A reader of the mapping calls it where core/ring asks for a heavy
  * barrier.
  */
+
+/*
+ * A ring's descriptor reads one CPU's ring; there is one at a time (EBUSY), and who has it reads
+ * the ring by no other way. EINVAL: there is no such ring.
+ *
+ * poll() says POLLIN where a sub-buffer is closed, POLLPRI too where the writers are in the last
+ * one that they have, and POLLHUP where the session is disabled and nothing is left. mmap() gives
+ * the ring's sub-buffers, to be read. splice() gives the pages of the sub-buffer that is got, from
+ * its begin on and each once, to a pipe; they are not copied.
+ */
+struct lull_kernel_ring {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t cpu;
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * LULL_KERNEL_GET gets the oldest sub-buffer, if it is full. EAGAIN: it is not; EBUSY: one is got
+ * already.
+ *
+ * LULL_KERNEL_PUT gives it back. EINVAL: none is got; EBUSY: a pipe, a socket or another holder
+ * still refers to a page of it; the caller tries again.
+ *
+ * LULL_KERNEL_SWITCH closes the ring's open sub-buffer if it has events, so that it can be got.
+ */
+struct lull_kernel_subbuf {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint64_t offset_bytes; /* the kernel's answer: where it is in the mapping of the ring */
+	uint64_t subbuf_bytes; /* the kernel's answer: its size */
+};
 
 #endif
