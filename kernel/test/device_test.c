@@ -205,6 +205,48 @@ static int sessions_are_as_many_as_their_masks_have_bits(void)
 	return 0;
 }
 
+static int cpu_write(const char *online)
+{
+	int file = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY);
+	ssize_t written = write(file, online, 1);
+
+	close(file);
+	return written == 1 ? 0 : -1;
+}
+
+static void cpu_count_events(const struct recorded *event, void *counts)
+{
+	((long *)counts)[event->cpu]++;
+}
+
+static int cpu_that_comes_has_a_ring_and_one_that_goes_leaves_it(void)
+{
+	struct lull_kernel_plan plan = plan_of("sched:sched_switch", LULL_MODE_DISCARD);
+	struct recorder recorder;
+	long counts[64] = { 0 }, before;
+
+	plan.subbuf_count = 32;
+	CHECK(cpu_write("0") == 0);
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	CHECK(recorder.layout.cpu_count >= 2 && recorder.layout.cpu_count <= 64);
+	CHECK(recorder_enable(&recorder).enabled_count == 1);
+	CHECK(recorder.rings[1].shared->write_count == 0);
+	CHECK(cpu_write("1") == 0);
+	switches_make_on(1, 3000);
+	CHECK(recorder_read(&recorder, cpu_count_events, counts) > 0);
+	CHECK(counts[1] > 3000);
+	before = counts[1];
+	switches_make_on(1, 3000);
+	CHECK(cpu_write("0") == 0);
+	CHECK(recorder_read(&recorder, cpu_count_events, counts) > 0);
+	printf("  %ld events of the CPU that came, %ld when it had gone, %lu lost\n", before,
+	       counts[1], recorder_lost(&recorder));
+	CHECK(counts[1] > before + 3000 && recorder_lost(&recorder) == 0);
+	recorder_close(&recorder);
+	CHECK(cpu_write("1") == 0);
+	return 0;
+}
+
 static int recorder_that_is_killed_leaves_no_session(void)
 {
 	struct lull_kernel_plan plan = plan_of("sched:*", LULL_MODE_DISCARD);
@@ -252,6 +294,7 @@ int main(int argument_count, char **arguments)
 	RUN_WANTED(switches_follow_each_other_in_flight_recorder_mode);
 	RUN_WANTED(session_that_is_disabled_records_nothing_and_can_go_on);
 	RUN_WANTED(sessions_are_as_many_as_their_masks_have_bits);
+	RUN_WANTED(cpu_that_comes_has_a_ring_and_one_that_goes_leaves_it);
 	RUN_WANTED(recorder_that_is_killed_leaves_no_session);
 	return sums();
 }

@@ -10,14 +10,14 @@
 #include <unistd.h>
 #include "switches.h"
 
-void switches_make(int count)
+void switches_make_on(int cpu, int count)
 {
 	cpu_set_t one, before;
 	int there[2], back[2];
 	char byte = 0;
 
 	CPU_ZERO(&one);
-	CPU_SET(0, &one);
+	CPU_SET(cpu, &one);
 	sched_getaffinity(0, sizeof(before), &before);
 	sched_setaffinity(0, sizeof(one), &one);
 	if (pipe(there) || pipe(back))
@@ -37,6 +37,11 @@ void switches_make(int count)
 		close(back[i]);
 	}
 	sched_setaffinity(0, sizeof(before), &before);
+}
+
+void switches_make(int count)
+{
+	switches_make_on(0, count);
 }
 
 struct chain chain_begin(const struct recorder *recorder)

@@ -8,7 +8,10 @@
 #include <stdint.h>
 #include "session.h"
 
-/* Two processes on CPU 0 wake each other so often: each time is two switches. */
+/* Two processes on one CPU wake each other so often: each time is two switches. */
+void switches_make_on(int cpu, int count);
+
+/* The same, on CPU 0. */
 void switches_make(int count);
 
 /* On each CPU, what the last switch went to is what the next one comes from. */
