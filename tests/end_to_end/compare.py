@@ -17,10 +17,11 @@ from itertools import zip_longest
 LINE = re.compile(r"\[(\d+)\] (?:\S+ )?(\S+:\S+): (.*)")
 TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"'  # a string
+    r"|[A-Za-z_]\w*(?= =)"  # the name of a field, which may begin as a number does
     r"|\[\d+\] ="  # the index of an array's element
     r"|container ="  # the number of an enumeration
     r"|-?0x[0-9A-Fa-f]+|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-?nan|-?inf"
-    r"|[A-Za-z_]\w*(?= =)|[{}()\[\]:,|]|<unknown>"
+    r"|[{}()\[\]:,|]|<unknown>"
 )
 
 
@@ -48,7 +49,7 @@ def values(fields):
         elif token.startswith('"'):
             if not mappings:
                 found.append(unescaped(token[1:-1]))
-        elif re.match(r"-?(\d|nan|inf)", token):
+        elif re.match(r"-?(\d|nan$|inf$)", token):
             found.append(number(token))
     return found
 
