@@ -25,8 +25,10 @@ const SUFFIXES: [(&str, &str); 8] = [
     (":enter", ":exit"),
     (":begin", ":end"),
 ];
-const ENTRY_INSIDE: &str = "_entry_";
-const EXIT_INSIDE: &str = "_exit_";
+/// The same inside of a name, for system calls as LTTng and as tracefs call them.
+const INSIDE: [(&str, &str); 2] = [("_entry_", "_exit_"), ("_enter_", "_exit_")];
+/// With these before it, an entry stands for a pair even where the trace has no exit.
+const SYSTEM_CALLS: [&str; 2] = ["syscall", "syscalls:sys"];
 
 /// What to do with an event of a class.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,14 +226,17 @@ impl Pairing {
                 }
             }
         }
-        if let Some((before, after)) = name.split_once(ENTRY_INSIDE) {
-            if self.has(&format!("{before}{EXIT_INSIDE}{after}")) || before.ends_with("syscall") {
-                return Some((format!("{before}_{after}"), true));
+        INSIDE.iter().find_map(|(entry, exit)| {
+            if let Some((before, after)) = name.split_once(entry) {
+                let is_call = SYSTEM_CALLS.iter().any(|call| before.ends_with(call));
+                if is_call || self.has(&format!("{before}{exit}{after}")) {
+                    return Some((format!("{before}_{after}"), true));
+                }
             }
-        }
-        let (before, after) = name.split_once(EXIT_INSIDE)?;
-        self.has(&format!("{before}{ENTRY_INSIDE}{after}"))
-            .then(|| (format!("{before}_{after}"), false))
+            let (before, after) = name.split_once(exit)?;
+            let has_entry = self.has(&format!("{before}{entry}{after}"));
+            has_entry.then(|| (format!("{before}_{after}"), false))
+        })
     }
 }
 
@@ -254,6 +259,21 @@ mod tests {
         assert_eq!(base(&names, "job_end"), Some(("job".into(), false)));
         assert_eq!(base(&names, "a_exit"), Some(("a".into(), false)));
         assert_eq!(base(&names, "worker:begin"), Some(("worker".into(), true)));
+    }
+
+    #[test]
+    fn system_calls_as_tracefs_calls_them_are_pairs_whatever_they_are_called() {
+        let names = [
+            "syscalls:sys_enter_read",
+            "syscalls:sys_exit_read",
+            "syscalls:sys_enter_exit_group",
+            "syscalls:sys_enter_exit",
+        ];
+        assert_eq!(base(&names, names[0]), Some(("syscalls:sys_read".into(), true)));
+        assert_eq!(base(&names, names[1]), Some(("syscalls:sys_read".into(), false)));
+        assert_eq!(base(&names, names[2]), Some(("syscalls:sys_exit_group".into(), true)));
+        assert_eq!(base(&names, names[3]), Some(("syscalls:sys_exit".into(), true)));
+        assert_eq!(base(&["a_enter_b"], "a_enter_b"), None);
     }
 
     #[test]

@@ -218,14 +218,16 @@ const NAMES: &[(&str, Operation)] = &[
     ("process:wait", Operation::ChildWait),
     ("process:exec", Operation::Exec),
     ("syscall_execve", Operation::Exec),
+    ("syscalls:sys_execve", Operation::Exec),
     ("thread:exit", Operation::ThreadExit),
+    ("sched:sched_process_exit", Operation::ThreadExit),
     ("thread:start", Operation::ThreadStart),
     ("thread:name", Operation::ThreadName),
 ];
 
-/// The names of system calls' pairs: `syscall_entry_read` and `syscall_exit_read` make
-/// `syscall_read`.
-const SYSTEM_CALLS: [&str; 2] = ["syscall_", "compat_syscall_"];
+/// The names of system calls' pairs: LTTng's `syscall_entry_read` and `syscall_exit_read` make
+/// `syscall_read`, the kernel's own `syscalls:sys_enter_read` and so on `syscalls:sys_read`.
+const SYSTEM_CALLS: [&str; 3] = ["syscall_", "compat_syscall_", "syscalls:sys_"];
 
 impl Operation {
     /// The meaning of a pair's base name, or of a single event's name.
@@ -359,6 +361,7 @@ mod tests {
         assert_eq!(Operation::of("io:read"), Operation::Read);
         assert_eq!(Operation::of("syscall_openat"), Operation::Open);
         assert_eq!(Operation::of("compat_syscall_write"), Operation::Write);
+        assert_eq!(Operation::of("syscalls:sys_dup2"), Operation::Duplicate);
         assert_eq!(Operation::of("mutex:wait"), Operation::Lock(LockKind::Mutex));
         for other in ["db:read", "read", "mutex:lock", "io:", "process:read"] {
             assert_eq!(Operation::of(other), Operation::None, "{other}");

@@ -50,7 +50,11 @@ impl Stream {
         threads: &mut Threads,
     ) {
         let number = |field| event.value(field).and_then(|value| value.as_i64()).unwrap_or(-1);
-        let key = ThreadKey::Named { host, pid: number(pid), tid: number(tid) };
+        let (pid, tid) = (number(pid), number(tid));
+        let key = match (tid, event.cpu()) {
+            (0, Some(cpu)) => ThreadKey::Idle { host, cpu: cpu.0 },
+            _ => ThreadKey::Named { host, pid, tid },
+        };
         let name = match event.value(name) {
             Some(Value::Text(bytes)) => Some(ShortName::new(bytes)),
             _ => None,

@@ -38,6 +38,13 @@ pub enum ThreadKey {
         /// The thread's identifier, as the trace has it.
         tid: i64,
     },
+    /// The thread that a processor runs when it has none to run: all have the number 0.
+    Idle {
+        /// Number of the machine, by its name.
+        host: u32,
+        /// The processor.
+        cpu: u32,
+    },
     /// Events of a trace that does not say which thread wrote them.
     Unnamed {
         /// Position of the trace.
@@ -164,6 +171,7 @@ impl Threads {
         }
         let process = match key {
             ThreadKey::Named { host, pid, .. } => self.process(host, pid),
+            ThreadKey::Idle { host, .. } => self.process(host, 0),
             ThreadKey::Unnamed { .. } => ProcessIndex::OTHERS,
         };
         let index = ThreadIndex(self.threads.len() as u32);
@@ -324,6 +332,7 @@ impl Threads {
             Some(Thread { key: Some(ThreadKey::Named { tid, .. }), name, .. }) => {
                 format!("{}[{tid}]", name.text())
             }
+            Some(Thread { key: Some(ThreadKey::Idle { cpu, .. }), .. }) => format!("swapper/{cpu}"),
             Some(Thread { key: Some(ThreadKey::Unnamed { cpu, .. }), .. }) => format!("CPU {cpu}"),
             _ => OTHERS_TEXT.into(),
         }
@@ -348,6 +357,7 @@ impl Threads {
     pub fn tid(&self, thread: ThreadIndex) -> Option<i64> {
         match self.threads.get(thread.0 as usize)?.key? {
             ThreadKey::Named { tid, .. } => Some(tid),
+            ThreadKey::Idle { .. } => Some(0),
             ThreadKey::Unnamed { .. } => None,
         }
     }

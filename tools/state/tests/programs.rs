@@ -170,3 +170,26 @@ fn thread_contexts_of_each_event_tell_threads_as_lttng_writes_them() {
         assert!(event.scopes[0].starts_with(&scope), "{} is not of {scope}", event.scopes[0]);
     }
 }
+
+#[test]
+fn idle_threads_of_two_processors_are_two_threads() {
+    let mut program = Program::new();
+    let idle: [Who; 2] = [(0, 0, "swapper/0"), (0, 0, "swapper/1")];
+    for (at, cpu, name) in [
+        (1, 0, "irq:handler_entry"),
+        (2, 1, "irq:handler_entry"),
+        (3, 0, "irq:handler_exit"),
+        (5, 1, "irq:handler_exit"),
+    ] {
+        program.event(at, cpu, idle[cpu as usize], name, &[]);
+    }
+    let mut begun = Vec::new();
+    follow(trace(&program), |state, step| {
+        let begin = step.done.and_then(|done| done.begin);
+        begun.extend(begin.map(|begin| (state.threads().label(step.thread), begin.0)));
+    });
+    let first = begun[0].1;
+    let since: Vec<(&str, i64)> = begun.iter().map(|(l, at)| (l.as_str(), at - first)).collect();
+    assert_eq!((since[0].0, since[1].0), ("swapper/0", "swapper/1"));
+    assert!(since[1].1 > 0, "each exit has the entry on its own processor: {since:?}");
+}
