@@ -6,7 +6,7 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -14,7 +14,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("tools/session", &[]),
     ("tools/verdict", &[]),
     ("tools/state", &["trace"]),
-    ("tools/consumer", &["session", "state", "trace", "verdict"]),
+    ("tools/kernel", &["session"]),
+    ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),
     ("tools/relay", &["session", "state", "trace", "verdict"]),
     ("tools/analysis", &["state", "trace", "verdict"]),
     ("tools/query", &["analysis", "state", "trace"]),
@@ -22,8 +23,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "export", "query", "relay", "session", "state", "trace",
-            "verdict",
+            "analysis", "consumer", "export", "kernel", "query", "relay", "session", "state",
+            "trace", "verdict",
         ],
     ),
 ];

@@ -10,6 +10,8 @@ use crate::record::RecordArgs;
 use crate::shown::{json_shown, shown};
 use crate::{library, say};
 use anyhow::Context;
+use kernel::decode::{Event, LEVEL};
+use kernel::Root;
 use serde_json::json;
 use session::pattern::Patterns;
 use std::io::Write;
@@ -23,6 +25,10 @@ pub struct ListArgs {
     /// Only events that match: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
+
+    /// The kernel's events, as root; without PROGRAM only these
+    #[arg(short, long)]
+    pub kernel: bool,
 
     /// Print one JSON object per line
     #[arg(long)]
@@ -39,6 +45,31 @@ struct Source {
     events: Vec<Carried>,
 }
 
+impl Source {
+    /// The kernel, with those of its events that are chosen by name.
+    fn kernel(choose: impl FnOnce(&[String]) -> Vec<String>) -> anyhow::Result<Self> {
+        let root = Root::find()?;
+        let chosen = choose(&root.events()?);
+        // A format that cannot be read belongs to an event that cannot be recorded, either.
+        let formats = chosen.iter().filter_map(|name| Some((name, root.format(name).ok()?)));
+        let events = formats.map(|(name, format)| {
+            let description = Event::new(name, format).description;
+            Carried { description, sites: 1 }
+        });
+        Ok(Self { path: root.path().into(), events: events.collect() })
+    }
+
+    fn file(path: PathBuf) -> anyhow::Result<Self> {
+        Ok(Self { events: elf::read(&path)?.events, path })
+    }
+
+    /// Leaves out what patterns do not ask for.
+    fn keep(&mut self, patterns: &Patterns) {
+        self.events
+            .retain(|event| patterns.matches(&event.description.name, event.description.level));
+    }
+}
+
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
     let patterns = Patterns::exactly(&args.events)?;
@@ -46,24 +77,50 @@ pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
     for program in &args.programs {
         sources.extend(sources_of(&resolve(program)?)?);
     }
-    let libraries = library::find()?;
-    for path in [Some(libraries.lull), libraries.allocation].into_iter().flatten() {
-        sources.push(Source { events: elf::read(&path)?.events, path });
+    if !args.kernel || !args.programs.is_empty() {
+        let libraries = library::find()?;
+        for path in [Some(libraries.lull), libraries.allocation].into_iter().flatten() {
+            sources.push(Source::file(path)?);
+        }
     }
-    print(&sources, &patterns, &args.events, args.json)
+    let mut names = names_of(&sources);
+    sources.iter_mut().for_each(|source| source.keep(&patterns));
+    if args.kernel {
+        sources.push(Source::kernel(|all| {
+            names.extend_from_slice(all);
+            let matches = |name: &&String| patterns.matches(name, LEVEL);
+            all.iter().filter(matches).cloned().collect()
+        })?);
+    }
+    print(&sources, &names, &args.events, args.json)
+}
+
+fn names_of(sources: &[Source]) -> Vec<String> {
+    let events = sources.iter().flat_map(|source| &source.events);
+    events.map(|event| event.description.name.clone()).collect()
 }
 
 /// `lull record --list`: what would be recorded.
 pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
     let patterns = Patterns::new(&args.events)?;
-    let program = resolve(Path::new(&args.program[0]))?;
-    let mut sources = sources_of(&program)?;
-    let libraries = library::find()?;
-    let allocation = libraries.allocation.filter(|_| patterns.names_allocation());
-    for path in [Some(libraries.lull), allocation].into_iter().flatten() {
-        sources.push(Source { events: elf::read(&path)?.events, path });
+    let mut sources = Vec::new();
+    if let Some(program) = args.program.first() {
+        sources = sources_of(&resolve(Path::new(program))?)?;
+        let libraries = library::find()?;
+        let allocation = libraries.allocation.filter(|_| patterns.names_allocation());
+        for path in [Some(libraries.lull), allocation].into_iter().flatten() {
+            sources.push(Source::file(path)?);
+        }
     }
-    print(&sources, &patterns, &args.events, args.json)
+    let mut names = names_of(&sources);
+    sources.iter_mut().for_each(|source| source.keep(&patterns));
+    if args.kernel {
+        sources.push(Source::kernel(|all| {
+            names.extend_from_slice(all);
+            kernel::wanted(all, &patterns)
+        })?);
+    }
+    print(&sources, &names, &args.events, args.json)
 }
 
 /// Names and levels of all events that a program, its libraries and the interposers carry.
@@ -159,24 +216,22 @@ fn library_of_line(line: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| path.into())
 }
 
-/// `asked`: the patterns as they were given.
+/// `names`: of all events that there are; `asked`: the patterns as they were given.
 fn print(
     sources: &[Source],
-    patterns: &Patterns,
+    names: &[String],
     asked: &[String],
     json: bool,
 ) -> anyhow::Result<i32> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut count = 0;
     for source in sources {
-        let wanted =
-            |event: &&Carried| patterns.matches(&event.description.name, event.description.level);
-        let events: Vec<&Carried> = source.events.iter().filter(wanted).collect();
+        let events = &source.events;
         count += events.len();
         let written = match (json, events.is_empty()) {
             (_, true) => Ok(()),
-            (true, false) => print_json(&mut out, source, &events),
-            (false, false) => print_text(&mut out, source, &events),
+            (true, false) => print_json(&mut out, source),
+            (false, false) => print_text(&mut out, source),
         };
         match written {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
@@ -189,15 +244,15 @@ fn print(
         }
     }
     if count == 0 {
-        let names = sources.iter().flat_map(|source| &source.events);
-        say(&no_match(asked, names.map(|event| event.description.name.as_str())));
+        say(&no_match(asked, names.iter().map(String::as_str)));
     }
     Ok(i32::from(count == 0))
 }
 
-fn print_text<W: Write>(out: &mut W, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
+fn print_text<W: Write>(out: &mut W, source: &Source) -> std::io::Result<()> {
+    let events = &source.events;
     writeln!(out, "{}", shown(&source.path.to_string_lossy()))?;
-    let width = |text: fn(&Carried) -> usize| events.iter().map(|event| text(event)).max();
+    let width = |text: fn(&Carried) -> usize| events.iter().map(text).max();
     let name_width = width(|event| event.description.name.len()).unwrap_or(0);
     for event in events {
         let description = &event.description;
@@ -218,8 +273,8 @@ fn print_text<W: Write>(out: &mut W, source: &Source, events: &[&Carried]) -> st
     Ok(())
 }
 
-fn print_json<W: Write>(out: &mut W, source: &Source, events: &[&Carried]) -> std::io::Result<()> {
-    for event in events {
+fn print_json<W: Write>(out: &mut W, source: &Source) -> std::io::Result<()> {
+    for event in &source.events {
         let description = &event.description;
         let fields: Vec<_> = description
             .fields
@@ -256,11 +311,11 @@ mod tests {
     fn names_that_would_act_on_a_terminal_are_listed_escaped() {
         let text = "a:\u{1b}[2J\u{9b}\u{202e}b\n6\nf\u{85}:1\nu8 x\u{1b}\n";
         let description = session::description::Description::parse(text.as_bytes()).unwrap();
-        let source = Source { path: "/a\x1b".into(), events: Vec::new() };
         let event = Carried { description, sites: 1 };
+        let source = Source { path: "/a\x1b".into(), events: vec![event] };
         for print in [print_text::<Vec<u8>>, print_json::<Vec<u8>>] {
             let mut out = Vec::new();
-            print(&mut out, &source, &[&event]).unwrap();
+            print(&mut out, &source).unwrap();
             let text = String::from_utf8(out).unwrap();
             let odd = |c: char| c != '\n' && !crate::shown::is_plain(c);
             assert!(!text.contains(odd) && text.contains("202e"), "{text:?}");

@@ -6,7 +6,9 @@
 //! its input and its status are its own.
 
 mod absent;
+mod duration;
 mod judge;
+pub mod kernel;
 mod launch;
 mod plan;
 mod program;
@@ -41,7 +43,11 @@ const LOST: i32 = 124;
     contention, and file and socket I/O; memory allocation only when a pattern names it. With \
     -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
     exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
-    them out, and the verdict says so."
+    them out, and the verdict says so.\n\nWith -k, the kernel's events are recorded through an \
+    instance of tracefs that is removed at the end. Their names are those of tracefs \
+    (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
+    the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
+    devices and signals; a pattern without a letter, such as '*', means the same."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -59,6 +65,19 @@ pub struct RecordArgs {
     /// Events to record: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
+
+    /// Record the kernel's events, too, as root; without PROGRAM until Ctrl-C or --duration
+    #[arg(short, long, conflicts_with = "flight_recorder")]
+    pub kernel: bool,
+
+    /// Whose events of the kernel's to record
+    #[arg(long, value_name = "WHOSE", value_enum, default_value = "machine", requires = "kernel")]
+    pub kernel_of: kernel::Whose,
+
+    /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]
+    #[arg(conflicts_with = "program")]
+    pub duration: Option<std::time::Duration>,
 
     /// Only show which events of the program match, and run nothing
     #[arg(long)]
@@ -101,7 +120,7 @@ pub struct RecordArgs {
     pub quiet: bool,
 
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present = "kernel", trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<std::ffi::OsString>,
 }
 
@@ -110,7 +129,10 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
     if args.list {
         return crate::list::record_list(args);
     }
-    let program = match program::find(&args.program[0]) {
+    if args.program.is_empty() && args.kernel_of == kernel::Whose::Program {
+        anyhow::bail!("--kernel-of program: there is no program");
+    }
+    let program = match args.program.first().map(|name| program::find(name)).transpose() {
         Ok(program) => program,
         Err(problem) => {
             say(&problem.to_string());

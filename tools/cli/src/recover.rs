@@ -8,8 +8,8 @@
 mod facts;
 mod whole;
 
-use crate::say;
 use crate::shown::{json_shown, lines_shown};
+use crate::{record, say};
 use anyhow::bail;
 use consumer::folder::Sharing;
 use consumer::output::{Older, Output};
@@ -34,6 +34,9 @@ const STOPPED_NOW: &str = "until `lull recover` ended the recording, since its r
 const STOPPED_BEFORE: &str = "until recording was stopped, by its recorder, which was killed \
     later, or by an earlier `lull recover`: what came after that, and programs that were not \
     recorded, are not known";
+
+const KERNEL_REST: &str = "the kernel's events from the killed recorder's last look on: they \
+    were in the kernel's buffers";
 
 /// Add to traces what recorders that were killed left in memory
 #[derive(Debug, clap::Args)]
@@ -61,9 +64,13 @@ pub struct RecoverArgs {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
+    let has_removed = record::kernel::remove_left(false);
     let left = left_behind();
     let chosen = choose(&left, args.what.as_deref())?;
     if chosen.is_empty() {
+        if has_removed {
+            return Ok(DONE);
+        }
         say("nothing is left: no recorder of yours that was killed has a session here");
         return Ok(INCOMPLETE);
     }
@@ -160,11 +167,15 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
         Some(facts) => facts,
         None => facts::guess(&fixed, left.recorder.as_ref())?,
     };
+    let has_kernel = !facts.kept.is_empty();
     let options = Options { facts, flush_period: Duration::ZERO, limit_bytes: None };
     let mut consumer = Consumer::recover(session, output, options)?;
     consumer.output().keep();
     let told = consumer.finish(|verdict, _| {
         verdict.limits.push(limit.into());
+        if has_kernel {
+            verdict.missing.push(KERNEL_REST.into());
+        }
         if !is_flight_recorder {
             whole::count(verdict);
         }

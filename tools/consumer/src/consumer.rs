@@ -5,19 +5,20 @@
 //! program has ended. No ring wakes the recorder: probes make no system calls, and the timer
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
+mod channel;
+mod kernel;
 mod recover;
 mod turn;
 
 use crate::clock::now_cycles;
 use crate::drain::{Drain, OpenSlots, Tools};
-use crate::folder::Folder;
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
-use crate::pace::Pace;
 use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
+use channel::{channels, ring_name, stream, Channel};
 use session::abi::{
     ControlLive, LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG,
 };
@@ -82,13 +83,6 @@ pub struct Seen {
     pub events: Vec<(String, u8)>,
 }
 
-struct Channel {
-    memory: Arc<Memory>,
-    drain: Drain,
-    stream: Stream,
-    pace: Pace,
-}
-
 pub struct Consumer {
     /// One per user, the recorder's own user first.
     memories: Vec<Arc<Memory>>,
@@ -108,6 +102,8 @@ pub struct Consumer {
     active: bool,
     snapshots: u64,
     problems: Vec<String>,
+    /// None: its events are not recorded. It is given back before the session is.
+    kernel: Option<kernel::Kernel>,
     /// Its directory, which names all memory, is removed after that.
     session: Arc<Session>,
 }
@@ -137,7 +133,7 @@ impl Consumer {
         if fixed.mode == session::abi::MODE_DISCARD {
             let facts = options.facts.clone();
             let output = Arc::clone(&output);
-            tools.trace = Some(Trace::start(output, facts, &tools.walker.events())?);
+            tools.trace = Some(Trace::start(output, facts, &tools.walker.classes())?);
         }
         let now = Instant::now();
         Ok(Self {
@@ -156,6 +152,7 @@ impl Consumer {
             active: true,
             snapshots: 0,
             problems: Vec::new(),
+            kernel: None,
         })
     }
 
@@ -172,10 +169,9 @@ impl Consumer {
     fn meet_users(&mut self) {
         let known: Vec<u32> = self.memories.iter().map(|memory| memory.fixed().user_id).collect();
         for link in self.session.newcomers(&known) {
-            // What the walker, and so the metadata, will have it under.
-            let source = self.memories.len();
-            let added = match self.session.meet(link, source as u32) {
-                Ok(_) if source >= USERS_MAX => {
+            let class = self.memories.len();
+            let added = match self.session.meet(link, class as u32) {
+                Ok(_) if class >= USERS_MAX => {
                     Err(format!("more than {USERS_MAX} users took part"))
                 }
                 Ok(memory) => self.add_user(Arc::new(memory)).map_err(|error| error.to_string()),
@@ -189,7 +185,7 @@ impl Consumer {
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
         let (folder, start) = (self.output.folder(), self.start_cycles);
-        let source = self.memories.len();
+        let source = self.tools.walker.next_source();
         self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
         self.tools.walker.add(Arc::clone(&memory));
         if !self.active {
@@ -227,6 +223,7 @@ impl Consumer {
         for memory in &self.memories {
             memory.set_active(false);
         }
+        self.stop_kernel();
     }
 
     /// Reads what there is. Return: when to come back.
@@ -246,7 +243,9 @@ impl Consumer {
             channel.pace.note(now_ns, &channel.drain.ring.level());
         }
         self.take_turn();
-        if self.flushed.elapsed() >= self.options.flush_period {
+        let is_due = self.flushed.elapsed() >= self.options.flush_period;
+        let kernel_pause = self.look_at_kernel(is_due);
+        if is_due {
             self.flushed = Instant::now();
             for channel in &mut self.channels {
                 channel.drain.flush_open(&mut self.tools, &mut channel.stream, OpenSlots::Wait);
@@ -255,7 +254,7 @@ impl Consumer {
         if self.tools.limit_reached {
             self.stop_probes();
         }
-        self.pause()
+        self.pause().min(kernel_pause)
     }
 
     fn now_ns(&self) -> u64 {
@@ -279,6 +278,7 @@ impl Consumer {
             progress.lost += lost_of(drain.ring.lost()).total();
             progress.lost = progress.lost.saturating_add(drain.tally.unwritten_events);
         }
+        self.add_kernel_progress(&mut progress);
         progress
     }
 
@@ -323,7 +323,7 @@ impl Consumer {
         let facts = self.options.facts.clone();
         self.tools.budget.used_bytes = 0;
         self.tools.limit_reached = false;
-        let trace = Trace::start(Arc::new(output), facts, &self.tools.walker.events())?;
+        let trace = Trace::start(Arc::new(output), facts, &self.tools.walker.classes())?;
         trace.output.keep();
         self.tools.trace = Some(trace);
         for channel in &mut self.channels {
@@ -344,11 +344,13 @@ impl Consumer {
     /// Tells of the process that is about to run `program`, so that it is missed if it never joins.
     pub fn expect(&mut self, pid: u32, program: &str) {
         self.tools.walker.threads.lives.expect(pid, program, self.start_cycles);
+        self.expect_in_kernel(pid, program);
     }
 
     /// What the rings told; the caller, which can look at the machine, judges it.
     fn seen(&mut self) -> Seen {
         let (absent, absent_more) = self.tools.walker.threads.absent();
+        let kernel_events = self.kernel_events();
         let joined = |memory: &Arc<Memory>| memory.live().process_count.load(Ordering::Relaxed) > 0;
         Seen {
             joined: self.memories.iter().any(joined),
@@ -358,7 +360,7 @@ impl Consumer {
             unwatched: self.tools.walker.threads.lives.unwatched_count(),
             unnumbered: self.tools.walker.threads.lives.unnumbered_count(),
             is_whole: !self.tools.limit_reached && !self.is_flight_recorder(),
-            events: self.tools.walker.enabled_events(),
+            events: self.tools.walker.enabled_events().into_iter().chain(kernel_events).collect(),
         }
     }
 
@@ -374,6 +376,7 @@ impl Consumer {
             self.output.release();
             return self.write_snapshot(FINISH_PATIENCE, true, adjust);
         }
+        self.finish_kernel();
         self.drain_all(FINISH_PATIENCE, true);
         let mut verdict = self.verdict(self.output.path().to_path_buf());
         let seen = self.seen();
@@ -385,7 +388,7 @@ impl Consumer {
 
     fn write_verdict(&mut self, verdict: &mut Verdict) {
         let Some(trace) = &mut self.tools.trace else { return };
-        if let Err(error) = trace.finish(&self.tools.walker.events(), verdict.environment()) {
+        if let Err(error) = trace.finish(&self.tools.walker.classes(), verdict.environment()) {
             let what = "the trace's metadata could not be completed";
             verdict.missing.push(verdict.because(what, &error.to_string()));
             verdict.state = State::Incomplete;
@@ -446,6 +449,7 @@ impl Consumer {
                 ));
             }
         }
+        self.judge_kernel(&mut verdict, &mut cpus);
         verdict.cpus = cpus.len() as u64;
         for memory in &self.memories {
             if !add_counts(&mut verdict, memory.live()) {
@@ -553,47 +557,4 @@ fn add_counts(verdict: &mut Verdict, live: &ControlLive) -> bool {
     total.unregistered = total.unregistered.saturating_add(sites.unregistered);
     verdict.refused_processes += u64::from(refused);
     true
-}
-
-/// The rings of one user's memory, and the streams that they become.
-fn channels(
-    memory: &Arc<Memory>,
-    source: usize,
-    folder: &Arc<Folder>,
-    start_cycles: u64,
-    attach: impl Fn(&Arc<Memory>, u32) -> Result<Ring, String>,
-) -> Result<Vec<Channel>, crate::Error> {
-    (0..memory.ring_count())
-        .map(|index| {
-            let ring = attach(memory, index).map_err(crate::Error::Ring)?;
-            let stream = stream(memory, folder, index, start_cycles);
-            let (memory, drain) = (Arc::clone(memory), Drain::new(ring, source));
-            Ok(Channel { memory, drain, stream, pace: Pace::default() })
-        })
-        .collect()
-}
-
-fn stream(memory: &Memory, folder: &Arc<Folder>, index: u32, start_cycles: u64) -> Stream {
-    let fixed = memory.fixed();
-    let (ring, cpu_id) = match memory.ring_is_plain(index) {
-        false => (format!("cpu{index}"), index),
-        true => (format!("any{}", index - fixed.cpu_count), u32::MAX),
-    };
-    let name = match fixed.stream_id {
-        0 => format!("stream-{ring}"),
-        _ => format!("stream-user{}-{ring}", fixed.user_id),
-    };
-    Stream::new(Arc::clone(folder), name, fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
-}
-
-fn ring_name(memory: &Memory, index: u32) -> String {
-    let fixed = memory.fixed();
-    let ring = match memory.ring_is_plain(index) {
-        false => format!("CPU {index}"),
-        true => format!("shared ring {}", index - fixed.cpu_count),
-    };
-    match fixed.stream_id {
-        0 => ring,
-        _ => format!("{ring} of user {}", fixed.user_id),
-    }
 }

@@ -63,6 +63,47 @@ impl Tools {
         Self { walker, budget, limit_reached, trace, copy, keeps_refused }
     }
 
+    /// Writes a packet to its stream, and counts it. `events`: how many are in it, for people.
+    pub fn write(&mut self, stream: &mut Stream, tally: &mut Tally, packet: &Packet, events: u64) {
+        if let Some(trace) = &mut self.trace {
+            let packet_bytes = packet.until.saturating_sub(packet.from) as u64;
+            let written_bytes = self.budget.used_bytes.saturating_add(packet_bytes);
+            trace.prepare(&self.walker.classes(), written_bytes);
+        }
+        match stream.write(packet, &mut self.budget) {
+            Ok(()) => {
+                tally.events += events;
+                tally.packets += 1;
+                return;
+            }
+            Err(Refusal::Limit) => self.limit_reached = true,
+            Err(Refusal::Io(error)) => {
+                self.limit_reached |= self.keeps_refused;
+                tally.last_error = Some(error.to_string());
+            }
+        }
+        tally.unwritten_events += events;
+        tally.unwritten_packets += 1;
+    }
+
+    /// Says in a stream what was lost after its last packet.
+    pub fn write_lost(
+        &mut self,
+        stream: &mut Stream,
+        tally: &mut Tally,
+        lost: [u64; LOST_CAUSES],
+        now_cycles: u64,
+    ) {
+        if lost == stream.lost || self.limit_reached {
+            return;
+        }
+        let (begin_cycles, end_cycles) = (stream.end_cycles, now_cycles.max(stream.end_cycles));
+        let view = nothing();
+        let packet =
+            Packet { begin_cycles, end_cycles, lost, prelude: None, view, from: 0, until: 0 };
+        self.write(stream, tally, &packet, 0);
+    }
+
     /// Whether what was read last must stay where it was.
     fn is_refused(&self) -> bool {
         self.keeps_refused && self.limit_reached
@@ -421,16 +462,7 @@ impl Drain {
 
     /// Says in the stream what was lost after its last packet.
     pub fn write_lost(&mut self, tools: &mut Tools, stream: &mut Stream, now_cycles: u64) {
-        let lost = self.ring.lost();
-        if lost == stream.lost || tools.limit_reached {
-            return;
-        }
-        let end_cycles = now_cycles.max(stream.end_cycles);
-        let view = nothing();
-        let begin_cycles = stream.end_cycles;
-        let packet =
-            Packet { begin_cycles, end_cycles, lost, prelude: None, view, from: 0, until: 0 };
-        self.write(tools, stream, &packet, 0);
+        tools.write_lost(stream, &mut self.tally, self.ring.lost(), now_cycles);
     }
 
     fn flushed_until(&self, position: u64) -> usize {
@@ -508,7 +540,7 @@ impl Drain {
             from: piece.from,
             until: state.content_until,
         };
-        self.write(tools, stream, &packet, state.events);
+        tools.write(stream, &mut self.tally, &packet, state.events);
     }
 
     /// What was lost until the end of a piece: what its closer wrote down, as far as that can
@@ -520,31 +552,6 @@ impl Drain {
             LOST_IN_FLIGHT if lost_count > 0 => now[cause],
             _ => closed.lost[cause].min(now[cause]).max(stream.lost[cause]),
         })
-    }
-
-    fn write(&mut self, tools: &mut Tools, stream: &mut Stream, packet: &Packet, events: u64) {
-        if let Some(trace) = &mut tools.trace {
-            let packet_bytes = packet.until.saturating_sub(packet.from) as u64;
-            let written_bytes = tools.budget.used_bytes.saturating_add(packet_bytes);
-            trace.prepare(&tools.walker.events(), written_bytes);
-        }
-        match stream.write(packet, &mut tools.budget) {
-            Ok(()) => {
-                self.tally.events += events;
-                self.tally.packets += 1;
-            }
-            Err(Refusal::Limit) => {
-                tools.limit_reached = true;
-                self.tally.unwritten_events += events;
-                self.tally.unwritten_packets += 1;
-            }
-            Err(Refusal::Io(error)) => {
-                tools.limit_reached |= tools.keeps_refused;
-                self.tally.last_error = Some(error.to_string());
-                self.tally.unwritten_events += events;
-                self.tally.unwritten_packets += 1;
-            }
-        }
     }
 }
 

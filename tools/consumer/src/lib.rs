@@ -36,6 +36,8 @@ pub enum Error {
     Output(#[from] output::Error),
     #[error("a ring cannot be made: {0}")]
     Ring(String),
+    #[error(transparent)]
+    Kernel(#[from] kernel::Error),
     #[error("this process cannot read the session's clock (kind {kind})")]
     Clock { kind: u32 },
 }

@@ -20,7 +20,20 @@ pub struct Facts {
     /// Readers relate traces whose clocks have one UUID: this boot's.
     pub clock_uuid: Option<String>,
     pub environment: Environment,
+    /// Of a trace whose recorder was killed: classes that only its old metadata describe, as
+    /// [`kept_classes`] found them there.
+    pub kept: String,
 }
+
+/// A stream class: what one user's processes recorded, or the kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Class<'a> {
+    pub number: u32,
+    pub events: &'a Events,
+}
+
+/// The stream class of the kernel's events. Users have the numbers from 0 on.
+pub const KERNEL_CLASS: u32 = 1 << 16;
 
 const HEAD: &str = r#"/* CTF 1.8 */
 
@@ -83,21 +96,32 @@ stream {
 };
 ";
 
-/// The whole text. Each of `classes` is a stream class: what one user's processes recorded.
-pub fn metadata(facts: &Facts, classes: &[&Events]) -> String {
+/// The whole text.
+pub fn metadata(facts: &Facts, classes: &[Class]) -> String {
     let mut text = String::from(HEAD);
     trace(&mut text, facts);
     environment(&mut text, &facts.environment);
     clock(&mut text, facts);
     text.push_str(CYCLES);
-    for (class, events) in classes.iter().enumerate() {
-        text.push_str(&STREAM.replace("CLASS", &class.to_string()));
+    for Class { number, events } in classes {
+        text.push_str(&STREAM.replace("CLASS", &number.to_string()));
         let mut names = HashSet::new();
         for item in events.iter() {
-            event(&mut text, class, item, &mut names);
+            event(&mut text, *number, item, &mut names);
         }
     }
+    text.push_str(&facts.kept);
     text
+}
+
+/// The part of a metadata text of ours that describes the kernel's events, which no session's
+/// memory does. No text in it can look like a class's beginning: there is no line break in one.
+pub fn kept_classes(text: &str) -> String {
+    let begin = STREAM.split_once("CLASS").map_or("", |(begin, _)| begin);
+    let Some(at) = text.find(&format!("{begin}{KERNEL_CLASS};")) else { return String::new() };
+    let rest = &text[at..];
+    let until = rest[begin.len()..].find(begin).map_or(rest.len(), |until| begin.len() + until);
+    rest[..until].to_string()
 }
 
 fn trace(text: &mut String, facts: &Facts) {
@@ -152,7 +176,7 @@ fn clock(text: &mut String, facts: &Facts) {
     );
 }
 
-fn event(text: &mut String, class: usize, event: &Event, names: &mut HashSet<String>) {
+fn event(text: &mut String, class: u32, event: &Event, names: &mut HashSet<String>) {
     let description = &event.description;
     let mut name = escape(&description.name);
     if !names.insert(name.clone()) {
@@ -278,13 +302,14 @@ mod tests {
                 ("command".into(), "sh -c \"a\\b\"\n".into()),
                 ("lull_events".into(), Value::Integer(-4)),
             ],
+            kept: String::new(),
         }
     }
 
     fn text_of(description: &str) -> String {
         let mut events = Events::default();
         events.add(9, Description::parse(description.as_bytes()).unwrap());
-        metadata(&facts(), &[&events])
+        metadata(&facts(), &[Class { number: 0, events: &events }])
     }
 
     #[test]
@@ -331,11 +356,28 @@ mod tests {
     }
 
     #[test]
+    fn kernels_class_is_kept_as_it_was_wherever_it_stands() {
+        let mut events = Events::default();
+        events.add(9, Description::parse(b"stream {\n6\nf:1\nu8 x\n").unwrap());
+        let class = |number| Class { number, events: &events };
+        let of = |classes: &[Class]| metadata(&facts(), classes);
+        let (alone, user) = (of(&[class(KERNEL_CLASS)]), of(&[class(0)]));
+        let kept = alone.strip_prefix(&of(&[])).unwrap();
+        assert!(kept.contains("id = 65536;") && kept.contains("stream_id = 65536;"), "{kept}");
+        for classes in [&[class(KERNEL_CLASS), class(1)][..], &[class(0), class(KERNEL_CLASS)]] {
+            assert_eq!(kept_classes(&of(classes)), kept);
+        }
+        assert_eq!(kept_classes(&user), "");
+        let again = Facts { kept: kept.into(), ..facts() };
+        assert_eq!(metadata(&again, &[]), alone);
+    }
+
+    #[test]
     fn two_events_of_one_name_are_told_apart() {
         let mut events = Events::default();
         events.add(9, Description::parse(b"a:b\n6\nf:1\nu8 x\n").unwrap());
         events.add(10, Description::parse(b"a:b\n6\nf:1\nu16 x\n").unwrap());
-        let text = metadata(&facts(), &[&events]);
+        let text = metadata(&facts(), &[Class { number: 0, events: &events }]);
         assert!(text.contains("name = \"a:b\";") && text.contains("name = \"a:b#10\";"));
     }
 }

@@ -9,9 +9,8 @@
 //! milliseconds: recordings that are short and small do neither where the disk has room. `place`
 //! and `folder` keep what others do to the path from mattering.
 
-use crate::events::Events;
 use crate::folder::{look, Folder, Sharing};
-use crate::metadata::{metadata, Facts};
+use crate::metadata::{metadata, Class, Facts};
 use crate::place::Place;
 use crate::stream::{Stream, RECOVERED};
 use rustix::fs::{self, AtFlags, FileType};
@@ -39,6 +38,8 @@ const SHORT: Duration = Duration::from_secs(1);
 const STREAM_PREFIX: &str = "stream-";
 /// Before a stream's own name, if it is of another user than the recorder's.
 const USER_PREFIX: &str = "user";
+/// Before a stream's own name, if it is of the kernel.
+const KERNEL_PREFIX: &str = "kernel";
 const RING_PREFIXES: [&str; 2] = ["cpu", "any"];
 const SNAPSHOT_PREFIX: &str = "snapshot-";
 /// What a metadata file of ours begins its environment with, and where that is at the latest.
@@ -419,11 +420,12 @@ fn is_file_of_ours(name: &OsStr, kind: FileType) -> bool {
     kind == FileType::RegularFile && (is_known || is_stream(name).unwrap_or(false))
 }
 
-/// `stream-cpu3`, or `stream-user1000-any0`.
+/// `stream-cpu3`, `stream-user1000-any0` or `stream-kernel-cpu3`.
 fn is_stream(name: &OsStr) -> Option<bool> {
     let ring = name.to_str()?.strip_prefix(STREAM_PREFIX)?;
     let ring = ring.strip_suffix(RECOVERED).unwrap_or(ring);
     let ring = match ring.split_once('-') {
+        Some((KERNEL_PREFIX, ring)) => ring,
         Some((user, ring)) if is_numbered(user.as_ref(), USER_PREFIX) => ring,
         Some(_) => return None,
         None => ring,
@@ -461,9 +463,9 @@ pub struct Trace {
 
 impl Trace {
     /// Writes the first metadata.
-    pub fn start(output: Arc<Output>, facts: Facts, events: &[&Events]) -> Result<Self, Error> {
+    pub fn start(output: Arc<Output>, facts: Facts, classes: &[Class]) -> Result<Self, Error> {
         let mut trace = Self { output, facts, described: None, last_error: None };
-        trace.write(events).map_err(|source| Error::Io {
+        trace.write(classes).map_err(|source| Error::Io {
             path: trace.output.path().join(METADATA_FILE),
             source,
         })?;
@@ -472,37 +474,37 @@ impl Trace {
 
     /// Brings the directory up to date before a packet is written, which may have new events; all
     /// packets then have `written_bytes`.
-    pub fn prepare(&mut self, events: &[&Events], written_bytes: u64) {
+    pub fn prepare(&mut self, classes: &[Class], written_bytes: u64) {
         self.output.provide(written_bytes);
-        if self.described != Some(generation(events)) {
-            if let Err(error) = self.write(events) {
+        if self.described != Some(generation(classes)) {
+            if let Err(error) = self.write(classes) {
                 self.last_error = Some(error.to_string());
             }
         }
     }
 
-    fn write(&mut self, events: &[&Events]) -> io::Result<()> {
-        self.output.write_metadata(&metadata(&self.facts, events))?;
-        self.described = Some(generation(events));
+    fn write(&mut self, classes: &[Class]) -> io::Result<()> {
+        self.output.write_metadata(&metadata(&self.facts, classes))?;
+        self.described = Some(generation(classes));
         Ok(())
     }
 
     /// Writes the last metadata, with what the verdict adds to the environment.
     pub fn finish(
         &mut self,
-        events: &[&Events],
+        classes: &[Class],
         verdict: verdict::environment::Environment,
     ) -> io::Result<()> {
         let mut facts = self.facts.clone();
         facts.environment.retain(|(name, _)| !verdict.iter().any(|(other, _)| other == name));
         facts.environment.extend(verdict);
-        self.output.finish(&metadata(&facts, events))
+        self.output.finish(&metadata(&facts, classes))
     }
 }
 
 /// Changes whenever an event is met for the first time, or a user.
-fn generation(events: &[&Events]) -> u64 {
-    events.len() as u64 + events.iter().map(|events| events.generation).sum::<u64>()
+fn generation(classes: &[Class]) -> u64 {
+    classes.len() as u64 + classes.iter().map(|class| class.events.generation).sum::<u64>()
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@
 
 use crate::events::{Events, Unmeasured};
 use crate::lives::{Absent, Lives};
+use crate::metadata::Class;
 use crate::view::View;
 use session::abi::*;
+use session::description::Description;
 use session::Memory;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -236,8 +238,9 @@ pub fn thread_record(view: View, at: usize) -> Option<Thread> {
     Some(Thread { pid: view.word(at)?, tid: view.word(at + 4)?, name: view.bytes(at + 8)? })
 }
 
-/// One user's memory, and the events that its table describes.
+/// One user's memory, and the events that its table describes; or the kernel's events.
 struct Source {
+    class: u32,
     memory: Option<Arc<Memory>>,
     events: Events,
 }
@@ -257,16 +260,36 @@ impl Walker {
         walker
     }
 
-    /// Adds another user's memory; its number is how many were added before it.
+    /// Adds another user's memory; [`Walker::next_source`] told what to select for it.
     pub fn add(&mut self, memory: Arc<Memory>) {
         let mut events = Events::default();
         events.learn_all(&memory);
-        self.sources.push(Source { memory: Some(memory), events });
+        let class = memory.fixed().stream_id;
+        self.sources.push(Source { class, memory: Some(memory), events });
+    }
+
+    /// What is to be selected for what is added next.
+    pub fn next_source(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Adds a stream class whose events are told with [`Walker::describe`]. Return: what to select.
+    pub fn add_class(&mut self, class: u32) -> usize {
+        let source = self.next_source();
+        self.sources.push(Source { class, memory: None, events: Events::default() });
+        source
+    }
+
+    /// Tells of an event that no packet has had before.
+    pub fn describe(&mut self, source: usize, id: u32, description: Description) {
+        if let Some(Source { events, .. }) = self.sources.get_mut(source) {
+            events.add(id, description);
+        }
     }
 
     #[cfg(test)]
     pub fn with_events(events: Events) -> Self {
-        let sources = vec![Source { memory: None, events }];
+        let sources = vec![Source { class: 0, memory: None, events }];
         Self { sources, selected: 0, threads: Threads::default() }
     }
 
@@ -276,15 +299,15 @@ impl Walker {
         self.selected = source;
     }
 
-    /// The events of each user's memory, in the order in which they were added: each is a CTF
-    /// stream class, of this number.
-    pub fn events(&self) -> Vec<&Events> {
-        self.sources.iter().map(|source| &source.events).collect()
+    /// The stream classes, each with its events.
+    pub fn classes(&self) -> Vec<Class<'_>> {
+        let sources = self.sources.iter();
+        sources.map(|Source { class, events, .. }| Class { number: *class, events }).collect()
     }
 
     /// Names and levels of the events that some process had enabled, met or not.
     pub fn enabled_events(&mut self) -> Vec<(String, u8)> {
-        for Source { memory, events } in &mut self.sources {
+        for Source { memory, events, .. } in &mut self.sources {
             if let Some(memory) = memory {
                 events.learn_all(memory);
             }
@@ -295,7 +318,7 @@ impl Walker {
     /// As [`walk`]; an event that even its table does not describe is damage.
     pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
         // Bound: each round follows an event learned.
-        let Source { memory, events } = &mut self.sources[self.selected];
+        let Source { memory, events, .. } = &mut self.sources[self.selected];
         loop {
             let stop = walk(view, limit, state, events, &mut self.threads, horizon);
             if let Some(thread) = &state.thread {
@@ -312,7 +335,6 @@ impl Walker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use session::description::Description;
 
     const EVENT: u32 = 9;
 

@@ -40,10 +40,11 @@ pub type Environment = Vec<(String, Value)>;
 const LINES_MAX: usize = 4096;
 
 /// Every number of the verdict, with its name in the environment.
-fn numbers(verdict: &mut Verdict) -> [(&'static str, Number<'_>); 18] {
+fn numbers(verdict: &mut Verdict) -> [(&'static str, Number<'_>); 19] {
     use Number::{Long, Short};
     [
         ("events", Long(&mut verdict.events)),
+        ("kernel_events", Long(&mut verdict.kernel_events)),
         ("bytes", Long(&mut verdict.bytes)),
         ("packets", Long(&mut verdict.packets)),
         ("cpus", Long(&mut verdict.cpus)),
@@ -214,7 +215,7 @@ mod tests {
         let mut environment = verdict.environment();
         environment.push(("tracer_name".into(), "lull".into()));
         assert_eq!(parsed(&environment), verdict);
-        assert_eq!(verdict.sites, Sites { seen: 0, enabled: 0, unpatched: 17, unregistered: 18 });
+        assert_eq!(verdict.sites, Sites { seen: 0, enabled: 0, unpatched: 18, unregistered: 19 });
     }
 
     #[test]

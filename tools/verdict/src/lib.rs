@@ -165,6 +165,8 @@ pub struct Verdict {
     pub state: State,
     pub trace: PathBuf,
     pub events: u64,
+    /// Those of them that are the kernel's.
+    pub kernel_events: u64,
     pub bytes: u64,
     pub packets: u64,
     pub cpus: u64,
@@ -203,6 +205,7 @@ impl Verdict {
             state: State::Unknown,
             trace,
             events: 0,
+            kernel_events: 0,
             bytes: 0,
             packets: 0,
             cpus: 0,
@@ -340,9 +343,10 @@ impl Verdict {
     /// The verdict for people: what was recorded, then whether it is complete.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "{} ({}) of {} on {} in {}: {}",
+            "{} ({}){} of {} on {} in {}: {}",
             events(self.events),
             bytes(self.bytes),
+            self.kernel_part(),
             plural(self.processes, "process"),
             plural(self.cpus, "CPU"),
             seconds(self.duration_ns),
@@ -351,6 +355,13 @@ impl Verdict {
         lines.extend(self.judgement());
         lines.extend(self.notes.iter().map(|line| format!("note: {line}")));
         lines
+    }
+
+    fn kernel_part(&self) -> String {
+        match self.kernel_events {
+            0 => String::new(),
+            count => format!(", {} of them the kernel's,", text::grouped(count)),
+        }
     }
 
     /// The headline and the sentences that belong to it.

@@ -5,9 +5,7 @@ use super::{clocks_agree, Finding, Health};
 use crate::library;
 use session::clock::{ClockFacts, ClockKind};
 use session::machine;
-use std::ffi::CStr;
 use std::fs;
-use std::path::Path;
 
 /// Memory that a recording with default buffers takes for each CPU.
 const DEFAULT_RING_BYTES: u64 = 9 << 20;
@@ -271,23 +269,25 @@ fn perf_events() -> Finding {
 }
 
 fn tracefs() -> Finding {
-    let folder = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-        .into_iter()
-        .find(|path| Path::new(path).join("trace_pipe").exists());
-    let (found, meaning) = match folder {
-        Some(folder) if is_writable(folder) => {
-            (format!("{folder} is writable"), "programs are recorded without it")
+    const ABOUT: &str = "kernel tracing";
+    let root = match kernel::Root::find() {
+        Ok(root) => root,
+        Err(error) => {
+            let meaning = "programs are recorded; the kernel's events (-k) cannot be";
+            return Finding::good(ABOUT, error.to_string(), meaning);
         }
-        Some(folder) => (format!("{folder} is not writable"), "programs are recorded without it"),
-        None => ("not mounted, or not for this user".into(), "programs are recorded without it"),
     };
-    Finding::good("kernel tracing", found, meaning)
-}
-
-fn is_writable(path: &str) -> bool {
-    let mut bytes = path.as_bytes().to_vec();
-    bytes.push(0);
-    let Ok(path) = CStr::from_bytes_with_nul(&bytes) else { return false };
-    // SAFETY: the path is NUL-terminated.
-    unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
+    let found = format!("tracefs is at {}", root.path().display());
+    let finding = Finding::good(ABOUT, found, "the kernel's events can be recorded (-k)");
+    let left: Vec<String> =
+        root.left_behind().iter().map(crate::record::kernel::left_line).collect();
+    if left.is_empty() {
+        return finding;
+    }
+    let found = format!("{}; left: {}", finding.found, left.join("; "));
+    Finding { found, ..finding }.but(
+        Health::Limited,
+        "what killed recorders left there costs the machine memory and time",
+        "run `lull recover`, or `lull record -k`, which remove it",
+    )
 }

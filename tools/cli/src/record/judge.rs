@@ -18,16 +18,36 @@ use verdict::{Verdict, WentOn};
 
 pub struct Judge<'a> {
     pub patterns: &'a Patterns,
-    pub program: &'a Path,
-    pub program_pid: u32,
+    /// None: only the kernel is recorded.
+    pub program: Option<(&'a Path, u32)>,
     pub segments: &'a [i32],
     pub is_flight_recorder: bool,
+    pub has_kernel: bool,
     pub warnings: Vec<String>,
 }
 
 impl Judge<'_> {
     pub fn add(self, verdict: &mut Verdict, seen: Seen) {
-        let left = self.left(&seen);
+        verdict.notes.extend(self.warnings.iter().cloned());
+        if let Some((program, pid)) = self.program {
+            self.add_processes(verdict, &seen, pid);
+            if seen.joined || self.has_kernel {
+                let known = || self.known_events(program);
+                unmatched::add(verdict, self.patterns, &seen.events, known);
+            }
+        }
+    }
+
+    fn known_events(&self, program: &Path) -> Vec<(String, u8)> {
+        let mut known = crate::list::known_events(program);
+        if self.has_kernel {
+            known.extend(super::kernel::known_events());
+        }
+        known
+    }
+
+    fn add_processes(&self, verdict: &mut Verdict, seen: &Seen, program_pid: u32) {
+        let left = self.left(seen, program_pid);
         verdict.went_on = left.iter().map(|pid| went_on(*pid)).collect();
         if self.is_flight_recorder {
             verdict.limits.push(
@@ -46,7 +66,7 @@ impl Judge<'_> {
                 "until recording stopped: programs that were not recorded are not known".into(),
             );
         } else {
-            self.add_absent(verdict, &seen, &left);
+            self.add_absent(verdict, seen, &left);
         }
         if !seen.joined && verdict.not_recorded.is_empty() {
             verdict.missing.push(
@@ -55,11 +75,6 @@ impl Judge<'_> {
                     .into(),
             );
         }
-        if seen.joined {
-            let known = || crate::list::known_events(self.program);
-            unmatched::add(verdict, self.patterns, &seen.events, known);
-        }
-        verdict.notes.extend(self.warnings);
     }
 
     fn add_absent(&self, verdict: &mut Verdict, seen: &Seen, left: &BTreeSet<u32>) {
@@ -87,12 +102,12 @@ impl Judge<'_> {
     }
 
     /// Processes of the session that still run.
-    fn left(&self, seen: &Seen) -> BTreeSet<u32> {
+    fn left(&self, seen: &Seen, program_pid: u32) -> BTreeSet<u32> {
         let has_others = |id: &i32| segment::status(*id).map_or(true, |found| found.attached > 1);
         if !self.segments.iter().any(has_others) {
             return BTreeSet::new(); // without a look at all processes of the machine
         }
-        let candidates = seen.pids.iter().copied().chain(pids_since(self.program_pid));
+        let candidates = seen.pids.iter().copied().chain(pids_since(program_pid));
         let is_left = |pid: &u32| {
             *pid != std::process::id() && self.segments.iter().any(|id| attaches(*pid, *id))
         };

@@ -7,7 +7,7 @@
 //! recorder waits (as that of vfork(2) does): to copy the page tables would take longer than all
 //! that the new process does.
 
-use super::plan::Plan;
+use super::plan::Traced;
 use std::ffi::{c_char, c_int, c_void, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -78,27 +78,27 @@ impl Texts {
 
 /// Starts the program. The error is that of the execution.
 pub fn start(
-    plan: &Plan,
+    traced: &Traced,
     arguments: &[OsString],
     session: &Path,
     inherited: Inherited,
 ) -> io::Result<Child> {
     run(Execution {
-        path: CString::new(plan.program.path.as_os_str().as_bytes())?,
+        path: CString::new(traced.program.path.as_os_str().as_bytes())?,
         arguments: Texts::new(arguments.iter().cloned())?,
-        environment: Texts::new(environment(plan, session))?,
+        environment: Texts::new(environment(traced, session))?,
         inherited,
         error: 0,
     })
 }
 
 /// Our own environment, with the library and the session.
-fn environment(plan: &Plan, session: &Path) -> impl Iterator<Item = OsString> {
+fn environment(traced: &Traced, session: &Path) -> impl Iterator<Item = OsString> {
     let variable = session::abi::SESSION_VARIABLE;
     let mut ours = vec![(variable, sessions(session, std::env::var_os(variable).as_deref()))];
-    if plan.program.loads {
+    if traced.program.loads {
         let existing = std::env::var_os(PRELOAD_VARIABLE);
-        ours.push((PRELOAD_VARIABLE, preload(plan, existing.as_deref())));
+        ours.push((PRELOAD_VARIABLE, preload(traced, existing.as_deref())));
     }
     let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
     let others = std::env::vars_os().filter(move |(name, _)| !names.iter().any(|our| name == our));
@@ -168,9 +168,10 @@ fn restore(inherited: &Inherited) -> bool {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &inherited.mask, std::ptr::null_mut()) == 0 }
 }
 
-fn preload(plan: &Plan, existing: Option<&OsStr>) -> OsString {
-    let mut value = plan.libraries.lull.clone().into_os_string();
-    if let Some(allocation) = plan.libraries.allocation.as_ref().filter(|_| plan.preload_allocation)
+fn preload(traced: &Traced, existing: Option<&OsStr>) -> OsString {
+    let mut value = traced.libraries.lull.clone().into_os_string();
+    if let Some(allocation) =
+        traced.libraries.allocation.as_ref().filter(|_| traced.preload_allocation)
     {
         value.push(":");
         value.push(allocation);

@@ -3,11 +3,12 @@
 //!
 //! Place in the flow: between arguments and the first thing made.
 
+use super::kernel::Kernel;
 use super::program::Program;
 use super::RecordArgs;
 use crate::library::{self, Libraries};
 use anyhow::bail;
-use session::abi::{SESSIONS_MAX, SESSION_VARIABLE};
+use session::abi::{SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MIN};
 use session::clock::{ClockFacts, ClockKind};
 use session::machine;
 use session::pattern::Patterns;
@@ -20,19 +21,57 @@ const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
 /// Default buffers take at most this part of the memory that is available.
 const MEMORY_PART: u64 = 16;
 
-pub struct Plan {
+/// A program to be recorded, and what is loaded into it.
+pub struct Traced {
     pub program: Program,
     pub libraries: Libraries,
     pub preload_allocation: bool,
+}
+
+pub struct Plan {
+    /// None: only the kernel is recorded.
+    pub traced: Option<Traced>,
+    /// None: only programs are recorded.
+    pub kernel: Option<Kernel>,
     pub patterns: Patterns,
     pub session: session::Plan,
+    /// Of one CPU's buffer.
+    pub buffer_bytes: u64,
     pub clock: ClockKind,
     pub flush_period: Duration,
 }
 
 impl Plan {
-    pub fn new(args: &RecordArgs, program: Program) -> anyhow::Result<Self> {
+    pub fn new(args: &RecordArgs, program: Option<Program>) -> anyhow::Result<Self> {
         let patterns = Patterns::new(&args.events)?;
+        let traced = program.map(|program| Traced::new(program, &patterns)).transpose()?;
+        let kernel = Kernel::find(args, &patterns)?;
+        let (clock, _) = ClockKind::choose(&ClockFacts::here());
+        let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
+        let mut session = session::Plan {
+            uuid: Uuid::new_v4().into_bytes(),
+            flight_recorder: args.flight_recorder,
+            clock_kind: clock.abi(),
+            cpu_count: machine::possible_cpus(),
+            rseq: machine::has_rseq(),
+            subbuf_size_bytes: args.buffer_size.unwrap_or_else(|| default_size(args.buffers)),
+            subbuf_count: args.buffers,
+            patterns: patterns.text().to_string(),
+        };
+        session.check()?;
+        let buffer_bytes = session.subbuf_size_bytes.saturating_mul(session.subbuf_count.into());
+        if traced.is_none() {
+            // Nobody writes to the session's own buffers.
+            session.subbuf_size_bytes = SUBBUF_BYTES_MIN;
+            session.subbuf_count = SUBBUF_COUNT_MIN;
+        }
+        let flush_period = Duration::from_millis(args.flush_period.max(1));
+        Ok(Self { traced, kernel, patterns, session, buffer_bytes, clock, flush_period })
+    }
+}
+
+impl Traced {
+    fn new(program: Program, patterns: &Patterns) -> anyhow::Result<Self> {
         let libraries = library::find()?;
         let preload_allocation = patterns.names_allocation();
         if preload_allocation && libraries.allocation.is_none() {
@@ -57,28 +96,7 @@ impl Plan {
         if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
             bail!("{SESSIONS_MAX} recorders record this program already; no more can at once");
         }
-        let (clock, _) = ClockKind::choose(&ClockFacts::here());
-        let cpu_count = machine::possible_cpus();
-        let session = session::Plan {
-            uuid: Uuid::new_v4().into_bytes(),
-            flight_recorder: args.flight_recorder,
-            clock_kind: clock.abi(),
-            cpu_count,
-            rseq: machine::has_rseq(),
-            subbuf_size_bytes: args.buffer_size.unwrap_or_else(|| default_size(args.buffers)),
-            subbuf_count: args.buffers,
-            patterns: patterns.text().to_string(),
-        };
-        session.check()?;
-        Ok(Self {
-            program,
-            libraries,
-            preload_allocation,
-            patterns,
-            session,
-            clock,
-            flush_period: Duration::from_millis(args.flush_period.max(1)),
-        })
+        Ok(Self { program, libraries, preload_allocation })
     }
 }
 

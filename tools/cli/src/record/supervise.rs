@@ -21,7 +21,7 @@ use session::directory::{Recorder, SnapshotDone};
 use session::pattern::Patterns;
 use session::{machine, Session};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,24 +33,18 @@ const BEGINNING: Duration = Duration::from_millis(100);
 const BEGINNING_PAUSE: Duration = Duration::from_millis(1);
 
 pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
-    if let Some(warning) = &plan.program.warning {
+    if let Some(warning) = plan.traced.as_ref().and_then(|traced| traced.program.warning.as_ref()) {
         tell(args, warning);
     }
     let signals = Signals::take().context("taking over signals")?;
-    let witness = Witness::start().context("starting the witness of signals")?;
+    let witness = match plan.traced {
+        Some(_) => Some(Witness::start().context("starting the witness of signals")?),
+        None => None,
+    };
     let output = make_output(args)?;
     let mut recording = Recording::start(plan.clock);
     let session = Arc::new(Session::create(&plan.session)?);
-    let calibration = recording.provisional();
-    let facts = Facts {
-        uuid: plan.session.uuid,
-        clock: calibration.ctf(),
-        clock_uuid: machine::boot_id(),
-        environment: environment(args, &plan, &session, &calibration),
-    };
-    let limit_bytes = args.max_size;
-    let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
-    let mut consumer = Consumer::start(Arc::clone(&session), output, options)?;
+    let mut consumer = make_consumer(args, &plan, output, &session, &recording.provisional())?;
     if args.wait_all {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
@@ -58,19 +52,28 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     // Before the program starts: it may ask for a snapshot at once.
     let recorder = Recorder {
         pid: std::process::id(),
-        program: args.program[0].to_string_lossy().into_owned(),
+        program: args
+            .program
+            .first()
+            .map_or("(kernel)".into(), |name| name.to_string_lossy().into()),
         program_pid: 0,
         output: consumer.output().path().to_path_buf(),
         flight_recorder: args.flight_recorder,
     };
     session.directory.introduce(&recorder)?;
-    let child = match launch::start(&plan, &args.program, session.path(), signals.inherited) {
-        Ok(child) => child,
-        Err(error) => return Ok(start_failed(&plan, &error)),
-    };
+    consumer.begin_kernel()?;
+    let mut child = None;
+    if let Some(traced) = &plan.traced {
+        let path = &traced.program.path;
+        let begun = launch::start(traced, &args.program, session.path(), signals.inherited);
+        let begun = match begun {
+            Ok(begun) => child.insert(begun),
+            Err(error) => return Ok(start_failed(path, &error)),
+        };
+        consumer.expect(begun.id(), &path.to_string_lossy());
+        session.directory.introduce(&Recorder { program_pid: begun.id(), ..recorder })?;
+    }
     consumer.output().keep();
-    consumer.expect(child.id(), &plan.program.path.to_string_lossy());
-    session.directory.introduce(&Recorder { program_pid: child.id(), ..recorder })?;
     // While the program starts.
     tell::left_behind(args);
     ask_for_promptness();
@@ -83,18 +86,42 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     let mut supervisor = Supervisor {
         args,
         patterns: plan.patterns,
-        program: plan.program.path,
+        program: plan.traced.map(|traced| traced.program.path),
         session,
         consumer,
         recording,
         signals,
-        witness: Some(witness),
+        witness,
         child,
         progress,
         snapshots: 0,
     };
     let status = supervisor.watch()?;
     supervisor.conclude(status)
+}
+
+fn make_consumer(
+    args: &RecordArgs,
+    plan: &Plan,
+    output: Output,
+    session: &Arc<Session>,
+    calibration: &Calibration,
+) -> anyhow::Result<Consumer> {
+    let facts = Facts {
+        uuid: plan.session.uuid,
+        clock: calibration.ctf(),
+        clock_uuid: machine::boot_id(),
+        environment: environment(args, plan, session, calibration),
+        kept: String::new(),
+    };
+    let limit_bytes = args.max_size;
+    let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
+    let mut consumer = Consumer::start(Arc::clone(session), output, options)?;
+    if let Some(kernel) = &plan.kernel {
+        super::kernel::remove_left(args.quiet);
+        consumer.add_kernel(kernel.prepare(plan)?);
+    }
+    Ok(consumer)
 }
 
 /// Asks the scheduler to run us soon after we wake up, in short turns: buffers fill while we
@@ -152,8 +179,8 @@ fn make_output(args: &RecordArgs) -> Result<Output, consumer::output::Error> {
     }
 }
 
-fn start_failed(plan: &Plan, error: &std::io::Error) -> i32 {
-    say(&format!("{}: cannot be started: {error}", plan.program.path.display()));
+fn start_failed(program: &Path, error: &std::io::Error) -> i32 {
+    say(&format!("{}: cannot be started: {error}", program.display()));
     if error.kind() == std::io::ErrorKind::NotFound {
         NOT_FOUND
     } else {
@@ -192,14 +219,15 @@ fn environment(
 struct Supervisor<'a> {
     args: &'a RecordArgs,
     patterns: Patterns,
-    program: PathBuf,
+    /// None, as its process is: only the kernel is recorded.
+    program: Option<PathBuf>,
     session: Arc<Session>,
     consumer: Consumer,
     recording: Recording,
     signals: Signals,
     /// As long as there is a program to pass signals on to.
     witness: Option<Witness>,
-    child: Child,
+    child: Option<Child>,
     progress: Progress,
     snapshots: u64,
 }
@@ -207,13 +235,19 @@ struct Supervisor<'a> {
 impl Supervisor<'_> {
     /// Moves packets until the program, or with --wait-all its last descendant, has ended.
     fn watch(&mut self) -> anyhow::Result<ExitStatus> {
-        let mut status = None;
+        let mut status = self.child.is_none().then(ExitStatus::default);
         let begun = Instant::now();
         loop {
             if let Some(calibration) = self.recording.refined() {
                 self.consumer.calibrate(&calibration);
             }
             let mut pause = self.consumer.tick();
+            if let Some(duration) = self.args.duration {
+                match duration.checked_sub(begun.elapsed()) {
+                    Some(left) => pause = pause.min(left),
+                    None => return Ok(ExitStatus::default()),
+                }
+            }
             if self.allocate() {
                 pause = Duration::ZERO;
             } else if begun.elapsed() < BEGINNING {
@@ -226,16 +260,20 @@ impl Supervisor<'_> {
                 if signal.ssi_signo as i32 == libc::SIGUSR1 {
                     self.snapshot();
                 } else if let Some(status) = status.filter(|_| signals::is_passed_on(&signal)) {
-                    // The program has ended, so the signal is to end the waiting for its
-                    // descendants. A second signal is to end the writing of the trace, too.
-                    signals::end_at_the_next();
+                    // The program has ended, or there is none, so the signal is to end the
+                    // recording. A second signal is to end the writing of the trace, too; but not
+                    // before tracefs is as it was.
+                    if !self.args.kernel {
+                        signals::end_at_the_next();
+                    }
                     return Ok(status);
                 } else {
                     self.pass_on(&signal);
                 }
             }
+            let Some(child) = &self.child else { continue };
             if status.is_none() {
-                status = self.child.try_wait().context("waiting for the program")?;
+                status = child.try_wait().context("waiting for the program")?;
             }
             if let Some(status) = status {
                 self.witness = None;
@@ -257,7 +295,8 @@ impl Supervisor<'_> {
         if self.witness.as_mut().is_some_and(|witness| witness.saw(number)) {
             return; // so did the program
         }
-        if let Ok(pid) = libc::pid_t::try_from(self.child.id()) {
+        let pid = self.child.as_ref().and_then(|child| libc::pid_t::try_from(child.id()).ok());
+        if let Some(pid) = pid {
             // SAFETY: the child has not been waited for while status is unknown, so the number
             // is still its own.
             unsafe { libc::kill(pid, number) };
@@ -311,10 +350,10 @@ impl Supervisor<'_> {
         let segments = self.consumer.segments();
         let judge = Judge {
             patterns: &self.patterns,
-            program: &self.program,
-            program_pid: self.child.id(),
+            program: self.program.as_deref().zip(self.child.as_ref().map(Child::id)),
             segments: &segments,
             is_flight_recorder: self.args.flight_recorder,
+            has_kernel: self.args.kernel,
             warnings: calibration.warnings(),
         };
         let told = self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?;

@@ -5,7 +5,7 @@
 //! there is none, the clock is calibrated now, and what is not known is left out.
 
 use anyhow::{bail, Context};
-use consumer::metadata::Facts;
+use consumer::metadata::{kept_classes, Facts};
 use session::abi::{ControlFixed, MODE_FLIGHT_RECORDER};
 use session::clock::{ClockKind, CtfClock, Recording};
 use session::directory::Recorder;
@@ -35,7 +35,8 @@ pub fn read(trace: &Path, fixed: &ControlFixed) -> anyhow::Result<Option<Facts>>
     if metadata.uuid.is_some_and(|uuid| uuid != fixed.uuid) {
         bail!("{} is of another recording; name a new directory with -o", path.display());
     }
-    Ok(of(&metadata, fixed.uuid))
+    let kept = kept_classes(&String::from_utf8_lossy(&bytes));
+    Ok(of(&metadata, fixed.uuid).map(|facts| Facts { kept, ..facts }))
 }
 
 fn of(metadata: &Metadata, uuid: [u8; 16]) -> Option<Facts> {
@@ -57,6 +58,7 @@ fn of(metadata: &Metadata, uuid: [u8; 16]) -> Option<Facts> {
         },
         clock_uuid: clock.uuid.map(|uuid| Uuid::from_bytes(uuid).to_string()),
         environment: entries.map(|(name, entry)| (name.clone(), value(entry))).collect(),
+        kept: String::new(),
     })
 }
 
@@ -75,5 +77,5 @@ pub fn guess(fixed: &ControlFixed, recorder: Option<&Recorder>) -> anyhow::Resul
     let clock = calibration.environment().into_iter();
     environment.extend(clock.map(|(name, value)| (name.to_string(), Value::from(value))));
     let (clock, clock_uuid) = (calibration.ctf(), machine::boot_id());
-    Ok(Facts { uuid: fixed.uuid, clock, clock_uuid, environment })
+    Ok(Facts { uuid: fixed.uuid, clock, clock_uuid, environment, kept: String::new() })
 }

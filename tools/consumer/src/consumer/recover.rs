@@ -5,7 +5,8 @@
 //! at once. Stream files are gone on with after the last packet that the rings say is in them, so
 //! that no event is written twice and none is left out. Everything in the rings may be hostile.
 
-use super::{channels, note, turn, Channel, Consumer, Options};
+use super::channel::{channels, ring_name, Channel};
+use super::{note, turn, Consumer, Options};
 use crate::drain::Tools;
 use crate::output::{Output, Trace};
 use crate::ring::Ring;
@@ -46,7 +47,7 @@ impl Consumer {
         let mut snapshots = 0;
         if is_discard {
             let (output, facts) = (Arc::clone(&output), options.facts.clone());
-            tools.trace = Some(Trace::start(output, facts, &tools.walker.events())?);
+            tools.trace = Some(Trace::start(output, facts, &tools.walker.classes())?);
         } else {
             snapshots = output.last_snapshot().map_err(failed(output.path()))?;
         }
@@ -77,6 +78,7 @@ impl Consumer {
             active: false,
             snapshots,
             problems,
+            kernel: None,
         })
     }
 
@@ -147,7 +149,7 @@ fn resume(
     problems: &mut Vec<String>,
 ) -> std::io::Result<()> {
     let Channel { memory, drain, stream, .. } = channel;
-    let name = super::ring_name(memory, drain.ring.index);
+    let name = ring_name(memory, drain.ring.index);
     let on_disk = drain.ring.on_disk();
     let mut place = drain.ring.place_of(&on_disk);
     match stream.resume(place.map(|_| on_disk))? {

@@ -248,6 +248,7 @@ pub fn facts(uuid: [u8; 16]) -> Facts {
         clock: clock(),
         clock_uuid: session::machine::boot_id(),
         environment: vec![("tracer_name".into(), "lull".into())],
+        kept: String::new(),
     }
 }
 

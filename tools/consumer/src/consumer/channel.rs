@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//! A ring and the stream that it becomes.
+//!
+//! Place in the flow: `consumer` has one for each ring of each user's memory.
+
+use crate::drain::Drain;
+use crate::folder::Folder;
+use crate::pace::Pace;
+use crate::ring::Ring;
+use crate::stream::Stream;
+use session::Memory;
+use std::sync::Arc;
+
+pub(super) struct Channel {
+    pub memory: Arc<Memory>,
+    pub drain: Drain,
+    pub stream: Stream,
+    pub pace: Pace,
+}
+
+/// The rings of one user's memory, and the streams that they become.
+pub(super) fn channels(
+    memory: &Arc<Memory>,
+    source: usize,
+    folder: &Arc<Folder>,
+    start_cycles: u64,
+    attach: impl Fn(&Arc<Memory>, u32) -> Result<Ring, String>,
+) -> Result<Vec<Channel>, crate::Error> {
+    (0..memory.ring_count())
+        .map(|index| {
+            let ring = attach(memory, index).map_err(crate::Error::Ring)?;
+            let stream = stream(memory, folder, index, start_cycles);
+            let (memory, drain) = (Arc::clone(memory), Drain::new(ring, source));
+            Ok(Channel { memory, drain, stream, pace: Pace::default() })
+        })
+        .collect()
+}
+
+pub(super) fn stream(
+    memory: &Memory,
+    folder: &Arc<Folder>,
+    index: u32,
+    start_cycles: u64,
+) -> Stream {
+    let fixed = memory.fixed();
+    let (ring, cpu_id) = match memory.ring_is_plain(index) {
+        false => (format!("cpu{index}"), index),
+        true => (format!("any{}", index - fixed.cpu_count), u32::MAX),
+    };
+    let name = match fixed.stream_id {
+        0 => format!("stream-{ring}"),
+        _ => format!("stream-user{}-{ring}", fixed.user_id),
+    };
+    Stream::new(Arc::clone(folder), name, fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
+}
+
+pub(super) fn ring_name(memory: &Memory, index: u32) -> String {
+    let fixed = memory.fixed();
+    let ring = match memory.ring_is_plain(index) {
+        false => format!("CPU {index}"),
+        true => format!("shared ring {}", index - fixed.cpu_count),
+    };
+    match fixed.stream_id {
+        0 => ring,
+        _ => format!("{ring} of user {}", fixed.user_id),
+    }
+}
