@@ -3,9 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
+import os
 import re
+import select
+import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from hashlib import sha256
@@ -24,17 +30,29 @@ def _refused(what: str, guest: Guest, *commands: str, limit_s: float = 60) -> st
                 guest.check(command, limit_s)
     except LabError as error:
         told = str(error)
+        assert not _emulators(guest.work), "the guest still runs after the failure"
         assert re.search(what, told), f"the failure does not say {what}:\n{told}"
         return told
     raise AssertionError(f"nothing failed; expected a failure that says {what}")
 
 
+def _emulators(work: Path) -> list[int]:
+    """The processes whose command lines name a guest's folder: its QEMU, if that still runs."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(work).encode() in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
 def guest_boots_runs_commands_and_powers_off() -> None:
-    with Guest() as guest:
+    with Guest(files={"/usr/bin/bash": Path("/bin/bash")}) as guest:
         assert guest.check("uname -r").strip() == guest.kernel.release
         result = guest.run("echo out; echo err >&2; exit 7")
         assert (result.status, result.output) == (7, "out\nerr\n")
         assert guest.check("printf 'a\\0\\377b\\r\\n' | wc -c").strip() == "6"
+        assert guest.check("bash -c 'echo ${BASH_VERSION%%.*}'").strip().isdigit()
         assert guest.check("grep -c ^processor /proc/cpuinfo").strip() == "2"
         guest.check("head -c 3000000 /dev/urandom > /share/bytes")
         summed = guest.check("sha256sum < /share/bytes").split()[0]
@@ -61,12 +79,32 @@ def complaint_of_the_kernel_fails_the_test_unless_it_is_named() -> None:
 def command_that_never_ends_is_ended_with_its_guest() -> None:
     guest = Guest()
     _refused(r"no answer within 3 s while it ran: while", guest, "while :; do :; done", limit_s=3)
-    assert guest.process is None and not guest.work.exists()
+    assert not guest.work.exists()
 
 
 def guest_that_never_boots_is_ended() -> None:
     # Its virtual CPUs never begin to run.
     _refused(r"no answer within 3 s while it booted", Guest(devices=["-S"], boot_limit_s=3))
+
+
+def guest_ends_with_a_test_that_is_killed() -> None:
+    code = "from lab import Guest; guest = Guest().start(); print(guest.work, flush=True); input()"
+    test = subprocess.Popen(
+        [sys.executable, "-B", "-c", code], cwd=BOOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert test.stdout is not None
+    work = Path(test.stdout.readline().decode().strip())
+    try:
+        [emulator] = _emulators(work)
+        ended = os.pidfd_open(emulator)
+        test.kill()
+        test.wait()
+        assert select.select([ended], [], [], BOOT_LIMIT_S)[0], "QEMU outlives its test"
+    finally:
+        test.kill()
+        for left in _emulators(work):
+            os.kill(left, signal.SIGKILL)
+        shutil.rmtree(work)
 
 
 def crash_of_the_kernel_is_told_with_its_console() -> None:

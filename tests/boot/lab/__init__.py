@@ -5,7 +5,7 @@ from .channel import Result
 from .guest import Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
-from .places import BOOT, BUILD, MODULES, ROOT, LabError, Skip
+from .places import BOOT, BUILD, MODULES, ROOT, LabError, Skip, lull_files
 
 __all__ = [
     "BOOT",
@@ -22,5 +22,6 @@ __all__ = [
     "headers",
     "interact",
     "kernel",
+    "lull_files",
     "run_exactly",
 ]

@@ -47,12 +47,14 @@ class Initramfs:
 
     def file(self, place: str, source: Path) -> None:
         """A file, or everything below a folder; with the libraries that programs link."""
-        if source.is_dir() and not source.is_symlink():
+        if source.is_dir():
             for below in sorted(source.iterdir()):
-                self.file(f"{place}/{below.name}", below)
-            return
-        if source.is_symlink() and "/" not in os.readlink(source):
-            self.link(place, os.readlink(source))
+                if below.is_symlink() and "/" not in os.readlink(below):
+                    self.link(f"{place}/{below.name}", os.readlink(below))
+                elif below.is_symlink() and below.is_dir():
+                    raise LabError(f"{below} is a link to a folder; give the folder itself")
+                else:
+                    self.file(f"{place}/{below.name}", below)
             return
         if not source.is_file():
             raise LabError(f"{source} is no file: build it before a guest gets it")

@@ -11,12 +11,25 @@ from pathlib import Path
 from .places import LOGS, LabError
 
 TAIL_LINES = 30
-COMPLAINTS = re.compile(
-    r"BUG:|WARNING:|Oops|lockdep|KASAN|KCSAN|UBSAN|KFENCE|general protection fault"
-    r"|Kernel panic|[Uu]nable to handle|INFO: task .* blocked|possible .* deadlock"
-    r"|suspicious RCU|inconsistent lock state|detected (?:expedited )?stalls"
-    r"|self-detected stall|scheduling while atomic|Internal error"
+# What a kernel's complaints have in common, those of its sanitizers and of lockdep included.
+KINDS = (
+    r"\bBUG:",
+    r"\bWARNING:",
+    "Oops",
+    "lockdep",
+    "KASAN",
+    "UBSAN",
+    "general protection fault",
+    "Kernel panic",
+    "[Uu]nable to handle",
+    "INFO: task .* blocked",
+    "INFO: trying to register non-static key",
+    "detected (?:expedited )?stalls",
+    "self-detected stall",
+    "Internal error",
+    "new suspected memory leaks",
 )
+COMPLAINTS = re.compile("|".join(KINDS))
 
 
 class GuestError(LabError):

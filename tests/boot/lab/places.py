@@ -21,3 +21,9 @@ class LabError(Exception):
 
 class Skip(Exception):
     """This test cannot run on this machine; the text says why."""
+
+
+def lull_files() -> dict[str, Path]:
+    """The command and the libraries for a guest, which has /lull/bin in PATH, if they are built."""
+    built = {f"/lull/{below}": ROOT / "build" / below for below in ("bin/lull", "lib")}
+    return {place: source for place, source in built.items() if source.exists()}

@@ -25,7 +25,6 @@ from .kernels import Kernel
 from .places import CACHE, LabError
 
 KVM_GET_API_VERSION, KVM_CREATE_VM, KVM_API_VERSION = 0xAE00, 0xAE01, 12
-END_LIMIT_S = 10
 MONITOR_LIMIT_S = 60
 # Messages that say what a guest complains about are not hidden, and a busy host is no complaint.
 KERNEL_LINE = (
@@ -211,10 +210,8 @@ class Process:
 
     def end(self) -> None:
         if self.process.poll() is None:
-            self.process.terminate()
-            if self.wait(END_LIMIT_S) is None:
-                self.process.kill()
-                self.process.wait()
+            self.process.kill()
+            self.process.wait()
 
     def messages(self) -> str:
         """What QEMU itself had to say, once it has ended."""
