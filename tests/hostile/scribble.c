@@ -31,7 +31,12 @@
 #define CANARY_BYTES (1u << 20)
 #define CANARY 0xa5
 #define NOBODY 65534
-#define GRACE_MS 5000 /* an honest process that needs this much longer hangs */
+/*
+ * An honest process hangs when it computes for so much longer, however little the machine gives it,
+ * or has not ended long after, computing or not.
+ */
+#define GRACE_MS 5000
+#define PATIENCE_MS 90000
 
 /* Where a session's memory is mapped, and how it was laid out before anyone scribbled. */
 struct target {
@@ -214,13 +219,25 @@ static void honest_run(int which, uint64_t until_ms)
 	_exit(0);
 }
 
-/* Return: 0 when the process ended by itself in time, 1 when it was harmed. */
-static int honest_judge(int which, pid_t child, uint64_t until_ms)
+/* CPU time of a process that was not waited for yet. */
+static uint64_t computed_ms(pid_t child)
 {
+	struct timespec computed = { 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(child, &clock) == 0)
+		clock_gettime(clock, &computed);
+	return (uint64_t)computed.tv_sec * 1000 + (uint64_t)computed.tv_nsec / 1000000;
+}
+
+/* Return: 0 when the process ended by itself, 1 when it was harmed. It was to run @run_ms. */
+static int honest_judge(int which, pid_t child, uint64_t run_ms)
+{
+	uint64_t until_ms = now_ms() + run_ms + PATIENCE_MS;
 	int status = 0;
 
 	while (waitpid(child, &status, WNOHANG) == 0) {
-		if (now_ms() > until_ms + GRACE_MS) {
+		if (now_ms() > until_ms || computed_ms(child) > run_ms + GRACE_MS) {
 			kill(child, SIGKILL);
 			waitpid(child, &status, 0);
 			printf("an honest process hangs after %llu events\n",
@@ -242,11 +259,12 @@ int main(int count, char **argument)
 {
 	int harmed = 0, hostile_count = geteuid() == 0 ? HOSTILE : 1;
 	pid_t honest[HONEST], hostile[HOSTILE];
-	uint64_t until_ms;
+	uint64_t run_ms, until_ms;
 
 	if (count < 3)
 		return 2;
-	until_ms = now_ms() + strtoull(argument[2], NULL, 0);
+	run_ms = strtoull(argument[2], NULL, 0);
+	until_ms = now_ms() + run_ms;
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	lull_event("hostile:begin", lull_str(seed, argument[1]));
@@ -263,7 +281,7 @@ int main(int count, char **argument)
 			hostile_run(i, until_ms);
 	}
 	for (int i = 0; i < HONEST; i++)
-		harmed |= honest_judge(i, honest[i], until_ms);
+		harmed |= honest_judge(i, honest[i], run_ms);
 	for (int i = 0; i < hostile_count; i++) {
 		kill(hostile[i], SIGKILL);
 		waitpid(hostile[i], NULL, 0);
