@@ -254,26 +254,29 @@ fn place_where_no_directory_can_be_made_says_so_at_once() {
 
 #[test]
 fn metadata_is_written_before_the_first_packet_with_a_new_event_and_not_again() {
+    use crate::events::Events;
+    use crate::metadata::Class;
     use session::clock::CtfClock;
     use session::description::Description;
     let path = place("prepare");
     let output = Arc::new(create(&path, Older::Refuse).unwrap());
     let clock = CtfClock { frequency_hz: 1, precision_cycles: 1, offset_s: 0, offset_cycles: 0 };
-    let facts = Facts { uuid: [7; 16], clock, clock_uuid: None, environment: Vec::new() };
+    let (uuid, kept) = ([7; 16], String::new());
+    let facts = Facts { uuid, clock, clock_uuid: None, environment: Vec::new(), kept };
     let (mut events, others) = (Events::default(), Events::default());
-    let mut trace = Trace::start(output, facts, &[&events]).unwrap();
+    let mut trace = Trace::start(output, facts, &[Class { number: 0, events: &events }]).unwrap();
     let text = || files::read_to_string(path.join("metadata")).unwrap();
     assert!(text().contains("lull:thread") && !text().contains("new:event"));
     events.add(9, Description::parse(b"new:event\n6\nf:1\n").unwrap());
-    trace.prepare(&[&events], 0);
+    trace.prepare(&[Class { number: 0, events: &events }], 0);
     assert!(text().contains("new:event"));
     files::write(path.join("metadata"), "as it was left").unwrap();
-    trace.prepare(&[&events], 0);
+    trace.prepare(&[Class { number: 0, events: &events }], 0);
     assert_eq!(text(), "as it was left");
-    trace.prepare(&[&events, &others], 0);
+    trace.prepare(&[Class { number: 0, events: &events }, Class { number: 1, events: &others }], 0);
     assert!(text().contains("new:event"), "a user joined");
     assert_eq!(trace.last_error, None);
     files::remove_dir_all(&path).unwrap();
-    trace.prepare(&[&others], 0);
+    trace.prepare(&[Class { number: 0, events: &others }], 0);
     assert!(trace.last_error.is_some());
 }
