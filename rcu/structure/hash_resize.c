@@ -87,6 +87,7 @@ static void publish(struct hash_table *table, unsigned long size)
 	 * Else: a lookup starts at a new bucket whose word it sees as not written yet, and misses
 	 * nodes that are in the table.
 	 */
+	rcu_annotate_release(table);
 	lull_mem_store(&table->shared.mask, size - 1);
 	lull_hash_limits_set(table);
 }
@@ -139,7 +140,12 @@ static void move_switch(struct hash_table *table)
 
 	table->array = table->other;
 	table->other = before;
-	/* Relaxed: a grace period has passed since the copies were written. */
+	/*
+	 * Relaxed: a grace period has passed since the copies were written. A section that reads
+	 * this address began after that grace period did, and finds each copy written, and each
+	 * node to which one leads. ThreadSanitizer does not see this order, and is told.
+	 */
+	rcu_annotate_release(table);
 	lull_mem_store_pointer(&table->shared.buckets, table->array.buckets);
 	table->move = HASH_UNLINK_OLD;
 }

@@ -108,7 +108,7 @@ static void *sender(void *unused)
 	return unused;
 }
 
-int resized_start(pthread_t *thread)
+int resized_start(pthread_t *thread, int forks)
 {
 	struct sigaction action = { .sa_handler = hold_up, .sa_flags = SA_RESTART };
 	int i;
@@ -119,7 +119,8 @@ int resized_start(pthread_t *thread)
 		reader[i] = thread[i] = thread_start(looking_reader, (void *)(uintptr_t)(i + 1));
 	thread[i++] = thread_start(resizer, (void *)200);
 	thread[i++] = thread_start(updater_thread, (void *)201);
-	thread[i++] = thread_start(fork_thread, (void *)400);
+	if (forks)
+		thread[i++] = thread_start(fork_thread, (void *)400);
 	thread[i++] = thread_start(sender, NULL);
 	return i;
 }

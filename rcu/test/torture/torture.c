@@ -169,7 +169,7 @@ static void run(double seconds, const char *without)
 	if (strchr(without, 'd'))
 		count = tight_start(thread);
 	else if (strchr(without, 'r'))
-		count = resized_start(thread);
+		count = resized_start(thread, !strchr(without, 'f'));
 	else
 		count = start_all(thread, without);
 	disturb(now_s(), seconds, !!strchr(without, 'm'));

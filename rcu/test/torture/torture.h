@@ -160,7 +160,7 @@ void signals_may_come(int ends_soon); /* to the calling thread, until it is gone
 int tight_start(pthread_t *thread); /* how many; the last one sends signals */
 
 /* resized.c */
-int resized_start(pthread_t *thread); /* as tight_start() */
+int resized_start(pthread_t *thread, int forks); /* as tight_start() */
 
 /* fork.c */
 extern uint32_t fork_pause_ms; /* between forks of one thread, at most */

@@ -142,9 +142,10 @@ static inline unsigned long *rcu_hash_bucket(const struct rcu_hash *table, unsig
 	 * nodes that are in the table.
 	 */
 	unsigned long mask = lull_mem_load_acquire(&table->mask);
+	unsigned long *buckets = lull_mem_load_pointer(&table->buckets);
 
-	rcu_annotate_reach(table);
-	return &lull_mem_load_pointer(&table->buckets)[hash & mask];
+	rcu_annotate_reach(table); /* as publish() and move_switch() released it */
+	return &buckets[hash & mask];
 }
 
 /* Finds the first node, from the one to which @next leads on, that has @hash, is in and matches. */
