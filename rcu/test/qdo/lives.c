@@ -138,6 +138,9 @@ static void life_begin(struct client *self, unsigned long rounds)
 {
 	self->rounds_left = rounds;
 	self->ending = stress.calm ? ENDS_RETURNING : (enum ending)(draw(self) % ENDINGS);
+	/* At the fork another thread may have had the lock that a static program unwinds under. */
+	if (stress.in_child && self->ending != ENDS_HOLDING)
+		self->ending = ENDS_RETURNING;
 	self->late_passes = self->holds = 0;
 	self->child = 0;
 	sem_init(&self->ended, 0, 0);
