@@ -35,6 +35,7 @@ static struct part parts[LOCKS_MAX];
 static int part_count;
 static int forked; /* the fork is over */
 static sem_t taken;
+static struct qdo *instance;
 
 static void part_add(const char *owner, const char *name, struct lull_lock *lock)
 {
@@ -58,7 +59,6 @@ static void no_work(void *unused)
 static void parts_make(void)
 {
 	static struct rcu_head heads[RCU_DOMAINS];
-	struct qdo *instance;
 	int i;
 
 	for (i = 0; i < RCU_DOMAINS; i++) {
@@ -162,14 +162,33 @@ static pthread_t start(void *(*body)(void *), void *argument)
 	return thread;
 }
 
-static int fork_waits_for(struct lull_lock *lock)
+/* As a thread that makes a request: a fork closes the gates, and waits until it is outside. */
+static void *request_until_closed(void *gate)
+{
+	uint32_t *inside = &((struct host_gate *)gate)->inside;
+	void *closed = NULL;
+
+	lull_mem_add32(inside, 1);
+	sem_post(&taken);
+	while (!closed && !__atomic_load_n(&forked, __ATOMIC_SEQ_CST)) {
+		if (lull_mem_load32(&instance->closed))
+			closed = gate;
+		sched_yield();
+	}
+	lull_mem_add32(inside, -1u);
+	lull_futex_wake(inside, 1);
+	return closed;
+}
+
+/* Return: not 0 if the thread that runs @hold has seen the fork wait for it. */
+static int fork_waits_for(void *(*hold)(void *what), void *what)
 {
 	pthread_t holder;
 	void *waited;
 	pid_t child;
 
 	forked = 0;
-	holder = start(hold_until_waited_for, lock);
+	holder = start(hold, what);
 	while (sem_wait(&taken))
 		;
 	child = fork_with_callbacks();
@@ -224,7 +243,7 @@ _Noreturn static void fork_again(void)
 	for (i = 0; i < RCU_DOMAINS; i++) /* those that its parent made are spares: used again */
 		create_call_rcu_data(rcu_domains[i], 0, -1);
 	for (i = 0; i < part_count; i++)
-		well &= fork_waits_for(parts[i].lock);
+		well &= fork_waits_for(hold_until_waited_for, parts[i].lock);
 	_exit(!well);
 }
 
@@ -253,8 +272,10 @@ int main(void)
 	for (i = 0; i < part_count; i++) {
 		snprintf(text, sizeof(text), "a_fork_waits_for_the_lock_of_%.*s",
 			 (int)sizeof(parts[i].name), parts[i].name);
-		check(fork_waits_for(parts[i].lock), text);
+		check(fork_waits_for(hold_until_waited_for, parts[i].lock), text);
 	}
+	check(fork_waits_for(request_until_closed, &instance->gates[0]),
+	      "a_fork_closes_the_gates_to_requests");
 	if (failed)
 		return sums(); /* threads would wait for a fork that does not wait for them */
 	check(child_has_locks_that_others_waited_for(),
