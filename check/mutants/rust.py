@@ -42,7 +42,11 @@ def run(cargo_mutants, tree, folder, one_of, output, only=None):
         return rows_of(place / "mutants.out", step)
 
     def mutate_named(names):
-        return mutate(ALL_TESTS, "--re", f"^({'|'.join(re.escape(name) for name in names)})$")
+        # cargo-mutants tries what deletes a field whatever the expression is.
+        files = sorted({name.split(":")[0] for name in names})
+        chosen = [word for file in files for word in ("--file", file)]
+        return mutate(ALL_TESTS, *chosen, "--re",
+                      f"^({'|'.join(re.escape(name) for name in names)})$")
 
     if only is not None:
         rows = mutate_named(only)

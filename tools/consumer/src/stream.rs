@@ -289,6 +289,44 @@ mod tests {
     }
 
     #[test]
+    fn stream_goes_on_only_in_a_file_that_can_be_opened() {
+        let (mut stream, path) = stream("resumed");
+        assert_eq!(stream.resume(None).unwrap(), Resumed::New);
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        assert!(stream.resume(None).is_err());
+        std::fs::remove_file(&path).unwrap();
+        let mut budget = Budget { used_bytes: 0, limit_bytes: u64::MAX };
+        for _ in 0..3 {
+            stream.write(&packet(view()), &mut budget).unwrap();
+        }
+        let at =
+            |packets: u64| Some(crate::ring::OnDisk { count: 0, bytes: packets * 128, packets });
+        let again = || {
+            let folder = Arc::clone(&stream.folder);
+            Stream::new(folder, "stream-cpu3".into(), [1; 16], 0, 3, 10)
+        };
+        for (packets, length) in [(3, 3), (2, 2)] {
+            let mut resumed = again();
+            assert_eq!(resumed.resume(at(packets)).unwrap(), Resumed::Here { exact: true });
+            assert_eq!((resumed.bytes(), resumed.packets()), (length * 128, packets));
+            assert_eq!((resumed.end_cycles, resumed.lost), (30, [0; LOST_CAUSES]));
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), length * 128);
+        }
+        let refused = crate::ring::OnDisk { packets: 5, ..at(2).unwrap() };
+        assert_eq!(again().resume(Some(refused)).unwrap(), Resumed::Here { exact: false });
+        let earlier = crate::ring::OnDisk { packets: 1, ..at(2).unwrap() };
+        for word in [None, Some(earlier), at(3)] {
+            assert_eq!(again().resume(word).unwrap(), Resumed::Apart, "{word:?}");
+        }
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 256, "what is whole stays");
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        io::Write::write_all(&mut file, &[0; 100]).unwrap();
+        assert_eq!(again().resume(None).unwrap(), Resumed::Apart);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 256, "what is not goes");
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+
+    #[test]
     fn file_that_cannot_be_made_refuses_the_packet_and_uses_up_its_number() {
         let (mut stream, path) = stream("unmade");
         std::fs::create_dir(&path).unwrap();

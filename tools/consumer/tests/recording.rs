@@ -454,7 +454,10 @@ fn ring_is_stuck_where_a_closed_sub_buffer_has_a_slot_that_is_not_committed() {
     let ring = Ring::attach(&session.memory, session.memory.ring_count() - 1).unwrap();
     assert!(!ring.is_left() && !ring.stuck_incomplete());
     assert!(Ring::attach_left(&session.memory, 0).unwrap().is_left());
+    let before = ring.pending_bytes();
     let reserved = writer.reserve(STEP, &step_payload(1, 0, "later")).unwrap();
+    assert!(ring.pending_bytes() > before);
+    assert_eq!(ring.segment(), session.memory.id());
     assert!(!ring.stuck_incomplete(), "it is open");
     for step in 1..200 {
         writer.step(1, step, "text");
