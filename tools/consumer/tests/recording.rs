@@ -163,6 +163,7 @@ fn size_limit_stops_recording_at_a_packet_and_the_trace_reads() {
     assert!(!session.memory.is_active(), "probes are told to stop");
     let verdict = finish(&mut consumer);
     assert!(verdict.bytes <= 100_000 && verdict.bytes > 90_000, "{}", verdict.bytes);
+    assert_eq!(consumer.progress().bytes, verdict.bytes);
     assert_eq!(steps(&babeltrace(&path, true)).len() as u64, verdict.events);
     std::fs::remove_dir_all(&path).unwrap();
 }
