@@ -263,7 +263,7 @@ static int recorder_that_is_killed_leaves_no_session(void)
 
 			byte = recorder_open(&recorder, &plan) == 0 &&
 			       recorder_enable(&recorder).enabled_count > 1;
-			if (write(ready[1], &byte, 1) == 1)
+			if (write(ready[1], &byte, 1) == 1 && byte)
 				pause();
 			_exit(1);
 		}

@@ -6,17 +6,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "../../check/test.h"
 #include "session.h"
 #include "switches.h"
 
 #define SUBBUF_BYTES 16384u
-#define POLL_LIMIT_MS 60000 /* never reached, but by a kernel that does not wake */
+/* A limit would hide a kernel that does not wake: poll() looks once more when it is over. */
+#define POLL_LIMIT_MS -1
+
+#define OCCUPIED_MS 300 /* while the CPU runs, the timer looks in vain, more than once */
 
 /* A session of switches, and the descriptor of the ring that switches_make() writes to. */
 struct reader {
@@ -88,6 +93,22 @@ static int ring_has_one_descriptor_and_no_writer(void)
 	return 0;
 }
 
+/* Run on CPU 0 without a switch that matters: a CPU that sleeps has no timer that can wait. */
+static void cpu_occupy(void)
+{
+	struct timespec begin, now;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+	       OCCUPIED_MS);
+}
+
 static int poll_sleeps_until_a_sub_buffer_is_closed(void)
 {
 	struct reader reader;
@@ -98,6 +119,7 @@ static int poll_sleeps_until_a_sub_buffer_is_closed(void)
 	CHECK(poll(&one, 1, 0) == 0);
 	CHECK(ring_call(&reader, LULL_KERNEL_GET) == EAGAIN);
 	if (!fork()) {
+		cpu_occupy();
 		switches_make(1000);
 		_exit(0);
 	}
