@@ -49,6 +49,9 @@ kernel_and_user_events_of_one_thread_are_in_one_trace_that_both_readers_read() {
 	awk -v thread="$thread" '$3 == thread' system | grep -q 'sys_enter_openat.* dfd=-100 ' ||
 		fail "no system call of $thread"
 	grep -q 'sched:sched_switch' babeltrace || fail "no event of the scheduler"
+	lull report --top 100 trace > report
+	grep -q 'Threads on a CPU, waiting for one, and off' report || fail "$(cat report)"
+	grep -q '^syscalls:sys_openat ' report || fail "$(cat report)"
 	lull report --json trace > report.json
 	same "$(grep -o "\"events\": *[0-9]*" report.json | head -n 1 | tr -dc 0-9)" \
 		"$(lull print trace | wc -l)" "the events that the report counts"

@@ -18,6 +18,7 @@ use crate::locks::{Locks, Wait};
 use crate::losses::Losses;
 use crate::rate::Rate;
 use crate::report::Report;
+use crate::scheduling::Scheduling;
 use crate::writers::Writers;
 
 /// Progress is reported each time that this many messages were read.
@@ -96,6 +97,7 @@ pub struct Analyses {
     latency: Latency,
     locks: Locks,
     files: Files,
+    scheduling: Scheduling,
     losses: Losses,
 }
 
@@ -113,6 +115,7 @@ impl Analyses {
             latency: Latency::new(limits.latencies),
             locks: Locks::new(limits.locks),
             files: Files::new(limits.files),
+            scheduling: Scheduling::new(traces, limits.state.threads),
             losses: Losses::new(),
             state,
         }
@@ -141,6 +144,8 @@ impl Analyses {
             self.counts.event(Counted { name: name.0, group, cpu, bits });
             self.writers.event(thread, at);
             self.rate.event(at);
+            let calls = self.state.calls();
+            self.scheduling.event(event, || calls.innermost(thread));
         }
         if let Some(done) = done {
             if done.pair.map_or(is_counted, |pair| self.filter.counts_pair(pair)) {

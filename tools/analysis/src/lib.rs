@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Flow: the crate `state` finds an event's thread and the call that it finishes; `filter` says
-//! whether it is counted; `counts`, `rate`, `writers`, `latency`, `locks`, `files` and `losses`
-//! each keep one part of the answer; `analyses` passes the events around and gathers the
-//! [`Report`].
+//! whether it is counted; `counts`, `rate`, `writers`, `latency`, `locks`, `files`, `scheduling`
+//! and `losses` each keep one part of the answer; `analyses` passes the events around and gathers
+//! the [`Report`].
 //!
 //! Memory is bounded by [`Limits`], whatever the trace: tables are `rows` that end in a row for
 //! all others. Any trace is safe: nothing panics.
@@ -31,6 +31,7 @@ mod losses;
 mod rate;
 mod report;
 mod rows;
+mod scheduling;
 mod writers;
 
 pub use analyses::{analyse, Analyses, By, Limits, Options, Wanted};
@@ -41,5 +42,6 @@ pub use locks::{LockRow, WaiterRow};
 pub use losses::{recorded_verdict, Cause, Lost, LostRow, Verdict};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
+pub use scheduling::{OffKind, OffRow, SchedulingRow};
 pub use state::{event_name, LockKind};
 pub use writers::{ProcessRow, ThreadRow};

@@ -12,6 +12,7 @@ use crate::latency::LatencyRow;
 use crate::locks::LockRow;
 use crate::losses::{Lost, LostRow, Verdict};
 use crate::rate::RateReport;
+use crate::scheduling::SchedulingRow;
 use crate::writers::{ProcessRow, ThreadRow};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +44,8 @@ pub struct Report {
     pub unmatched: Vec<UnmatchedRow>,
     pub locks: Vec<LockRow>,
     pub files: Vec<FileRow>,
+    /// Threads, if the trace has the scheduler's events.
+    pub scheduling: Vec<SchedulingRow>,
     pub processes: Vec<ProcessRow>,
     pub threads: Vec<ThreadRow>,
     pub cpus: Vec<CpuRow>,

@@ -110,6 +110,11 @@ impl Calls {
         found
     }
 
+    /// The call that a thread is in, and in no other inside of it.
+    pub fn innermost(&self, thread: ThreadIndex) -> Option<OpenCall> {
+        self.stacks.get(thread.0 as usize)?.last().copied()
+    }
+
     /// The thread is over: nothing it is in will be left.
     pub(crate) fn thread_ended(&mut self, thread: ThreadIndex) {
         let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { return };
@@ -157,6 +162,7 @@ mod tests {
         calls.enter(one, open(A, 10));
         calls.enter(two, open(A, 11));
         calls.enter(one, open(A, 12));
+        assert_eq!(begin(calls.innermost(one)), Some(12));
         assert_eq!(begin(calls.leave(one, A)), Some(12));
         assert_eq!(begin(calls.leave(one, A)), Some(10));
         assert_eq!(begin(calls.leave(two, A)), Some(11));

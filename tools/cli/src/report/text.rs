@@ -2,10 +2,10 @@
 //! The report for people, section by section.
 //!
 //! Place in the flow: everything shown is in the `analysis::Report`; here it gets words, units and
-//! an order: summary, verdict, events, latencies, locks, files, processes, threads, rate, notes. A
+//! an order: summary, verdict, events, latencies, scheduling, locks, files and so on. A
 //! section that has nothing to say is left out.
 
-use analysis::{FileRow, LockRow, ProcessRow, Report};
+use analysis::{FileRow, LockRow, OffKind, OffRow, ProcessRow, Report};
 
 use crate::shown::shown;
 
@@ -28,7 +28,7 @@ pub(super) fn render(report: &Report, look: &Look) -> String {
             _ => "No event matches -e; `lull report` without it shows what there is.\n",
         });
     }
-    for section in [events, latencies, running, locks, files, processes, threads] {
+    for section in [events, latencies, running, scheduling, locks, files, processes, threads] {
         let mut text = String::new();
         section(report, look, &mut text);
         if !text.is_empty() {
@@ -154,6 +154,40 @@ fn running(report: &Report, look: &Look, out: &mut String) {
     }
     let count = usize::try_from(report.running.count).unwrap_or(usize::MAX);
     section("Still running at the end: entries without an exit", table, count, look, out);
+}
+
+fn scheduling(report: &Report, look: &Look, out: &mut String) {
+    let mut table = Table::new()
+        .column("thread", Kind::Text, 0)
+        .column("on CPU", Kind::Number, 0)
+        .column("waits", Kind::Number, 2)
+        .column("waited", Kind::Number, 0)
+        .column("max", Kind::Number, 1)
+        .column("off", Kind::Number, 0)
+        .column("mostly in", Kind::Text, 3);
+    for row in report.scheduling.iter().take(look.top) {
+        table.row(vec![
+            row.thread.clone(),
+            duration(row.on_cpu_ns),
+            grouped(row.waits),
+            duration(row.wait_ns),
+            duration(row.max_wait_ns),
+            duration(row.off_ns),
+            row.off.first().map(off_text).unwrap_or_default(),
+        ]);
+    }
+    let title = "Threads on a CPU, waiting for one, and off";
+    section(title, table, report.scheduling.len(), look, out);
+}
+
+fn off_text(off: &OffRow) -> String {
+    let kind = match off.kind {
+        OffKind::Sleep => "",
+        OffKind::Uninterruptible => ", uninterruptible",
+        OffKind::Stopped => ", stopped",
+        OffKind::Other => ", other",
+    };
+    format!("{}{kind} {}", off.call.as_deref().unwrap_or("no call"), duration(off.off_ns))
 }
 
 fn locks(report: &Report, look: &Look, out: &mut String) {
