@@ -86,6 +86,31 @@ machine_is_recorded_without_a_program_for_as_long_as_was_said() {
 	readers_agree ended
 }
 
+recording_the_kernel_without_root_is_refused_with_what_is_needed() {
+	need_tracefs
+	setpriv --reuid 65534 --clear-groups true 2> setpriv.errors || skip "$(cat setpriv.errors)"
+	setpriv --reuid 65534 --clear-groups "$(command -v lull)" --version > version ||
+		skip "another user cannot run $(command -v lull)"
+	mkdir -m 0777 open
+	cd open
+	setpriv --reuid 65534 --clear-groups "$(command -v lull)" record -k -o trace -- true \
+		2> message && fail "it was recorded"
+	grep -q 'may not be used by this user.*root' message || fail "$(cat message)"
+}
+
+program_that_cannot_be_started_leaves_no_instance() {
+	need_tracefs
+	echo '#!/no/such/interpreter' > broken
+	chmod +x broken
+	local status=0
+	lull record -q -k -o trace -- ./broken 2> message &
+	wait $! || status=$?
+	same "$status" 127 "the status"
+	grep -q 'cannot be started' message || fail "$(cat message)"
+	same "$(instances_of $!)" 0 "the instances that are left"
+	[ ! -e trace ] || fail "a trace was left"
+}
+
 program_alone_is_recorded_where_that_is_asked_for() {
 	need_tracefs
 	(while [ ! -e done ]; do :; done) &

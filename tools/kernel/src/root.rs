@@ -152,6 +152,24 @@ mod tests {
     }
 
     #[test]
+    fn clock_is_the_programs_where_the_kernel_has_it_and_else_one_that_both_have() {
+        let path = std::env::temp_dir().join(format!("lull-root-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        let root = Root { path: path.clone() };
+        let with = |offered: &str, wanted| {
+            fs::write(path.join("trace_clock"), offered).unwrap();
+            root.clock(wanted)
+        };
+        let (tsc, mono) = (ClockKind::Tsc, ClockKind::Monotonic);
+        assert_eq!(with("[local] global mono x86-tsc\n", tsc), tsc);
+        assert_eq!(with("local global mono [x86-tsc]\n", tsc), tsc);
+        assert_eq!(with("[local] global mono\n", tsc), mono);
+        assert_eq!(with("[local] x86-tsc mono\n", mono), mono);
+        assert_eq!(with("[local] mono\n", ClockKind::Cntvct), mono);
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
     fn process_that_has_ended_or_was_never_there_has_no_beginning() {
         let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
         assert!(began(child.id()).is_some());
