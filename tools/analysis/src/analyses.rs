@@ -11,7 +11,7 @@ use state::{Done, Operation, State, Step, ThreadIndex};
 use trace::{Event, LossMessage, Merge, Message, Ns, Trace};
 
 use crate::counts::{Counted, Counts};
-use crate::files::Files;
+use crate::files::{outcome, Files, Outcome};
 use crate::filter::Filter;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
@@ -158,7 +158,9 @@ impl Analyses {
     fn finished(&mut self, done: &Done, thread: ThreadIndex, at: Ns, group: u32) {
         let Some(duration_ns) = done.begin.map(|begin| since(begin, at)) else { return };
         if let Some(pair) = done.pair {
-            self.latency.record(pair, group, duration_ns);
+            let has_failed =
+                done.operation.has_result() && outcome(&done.values) == Outcome::Failure;
+            self.latency.record(pair, group, duration_ns, has_failed);
         }
         let process = self.state.threads().process_of(thread);
         match done.operation {

@@ -127,7 +127,8 @@ impl Account {
     }
 }
 
-enum Outcome {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
     Done,
     Failure,
     Retry,
@@ -135,7 +136,7 @@ enum Outcome {
 
 /// How a call ended. The C library's functions give -1 and put the reason elsewhere; system calls
 /// give the reason itself, negative.
-fn outcome(values: &Values) -> Outcome {
+pub(crate) fn outcome(values: &Values) -> Outcome {
     let reason = if values.error > 0 { values.error } else { values.result.saturating_neg() };
     match values.result {
         0.. => Outcome::Done,

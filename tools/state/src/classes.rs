@@ -118,13 +118,9 @@ impl Classes {
                     name.log_level = name.log_level.into_iter().chain(class.log_level).min();
                 }
                 let base = pairing.base(name);
-                let operation = |name: &str| match Operation::of(name) {
-                    // The same call seen from both sides counts once.
-                    call if call.is_of_files() && has_interposed_files => match name {
-                        _ if name.starts_with("io:") => call,
-                        _ => Operation::None,
-                    },
-                    call => call,
+                let operation = match has_interposed_files {
+                    true => Operation::beside_interposers,
+                    false => Operation::of,
                 };
                 let role = match base {
                     _ if name == THREAD_EVENT => thread_role(class),

@@ -187,7 +187,7 @@ impl State {
         values: &Values,
     ) {
         match operation {
-            Operation::None | Operation::Exec | Operation::Lock(_) => {}
+            Operation::None | Operation::SystemCall | Operation::Exec | Operation::Lock(_) => {}
             Operation::ProcessStart => self.start(host, process, values),
             Operation::ProcessExit => self.threads.exited(process, values.subject),
             Operation::Forked => {

@@ -43,6 +43,8 @@ impl LockKind {
 pub enum Operation {
     /// Nothing that is known here.
     None,
+    /// Is a system call of which no more is known than what it returned.
+    SystemCall,
     /// Waits for a lock.
     Lock(LockKind),
     /// Reads from a descriptor.
@@ -235,9 +237,28 @@ impl Operation {
         if let Some((_, operation)) = NAMES.iter().find(|(known, _)| *known == name) {
             return *operation;
         }
-        let call = SYSTEM_CALLS.iter().find_map(|prefix| name.strip_prefix(prefix));
-        let Some(call) = call.or(name.strip_prefix("io:")) else { return Operation::None };
-        CALLS.iter().find(|(known, _)| *known == call).map_or(Operation::None, |(_, o)| *o)
+        let system_call = SYSTEM_CALLS.iter().find_map(|prefix| name.strip_prefix(prefix));
+        let Some(call) = system_call.or(name.strip_prefix("io:")) else { return Operation::None };
+        let known = CALLS.iter().find(|(known, _)| *known == call);
+        match (known, system_call) {
+            (Some((_, operation)), _) => *operation,
+            (None, Some(_)) => Operation::SystemCall,
+            (None, None) => Operation::None,
+        }
+    }
+
+    /// The same, where the calls on files are known from the interposers, too: a call that is seen
+    /// from both sides counts once.
+    pub(crate) fn beside_interposers(name: &str) -> Self {
+        match Self::of(name) {
+            call if !call.is_of_files() || name.starts_with("io:") => call,
+            _ => Operation::SystemCall,
+        }
+    }
+
+    /// Whether [`Values::result`] is what a call of it returned.
+    pub fn has_result(self) -> bool {
+        self.fields().iter().any(|(slot, _)| *slot == Slot::Result)
     }
 
     /// Whether it changes or uses descriptors.
@@ -245,7 +266,8 @@ impl Operation {
         use Operation::*;
         !matches!(
             self,
-            None | Lock(_)
+            None | SystemCall
+                | Lock(_)
                 | ProcessStart
                 | ProcessExit
                 | Forked
@@ -261,6 +283,7 @@ impl Operation {
         use Operation::*;
         match self {
             None | ThreadExit => &[],
+            SystemCall => &[RESULT],
             ThreadStart => &[(Slot::Subject, &["handle"])],
             ThreadName => &[(Slot::Subject, &["handle"]), (Slot::Text, &["name"])],
             Lock(LockKind::Mutex) => &[(Slot::Subject, &["mutex"])],
@@ -363,6 +386,9 @@ mod tests {
         assert_eq!(Operation::of("compat_syscall_write"), Operation::Write);
         assert_eq!(Operation::of("syscalls:sys_dup2"), Operation::Duplicate);
         assert_eq!(Operation::of("mutex:wait"), Operation::Lock(LockKind::Mutex));
+        assert_eq!(Operation::of("syscalls:sys_getppid"), Operation::SystemCall);
+        assert_eq!(Operation::beside_interposers("syscalls:sys_read"), Operation::SystemCall);
+        assert_eq!(Operation::beside_interposers("io:read"), Operation::Read);
         for other in ["db:read", "read", "mutex:lock", "io:", "process:read"] {
             assert_eq!(Operation::of(other), Operation::None, "{other}");
         }

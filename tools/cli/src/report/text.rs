@@ -120,7 +120,8 @@ fn latencies(report: &Report, look: &Look, out: &mut String) {
         .column("p50", Kind::Number, 2)
         .column("p90", Kind::Number, 3)
         .column("p99", Kind::Number, 1)
-        .column("max", Kind::Number, 0);
+        .column("max", Kind::Number, 0)
+        .column("failed", Kind::Number, 2);
     for row in report.latencies.iter().take(look.top) {
         table.row(vec![
             or_others(&row.name),
@@ -131,6 +132,7 @@ fn latencies(report: &Report, look: &Look, out: &mut String) {
             duration(row.duration.p90_ns),
             duration(row.duration.p99_ns),
             duration(row.duration.max_ns),
+            or_nothing(row.failures),
         ]);
     }
     section("Latency, from entry to exit", table, report.latencies.len(), look, out);
