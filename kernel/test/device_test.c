@@ -125,6 +125,7 @@ static int switches_are_recorded(uint32_t mode)
 	struct chain chain;
 	long events;
 
+	plan.subbuf_count = 64;
 	CHECK(recorder_open(&recorder, &plan) == 0);
 	enable = recorder_enable(&recorder);
 	CHECK(enable.matched_count > 0 && enable.event_count > enable.matched_count);

@@ -20,9 +20,9 @@
 #include "switches.h"
 
 #define SCRIBBLERS 2
-#define ROUNDS 40
+#define ROUNDS 24 /* all events in the first: to enable them takes a while */
 #define WORDS_PER_ROUND 4000
-#define CALLS 4000
+#define CALLS 1500
 
 static uint64_t seed = 1;
 static int is_over;
@@ -93,9 +93,9 @@ static void *scribble(void *argument)
 }
 
 /* One round: a session that is written over from its begin to its end. */
-static int session_scribbled(uint32_t mode)
+static int session_scribbled(const char *patterns, uint32_t mode)
 {
-	struct lull_kernel_plan plan = plan_of("*", mode);
+	struct lull_kernel_plan plan = plan_of(patterns, mode);
 	struct scribbler scribblers[SCRIBBLERS];
 	struct recorder recorder;
 
@@ -134,7 +134,8 @@ static int recorder_that_writes_anything_harms_only_itself(void)
 	CHECK(recorder_enable(&honest).enabled_count == 1);
 	chain = chain_begin(&honest);
 	for (int round = 0; round < ROUNDS; round++) {
-		CHECK(session_scribbled(round & 1 ? LULL_MODE_DISCARD :
+		CHECK(session_scribbled(round ? "sched:*\nirq:*\ntimer:*" : "*",
+					round & 1 ? LULL_MODE_DISCARD :
 						    LULL_MODE_FLIGHT_RECORDER) == 0);
 		read = recorder_read(&honest, chain_follow, &chain);
 		CHECK(read >= 0);

@@ -33,7 +33,7 @@ def hostile_recorders_harm_only_themselves() -> None:
     program = MODULES / "hostile_test"
     with Guest(modules=[MODULE], files={"/bin/hostile_test": program}) as guest:
         guest.check(LOAD)
-        _passes(guest, "hostile_test", 240)
+        _passes(guest, "hostile_test", 480)
         guest.check("rmmod lull")
 
 
