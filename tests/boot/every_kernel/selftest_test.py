@@ -19,7 +19,7 @@ def _built(name: str) -> Path:
     out = BUILD / "modules" / name
     architecture, cross = CROSS[found.architecture]
     done = subprocess.run(
-        [ROOT / "mk" / "module", headers(found), out.relative_to(ROOT)],
+        [ROOT / "mk" / "module", headers(found), out.relative_to(ROOT), "lull_selftest"],
         capture_output=True,
         text=True,
         timeout=300,
