@@ -7,8 +7,8 @@
 
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#pragma message("lull.ko was tested with Linux 6.1 to 6.12, and this is another version")
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#pragma message("lull.ko was tested with Linux 6.1, and this is another version")
 #endif
 
 #endif
