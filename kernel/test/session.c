@@ -105,8 +105,7 @@ struct lull_kernel_enable recorder_enable(struct recorder *recorder)
 	return enable;
 }
 
-/* An event's description, NUL-terminated, to be freed; NULL where the table has none. */
-static char *description_read(const struct recorder *recorder, uint32_t id)
+char *recorder_description(const struct recorder *recorder, uint32_t id)
 {
 	const struct lull_session_control *layout = &recorder->layout;
 	const struct lull_event_entry *entry =
@@ -128,7 +127,7 @@ uint32_t recorder_event(const struct recorder *recorder, const char *name)
 	uint32_t found = 0;
 
 	for (uint32_t id = 1; id < recorder->layout.event_capacity && !found; id++) {
-		char *text = description_read(recorder, id);
+		char *text = recorder_description(recorder, id);
 
 		if (text && !strncmp(text, name, strlen(name)) && text[strlen(name)] == '\n')
 			found = id;
@@ -137,8 +136,7 @@ uint32_t recorder_event(const struct recorder *recorder, const char *name)
 	return found;
 }
 
-/* Bytes of one field. Return: more than @left where it does not end there. */
-static size_t field_bytes(const char *type, const unsigned char *at, size_t left)
+size_t recorder_field_bytes(const char *type, const unsigned char *at, size_t left)
 {
 	uint32_t count, bits;
 
@@ -169,7 +167,7 @@ static size_t payload_bytes(const char *description, const unsigned char *at, si
 
 	for (int number = 0; line && *line; number++, line = strchr(line, '\n') + 1) {
 		if (number >= 3)
-			bytes += field_bytes(line, at + bytes, left - bytes);
+			bytes += recorder_field_bytes(line, at + bytes, left - bytes);
 		if (bytes > left || !strchr(line, '\n'))
 			return SIZE_MAX;
 	}
@@ -205,7 +203,7 @@ static size_t slot_read(struct walk *walk, const unsigned char *at, size_t left)
 		return 0;
 	}
 	if (!walk->descriptions[event->id])
-		walk->descriptions[event->id] = description_read(walk->recorder, event->id);
+		walk->descriptions[event->id] = recorder_description(walk->recorder, event->id);
 	if (!walk->descriptions[event->id]) {
 		walk->what = "an event that is not described";
 		return 0;
@@ -292,8 +290,23 @@ static long ring_read(struct walk *walk, uint32_t cpu,
 	return sum;
 }
 
-long recorder_read(struct recorder *recorder,
-		   void (*visit)(const struct recorded *event, void *context), void *context)
+/* The ring's open sub-buffer, after the last event. */
+static long ring_peek(struct walk *walk, uint32_t cpu,
+		      void (*visit)(const struct recorded *event, void *context), void *context)
+{
+	struct lull_ring_subbuf subbuf;
+
+	walk->event = (struct recorded){ .cpu = cpu };
+	if (lull_ring_peek(&walk->recorder->rings[cpu], &subbuf))
+		return 0;
+	return subbuf_read(walk, &subbuf, 0, visit, context);
+}
+
+static long rings_read(struct recorder *recorder,
+		       long (*read)(struct walk *walk, uint32_t cpu,
+				    void (*visit)(const struct recorded *event, void *context),
+				    void *context),
+		       void (*visit)(const struct recorded *event, void *context), void *context)
 {
 	struct walk walk = { .recorder = recorder };
 	long events, sum = 0;
@@ -302,7 +315,7 @@ long recorder_read(struct recorder *recorder,
 	lull_barrier_heavy();
 	walk.descriptions = calloc(recorder->layout.event_capacity, sizeof(char *));
 	for (uint32_t cpu = 0; cpu < recorder->layout.cpu_count && sum >= 0; cpu++) {
-		events = ring_read(&walk, cpu, visit, context);
+		events = read(&walk, cpu, visit, context);
 		if (events < 0)
 			printf("  CPU %u: %s\n", cpu, walk.what);
 		sum = events < 0 ? -1 : sum + events;
@@ -311,6 +324,18 @@ long recorder_read(struct recorder *recorder,
 		free(walk.descriptions[id]);
 	free(walk.descriptions);
 	return sum;
+}
+
+long recorder_read(struct recorder *recorder,
+		   void (*visit)(const struct recorded *event, void *context), void *context)
+{
+	return rings_read(recorder, ring_read, visit, context);
+}
+
+long recorder_peek(struct recorder *recorder,
+		   void (*visit)(const struct recorded *event, void *context), void *context)
+{
+	return rings_read(recorder, ring_peek, visit, context);
 }
 
 uint64_t recorder_lost(const struct recorder *recorder)

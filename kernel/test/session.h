@@ -46,11 +46,24 @@ struct lull_kernel_enable recorder_enable(struct recorder *recorder);
 /* The identifier of an event by its name. Return: 0 where the table does not have it. */
 uint32_t recorder_event(const struct recorder *recorder, const char *name);
 
+/* An event's description, NUL-terminated, to be freed; NULL where the table has none. */
+char *recorder_description(const struct recorder *recorder, uint32_t id);
+
+/*
+ * Bytes of one field at @at, by its line in the description. Return: more than @left where it does
+ * not end there.
+ */
+size_t recorder_field_bytes(const char *line, const unsigned char *at, size_t left);
+
 /*
  * Reads all that is in the rings, once. Return: how many events, or -1 where a packet is not as it
  * has to be; then a line says what is wrong.
  */
 long recorder_read(struct recorder *recorder,
+		   void (*visit)(const struct recorded *event, void *context), void *context);
+
+/* The same for sub-buffers that are open, which stay as they are. */
+long recorder_peek(struct recorder *recorder,
 		   void (*visit)(const struct recorded *event, void *context), void *context);
 
 /* The sum of the counts of lost events. */

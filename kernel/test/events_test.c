@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The guest's half of tests/boot/events_test.py: records events while a command runs, and prints
+ * them, so that the test can compare them with what tracefs has of the same events.
+ *
+ * Usage: events_test PATTERNS COMMAND. COMMAND may be `calls`: system calls whose arguments the test
+ * knows. Prints a line for each event: the thread, the event's name,
+ * and NAME:TYPE:BYTES of each field, bytes in hexadecimal; strings without their NUL, arrays
+ * without their count. The last line is `lost N, undescribed N`.
+ */
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "session.h"
+
+static void field_print(const char *line, const unsigned char *at, size_t bytes)
+{
+	const char *name = strchr(line, ' ') + 1;
+	size_t before = *line == 'a' || *line == 'b' ? 4 : 0;
+
+	if (!strncmp(line, "bool ", 5))
+		before = 0;
+	if (!strncmp(line, "str", 3))
+		bytes--;
+	printf(" %.*s:%.*s:", (int)strcspn(name, " \n"), name, (int)strcspn(line, " "), line);
+	for (size_t i = before; i < bytes; i++)
+		printf("%02x", at[i]);
+}
+
+static void event_print(const struct recorded *event, void *context)
+{
+	const struct recorder *recorder = context;
+	char *description = recorder_description(recorder, event->id);
+	const unsigned char *at = event->payload;
+	const char *line = description;
+
+	printf("%u %.*s", event->tid, (int)strcspn(line, "\n"), line);
+	for (int number = 0; *line; number++, line = strchr(line, '\n') + 1) {
+		size_t bytes;
+
+		if (number < 3)
+			continue;
+		bytes = recorder_field_bytes(line, at, SIZE_MAX);
+		field_print(line, at, bytes);
+		at += bytes;
+	}
+	putchar('\n');
+	free(description);
+}
+
+#define NOWHERE 16ul /* no program has memory there */
+
+/* A page that a new process has not touched yet is not in its memory: a probe cannot read it. */
+static const char *touched(const char *text)
+{
+	(void)*(const volatile char *)text;
+	return text;
+}
+
+static void files_open(void)
+{
+	static char endless[8192];
+	struct open_how how = { .flags = O_CLOEXEC, .resolve = RESOLVE_BENEATH };
+
+	memset(endless, 'a', sizeof(endless) - 1);
+	syscall(SYS_open, touched("/run/a place"), O_RDONLY, 0);
+	syscall(SYS_open, touched(""), O_RDONLY, 0);
+	syscall(SYS_open, NULL, O_RDONLY, 0);
+	syscall(SYS_open, NOWHERE, O_RDONLY, 0);
+	syscall(SYS_open, endless, O_RDONLY, 0);
+	syscall(SYS_symlink, touched("from"), touched("/run/to"));
+	syscall(SYS_openat2, AT_FDCWD, touched("nothing"), &how, sizeof(how));
+}
+
+static void sockets_connect(void)
+{
+	struct sockaddr_in in = { AF_INET, htons(9), { htonl(INADDR_LOOPBACK) }, { 0 } };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(9) };
+	struct sockaddr_un un = { AF_UNIX, "/run/nothing" };
+
+	in6.sin6_addr.s6_addr[15] = 1;
+	syscall(SYS_connect, -1, &in, sizeof(in));
+	syscall(SYS_connect, -1, &in6, sizeof(in6));
+	syscall(SYS_connect, -1, &un, sizeof(un.sun_family) + strlen(un.sun_path));
+	syscall(SYS_connect, -1, NOWHERE, sizeof(in));
+}
+
+static void calls_make(void)
+{
+	struct timespec time = { 0, 1234 };
+	long number = 20; /* of a 32-bit program's getpid */
+
+	syscall(SYS_getpgid, 0); /* by which the test knows this process */
+	files_open();
+	sockets_connect();
+	syscall(SYS_nanosleep, &time, NULL);
+	syscall(SYS_nanosleep, NULL, NULL);
+	syscall(SYS_nanosleep, NOWHERE, NULL);
+	syscall(1000, 77, 0, 0, 0, 0, 0);
+	__asm__ volatile("int $0x80" : "+a"(number) : "b"(5) : "memory");
+}
+
+/* Return: 0 when the command, or the calls, are done. */
+static int run(const char *command)
+{
+	int status = 1;
+
+	if (strcmp(command, "calls"))
+		return system(command);
+	fflush(stdout);
+	if (!fork()) {
+		calls_make();
+		_exit(0);
+	}
+	wait(&status);
+	return status;
+}
+
+int main(int argument_count, char **arguments)
+{
+	struct lull_kernel_plan plan;
+	struct lull_kernel_enable enable;
+	struct recorder recorder;
+
+	if (argument_count != 3)
+		return 2;
+	plan = plan_of(arguments[1], LULL_MODE_DISCARD);
+	plan.subbuf_count = 64;
+	if (recorder_open(&recorder, &plan))
+		return 1;
+	enable = recorder_enable(&recorder);
+	if (run(arguments[2]) || ioctl(recorder.descriptor, LULL_KERNEL_DISABLE))
+		return 1;
+	if (recorder_read(&recorder, event_print, &recorder) < 0 ||
+	    recorder_peek(&recorder, event_print, &recorder) < 0)
+		return 1;
+	printf("lost %lu, undescribed %u\n", recorder_lost(&recorder), enable.undescribed_count);
+	recorder_close(&recorder);
+	return 0;
+}
