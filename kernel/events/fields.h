@@ -14,6 +14,7 @@
 #define LULL_KERNEL_FIELDS_H
 
 #include <asm/word-at-a-time.h>
+#include "compat/tracepoints.h"
 #include "event.h"
 
 #ifndef __LITTLE_ENDIAN

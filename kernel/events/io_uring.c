@@ -23,7 +23,7 @@ LULL_KERNEL_EVENT(io_uring, io_uring_file_get, TP_PROTO(struct io_kiocb *req, in
 LULL_KERNEL_EVENT(io_uring, io_uring_queue_async_work, TP_PROTO(struct io_kiocb *req, int rw),
 		  lull_ptr(ctx, req->ctx), lull_ptr(req, req),
 		  lull_u64(user_data, req->cqe.user_data), lull_u8(opcode, req->opcode),
-		  lull_x32(flags, req->flags), lull_ptr(work, &req->work), lull_i32(rw, rw));
+		  lull_x64(flags, (u64)req->flags), lull_ptr(work, &req->work), lull_i32(rw, rw));
 LULL_KERNEL_EVENT(io_uring, io_uring_defer, TP_PROTO(struct io_kiocb *req), lull_ptr(ctx, req->ctx),
 		  lull_ptr(req, req), lull_u64(data, req->cqe.user_data),
 		  lull_u8(opcode, req->opcode));
@@ -42,12 +42,14 @@ LULL_KERNEL_EVENT(io_uring, io_uring_complete,
 		  lull_ptr(ctx, ctx), lull_ptr(req, req), lull_u64(user_data, user_data),
 		  lull_i32(res, res), lull_x32(cflags, cflags), lull_u64(extra1, extra1),
 		  lull_u64(extra2, extra2));
+#ifdef LULL_HAS_URING_SUBMIT_SQE
 LULL_KERNEL_EVENT(io_uring, io_uring_submit_sqe,
 		  TP_PROTO(struct io_kiocb *req, bool force_nonblock), lull_ptr(ctx, req->ctx),
 		  lull_ptr(req, req), lull_u64(user_data, req->cqe.user_data),
-		  lull_u8(opcode, req->opcode), lull_x32(flags, req->flags),
+		  lull_u8(opcode, req->opcode), lull_x64(flags, (u64)req->flags),
 		  lull_bool(force_nonblock, force_nonblock),
 		  lull_bool(sq_thread, req->ctx->flags &IORING_SETUP_SQPOLL));
+#endif
 LULL_KERNEL_EVENT(io_uring, io_uring_poll_arm, TP_PROTO(struct io_kiocb *req, int mask, int events),
 		  lull_ptr(ctx, req->ctx), lull_ptr(req, req),
 		  lull_u64(user_data, req->cqe.user_data), lull_u8(opcode, req->opcode),
@@ -61,9 +63,8 @@ LULL_KERNEL_EVENT(io_uring, io_uring_cqe_overflow,
 			   void *ocqe),
 		  lull_ptr(ctx, ctx), lull_u64(user_data, user_data), lull_i32(res, res),
 		  lull_x32(cflags, cflags), lull_ptr(ocqe, ocqe));
-LULL_KERNEL_EVENT(io_uring, io_uring_task_work_run,
-		  TP_PROTO(void *tctx, unsigned int count, unsigned int loops),
-		  lull_ptr(tctx, tctx), lull_u32(count, count), lull_u32(loops, loops));
+LULL_KERNEL_EVENT(io_uring, io_uring_task_work_run, LULL_URING_TASK_WORK, lull_ptr(tctx, tctx),
+		  lull_u32(count, count) LULL_URING_TASK_WORK_FIELDS);
 LULL_KERNEL_EVENT(io_uring, io_uring_short_write,
 		  TP_PROTO(void *ctx, u64 fpos, u64 wanted, u64 got), lull_ptr(ctx, ctx),
 		  lull_u64(fpos, fpos), lull_u64(wanted, wanted), lull_u64(got, got));

@@ -50,11 +50,11 @@ LULL_KERNEL_EVENT(napi, napi_poll, TP_PROTO(struct napi_struct *napi, int work, 
 		  lull_str(dev_name, napi->dev ? (const char *)napi->dev->name : "(no_device)"),
 		  lull_i32(work, work), lull_i32(budget, budget));
 
-LULL_KERNEL_EVENT(skb, kfree_skb,
-		  TP_PROTO(struct sk_buff *skb, void *location, enum skb_drop_reason reason),
-		  lull_ptr(skbaddr, skb), lull_ptr(location, location),
+LULL_KERNEL_EVENT(skb, kfree_skb, LULL_KFREE_SKB, lull_ptr(skbaddr, skb),
+		  lull_ptr(location, location) LULL_KFREE_SKB_FIELDS,
 		  lull_u16(protocol, ntohs(skb->protocol)), lull_i32(reason, (int)reason));
-LULL_KERNEL_EVENT(skb, consume_skb, TP_PROTO(struct sk_buff *skb), lull_ptr(skbaddr, skb));
+LULL_KERNEL_EVENT(skb, consume_skb, LULL_CONSUME_SKB,
+		  lull_ptr(skbaddr, skb) LULL_CONSUME_SKB_FIELDS);
 LULL_KERNEL_EVENT(skb, skb_copy_datagram_iovec, TP_PROTO(const struct sk_buff *skb, int len),
 		  lull_ptr(skbaddr, skb), lull_i32(len, len));
 

@@ -65,14 +65,11 @@ LULL_KERNEL_EVENT(vmscan, mm_shrink_slab_end,
 		  lull_ptr(shr, shr), lull_i32(nid, nid), lull_ptr(shrink, shr->scan_objects),
 		  lull_i64(unused_scan, unused_scan_cnt), lull_i64(new_scan, new_scan_cnt),
 		  lull_i32(retval, shrinker_retval), lull_i64(total_scan, total_scan));
-LULL_KERNEL_EVENT(vmscan, mm_vmscan_lru_isolate,
-		  TP_PROTO(int highest_zoneidx, int order, unsigned long nr_requested,
-			   unsigned long nr_scanned, unsigned long nr_skipped,
-			   unsigned long nr_taken, isolate_mode_t isolate_mode, int lru),
+LULL_KERNEL_EVENT(vmscan, mm_vmscan_lru_isolate, LULL_LRU_ISOLATE,
 		  lull_i32(highest_zoneidx, (int)highest_zoneidx), lull_i32(order, order),
 		  lull_u64(nr_requested, nr_requested), lull_u64(nr_scanned, nr_scanned),
-		  lull_u64(nr_skipped, nr_skipped), lull_u64(nr_taken, nr_taken),
-		  lull_u32(isolate_mode, (__force unsigned int)isolate_mode), lull_i32(lru, lru));
+		  lull_u64(nr_skipped, nr_skipped),
+		  lull_u64(nr_taken, nr_taken) LULL_LRU_ISOLATE_FIELDS, lull_i32(lru, lru));
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_write_folio, TP_PROTO(struct folio *folio),
 		  lull_u64(pfn, folio_pfn(folio)),
 		  lull_i32(reclaim_flags, (int)trace_reclaim_flags(folio_is_file_lru(folio))));
@@ -184,14 +181,11 @@ LULL_KERNEL_EVENT(oom, compact_retry,
 		  lull_i32(result, compact_result_to_feedback(result)), lull_i32(retries, retries),
 		  lull_i32(max_retries, max_retries), lull_bool(ret, ret));
 
-LULL_KERNEL_EVENT(migrate, mm_migrate_pages,
-		  TP_PROTO(unsigned long succeeded, unsigned long failed,
-			   unsigned long thp_succeeded, unsigned long thp_failed,
-			   unsigned long thp_split, enum migrate_mode mode, int reason),
-		  lull_u64(succeeded, succeeded), lull_u64(failed, failed),
-		  lull_u64(thp_succeeded, thp_succeeded), lull_u64(thp_failed, thp_failed),
-		  lull_u64(thp_split, thp_split), lull_i32(mode, (int)mode),
-		  lull_i32(reason, reason));
+LULL_KERNEL_EVENT(migrate, mm_migrate_pages, LULL_MIGRATE_PAGES, lull_u64(succeeded, succeeded),
+		  lull_u64(failed, failed), lull_u64(thp_succeeded, thp_succeeded),
+		  lull_u64(thp_failed, thp_failed),
+		  lull_u64(thp_split, thp_split) LULL_MIGRATE_PAGES_FIELDS,
+		  lull_i32(mode, (int)mode), lull_i32(reason, reason));
 LULL_KERNEL_EVENT(migrate, mm_migrate_pages_start, TP_PROTO(enum migrate_mode mode, int reason),
 		  lull_i32(mode, (int)mode), lull_i32(reason, reason));
 
@@ -221,9 +215,7 @@ LULL_KERNEL_EVENT(huge_memory, mm_collapse_huge_page_swapin,
 		  TP_PROTO(struct mm_struct *mm, int swapped_in, int referenced, int ret),
 		  lull_ptr(mm, mm), lull_i32(swapped_in, swapped_in),
 		  lull_i32(referenced, referenced), lull_i32(ret, ret));
-LULL_KERNEL_EVENT(huge_memory, mm_khugepaged_scan_file,
-		  TP_PROTO(struct mm_struct *mm, struct page *page, struct file *file, int present,
-			   int swap, int result),
-		  lull_ptr(mm, mm), lull_u64(pfn, pfn_of(page)),
+LULL_KERNEL_EVENT(huge_memory, mm_khugepaged_scan_file, LULL_KHUGEPAGED_SCAN_FILE, lull_ptr(mm, mm),
+		  lull_u64(pfn, pfn_of(LULL_KHUGEPAGED_SCAN_FILE_PAGE)),
 		  lull_str(filename, (const char *)file->f_path.dentry->d_iname),
 		  lull_i32(present, present), lull_i32(swap, swap), lull_i32(result, result));

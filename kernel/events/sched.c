@@ -4,6 +4,7 @@
  *
  * Names and fields are those of the kernel's own tracepoints. Paper: O 4.2 (instrumentation).
  */
+#include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <trace/events/sched.h>
 #include "events/fields.h"
@@ -81,13 +82,8 @@ LULL_KERNEL_EVENT(sched, sched_stat_iowait, TP_PROTO(struct task_struct *tsk, u6
 LULL_KERNEL_EVENT(sched, sched_stat_blocked, TP_PROTO(struct task_struct *tsk, u64 delay),
 		  SCHED_STAT_FIELDS);
 
-#define SCHED_STAT_RUNTIME_FIELDS                                                         \
-	lull_str16(comm, tsk->comm), lull_i32(pid, tsk->pid), lull_u64(runtime, runtime), \
-		lull_u64(vruntime, vruntime)
-
-LULL_KERNEL_EVENT(sched, sched_stat_runtime,
-		  TP_PROTO(struct task_struct *tsk, u64 runtime, u64 vruntime),
-		  SCHED_STAT_RUNTIME_FIELDS);
+LULL_KERNEL_EVENT(sched, sched_stat_runtime, LULL_STAT_RUNTIME, lull_str16(comm, tsk->comm),
+		  lull_i32(pid, tsk->pid), lull_u64(runtime, runtime) LULL_STAT_RUNTIME_FIELDS);
 static __always_inline int prio_with(const struct task_struct *tsk, const struct task_struct *donor)
 {
 	return donor ? min(tsk->normal_prio, donor->prio) : tsk->normal_prio;

@@ -102,9 +102,11 @@ LULL_KERNEL_EVENT_WITH(sock, inet_sk_error_report, TP_PROTO(const struct sock *s
 LULL_KERNEL_EVENT_WITH(tcp, tcp_retransmit_skb,
 		       TP_PROTO(const struct sock *sk, const struct sk_buff *skb),
 		       const struct ends ends = ends_of(sk), TCP_EVENT_SK_SKB_FIELDS);
+#ifdef LULL_HAS_TCP_SEND_RESET
 LULL_KERNEL_EVENT_WITH(tcp, tcp_send_reset,
 		       TP_PROTO(const struct sock *sk, const struct sk_buff *skb),
 		       const struct ends ends = ends_of(sk), TCP_EVENT_SK_SKB_FIELDS);
+#endif
 
 #define TCP_EVENT_SK_FIELDS                                                             \
 	lull_ptr(skaddr, sk), lull_u16(sport, ends.sport), lull_u16(dport, ends.dport), \
@@ -127,5 +129,7 @@ LULL_KERNEL_EVENT_WITH(tcp, tcp_cong_state_set, TP_PROTO(struct sock *sk, const 
 		       lull_u16(sport, ends.sport), lull_u16(dport, ends.dport),
 		       lull_u16(family, sk->sk_family), ENDS_FIELDS, lull_u8(cong_state, ca_state));
 
+#ifdef LULL_HAS_UDP_FAIL
 LULL_KERNEL_EVENT(udp, udp_fail_queue_rcv_skb, TP_PROTO(int rc, struct sock *sk), lull_i32(rc, rc),
 		  lull_u16(lport, inet_sk(sk)->inet_num));
+#endif

@@ -11,10 +11,8 @@
 #define TIMER_FIELDS lull_ptr(timer, timer)
 
 LULL_KERNEL_EVENT(timer, timer_init, TP_PROTO(struct timer_list *timer), TIMER_FIELDS);
-LULL_KERNEL_EVENT(timer, timer_start,
-		  TP_PROTO(struct timer_list *timer, unsigned long expires, unsigned int flags),
-		  lull_ptr(timer, timer), lull_ptr(function, timer->function),
-		  lull_u64(expires, expires), lull_u64(now, jiffies), lull_x32(flags, flags));
+LULL_KERNEL_EVENT(timer, timer_start, LULL_TIMER_START, lull_ptr(timer, timer),
+		  lull_ptr(function, timer->function), LULL_TIMER_START_FIELDS);
 LULL_KERNEL_EVENT(timer, timer_expire_entry,
 		  TP_PROTO(struct timer_list *timer, unsigned long baseclk), lull_ptr(timer, timer),
 		  lull_u64(now, jiffies), lull_ptr(function, timer->function),
