@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Virtual machines, where the kvm module is loaded.
+ * Virtual machines of x86, where the kvm module is loaded.
  *
  * Names and fields are those of the kernel's own tracepoints. Paper: O 4.2 (instrumentation).
  */
 #include <linux/kvm_host.h>
-#if IS_ENABLED(CONFIG_KVM)
+#if IS_ENABLED(CONFIG_KVM) && defined(CONFIG_X86_64)
 #include <trace/events/kvm.h>
 #include "events/fields.h"
 

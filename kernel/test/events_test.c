@@ -3,9 +3,9 @@
  * The guest's half of tests/boot/events_test.py: records events while a command runs, and prints
  * them, so that the test can compare them with what tracefs has of the same events.
  *
- * Usage: events_test PATTERNS COMMAND. COMMAND may be `calls`: system calls whose arguments the test
- * knows. Prints a line for each event: the thread, the event's name,
- * and NAME:TYPE:BYTES of each field, bytes in hexadecimal; strings without their NUL, arrays
+ * Usage: events_test PATTERNS COMMAND. Where COMMAND is `calls`, the program makes system calls of
+ * its own, whose arguments the test knows. Prints a line for each event: the thread, the event's
+ * name, and NAME:TYPE:BYTES of each field, bytes in hexadecimal; strings without their NUL, arrays
  * without their count. The last line is `lost N, undescribed N`.
  */
 #include <fcntl.h>
