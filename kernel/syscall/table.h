@@ -22,9 +22,7 @@
 LULL_CALL(read, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(write, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(close, call_u32(fd, 0))
-LULL_CALL_USER(newstat, call_str(filename, 0), call_ptr(statbuf, 1))
 LULL_CALL(newfstat, call_u32(fd, 0), call_ptr(statbuf, 1))
-LULL_CALL_USER(newlstat, call_str(filename, 0), call_ptr(statbuf, 1))
 LULL_CALL(lseek, call_u32(fd, 0), call_i64(offset, 1), call_enum(whence, 2, CALL_WHENCE))
 LULL_CALL(mmap, call_x64(addr, 0), call_u64(len, 1), call_x64(prot, 2), call_x64(flags, 3),
 	  call_u64(fd, 4), call_u64(off, 5))
@@ -426,6 +424,8 @@ LULL_CALL(set_mempolicy_home_node, call_x64(start, 0), call_u64(len, 1), call_u6
 
 /* Calls that only the older architectures have. */
 #ifdef __NR_open
+LULL_CALL_USER(newstat, call_str(filename, 0), call_ptr(statbuf, 1))
+LULL_CALL_USER(newlstat, call_str(filename, 0), call_ptr(statbuf, 1))
 LULL_CALL_USER(open, call_str(filename, 0), call_x32(flags, 1), call_x16(mode, 2))
 LULL_CALL(poll, call_ptr(ufds, 0), call_u32(nfds, 1), call_i32(timeout_msecs, 2))
 LULL_CALL_USER(access, call_str(filename, 0), call_x32(mode, 1))
