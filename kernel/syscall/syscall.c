@@ -125,25 +125,46 @@ static uint32_t call_address_bytes(const struct call *call, uint32_t given_bytes
 	}
 }
 
-/* What each call's entry does. */
+/*
+ * Each call's exit: a record in this array, and a note that locates it and describes the event. The
+ * note stands in the entry's function, so that the two events of a call have identifiers that are
+ * next to each other, and those of the calls that the table has first are small.
+ */
+static struct lull_probe_record exit_records[__NR_syscalls];
+#define EXIT_NOTE(name)                                                                          \
+	LULL_ASM __volatile__(                                                                   \
+		LULL_SITE_NOTE(                                                                  \
+			"2", "\t.long %c[record] - .\n",                                         \
+			LULL_SITE_TEXT("syscalls:sys_exit_" #name, "\t.ascii \"i64 ret\\n\"\n")) \
+		:                                                                                \
+		: [record] "i"(&exit_records[__NR_##name]), [level] "i"(LULL_LEVEL_INFO))
+
+/* What each call's entry does. The compiler is to keep the table's order, for the notes. */
+#ifdef CONFIG_CC_IS_GCC
+#define IN_ORDER __attribute__((__no_reorder__))
+#else
+#define IN_ORDER
+#endif
 #define LULL_CALL(name, ...)                                            \
-	static void enter_##name(const struct pt_regs *regs)            \
+	static void IN_ORDER enter_##name(const struct pt_regs *regs)   \
 	{                                                               \
 		const struct call call = { .regs = regs };              \
                                                                         \
 		(void)call;                                             \
+		EXIT_NOTE(name);                                        \
 		lull_event("syscalls:sys_enter_" #name, ##__VA_ARGS__); \
 	}
-#define LULL_CALL_USER(name, ...)                                    \
-	static void enter_##name(const struct pt_regs *regs)         \
-	{                                                            \
-		struct call call;                                    \
-                                                                     \
-		call.regs = regs;                                    \
-		call.texts = 0;                                      \
-		call.unread = 0;                                     \
-		lull_event("syscalls:sys_enter_" #name, __VA_ARGS__, \
-			   lull_x8(unread, call.unread));            \
+#define LULL_CALL_USER(name, ...)                                     \
+	static void IN_ORDER enter_##name(const struct pt_regs *regs) \
+	{                                                             \
+		struct call call;                                     \
+                                                                      \
+		call.regs = regs;                                     \
+		call.texts = 0;                                       \
+		call.unread = 0;                                      \
+		EXIT_NOTE(name);                                      \
+		lull_event("syscalls:sys_enter_" #name, __VA_ARGS__,  \
+			   lull_x8(unread, call.unread));             \
 	}
 #include "syscall/table.h"
 #undef LULL_CALL
@@ -156,23 +177,6 @@ static void (*const enter_functions[__NR_syscalls])(const struct pt_regs *) = {
 };
 #undef LULL_CALL
 #undef LULL_CALL_USER
-
-/* Each call's exit: a record in this array, and a note that locates it and describes the event. */
-static struct lull_probe_record exit_records[__NR_syscalls];
-
-#define LULL_CALL(name, ...)                                                                     \
-	LULL_ASM __volatile__(                                                                   \
-		LULL_SITE_NOTE(                                                                  \
-			"2", "\t.long %c[record] - .\n",                                         \
-			LULL_SITE_TEXT("syscalls:sys_exit_" #name, "\t.ascii \"i64 ret\\n\"\n")) \
-		:                                                                                \
-		: [record] "i"(&exit_records[__NR_##name]), [level] "i"(LULL_LEVEL_INFO));
-#define LULL_CALL_USER LULL_CALL
-static void __used exit_notes(void)
-{
-#include "syscall/table.h"
-}
-#undef LULL_CALL
 
 /* Return: the call's number, or -1 where the table has no such call. */
 static __always_inline long number_known(long number)
@@ -220,6 +224,7 @@ static void probe_sys_exit(void *data, struct pt_regs *regs, long ret)
 #define LULL_CALL(name, ...)                                                            \
 	LULL_TRACEPOINT_EVENT(sys_enter, "syscalls:sys_enter_" #name, probe_sys_enter); \
 	LULL_TRACEPOINT_EVENT(sys_exit, "syscalls:sys_exit_" #name, probe_sys_exit);
+#define LULL_CALL_USER LULL_CALL
 #include "syscall/table.h"
 LULL_TRACEPOINT_EVENT(sys_enter, "raw_syscalls:sys_enter", probe_sys_enter);
 LULL_TRACEPOINT_EVENT(sys_exit, "raw_syscalls:sys_exit", probe_sys_exit);

@@ -23,6 +23,45 @@ LULL_CALL(read, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(write, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(close, call_u32(fd, 0))
 LULL_CALL(newfstat, call_u32(fd, 0), call_ptr(statbuf, 1))
+LULL_CALL(pread64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
+LULL_CALL(pwrite64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
+LULL_CALL_USER(execve, call_str(filename, 0), call_ptr(argv, 1), call_ptr(envp, 2))
+LULL_CALL_USER(futex, call_ptr(uaddr, 0), call_i32(op, 1), call_u32(val, 2),
+	  call_timespec(utime, 3), call_ptr(uaddr2, 4), call_u32(val3, 5))
+LULL_CALL(getdents64, call_u32(fd, 0), call_ptr(dirent, 1), call_u32(count, 2))
+LULL_CALL(clock_gettime, call_enum(which_clock, 0, CALL_CLOCK), call_ptr(tp, 1))
+LULL_CALL_USER(clock_nanosleep, call_enum(which_clock, 0, CALL_CLOCK), call_x32(flags, 1),
+	  call_timespec(rqtp, 2), call_ptr(rmtp, 3))
+LULL_CALL(exit_group, call_i32(error_code, 0))
+LULL_CALL_USER(epoll_ctl, call_i32(epfd, 0), call_enum(op, 1, CALL_EPOLL), call_i32(fd, 2),
+	  call_epoll_event(event, 3))
+LULL_CALL(tgkill, call_i32(tgid, 0), call_i32(pid, 1), call_enum(sig, 2, CALL_SIGNAL))
+LULL_CALL(waitid, call_enum(which, 0, CALL_IDTYPE), call_i32(upid, 1), call_ptr(infop, 2),
+	  call_x32(options, 3), call_ptr(ru, 4))
+LULL_CALL_USER(openat, call_i32(dfd, 0), call_str(filename, 1), call_x32(flags, 2),
+	  call_x16(mode, 3))
+LULL_CALL_USER(newfstatat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(statbuf, 2),
+	  call_x32(flag, 3))
+LULL_CALL_USER(unlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_x32(flag, 2))
+LULL_CALL_USER(readlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_ptr(buf, 2),
+	  call_i32(bufsiz, 3))
+LULL_CALL_USER(pselect6, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),
+	  call_timespec(tsp, 4), call_ptr(sig, 5))
+LULL_CALL_USER(ppoll, call_ptr(ufds, 0), call_u32(nfds, 1), call_timespec(tsp, 2),
+	  call_ptr(sigmask, 3), call_u64(sigsetsize, 4))
+LULL_CALL(set_robust_list, call_ptr(head, 0), call_u64(len, 1))
+LULL_CALL(epoll_pwait, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
+	  call_i32(timeout, 3), call_ptr(sigmask, 4), call_u64(sigsetsize, 5))
+LULL_CALL(accept4, call_i32(fd, 0), call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2),
+	  call_x32(flags, 3))
+LULL_CALL_USER(prlimit64, call_i32(pid, 0), call_enum(resource, 1, CALL_RLIMIT),
+	  call_rlimit(new_rlim, 2), call_ptr(old_rlim, 3))
+LULL_CALL(getrandom, call_ptr(ubuf, 0), call_u64(len, 1), call_x32(flags, 2))
+LULL_CALL_USER(statx, call_i32(dfd, 0), call_str(filename, 1), call_x32(flags, 2),
+	  call_x32(mask, 3), call_ptr(buffer, 4))
+LULL_CALL(rseq, call_ptr(rseq, 0), call_u32(rseq_len, 1), call_x32(flags, 2),
+	  call_enum(sig, 3, CALL_SIGNAL))
+LULL_CALL_USER(clone3, call_clone_args(uargs, 0), call_u64(size, 1))
 LULL_CALL(lseek, call_u32(fd, 0), call_i64(offset, 1), call_enum(whence, 2, CALL_WHENCE))
 LULL_CALL(mmap, call_x64(addr, 0), call_u64(len, 1), call_x64(prot, 2), call_x64(flags, 3),
 	  call_u64(fd, 4), call_u64(off, 5))
@@ -35,8 +74,6 @@ LULL_CALL_USER(rt_sigprocmask, call_enum(how, 0, CALL_SIGMASK), call_sigset(nset
 	  call_ptr(oset, 2), call_u64(sigsetsize, 3))
 LULL_CALL(rt_sigreturn)
 LULL_CALL(ioctl, call_u32(fd, 0), call_x32(cmd, 1), call_x64(arg, 2))
-LULL_CALL(pread64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
-LULL_CALL(pwrite64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
 LULL_CALL(readv, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2))
 LULL_CALL(writev, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2))
 LULL_CALL(sched_yield)
@@ -78,7 +115,6 @@ LULL_CALL(getsockopt, call_i32(fd, 0), call_i32(level, 1), call_i32(optname, 2),
 	  call_ptr(optval, 3), call_ptr(optlen, 4))
 LULL_CALL(clone, call_x64(clone_flags, 0), call_x64(newsp, 1), call_ptr(parent_tidptr, 2),
 	  call_ptr(child_tidptr, 3), call_x64(tls, 4))
-LULL_CALL_USER(execve, call_str(filename, 0), call_ptr(argv, 1), call_ptr(envp, 2))
 LULL_CALL(exit, call_i32(error_code, 0))
 LULL_CALL(wait4, call_i32(upid, 0), call_ptr(stat_addr, 1), call_x32(options, 2), call_ptr(ru, 3))
 LULL_CALL(kill, call_i32(pid, 0), call_enum(sig, 1, CALL_SIGNAL))
@@ -201,8 +237,6 @@ LULL_CALL_USER(removexattr, call_str(pathname, 0), call_str(name, 1))
 LULL_CALL_USER(lremovexattr, call_str(pathname, 0), call_str(name, 1))
 LULL_CALL_USER(fremovexattr, call_i32(fd, 0), call_str(name, 1))
 LULL_CALL(tkill, call_i32(pid, 0), call_enum(sig, 1, CALL_SIGNAL))
-LULL_CALL_USER(futex, call_ptr(uaddr, 0), call_i32(op, 1), call_u32(val, 2),
-	  call_timespec(utime, 3), call_ptr(uaddr2, 4), call_u32(val3, 5))
 LULL_CALL(sched_setaffinity, call_i32(pid, 0), call_u32(len, 1), call_ptr(user_mask_ptr, 2))
 LULL_CALL(sched_getaffinity, call_i32(pid, 0), call_u32(len, 1), call_ptr(user_mask_ptr, 2))
 LULL_CALL(io_setup, call_u32(nr_events, 0), call_ptr(ctxp, 1))
@@ -214,7 +248,6 @@ LULL_CALL(io_cancel, call_x64(ctx_id, 0), call_ptr(iocb, 1), call_ptr(result, 2)
 LULL_CALL(lookup_dcookie, call_u64(cookie64, 0), call_ptr(buf, 1), call_u64(len, 2))
 LULL_CALL(remap_file_pages, call_x64(start, 0), call_u64(size, 1), call_x64(prot, 2),
 	  call_u64(pgoff, 3), call_x64(flags, 4))
-LULL_CALL(getdents64, call_u32(fd, 0), call_ptr(dirent, 1), call_u32(count, 2))
 LULL_CALL(set_tid_address, call_ptr(tidptr, 0))
 LULL_CALL(restart_syscall)
 LULL_CALL_USER(semtimedop, call_i32(semid, 0), call_ptr(tsops, 1), call_u32(nsops, 2),
@@ -229,14 +262,7 @@ LULL_CALL(timer_gettime, call_i32(timer_id, 0), call_ptr(setting, 1))
 LULL_CALL(timer_getoverrun, call_i32(timer_id, 0))
 LULL_CALL(timer_delete, call_i32(timer_id, 0))
 LULL_CALL_USER(clock_settime, call_enum(which_clock, 0, CALL_CLOCK), call_timespec(tp, 1))
-LULL_CALL(clock_gettime, call_enum(which_clock, 0, CALL_CLOCK), call_ptr(tp, 1))
 LULL_CALL(clock_getres, call_enum(which_clock, 0, CALL_CLOCK), call_ptr(tp, 1))
-LULL_CALL_USER(clock_nanosleep, call_enum(which_clock, 0, CALL_CLOCK), call_x32(flags, 1),
-	  call_timespec(rqtp, 2), call_ptr(rmtp, 3))
-LULL_CALL(exit_group, call_i32(error_code, 0))
-LULL_CALL_USER(epoll_ctl, call_i32(epfd, 0), call_enum(op, 1, CALL_EPOLL), call_i32(fd, 2),
-	  call_epoll_event(event, 3))
-LULL_CALL(tgkill, call_i32(tgid, 0), call_i32(pid, 1), call_enum(sig, 2, CALL_SIGNAL))
 LULL_CALL(mbind, call_x64(start, 0), call_u64(len, 1), call_x64(mode, 2), call_ptr(nmask, 3),
 	  call_u64(maxnode, 4), call_x32(flags, 5))
 LULL_CALL(set_mempolicy, call_x32(mode, 0), call_ptr(nmask, 1), call_u64(maxnode, 2))
@@ -253,8 +279,6 @@ LULL_CALL(mq_notify, call_i32(mqdes, 0), call_ptr(u_notification, 1))
 LULL_CALL(mq_getsetattr, call_i32(mqdes, 0), call_ptr(u_mqstat, 1), call_ptr(u_omqstat, 2))
 LULL_CALL(kexec_load, call_x64(entry, 0), call_u64(nr_segments, 1), call_ptr(segments, 2),
 	  call_x64(flags, 3))
-LULL_CALL(waitid, call_enum(which, 0, CALL_IDTYPE), call_i32(upid, 1), call_ptr(infop, 2),
-	  call_x32(options, 3), call_ptr(ru, 4))
 LULL_CALL_USER(add_key, call_str(_type, 0), call_str(_description, 1), call_ptr(_payload, 2),
 	  call_u64(plen, 3), call_i32(ringid, 4))
 LULL_CALL_USER(request_key, call_str(_type, 0), call_str(_description, 1),
@@ -267,31 +291,19 @@ LULL_CALL_USER(inotify_add_watch, call_i32(fd, 0), call_str(pathname, 1), call_x
 LULL_CALL(inotify_rm_watch, call_i32(fd, 0), call_i32(wd, 1))
 LULL_CALL(migrate_pages, call_i32(pid, 0), call_u64(maxnode, 1), call_ptr(old_nodes, 2),
 	  call_ptr(new_nodes, 3))
-LULL_CALL_USER(openat, call_i32(dfd, 0), call_str(filename, 1), call_x32(flags, 2),
-	  call_x16(mode, 3))
 LULL_CALL_USER(mkdirat, call_i32(dfd, 0), call_str(pathname, 1), call_x16(mode, 2))
 LULL_CALL_USER(mknodat, call_i32(dfd, 0), call_str(filename, 1), call_x16(mode, 2),
 	  call_u32(dev, 3))
 LULL_CALL_USER(fchownat, call_i32(dfd, 0), call_str(filename, 1), call_u32(user, 2),
 	  call_u32(group, 3), call_x32(flag, 4))
-LULL_CALL_USER(newfstatat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(statbuf, 2),
-	  call_x32(flag, 3))
-LULL_CALL_USER(unlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_x32(flag, 2))
 LULL_CALL_USER(renameat, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
 	  call_str(newname, 3))
 LULL_CALL_USER(linkat, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
 	  call_str(newname, 3), call_x32(flags, 4))
 LULL_CALL_USER(symlinkat, call_str(oldname, 0), call_i32(newdfd, 1), call_str(newname, 2))
-LULL_CALL_USER(readlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_ptr(buf, 2),
-	  call_i32(bufsiz, 3))
 LULL_CALL_USER(fchmodat, call_i32(dfd, 0), call_str(filename, 1), call_x16(mode, 2))
 LULL_CALL_USER(faccessat, call_i32(dfd, 0), call_str(filename, 1), call_x32(mode, 2))
-LULL_CALL_USER(pselect6, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),
-	  call_timespec(tsp, 4), call_ptr(sig, 5))
-LULL_CALL_USER(ppoll, call_ptr(ufds, 0), call_u32(nfds, 1), call_timespec(tsp, 2),
-	  call_ptr(sigmask, 3), call_u64(sigsetsize, 4))
 LULL_CALL(unshare, call_x64(unshare_flags, 0))
-LULL_CALL(set_robust_list, call_ptr(head, 0), call_u64(len, 1))
 LULL_CALL(get_robust_list, call_i32(pid, 0), call_ptr(head_ptr, 1), call_ptr(len_ptr, 2))
 LULL_CALL(splice, call_i32(fd_in, 0), call_ptr(off_in, 1), call_i32(fd_out, 2),
 	  call_ptr(off_out, 3), call_u64(len, 4), call_x32(flags, 5))
@@ -303,15 +315,11 @@ LULL_CALL(move_pages, call_i32(pid, 0), call_u64(nr_pages, 1), call_ptr(pages, 2
 	  call_ptr(nodes, 3), call_ptr(status, 4), call_x32(flags, 5))
 LULL_CALL_USER(utimensat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(utimes, 2),
 	  call_x32(flags, 3))
-LULL_CALL(epoll_pwait, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
-	  call_i32(timeout, 3), call_ptr(sigmask, 4), call_u64(sigsetsize, 5))
 LULL_CALL(timerfd_create, call_enum(clockid, 0, CALL_CLOCK), call_x32(flags, 1))
 LULL_CALL(fallocate, call_i32(fd, 0), call_x32(mode, 1), call_i64(offset, 2), call_i64(len, 3))
 LULL_CALL_USER(timerfd_settime, call_i32(ufd, 0), call_x32(flags, 1), call_itimerspec(utmr, 2),
 	  call_ptr(otmr, 3))
 LULL_CALL(timerfd_gettime, call_i32(ufd, 0), call_ptr(otmr, 1))
-LULL_CALL(accept4, call_i32(fd, 0), call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2),
-	  call_x32(flags, 3))
 LULL_CALL(signalfd4, call_i32(ufd, 0), call_ptr(user_mask, 1), call_u64(sizemask, 2),
 	  call_x32(flags, 3))
 LULL_CALL(eventfd2, call_u32(count, 0), call_x32(flags, 1))
@@ -332,8 +340,6 @@ LULL_CALL_USER(recvmmsg, call_i32(fd, 0), call_ptr(mmsg, 1), call_u32(vlen, 2), 
 LULL_CALL(fanotify_init, call_x32(flags, 0), call_x32(event_f_flags, 1))
 LULL_CALL_USER(fanotify_mark, call_i32(fanotify_fd, 0), call_x32(flags, 1), call_x64(mask, 2),
 	  call_i32(dfd, 3), call_str(pathname, 4))
-LULL_CALL_USER(prlimit64, call_i32(pid, 0), call_enum(resource, 1, CALL_RLIMIT),
-	  call_rlimit(new_rlim, 2), call_ptr(old_rlim, 3))
 LULL_CALL_USER(name_to_handle_at, call_i32(dfd, 0), call_str(name, 1), call_ptr(handle, 2),
 	  call_ptr(mnt_id, 3), call_x32(flag, 4))
 LULL_CALL(open_by_handle_at, call_i32(mountdirfd, 0), call_ptr(handle, 1), call_x32(flags, 2))
@@ -355,7 +361,6 @@ LULL_CALL(sched_getattr, call_i32(pid, 0), call_ptr(uattr, 1), call_u32(usize, 2
 LULL_CALL_USER(renameat2, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
 	  call_str(newname, 3), call_x32(flags, 4))
 LULL_CALL(seccomp, call_enum(op, 0, CALL_SECCOMP), call_x32(flags, 1), call_ptr(uargs, 2))
-LULL_CALL(getrandom, call_ptr(ubuf, 0), call_u64(len, 1), call_x32(flags, 2))
 LULL_CALL_USER(memfd_create, call_str(uname, 0), call_x32(flags, 1))
 LULL_CALL_USER(kexec_file_load, call_i32(kernel_fd, 0), call_i32(initrd_fd, 1),
 	  call_u64(cmdline_len, 2), call_str(cmdline_ptr, 3), call_x64(flags, 4))
@@ -375,12 +380,8 @@ LULL_CALL(pkey_mprotect, call_x64(start, 0), call_u64(len, 1), call_x64(prot, 2)
 	  call_i32(pkey, 3))
 LULL_CALL(pkey_alloc, call_x64(flags, 0), call_u64(init_val, 1))
 LULL_CALL(pkey_free, call_i32(pkey, 0))
-LULL_CALL_USER(statx, call_i32(dfd, 0), call_str(filename, 1), call_x32(flags, 2),
-	  call_x32(mask, 3), call_ptr(buffer, 4))
 LULL_CALL_USER(io_pgetevents, call_x64(ctx_id, 0), call_i64(min_nr, 1), call_i64(nr, 2),
 	  call_ptr(events, 3), call_timespec(timeout, 4), call_ptr(usig, 5))
-LULL_CALL(rseq, call_ptr(rseq, 0), call_u32(rseq_len, 1), call_x32(flags, 2),
-	  call_enum(sig, 3, CALL_SIGNAL))
 LULL_CALL(pidfd_send_signal, call_i32(pidfd, 0), call_enum(sig, 1, CALL_SIGNAL), call_ptr(info, 2),
 	  call_x32(flags, 3))
 LULL_CALL(io_uring_setup, call_u32(entries, 0), call_ptr(params, 1))
@@ -397,7 +398,6 @@ LULL_CALL_USER(fsconfig, call_i32(fd, 0), call_enum(cmd, 1, CALL_FSCONFIG), call
 LULL_CALL(fsmount, call_i32(fs_fd, 0), call_x32(flags, 1), call_x32(attr_flags, 2))
 LULL_CALL_USER(fspick, call_i32(dfd, 0), call_str(path, 1), call_x32(flags, 2))
 LULL_CALL(pidfd_open, call_i32(pid, 0), call_x32(flags, 1))
-LULL_CALL_USER(clone3, call_clone_args(uargs, 0), call_u64(size, 1))
 LULL_CALL(close_range, call_u32(fd, 0), call_u32(max_fd, 1), call_x32(flags, 2))
 LULL_CALL_USER(openat2, call_i32(dfd, 0), call_str(filename, 1), call_open_how(how, 2),
 	  call_u64(usize, 3))
