@@ -4,14 +4,15 @@
 
 use std::path::Path;
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 5] = [
     "core/ring/layout.c",
     "core/ring/ring.c",
     "core/ring/reader.c",
     "core/clock/clock.c",
     "port/user/clock_user.c",
-    "port/user/barrier_user.c",
 ];
+/// Of rings that programs write to; `src/ffi.c` has the one that the ring's code calls.
+const BARRIER: &str = "port/user/barrier_user.c";
 const INCLUDES: [&str; 4] = ["core/include", "core", "core/ring", "port/user"];
 
 fn main() {
@@ -23,6 +24,9 @@ fn main() {
         build.include(root.join(include));
         println!("cargo:rerun-if-changed={}", root.join(include).display());
     }
+    let mut barrier = build.clone();
+    barrier.define("lull_barrier_heavy", "lull_barrier_programs").file(root.join(BARRIER));
+    barrier.compile("lull_barrier");
     build.files(SOURCES.map(|source| root.join(source)));
     build.file("src/ffi.c");
     println!("cargo:rerun-if-changed=src/ffi.c");

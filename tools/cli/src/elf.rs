@@ -6,7 +6,7 @@
 
 use anyhow::{bail, Context};
 use object::elf::{self, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{FileHeader, NoteIterator, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
 use session::description::Description;
@@ -14,6 +14,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+/// Notes of the kernel module, as it is loaded.
+pub const MODULE_NOTES: &str = "/sys/module/lull/notes/.note.lull";
+
+type Header = FileHeader64<Endianness>;
 
 const NOTE_NAME: &[u8] = b"Lull";
 const NOTE_SITE: u32 = 1;
@@ -115,35 +120,57 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// Every event in the notes, in the order of names; sites of one event are counted together.
+/// The events of the kernel module that is loaded; none where it is not.
+pub fn module_events() -> Vec<Carried> {
+    let mut found = Found::new();
+    let notes = std::fs::read(MODULE_NOTES).unwrap_or_default();
+    let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
+    if let Ok(notes) = NoteIterator::<Header>::new(endian, 4, &notes) {
+        collect(&mut found, notes, endian);
+    }
+    carried(found)
+}
+
+/// Descriptions, with how many sites and how many probes have each.
+type Found = BTreeMap<Vec<u8>, (u64, u64)>;
+
 fn events<'data, R: ReadRef<'data>>(data: R) -> Vec<Carried> {
-    let mut found: BTreeMap<Vec<u8>, (u64, u64)> = BTreeMap::new();
+    let mut found = Found::new();
     let mut collect = || -> Option<()> {
-        let header = FileHeader64::<Endianness>::parse(data).ok()?;
+        let header = Header::parse(data).ok()?;
         let endian = header.endian().ok()?;
         for segment in header.program_headers(endian, data).ok()? {
-            let Ok(Some(mut notes)) = segment.notes(endian, data) else { continue };
-            while let Ok(Some(note)) = notes.next() {
-                let skipped = match note.n_type(endian) {
-                    NOTE_SITE => 8,
-                    NOTE_PROBE => 4,
-                    _ => continue,
-                };
-                if note.name() != NOTE_NAME {
-                    continue;
-                }
-                let text = note.desc().get(skipped..).unwrap_or_default();
-                let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-                let counts = found.entry(text.to_vec()).or_default();
-                match skipped {
-                    8 => counts.0 += 1,
-                    _ => counts.1 += 1,
-                }
-            }
+            let Ok(Some(notes)) = segment.notes(endian, data) else { continue };
+            collect(&mut found, notes, endian);
         }
         Some(())
     };
     let _ = collect();
+    carried(found)
+}
+
+fn collect(found: &mut Found, mut notes: NoteIterator<Header>, endian: Endianness) {
+    while let Ok(Some(note)) = notes.next() {
+        let skipped = match note.n_type(endian) {
+            NOTE_SITE => 8,
+            NOTE_PROBE => 4,
+            _ => continue,
+        };
+        if note.name() != NOTE_NAME {
+            continue;
+        }
+        let text = note.desc().get(skipped..).unwrap_or_default();
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let counts = found.entry(text.to_vec()).or_default();
+        match skipped {
+            8 => counts.0 += 1,
+            _ => counts.1 += 1,
+        }
+    }
+}
+
+/// Every event that was found, in the order of names; sites of one event are counted together.
+fn carried(found: Found) -> Vec<Carried> {
     let mut events: Vec<Carried> = found
         .into_iter()
         .filter_map(|(text, (sites, probes))| {

@@ -43,8 +43,10 @@ const LOST: i32 = 124;
     contention, and file and socket I/O; memory allocation only when a pattern names it. With \
     -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
     exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
-    them out, and the verdict says so.\n\nWith -k, the kernel's events are recorded through an \
-    instance of tracefs that is removed at the end. Their names are those of tracefs \
+    them out, and the verdict says so.\n\nWith -k, the kernel's events are recorded by the module \
+    lull where that is loaded and has what is asked for, otherwise through an instance of tracefs \
+    that is removed at the end; --kernel-of program needs tracefs, --flight-recorder the module. \
+    Their names are those of tracefs \
     (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
     the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
     devices and signals; a pattern without a letter, such as '*', means the same."
@@ -67,7 +69,7 @@ pub struct RecordArgs {
     pub events: Vec<String>,
 
     /// Record the kernel's events, too, as root; without PROGRAM until Ctrl-C or --duration
-    #[arg(short, long, conflicts_with = "flight_recorder")]
+    #[arg(short, long)]
     pub kernel: bool,
 
     /// Whose events of the kernel's to record

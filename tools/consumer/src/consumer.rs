@@ -7,6 +7,7 @@
 
 mod channel;
 mod kernel;
+mod module;
 mod recover;
 mod turn;
 
@@ -102,8 +103,10 @@ pub struct Consumer {
     active: bool,
     snapshots: u64,
     problems: Vec<String>,
-    /// None: its events are not recorded. It is given back before the session is.
+    /// None: no events are read from tracefs. It is given back before the session is.
     kernel: Option<kernel::Kernel>,
+    /// None: no module records the kernel's events.
+    module: Option<module::Module>,
     /// Its directory, which names all memory, is removed after that.
     session: Arc<Session>,
 }
@@ -153,6 +156,7 @@ impl Consumer {
             snapshots: 0,
             problems: Vec::new(),
             kernel: None,
+            module: None,
         })
     }
 
@@ -197,7 +201,7 @@ impl Consumer {
 
     /// The segments of all users' memory.
     pub fn segments(&self) -> Vec<i32> {
-        self.memories.iter().map(|memory| memory.id()).collect()
+        self.memories.iter().filter_map(|memory| memory.id()).collect()
     }
 
     /// Gives buffers their memory where writers come near to what has none. Return: whether there
@@ -426,6 +430,9 @@ impl Consumer {
             let tally = &drain.tally;
             let name = ring_name(memory, drain.ring.index);
             verdict.events += tally.events;
+            if drain.ring.is_kernels() {
+                verdict.kernel_events += tally.events;
+            }
             verdict.packets += tally.packets;
             verdict.bytes += stream.bytes();
             if tally.events > 0 && !memory.ring_is_plain(drain.ring.index) {
@@ -450,6 +457,7 @@ impl Consumer {
             }
         }
         self.judge_kernel(&mut verdict, &mut cpus);
+        verdict.missing.extend(self.missing_of_module());
         verdict.cpus = cpus.len() as u64;
         for memory in &self.memories {
             if !add_counts(&mut verdict, memory.live()) {

@@ -253,7 +253,7 @@ impl Drain {
                     OpenSlots::Wait | OpenSlots::Lose => {}
                 }
             }
-            let copy = copy_with(&piece, &holes);
+            let copy = copy_with(&self.ring, &piece, &holes);
             if self.ring.is_flight_recorder() && !self.ring.unchanged(&subbuf) {
                 return false;
             }
@@ -273,7 +273,7 @@ impl Drain {
     }
 
     fn all_dead(&self, holes: &Holes) -> bool {
-        holes.all_dead(self.ring.segment())
+        holes.all_dead(&self.ring)
     }
 
     /// Flight recorder: takes the oldest sub-buffer out of the writers' way if they are about
@@ -307,7 +307,7 @@ impl Drain {
             since: now,
             walk_after: now,
         }));
-        if patient && now < known.walk_after {
+        if patient && (self.ring.is_kernels() || now < known.walk_after) {
             return Ok(false);
         }
         self.stuck = Some(Stuck { walk_after: now + SWITCH_PATIENCE, ..known });
@@ -316,10 +316,9 @@ impl Drain {
         let holes = find_holes(&mut tools.walker, view, size, self.ring.is_plain());
         let missing = (size as u64).saturating_sub(stuck.committed_bytes());
         let debtors = holes.debtors(missing, self.closer);
-        let segment = self.ring.segment();
         let nobody_left = debtors
             .as_ref()
-            .is_some_and(|owners| owners.iter().all(|owner| owner.is_dead(segment)));
+            .is_some_and(|owners| owners.iter().all(|owner| self.ring.is_dead(owner)));
         if patient && !nobody_left {
             // No thread known to be alive has a slot open: only words around the slots are missing,
             // and the packet does not need those.
@@ -354,7 +353,7 @@ impl Drain {
     fn emit_unfinished(&mut self, tools: &mut Tools, stream: &mut Stream, taken: &Subbuf) -> bool {
         let piece = self.taken_piece(taken);
         let holes = self.holes_of(tools, &piece);
-        let copy = copy_with(&piece, &holes);
+        let copy = copy_with(&self.ring, &piece, &holes);
         self.emit(tools, stream, &Piece { view: copy.view(), ..piece });
         if tools.is_refused() {
             return false;
@@ -562,7 +561,8 @@ fn nothing() -> View<'static> {
 }
 
 /// A private copy of a piece, with the holes that were found before the barrier.
-fn copy_with(piece: &Piece, holes: &Holes) -> Copy {
+fn copy_with(ring: &Ring, piece: &Piece, holes: &Holes) -> Copy {
+    ring.select();
     // [ring.walk:A] heavy. Pairs with [ring.commit:A].
     // Orders: the loads of the slots' first words before the copy of the slots' payloads.
     // Else: a committed first word is found beside a payload that is not there yet.

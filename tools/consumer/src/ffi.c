@@ -3,6 +3,8 @@
  * What Rust needs beside ring.h: the clock, which is inline in C, and everything that ffi.rs and
  * session::abi say of the headers' bytes, for the test that compares them.
  */
+#include <sys/ioctl.h>
+#include "lull/abi/kernel.h"
 #include "lull/abi/packet.h"
 #include "lull/abi/session.h"
 #include "lull/abi/site.h"
@@ -16,12 +18,31 @@ _Static_assert(sizeof(struct lull_ring_subbuf) == 48, "Subbuf in ffi.rs");
 /* The recorder never writes events; tests point this at their thread's area. */
 __thread struct rseq *lull_rseq_area;
 
+/* Session of the kernel's whose ring this thread reads; -1 where programs write to the ring. */
+static __thread int kernel_session = -1;
+
+void lull_barrier_programs(void); /* lull_barrier_heavy() of port/user */
+void lull_consumer_select(int descriptor);
 uint64_t lull_consumer_cycles(void);
 void lull_consumer_rseq(void *area);
 
 uint64_t lull_consumer_cycles(void)
 {
 	return lull_clock_cycles_ordered();
+}
+
+void lull_consumer_select(int descriptor)
+{
+	kernel_session = descriptor;
+}
+
+/* The light barriers of the kernel's writers are completed by the kernel. */
+void lull_barrier_heavy(void)
+{
+	if (kernel_session < 0)
+		lull_barrier_programs();
+	else
+		ioctl(kernel_session, LULL_KERNEL_BARRIER);
 }
 
 void lull_consumer_rseq(void *area)
@@ -205,6 +226,34 @@ const struct lull_fact lull_consumer_facts[] = {
 	VALUE(LULL_OWN_EVENTS_MAX),
 	VALUE(LULL_OWN_BUILD_ID_BYTES),
 	VALUE(LULL_TAKEN),
+	TEXT(LULL_KERNEL_DEVICE),
+	VALUE(LULL_KERNEL_INTERFACE),
+	VALUE(LULL_KERNEL_VERSION),
+	VALUE(LULL_KERNEL_PLAN),
+	VALUE(LULL_KERNEL_ENABLE),
+	VALUE(LULL_KERNEL_DISABLE),
+	SIZE(lull_kernel_plan),
+	FIELD(lull_kernel_plan, bytes),
+	FIELD(lull_kernel_plan, flags),
+	FIELD(lull_kernel_plan, uuid),
+	FIELD(lull_kernel_plan, mode),
+	FIELD(lull_kernel_plan, stream_id),
+	FIELD(lull_kernel_plan, subbuf_size_bytes),
+	FIELD(lull_kernel_plan, subbuf_count),
+	FIELD(lull_kernel_plan, spare_count),
+	FIELD(lull_kernel_plan, patterns),
+	FIELD(lull_kernel_plan, patterns_bytes),
+	FIELD(lull_kernel_plan, clock_kind),
+	FIELD(lull_kernel_plan, memory_bytes),
+	SIZE(lull_kernel_enable),
+	FIELD(lull_kernel_enable, bytes),
+	FIELD(lull_kernel_enable, flags),
+	FIELD(lull_kernel_enable, event_count),
+	FIELD(lull_kernel_enable, matched_count),
+	FIELD(lull_kernel_enable, enabled_count),
+	FIELD(lull_kernel_enable, absent_count),
+	FIELD(lull_kernel_enable, failed_count),
+	FIELD(lull_kernel_enable, undescribed_count),
 	SIZE(lull_thread_record),
 	{ "lull_thread_record.name", sizeof(((struct lull_thread_record *)0)->name), NULL },
 };

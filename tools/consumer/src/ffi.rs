@@ -78,6 +78,7 @@ extern "C" {
     pub fn lull_ring_lost(ring: *const RingView, cause: c_uint) -> u64;
     pub fn lull_ring_count_lost(ring: *mut RingView, cause: c_uint, events: u64);
     pub fn lull_barrier_heavy();
+    pub fn lull_consumer_select(descriptor: c_int);
     pub fn lull_clock_start(kind: u32) -> c_int;
     pub fn lull_clock_kind() -> u32;
     pub fn lull_consumer_cycles() -> u64;
@@ -176,7 +177,12 @@ mod tests {
             EVENT_FIRST,
             OWN_EVENTS_MAX,
             OWN_BUILD_ID_BYTES,
-            TAKEN
+            TAKEN,
+            KERNEL_INTERFACE,
+            KERNEL_VERSION,
+            KERNEL_PLAN,
+            KERNEL_ENABLE,
+            KERNEL_DISABLE
         )
     }
 
@@ -216,6 +222,12 @@ mod tests {
                 reference, geometry, buffer_bits),
             fields!(Subbuf at 0, "lull_ring_subbuf":
                 data, position, content_bytes, committed_bytes, physical, complete, last_cycles),
+            fields!(KernelPlan at 0, "lull_kernel_plan":
+                bytes, flags, uuid, mode, stream_id, subbuf_size_bytes, subbuf_count, spare_count,
+                patterns, patterns_bytes, clock_kind, memory_bytes),
+            fields!(KernelEnable at 0, "lull_kernel_enable":
+                bytes, flags, event_count, matched_count, enabled_count, absent_count,
+                failed_count, undescribed_count),
         ]
         .concat()
     }
@@ -233,6 +245,8 @@ mod tests {
             ("lull_ring_memory", size_of::<Memory>()),
             ("lull_ring_geometry", size_of::<Geometry>()),
             ("lull_ring_subbuf", size_of::<Subbuf>()),
+            ("lull_kernel_plan", size_of::<KernelPlan>()),
+            ("lull_kernel_enable", size_of::<KernelEnable>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];
@@ -248,6 +262,7 @@ mod tests {
             ("LULL_SESSION_MEMORY_LINK", SESSION_MEMORY_LINK),
             ("LULL_SESSION_MEMORY_PREFIX", SESSION_MEMORY_PREFIX),
             ("LULL_SESSION_VARIABLE", SESSION_VARIABLE),
+            ("LULL_KERNEL_DEVICE", KERNEL_DEVICE),
             ("LULL_DESCRIPTION_THREAD", description(EVENT_THREAD)),
             ("LULL_DESCRIPTION_LOST", description(EVENT_LOST)),
             ("LULL_DESCRIPTION_LOST_BYTES", description(EVENT_LOST_BYTES)),

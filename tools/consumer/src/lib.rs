@@ -38,6 +38,8 @@ pub enum Error {
     Ring(String),
     #[error(transparent)]
     Kernel(#[from] kernel::Error),
+    #[error("the kernel module lull: enabling events: {source}")]
+    Module { source: std::io::Error },
     #[error("this process cannot read the session's clock (kind {kind})")]
     Clock { kind: u32 },
 }

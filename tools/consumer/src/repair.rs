@@ -8,6 +8,7 @@
 
 use crate::clock::now_cycles;
 use crate::process::Owner;
+use crate::ring::Ring;
 use crate::stream::PRELUDE_BYTES;
 use crate::view::{Copy, View};
 use crate::walk::{closer, thread_record, Stop, Thread, Walk, Walker};
@@ -64,8 +65,8 @@ impl Holes {
     }
 
     /// Whether no thread that has a slot open can still commit it.
-    pub fn all_dead(&self, segment: i32) -> bool {
-        !self.gaps && self.holes.iter().all(|hole| hole.owner.is_dead(segment))
+    pub fn all_dead(&self, ring: &Ring) -> bool {
+        !self.gaps && self.holes.iter().all(|hole| ring.is_dead(&hole.owner))
     }
 
     /// Only those at `from` and after it.

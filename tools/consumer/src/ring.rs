@@ -204,9 +204,21 @@ impl Ring {
         self.shared().taken.store(subbuf.raw.position | TAKEN | physical, Ordering::Relaxed);
     }
 
-    /// The segment that it lies in.
-    pub fn segment(&self) -> i32 {
-        self.memory.id()
+    /// Whether the kernel writes to it, whose writers finish what they begin.
+    pub fn is_kernels(&self) -> bool {
+        self.memory.device().is_some()
+    }
+
+    /// True when no thread that this can be will commit to the ring any more.
+    pub fn is_dead(&self, owner: &Owner) -> bool {
+        self.memory.id().is_some_and(|segment| owner.is_dead(segment))
+    }
+
+    /// Heavy barriers of this thread are those for this ring's writers from now on.
+    pub fn select(&self) {
+        let descriptor = self.memory.device().map_or(-1, |device| device.descriptor());
+        // SAFETY: no preconditions; the descriptor is open as long as the ring is.
+        unsafe { ffi::lull_consumer_select(descriptor) }
     }
 
     /// Gives the ring its first state; before any writer.
@@ -303,6 +315,7 @@ impl Ring {
 
     /// What the open sub-buffer holds so far.
     pub fn peek(&self) -> Option<Subbuf> {
+        self.select();
         let mut raw = empty_subbuf();
         // SAFETY: the view is attached.
         let rc = unsafe { ffi::lull_ring_peek(&self.view, &mut raw) };
@@ -311,6 +324,7 @@ impl Ring {
 
     /// Whether what was peeked at is still in place.
     pub fn unchanged(&self, subbuf: &Subbuf) -> bool {
+        self.select();
         // SAFETY: the view is attached, the sub-buffer came from it.
         unsafe { ffi::lull_ring_unchanged(&self.view, &subbuf.raw) != 0 }
     }
@@ -379,6 +393,7 @@ impl Ring {
         let spare = self.spare_subbuf()?;
         let mut raw = empty_subbuf();
         self.tell_taken(stuck);
+        self.select();
         // SAFETY: the view is attached; spare is a physical sub-buffer this reader owns.
         if unsafe { ffi::lull_ring_take(&mut self.view, spare, &mut raw) } != 0 {
             self.pool.push(spare);
@@ -395,7 +410,7 @@ impl Ring {
             return Ok(Some(spare));
         }
         let next = self.unallocated;
-        if next >= self.view.geometry.physical_count {
+        if next >= self.memory.given_count() {
             return Ok(None);
         }
         self.memory.populate_subbuf(self.index, next)?;
@@ -426,11 +441,8 @@ impl Ring {
             // SAFETY: the view is attached, the sub-buffer came from it.
             let settled = unsafe { ffi::lull_ring_settled(&self.view, &entry.subbuf) != 0 };
             let debtors = entry.debtors.as_ref();
-            let dead = || {
-                debtors.is_some_and(|owners| {
-                    owners.iter().all(|owner| owner.is_dead(self.memory.id()))
-                })
-            };
+            let dead =
+                || debtors.is_some_and(|owners| owners.iter().all(|owner| self.is_dead(owner)));
             if settled || dead() {
                 let physical = self.recycle(at);
                 self.pool.push(physical);

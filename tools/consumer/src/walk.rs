@@ -251,11 +251,14 @@ pub struct Walker {
     sources: Vec<Source>,
     selected: usize,
     pub threads: Threads,
+    /// Those of the kernel's events: that a thread ran does not mean that it was recorded.
+    machine: Threads,
 }
 
 impl Walker {
     pub fn new(memory: Arc<Memory>) -> Self {
-        let mut walker = Self { sources: Vec::new(), selected: 0, threads: Threads::default() };
+        let (threads, machine) = Default::default();
+        let mut walker = Self { sources: Vec::new(), selected: 0, threads, machine };
         walker.add(memory);
         walker
     }
@@ -290,7 +293,8 @@ impl Walker {
     #[cfg(test)]
     pub fn with_events(events: Events) -> Self {
         let sources = vec![Source { class: 0, memory: None, events }];
-        Self { sources, selected: 0, threads: Threads::default() }
+        let (threads, machine) = Default::default();
+        Self { sources, selected: 0, threads, machine }
     }
 
     /// What follows is in the memory of this number.
@@ -319,10 +323,12 @@ impl Walker {
     pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
         // Bound: each round follows an event learned.
         let Source { memory, events, .. } = &mut self.sources[self.selected];
+        let is_kernels = memory.as_ref().is_some_and(|memory| memory.device().is_some());
+        let threads = if is_kernels { &mut self.machine } else { &mut self.threads };
         loop {
-            let stop = walk(view, limit, state, events, &mut self.threads, horizon);
+            let stop = walk(view, limit, state, events, threads, horizon);
             if let Some(thread) = &state.thread {
-                self.threads.meet(thread, state.cycles);
+                threads.meet(thread, state.cycles);
             }
             let Stop::Unknown { id } = stop else { return stop };
             if !memory.as_ref().is_some_and(|memory| events.learn(memory, id)) {

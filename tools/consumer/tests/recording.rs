@@ -276,9 +276,9 @@ fn memory_for(session: &Session, user: u32, missing_bytes: u64) -> (Arc<Memory>,
     // SAFETY: an all-zero structure is valid, and is filled in before it is used.
     unsafe {
         let mut status: libc::shmid_ds = std::mem::zeroed();
-        assert_eq!(libc::shmctl(memory.id(), libc::IPC_STAT, &mut status), 0);
+        assert_eq!(libc::shmctl(memory.id().unwrap(), libc::IPC_STAT, &mut status), 0);
         status.shm_perm.uid = user;
-        assert_eq!(libc::shmctl(memory.id(), libc::IPC_SET, &mut status), 0);
+        assert_eq!(libc::shmctl(memory.id().unwrap(), libc::IPC_SET, &mut status), 0);
     }
     (memory, key)
 }
@@ -458,7 +458,7 @@ fn ring_is_stuck_where_a_closed_sub_buffer_has_a_slot_that_is_not_committed() {
     let before = ring.pending_bytes();
     let reserved = writer.reserve(STEP, &step_payload(1, 0, "later")).unwrap();
     assert!(ring.pending_bytes() > before);
-    assert_eq!(ring.segment(), session.memory.id());
+    assert!(!ring.is_kernels());
     assert!(!ring.stuck_incomplete(), "it is open");
     for step in 1..200 {
         writer.step(1, step, "text");

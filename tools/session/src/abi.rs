@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The bytes of `core/include/lull/abi/{packet,session}.h`, as Rust sees them.
+//! The bytes of `core/include/lull/abi/{packet,session,kernel}.h`, as Rust sees them.
 //!
 //! Place in the flow: the session is laid out with these, the consumer reads rings and packets
 //! through them. `consumer` compiles the C headers and tests that every field and constant agrees.
@@ -172,4 +172,43 @@ pub struct RingShared {
 pub struct Commit {
     pub count: AtomicU64,
     pub seq: AtomicU64,
+}
+
+pub const KERNEL_DEVICE: &str = "/dev/lull";
+pub const KERNEL_INTERFACE: u32 = 1;
+pub const KERNEL_VERSION: u32 = 0xf500;
+pub const KERNEL_PLAN: u32 = 0xf501;
+pub const KERNEL_ENABLE: u32 = 0xf502;
+pub const KERNEL_DISABLE: u32 = 0xf503;
+
+/// `struct lull_kernel_plan`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelPlan {
+    pub bytes: u32,
+    pub flags: u32,
+    pub uuid: [u8; 16],
+    pub mode: u32,
+    pub stream_id: u32,
+    pub subbuf_size_bytes: u64,
+    pub subbuf_count: u32,
+    pub spare_count: u32,
+    pub patterns: u64,
+    pub patterns_bytes: u32,
+    pub clock_kind: u32,
+    pub memory_bytes: u64,
+}
+
+/// `struct lull_kernel_enable`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelEnable {
+    pub bytes: u32,
+    pub flags: u32,
+    pub event_count: u32,
+    pub matched_count: u32,
+    pub enabled_count: u32,
+    pub absent_count: u32,
+    pub failed_count: u32,
+    pub undescribed_count: u32,
 }

@@ -22,6 +22,15 @@ pub enum Error {
     Segment { source: io::Error },
     #[error("memory for the rings' sub-buffers: {source}; use a smaller --buffer-size")]
     Populate { source: io::Error },
+    #[error("the kernel module lull: {doing}: {source}")]
+    Device { doing: &'static str, source: io::Error },
+    #[error("the kernel module lull: {why}")]
+    Layout { why: &'static str },
+    #[error(
+        "the kernel module lull is of another version: its interface is {found}, and this \
+         recorder knows {known}"
+    )]
+    Interface { found: i32, known: u32 },
     #[error("session {}: {why}", path.display())]
     Left { path: PathBuf, why: &'static str },
     #[error(

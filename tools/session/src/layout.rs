@@ -61,6 +61,13 @@ impl Plan {
     }
 }
 
+/// Bytes of a ring's shared words: those with a name, references and commit counts.
+pub fn ring_bytes(subbuf_count: u32, physical_count: u32) -> u64 {
+    size_of::<RingShared>() as u64
+        + u64::from(subbuf_count) * size_of::<u64>() as u64
+        + u64::from(physical_count) * size_of::<Commit>() as u64
+}
+
 /// Where everything lies in the memory of the user who runs this process.
 pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     plan.check()?;
@@ -74,9 +81,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
             allowed: "up to 1M",
         });
     }
-    let ring_bytes = size_of::<RingShared>() as u64
-        + u64::from(plan.subbuf_count) * size_of::<u64>() as u64
-        + u64::from(physical_count) * size_of::<Commit>() as u64;
+    let ring_bytes = ring_bytes(plan.subbuf_count, physical_count);
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);
     let data_stride_bytes = u64::from(physical_count) * plan.subbuf_size_bytes;

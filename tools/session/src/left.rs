@@ -75,14 +75,14 @@ mod tests {
     }
 
     fn again(made: &Memory) -> Result<Memory> {
-        memory(Path::new("/left"), Segment::attach(made.id()).unwrap())
+        memory(Path::new("/left"), Segment::attach(made.id().unwrap()).unwrap())
     }
 
     #[test]
     fn memory_that_nobody_wrote_over_is_read_back_as_it_was_made_and_stays() {
         let made = made();
         assert_eq!(again(&made).unwrap().fixed(), made.fixed());
-        assert!(crate::segment::status(made.id()).is_ok());
+        assert!(crate::segment::status(made.id().unwrap()).is_ok());
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         use std::mem::offset_of;
         for at in [offset_of!(ControlFixed, user_id), offset_of!(ControlFixed, stream_id)] {
             let made = made();
-            let base = Segment::attach(made.id()).unwrap();
+            let base = Segment::attach(made.id().unwrap()).unwrap();
             // SAFETY: a word of the control block, in a segment that only this test uses.
             unsafe { base.as_ptr().add(at).cast::<u32>().write(9) };
             assert!(again(&made).is_ok(), "{at}");
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn changed_description_is_refused_unless_it_is_that_of_memory_of_the_same_size() {
         let made = made();
-        let base = Segment::attach(made.id()).unwrap();
+        let base = Segment::attach(made.id().unwrap()).unwrap();
         let skipped = std::mem::offset_of!(ControlFixed, user_id)..size_of::<ControlFixed>();
         let uuid = 16..32;
         let kind = std::mem::offset_of!(ControlFixed, clock_kind);

@@ -4,13 +4,15 @@
 //! Place in the flow: `lull record` -> **session** -> liblull writes -> consumer reads -> trace.
 //! `abi` mirrors the C headers; `layout` places every byte; `segment` and `memory` make one user's
 //! part; `directory` says where it is; `session` is the whole; `left` reads what a killed recorder
-//! left; `description` reads what events look
+//! left; `device` has the kernel make one; `description` reads what events look
 //! like; `pattern` says which are wanted; `clock` relates cycles to time.
 //! Paper: B 3.2 (channels and sub-buffers), 3.4 (control).
 
 pub mod abi;
+mod backing;
 pub mod clock;
 pub mod description;
+pub mod device;
 pub mod directory;
 pub mod error;
 pub mod layout;

@@ -10,7 +10,9 @@
 //! Paper: B 3.2, 3.4, 4.5.
 
 use crate::abi::*;
+use crate::backing::Backing;
 use crate::description::{hash, SYSTEM_EVENTS};
+use crate::device::{self, Device, Mapping};
 use crate::error::{Error, Result};
 use crate::layout::{layout, Plan};
 use crate::machine::{available_bytes, online_cpus};
@@ -32,8 +34,9 @@ const STEP_BYTES: u64 = 256 << 10;
 
 #[derive(Debug)]
 pub struct Memory {
+    /// Where everything lies: decided by `layout`, or by the kernel and checked by `device`.
     fixed: ControlFixed,
-    segment: Segment,
+    backing: Backing,
     /// The rings that are given memory, each with how many of its bytes have it.
     used_rings: Vec<(u32, AtomicU64)>,
     /// How many of the control block's bytes have memory.
@@ -61,7 +64,7 @@ impl Memory {
             other => other,
         };
         let segment = Segment::create(fixed.memory_bytes, name).map_err(failed)?;
-        let memory = Self::over(fixed, segment);
+        let memory = Self::over(fixed, Backing::Segment(segment));
         memory.populate_start().map_err(|source| failed(Error::Segment { source }))?;
         Ok(memory)
     }
@@ -71,29 +74,57 @@ impl Memory {
         if segment.bytes() < fixed.memory_bytes {
             return Err(Error::Segment { source: io::ErrorKind::InvalidData.into() });
         }
-        Ok(Self::over(fixed, segment))
+        Ok(Self::over(fixed, Backing::Segment(segment)))
+    }
+
+    /// Memory of a session that the kernel makes by this plan, for its own events.
+    pub fn of_kernel(device: Device, plan: &Plan, stream_id: u32) -> Result<Self> {
+        let (fixed, mapping) = device.plan(plan, stream_id)?;
+        let (backing, used_rings) = (Backing::Device(mapping), Vec::new());
+        Ok(Self { fixed, backing, used_rings, control_populated: 0.into() })
+    }
+
+    /// How the kernel is told what to do, where it made the memory.
+    pub fn device(&self) -> Option<&Mapping> {
+        match &self.backing {
+            Backing::Segment(_) => None,
+            Backing::Device(mapping) => Some(mapping),
+        }
     }
 
     /// From now on the memory is removed when this is dropped.
     pub fn take_over(&self) {
-        self.segment.take_over();
+        if let Backing::Segment(segment) = &self.backing {
+            segment.take_over();
+        }
     }
 
-    fn over(fixed: ControlFixed, segment: Segment) -> Self {
+    fn over(fixed: ControlFixed, backing: Backing) -> Self {
         let used_rings = used_rings(&fixed).into_iter().map(|ring| (ring, START_BYTES.into()));
         let used_rings = used_rings.collect();
-        Self { fixed, segment, used_rings, control_populated: 0.into() }
+        Self { fixed, backing, used_rings, control_populated: 0.into() }
     }
 
-    /// The identifier of its segment.
-    pub fn id(&self) -> i32 {
-        self.segment.id()
+    /// The identifier of its segment; None where the kernel made it.
+    pub fn id(&self) -> Option<i32> {
+        match &self.backing {
+            Backing::Segment(segment) => Some(segment.id()),
+            Backing::Device(_) => None,
+        }
+    }
+
+    /// How many of a ring's physical sub-buffers have memory, or can be given it.
+    pub fn given_count(&self) -> u32 {
+        match &self.backing {
+            Backing::Segment(_) => self.fixed.physical_count,
+            Backing::Device(_) => device::given_count(&self.fixed),
+        }
     }
 
     /// Writes the control block, patterns and system events; `magic` last, so that a process
     /// that comes too early sees no session yet.
     pub fn fill_in(&self, plan: &Plan) {
-        let base = self.segment.as_ptr();
+        let base = self.backing.as_ptr();
         let fixed = &self.fixed;
         // SAFETY: layout() placed every part inside the segment, which no one else has seen.
         unsafe {
@@ -124,7 +155,7 @@ impl Memory {
         let place = self.fixed.arena_offset_bytes as usize + offset as usize;
         // SAFETY: the range was just reserved for us in the arena, which lies in the segment.
         unsafe {
-            let to = self.segment.as_ptr().add(place);
+            let to = self.backing.as_ptr().add(place);
             to.copy_from_nonoverlapping(text.as_ptr(), text.len());
         }
         entry.hash.store(hash(text.as_bytes()), Ordering::Relaxed);
@@ -134,7 +165,7 @@ impl Memory {
         true
     }
 
-    /// The layout, as this process decided it; never read back from shared memory.
+    /// The layout, as this process decided or checked it once; never read again from shared memory.
     pub fn fixed(&self) -> &ControlFixed {
         &self.fixed
     }
@@ -143,7 +174,7 @@ impl Memory {
     pub fn live(&self) -> &ControlLive {
         // SAFETY: the segment is larger than Control and lives as long as self; all members
         // are atomic.
-        let control = unsafe { &*self.segment.as_ptr().cast::<Control>() };
+        let control = unsafe { &*self.backing.as_ptr().cast::<Control>() };
         &control.live
     }
 
@@ -171,7 +202,7 @@ impl Memory {
         // SAFETY: layout() placed the table inside the segment, 64-byte aligned; entries are
         // atomic.
         unsafe {
-            let first = self.segment.as_ptr().add(offset).cast::<EventEntry>();
+            let first = self.backing.as_ptr().add(offset).cast::<EventEntry>();
             std::slice::from_raw_parts(first, self.fixed.event_capacity as usize)
         }
     }
@@ -192,7 +223,7 @@ impl Memory {
         let mut text = vec![0u8; length];
         // SAFETY: the range was checked to lie in the arena, which lies in the segment.
         unsafe {
-            let from = self.segment.as_ptr().add(self.fixed.arena_offset_bytes as usize + offset);
+            let from = self.backing.as_ptr().add(self.fixed.arena_offset_bytes as usize + offset);
             from.copy_to_nonoverlapping(text.as_mut_ptr(), length);
         }
         let until = text.iter().position(|byte| *byte == 0).unwrap_or(length);
@@ -218,7 +249,7 @@ impl Memory {
         assert!(ring < self.ring_count());
         let offset = self.fixed.rings_offset_bytes + u64::from(ring) * self.fixed.ring_stride_bytes;
         // SAFETY: layout() placed every ring's control inside the segment.
-        unsafe { self.segment.as_ptr().add(offset as usize) }
+        unsafe { self.backing.as_ptr().add(offset as usize) }
     }
 
     /// The sub-buffers of a ring. Panics when there is no such ring.
@@ -226,21 +257,21 @@ impl Memory {
         assert!(ring < self.ring_count());
         let offset = self.fixed.data_offset_bytes + u64::from(ring) * self.fixed.data_stride_bytes;
         // SAFETY: layout() placed every ring's data inside the segment.
-        unsafe { self.segment.as_ptr().add(offset as usize) }
+        unsafe { self.backing.as_ptr().add(offset as usize) }
     }
 
     /// Gives memory to what programs may need at once.
     pub fn populate_start(&self) -> io::Result<()> {
         let fixed = &self.fixed;
         let (table, arena) = (fixed.events_offset_bytes.into(), fixed.arena_offset_bytes.into());
-        self.segment.populate(0, START_TABLE_BYTES.saturating_add(table).min(arena))?;
-        self.segment.populate(arena, START_ARENA_BYTES.min(fixed.arena_bytes.into()))?;
+        self.backing.populate(0, START_TABLE_BYTES.saturating_add(table).min(arena))?;
+        self.backing.populate(arena, START_ARENA_BYTES.min(fixed.arena_bytes.into()))?;
         let rings_offset = fixed.rings_offset_bytes;
-        self.segment.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
+        self.backing.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
         for (ring, _) in &self.used_rings {
             let ring = *ring;
             let begin = fixed.data_offset_bytes + u64::from(ring) * fixed.data_stride_bytes;
-            self.segment.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
+            self.backing.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
         }
         Ok(())
     }
@@ -274,7 +305,7 @@ impl Memory {
     }
 
     fn populate_step(&self, begin: u64, bytes: u64) -> Result<()> {
-        self.segment.populate(begin, bytes).map_err(|source| Error::Populate { source })
+        self.backing.populate(begin, bytes).map_err(|source| Error::Populate { source })
     }
 
     /// Gives memory to a spare sub-buffer, so that writing to it cannot fail.
@@ -285,7 +316,7 @@ impl Memory {
         let begin = self.fixed.data_offset_bytes
             + u64::from(ring) * self.fixed.data_stride_bytes
             + u64::from(physical) * self.fixed.subbuf_size_bytes;
-        self.segment.populate(begin, self.fixed.subbuf_size_bytes)
+        self.backing.populate(begin, self.fixed.subbuf_size_bytes)
     }
 
     /// Total size of the sub-buffers in use, for people.
@@ -329,10 +360,10 @@ mod tests {
     fn memory_has_the_layout_it_says_and_is_active() {
         let memory = session();
         let fixed = memory.fixed();
-        assert_eq!(memory.segment.bytes(), fixed.memory_bytes);
+        assert_eq!(crate::segment::status(memory.id().unwrap()).unwrap().bytes, fixed.memory_bytes);
         // SAFETY: the control block is initialised and nobody else has the segment.
         let bytes = unsafe {
-            std::slice::from_raw_parts(memory.segment.as_ptr(), fixed.control_bytes as usize)
+            std::slice::from_raw_parts(memory.backing.as_ptr(), fixed.control_bytes as usize)
         };
         assert_eq!(bytes[..8], SESSION_MAGIC.to_ne_bytes());
         let patterns = fixed.patterns_offset_bytes as usize;
@@ -377,7 +408,7 @@ mod tests {
         let fixed = *memory.fixed();
         let resident = |at: u64| {
             let mut page = [0u8];
-            let at = memory.segment.as_ptr().wrapping_add((at & !4095) as usize);
+            let at = memory.backing.as_ptr().wrapping_add((at & !4095) as usize);
             // SAFETY: one page of the segment, and one byte for it.
             assert_eq!(unsafe { libc::mincore(at.cast(), 4096, page.as_mut_ptr()) }, 0);
             page[0] & 1 == 1
@@ -424,7 +455,7 @@ mod tests {
         };
         let end = session.fixed().arena_offset_bytes as usize + arena_bytes as usize;
         // SAFETY: the last bytes of the arena, which lies in the segment.
-        unsafe { session.segment.as_ptr().add(end - 4).copy_from(b"a:bc".as_ptr(), 4) };
+        unsafe { session.backing.as_ptr().add(end - 4).copy_from(b"a:bc".as_ptr(), 4) };
         assert_eq!(described(arena_bytes - 4, 4), Some(4));
         assert_eq!(described(arena_bytes - 4, 5), None);
         assert_eq!(described(arena_bytes, 0), Some(0));
@@ -452,7 +483,7 @@ mod tests {
         let memory = session();
         let fixed = memory.fixed();
         for ring in 0..memory.ring_count() {
-            let from_base = |at: *mut u8| at as u64 - memory.segment.as_ptr() as u64;
+            let from_base = |at: *mut u8| at as u64 - memory.backing.as_ptr() as u64;
             let (index, control) = (u64::from(ring), from_base(memory.ring_control(ring)));
             assert_eq!(control, fixed.rings_offset_bytes + index * fixed.ring_stride_bytes);
             let data = from_base(memory.ring_data(ring));
@@ -515,7 +546,7 @@ mod tests {
         };
         let made = Segment::create(fixed.memory_bytes, name).unwrap();
         let adopted = || Memory::adopt(fixed, Segment::attach(made.id()).unwrap()).unwrap();
-        assert_eq!(adopted().id(), made.id());
+        assert_eq!(adopted().id(), Some(made.id()));
         assert!(crate::segment::find(key).is_ok());
         adopted().take_over();
         assert!(crate::segment::find(key).is_err());

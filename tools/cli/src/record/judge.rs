@@ -5,6 +5,7 @@
 //! Place in the flow: called when everything was read, before the verdict is written. What
 //! processes claimed is repeated, never acted on beyond a look at a file.
 
+use super::kernel::Kernel;
 use super::{absent, unmatched};
 use consumer::consumer::Seen;
 use consumer::process::attaches;
@@ -22,16 +23,18 @@ pub struct Judge<'a> {
     pub program: Option<(&'a Path, u32)>,
     pub segments: &'a [i32],
     pub is_flight_recorder: bool,
-    pub has_kernel: bool,
+    /// None: only programs are recorded.
+    pub kernel: Option<&'a Kernel>,
     pub warnings: Vec<String>,
 }
 
 impl Judge<'_> {
     pub fn add(self, verdict: &mut Verdict, seen: Seen) {
         verdict.notes.extend(self.warnings.iter().cloned());
+        verdict.notes.extend(self.kernel.map(Kernel::note));
         if let Some((program, pid)) = self.program {
             self.add_processes(verdict, &seen, pid);
-            if seen.joined || self.has_kernel {
+            if seen.joined || self.kernel.is_some() {
                 let known = || self.known_events(program);
                 unmatched::add(verdict, self.patterns, &seen.events, known);
             }
@@ -40,7 +43,7 @@ impl Judge<'_> {
 
     fn known_events(&self, program: &Path) -> Vec<(String, u8)> {
         let mut known = crate::list::known_events(program);
-        if self.has_kernel {
+        if self.kernel.is_some() {
             known.extend(super::kernel::known_events());
         }
         known

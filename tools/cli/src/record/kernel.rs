@@ -10,8 +10,13 @@ use crate::say;
 use ::kernel::root::Left;
 use ::kernel::{wanted, Plan, Root, Scope, Tracing};
 use anyhow::bail;
+use consumer::metadata::KERNEL_CLASS;
+use consumer::Consumer;
 use session::clock::ClockKind;
+use session::device::Device;
 use session::pattern::Patterns;
+use session::Memory;
+use std::sync::Arc;
 
 /// Packets have at most about this size.
 const PACKET_BYTES: usize = 256 << 10;
@@ -25,18 +30,41 @@ pub enum Whose {
     Program,
 }
 
-/// What is to be recorded of the kernel.
-pub struct Kernel {
-    root: Root,
-    events: Vec<String>,
-    scope: Scope,
+/// What is to be recorded of the kernel, and by what.
+pub enum Kernel {
+    /// A session of the kernel's, which waits to be begun.
+    Module(Arc<Memory>),
+    Tracefs {
+        root: Root,
+        events: Vec<String>,
+        scope: Scope,
+    },
 }
 
 impl Kernel {
-    /// None where only programs are to be recorded.
-    pub fn find(args: &RecordArgs, patterns: &Patterns) -> anyhow::Result<Option<Self>> {
+    /// None where only programs are to be recorded. `session`: what theirs is to be like.
+    pub fn find(
+        args: &RecordArgs,
+        patterns: &Patterns,
+        session: &session::Plan,
+    ) -> anyhow::Result<Option<Self>> {
         if !args.kernel {
             return Ok(None);
+        }
+        let scope = match args.kernel_of {
+            Whose::Machine => Scope::Machine,
+            Whose::Program => Scope::Program,
+        };
+        if scope == Scope::Machine {
+            if let Some(memory) = in_module(patterns, session)? {
+                return Ok(Some(Self::Module(Arc::new(memory))));
+            }
+        }
+        if args.flight_recorder {
+            bail!(
+                "-k with --flight-recorder needs the module lull, with events that the patterns \
+                 ask for, and can record only the whole machine: tracefs gives each event once"
+            );
         }
         let root = Root::find()?;
         let all = root.events()?;
@@ -45,20 +73,28 @@ impl Kernel {
             let names = all.iter().map(String::as_str);
             bail!("-k: of the kernel's events, {}", no_match(&args.events, names));
         }
-        let scope = match args.kernel_of {
-            Whose::Machine => Scope::Machine,
-            Whose::Program => Scope::Program,
-        };
-        Ok(Some(Self { root, events, scope }))
+        Ok(Some(Self::Tracefs { root, events, scope }))
     }
 
     /// The clock that programs and the kernel can both have.
     pub fn clock(&self, wanted: ClockKind) -> ClockKind {
-        self.root.clock(wanted)
+        match self {
+            Self::Module(memory) if memory.fixed().clock_kind == wanted.abi() => wanted,
+            Self::Module(_) => ClockKind::Monotonic,
+            Self::Tracefs { root, .. } => root.clock(wanted),
+        }
     }
 
     /// Makes ready to record; programs of this session are recorded with the same clock.
-    pub fn prepare(&self, recording: &super::plan::Plan) -> anyhow::Result<Tracing> {
+    pub fn prepare(
+        &self,
+        recording: &super::plan::Plan,
+        consumer: &mut Consumer,
+    ) -> anyhow::Result<()> {
+        let (root, events, scope) = match self {
+            Self::Module(memory) => return Ok(consumer.add_module(Arc::clone(memory))?),
+            Self::Tracefs { root, events, scope } => (root, events, scope),
+        };
         let session = &recording.session;
         let token = session.uuid.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let plan = Plan {
@@ -66,17 +102,49 @@ impl Kernel {
             buffer_bytes: recording.buffer_bytes,
             packet_bytes: PACKET_BYTES,
             cpu_count: session.cpu_count,
-            events: self.events.clone(),
-            scope: self.scope,
+            events: events.clone(),
+            scope: *scope,
             token,
         };
-        Ok(Tracing::prepare(&self.root, &plan)?)
+        consumer.add_kernel(Tracing::prepare(root, &plan)?);
+        Ok(())
     }
+
+    /// What the verdict says of where the kernel's events come from.
+    pub fn note(&self) -> String {
+        match self {
+            Self::Module(_) => "the kernel's events were recorded by the module lull".into(),
+            Self::Tracefs { .. } => "the kernel's events were read from tracefs".into(),
+        }
+    }
+}
+
+/// A session of the module's, with the sizes of the programs' and with the events that patterns
+/// ask for. None where there is no module that this process may use, where it has no such event, or
+/// where it has a clock that programs cannot have.
+fn in_module(patterns: &Patterns, session: &session::Plan) -> anyhow::Result<Option<Memory>> {
+    let Ok(Some(device)) = Device::open() else { return Ok(None) };
+    let events = wanted(&module_names(), patterns);
+    if events.is_empty() {
+        return Ok(None);
+    }
+    // Each by its name: they are chosen already.
+    let plan = session::Plan { patterns: events.join("\n"), ..session.clone() };
+    let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
+    let kind = memory.fixed().clock_kind;
+    let is_shared = [session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind);
+    Ok(Some(memory).filter(|_| is_shared))
+}
+
+fn module_names() -> Vec<String> {
+    let events = crate::elf::module_events().into_iter();
+    events.map(|event| event.description.name).collect()
 }
 
 /// The names of all events of the kernel's, with their level; none where they cannot be read.
 pub fn known_events() -> Vec<(String, u8)> {
-    let names = Root::find().and_then(|root| root.events()).unwrap_or_default();
+    let mut names = Root::find().and_then(|root| root.events()).unwrap_or_default();
+    names.extend(module_names());
     names.into_iter().map(|name| (name, ::kernel::decode::LEVEL)).collect()
 }
 

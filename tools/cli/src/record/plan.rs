@@ -45,9 +45,7 @@ impl Plan {
     pub fn new(args: &RecordArgs, program: Option<Program>) -> anyhow::Result<Self> {
         let patterns = Patterns::new(&args.events)?;
         let traced = program.map(|program| Traced::new(program, &patterns)).transpose()?;
-        let kernel = Kernel::find(args, &patterns)?;
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
-        let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
         let mut session = session::Plan {
             uuid: Uuid::new_v4().into_bytes(),
             flight_recorder: args.flight_recorder,
@@ -59,6 +57,9 @@ impl Plan {
             patterns: patterns.text().to_string(),
         };
         session.check()?;
+        let kernel = Kernel::find(args, &patterns, &session)?;
+        let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
+        session.clock_kind = clock.abi();
         let buffer_bytes = session.subbuf_size_bytes.saturating_mul(session.subbuf_count.into());
         if traced.is_none() {
             // Nobody writes to the session's own buffers.

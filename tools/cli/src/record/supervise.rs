@@ -6,6 +6,7 @@
 //! consumer's timer at once; the program's own signals go to the program.
 
 use super::judge::Judge;
+use super::kernel::Kernel;
 use super::launch::{self, Child};
 use super::plan::Plan;
 use super::progress::Progress;
@@ -87,6 +88,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
         args,
         patterns: plan.patterns,
         program: plan.traced.map(|traced| traced.program.path),
+        kernel: plan.kernel,
         session,
         consumer,
         recording,
@@ -119,7 +121,7 @@ fn make_consumer(
     let mut consumer = Consumer::start(Arc::clone(session), output, options)?;
     if let Some(kernel) = &plan.kernel {
         super::kernel::remove_left(args.quiet);
-        consumer.add_kernel(kernel.prepare(plan)?);
+        kernel.prepare(plan, &mut consumer)?;
     }
     Ok(consumer)
 }
@@ -221,6 +223,7 @@ struct Supervisor<'a> {
     patterns: Patterns,
     /// None, as its process is: only the kernel is recorded.
     program: Option<PathBuf>,
+    kernel: Option<Kernel>,
     session: Arc<Session>,
     consumer: Consumer,
     recording: Recording,
@@ -353,7 +356,7 @@ impl Supervisor<'_> {
             program: self.program.as_deref().zip(self.child.as_ref().map(Child::id)),
             segments: &segments,
             is_flight_recorder: self.args.flight_recorder,
-            has_kernel: self.args.kernel,
+            kernel: self.kernel.as_ref(),
             warnings: calibration.warnings(),
         };
         let told = self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?;

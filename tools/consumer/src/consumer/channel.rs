@@ -5,6 +5,7 @@
 
 use crate::drain::Drain;
 use crate::folder::Folder;
+use crate::metadata::KERNEL_CLASS;
 use crate::pace::Pace;
 use crate::ring::Ring;
 use crate::stream::Stream;
@@ -48,6 +49,7 @@ pub(super) fn stream(
         true => (format!("any{}", index - fixed.cpu_count), u32::MAX),
     };
     let name = match fixed.stream_id {
+        KERNEL_CLASS => format!("stream-kernel-{ring}"),
         0 => format!("stream-{ring}"),
         _ => format!("stream-user{}-{ring}", fixed.user_id),
     };
@@ -61,6 +63,7 @@ pub(super) fn ring_name(memory: &Memory, index: u32) -> String {
         true => format!("shared ring {}", index - fixed.cpu_count),
     };
     match fixed.stream_id {
+        KERNEL_CLASS => format!("{ring} of the kernel"),
         0 => ring,
         _ => format!("{ring} of user {}", fixed.user_id),
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The kernel's events in the trace: one more stream class, with a stream for each CPU.
+//! The kernel's events in the trace, through tracefs: one more stream class, with a stream for each
+//! CPU.
 //!
 //! Place in the flow: `consumer` takes a round now and then, as it takes turns over the rings; the
 //! crate `kernel` gives packets, which are written as those of rings are. The kernel's buffers are
@@ -113,6 +114,7 @@ impl Consumer {
 
     /// From now on the kernel's events are recorded, if they are to be.
     pub fn begin_kernel(&mut self) -> Result<(), crate::Error> {
+        self.begin_module()?;
         self.kernel.as_mut().map_or(Ok(()), |kernel| Ok(kernel.tracing.begin()?))
     }
 
@@ -125,6 +127,7 @@ impl Consumer {
     }
 
     pub(super) fn stop_kernel(&mut self) {
+        self.stop_module();
         self.kernel.iter_mut().for_each(Kernel::stop);
     }
 

@@ -79,6 +79,7 @@ impl Consumer {
             snapshots,
             problems,
             kernel: None,
+            module: None,
         })
     }
 

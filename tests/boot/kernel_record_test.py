@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""`lull record -k` with the module: the kernel's events and a program's, in one trace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import MODULES, ROOT, Guest, lull_files
+
+PROGRAMS = ("bash", "dd", "tar", "sleep")
+INSTRUMENTED = ROOT / "build" / "examples" / "requests"
+# Processes, a pipe, files, a program with events of its own.
+WORK = (
+    "for i in 1 2 3; do (:); done;"
+    " dd if=/dev/zero of=/run/w/zeros bs=4k count=64 2> /run/dd;"
+    " tar -cf - -C /run w | dd of=/run/tar bs=8k 2> /run/dd; requests > /run/requests"
+)
+
+
+@contextmanager
+def _guest() -> Iterator[Guest]:
+    """A guest that has loaded the module, and unloads it at its end."""
+    files = {f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}
+    files["/usr/bin/requests"] = INSTRUMENTED
+    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **files}) as guest:
+        guest.check("mkdir /run/w && insmod /modules/lull.ko")
+        yield guest
+        guest.check("rmmod lull")
+
+
+def _host(*words: object, status: int = 0) -> str:
+    """What a command says on the host, and with which status it ends."""
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == status, f"{words}: {done.returncode} {done.stderr}"
+    # Lull tells a verdict there that is not complete, babeltrace2 what it warns of.
+    assert words[0] != "babeltrace2" or not done.stderr, done.stderr
+    return done.stdout
+
+
+def _events(trace: Path, status: int = 0) -> list[dict]:
+    """The events of a trace as Lull reads them, of which babeltrace2 reads as many."""
+    lull = ROOT / "build" / "bin" / "lull"
+    told = _host(lull, "print", "--json", "--all", trace, status=status)
+    events = [event for event in map(json.loads, told.splitlines()) if "lost" not in event]
+    assert len(_host("babeltrace2", "--clock-cycles", trace).splitlines()) == len(events)
+    return events
+
+
+def _tid(event: dict) -> int:
+    return event.get("thread", {}).get("tid", 0)
+
+
+def _is_kernels(event: dict) -> bool:
+    return event["name"].startswith(("sched:", "syscalls:", "irq:", "task:"))
+
+
+def program_and_kernel_are_recorded_into_one_trace_by_the_module() -> None:
+    with _guest() as guest:
+        told = guest.check(f"lull record -k -o /share/trace -- bash -c '{WORK}'", 240)
+        assert "complete: no event is missing" in told.lower(), told
+        assert "by the module lull" in told, told
+        events = _events(guest.share / "trace")
+    times = [event["cycles"] for event in events]
+    assert times == sorted(times)
+    kernels = [event for event in events if _is_kernels(event)]
+    own = [event for event in events if event["name"].startswith(("io:", "process:", "http:"))]
+    found = {event["name"] for event in kernels}
+    assert {"sched:sched_switch", "syscalls:sys_enter_write"} <= found, found
+    both = set(map(_tid, kernels)) & set(map(_tid, own)) - {0}
+    assert both, f"{len(kernels)} events of the kernel, {len(own)} of programs, no common thread"
+    # A thread's call of the library encloses its system call.
+    tid = next(_tid(event) for event in own if event["name"] == "io:write_entry")
+    names = [event["name"] for event in events if _tid(event) == tid]
+    at = names.index("io:write_entry")
+    assert "syscalls:sys_enter_write" in names[at : names.index("io:write_exit", at)], names
+
+
+def program_that_did_not_join_is_told_although_the_kernel_saw_it_run() -> None:
+    with _guest() as guest:
+        told = guest.check("lull record -k -o /share/trace -- bash -c 'mkdir /run/w/new; :'")
+        assert "not recorded: /bin/mkdir" in told and "statically linked" in told, told
+
+
+def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
+    with _guest() as guest:
+        guest.check("lull record -k --duration 500ms -o /share/all")
+        guest.check(f"lull record -k --flight-recorder -o /share/last -- bash -c '{WORK}'", 240)
+        assert any(map(_is_kernels, _events(guest.share / "all")))
+        assert any(map(_is_kernels, _events(guest.share / "last")))
+
+
+def killed_recorder_leaves_a_module_that_can_go_and_a_trace_that_can_be_finished() -> None:
+    with _guest() as guest:
+        guest.check(
+            "lull record -k -o /share/trace -- sleep 60 2> /run/told & recorder=$!; sleep 3;"
+            " kill -9 $recorder; wait $recorder; rmmod lull"
+        )
+        told = guest.run("lull recover").output
+        assert "kernel's events from the killed recorder's last look on" in told, told
+        guest.check("insmod /modules/lull.ko")
+        assert any(map(_is_kernels, _events(guest.share / "trace", status=1)))

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//! The kernel's events in the trace, where the module is loaded: rings as those of programs are.
+//!
+//! Place in the flow: `consumer` reads them in its turns with all others. What is different is who
+//! begins and ends: the kernel, when it is told to.
+
+use super::channel::channels;
+use super::Consumer;
+use crate::ring::Ring;
+use session::abi::KernelEnable;
+use session::Memory;
+use std::sync::Arc;
+use verdict::text::plural;
+
+pub(super) struct Module {
+    memory: Arc<Memory>,
+    problems: Vec<String>,
+}
+
+impl Consumer {
+    /// Records the kernel's events, too, in memory that the module made. They begin when
+    /// [`Consumer::begin_kernel`] says so.
+    pub fn add_module(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
+        let (folder, start) = (self.output.folder(), self.start_cycles);
+        let source = self.tools.walker.next_source();
+        self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
+        self.tools.walker.add(Arc::clone(&memory));
+        self.module = Some(Module { memory, problems: Vec::new() });
+        Ok(())
+    }
+
+    pub(super) fn begin_module(&mut self) -> Result<(), crate::Error> {
+        let Some(Module { memory, problems }) = &mut self.module else { return Ok(()) };
+        let Some(device) = memory.device() else { return Ok(()) };
+        let answer = device.enable().map_err(|source| crate::Error::Module { source })?;
+        if answer.enabled_count == 0 {
+            let why = not_enabled(&answer).join("; ");
+            return Err(kernel::Error::NothingEnabled { why }.into());
+        }
+        problems.extend(not_enabled(&answer));
+        Ok(())
+    }
+
+    /// Ends the kernel's events; those that had begun are whole when this returns.
+    pub(super) fn stop_module(&mut self) {
+        let Some(Module { memory, problems }) = &mut self.module else { return };
+        memory.set_active(false);
+        let stopped = memory.device().map_or(Ok(()), |device| device.disable());
+        if let Err(error) = stopped {
+            problems.push(format!("the kernel's events could not be stopped: {error}"));
+        }
+    }
+
+    /// What is missing of the kernel's events, one sentence for each thing.
+    pub(super) fn missing_of_module(&self) -> impl Iterator<Item = String> + '_ {
+        self.module.iter().flat_map(|module| module.problems.iter().cloned())
+    }
+}
+
+/// What the verdict says of events that are asked for and are not recorded. Those whose tracepoint
+/// this kernel does not have now are not there, as they are not in tracefs then.
+fn not_enabled(answer: &KernelEnable) -> Vec<String> {
+    let counts = [
+        (answer.failed_count, "could not be enabled: the kernel refused"),
+        (answer.undescribed_count, "could not be enabled: the session's table of events is full"),
+    ];
+    let failed = counts.into_iter().filter(|(count, _)| *count > 0);
+    failed.map(|(count, why)| format!("{} {why}", plural(count.into(), "kernel event"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_the_kernel_refused_are_counted_and_those_it_does_not_have_are_none() {
+        assert!(not_enabled(&KernelEnable { absent_count: 3, ..Default::default() }).is_empty());
+        let answer = KernelEnable { failed_count: 2, undescribed_count: 1, ..Default::default() };
+        assert_eq!(
+            not_enabled(&answer),
+            [
+                "2 kernel events could not be enabled: the kernel refused",
+                "1 kernel event could not be enabled: the session's table of events is full",
+            ]
+        );
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//! What a session's memory lies in: a segment of ours, or the kernel's device.
+//!
+//! Place in the flow: `memory` finds its parts in it, and asks it for pages.
+
+use crate::device::Mapping;
+use crate::segment::Segment;
+use std::io;
+
+/// Who made the memory, and gives it its pages.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// A recorder, or a process that became another user's.
+    Segment(Segment),
+    /// The kernel, whose events are in it.
+    Device(Mapping),
+}
+
+impl Backing {
+    pub fn as_ptr(&self) -> *mut u8 {
+        match self {
+            Self::Segment(segment) => segment.as_ptr(),
+            Self::Device(mapping) => mapping.as_ptr(),
+        }
+    }
+
+    /// Gives memory to a range. The kernel has done so where a writer can come.
+    pub fn populate(&self, begin: u64, bytes: u64) -> io::Result<()> {
+        match self {
+            Self::Segment(segment) => segment.populate(begin, bytes),
+            Self::Device(_) => Ok(()),
+        }
+    }
+}
