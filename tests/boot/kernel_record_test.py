@@ -105,3 +105,10 @@ def killed_recorder_leaves_a_module_that_can_go_and_a_trace_that_can_be_finished
         assert "kernel's events from the killed recorder's last look on" in told, told
         guest.check("insmod /modules/lull.ko")
         assert any(map(_is_kernels, _events(guest.share / "trace", status=1)))
+
+
+def events_of_the_module_are_listed_by_anyone() -> None:
+    with _guest() as guest:
+        listed = guest.check("lull list -k -e 'sched:*'")
+        assert "sched:sched_switch" in listed and "prev_comm" in listed, listed
+        assert "the module lull is loaded" in guest.run("lull doctor").output

@@ -4,7 +4,7 @@
 //! Place in the flow: reads the ELF notes of a program, of the libraries the dynamic linker would
 //! load for it, and of liblull's interposers. Nothing of the program is run.
 
-use crate::elf::{self, Carried, Kind};
+use crate::elf::{self, Carried, Kind, MODULE_NOTES};
 use crate::nearest::no_match;
 use crate::record::RecordArgs;
 use crate::shown::{json_shown, shown};
@@ -26,7 +26,7 @@ pub struct ListArgs {
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
-    /// The kernel's events, as root; without PROGRAM only these
+    /// The kernel's events, of the module lull or as root; without PROGRAM only these
     #[arg(short, long)]
     pub kernel: bool,
 
@@ -46,8 +46,16 @@ struct Source {
 }
 
 impl Source {
-    /// The kernel, with those of its events that are chosen by name.
-    fn kernel(choose: impl FnOnce(&[String]) -> Vec<String>) -> anyhow::Result<Self> {
+    /// The kernel, with those of its events that are chosen by name: the module's, where it has
+    /// any of them, else those of tracefs.
+    fn kernel(mut choose: impl FnMut(&[String]) -> Vec<String>) -> anyhow::Result<Self> {
+        let mut events = elf::module_events();
+        let names: Vec<String> = events.iter().map(|e| e.description.name.clone()).collect();
+        let chosen = choose(&names);
+        if !chosen.is_empty() {
+            events.retain(|event| chosen.contains(&event.description.name));
+            return Ok(Self { path: MODULE_NOTES.into(), events });
+        }
         let root = Root::find()?;
         let chosen = choose(&root.events()?);
         // A format that cannot be read belongs to an event that cannot be recorded, either.

@@ -4,6 +4,7 @@
 use super::{clocks_agree, Finding, Health};
 use crate::library;
 use session::clock::{ClockFacts, ClockKind};
+use session::device::Device;
 use session::machine;
 use std::fs;
 
@@ -270,15 +271,29 @@ fn perf_events() -> Finding {
 
 fn tracefs() -> Finding {
     const ABOUT: &str = "kernel tracing";
+    let device = Device::open();
+    let module = match &device {
+        Ok(Some(_)) => "the module lull is loaded; ".to_string(),
+        Ok(None) => String::new(),
+        Err(error) => format!("{error}; "),
+    };
     let root = match kernel::Root::find() {
         Ok(root) => root,
+        Err(error) if matches!(device, Ok(Some(_))) => {
+            let meaning = "the kernel's events can be recorded (-k), but not with --kernel-of";
+            return Finding::good(ABOUT, format!("{module}{error}"), meaning);
+        }
         Err(error) => {
             let meaning = "programs are recorded; the kernel's events (-k) cannot be";
-            return Finding::good(ABOUT, error.to_string(), meaning);
+            return Finding::good(ABOUT, format!("{module}{error}"), meaning);
         }
     };
-    let found = format!("tracefs is at {}", root.path().display());
-    let finding = Finding::good(ABOUT, found, "the kernel's events can be recorded (-k)");
+    let found = format!("{module}tracefs is at {}", root.path().display());
+    let meaning = match device {
+        Ok(Some(_)) => "the kernel's events can be recorded (-k), by the module",
+        _ => "the kernel's events can be recorded (-k), through tracefs",
+    };
+    let finding = Finding::good(ABOUT, found, meaning);
     let left: Vec<String> =
         root.left_behind().iter().map(crate::record::kernel::left_line).collect();
     if left.is_empty() {
