@@ -9,6 +9,7 @@ use super::Consumer;
 use crate::ring::Ring;
 use session::abi::KernelEnable;
 use session::Memory;
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use verdict::text::plural;
 
@@ -53,8 +54,17 @@ impl Consumer {
 
     /// What is missing of the kernel's events, one sentence for each thing.
     pub(super) fn missing_of_module(&self) -> impl Iterator<Item = String> + '_ {
-        self.module.iter().flat_map(|module| module.problems.iter().cloned())
+        self.module.iter().flat_map(|Module { memory, problems }| {
+            let count = memory.live().recursion_count.load(Ordering::Relaxed);
+            problems.iter().cloned().chain(refused(count))
+        })
     }
+}
+
+/// What the verdict says of events that no ring's counts have.
+fn refused(count: u32) -> Option<String> {
+    let many = plural(count.into(), "event");
+    (count > 0).then(|| format!("{many} of the kernel's, refused inside of another event's probe"))
 }
 
 /// What the verdict says of events that are asked for and are not recorded. Those whose tracepoint
@@ -71,6 +81,13 @@ fn not_enabled(answer: &KernelEnable) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_that_probes_refused_are_missing_and_none_are_not() {
+        assert_eq!(refused(0), None);
+        let told = "2 events of the kernel's, refused inside of another event's probe";
+        assert_eq!(refused(2).as_deref(), Some(told));
+    }
 
     #[test]
     fn events_that_the_kernel_refused_are_counted_and_those_it_does_not_have_are_none() {
