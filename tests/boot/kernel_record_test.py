@@ -87,6 +87,13 @@ def program_that_did_not_join_is_told_although_the_kernel_saw_it_run() -> None:
         assert "not recorded: /bin/mkdir" in told and "statically linked" in told, told
 
 
+def rings_that_are_too_small_lose_events_and_damage_none() -> None:
+    with _guest() as guest:
+        record = "lull record -k --buffer-size 4K --buffers 2 -o /share/trace"
+        told = guest.check(f"{record} -- bash -c '{WORK}'", 240)
+        assert "events lost on CPU" in told and "damaged" not in told, told
+
+
 def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
     with _guest() as guest:
         guest.check("lull record -k --duration 500ms -o /share/all")
