@@ -94,6 +94,14 @@ def rings_that_are_too_small_lose_events_and_damage_none() -> None:
         assert "events lost on CPU" in told and "damaged" not in told, told
 
 
+def event_inside_of_another_is_refused_and_told() -> None:
+    """A path that is not in memory faults when the probe of its call reads it."""
+    with _guest() as guest:
+        patterns = "-e 'exceptions:page_fault_kernel' -e 'syscalls:sys_enter_openat'"
+        told = guest.check(f"lull record -k {patterns} -o /share/trace -- bash -c '{WORK}'", 240)
+        assert "inside" in told, told
+
+
 def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
     with _guest() as guest:
         guest.check("lull record -k --duration 500ms -o /share/all")
