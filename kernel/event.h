@@ -27,8 +27,8 @@
 
 /* The tracepoint's static key keeps the probe away while nobody wants the event: no patching. */
 #define LULL_SITE_LOAD
-#define LULL_PROBE_ENTER(record) lull_probe_enter(record)
-#define LULL_PROBE_LEAVE() lull_probe_leave()
+#define LULL_PROBE_ENTER(probe) lull_probe_enter(&(probe)->slot, (probe)->record)
+#define LULL_PROBE_LEAVE(probe) lull_probe_leave(&(probe)->slot)
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	lull_slot_reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) lull_slot_commit(&(probe)->slot)

@@ -18,7 +18,8 @@
 
 #define LABEL_BITS (32 - LULL_TID_BITS)
 
-static_assert(sizeof(struct lull_slot) >= sizeof(struct lull_ring_slot));
+static_assert(offsetof(struct lull_slot, private_words[LULL_SLOT_INTERRUPTED]) >=
+	      sizeof(struct lull_ring_slot));
 static_assert(offsetof(struct lull_slot, payload) == offsetof(struct lull_ring_slot, payload));
 
 /* What probes need of a session; a line of the cache holds several. */
@@ -39,7 +40,7 @@ struct identity {
 
 static struct target targets[LULL_SESSIONS_MAX] __read_mostly;
 static DEFINE_PER_CPU_ALIGNED(struct identity, identities);
-DEFINE_PER_CPU(unsigned int, lull_probe_levels);
+DEFINE_PER_CPU(unsigned int, lull_probe_context);
 
 void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused)
 {
@@ -59,15 +60,15 @@ static __always_inline uint64_t thread_word(const struct task_struct *task)
 }
 
 /* Another thread or name: give it a label. Return: what rings call it. */
-static noinline uint32_t identity_renew(uint64_t thread, const uint64_t name[2])
+static noinline uint32_t identity_renew(uint64_t thread, uint64_t name_low, uint64_t name_high)
 {
 	uint32_t label = this_cpu_inc_return(identities.label);
 	uint32_t tid = label << LULL_TID_BITS | ((uint32_t)thread & LULL_TID_MASK);
 
 	this_cpu_write(identities.thread, 0);
 	barrier();
-	this_cpu_write(identities.name[0], name[0]);
-	this_cpu_write(identities.name[1], name[1]);
+	this_cpu_write(identities.name[0], name_low);
+	this_cpu_write(identities.name[1], name_high);
 	this_cpu_write(identities.tid, tid);
 	barrier();
 	/* A context that interrupted this one may have left parts of its own: then nothing is
@@ -80,16 +81,17 @@ static noinline uint32_t identity_renew(uint64_t thread, const uint64_t name[2])
 /* The running thread, as rings call it: the label is new where thread or name are. */
 static __always_inline uint32_t identity_tid(const struct task_struct *task)
 {
-	uint64_t thread = thread_word(task), name[2];
+	uint64_t thread = thread_word(task), name_low, name_high;
 	uint32_t tid = raw_cpu_read(identities.tid);
 
 	barrier();
-	__builtin_memcpy(name, task->comm, sizeof(name));
+	__builtin_memcpy(&name_low, task->comm, sizeof(name_low));
+	__builtin_memcpy(&name_high, task->comm + sizeof(name_low), sizeof(name_high));
 	if (likely(raw_cpu_read(identities.thread) == thread) &&
-	    likely(raw_cpu_read(identities.name[0]) == name[0]) &&
-	    likely(raw_cpu_read(identities.name[1]) == name[1]))
+	    likely(raw_cpu_read(identities.name[0]) == name_low) &&
+	    likely(raw_cpu_read(identities.name[1]) == name_high))
 		return tid;
-	return identity_renew(thread, name);
+	return identity_renew(thread, name_low, name_high);
 }
 
 static noinline int reserve_again(struct lull_ring *ring, struct lull_ring_slot *slot, uint32_t tid,

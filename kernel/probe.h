@@ -17,29 +17,40 @@
 
 struct lull_ring;
 
-/* Which kinds of context of this CPU are in a probe: bit interrupt_context_level() of each. */
-DECLARE_PER_CPU(unsigned int, lull_probe_levels);
+/*
+ * The context of this CPU's innermost probe that has not ended: what preempt_count() says of
+ * interrupts, as LULL_PROBE_CONTEXT() has it, or 0.
+ */
+DECLARE_PER_CPU(unsigned int, lull_probe_context);
+#define LULL_PROBE_CONTEXT() ((preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 1u)
 
-/* Count an event that is refused because its kind of context is in a probe already. */
+/* Which of a slot's private words is the probe's; the ring uses those before it. */
+#define LULL_SLOT_INTERRUPTED 5
+
+/* Count an event that is refused because its context is in a probe already. */
 void lull_probe_refuse(uint32_t sessions);
 
 /*
  * Begin a probe. Fields are evaluated after it, so what these call is inside, too: if that is
- * traced, its event is refused, not recorded without end.
+ * traced, its event is refused, not recorded without end. Contexts that interrupt one another are
+ * as many as preempt_count() can count, and the probe of each remembers what it interrupted.
  * Return: the sessions that want the event. Where there is none, the probe has ended already.
  */
-static __always_inline uint32_t lull_probe_enter(const struct lull_probe_record *record)
+static __always_inline uint32_t lull_probe_enter(struct lull_slot *slot,
+						 const struct lull_probe_record *record)
 {
-	unsigned int level;
+	unsigned int context, interrupted;
 	uint32_t sessions;
 
 	preempt_disable_notrace();
 	/* [site.probe:A], as in core/include/lull/trace.h: the mask before the identifiers, else
 	 * the event is written under an identifier that is not set yet */
 	sessions = lull_load32_acquire(&record->enabled_mask);
-	level = 1u << interrupt_context_level();
-	if (likely(sessions) && likely(!(raw_cpu_read(lull_probe_levels) & level))) {
-		raw_cpu_or(lull_probe_levels, level);
+	context = LULL_PROBE_CONTEXT();
+	interrupted = raw_cpu_read(lull_probe_context);
+	if (likely(sessions) && likely(interrupted != context)) {
+		raw_cpu_write(lull_probe_context, context);
+		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
 		barrier();
 		return sessions;
 	}
@@ -48,10 +59,10 @@ static __always_inline uint32_t lull_probe_enter(const struct lull_probe_record 
 	return 0;
 }
 
-static __always_inline void lull_probe_leave(void)
+static __always_inline void lull_probe_leave(const struct lull_slot *slot)
 {
 	barrier();
-	raw_cpu_and(lull_probe_levels, ~(1u << interrupt_context_level()));
+	raw_cpu_write(lull_probe_context, (unsigned int)slot->private_words[LULL_SLOT_INTERRUPTED]);
 	preempt_enable_notrace();
 }
 

@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <asm/syscall.h>
 #include <trace/events/syscalls.h>
+#include "compat/call_mode.h"
 #include "syscall/argument.h"
 #include "syscall/names.h"
 #include "syscall/syscall.h"
@@ -181,24 +182,29 @@ static void (*const enter_functions[__NR_syscalls])(const struct pt_regs *) = {
 /* Return: the call's number, or -1 where the table has no such call. */
 static __always_inline long number_known(long number)
 {
-	if (unlikely((unsigned long)number >= __NR_syscalls || in_compat_syscall()))
+	if (unlikely((unsigned long)number >= __NR_syscalls || lull_call_is_32bit()))
 		return -1;
 	number = array_index_nospec(number, __NR_syscalls);
 	return likely(enter_functions[number]) ? number : -1;
 }
 
-static void probe_sys_enter(void *data, struct pt_regs *regs, long id)
+static noinline void enter_unknown(struct pt_regs *regs, long id)
 {
 	unsigned long arguments[6];
-	long number = number_known(id);
 
-	if (likely(number >= 0)) {
-		enter_functions[number](regs);
-		return;
-	}
 	syscall_get_arguments(current, regs, arguments);
 	lull_event("raw_syscalls:sys_enter", lull_i64(id, id),
 		   lull_bool(compat, in_compat_syscall()), lull_au64(args, arguments, 6));
+}
+
+static void probe_sys_enter(void *data, struct pt_regs *regs, long id)
+{
+	long number = number_known(id);
+
+	if (likely(number >= 0))
+		enter_functions[number](regs);
+	else
+		enter_unknown(regs, id);
 }
 
 static __always_inline void exit_write(long ret, struct lull_probe_record *lull_record_)
@@ -208,17 +214,21 @@ static __always_inline void exit_write(long ret, struct lull_probe_record *lull_
 	}
 }
 
+static noinline void exit_unknown(long id, long ret)
+{
+	lull_event("raw_syscalls:sys_exit", lull_i64(id, id),
+		   lull_bool(compat, in_compat_syscall()), lull_i64(ret, ret));
+}
+
 static void probe_sys_exit(void *data, struct pt_regs *regs, long ret)
 {
 	long id = syscall_get_nr(current, regs);
 	long number = number_known(id);
 
-	if (likely(number >= 0)) {
+	if (likely(number >= 0))
 		exit_write(ret, &exit_records[number]);
-		return;
-	}
-	lull_event("raw_syscalls:sys_exit", lull_i64(id, id),
-		   lull_bool(compat, in_compat_syscall()), lull_i64(ret, ret));
+	else
+		exit_unknown(id, ret);
 }
 
 #define LULL_CALL(name, ...)                                                            \

@@ -71,8 +71,8 @@
  * at its begin and end, and how it reaches the ring, before it includes this file.
  */
 #ifndef LULL_PROBE_ENTER
-#define LULL_PROBE_ENTER(record) LULL_MASK_READ(record, __ATOMIC_ACQUIRE)
-#define LULL_PROBE_LEAVE()
+#define LULL_PROBE_ENTER(probe) LULL_MASK_READ((probe)->record, __ATOMIC_ACQUIRE)
+#define LULL_PROBE_LEAVE(probe)
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)
@@ -81,7 +81,7 @@
 #define LULL_PROBE(...)                                                                   \
 	struct lull_probe lull_probe_;                                                    \
 	lull_probe_.record = lull_record_;                                                \
-	lull_probe_.mask = LULL_PROBE_ENTER(lull_record_);                                \
+	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                \
 	if (lull_probe_.mask) {                                                           \
 		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                  \
 		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
@@ -94,7 +94,7 @@
 				LULL_PROBE_COMMIT(&lull_probe_);                          \
 			}                                                                 \
 		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                     \
-		LULL_PROBE_LEAVE();                                                       \
+		LULL_PROBE_LEAVE(&lull_probe_);                                           \
 	}
 
 /*
