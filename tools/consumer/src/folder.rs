@@ -325,6 +325,7 @@ mod tests {
             files::set_permissions(&path, files::Permissions::from_mode(mode)).unwrap();
             assert_eq!(folder.keep_sharing(), Ok(Sharing(taken)), "{mode:o}");
         }
+        files::set_permissions(&path, files::Permissions::from_mode(0o700)).unwrap();
         assert!(folder.lock().unwrap());
         let other = Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).unwrap();
         assert_eq!(other.lock(), Ok(false));
