@@ -29,6 +29,10 @@ LEFT_OUT = {
     "kmem:kmem_cache_free": {"name"},
     "workqueue:workqueue_queue_work": {"workqueue", "cpu"},
 }
+# What may change between the two probes of one event: the time, and whether a thread that has ended
+# was waited for already (EXIT_ZOMBIE, EXIT_DEAD).
+TIMES = {"timer:timer_start": {"now"}, "timer:timer_expire_entry": {"now"}}
+ENDED = {("sched:sched_switch", "prev_state", 32): 16}
 
 
 class Field(NamedTuple):
@@ -149,10 +153,13 @@ def _comparable(
         width = widths.get(f"{field}:bytes")
         if field in LEFT_OUT.get(name, ()) or field.endswith(":bytes"):
             continue
+        if field in TIMES.get(name, ()):
+            continue
         if name.startswith("syscalls:") and not width:
             continue  # a string, of which tracefs has only the address
         if width and isinstance(value, int):
             value &= (1 << 8 * int(str(width))) - 1
+            value = ENDED.get((name, field, value), value)
         found.append((field, value))
     return found
 
