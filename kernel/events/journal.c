@@ -33,10 +33,7 @@ LULL_KERNEL_EVENT(jbd2, jbd2_drop_transaction,
 		  JBD2_COMMIT_FIELDS);
 LULL_KERNEL_EVENT(jbd2, jbd2_end_commit,
 		  TP_PROTO(journal_t *journal, transaction_t *commit_transaction),
-		  lull_u32(dev, journal->j_fs_dev->bd_dev),
-		  lull_i8(sync_commit, (s8)commit_transaction->t_synchronous_commit),
-		  lull_u32(transaction, commit_transaction->t_tid),
-		  lull_u32(head, journal->j_tail_sequence));
+		  JBD2_COMMIT_FIELDS, lull_u32(head, journal->j_tail_sequence));
 LULL_KERNEL_EVENT(jbd2, jbd2_submit_inode_data, TP_PROTO(struct inode *inode),
 		  lull_u32(dev, inode->i_sb->s_dev), lull_u64(ino, inode->i_ino));
 
