@@ -12,14 +12,14 @@ mod recover;
 mod turn;
 
 use crate::clock::now_cycles;
-use crate::drain::{Drain, OpenSlots, Tools};
+use crate::drain::{Drain, OpenSlots, Tally, Tools};
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
 use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
-use channel::{channels, ring_name, stream, Channel};
+use channel::{channels, judge_stream, ring_name, stream, Channel};
 use session::abi::{
     ControlLive, LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG,
 };
@@ -56,6 +56,15 @@ pub struct Progress {
     pub events: u64,
     pub bytes: u64,
     pub lost: u64,
+}
+
+impl Progress {
+    /// Adds what was counted of one stream.
+    fn add(&mut self, tally: &Tally, lost: [u64; LOST_CAUSES]) {
+        self.events += tally.events;
+        let lost = lost_of(lost).total().saturating_add(tally.unwritten_events);
+        self.lost = self.lost.saturating_add(lost);
+    }
 }
 
 /// Process identifiers that Linux gives out.
@@ -188,14 +197,20 @@ impl Consumer {
     }
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
-        let (folder, start) = (self.output.folder(), self.start_cycles);
-        let source = self.tools.walker.next_source();
-        self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
-        self.tools.walker.add(Arc::clone(&memory));
+        self.add_rings(&memory)?;
         if !self.active {
             memory.set_active(false);
         }
         self.memories.push(memory);
+        Ok(())
+    }
+
+    /// Reads the rings of a memory from now on, in turn with all others.
+    fn add_rings(&mut self, memory: &Arc<Memory>) -> Result<(), crate::Error> {
+        let (folder, start) = (self.output.folder(), self.start_cycles);
+        let source = self.tools.walker.next_source();
+        self.channels.extend(channels(memory, source, folder, start, Ring::attach)?);
+        self.tools.walker.add(Arc::clone(memory));
         Ok(())
     }
 
@@ -278,9 +293,7 @@ impl Consumer {
     pub fn progress(&self) -> Progress {
         let mut progress = Progress { bytes: self.tools.budget.used_bytes, ..Progress::default() };
         for Channel { drain, .. } in &self.channels {
-            progress.events += drain.tally.events;
-            progress.lost += lost_of(drain.ring.lost()).total();
-            progress.lost = progress.lost.saturating_add(drain.tally.unwritten_events);
+            progress.add(&drain.tally, drain.ring.lost());
         }
         self.add_kernel_progress(&mut progress);
         progress
@@ -429,26 +442,13 @@ impl Consumer {
         for Channel { memory, drain, stream, .. } in &self.channels {
             let tally = &drain.tally;
             let name = ring_name(memory, drain.ring.index);
-            verdict.events += tally.events;
             if drain.ring.is_kernels() {
                 verdict.kernel_events += tally.events;
             }
-            verdict.packets += tally.packets;
-            verdict.bytes += stream.bytes();
             if tally.events > 0 && !memory.ring_is_plain(drain.ring.index) {
                 cpus.insert(drain.ring.index);
             }
-            verdict.damaged_packets += tally.damaged_packets;
-            if let Some(damage) = &tally.last_damage {
-                verdict.notes.push(format!("damaged packet of {name}: {damage}"));
-            }
-            verdict.unwritten_packets += tally.unwritten_packets;
-            verdict.unwritten_events += tally.unwritten_events;
-            if let Some(error) = &tally.last_error {
-                let unwritten = (tally.unwritten_packets, tally.unwritten_events);
-                verdict.add_unwritten(&name, unwritten, error);
-            }
-            verdict.add_ring(name.clone(), lost_of(drain.ring.lost()));
+            judge_stream(&mut verdict, &name, stream, tally, drain.ring.lost());
             if drain.ring.is_overwritten() {
                 verdict.missing.push(format!(
                     "events lost on {name} that are in no count: a process that shares the ring \

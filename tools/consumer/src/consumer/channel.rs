@@ -3,14 +3,17 @@
 //!
 //! Place in the flow: `consumer` has one for each ring of each user's memory.
 
-use crate::drain::Drain;
+use super::lost_of;
+use crate::drain::{Drain, Tally};
 use crate::folder::Folder;
 use crate::metadata::KERNEL_CLASS;
 use crate::pace::Pace;
 use crate::ring::Ring;
 use crate::stream::Stream;
+use session::abi::LOST_CAUSES;
 use session::Memory;
 use std::sync::Arc;
+use verdict::Verdict;
 
 pub(super) struct Channel {
     pub memory: Arc<Memory>,
@@ -67,4 +70,28 @@ pub(super) fn ring_name(memory: &Memory, index: u32) -> String {
         0 => ring,
         _ => format!("{ring} of user {}", fixed.user_id),
     }
+}
+
+/// Adds what was counted of one stream to the verdict.
+pub(super) fn judge_stream(
+    verdict: &mut Verdict,
+    name: &str,
+    stream: &Stream,
+    tally: &Tally,
+    lost: [u64; LOST_CAUSES],
+) {
+    verdict.events += tally.events;
+    verdict.packets += tally.packets;
+    verdict.bytes += stream.bytes();
+    verdict.damaged_packets += tally.damaged_packets;
+    if let Some(damage) = &tally.last_damage {
+        verdict.notes.push(format!("damaged packet of {name}: {damage}"));
+    }
+    verdict.unwritten_packets += tally.unwritten_packets;
+    verdict.unwritten_events += tally.unwritten_events;
+    if let Some(error) = &tally.last_error {
+        let unwritten = (tally.unwritten_packets, tally.unwritten_events);
+        verdict.add_unwritten(name, unwritten, error);
+    }
+    verdict.add_ring(name.to_string(), lost_of(lost));
 }

@@ -6,6 +6,7 @@
 //! crate `kernel` gives packets, which are written as those of rings are. The kernel's buffers are
 //! its own, so nothing in them needs to be checked for what a program may have done to it.
 
+use super::channel::judge_stream;
 use super::{Consumer, Progress};
 use crate::drain::{Tally, Tools};
 use crate::metadata::KERNEL_CLASS;
@@ -166,19 +167,10 @@ impl Consumer {
         for Lane { cpu, stream, tally, lost } in lanes {
             let name = format!("CPU {cpu} of the kernel");
             verdict.kernel_events += tally.events;
-            verdict.events += tally.events;
-            verdict.packets += tally.packets;
-            verdict.bytes += stream.bytes();
             if tally.events > 0 {
                 cpus.insert(*cpu);
             }
-            verdict.unwritten_packets += tally.unwritten_packets;
-            verdict.unwritten_events += tally.unwritten_events;
-            if let Some(error) = &tally.last_error {
-                let unwritten = (tally.unwritten_packets, tally.unwritten_events);
-                verdict.add_unwritten(&name, unwritten, error);
-            }
-            verdict.add_ring(name, super::lost_of(*lost));
+            judge_stream(verdict, &name, stream, tally, *lost);
         }
         verdict.missing.extend(problems.iter().cloned());
         verdict.missing.extend(not_enabled(tracing.not_enabled()));
@@ -193,9 +185,7 @@ impl Consumer {
     /// What has happened so far in the kernel's streams.
     pub(super) fn add_kernel_progress(&self, progress: &mut Progress) {
         for Lane { tally, lost, .. } in self.kernel.iter().flat_map(|kernel| &kernel.lanes) {
-            progress.events += tally.events;
-            let lost = super::lost_of(*lost).total().saturating_add(tally.unwritten_events);
-            progress.lost = progress.lost.saturating_add(lost);
+            progress.add(tally, *lost);
         }
     }
 }

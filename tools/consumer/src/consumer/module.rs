@@ -4,9 +4,7 @@
 //! Place in the flow: `consumer` reads them in its turns with all others. What is different is who
 //! begins and ends: the kernel, when it is told to.
 
-use super::channel::channels;
 use super::Consumer;
-use crate::ring::Ring;
 use session::abi::KernelEnable;
 use session::Memory;
 use std::sync::atomic::Ordering;
@@ -22,10 +20,7 @@ impl Consumer {
     /// Records the kernel's events, too, in memory that the module made. They begin when
     /// [`Consumer::begin_kernel`] says so.
     pub fn add_module(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
-        let (folder, start) = (self.output.folder(), self.start_cycles);
-        let source = self.tools.walker.next_source();
-        self.channels.extend(channels(&memory, source, folder, start, Ring::attach)?);
-        self.tools.walker.add(Arc::clone(&memory));
+        self.add_rings(&memory)?;
         self.module = Some(Module { memory, problems: Vec::new() });
         Ok(())
     }
