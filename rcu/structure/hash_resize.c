@@ -41,8 +41,7 @@
 enum outcome { SETTLED, AGAIN, GRACE, FAILED };
 
 struct lull_lock lull_hash_lock = LULL_LOCK_INITIALIZER;
-/* Counts forks from child to child: drivers of another generation are not in this process. */
-static unsigned int generation;
+unsigned long lull_hash_generation = 1;
 
 /* The calling thread as a reader, which it need not be before the resize and after it. */
 struct visit {
@@ -252,19 +251,14 @@ static void wait_grace(struct hash_table *table, unsigned long seq)
 
 int lull_hash_driven(const struct hash_table *table)
 {
-	return table->drivers && table->generation == generation;
-}
-
-void lull_hash_drivers_forget(void)
-{
-	generation++;
+	return table->drivers && table->generation == lull_hash_generation;
 }
 
 void lull_hash_driver_arrive(struct hash_table *table)
 {
-	if (table->generation != generation)
+	if (table->generation != lull_hash_generation)
 		table->drivers = 0;
-	table->generation = generation;
+	table->generation = lull_hash_generation;
 	table->drivers++;
 }
 

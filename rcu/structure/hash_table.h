@@ -61,7 +61,7 @@ struct hash_table {
 
 	/* Nodes in the table, but for those that the counters hold; signed. */
 	unsigned long count __attribute__((aligned(HASH_LINE_BYTES)));
-	unsigned long queued; /* not 0 while the table waits for the worker, which sets it to 0 */
+	unsigned long queued; /* lull_hash_generation while the table waits for the worker */
 	struct hash_table *queue_next;
 
 	/*
@@ -78,8 +78,8 @@ struct hash_table {
 	enum hash_move move;
 	int stale; /* not 0: a grace period comes before the next step but growing */
 	int dying; /* not 0: it was destroyed, and the thread that resizes it frees it */
-	unsigned int drivers; /* threads that resize it, of this generation (hash_resize.c) */
-	unsigned int generation; /* of the process in which those threads are */
+	unsigned int drivers; /* threads that resize it, of this generation (below) */
+	unsigned long generation; /* lull_hash_generation when they came */
 
 	struct hash_array array; /* that of `shared` */
 	struct hash_array other; /* to which the buckets move, or from which */
@@ -101,6 +101,8 @@ static inline unsigned long hash_size(const struct hash_table *table)
 
 /* Held during each step of a resize of any table, and for the worker's list. Steps are short. */
 extern struct lull_lock lull_hash_lock;
+/* Counts forks from child to child, from 1. What another process's threads began has an older one. */
+extern unsigned long lull_hash_generation;
 
 /* host/hash_count.c */
 void lull_hash_count_start(struct hash_table *table);
@@ -142,8 +144,6 @@ int lull_hash_drive(struct hash_table *table, unsigned long target);
 /* The next two are called with the lock held. */
 void lull_hash_driver_arrive(struct hash_table *table);
 int lull_hash_driven(const struct hash_table *table);
-/* In a forked child, which has none of the threads that resized tables. */
-void lull_hash_drivers_forget(void);
 
 /* host/hash_worker.c. Return: 0 or an error number, negative. */
 int lull_hash_worker_start(void);

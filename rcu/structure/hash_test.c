@@ -436,6 +436,24 @@ static void forks(void)
 	check(right, "a_forked_child_goes_on_with_its_tables");
 }
 
+/* As a thread leaves it that is not in the child: it has asked, and not yet put it on the stack. */
+static void forks_while_a_thread_asks(void)
+{
+	struct rcu_hash *table = table_new(1, 1, 0, RCU_HASH_AUTO_RESIZE);
+	int status, right;
+	pid_t child;
+
+	lull_mem_store(&hash_table_of(table)->queued, lull_hash_generation);
+	child = fork();
+	if (!child) {
+		add_range(table, 0, OBJECTS / 4, mixed);
+		_exit(!comes_to(table, OBJECTS / 8, OBJECTS));
+	}
+	right = waitpid(child, &status, 0) == child && !status;
+	check(right && !rcu_hash_destroy(table),
+	      "a_child_resizes_a_table_for_which_another_thread_was_asking");
+}
+
 /* Random calls, whose results are compared with those of an array. */
 static void random_calls(unsigned int seed)
 {
@@ -503,6 +521,7 @@ int main(void)
 	automatic();
 	flavours();
 	forks();
+	forks_while_a_thread_asks();
 	random_calls(1);
 	rcu_memb_unregister_thread();
 	return sums();

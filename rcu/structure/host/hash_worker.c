@@ -97,11 +97,10 @@ static void after_fork_parent(void)
 /* Requests are forgotten: the next update that passes on its count asks again. */
 static void after_fork_child(void)
 {
-	lull_hash_drivers_forget();
+	lull_mem_store(&lull_hash_generation, lull_hash_generation + 1);
 	lull_mem_store(&started, 0);
-	collect();
-	for (; todo; todo = todo->queue_next)
-		lull_mem_store(&todo->queued, 0);
+	lull_mem_store(&requests, 0);
+	todo = NULL;
 	lull_lock_renew(&lull_hash_lock);
 }
 
@@ -131,9 +130,11 @@ int lull_hash_worker_start(void)
 
 void lull_hash_worker_kick(struct hash_table *table)
 {
-	unsigned long top, found;
+	unsigned long here = lull_mem_load(&lull_hash_generation), top, found;
 
-	if (lull_mem_load(&table->queued) || lull_mem_exchange(&table->queued, 1))
+	/* A parent's thread that had claimed the table may not have put it on the stack. */
+	if (lull_mem_load(&table->queued) == here ||
+	    lull_mem_exchange(&table->queued, here) == here)
 		return;
 	found = lull_mem_load(&requests);
 	do { /* bound: another table's request was first */
