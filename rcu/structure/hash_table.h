@@ -101,7 +101,7 @@ static inline unsigned long hash_size(const struct hash_table *table)
 
 /* Held during each step of a resize of any table, and for the worker's list. Steps are short. */
 extern struct lull_lock lull_hash_lock;
-/* Counts forks from child to child, from 1. What another process's threads began has an older one. */
+/* Counts forks from child to child, from 1. What threads of a parent began has an older number. */
 extern unsigned long lull_hash_generation;
 
 /* host/hash_count.c */

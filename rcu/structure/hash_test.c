@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,6 +455,34 @@ static void forks_while_a_thread_asks(void)
 	      "a_child_resizes_a_table_for_which_another_thread_was_asking");
 }
 
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Updates on one CPU count there only, while the table is large. Another CPU's come after it. */
+static void limits_of_a_shrunk_table(void)
+{
+	struct rcu_hash *table = table_new(1ul << 16, 1, 0, RCU_HASH_AUTO_RESIZE);
+	cpu_set_t before;
+
+	sched_getaffinity(0, sizeof(before), &before);
+	run_on(0);
+	add_range(table, 0, 64, mixed);
+	check(!rcu_hash_resize(table, 1) && rcu_hash_bucket_count(table) == 1,
+	      "a_table_with_nodes_is_shrunk");
+	run_on(1); /* where there is none, it stays on its CPU, whose counter it uses again */
+	add_range(table, 64, 65, mixed);
+	check(comes_to(table, 64, 128), "and_grows_by_what_was_counted_on_other_CPUs");
+	sched_setaffinity(0, sizeof(before), &before);
+	del_range(table, 0, 65);
+	rcu_hash_destroy(table);
+}
+
 /* Random calls, whose results are compared with those of an array. */
 static void random_calls(unsigned int seed)
 {
@@ -522,6 +551,7 @@ int main(void)
 	flavours();
 	forks();
 	forks_while_a_thread_asks();
+	limits_of_a_shrunk_table();
 	random_calls(1);
 	rcu_memb_unregister_thread();
 	return sums();

@@ -93,10 +93,19 @@ unsigned long lull_hash_size_wanted(const struct hash_table *table)
 	return wanted;
 }
 
+/* What the counters hold beyond a smaller batch would mislead every update that looks at limits. */
+static void gather(struct hash_table *table, struct rcu_hash_counter *counters)
+{
+	unsigned long i;
+
+	for (i = 0; i <= counters->mask; i++)
+		lull_mem_add(&table->count, lull_mem_exchange(&counters[1 + i].pending, 0));
+}
+
 void lull_hash_limits_set(struct hash_table *table)
 {
-	unsigned long size = hash_size(table);
-	const struct rcu_hash_counter *counters = lull_mem_load_pointer(&table->shared.counters);
+	unsigned long size = hash_size(table), before = lull_mem_load(&table->batch);
+	struct rcu_hash_counter *counters = lull_mem_load_pointer(&table->shared.counters);
 	unsigned long batch = counters ? size / BATCH_SHARE / (counters->mask + 1) : 0;
 	int automatic = (table->flags & RCU_HASH_AUTO_RESIZE) != 0;
 	long above = automatic && size < table->maximum ? (long)size : LONG_MAX;
@@ -105,6 +114,8 @@ void lull_hash_limits_set(struct hash_table *table)
 	lull_mem_store(&table->batch, batch < BATCH_MOST ? batch : BATCH_MOST);
 	lull_mem_store((unsigned long *)&table->grow_above, (unsigned long)above);
 	lull_mem_store((unsigned long *)&table->shrink_below, (unsigned long)below);
+	if (batch < before)
+		gather(table, counters);
 }
 
 int lull_hash_count_prepare(struct hash_table *table, unsigned long buckets)

@@ -137,12 +137,20 @@ void table_resize(struct random *random)
 	table_resize_to(1ul << random_below(random, SIZES));
 }
 
-/* The table grows by itself when another element is added: a thread of this process's does it. */
+/*
+ * The table grows by itself after updates: a thread of this process's does it. The first update on
+ * a CPU may cancel one that is not yet in the table's count, and then does not look at the limits.
+ */
 static void await_growth(struct rcu_hash *table, struct element *added)
 {
 	struct timespec moment = { .tv_nsec = 1000000 };
 
 	table_resize_to(1);
+	flavour->read_lock();
+	rcu_hash_add(table, mixed(added->key), &added->node);
+	rcu_hash_del(table, &added->node);
+	flavour->read_unlock();
+	flavour->synchronize();
 	flavour->read_lock();
 	rcu_hash_add(table, mixed(added->key), &added->node);
 	flavour->read_unlock();
