@@ -51,7 +51,7 @@ pub struct Lost {
     /// All of the above.
     pub events: u64,
     pub packets: u64,
-    /// What the recorder could not write, and what a traced program overwrote.
+    /// What the recorder could not write, and what was overwritten in memory.
     pub unwritten_packets: u64,
     pub unwritten_events: u64,
     pub damaged_packets: u64,

@@ -316,7 +316,7 @@ impl Verdict {
             (
                 self.damaged_packets,
                 "packet",
-                "cut short: a traced program overwrote Lull's buffers",
+                "cut short: something other than events was written into Lull's buffers",
             ),
             (
                 self.refused_processes,
