@@ -7,6 +7,8 @@
 #include "call_test.h"
 #include "deferred.h"
 
+#include <dirent.h>
+
 #define THREADS 4
 #define CALLS 30000UL /* more than a queue holds */
 
@@ -128,6 +130,42 @@ static void grace(void)
 	pthread_join(reader, NULL);
 	rcu_domain_defer_unregister_thread(domain);
 	named(watched.called && watched.seen_left, "a_call_comes_after_the_sections_before_it");
+}
+
+struct polling {
+	struct rcu_gp_poll_state state;
+	unsigned long looked;
+	int ended;
+};
+
+static void poll_begin(void *argument)
+{
+	((struct polling *)argument)->state = rcu_domain_start_poll(domain);
+}
+
+static void poll_look(void *argument)
+{
+	struct polling *polling = argument;
+	int i;
+
+	for (i = 0; i < 60000 && !polling->ended; i++) {
+		polling->ended = rcu_domain_poll_state(domain, polling->state);
+		moment();
+	}
+	__atomic_store_n(&polling->looked, 1, __ATOMIC_RELEASE);
+}
+
+/* The background thread gathers both before it calls them: what one began, the other sees. */
+static void between_calls(void)
+{
+	struct polling polling = { .ended = 0 };
+
+	rcu_domain_defer_register_thread(domain);
+	rcu_domain_defer(domain, poll_begin, &polling);
+	rcu_domain_defer(domain, poll_look, &polling);
+	named(comes_to(&polling.looked, 1) && polling.ended,
+	      "a_grace_period_ends_between_two_calls_of_the_background_thread");
+	rcu_domain_defer_unregister_thread(domain);
 }
 
 struct again {
@@ -266,12 +304,25 @@ static void fork_in_call(void *argument)
 	__atomic_store_n(&forking->done, 1, __ATOMIC_RELEASE);
 }
 
+static unsigned int thread_count(void)
+{
+	DIR *threads = opendir("/proc/self/task");
+	unsigned int count = 0;
+
+	while (threads && readdir(threads))
+		count++;
+	if (threads)
+		closedir(threads);
+	return count - 2; /* . and .. */
+}
+
+/* The child has what is queued, and its thread to make the calls: it starts no other. */
 static void leave_child(void *argument)
 {
 	const struct forking *forking = argument;
 
 	if (getpid() != forking->parent)
-		_exit(0);
+		_exit(thread_count() == 1 ? 0 : 5);
 }
 
 static void fork_in_own_call(void)
@@ -356,6 +407,7 @@ int main(void)
 		order();
 		grace();
 		calls_of_calls();
+		between_calls();
 		if (TEST_SANITIZES_THREADS)
 			continue;
 		forks();
