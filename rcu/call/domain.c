@@ -14,7 +14,7 @@ __thread struct call_thread lull_call_thread;
 unsigned int lull_call_lane_assign(void)
 {
 	static unsigned int assigned;
-	unsigned int number = lull_mem_add32_relaxed(LULL_SHARED(&assigned), 1) - 1;
+	unsigned int number = lull_mem_add32_relaxed(LULL_SHARED(&assigned), 1);
 
 	lull_call_self()->lane = 1 + number % CALL_LANES;
 	return lull_call_self()->lane;
