@@ -2,8 +2,9 @@
 /*
  * A monitor and those who prompt it, in every order in which their steps can happen.
  *
- * What is explored is the shipped monitor.c above a core whose step looks at two words. What
- * is asked for before a prompt is seen by a step, and everyone ends: no prompt and no wake-up is
+ * What is explored is the shipped monitor.c above a core whose step looks at two words, and above
+ * executors that look at them when they are tended. What is asked for before a prompt, or before
+ * the monitor is told to tend, is seen, and everyone ends: no prompt, no wake-up and no stop is
  * lost. Paper: Q 4.5.
  */
 #include "monitor.c"
@@ -11,9 +12,11 @@
 #include "sched.h"
 
 #define ASKERS 2u
+#define TENDED 0 /* parameter: bit n: asker n has the executors tended, and prompts no step */
 
 static struct qdo *instance;
 static unsigned long *asked; /* a word of each asker, for CPU 0 */
+static unsigned long tended; /* as TENDED */
 static uint32_t *answered; /* futex: how many */
 static uint8_t *answers; /* ghost: bit n: asker n */
 
@@ -23,20 +26,26 @@ struct qdo_request *qdo_list_take(unsigned long *head)
 	return NULL;
 }
 
-void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+/* Answers those of the askers that have asked. */
+static void answer(unsigned long askers)
 {
 	uint32_t i;
 
-	(void)core;
-	(void)index;
-	memset(result, 0, sizeof(*result));
 	for (i = 0; i < ASKERS; i++) {
-		if (*answers >> i & 1 || !lull_mem_load(&asked[i]))
+		if (!(askers >> i & 1) || *answers >> i & 1 || !lull_mem_load(&asked[i]))
 			continue;
 		*answers |= (uint8_t)(1u << i);
 		lull_mem_add32(answered, 1);
 		lull_futex_wake(answered, 1);
 	}
+}
+
+void qdo_core_step(struct qdo_core *core, unsigned int index, struct qdo_step *result)
+{
+	(void)core;
+	(void)index;
+	memset(result, 0, sizeof(*result));
+	answer(~tended);
 }
 
 void lull_qdo_executors_put(struct qdo *of, struct qdo_request *first)
@@ -48,6 +57,7 @@ void lull_qdo_executors_put(struct qdo *of, struct qdo_request *first)
 int lull_qdo_executors_tend(struct qdo *of)
 {
 	(void)of;
+	answer(tended);
 	return 0;
 }
 
@@ -82,26 +92,30 @@ static void asker_thread(long asker)
 	uint32_t count;
 
 	lull_mem_store(&asked[asker], 1);
-	lull_qdo_monitors_prompt(instance, 0);
+	if (tended >> asker & 1)
+		lull_qdo_monitors_tend(instance);
+	else
+		lull_qdo_monitors_prompt(instance, 0);
 	if (asker)
 		return;
 	while ((count = lull_mem_load32_acquire(answered)) != ASKERS)
 		lull_futex_wait(answered, count);
-	lull_mem_store32_full(&instance->monitors[0].stop, 1);
-	wake(&instance->monitors[0]);
+	lull_qdo_monitors_stop(instance);
 }
 
 static void monitor_thread(long argument)
 {
+	struct host_monitor *monitor = &instance->monitors[0];
+
 	(void)argument;
-	monitor_main(&instance->monitors[0]);
+	sched_thread_run(&monitor->thread, monitor_main, monitor);
 }
 
 static void setup(const struct sched_scenario *scenario)
 {
 	struct host_monitor *monitor;
 
-	(void)scenario;
+	tended = (unsigned long)scenario->parameter[TENDED];
 	answers = sched_ghost(sizeof(*answers));
 	instance = sched_alloc(sizeof(*instance), 64);
 	monitor = sched_alloc(sizeof(*monitor), 64);
@@ -109,8 +123,10 @@ static void setup(const struct sched_scenario *scenario)
 	answered = sched_alloc(sizeof(*answered), 64);
 	instance->core.cpu_count = 1;
 	instance->monitor_count = 1;
+	instance->started = 1;
 	instance->monitors = monitor;
 	monitor->instance = instance;
+	monitor->thread.state = 1;
 	sched_name(&monitor->state, 4, "state");
 	sched_name(&monitor->stop, 4, "stop");
 	sched_name(&monitor->tend, 4, "tend");
@@ -123,17 +139,17 @@ static void setup(const struct sched_scenario *scenario)
 	sched_thread("asker B", 2, asker_thread, 1);
 }
 
+#define SCENARIO(scenario_name, machine, askers_tended)                         \
+	{                                                                       \
+		.name = scenario_name, .setup = setup, .memory = machine,       \
+		.parameter = { [TENDED] = askers_tended }, .cycles_allowed = 2, \
+		.preemptions = SCHED_UNBOUNDED,                                 \
+	}
+
 static const struct sched_scenario scenarios[] = {
-	{ .name = "monitor_beside_two_prompts",
-	  .setup = setup,
-	  .memory = SCHED_PSO,
-	  .preemptions = SCHED_UNBOUNDED,
-	  .cycles_allowed = 2 },
-	{ .name = "monitor_beside_two_prompts_by_old_values",
-	  .setup = setup,
-	  .memory = SCHED_STALE,
-	  .preemptions = SCHED_UNBOUNDED,
-	  .cycles_allowed = 2 },
+	SCENARIO("monitor_beside_two_prompts", SCHED_PSO, 0),
+	SCENARIO("monitor_beside_two_prompts_by_old_values", SCHED_STALE, 0),
+	SCENARIO("monitor_beside_a_prompt_and_one_that_tends", SCHED_PSO, 2),
 };
 
 int main(int count, char **argument)
