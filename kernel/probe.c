@@ -47,6 +47,13 @@ void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refu
 	targets[session] = (struct target){ .rings = rings, .refused = refused };
 }
 
+#ifdef CONFIG_PREEMPTION
+void lull_probe_reschedule(void)
+{
+	__preempt_schedule_notrace();
+}
+#endif
+
 void lull_probe_refuse(uint32_t sessions)
 {
 	/* Bound: LULL_SESSIONS_MAX bits. */

@@ -27,6 +27,24 @@ DECLARE_PER_CPU(unsigned int, lull_probe_context);
 /* Which of a slot's private words is the probe's; the ring uses those before it. */
 #define LULL_SLOT_INTERRUPTED 5
 
+/*
+ * What preempt_enable_notrace() does, with the call that gives the CPU away in one place: a call of
+ * it in each probe is code that the kernel patches when the module is loaded, under interruptions
+ * of all CPUs.
+ */
+#ifdef CONFIG_PREEMPTION
+void lull_probe_reschedule(void);
+
+static __always_inline void lull_probe_preempt(void)
+{
+	barrier();
+	if (unlikely(__preempt_count_dec_and_test()))
+		lull_probe_reschedule();
+}
+#else
+#define lull_probe_preempt() preempt_enable_notrace()
+#endif
+
 /* Count an event that is refused because its context is in a probe already. */
 void lull_probe_refuse(uint32_t sessions);
 
@@ -55,7 +73,7 @@ static __always_inline uint32_t lull_probe_enter(struct lull_slot *slot,
 		return sessions;
 	}
 	lull_probe_refuse(sessions);
-	preempt_enable_notrace();
+	lull_probe_preempt();
 	return 0;
 }
 
@@ -63,7 +81,7 @@ static __always_inline void lull_probe_leave(const struct lull_slot *slot)
 {
 	barrier();
 	raw_cpu_write(lull_probe_context, (unsigned int)slot->private_words[LULL_SLOT_INTERRUPTED]);
-	preempt_enable_notrace();
+	lull_probe_preempt();
 }
 
 /*
