@@ -191,12 +191,6 @@ static long ring_call(struct file *file, unsigned int call, unsigned long argume
 	return result;
 }
 
-/* No page is stolen: all stay the session's. */
-static const struct pipe_buf_operations lent_operations = {
-	.release = generic_pipe_buf_release,
-	.get = generic_pipe_buf_get,
-};
-
 static void page_unwanted(struct splice_pipe_desc *pages, unsigned int index)
 {
 	put_page(pages->pages[index]);
@@ -212,7 +206,9 @@ static ssize_t ring_splice(struct file *file, loff_t *position, struct pipe_inod
 		.pages = pages,
 		.partial = parts,
 		.nr_pages_max = PIPE_DEF_BUFFERS,
-		.ops = &lent_operations,
+		/* The kernel's own, since a pipe may keep pages when this module has gone. No page
+		 * is stolen: all stay the session's. */
+		.ops = &nosteal_pipe_buf_ops,
 		.spd_release = page_unwanted,
 	};
 	uint64_t at, until;

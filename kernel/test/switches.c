@@ -15,6 +15,7 @@ void switches_make_on(int cpu, int count)
 	cpu_set_t one, before;
 	int there[2], back[2];
 	char byte = 0;
+	pid_t other;
 
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
@@ -22,7 +23,8 @@ void switches_make_on(int cpu, int count)
 	sched_setaffinity(0, sizeof(one), &one);
 	if (pipe(there) || pipe(back))
 		abort();
-	if (!fork()) {
+	other = fork();
+	if (!other) {
 		for (int i = 0; i < count; i++)
 			if (read(there[0], &byte, 1) != 1 || write(back[1], &byte, 1) != 1)
 				_exit(1);
@@ -31,7 +33,7 @@ void switches_make_on(int cpu, int count)
 	for (int i = 0; i < count; i++)
 		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
 			abort();
-	wait(NULL);
+	waitpid(other, NULL, 0);
 	for (int i = 0; i < 2; i++) {
 		close(there[i]);
 		close(back[i]);
