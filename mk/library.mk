@@ -25,7 +25,10 @@ LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initia
 LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs \
 	-Wl,-z,noseparate-code -Wl,--build-id -Wl,-T,user/liblull.ld
 
-CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
+CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' \
+	! -path 'core/filter/*' | sort)
+# The kernel's probes have filters; those of programs do not yet.
+FILTER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard core/filter/*.c)))
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 USER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard port/user/*.c user/*.c)))
 ASSEMBLY_SOURCES := $(sort $(wildcard port/user/*_$(ARCH).S user/*_$(ARCH).S))
@@ -109,7 +112,7 @@ $(BUILD)/examples/%: examples/%.cpp $(BUILD)/obj/flags
 
 # A test program holds its *_test.c and those of the library's objects that it refers to,
 # hidden symbols included.
-$(BUILD)/obj/objects.a: $(CORE_OBJECTS)
+$(BUILD)/obj/objects.a: $(CORE_OBJECTS) $(call objects,$(FILTER_SOURCES))
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 

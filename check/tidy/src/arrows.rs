@@ -34,12 +34,13 @@ const FREESTANDING: [&str; 9] = [
     "stdnoreturn.h",
 ];
 /// Where `#include "x"` looks after the file's own folder.
-const SEARCH: [&str; 21] = [
+const SEARCH: [&str; 22] = [
     "core/include",
     "core",
     "core/ring",
     "core/clock",
     "core/site",
+    "core/filter",
     "core/probe",
     "port/user",
     "port/user/rcu",
@@ -59,11 +60,12 @@ const SEARCH: [&str; 21] = [
 ];
 
 /// The arrows: files under the first may include files under the others. First match counts.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("core/include", &["core/include"]),
     ("core/ring", &["core/ring", "core/include"]),
     ("core/clock", &["core/clock", "core/include"]),
     ("core/site", &["core/site", "core/include"]),
+    ("core/filter", &["core/filter", "core/include"]),
     ("core/probe", &["core/probe", "core/ring", "core/site", "core/include"]),
     ("rcu/include", &["rcu/include"]),
     ("rcu", &["rcu", "port/user/rcu"]),

@@ -6,13 +6,14 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
     ("tools/trace", &[]),
     ("tools/session", &[]),
     ("tools/verdict", &[]),
+    ("tools/filter", &["session"]),
     ("tools/state", &["trace"]),
     ("tools/kernel", &["session"]),
     ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),
@@ -23,8 +24,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "export", "kernel", "query", "relay", "session", "state",
-            "trace", "verdict",
+            "analysis", "consumer", "export", "filter", "kernel", "query", "relay", "session",
+            "state", "trace", "verdict",
         ],
     ),
 ];

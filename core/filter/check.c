@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Checking a program before it may run: sizes, inputs, texts, and that it only goes ahead.
+ *
+ * What is checked here, run.c relies on. The tests beside it, a fuzzer among them, hold the two
+ * against each other. Design: docs/design/70-filter.md.
+ */
+#include "filter.h"
+
+#define HEAD_BYTES sizeof(struct lull_filter)
+#define TEST_BYTES sizeof(struct lull_filter_test)
+
+/* The length of a word that ends at a space, a line's end or the text's. */
+static size_t word_bytes(const char *word)
+{
+	size_t bytes = 0;
+
+	while (word[bytes] && word[bytes] != ' ' && word[bytes] != '\n')
+		bytes++;
+	return bytes;
+}
+
+static int is_word(const char *word, size_t bytes, const char *other)
+{
+	return __builtin_strlen(other) == bytes && !__builtin_memcmp(word, other, bytes);
+}
+
+/* A field's type, as descriptions spell it. */
+static uint8_t input_of(const char *type, size_t bytes)
+{
+	static const char *const numbers[] = { "8", "16", "32", "64" };
+	size_t i;
+
+	if (is_word(type, bytes, "str") || is_word(type, bytes, "strn"))
+		return LULL_FILTER_BYTES;
+	if (is_word(type, bytes, "bool") || is_word(type, bytes, "ptr") ||
+	    is_word(type, bytes, "enum"))
+		return LULL_FILTER_NUMBER;
+	if (bytes < 2 || (*type != 'u' && *type != 'i' && *type != 'x'))
+		return LULL_FILTER_NONE;
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (is_word(type + 1, bytes - 1, numbers[i]))
+			return LULL_FILTER_NUMBER;
+	return LULL_FILTER_NONE;
+}
+
+static const char *line_after(const char *line)
+{
+	while (*line && *line != '\n')
+		line++;
+	return *line ? line + 1 : line;
+}
+
+size_t lull_filter_fields(const char *description, uint8_t inputs[LULL_FILTER_FIELDS_MAX])
+{
+	/* Name, level and place are the first three lines. */
+	const char *line = line_after(line_after(line_after(description)));
+	size_t count;
+
+	for (count = 0; *line && count < LULL_FILTER_FIELDS_MAX; count++) {
+		inputs[count] = input_of(line, word_bytes(line));
+		line = line_after(line);
+	}
+	return count;
+}
+
+static enum lull_filter_input input_find(uint8_t input, const uint8_t *inputs, size_t input_count)
+{
+	if (input >= LULL_FILTER_CONTEXT && input < LULL_FILTER_CONTEXT + LULL_CONTEXTS)
+		return input == LULL_FILTER_CONTEXT + LULL_CONTEXT_COMM ? LULL_FILTER_BYTES :
+									  LULL_FILTER_NUMBER;
+	return input < input_count ? (enum lull_filter_input)inputs[input] : LULL_FILTER_NONE;
+}
+
+/* May a test be followed by this? */
+static int is_ahead(uint16_t next, uint32_t index, const struct lull_filter *program)
+{
+	return next == LULL_FILTER_ACCEPT || next == LULL_FILTER_REJECT ||
+	       (next > index && next < program->test_count);
+}
+
+static const char *text_check(const struct lull_filter *program,
+			      const struct lull_filter_test *test)
+{
+	if (test->right != LULL_FILTER_CONSTANT)
+		return "a text is compared with something else than a constant";
+	if (test->mask > LULL_FILTER_TEXT_MAX || test->operand > program->texts_bytes ||
+	    test->mask > program->texts_bytes - test->operand)
+		return "a text does not lie in the program";
+	return NULL;
+}
+
+static const char *test_check(const struct lull_filter *program, uint32_t index,
+			      const struct lull_filter_test *test, const uint8_t *inputs,
+			      size_t input_count)
+{
+	enum lull_filter_input left = input_find(test->left, inputs, input_count);
+
+	if (test->unused)
+		return "a test has bits that have no meaning";
+	if (!is_ahead(test->then, index, program) || !is_ahead(test->otherwise, index, program))
+		return "a test is followed by none that is ahead";
+	switch (test->kind) {
+	case LULL_FILTER_EQUAL:
+	case LULL_FILTER_LESS:
+	case LULL_FILTER_LESS_SIGNED:
+		if (left != LULL_FILTER_NUMBER)
+			return "an input that is compared as a number is none";
+		if (test->right != LULL_FILTER_CONSTANT &&
+		    input_find(test->right, inputs, input_count) != LULL_FILTER_NUMBER)
+			return "an input that a number is compared with is none";
+		return NULL;
+	case LULL_FILTER_TEXT:
+	case LULL_FILTER_PREFIX:
+		if (left != LULL_FILTER_BYTES)
+			return "an input that is compared as a text is none";
+		return text_check(program, test);
+	default:
+		return "there is no test of this kind";
+	}
+}
+
+const char *lull_filter_check(const struct lull_filter *program, size_t bytes,
+			      const uint8_t *inputs, size_t input_count)
+{
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	const char *wrong = NULL;
+	uint32_t i;
+
+	if (bytes < HEAD_BYTES || program->bytes != bytes)
+		return "it has not the size that it states";
+	if (!program->test_count || program->test_count > LULL_FILTER_TESTS_MAX ||
+	    program->texts_bytes > LULL_FILTER_TEXTS_MAX)
+		return "it has no tests, or too many, or too long texts";
+	if (bytes != HEAD_BYTES + program->test_count * TEST_BYTES + program->texts_bytes)
+		return "its parts are not as long as it is";
+	if (input_count > LULL_FILTER_FIELDS_MAX)
+		return "the event has too many fields";
+	for (i = 0; i < program->test_count && !wrong; i++)
+		wrong = test_check(program, i, &tests[i], inputs, input_count);
+	return wrong;
+}

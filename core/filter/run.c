@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Running a program that lull_filter_check() has taken, in the probe of an event.
+ *
+ * Nothing is checked again: the program lies in memory that only this side can write to. Inputs may
+ * change while they are read, as the texts of the traced do: their length does not.
+ * Design: docs/design/70-filter.md.
+ */
+#include "filter.h"
+
+static const struct lull_filter_value *input(uint8_t input, const struct lull_filter_value *fields,
+					     const struct lull_filter_value *contexts)
+{
+	return input < LULL_FILTER_CONTEXT ? &fields[input] :
+					     &contexts[input - LULL_FILTER_CONTEXT];
+}
+
+/* A loop, and no memcmp(): what a probe may call in the kernel is little. */
+static int is_same(const unsigned char *a, const unsigned char *b, uint64_t bytes)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (a[i] != b[i])
+			return 0;
+	return 1;
+}
+
+static int text_holds(const struct lull_filter_test *test, const struct lull_filter_value *left,
+		      const unsigned char *texts)
+{
+	if (test->kind == LULL_FILTER_TEXT ? left->number != test->mask : left->number < test->mask)
+		return 0;
+	return is_same(left->text, texts + test->operand, test->mask);
+}
+
+static int test_holds(const struct lull_filter_test *test, const struct lull_filter_value *fields,
+		      const struct lull_filter_value *contexts, const unsigned char *texts)
+{
+	const struct lull_filter_value *left = input(test->left, fields, contexts);
+	uint64_t a, b = test->operand;
+
+	if (test->kind >= LULL_FILTER_TEXT)
+		return text_holds(test, left, texts);
+	a = left->number & test->mask;
+	if (test->right != LULL_FILTER_CONSTANT)
+		b &= input(test->right, fields, contexts)->number;
+	if (test->kind == LULL_FILTER_EQUAL)
+		return a == b;
+	return test->kind == LULL_FILTER_LESS ? a < b : (int64_t)a < (int64_t)b;
+}
+
+uint32_t lull_filter_contexts(const struct lull_filter *program)
+{
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	uint32_t i, found = 0;
+
+	for (i = 0; i < program->test_count; i++) {
+		if (tests[i].left >= LULL_FILTER_CONTEXT)
+			found |= 1u << (tests[i].left - LULL_FILTER_CONTEXT);
+		if (tests[i].right >= LULL_FILTER_CONTEXT && tests[i].right != LULL_FILTER_CONSTANT)
+			found |= 1u << (tests[i].right - LULL_FILTER_CONTEXT);
+	}
+	return found;
+}
+
+int lull_filter_run(const struct lull_filter *program, const struct lull_filter_value *fields,
+		    const struct lull_filter_value *contexts)
+{
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	const unsigned char *texts = (const unsigned char *)(tests + program->test_count);
+	uint32_t next = 0;
+
+	/* Bound: next grows in every round, up to test_count at most. */
+	while (next < LULL_FILTER_REJECT) {
+		const struct lull_filter_test *test = &tests[next];
+
+		next = test_holds(test, fields, contexts, texts) ? test->then : test->otherwise;
+	}
+	return next == LULL_FILTER_ACCEPT;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Context: what is known of the thread that an event interrupts, beside the event's own fields.
+ *
+ * Filters test it (filter.h). The numbers stand in their programs: new ones come last. Design:
+ * docs/design/70-filter.md.
+ */
+#ifndef LULL_ABI_CONTEXT_H
+#define LULL_ABI_CONTEXT_H
+
+enum lull_context {
+	LULL_CONTEXT_PID, /* i32: the process */
+	LULL_CONTEXT_TID, /* i32: the thread */
+	LULL_CONTEXT_COMM, /* name: of the thread */
+	LULL_CONTEXT_PRIO, /* i32: as the scheduler has it: below 100 for real time */
+	LULL_CONTEXT_CPU, /* u32 */
+	LULL_CONTEXT_UID, /* u32: effective, as the machine numbers users */
+	LULL_CONTEXT_CGROUP, /* u64: identifier in the hierarchy of version 2 */
+	LULL_CONTEXT_PID_NS, /* u32: a namespace's number, as in /proc/PID/ns, or 0 */
+	LULL_CONTEXT_NET_NS, /* u32 */
+	LULL_CONTEXT_MNT_NS, /* u32 */
+	LULL_CONTEXT_UTS_NS, /* u32 */
+	LULL_CONTEXT_IPC_NS, /* u32 */
+	LULL_CONTEXT_CGROUP_NS, /* u32 */
+	LULL_CONTEXT_USER_NS, /* u32 */
+	LULL_CONTEXTS
+};
+
+#endif

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: MIT
+//! What filters mean: decided by the code that the kernel runs, and beside it by a second, slow
+//! evaluation of the same tree.
+
+use super::*;
+use crate::lexer::Word;
+use crate::parser::{Node, Relation};
+use crate::program::{CONTEXT, FIELDS_MAX};
+use session::description::FieldKind;
+use std::ffi::{c_char, c_int, CStr, CString};
+
+/// `struct lull_filter_value`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Value {
+    number: u64,
+    text: *const u8,
+}
+
+extern "C" {
+    fn lull_filter_fields(description: *const c_char, inputs: *mut u8) -> usize;
+    fn lull_filter_check(
+        program: *const u64,
+        bytes: usize,
+        inputs: *const u8,
+        input_count: usize,
+    ) -> *const c_char;
+    fn lull_filter_run(program: *const u64, fields: *const Value, contexts: *const Value) -> c_int;
+}
+
+/// A value of a field or a context, as the language sees it.
+#[derive(Debug, Clone, PartialEq)]
+enum Meant {
+    Number(i128),
+    Text(String),
+}
+
+const EVENT: &str = "a:b\n6\nf.c:1\ni32 pid\nu64 count\ni64 ret\nstr name\nu8 small\nau8 list\n\
+     enum family AF_UNIX=1,AF_INET=2\nf64 ratio\nx32 flags\nbool is\nptr at\nstrn comm\n";
+
+fn event(text: &str) -> Description {
+    Description::parse(text.as_bytes()).unwrap()
+}
+
+fn compile(text: &str, description: &str) -> Result<Compiled, Error> {
+    let compiled = Filter::parse(text)?.compile(&[&event(description)])?;
+    Ok(compiled.into_iter().next().unwrap())
+}
+
+fn values(of: &[Meant]) -> Vec<Value> {
+    let value = |meant: &Meant| match meant {
+        Meant::Number(number) => Value { number: *number as u64, text: std::ptr::null() },
+        Meant::Text(text) => Value { number: text.len() as u64, text: text.as_ptr() },
+    };
+    of.iter().map(value).collect()
+}
+
+/// Runs what a filter comes to, after the kernel's check of it.
+fn decide(compiled: &Compiled, description: &str, fields: &[Meant], contexts: &[Meant]) -> bool {
+    let program = match compiled {
+        Compiled::Always => return true,
+        Compiled::Never => return false,
+        Compiled::Program(program) => program,
+    };
+    let mut words = vec![0u64; program.len().div_ceil(8)];
+    let description = CString::new(description).unwrap();
+    let mut inputs = [0; FIELDS_MAX];
+    let (fields, contexts) = (values(fields), values(contexts));
+    // SAFETY: the words have room for the program, the inputs for all that there can be; the values
+    // are as many as the event has fields, and as there are contexts, and their texts outlive them.
+    unsafe {
+        let to = words.as_mut_ptr();
+        std::ptr::copy_nonoverlapping(program.as_ptr(), to.cast(), program.len());
+        let count = lull_filter_fields(description.as_ptr(), inputs.as_mut_ptr());
+        assert_eq!(count, fields.len());
+        let wrong = lull_filter_check(to, program.len(), inputs.as_ptr(), count);
+        assert!(wrong.is_null(), "{:?}", CStr::from_ptr(wrong));
+        lull_filter_run(to, fields.as_ptr(), contexts.as_ptr()) == 1
+    }
+}
+
+fn some_fields() -> Vec<Meant> {
+    use Meant::{Number, Text};
+    let text = |text: &str| Text(text.into());
+    let (pid, count, ret, small, family) =
+        (Number(42), Number(u64::MAX.into()), Number(-2), Number(200), Number(2));
+    let (flags, is, at) = (Number(0x41), Number(1), Number(0xffff_8000_0000_0000));
+    let none = Number(0);
+    vec![
+        pid,
+        count,
+        ret,
+        text("git-status"),
+        small,
+        none.clone(),
+        family,
+        none,
+        flags,
+        is,
+        at,
+        text(""),
+    ]
+}
+
+fn some_contexts() -> Vec<Meant> {
+    let mut contexts: Vec<Meant> =
+        Context::all().map(|context| Meant::Number(100 + i128::from(context.number))).collect();
+    contexts[2] = Meant::Text("make".into());
+    contexts
+}
+
+fn holds(text: &str) -> bool {
+    let compiled = compile(text, EVENT).unwrap_or_else(|error| panic!("{error}"));
+    decide(&compiled, EVENT, &some_fields(), &some_contexts())
+}
+
+#[test]
+fn comparisons_mean_numbers_whatever_their_size_and_sign() {
+    for text in [
+        "pid == 42",
+        "pid != 41",
+        "pid < 43",
+        "pid <= 42",
+        "pid > -1",
+        "pid >= 42",
+        "42 == pid",
+        "41 < pid",
+        "42 >= pid",
+        "ret < 0",
+        "ret == -2",
+        "ret > -3",
+        "-2 >= ret",
+        "count > 5",
+        "count == 18446744073709551615",
+        "count > ret",
+        "ret < count",
+        "ret != count",
+        "count >= ret",
+        "ret <= count",
+        "pid < count",
+        "ret < pid",
+        "small == 200",
+        "small < 256",
+        "small != 1000",
+        "small > -1",
+        "pid == 0x2a",
+        "at > 0x7fffffffffffffff",
+        "is",
+        "!!is",
+        "pid",
+        "$pid == 100",
+        "tid == 101",
+        "$prio < 104",
+        "cgroup == $cgroup",
+        "pid != $pid",
+    ] {
+        assert!(holds(text), "{text}");
+        assert!(!holds(&format!("!({text})")), "{text}");
+    }
+}
+
+#[test]
+fn bits_labels_and_texts_are_compared() {
+    for text in [
+        "flags & 0x40",
+        "flags & 0x41 == 0x41",
+        "(flags & 2) == 0",
+        "0x40 & flags != 0",
+        "flags & 1 & 3",
+        "ret & 0xff == 0xfe",
+        "flags & 0x40 < 65",
+        "flags & 1 == is & 1",
+        "family == AF_INET",
+        "AF_UNIX != family",
+        "family == 2",
+        "name == \"git-status\"",
+        "name == \"git*\"",
+        "\"git-*\" == name",
+        "name != \"git\"",
+        "name == \"*\"",
+        "comm == \"\"",
+        "$comm == \"make\"",
+        "$comm == \"m*\"",
+        "name != \"git-status\\*\"",
+    ] {
+        assert!(holds(text), "{text}");
+        assert!(!holds(&format!("!({text})")), "{text}");
+    }
+}
+
+#[test]
+fn and_binds_before_or_and_parentheses_before_both() {
+    for text in [
+        "pid == 42 || pid == 1 && pid == 2",
+        "(pid == 42 || is) && !(pid == 1)",
+        "pid == 1 && is || is",
+        "!(pid == 1 || pid == 2) && (is && (ret == 5 || pid == 42))",
+    ] {
+        assert!(holds(text), "{text}");
+    }
+    assert!(!holds("(pid == 42 || pid == 1) && pid == 2"));
+}
+
+#[test]
+fn what_is_known_before_needs_no_program() {
+    let read = "syscalls:sys_exit_read\n6\n:\ni64 ret\n";
+    let compiled = |text: &str| compile(text, read).unwrap();
+    assert_eq!(compiled("syscall == read"), Compiled::Always);
+    assert_eq!(compiled("syscall == \"re*\""), Compiled::Always);
+    assert_eq!(compiled("syscall != read"), Compiled::Never);
+    assert_eq!(compiled("!(syscall == \"write\")"), Compiled::Always);
+    assert_eq!(compiled("syscall == \"write\" && ret < 0"), Compiled::Never);
+    assert!(matches!(compiled("syscall == read && ret < 0"), Compiled::Program(_)));
+    assert_eq!(compiled("ret < 0x8000000000000000"), Compiled::Always);
+    assert_eq!(compiled("ret == 0x8000000000000000"), Compiled::Never);
+    assert_eq!(compiled("1 < 2"), Compiled::Always);
+}
+
+#[test]
+fn comparison_with_a_field_that_the_event_lacks_holds_neither_way() {
+    let with = event("a:b\n6\n:\ni32 fd\nenum family AF_INET=2\n");
+    let without = event("a:c\n6\n:\nau8 fd\n");
+    let compile = |text: &str| {
+        let compiled = Filter::parse(text).unwrap().compile(&[&with, &without]).unwrap();
+        assert!(matches!(compiled[0], Compiled::Program(_)), "{text}");
+        compiled[1].clone()
+    };
+    for text in
+        ["fd == 3", "!(fd == 3)", "fd", "!fd", "fd & 1", "family == AF_INET", "fd < 4 && tid == 1"]
+    {
+        assert_eq!(compile(text), Compiled::Never, "{text}");
+    }
+    assert!(matches!(compile("fd == 3 || tid == 1"), Compiled::Program(_)));
+    assert!(matches!(compile("!(fd == 3 && tid == 1)"), Compiled::Program(_)));
+}
+
+/// What a text is refused for, and which part of it.
+fn refused(text: &str) -> (String, String) {
+    let error = compile(text, EVENT).expect_err(text);
+    (error.why.clone(), text.get(error.place).unwrap().to_string())
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    for (text, place, why) in [
+        ("pid = 42", "=", "write =="),
+        ("pid == 42 | is", "|", "write ||"),
+        ("comm == 'git'", "'", "write \""),
+        ("comm == \"git", "\"", "no \" at its end"),
+        ("comm == \"g*t\"", "*", "at the end only"),
+        ("comm == \"g\\it\"", "\\", "after a backslash"),
+        ("pid == 42x", "42x", "no number"),
+        ("pid == 18446744073709551616", "18446744073709551616", "64 bits"),
+        ("ret == -9223372036854775809", "9223372036854775809", "64 bits"),
+        ("pid == -x", "x", "after -"),
+        ("$ == 1", "$", "after $"),
+        ("pid == 1 %", "%", "part of no filter"),
+        ("pid ==", "", "could stand a field"),
+        ("", "", "could stand a field"),
+        ("(pid == 1", "", "parenthesis that is open"),
+        ("pid == 1)", ")", "no parenthesis"),
+        ("pid == 1 is", "is", "could stand &&"),
+        ("1 < pid < 3", "<", "two at a time"),
+        ("$host == 1", "$host", "there are $pid"),
+        ("pid == 1 || hots == 1", "hots", "no event"),
+        ("list == 1", "list", "neither an integer"),
+        ("ratio < 1", "ratio", "neither an integer"),
+        ("family == AF_INNET", "AF_INNET", "no event"),
+        ("syscall == openat", "openat", "no event"),
+        ("syscall < openat", "syscall < openat", "== and != only"),
+        ("name < \"a\"", "name < \"a\"", "== and != only"),
+        ("name == comm", "name == comm", "one in quotes"),
+        ("\"a\" == \"b\"", "\"a\" == \"b\"", "one in quotes"),
+        ("pid == \"1\"", "pid == \"1\"", "no number"),
+        ("name", "name", "compare this"),
+        ("is && 1", "1", "no condition"),
+        ("(is || pid) == 1", "(is || pid)", "no number and no text"),
+        ("flags & -1", "flags & -1", "negative"),
+        ("flags & pid", "flags & pid", "on one side"),
+        ("flags & \"a\"", "flags & \"a\"", "takes numbers"),
+    ] {
+        let (told, at) = refused(text);
+        assert!(told.contains(why), "{text}: {told}");
+        assert_eq!(at, place, "{text}: {told}");
+    }
+}
+
+#[test]
+fn mark_stands_under_the_place() {
+    let error = compile("comm == \"gît\" &&\tpif == 1", EVENT).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines[1], "  comm == \"gît\" && pif == 1");
+    assert_eq!(lines[2], "                   ^^^");
+    let error = compile("pid ==", EVENT).unwrap_err().to_string();
+    assert!(error.ends_with("\n  pid ==\n        ^"), "{error}");
+}
+
+#[test]
+fn filters_that_are_too_large_are_refused() {
+    let long = format!("comm == \"{}\"", "a".repeat(256));
+    assert!(refused(&long).0.contains("255 bytes"));
+    assert!(compile(&long.replace("aa\"", "a\""), EVENT).is_ok());
+    let many = vec!["pid == 1"; 129].join(" || ");
+    assert!(refused(&many).0.contains("128 comparisons"));
+    assert!(compile(&vec!["pid == 1"; 128].join(" && "), EVENT).is_ok());
+    let texts: Vec<String> = (0..30).map(|i| format!("name == \"{i:0>200}\"")).collect();
+    assert!(refused(&texts.join("||")).0.contains("4096 bytes"));
+    let deep = format!("{}is{}", "(".repeat(65), ")".repeat(65));
+    assert!(refused(&deep).0.contains("too deep"));
+    assert!(compile(&deep[1..deep.len() - 1], EVENT).is_ok());
+    assert!(refused(&"!".repeat(65)).0.contains("too deep"));
+    let longest = Filter::parse(&" ".repeat(TEXT_BYTES_MAX + 1)).unwrap_err();
+    assert!(longest.why.contains("8192"), "{longest}");
+}
+
+/// The numbers and names of the C header, so that both sides mean the same.
+#[test]
+fn contexts_are_those_of_the_header() {
+    let header = include_str!("../../../core/include/lull/abi/context.h");
+    let body = header.split_once("enum lull_context {").unwrap().1.split_once('}').unwrap().0;
+    let names: Vec<(String, String)> = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("LULL_CONTEXT_")?.split_once(", /* "))
+        .map(|(name, comment)| {
+            let kind = comment.split([':', ' ']).next().unwrap();
+            (name.to_lowercase(), kind.to_string())
+        })
+        .collect();
+    let ours: Vec<(String, String)> =
+        Context::all().map(|context| (context.name.to_string(), context.kind.name())).collect();
+    assert_eq!(names, ours);
+    assert!(Context::all().enumerate().all(|(at, context)| at == usize::from(context.number)));
+    let filter = include_str!("../../../core/include/lull/abi/filter.h");
+    for (name, value) in [
+        ("TESTS_MAX", program::TESTS_MAX),
+        ("TEXT_MAX", program::TEXT_MAX),
+        ("TEXTS_MAX", program::TEXTS_MAX),
+        ("FIELDS_MAX", FIELDS_MAX),
+        ("CONTEXT", CONTEXT.into()),
+        ("CONSTANT", 255),
+        ("ACCEPT", 65535),
+        ("REJECT", 65534),
+    ] {
+        assert!(filter.contains(&format!("#define LULL_FILTER_{name} {value}u")), "{name}");
+    }
+}
+
+// A second meaning of the language: a tree and values, without programs.
+
+struct Oracle<'a> {
+    event: &'a Description,
+    fields: &'a [Meant],
+    contexts: &'a [Meant],
+}
+
+impl Oracle<'_> {
+    fn value(&self, tree: &Tree) -> Option<Meant> {
+        match &tree.node {
+            Node::Word(Word::Number(value)) => Some(Meant::Number(*value)),
+            Node::Word(Word::Name(name)) => {
+                let index = self.event.fields.iter().position(|field| field.name == *name)?;
+                Some(self.fields[index].clone())
+            }
+            Node::Word(Word::Context(name)) => {
+                let index = Context::all().position(|context| context.name == name)?;
+                Some(self.contexts[index].clone())
+            }
+            Node::Bits(a, b) => match (self.value(a)?, self.value(b)?) {
+                (Meant::Number(a), Meant::Number(b)) => Some(Meant::Number(a & b)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn compare(&self, relation: Relation, a: &Tree, b: &Tree) -> bool {
+        if let Node::Word(Word::Text { text, is_prefix }) = &b.node {
+            let Some(Meant::Text(value)) = self.value(a) else { panic!("no text") };
+            let is_same = if *is_prefix { value.starts_with(text) } else { value == *text };
+            return is_same == (relation == Relation::Equal);
+        }
+        let (Some(Meant::Number(a)), Some(Meant::Number(b))) = (self.value(a), self.value(b))
+        else {
+            panic!("no numbers")
+        };
+        match relation {
+            Relation::Equal => a == b,
+            Relation::Unequal => a != b,
+            Relation::Less => a < b,
+            Relation::LessOrEqual => a <= b,
+            Relation::Greater => a > b,
+            Relation::GreaterOrEqual => a >= b,
+        }
+    }
+
+    fn holds(&self, tree: &Tree) -> bool {
+        match &tree.node {
+            Node::Or(a, b) => self.holds(a) || self.holds(b),
+            Node::And(a, b) => self.holds(a) && self.holds(b),
+            Node::Not(inner) => !self.holds(inner),
+            Node::Compare(relation, a, b) => self.compare(*relation, a, b),
+            _ => self.value(tree) != Some(Meant::Number(0)),
+        }
+    }
+}
+
+const INTERESTING: [i128; 12] = [
+    0,
+    1,
+    2,
+    42,
+    255,
+    -1,
+    -42,
+    i64::MAX as i128,
+    i64::MIN as i128,
+    1 << 63,
+    u64::MAX as i128,
+    0xffff_ffff,
+];
+
+/// A number near one that matters, which the type can have.
+fn near(random: &mut fastrand::Rng, least: i128, most: i128) -> i128 {
+    let near = INTERESTING[random.usize(..INTERESTING.len())] + random.i128(-1..=1);
+    near.clamp(least, most)
+}
+
+fn random_values(random: &mut fastrand::Rng, kinds: &[&FieldKind]) -> Vec<Meant> {
+    let word = ["", "g", "git", "git-status", "make"];
+    let value = |kind: &&FieldKind| match kind {
+        FieldKind::Text | FieldKind::Name => Meant::Text(word[random.usize(..word.len())].into()),
+        FieldKind::Unsigned { bits, .. } => Meant::Number(near(random, 0, (1i128 << bits) - 1)),
+        FieldKind::Signed { bits } => {
+            let half = 1i128 << (bits - 1);
+            Meant::Number(near(random, -half, half - 1))
+        }
+        FieldKind::Bool => Meant::Number(random.i128(0..2)),
+        FieldKind::Pointer => Meant::Number(near(random, 0, u64::MAX.into())),
+        _ => Meant::Number(random.i128(-2..3)),
+    };
+    kinds.iter().map(value).collect()
+}
+
+fn random_filter(random: &mut fastrand::Rng, depth: u32) -> String {
+    let numbers = ["pid", "count", "ret", "small", "family", "flags", "is", "at", "$prio", "$uid"];
+    let input = |random: &mut fastrand::Rng| numbers[random.usize(..numbers.len())];
+    let relation = ["==", "!=", "<", "<=", ">", ">="][random.usize(..6)];
+    if depth > 0 && random.u8(..4) > 0 {
+        let (a, b) = (random_filter(random, depth - 1), random_filter(random, depth - 1));
+        return match random.u8(..5) {
+            0 => format!("!({a})"),
+            1 | 2 => format!("({a}) && ({b})"),
+            _ => format!("({a}) || ({b})"),
+        };
+    }
+    let number = near(random, i64::MIN.into(), u64::MAX.into());
+    match random.u8(..6) {
+        0 => {
+            let star = ["", "*"][random.usize(..2)];
+            let text = ["", "g", "git", "make", "git-statuses"][random.usize(..5)];
+            format!(
+                "{} {} \"{text}{star}\"",
+                ["name", "comm", "$comm"][random.usize(..3)],
+                ["==", "!="][random.usize(..2)]
+            )
+        }
+        1 => format!("{} {relation} {}", input(random), input(random)),
+        2 => format!("{number} {relation} {}", input(random)),
+        3 => format!("{} & {} {relation} {number}", input(random), number.unsigned_abs()),
+        4 => format!("{} & {} {relation} {}", input(random), number.unsigned_abs(), input(random)),
+        _ => format!("{} {relation} {number}", input(random)),
+    }
+}
+
+#[test]
+fn programs_mean_what_their_text_means() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let event = event(EVENT);
+    let kinds: Vec<&FieldKind> = event.fields.iter().map(|field| &field.kind).collect();
+    let context_kinds: Vec<&FieldKind> = Context::all().map(|context| &context.kind).collect();
+    let (mut met, mut programs) = (0, 0);
+    for round in 0..8_000 {
+        let text = random_filter(&mut random, 4);
+        let filter = Filter::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let compiled =
+            filter.compile(&[&event]).unwrap_or_else(|error| panic!("{error}")).remove(0);
+        programs += u32::from(matches!(compiled, Compiled::Program(_)));
+        for _ in 0..4 {
+            let fields = random_values(&mut random, &kinds);
+            let contexts = random_values(&mut random, &context_kinds);
+            let oracle = Oracle { event: &event, fields: &fields, contexts: &contexts };
+            let expected = oracle.holds(&filter.tree);
+            let found = decide(&compiled, EVENT, &fields, &contexts);
+            assert_eq!(found, expected, "round {round}: {text}: {fields:?} {contexts:?}");
+            met += u32::from(expected);
+        }
+    }
+    assert!(programs > 5_000 && (10_000..20_000).contains(&met), "{programs} {met}");
+}
+
+#[test]
+fn texts_of_any_bytes_are_refused_or_compiled_without_a_panic() {
+    let mut random = fastrand::Rng::with_seed(9);
+    let parts = [
+        "pid",
+        "$comm",
+        "syscall",
+        "family",
+        "AF_INET",
+        "\"a*\"",
+        "\"",
+        "\\",
+        "(",
+        ")",
+        "!",
+        "&&",
+        "||",
+        "&",
+        "==",
+        "<",
+        "-",
+        "0x",
+        "7",
+        " ",
+        "é",
+        "\t",
+        "*",
+        "$",
+        "\u{1f600}",
+        "'",
+        "=",
+    ];
+    let event = event(EVENT);
+    let mut parsed = 0;
+    for _ in 0..50_000 {
+        let count = random.usize(..12);
+        let text: String = (0..count).map(|_| parts[random.usize(..parts.len())]).collect();
+        match Filter::parse(&text).and_then(|filter| filter.compile(&[&event])) {
+            Ok(_) => parsed += 1,
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    assert!(parsed > 100, "{parsed}");
+}
