@@ -7,8 +7,12 @@
 
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-#pragma message("lull.ko was tested with Linux 6.1, and this is another version")
+#define LULL_LINUX_IS(minor)                                    \
+	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, (minor), 0) && \
+	 LINUX_VERSION_CODE < KERNEL_VERSION(6, (minor) + 1, 0))
+
+#if !LULL_LINUX_IS(1) && !LULL_LINUX_IS(12)
+#pragma message("lull.ko was tested with Linux 6.1 and 6.12, and this is another version")
 #endif
 
 #endif

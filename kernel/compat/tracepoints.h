@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints whose parameters differ between the versions of Linux that the module is tested with,
- * 6.1 and 6.12: what they take, and the fields that only one of the two has, comma first.
+ * 6.1 and 6.12: what they take, and the fields that only one of the two has, with their comma.
  */
 #ifndef LULL_KERNEL_COMPAT_TRACEPOINTS_H
 #define LULL_KERNEL_COMPAT_TRACEPOINTS_H
@@ -40,6 +40,13 @@ struct folio; /* headers of 6.12 that name it do not declare it */
 #define LULL_LRU_ISOLATE_FIELDS
 #define LULL_URING_TASK_WORK TP_PROTO(void *tctx, unsigned int count)
 #define LULL_URING_TASK_WORK_FIELDS
+#define LULL_ACTIVATE_WORK_FIELDS , lull_ptr(function, work->func)
+#define LULL_BLOCK_PRIORITY lull_u16(ioprio, req_get_ioprio(rq)),
+#define LULL_BLOCK_RESERVED BLK_STS_RESV_CONFLICT
+#define LULL_BLOCK_ERRORS [BLK_STS_DURATION_LIMIT] = -ETIME, [BLK_STS_INVAL] = -EINVAL
+#define LULL_REQ_ATOMIC REQ_ATOMIC
+#define LULL_RSEQ_UPDATE_FIELDS \
+	, lull_i32(node_id, numa_node_id()), lull_i32(mm_cid, task_mm_cid(t))
 
 #else
 
@@ -69,6 +76,12 @@ struct folio; /* headers of 6.12 that name it do not declare it */
 #define LULL_LRU_ISOLATE_FIELDS , lull_u32(isolate_mode, (__force unsigned int)isolate_mode)
 #define LULL_URING_TASK_WORK TP_PROTO(void *tctx, unsigned int count, unsigned int loops)
 #define LULL_URING_TASK_WORK_FIELDS , lull_u32(loops, loops)
+#define LULL_ACTIVATE_WORK_FIELDS
+#define LULL_BLOCK_PRIORITY
+#define LULL_BLOCK_RESERVED BLK_STS_NEXUS
+#define LULL_BLOCK_ERRORS
+#define LULL_REQ_ATOMIC 0
+#define LULL_RSEQ_UPDATE_FIELDS
 #define LULL_HAS_TCP_SEND_RESET /* 6.12 has other fields */
 #define LULL_HAS_UDP_FAIL /* and here */
 #define LULL_HAS_URING_SUBMIT_SQE /* 6.12 has another name */

@@ -12,17 +12,32 @@ static __always_inline dev_t device_of(const struct request *rq)
 	return rq->q->disk ? disk_devt(rq->q->disk) : 0;
 }
 
-/* As the kernel's blk_status_to_errno(), which is no inline function. */
+/* As the kernel's blk_status_to_errno(), which is no inline function; its versions have other
+ * numbers. */
 static __always_inline int error_of(blk_status_t status)
 {
-	static const signed char errors[] = { 0,	  -EOPNOTSUPP, -ETIMEDOUT, -ENOSPC,
-					      -ENOLINK,	  -EREMOTEIO,  -EBADE,	   -ENODATA,
-					      -EILSEQ,	  -ENOMEM,     -EIO,	   -EREMCHG,
-					      -EAGAIN,	  -EBUSY,      -EIO,	   -ETOOMANYREFS,
-					      -EOVERFLOW, -ENODEV,     -ETIME };
+	static const short errors[] = { [BLK_STS_NOTSUPP] = -EOPNOTSUPP,
+					[BLK_STS_TIMEOUT] = -ETIMEDOUT,
+					[BLK_STS_NOSPC] = -ENOSPC,
+					[BLK_STS_TRANSPORT] = -ENOLINK,
+					[BLK_STS_TARGET] = -EREMOTEIO,
+					[LULL_BLOCK_RESERVED] = -EBADE,
+					[BLK_STS_MEDIUM] = -ENODATA,
+					[BLK_STS_PROTECTION] = -EILSEQ,
+					[BLK_STS_RESOURCE] = -ENOMEM,
+					[BLK_STS_IOERR] = -EIO,
+					[BLK_STS_DM_REQUEUE] = -EREMCHG,
+					[BLK_STS_AGAIN] = -EAGAIN,
+					[BLK_STS_DEV_RESOURCE] = -EBUSY,
+					[BLK_STS_ZONE_OPEN_RESOURCE] = -ETOOMANYREFS,
+					[BLK_STS_ZONE_ACTIVE_RESOURCE] = -EOVERFLOW,
+					[BLK_STS_OFFLINE] = -ENODEV,
+					LULL_BLOCK_ERRORS };
 	unsigned int index = (__force unsigned int)status;
 
-	return index < ARRAY_SIZE(errors) ? errors[index] : -EIO;
+	if (!index)
+		return 0;
+	return index < ARRAY_SIZE(errors) && errors[index] ? errors[index] : -EIO;
 }
 
 static __always_inline void letters_add(struct lull_copied *letters, char letter)
@@ -31,9 +46,9 @@ static __always_inline void letters_add(struct lull_copied *letters, char letter
 }
 
 /*
- * What a request does, in up to 7 letters, as the kernel's blk_fill_rwbs() spells it: W or R, D for
+ * What a request does, in up to 8 letters, as the kernel's blk_fill_rwbs() spells it: W or R, D for
  * discard, E for secure erase, F for flush, N for nothing; then F for forced unit access, A for
- * read-ahead, S for synchronous, M for metadata.
+ * read-ahead, S for synchronous, M for metadata, U for all or nothing.
  */
 static __always_inline struct lull_copied letters_of(blk_opf_t operation)
 {
@@ -69,6 +84,8 @@ static __always_inline struct lull_copied letters_of(blk_opf_t operation)
 		letters_add(&letters, 'S');
 	if (operation & REQ_META)
 		letters_add(&letters, 'M');
+	if (operation & LULL_REQ_ATOMIC)
+		letters_add(&letters, 'U');
 	return letters;
 }
 #define lull_rwbs(field, operation) lull_copied(field, letters_of(operation))
@@ -81,12 +98,13 @@ LULL_KERNEL_EVENT(block, block_touch_buffer, TP_PROTO(struct buffer_head *bh), B
 LULL_KERNEL_EVENT(block, block_dirty_buffer, TP_PROTO(struct buffer_head *bh), BLOCK_BUFFER_FIELDS);
 LULL_KERNEL_EVENT(block, block_rq_requeue, TP_PROTO(struct request *rq),
 		  lull_u32(dev, device_of(rq)), lull_u64(sector, blk_rq_trace_sector(rq)),
-		  lull_u32(nr_sector, blk_rq_trace_nr_sectors(rq)), lull_rwbs(rwbs, rq->cmd_flags));
+		  lull_u32(nr_sector, blk_rq_trace_nr_sectors(rq)),
+		  LULL_BLOCK_PRIORITY lull_rwbs(rwbs, rq->cmd_flags));
 
 #define BLOCK_RQ_COMPLETION_FIELDS                                                    \
 	lull_u32(dev, device_of(rq)), lull_u64(sector, blk_rq_pos(rq)),               \
 		lull_u32(nr_sector, nr_bytes >> 9), lull_i32(error, error_of(error)), \
-		lull_rwbs(rwbs, rq->cmd_flags)
+		LULL_BLOCK_PRIORITY lull_rwbs(rwbs, rq->cmd_flags)
 
 LULL_KERNEL_EVENT(block, block_rq_complete,
 		  TP_PROTO(struct request *rq, blk_status_t error, unsigned int nr_bytes),
@@ -95,10 +113,11 @@ LULL_KERNEL_EVENT(block, block_rq_error,
 		  TP_PROTO(struct request *rq, blk_status_t error, unsigned int nr_bytes),
 		  BLOCK_RQ_COMPLETION_FIELDS);
 
-#define BLOCK_RQ_FIELDS                                                            \
-	lull_u32(dev, device_of(rq)), lull_u64(sector, blk_rq_trace_sector(rq)),   \
-		lull_u32(nr_sector, blk_rq_trace_nr_sectors(rq)),                  \
-		lull_u32(bytes, blk_rq_bytes(rq)), lull_rwbs(rwbs, rq->cmd_flags), \
+#define BLOCK_RQ_FIELDS                                                          \
+	lull_u32(dev, device_of(rq)), lull_u64(sector, blk_rq_trace_sector(rq)), \
+		lull_u32(nr_sector, blk_rq_trace_nr_sectors(rq)),                \
+		lull_u32(bytes, blk_rq_bytes(rq)),                               \
+		LULL_BLOCK_PRIORITY lull_rwbs(rwbs, rq->cmd_flags),              \
 		lull_str16(comm, current->comm)
 
 LULL_KERNEL_EVENT(block, block_rq_insert, TP_PROTO(struct request *rq), BLOCK_RQ_FIELDS);

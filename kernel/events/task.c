@@ -4,6 +4,7 @@
  *
  * Names and fields are those of the kernel's own tracepoints. Paper: O 4.2 (instrumentation).
  */
+#include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <trace/events/signal.h>
 #include <trace/events/task.h>
@@ -97,7 +98,7 @@ LULL_KERNEL_EVENT(cgroup, cgroup_notify_frozen,
 		  TP_PROTO(struct cgroup *cgrp, const char *path, int val), CGROUP_EVENT_FIELDS);
 
 LULL_KERNEL_EVENT(rseq, rseq_update, TP_PROTO(struct task_struct *t),
-		  lull_i32(cpu_id, raw_smp_processor_id()));
+		  lull_i32(cpu_id, raw_smp_processor_id()) LULL_RSEQ_UPDATE_FIELDS);
 LULL_KERNEL_EVENT(rseq, rseq_ip_fixup,
 		  TP_PROTO(unsigned long regs_ip, unsigned long start_ip,
 			   unsigned long post_commit_offset, unsigned long abort_ip),

@@ -13,7 +13,7 @@ LULL_KERNEL_EVENT(workqueue, workqueue_queue_work,
 		  TP_PROTO(int req_cpu, struct pool_workqueue *pwq, struct work_struct *work),
 		  lull_ptr(work, work), lull_ptr(function, work->func), lull_i32(req_cpu, req_cpu));
 LULL_KERNEL_EVENT(workqueue, workqueue_activate_work, TP_PROTO(struct work_struct *work),
-		  lull_ptr(work, work));
+		  lull_ptr(work, work) LULL_ACTIVATE_WORK_FIELDS);
 LULL_KERNEL_EVENT(workqueue, workqueue_execute_start, TP_PROTO(struct work_struct *work),
 		  lull_ptr(work, work), lull_ptr(function, work->func));
 LULL_KERNEL_EVENT(workqueue, workqueue_execute_end,
