@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The real programs of table 11 and their input, made anew and the same each time."""
+"""Real programs and their input, made anew and the same each time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.places import scratch
-from harness.programs import run
+from .places import scratch
+from .programs import run
 
 PYTHON_SCRIPT = """
 import json, os, sys
