@@ -73,6 +73,8 @@ def facts() -> dict[str, str]:
         "lttng_ust": _first_line(["pkg-config", "--modversion", "lttng-ust"]),
         "liburcu": _first_line(["pkg-config", "--modversion", "liburcu"]),
         "liburcu_newer": _newer_liburcu(),
+        "trace_cmd": _first_line(["dpkg-query", "-f", "${Version}", "-W", "trace-cmd"]),
+        "perf": _first_line(["perf", "--version"]),
         "babeltrace2": _first_line(["babeltrace2", "--version"]),
         "load_average": _contents("/proc/loadavg"),
         "revision": revision(),
