@@ -18,6 +18,7 @@
 #include "event.h"
 #include "note.h"
 #include "pattern.h"
+#include "points.h"
 
 /* A tracepoint and a probe that can be registered with it. */
 struct hook {
@@ -139,18 +140,21 @@ void lull_catalogue_describe_system(struct session *session)
 			strlen(system_events[i].description));
 }
 
+uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note)
+{
+	if (!publish(session, session->event_next, note->description, note->description_bytes))
+		return 0;
+	return session->event_next++;
+}
+
 /* Give an event its identifier in a session, if it has none. Return: false when that is full. */
 static bool event_describe(struct session *session, const struct event *event)
 {
 	uint16_t *id = &session->ids[event - events];
 
-	if (*id)
-		return true;
-	if (!publish(session, session->event_next, event->note.description,
-		     event->note.description_bytes))
-		return false;
-	*id = session->event_next++;
-	return true;
+	if (!*id)
+		*id = lull_catalogue_describe(session, &event->note);
+	return *id;
 }
 
 /* Record an event that the session wants. Return: as hooks_use(); -ENOSPC. */
@@ -198,6 +202,7 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 		result->failed_count += error == -EIO;
 		result->undescribed_count += error == -ENOSPC;
 	}
+	lull_points_enable(session, result);
 	mutex_unlock(&mutex);
 	lull_store32(&control->site_count, result->event_count);
 	lull_store32(&control->enabled_count, result->enabled_count);
@@ -218,10 +223,18 @@ void lull_catalogue_disable(struct session *session)
 		lull_store32(&record->enabled_mask, record->enabled_mask & ~bit);
 		hooks_leave(&events[i]);
 	}
+	lull_points_disable(session);
 	mutex_unlock(&mutex);
 	WRITE_ONCE(session->is_enabled, false);
 	/* Probes hold off preemption, and tracepoints of idle CPUs a section of their own. */
 	tracepoint_synchronize_unregister();
+}
+
+void lull_catalogue_forget(const struct session *session)
+{
+	mutex_lock(&mutex);
+	lull_points_forget(session);
+	mutex_unlock(&mutex);
 }
 
 uint16_t *lull_catalogue_ids(void)
@@ -252,7 +265,7 @@ static void tracepoint_gone(struct tracepoint *tracepoint)
 		}
 }
 
-/* A module that has tracepoints comes or goes. */
+/* A module that has tracepoints comes or goes, or is there when lull.ko does. */
 static int module_changes(struct notifier_block *unused, unsigned long state, void *data)
 {
 	const struct tp_module *of = data;
@@ -262,10 +275,13 @@ static int module_changes(struct notifier_block *unused, unsigned long state, vo
 	for (i = 0; i < of->mod->num_tracepoints; i++) {
 		struct tracepoint *tracepoint = tracepoint_ptr_deref(of->mod->tracepoints_ptrs + i);
 
-		if (state == MODULE_STATE_COMING)
+		if (state == MODULE_STATE_COMING) {
 			tracepoint_found(tracepoint, NULL);
-		else if (state == MODULE_STATE_GOING)
+			lull_points_add(tracepoint);
+		} else if (state == MODULE_STATE_GOING) {
 			tracepoint_gone(tracepoint);
+			lull_points_remove(tracepoint);
+		}
 	}
 	mutex_unlock(&mutex);
 	return NOTIFY_OK;

@@ -7,6 +7,8 @@
 
 #include "session.h"
 
+struct lull_note;
+
 /* lull_catalogue_init() - find events and tracepoints. Return: 0 or -errno. */
 int lull_catalogue_init(void);
 
@@ -20,6 +22,12 @@ uint16_t *lull_catalogue_ids(void);
 void lull_catalogue_describe_system(struct session *session);
 
 /*
+ * lull_catalogue_describe() - put an event's description into a session's table.
+ * Context: under the catalogue's mutex. Return: its identifier; 0 where table or arena are full.
+ */
+uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note);
+
+/*
  * lull_catalogue_enable() - record the events that the session's patterns match.
  * @result: its counts are filled in
  * Context: may sleep. Events that are enabled already stay so.
@@ -31,5 +39,8 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
  * session's memory. Context: may sleep, for a grace period of RCU.
  */
 void lull_catalogue_disable(struct session *session);
+
+/* lull_catalogue_forget() - the session ends. Context: it is disabled; may sleep. */
+void lull_catalogue_forget(const struct session *session);
 
 #endif

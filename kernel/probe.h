@@ -49,38 +49,54 @@ static __always_inline void lull_probe_preempt(void)
 void lull_probe_refuse(uint32_t sessions);
 
 /*
- * Begin a probe. Fields are evaluated after it, so what these call is inside, too: if that is
- * traced, its event is refused, not recorded without end. Contexts that interrupt one another are
- * as many as preempt_count() can count, and the probe of each remembers what it interrupted.
- * Return: the sessions that want the event. Where there is none, the probe has ended already.
+ * Begin a probe, with preemption off. Fields are evaluated after it, so what these call is inside,
+ * too: if that is traced, its event is refused, not recorded without end. Contexts that interrupt
+ * one another are as many as preempt_count() can count, and the probe of each remembers what it
+ * interrupted. Return: the sessions; 0 where the event is refused.
  */
-static __always_inline uint32_t lull_probe_enter(struct lull_slot *slot,
-						 const struct lull_probe_record *record)
+static __always_inline uint32_t lull_probe_begin(struct lull_slot *slot, uint32_t sessions)
 {
-	unsigned int context, interrupted;
-	uint32_t sessions;
+	unsigned int context = LULL_PROBE_CONTEXT(), interrupted = raw_cpu_read(lull_probe_context);
 
-	preempt_disable_notrace();
-	/* [site.probe:A], as in core/include/lull/trace.h: the mask before the identifiers, else
-	 * the event is written under an identifier that is not set yet */
-	sessions = lull_load32_acquire(&record->enabled_mask);
-	context = LULL_PROBE_CONTEXT();
-	interrupted = raw_cpu_read(lull_probe_context);
-	if (likely(sessions) && likely(interrupted != context)) {
+	if (likely(interrupted != context)) {
 		raw_cpu_write(lull_probe_context, context);
 		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
 		barrier();
 		return sessions;
 	}
 	lull_probe_refuse(sessions);
-	lull_probe_preempt();
 	return 0;
+}
+
+static __always_inline void lull_probe_finish(const struct lull_slot *slot)
+{
+	barrier();
+	raw_cpu_write(lull_probe_context, (unsigned int)slot->private_words[LULL_SLOT_INTERRUPTED]);
+}
+
+/*
+ * Hold off preemption, and begin. Return: the sessions that want the event. Where there is none,
+ * the probe has ended already.
+ */
+static __always_inline uint32_t lull_probe_enter(struct lull_slot *slot,
+						 const struct lull_probe_record *record)
+{
+	uint32_t sessions;
+
+	preempt_disable_notrace();
+	/* [site.probe:A], as in core/include/lull/trace.h: the mask before the identifiers, else
+	 * the event is written under an identifier that is not set yet */
+	sessions = lull_load32_acquire(&record->enabled_mask);
+	if (likely(sessions))
+		sessions = lull_probe_begin(slot, sessions);
+	if (unlikely(!sessions))
+		lull_probe_preempt();
+	return sessions;
 }
 
 static __always_inline void lull_probe_leave(const struct lull_slot *slot)
 {
-	barrier();
-	raw_cpu_write(lull_probe_context, (unsigned int)slot->private_words[LULL_SLOT_INTERRUPTED]);
+	lull_probe_finish(slot);
 	lull_probe_preempt();
 }
 

@@ -133,6 +133,7 @@ static void session_end(struct kref *references)
 	struct session *session = container_of(references, struct session, references);
 
 	lull_catalogue_disable(session);
+	lull_catalogue_forget(session);
 	cpuhp_state_remove_instance_nocalls(hotplug_state, &session->hotplug);
 	clear_bit(session->index, places);
 	session_free(session);

@@ -16,6 +16,9 @@
  *    LULL_SITE_LOAD before including <lull/trace.h>, or for the whole build.
  *  - none: other architectures. Fields are checked, nothing is recorded.
  *
+ * A surrounding that changes text by its own means defines LULL_SITE_ENTER before it includes
+ * this file, as modules of the kernel's do (kernel/include/lull/module.h).
+ *
  * "a?" puts the sections into the group of the function, where it has one: when the linker drops
  * a duplicate function, it drops the notes with it. Local labels 771-774 belong to this file.
  *
@@ -80,7 +83,9 @@
  */
 #define LULL_MASK_READ(record, order) __atomic_load_n(&(record)->enabled_mask, order)
 
-#if defined(LULL_SITE_NONE)
+#if defined(LULL_SITE_ENTER)
+
+#elif defined(LULL_SITE_NONE)
 
 #define LULL_SITE_ENTER(level, text)                \
 	struct lull_probe_record *lull_record_ = 0; \

@@ -13,9 +13,12 @@ use session::description::Description;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Notes of the kernel module, as it is loaded.
+/// Where the kernel shows the modules that are loaded, and in each one's folder its notes.
+pub const MODULES: &str = "/sys/module";
+const NOTES: &str = "notes/.note.lull";
+/// Notes of lull.ko, as it is loaded.
 pub const MODULE_NOTES: &str = "/sys/module/lull/notes/.note.lull";
 
 type Header = FileHeader64<Endianness>;
@@ -120,10 +123,25 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
     Some(String::from_utf8_lossy(path).into_owned())
 }
 
-/// The events of the kernel module that is loaded; none where it is not.
+/// The events of lull.ko, where it is loaded; none where it is not.
 pub fn module_events() -> Vec<Carried> {
+    noted(Path::new(MODULE_NOTES))
+}
+
+/// The events of other modules that are loaded, with where their notes are, by the modules' names.
+pub fn other_modules() -> Vec<(PathBuf, Vec<Carried>)> {
+    let folders = std::fs::read_dir(MODULES).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = folders.map(|folder| folder.path().join(NOTES)).collect();
+    paths.sort_unstable();
+    let others = paths.into_iter().filter(|path| path != Path::new(MODULE_NOTES));
+    let found = others.map(|path| (noted(&path), path));
+    found.filter(|(events, _)| !events.is_empty()).map(|(events, path)| (path, events)).collect()
+}
+
+/// The events of a file that is a section of notes.
+fn noted(path: &Path) -> Vec<Carried> {
     let mut found = Found::new();
-    let notes = std::fs::read(MODULE_NOTES).unwrap_or_default();
+    let notes = std::fs::read(path).unwrap_or_default();
     let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
     if let Ok(notes) = NoteIterator::<Header>::new(endian, 4, &notes) {
         collect(&mut found, notes, endian);

@@ -26,7 +26,7 @@ pub struct ListArgs {
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
-    /// The kernel's events, of the module lull or as root; without PROGRAM only these
+    /// The kernel's events, of its modules or as root; without PROGRAM only these
     #[arg(short, long)]
     pub kernel: bool,
 
@@ -67,6 +67,15 @@ impl Source {
         Ok(Self { path: root.path().into(), events: events.collect() })
     }
 
+    /// The modules, but for lull, that have events of their own.
+    fn modules() -> impl Iterator<Item = Self> {
+        elf::other_modules().into_iter().map(|(path, events)| Self { path, events })
+    }
+
+    fn is_module(&self) -> bool {
+        self.path.starts_with(elf::MODULES) && !self.events.is_empty()
+    }
+
     fn file(path: PathBuf) -> anyhow::Result<Self> {
         Ok(Self { events: elf::read(&path)?.events, path })
     }
@@ -91,16 +100,29 @@ pub fn run(args: &ListArgs) -> anyhow::Result<i32> {
             sources.push(Source::file(path)?);
         }
     }
+    if args.kernel {
+        sources.extend(Source::modules());
+    }
     let mut names = names_of(&sources);
     sources.iter_mut().for_each(|source| source.keep(&patterns));
     if args.kernel {
-        sources.push(Source::kernel(|all| {
+        let kernel = Source::kernel(|all| {
             names.extend_from_slice(all);
             let matches = |name: &&String| patterns.matches(name, LEVEL);
             all.iter().filter(matches).cloned().collect()
-        })?);
+        });
+        add_kernel(&mut sources, kernel)?;
     }
     print(&sources, &names, &args.events, args.json)
+}
+
+/// Where a module has what was asked for, it does not matter that tracefs cannot be read.
+fn add_kernel(sources: &mut Vec<Source>, kernel: anyhow::Result<Source>) -> anyhow::Result<()> {
+    match kernel {
+        Err(_) if sources.iter().any(Source::is_module) => {}
+        other => sources.push(other?),
+    }
+    Ok(())
 }
 
 fn names_of(sources: &[Source]) -> Vec<String> {
@@ -123,10 +145,18 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
     let mut names = names_of(&sources);
     sources.iter_mut().for_each(|source| source.keep(&patterns));
     if args.kernel {
-        sources.push(Source::kernel(|all| {
+        let modules = kernel::of_modules(&patterns).into_iter().flat_map(|patterns| {
+            Source::modules().map(move |mut source| {
+                source.keep(&patterns);
+                source
+            })
+        });
+        sources.extend(modules);
+        let kernel = Source::kernel(|all| {
             names.extend_from_slice(all);
             kernel::wanted(all, &patterns)
-        })?);
+        });
+        add_kernel(&mut sources, kernel)?;
     }
     print(&sources, &names, &args.events, args.json)
 }

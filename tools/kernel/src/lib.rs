@@ -22,7 +22,7 @@ pub mod wanted;
 pub use root::Root;
 pub use slots::Packet;
 pub use tracing::{Plan, Scope, Sink, Tracing};
-pub use wanted::wanted;
+pub use wanted::{of_modules, wanted};
 
 use std::fs::File;
 use std::io::{self, Read};

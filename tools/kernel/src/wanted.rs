@@ -50,6 +50,21 @@ pub fn wanted(events: &[String], patterns: &Patterns) -> Vec<String> {
     wanted
 }
 
+/// The patterns for events of modules other than lull, which may come while recording, so that they
+/// cannot be chosen by their names before. They have levels of their own. None of them is recorded
+/// by default: a pattern that names nothing leaves out what it matches. None where no pattern asks
+/// for events by name.
+pub fn of_modules(patterns: &Patterns) -> Option<Patterns> {
+    if !patterns.asking().any(names_something) {
+        return None;
+    }
+    let lines = patterns.text().lines().map(|line| match line.starts_with('!') {
+        false if !names_something(line) => format!("!{line}"),
+        _ => line.to_string(),
+    });
+    Patterns::exactly(&lines.collect::<Vec<_>>()).ok()
+}
+
 /// The last pattern that matches an event.
 fn deciding<'a>(patterns: &'a Patterns, name: &str) -> Option<&'a str> {
     patterns
@@ -94,6 +109,20 @@ mod tests {
         assert_eq!(chosen(&["*:sched_s*", "!*_runtime"])[0], "sched:sched_switch");
         assert!(chosen(&["http:*"]).is_empty(), "no event of the kernel's");
         assert!(chosen(&["kmem:*@error"]).is_empty(), "they count as information");
+    }
+
+    #[test]
+    fn events_of_other_modules_are_asked_for_by_name_and_have_levels() {
+        let asks = |arguments: &[&str], level| {
+            let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
+            let patterns = Patterns::new(&arguments).unwrap();
+            of_modules(&patterns).is_some_and(|patterns| patterns.matches("example:job", level))
+        };
+        assert!(asks(&["example:*"], LEVEL) && asks(&["example:*"], 7));
+        assert!(asks(&["example:*@notice"], 5) && !asks(&["example:*@notice"], LEVEL));
+        assert!(!asks(&[], LEVEL) && !asks(&["*"], LEVEL) && !asks(&["sched:*"], LEVEL));
+        assert!(!asks(&["example:*", "*"], LEVEL) && asks(&["*", "example:*"], LEVEL));
+        assert!(!asks(&["example:*", "!*:job"], LEVEL));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::RecordArgs;
 use crate::nearest::no_match;
 use crate::say;
 use ::kernel::root::Left;
-use ::kernel::{wanted, Plan, Root, Scope, Tracing};
+use ::kernel::{of_modules, wanted, Plan, Root, Scope, Tracing};
 use anyhow::bail;
 use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
@@ -125,15 +125,26 @@ impl Kernel {
 fn in_module(patterns: &Patterns, session: &session::Plan) -> anyhow::Result<Option<Memory>> {
     let Ok(Some(device)) = Device::open() else { return Ok(None) };
     let events = wanted(&module_names(), patterns);
-    if events.is_empty() {
+    let of_modules = of_modules(patterns);
+    if events.is_empty() && !of_modules.as_ref().is_some_and(is_in_a_module) {
         return Ok(None);
     }
-    // Each by its name: they are chosen already.
-    let plan = session::Plan { patterns: events.join("\n"), ..session.clone() };
+    // Each of lull.ko's by its name: they are chosen already. Other modules may come later.
+    let others = of_modules.iter().map(|patterns| patterns.text());
+    let lines: Vec<&str> = others.chain(events.iter().map(String::as_str)).collect();
+    let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
     let kind = memory.fixed().clock_kind;
     let is_shared = [session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind);
     Ok(Some(memory).filter(|_| is_shared))
+}
+
+/// Whether a module that is loaded has an event that the patterns match.
+fn is_in_a_module(patterns: &Patterns) -> bool {
+    crate::elf::other_modules()
+        .iter()
+        .flat_map(|(_, events)| events)
+        .any(|event| patterns.matches(&event.description.name, event.description.level))
 }
 
 fn module_names() -> Vec<String> {
@@ -145,6 +156,8 @@ fn module_names() -> Vec<String> {
 pub fn known_events() -> Vec<(String, u8)> {
     let mut names = Root::find().and_then(|root| root.events()).unwrap_or_default();
     names.extend(module_names());
+    let events = crate::elf::other_modules().into_iter().flat_map(|(_, events)| events);
+    names.extend(events.map(|event| event.description.name));
     names.into_iter().map(|name| (name, ::kernel::decode::LEVEL)).collect()
 }
 
