@@ -117,10 +117,10 @@ static struct point_event *event_find(const struct lull_note *note)
 {
 	struct point_event *event;
 
-	list_for_each_entry(event, &events,
-			    node) if (event->note.description_bytes == note->description_bytes &&
-				      !memcmp(event->description, note->description,
-					      note->description_bytes)) return event;
+	list_for_each_entry(event, &events, node)
+		if (event->note.description_bytes == note->description_bytes &&
+		    !memcmp(event->description, note->description, note->description_bytes))
+			return event;
 	return NULL;
 }
 
@@ -201,8 +201,7 @@ void lull_points_remove(struct tracepoint *tracepoint)
 
 	if (!is_point(tracepoint))
 		return;
-	list_for_each_entry_safe(event, next, &events, node)
-	{
+	list_for_each_entry_safe(event, next, &events, node) {
 		struct lull_point **at = &event->points;
 
 		/* Bound: the points of one event, which modules hold. */
@@ -222,8 +221,7 @@ void lull_points_enable(struct session *session, struct lull_kernel_enable *resu
 	struct lull_point *point;
 
 	enabled[session->index] = session;
-	list_for_each_entry(event, &events, node)
-	{
+	list_for_each_entry(event, &events, node) {
 		if (!event->points)
 			continue;
 		result->event_count++;
@@ -246,17 +244,16 @@ void lull_points_disable(struct session *session)
 	struct lull_point *point;
 
 	enabled[session->index] = NULL;
-	list_for_each_entry(event, &events, node) for (point = event->points; point;
-						       point = point->next)
-		point_disable(point, session);
+	list_for_each_entry(event, &events, node)
+		for (point = event->points; point; point = point->next)
+			point_disable(point, session);
 }
 
 void lull_points_forget(const struct session *session)
 {
 	struct point_event *event, *next;
 
-	list_for_each_entry_safe(event, next, &events, node)
-	{
+	list_for_each_entry_safe(event, next, &events, node) {
 		event->ids[session->index] = 0;
 		drop_if_empty(event);
 	}
