@@ -559,21 +559,8 @@ static inline int rcu_hash_annotated_replace(struct rcu_hash *table, struct rcu_
 	return rcu_hash_replace(table, old, node);
 }
 
-static inline struct rcu_hash_node *rcu_hash_annotated_first(const struct rcu_hash *table,
-							     struct rcu_hash_iterator *iterator)
+static inline struct rcu_hash_node *rcu_hash_annotated_found(struct rcu_hash_node *node)
 {
-	struct rcu_hash_node *node = rcu_hash_first(table, iterator);
-
-	if (node)
-		rcu_annotate_acquire(node);
-	return node;
-}
-
-static inline struct rcu_hash_node *rcu_hash_annotated_next(const struct rcu_hash *table,
-							    struct rcu_hash_iterator *iterator)
-{
-	struct rcu_hash_node *node = rcu_hash_next(table, iterator);
-
 	if (node)
 		rcu_annotate_acquire(node);
 	return node;
@@ -584,8 +571,8 @@ static inline struct rcu_hash_node *rcu_hash_annotated_next(const struct rcu_has
 #define rcu_hash_add_unique rcu_hash_annotated_add_unique
 #define rcu_hash_add_replace rcu_hash_annotated_add_replace
 #define rcu_hash_replace rcu_hash_annotated_replace
-#define rcu_hash_first rcu_hash_annotated_first
-#define rcu_hash_next rcu_hash_annotated_next
+#define rcu_hash_first(table, iterator) rcu_hash_annotated_found(rcu_hash_first(table, iterator))
+#define rcu_hash_next(table, iterator) rcu_hash_annotated_found(rcu_hash_next(table, iterator))
 #endif
 
 #ifdef __cplusplus
