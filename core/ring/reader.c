@@ -252,9 +252,7 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
-	/* [ring.peek:A], explained below: write_count before the counters, else these may be older
-	 * and a complete sub-buffer looks incomplete */
-	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t write = lull_load(&ring->shared->write_count);
 	uint64_t offset = count_offset(ring, write);
 	uint64_t reference, committed, last, run = 0;
 	uint32_t physical;
@@ -265,13 +263,13 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	physical = reference_physical(ring, reference);
 	if (reference_tag(reference) != (reference_state(ring, read) | LULL_REFERENCE_WRITING))
 		return -EAGAIN;
-	/* [ring.peek:A], explained below: these loads before that of run and the second one of
-	 * write_count, else an uncommitted slot counts as committed */
 	committed = committed_read(ring, read, physical);
-	last = lull_load_acquire(&ring->shared->last_cycles);
+	last = lull_load(&ring->shared->last_cycles);
 	/*
 	 * [ring.peek:A] heavy barrier, then write_count again. Pairs with [ring.publish:A].
-	 * Orders: the loads of the counters above before the second load of write_count.
+	 * Orders: the loads of the counters above before the second load of write_count. What is
+	 * loaded on one side of the barrier may be loaded in any order: counters that are older
+	 * than @write make a complete sub-buffer look incomplete, and the reader looks again.
 	 * Else: the commit count may include slots behind @write, so that an uncommitted slot below
 	 * @write counts as committed. Mutants: PEEK_ONCE, PEEK_NO_BARRIER.
 	 * Orders also: the load of last_cycles before that of run. A reservation under way stores
@@ -280,8 +278,8 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	 * @write. Mutant: PEEK_RUN_EARLY.
 	 */
 	lull_barrier_heavy();
-	run = lull_load_acquire(&ring->shared->run);
-	if (!LULL_MUTANT(PEEK_ONCE) && lull_load_acquire(&ring->shared->write_count) != write)
+	run = lull_load(&ring->shared->run);
+	if (!LULL_MUTANT(PEEK_ONCE) && lull_load(&ring->shared->write_count) != write)
 		return -EAGAIN;
 	*subbuf = (struct lull_ring_subbuf){
 		.data = physical_data(ring, physical),
