@@ -191,6 +191,33 @@ static void tuning(void)
 	untuned(worker);
 }
 
+struct caller {
+	struct call_rcu_data *worker;
+	unsigned long count;
+};
+
+static void *call_once(void *argument)
+{
+	struct caller *caller = argument;
+
+	set_thread_call_rcu_data(domain, caller->worker);
+	call_counted(&caller->count);
+	return NULL;
+}
+
+/* Threads that begin one after the other get a lane each. */
+static void tuning_of_all_lanes(void)
+{
+	struct caller caller = { .worker = tuned(CALL_LANES, 3600000000UL) };
+	int i;
+
+	for (i = 0; i < CALL_LANES; i++)
+		pthread_join(start(call_once, &caller), NULL);
+	named(comes_to(&caller.count, CALL_LANES),
+	      "a_tuned_worker_counts_what_comes_in_every_lane");
+	untuned(caller.worker);
+}
+
 /* Each callback is queued when its worker, which does not rest, is about to sleep. */
 static void falling_asleep(void)
 {
@@ -224,6 +251,7 @@ int main(void)
 			control();
 		}
 		tuning();
+		tuning_of_all_lanes();
 		falling_asleep();
 	}
 	return sums();
