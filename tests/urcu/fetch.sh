@@ -2,8 +2,8 @@
 # Sources and packages from Debian, for tests/urcu/run, which sources this.
 #
 # Sources come through apt-get from where this machine's own packages come from, its release and
-# those after it. The lists are in $work/apt, so that the machine's are left as they are and need
-# not name sources.
+# those after it; or from crates.io, where some crates carry a library's source. The lists are in
+# $work/apt, so that the machine's are left as they are and need not name sources.
 later_releases='trixie forky sid'
 
 # apt_sources: the source lists, fetched once. A release that the mirror lacks is left out.
@@ -30,8 +30,8 @@ apt_sources() {
 	touch "$work/apt/fetched"
 }
 
-# versions SOURCE FIRST: those of the lists; newest first, or with FIRST `release` that of this
-# machine's release before the others.
+# versions SOURCE FIRST CRATE: those of the lists and of the crate; newest first, or with FIRST
+# `release` that of this machine's release before the others.
 versions() {
 	local release own=''
 	release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -39,8 +39,10 @@ versions() {
 		awk -F '|' -v release=" $release" 'index($3, release) { print $2 }' | sort -rV)
 	{
 		echo "$own"
-		APT_CONFIG=$work/apt/conf apt-cache showsrc "$1" |
-			sed -n 's/^Version: //p' | sort -rV
+		{
+			APT_CONFIG=$work/apt/conf apt-cache showsrc "$1" | sed -n 's/^Version: //p'
+			echo "${3#*+}"
+		} | sort -rV
 	} | awk 'NF && !seen[$1]++ { print $1 }'
 }
 
@@ -60,20 +62,34 @@ fetch_version() {
 	unpack_original && echo "urcu: $1 $2 is the authors' archive, without Debian's changes"
 }
 
-# fetch SOURCE FIRST: unpacks the first version that can be had to $work/sources/SOURCE, and its
-# number to SOURCE.version.
+# fetch_crate NAME@NUMBER+VERSION: unpacks what a crate of this number carries in its folder vendor.
+# Cargo, which wants a program that needs the crate, checks its digest.
+fetch_crate() {
+	local name=${1%@*} number=${1#*@}
+	mkdir carrier && cd carrier && touch lib.rs || return
+	printf '%s\n' '[package]' 'name = "carrier"' 'version = "0.1.0"' 'edition = "2021"' \
+		'[lib]' 'path = "lib.rs"' '[workspace]' '[dependencies]' \
+		"$name = \"=${number%+*}\"" > Cargo.toml
+	timeout 600 cargo vendor --quiet crates && mv "crates/$name/vendor" ../unpacked &&
+		cd .. && rm -rf carrier
+}
+
+# fetch SOURCE FIRST CRATE: unpacks the first version that can be had to $work/sources/SOURCE, and
+# its number to SOURCE.version. CRATE as of fetch_crate, or empty.
 fetch() {
-	local source=$1 version unpacked
+	local source=$1 version unpacked get
 	[ -d "$work/sources/$source" ] && return
 	if ! command -v apt-get > /dev/null || ! command -v dpkg-source > /dev/null; then
 		echo "urcu: no apt-get, or no dpkg-source (package dpkg-dev): no sources"
 		return 1
 	fi
 	apt_sources || return
-	for version in $(versions "$source" "$2"); do
+	for version in $(versions "$source" "$2" "$3"); do
 		rm -rf "$work/sources/.fetch"
 		mkdir -p "$work/sources/.fetch"
-		(cd "$work/sources/.fetch" && fetch_version "$source" "$version") || continue
+		get="fetch_version $source $version"
+		[ "$version" = "${3#*+}" ] && get="fetch_crate $3"
+		(cd "$work/sources/.fetch" && $get) || continue
 		unpacked=$(find "$work/sources/.fetch" -mindepth 1 -maxdepth 1 -type d)
 		mv "$unpacked" "$work/sources/$source" && rm -rf "$work/sources/.fetch"
 		echo "$version" > "$work/sources/$source.version"
