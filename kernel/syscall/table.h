@@ -113,8 +113,13 @@ LULL_CALL(setsockopt, call_i32(fd, 0), call_i32(level, 1), call_i32(optname, 2),
 	  call_ptr(optval, 3), call_i32(optlen, 4))
 LULL_CALL(getsockopt, call_i32(fd, 0), call_i32(level, 1), call_i32(optname, 2),
 	  call_ptr(optval, 3), call_ptr(optlen, 4))
+#ifdef CONFIG_CLONE_BACKWARDS /* arm64 */
+LULL_CALL(clone, call_x64(clone_flags, 0), call_x64(newsp, 1), call_ptr(parent_tidptr, 2),
+	  call_x64(tls, 3), call_ptr(child_tidptr, 4))
+#else
 LULL_CALL(clone, call_x64(clone_flags, 0), call_x64(newsp, 1), call_ptr(parent_tidptr, 2),
 	  call_ptr(child_tidptr, 3), call_x64(tls, 4))
+#endif
 LULL_CALL(exit, call_i32(error_code, 0))
 LULL_CALL(wait4, call_i32(upid, 0), call_ptr(stat_addr, 1), call_x32(options, 2), call_ptr(ru, 3))
 LULL_CALL(kill, call_i32(pid, 0), call_enum(sig, 1, CALL_SIGNAL))
