@@ -13,6 +13,7 @@
  */
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/uaccess.h>
 #include "probe.h"
 #include "ring_fast.h"
 
@@ -54,11 +55,33 @@ void lull_probe_reschedule(void)
 }
 #endif
 
-void lull_probe_refuse(uint32_t sessions)
+/*
+ * An interrupt that ends leaves its context first, and wakes threads then: with PREEMPT_RT nearly
+ * each does. So an event there has the context of the probe that was interrupted, and is told from
+ * one of that probe's own by interrupts, which are off. A fault that a probe causes has them off,
+ * too; only reads of a program's memory fault there, and faults are disabled for them. One level at
+ * a time: within such an event, another is refused.
+ */
+static bool is_leaving(unsigned int interrupted)
 {
+	return !(interrupted & LULL_CONTEXT_LEAVING) && irqs_disabled() && !pagefault_disabled();
+}
+
+uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t sessions, unsigned int context,
+				unsigned int interrupted)
+{
+	uint32_t left;
+
+	if (is_leaving(interrupted)) {
+		raw_cpu_write(lull_probe_context, context | LULL_CONTEXT_LEAVING);
+		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
+		barrier();
+		return sessions;
+	}
 	/* Bound: LULL_SESSIONS_MAX bits. */
-	for (; sessions; sessions &= sessions - 1)
-		lull_add32_relaxed(targets[__builtin_ctz(sessions)].refused, 1);
+	for (left = sessions; left; left &= left - 1)
+		lull_add32_relaxed(targets[__builtin_ctz(left)].refused, 1);
+	return 0;
 }
 
 static __always_inline uint64_t thread_word(const struct task_struct *task)

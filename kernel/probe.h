@@ -19,10 +19,12 @@ struct lull_ring;
 
 /*
  * The context of this CPU's innermost probe that has not ended: what preempt_count() says of
- * interrupts, as LULL_PROBE_CONTEXT() has it, or 0.
+ * interrupts, as LULL_PROBE_CONTEXT() has it, or 0; and LULL_CONTEXT_LEAVING for an interrupt that
+ * has left its context and not ended.
  */
 DECLARE_PER_CPU(unsigned int, lull_probe_context);
-#define LULL_PROBE_CONTEXT() ((preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 1u)
+#define LULL_CONTEXT_LEAVING 1u
+#define LULL_PROBE_CONTEXT() ((preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 2u)
 
 /* Which of a slot's private words is the probe's; the ring uses those before it. */
 #define LULL_SLOT_INTERRUPTED 5
@@ -45,8 +47,12 @@ static __always_inline void lull_probe_preempt(void)
 #define lull_probe_preempt() preempt_enable_notrace()
 #endif
 
-/* Count an event that is refused because its context is in a probe already. */
-void lull_probe_refuse(uint32_t sessions);
+/*
+ * Begin the probe of an event that another probe in the same context seems to enclose. Return: the
+ * sessions; or 0, and the event is refused and counted.
+ */
+uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t sessions, unsigned int context,
+				unsigned int interrupted);
 
 /*
  * Begin a probe, with preemption off. Fields are evaluated after it, so what these call is inside,
@@ -58,14 +64,13 @@ static __always_inline uint32_t lull_probe_begin(struct lull_slot *slot, uint32_
 {
 	unsigned int context = LULL_PROBE_CONTEXT(), interrupted = raw_cpu_read(lull_probe_context);
 
-	if (likely(interrupted != context)) {
+	if (likely((interrupted ^ context) > LULL_CONTEXT_LEAVING)) {
 		raw_cpu_write(lull_probe_context, context);
 		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
 		barrier();
 		return sessions;
 	}
-	lull_probe_refuse(sessions);
-	return 0;
+	return lull_probe_begin_again(slot, sessions, context, interrupted);
 }
 
 static __always_inline void lull_probe_finish(const struct lull_slot *slot)

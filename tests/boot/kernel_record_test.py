@@ -22,11 +22,12 @@ WORK = (
 
 
 @contextmanager
-def _guest() -> Iterator[Guest]:
+def _guest(append: str = "") -> Iterator[Guest]:
     """A guest that has loaded the module, and unloads it at its end."""
     files = {f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}
     files["/usr/bin/requests"] = INSTRUMENTED
-    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **files}) as guest:
+    modules = [MODULES / "lull.ko"]
+    with Guest(modules=modules, files={**lull_files(), **files}, append=append) as guest:
         guest.check("mkdir /run/w && insmod /modules/lull.ko")
         yield guest
         guest.check("rmmod lull")
@@ -100,6 +101,16 @@ def event_inside_of_another_is_refused_and_told() -> None:
         patterns = "-e 'exceptions:page_fault_kernel' -e 'syscalls:sys_enter_openat'"
         told = guest.check(f"lull record -k {patterns} -o /share/trace -- bash -c '{WORK}'", 240)
         assert "inside" in told, told
+
+
+def event_of_an_interrupt_that_ends_inside_of_a_probe_is_recorded() -> None:
+    """With threadirqs, the last step of an interrupt wakes the thread that runs softirqs."""
+    with _guest("threadirqs") as guest:
+        patterns = "-e 'syscalls:*' -e 'sched:*'"
+        record = f"lull record -k --flight-recorder {patterns} -o /run/trace"
+        work = "dd if=/dev/zero of=/dev/null bs=1 count=150000 2> /run/dd"
+        told = guest.check(f"{record} -- bash -c '{work}'", 240)
+        assert "inside" not in told, told
 
 
 def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
