@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab import MODULES, ROOT, Guest, lull_files
+from lab import MODULES, ROOT, Guest, lull_files, read_events
 
 PROGRAMS = ("bash", "dd", "tar", "sleep")
 INSTRUMENTED = ROOT / "build" / "examples" / "requests"
@@ -33,26 +31,6 @@ def _guest(append: str = "") -> Iterator[Guest]:
         guest.check("rmmod lull")
 
 
-def _host(*words: object, status: int = 0) -> str:
-    """What a command says on the host, and with which status it ends."""
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == status, f"{words}: {done.returncode} {done.stderr}"
-    # Lull tells a verdict there that is not complete, babeltrace2 what it warns of.
-    assert words[0] != "babeltrace2" or not done.stderr, done.stderr
-    return done.stdout
-
-
-def _events(trace: Path, status: int = 0) -> list[dict]:
-    """The events of a trace as Lull reads them, of which babeltrace2 reads as many."""
-    lull = ROOT / "build" / "bin" / "lull"
-    told = _host(lull, "print", "--json", "--all", trace, status=status)
-    events = [event for event in map(json.loads, told.splitlines()) if "lost" not in event]
-    assert len(_host("babeltrace2", "--clock-cycles", trace).splitlines()) == len(events)
-    return events
-
-
 def _tid(event: dict) -> int:
     return event.get("thread", {}).get("tid", 0)
 
@@ -66,7 +44,7 @@ def program_and_kernel_are_recorded_into_one_trace_by_the_module() -> None:
         told = guest.check(f"lull record -k -o /share/trace -- bash -c '{WORK}'", 240)
         assert "complete: no event is missing" in told.lower(), told
         assert "by the module lull" in told, told
-        events = _events(guest.share / "trace")
+        events = list(read_events(guest.share / "trace"))
     times = [event["cycles"] for event in events]
     assert times == sorted(times)
     kernels = [event for event in events if _is_kernels(event)]
@@ -117,8 +95,8 @@ def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
     with _guest() as guest:
         guest.check("lull record -k --duration 500ms -o /share/all")
         guest.check(f"lull record -k --flight-recorder -o /share/last -- bash -c '{WORK}'", 240)
-        assert any(map(_is_kernels, _events(guest.share / "all")))
-        assert any(map(_is_kernels, _events(guest.share / "last")))
+        assert any(map(_is_kernels, list(read_events(guest.share / "all"))))
+        assert any(map(_is_kernels, list(read_events(guest.share / "last"))))
 
 
 def killed_recorder_leaves_a_module_that_can_go_and_a_trace_that_can_be_finished() -> None:
@@ -130,7 +108,7 @@ def killed_recorder_leaves_a_module_that_can_go_and_a_trace_that_can_be_finished
         told = guest.run("lull recover").output
         assert "kernel's events from the killed recorder's last look on" in told, told
         guest.check("insmod /modules/lull.ko")
-        assert any(map(_is_kernels, _events(guest.share / "trace", status=1)))
+        assert any(map(_is_kernels, list(read_events(guest.share / "trace", status=1))))
 
 
 def events_of_the_module_are_listed_by_anyone() -> None:

@@ -6,6 +6,7 @@ from .guest import Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
 from .places import BOOT, BUILD, MODULES, ROOT, LabError, Skip, lull_files
+from .reading import read_events
 
 __all__ = [
     "BOOT",
@@ -23,5 +24,6 @@ __all__ = [
     "interact",
     "kernel",
     "lull_files",
+    "read_events",
     "run_exactly",
 ]
