@@ -12,7 +12,9 @@
 #include <linux/slab.h>
 #include "catalogue.h"
 #include "device.h"
+#include "left_file.h"
 #include "lull_port.h"
+#include "reserved.h"
 #include "ring_file.h"
 #include "session.h"
 #include "structure.h"
@@ -40,7 +42,7 @@ static long device_plan(struct file *file, void __user *argument)
 
 	if (bytes < 0)
 		return bytes;
-	if (plan.flags)
+	if (plan.flags & ~LULL_KERNEL_PLAN_RESERVED)
 		return -EINVAL;
 	if (READ_ONCE(file->private_data))
 		return -EEXIST;
@@ -89,6 +91,20 @@ static long device_ring(struct session *session, void __user *argument)
 	return lull_ring_file_create(session, ring.cpu);
 }
 
+static long device_reserved(void __user *argument)
+{
+	struct lull_kernel_reserved reserved;
+	long bytes = lull_structure_copy(&reserved, sizeof(reserved), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (reserved.flags)
+		return -EINVAL;
+	lull_reserved_answer(&reserved);
+	reserved.bytes = bytes;
+	return lull_structure_answer(argument, &reserved, sizeof(reserved), bytes);
+}
+
 static long device_call(struct file *file, unsigned int call, unsigned long argument)
 {
 	struct session *session = READ_ONCE(file->private_data);
@@ -101,6 +117,10 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 	case LULL_KERNEL_BARRIER:
 		lull_barrier_heavy();
 		return 0;
+	case LULL_KERNEL_RESERVED:
+		return device_reserved((void __user *)argument);
+	case LULL_KERNEL_LEFT:
+		return lull_left_file_create();
 	case LULL_KERNEL_ENABLE:
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_RING:
@@ -117,13 +137,8 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 static vm_fault_t memory_fault(struct vm_fault *fault)
 {
 	struct session *session = fault->vma->vm_private_data;
-	struct page *page = lull_memory_page(&session->memory, fault->pgoff);
 
-	if (!page)
-		return VM_FAULT_SIGBUS;
-	get_page(page);
-	fault->page = page;
-	return 0;
+	return lull_memory_fault(&session->memory, fault, fault->pgoff);
 }
 
 static const struct vm_operations_struct memory_operations = { .fault = memory_fault };
@@ -136,7 +151,7 @@ static int device_map(struct file *file, struct vm_area_struct *area)
 
 	if (!session)
 		return -ENODEV;
-	error = lull_memory_area(area, session->memory.layout.memory_bytes, 0);
+	error = lull_memory_area(&session->memory, area, session->memory.layout.memory_bytes, 0);
 	if (error)
 		return error;
 	area->vm_private_data = session;

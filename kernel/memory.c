@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A session's memory: single pages, those of a ring from its CPU's node, mapped side by side.
+ * A session's memory: single pages, those of a ring from its CPU's node, mapped side by side; or a
+ * range that was reserved at boot, where kernel/layout.h says what lies where.
  *
- * The layout is that of abi/session.h, with two choices of the kernel's own: a ring's control words
- * begin on a page, so that they come from its CPU's node too; and there are no plain rings, because
- * every probe can hold off preemption. Addresses of vmap() lie in page tables that all processes
- * share on the architectures that the module builds for, so a probe takes no fault. Paper: B 4.5.
+ * Addresses of vmap() and memremap() lie in page tables that all processes share on the
+ * architectures that the module builds for, so a probe takes no fault. Paper: B 4.5.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -15,11 +14,8 @@
 #include "compat/vm_flags.h"
 #include "lull_port.h"
 #include "memory.h"
+#include "reserved.h"
 
-/* The same as in tools/session: more events than any kernel has, and room to describe them. */
-#define EVENT_CAPACITY 8192u
-#define ARENA_BYTES (1u << 20)
-#define LINE_BYTES 64u
 /* Memory that is left to others. */
 #define SLACK_BYTES (16ull << 20)
 
@@ -57,41 +53,12 @@ static void *array_alloc(unsigned long count, size_t bytes)
 	return kvcalloc(count, bytes, ARRAY_GFP);
 }
 
-static struct lull_ring_geometry geometry_of(const struct lull_session_control *layout,
-					     unsigned int cpu)
-{
-	struct lull_ring_geometry geometry = {
-		.subbuf_size_bytes = layout->subbuf_size_bytes,
-		.subbuf_count = layout->subbuf_count,
-		.physical_count = layout->physical_count,
-		.mode = layout->mode,
-		.cpu_id = cpu,
-		.stream_id = layout->stream_id,
-	};
-
-	memcpy(geometry.uuid, layout->uuid, sizeof(geometry.uuid));
-	return geometry;
-}
-
-/* Everything before the rings. The patterns' size was checked. */
-static void head_plan(struct lull_session_control *layout)
-{
-	layout->own_offset_bytes = sizeof(struct lull_session_control);
-	layout->patterns_offset_bytes = layout->own_offset_bytes + sizeof(struct lull_own_events);
-	layout->events_offset_bytes =
-		ALIGN(layout->patterns_offset_bytes + layout->patterns_bytes, LINE_BYTES);
-	layout->event_capacity = EVENT_CAPACITY;
-	layout->arena_offset_bytes =
-		layout->events_offset_bytes + EVENT_CAPACITY * (u32)sizeof(struct lull_event_entry);
-	layout->arena_bytes = ARENA_BYTES;
-	layout->control_bytes = PAGE_ALIGN(layout->arena_offset_bytes + layout->arena_bytes);
-}
-
 int lull_memory_plan(struct memory *memory, const struct lull_kernel_plan *plan,
 		     enum lull_clock_kind clock)
 {
 	struct lull_session_control *layout = &memory->layout;
-	struct lull_ring_geometry geometry;
+	uint32_t given_count = plan->subbuf_count + plan->spare_count;
+	bool is_reserved = plan->flags & LULL_KERNEL_PLAN_RESERVED;
 
 	*layout = (struct lull_session_control){
 		.magic = LULL_SESSION_MAGIC,
@@ -109,22 +76,19 @@ int lull_memory_plan(struct memory *memory, const struct lull_kernel_plan *plan,
 	if (plan->subbuf_count > LULL_SUBBUF_COUNT_MAX || plan->spare_count < 1 ||
 	    plan->spare_count > LULL_KERNEL_SPARES_MAX || nr_cpu_ids > LULL_CPU_COUNT_MAX)
 		return -EINVAL;
-	layout->physical_count = roundup_pow_of_two(plan->subbuf_count + LULL_KERNEL_SPARES_MAX);
-	geometry = geometry_of(layout, 0);
-	if (lull_ring_check(&geometry) || !IS_ALIGNED(plan->subbuf_size_bytes, PAGE_SIZE))
+	/* Of reserved memory, none is for sub-buffers that have no memory of their own. */
+	if (!IS_ALIGNED(plan->subbuf_size_bytes, PAGE_SIZE) ||
+	    !lull_layout_make(
+		    layout, is_reserved ? given_count : plan->subbuf_count + LULL_KERNEL_SPARES_MAX,
+		    PAGE_SIZE))
 		return -EINVAL;
-	head_plan(layout);
-	layout->rings_offset_bytes = layout->control_bytes;
-	layout->ring_stride_bytes = PAGE_ALIGN(lull_ring_control_bytes(&geometry));
-	layout->data_offset_bytes =
-		layout->rings_offset_bytes + layout->cpu_count * layout->ring_stride_bytes;
-	layout->data_stride_bytes = layout->physical_count * layout->subbuf_size_bytes;
-	layout->memory_bytes =
-		layout->data_offset_bytes + layout->cpu_count * layout->data_stride_bytes;
+	if (is_reserved)
+		memory->range =
+			(struct lull_range){ .page_bytes = PAGE_SIZE, .given_count = given_count };
 	spin_lock_init(&memory->lock);
 	memory->page_count = layout->data_offset_bytes >> PAGE_SHIFT;
 	memory->ring_page_count =
-		(plan->subbuf_count + plan->spare_count) * (plan->subbuf_size_bytes >> PAGE_SHIFT);
+		(unsigned long)given_count * (plan->subbuf_size_bytes >> PAGE_SHIFT);
 	return 0;
 }
 
@@ -161,7 +125,7 @@ static void rings_attach(struct memory *memory)
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < layout->cpu_count; cpu++) {
-		struct lull_ring_geometry geometry = geometry_of(layout, cpu);
+		struct lull_ring_geometry geometry = lull_layout_geometry(layout, cpu);
 
 		lull_ring_attach(&memory->rings[cpu], &geometry,
 				 memory->base + layout->rings_offset_bytes +
@@ -172,25 +136,50 @@ static void rings_attach(struct memory *memory)
 	}
 }
 
-int lull_memory_create(struct memory *memory, const char *patterns)
+/* Get the pages of the head, mapped. */
+static int head_create(struct memory *memory)
 {
-	const struct lull_session_control *layout = &memory->layout;
 	int error;
 
 	if (!memory_is_available(memory))
 		return -ENOMEM;
 	memory->pages = array_alloc(memory->page_count, sizeof(*memory->pages));
-	memory->ring_memory = array_alloc(layout->cpu_count, sizeof(*memory->ring_memory));
-	memory->rings = array_alloc(layout->cpu_count, sizeof(*memory->rings));
 	memory->scratch = alloc_page(PAGES_GFP);
-	if (!memory->pages || !memory->ring_memory || !memory->rings || !memory->scratch)
+	if (!memory->pages || !memory->scratch)
 		return -ENOMEM;
 	error = head_pages_fill(memory);
 	if (error)
 		return error;
 	memory->base = vmap(memory->pages, memory->page_count, VM_MAP, PAGE_KERNEL);
-	if (!memory->base)
+	return memory->base ? 0 : -ENOMEM;
+}
+
+/* Make the reserved memory this session's, if there is room for the rings of running CPUs. */
+static int reserved_create(struct memory *memory)
+{
+	unsigned char *reserved;
+
+	reserved = lull_reserved_take(&memory->layout, &memory->range);
+	if (IS_ERR(reserved))
+		return PTR_ERR(reserved);
+	memory->reserved = reserved;
+	memory->base = reserved + PAGE_SIZE;
+	memset(memory->base, 0, memory->layout.data_offset_bytes);
+	return 0;
+}
+
+int lull_memory_create(struct memory *memory, const char *patterns)
+{
+	const struct lull_session_control *layout = &memory->layout;
+	int error;
+
+	memory->ring_memory = array_alloc(layout->cpu_count, sizeof(*memory->ring_memory));
+	memory->rings = array_alloc(layout->cpu_count, sizeof(*memory->rings));
+	if (!memory->ring_memory || !memory->rings)
 		return -ENOMEM;
+	error = memory_is_reserved(memory) ? reserved_create(memory) : head_create(memory);
+	if (error)
+		return error;
 	memcpy(memory->base + layout->patterns_offset_bytes, patterns, layout->patterns_bytes);
 	memcpy(memory->base, layout, offsetof(struct lull_session_control, arena_used_bytes));
 	rings_attach(memory);
@@ -213,34 +202,65 @@ static void *ring_map(const struct memory *memory, struct page *const *pages)
 	return base;
 }
 
-int lull_memory_give(struct memory *memory, unsigned int cpu)
+/* Let probes and faults come to a ring's memory. */
+static void ring_give(struct memory *memory, unsigned int cpu, void *base, struct page **pages)
 {
-	struct lull_ring_geometry geometry = geometry_of(&memory->layout, cpu);
+	struct lull_ring_geometry geometry = lull_layout_geometry(&memory->layout, cpu);
 	struct ring_memory *ring = &memory->ring_memory[cpu];
-	struct page **pages;
-	int error = -ENOMEM;
 
-	if (ring->pages)
-		return 0;
-	pages = array_alloc(memory->ring_page_count, sizeof(*pages));
+	lull_ring_attach(&memory->rings[cpu], &geometry, memory->rings[cpu].shared,
+			 (struct lull_ring_memory){ .base = base });
+	spin_lock(&memory->lock);
+	ring->base = base;
+	ring->pages = pages;
+	spin_unlock(&memory->lock);
+}
+
+static int pages_give(struct memory *memory, unsigned int cpu)
+{
+	struct page **pages = array_alloc(memory->ring_page_count, sizeof(*pages));
+	void *base;
+	int error;
+
 	if (!pages)
 		return -ENOMEM;
 	error = pages_fill(pages, memory->ring_page_count, cpu_to_node(cpu));
 	if (error)
 		goto failed;
 	error = -ENOMEM;
-	ring->base = ring_map(memory, pages);
-	if (!ring->base)
+	base = ring_map(memory, pages);
+	if (!base)
 		goto failed;
-	lull_ring_attach(&memory->rings[cpu], &geometry, memory->rings[cpu].shared,
-			 (struct lull_ring_memory){ .base = ring->base });
-	spin_lock(&memory->lock);
-	ring->pages = pages;
-	spin_unlock(&memory->lock);
+	ring_give(memory, cpu, base, pages);
 	return 0;
 failed:
 	pages_free(pages, memory->ring_page_count);
 	return error;
+}
+
+static int reserved_give(struct memory *memory, unsigned int cpu)
+{
+	uint64_t begin = lull_range_ring(&memory->layout, &memory->range, cpu);
+
+	if (!begin)
+		return -ENOMEM;
+	/* What was there before is not for those who may read this session. */
+	memset(memory->reserved + begin, 0, memory->ring_page_count << PAGE_SHIFT);
+	ring_give(memory, cpu, memory->reserved + begin, NULL);
+	return 0;
+}
+
+int lull_memory_give(struct memory *memory, unsigned int cpu)
+{
+	if (memory->ring_memory[cpu].base)
+		return 0;
+	return memory_is_reserved(memory) ? reserved_give(memory, cpu) : pages_give(memory, cpu);
+}
+
+void lull_memory_keep(const struct memory *memory)
+{
+	if (memory_is_reserved(memory))
+		lull_reserved_keep(&memory->layout, &memory->range);
 }
 
 struct page *lull_memory_page(struct memory *memory, unsigned long page_offset)
@@ -249,6 +269,8 @@ struct page *lull_memory_page(struct memory *memory, unsigned long page_offset)
 	unsigned long ring, page;
 	struct page **pages;
 
+	if (memory_is_reserved(memory))
+		return NULL;
 	if (page_offset < memory->page_count)
 		return memory->pages[page_offset];
 	ring = (page_offset - memory->page_count) / stride;
@@ -263,13 +285,54 @@ struct page *lull_memory_page(struct memory *memory, unsigned long page_offset)
 	return page < memory->ring_page_count ? pages[page] : memory->scratch;
 }
 
-int lull_memory_area(struct vm_area_struct *area, uint64_t bytes, unsigned long never)
+/* Reserved memory has no struct page: its frames are mapped by their numbers. */
+static vm_fault_t reserved_fault(struct memory *memory, struct vm_fault *fault,
+				 unsigned long page_offset)
 {
+	const struct lull_session_control *layout = &memory->layout;
+	uint64_t at = (uint64_t)page_offset << PAGE_SHIFT;
+	uint64_t offset = lull_range_at(layout, &memory->range, at);
+	bool is_there = offset;
+
+	if (is_there && at >= layout->data_offset_bytes) {
+		uint64_t ring = (at - layout->data_offset_bytes) / layout->data_stride_bytes;
+
+		spin_lock(&memory->lock);
+		is_there = memory->ring_memory[ring].base;
+		spin_unlock(&memory->lock);
+	}
+	if (!is_there)
+		return VM_FAULT_SIGBUS;
+	return vmf_insert_pfn(fault->vma, fault->address, lull_reserved_frame(offset));
+}
+
+vm_fault_t lull_memory_fault(struct memory *memory, struct vm_fault *fault,
+			     unsigned long page_offset)
+{
+	struct page *page;
+
+	if (memory_is_reserved(memory))
+		return reserved_fault(memory, fault, page_offset);
+	page = lull_memory_page(memory, page_offset);
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	get_page(page);
+	fault->page = page;
+	return 0;
+}
+
+int lull_memory_area(const struct memory *memory, struct vm_area_struct *area, uint64_t bytes,
+		     unsigned long never)
+{
+	unsigned long flags = VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY;
+
 	if (!(area->vm_flags & VM_SHARED) || vma_pages(area) + area->vm_pgoff > bytes >> PAGE_SHIFT)
 		return -EINVAL;
 	if (area->vm_flags & VM_EXEC)
 		return -EPERM;
-	lull_vm_flags_change(area, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY, VM_MAYEXEC | never);
+	if (memory_is_reserved(memory))
+		flags |= VM_PFNMAP;
+	lull_vm_flags_change(area, flags, VM_MAYEXEC | never);
 	return 0;
 }
 
@@ -277,6 +340,11 @@ void lull_memory_free(struct memory *memory)
 {
 	unsigned int cpu;
 
+	if (memory_is_reserved(memory)) {
+		if (memory->reserved)
+			lull_reserved_give_back();
+		goto arrays;
+	}
 	for (cpu = 0; memory->ring_memory && cpu < memory->layout.cpu_count; cpu++) {
 		vunmap(memory->ring_memory[cpu].base);
 		pages_free(memory->ring_memory[cpu].pages, memory->ring_page_count);
@@ -285,6 +353,7 @@ void lull_memory_free(struct memory *memory)
 	pages_free(memory->pages, memory->page_count);
 	if (memory->scratch)
 		__free_page(memory->scratch);
+arrays:
 	kvfree(memory->ring_memory);
 	kvfree(memory->rings);
 }

@@ -8,6 +8,7 @@
 #include "catalogue.h"
 #include "compat/kernel_version.h"
 #include "device.h"
+#include "reserved.h"
 #include "session.h"
 #include "syscall/syscall.h"
 
@@ -23,9 +24,14 @@ static int __init lull_init(void)
 	error = lull_sessions_init();
 	if (error)
 		goto failed_sessions;
+	error = lull_reserved_init();
+	if (error)
+		goto failed_reserved;
 	error = lull_device_register();
 	if (!error)
 		return 0;
+	lull_reserved_exit();
+failed_reserved:
 	lull_sessions_exit();
 failed_sessions:
 	lull_catalogue_exit();
@@ -37,6 +43,7 @@ failed_catalogue:
 static void __exit lull_exit(void)
 {
 	lull_device_unregister();
+	lull_reserved_exit();
 	lull_sessions_exit();
 	lull_catalogue_exit();
 	lull_syscall_exit();

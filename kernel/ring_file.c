@@ -214,6 +214,8 @@ static ssize_t ring_splice(struct file *file, loff_t *position, struct pipe_inod
 	uint64_t at, until;
 	ssize_t result = -EINVAL;
 
+	if (memory_is_reserved(&of->session->memory))
+		return -EOPNOTSUPP; /* there is no struct page that a pipe could hold */
 	mutex_lock(&of->mutex);
 	if (!of->is_got)
 		goto out;
@@ -243,15 +245,10 @@ static vm_fault_t ring_fault(struct vm_fault *fault)
 {
 	struct ring_file *of = fault->vma->vm_private_data;
 	struct memory *memory = &of->session->memory;
-	struct page *page = lull_memory_page(
-		memory, memory->page_count + fault->pgoff +
-				of->cpu * (memory->layout.data_stride_bytes >> PAGE_SHIFT));
+	unsigned long stride = memory->layout.data_stride_bytes >> PAGE_SHIFT;
 
-	if (!page)
-		return VM_FAULT_SIGBUS;
-	get_page(page);
-	fault->page = page;
-	return 0;
+	return lull_memory_fault(memory, fault,
+				 memory->page_count + fault->pgoff + of->cpu * stride);
 }
 
 static const struct vm_operations_struct map_operations = { .fault = ring_fault };
@@ -263,7 +260,8 @@ static int ring_map(struct file *file, struct vm_area_struct *area)
 
 	if (area->vm_flags & VM_WRITE)
 		return -EPERM;
-	error = lull_memory_area(area, of->session->memory.layout.data_stride_bytes, VM_MAYWRITE);
+	error = lull_memory_area(&of->session->memory, area,
+				 of->session->memory.layout.data_stride_bytes, VM_MAYWRITE);
 	if (error)
 		return error;
 	area->vm_private_data = of;

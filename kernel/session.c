@@ -116,6 +116,7 @@ struct session *lull_session_create(struct lull_kernel_plan *plan, char *pattern
 		goto failed_placed;
 	session->is_made = true;
 	lull_catalogue_describe_system(session);
+	lull_memory_keep(&session->memory);
 	lull_probe_attach(index, session->memory.rings,
 			  &memory_control(&session->memory)->recursion_count);
 	plan->clock_kind = lull_sessions_clock;

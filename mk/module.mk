@@ -24,3 +24,15 @@ build/kernel/%_test: kernel/test/%_test.c $(KERNEL_TEST_SOURCES) $(wildcard kern
 	$(say) CC $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KERNEL_TEST_FLAGS) -o $@ $< $(KERNEL_TEST_SOURCES) -lpthread
+
+# What of lull.ko needs no kernel is tested on the host.
+LEFT_TEST := build/test/kernel/left_test
+LEFT_TEST_SOURCES := kernel/left_test.c kernel/left.c kernel/layout.c core/ring/layout.c
+TEST_PROGRAMS += $(LEFT_TEST)
+test-programs: $(LEFT_TEST)
+
+$(LEFT_TEST): $(LEFT_TEST_SOURCES) $(wildcard kernel/l*.h core/include/lull/abi/*.h)
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -static,$(KERNEL_TEST_FLAGS)) -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -Ikernel -Icore/site -o $@ $(LEFT_TEST_SOURCES)

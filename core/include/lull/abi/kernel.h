@@ -23,6 +23,7 @@
 #define LULL_KERNEL_INTERFACE 1 /* what LULL_KERNEL_VERSION returns */
 #define LULL_KERNEL_SPARES_MAX (1u + LULL_SUBBUF_SPARES)
 #define LULL_KERNEL_PATTERNS_MAX (1u << 20) /* bytes, with the NUL */
+#define LULL_KERNEL_PLAN_RESERVED 1u /* a plan's flag: in the memory that was reserved at boot */
 
 /* The calls: the number, what the argument points to. */
 #define LULL_KERNEL_VERSION 0xf500u /* nothing. Returns LULL_KERNEL_INTERFACE */
@@ -31,6 +32,10 @@
 #define LULL_KERNEL_DISABLE 0xf503u /* nothing */
 #define LULL_KERNEL_BARRIER 0xf504u /* nothing */
 #define LULL_KERNEL_RING 0xf505u /* struct lull_kernel_ring. Returns a descriptor of the ring */
+#define LULL_KERNEL_RESERVED 0xf506u /* struct lull_kernel_reserved */
+#define LULL_KERNEL_LEFT 0xf507u /* nothing. Returns a descriptor of the session that was left */
+/* The call of a left session's descriptor. */
+#define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
 #define LULL_KERNEL_GET 0xf510u /* struct lull_kernel_subbuf */
 #define LULL_KERNEL_PUT 0xf511u /* nothing */
@@ -40,10 +45,16 @@
  * A session's plan, and what it became. EEXIST: this descriptor has a session already; EBUSY: there
  * are LULL_SESSIONS_MAX sessions; EINVAL: a size, a mode, a pattern or a flag is not valid; E2BIG:
  * the structure is longer than the kernel's and not zero there; ENOMEM: not enough memory.
+ *
+ * LULL_KERNEL_PLAN_RESERVED: the session lies in the memory that was reserved at boot, one behind
+ * the other, and what is in it can be read after a crash of the machine, by LULL_KERNEL_LEFT.
+ * ENXIO: no memory is reserved; EADDRINUSE: another session is there; ENOTEMPTY: a session that was
+ * left is there; ENOSPC: the ring of a running CPU does not fit. splice() of its rings is refused
+ * (EOPNOTSUPP).
  */
 struct lull_kernel_plan {
 	uint32_t bytes; /* of this structure */
-	uint32_t flags; /* 0 */
+	uint32_t flags; /* 0, or LULL_KERNEL_PLAN_RESERVED */
 	uint8_t uuid[16]; /* of the trace */
 	uint32_t mode; /* enum lull_mode */
 	uint32_t stream_id; /* of the CTF streams that the rings become */
@@ -113,5 +124,35 @@ struct lull_kernel_subbuf {
 	uint64_t offset_bytes; /* the kernel's answer: where it is in the mapping of the ring */
 	uint64_t subbuf_bytes; /* the kernel's answer: its size */
 };
+
+/*
+ * What is in the memory that was reserved at boot. The calls are of the device; who makes them
+ * needs no session.
+ */
+enum lull_kernel_reserved_state {
+	LULL_RESERVED_NONE, /* no memory is reserved */
+	LULL_RESERVED_FREE,
+	LULL_RESERVED_USED, /* a session is recorded there, or what was left is being read */
+	LULL_RESERVED_LEFT /* a session is there that the machine's last crash or reset ended */
+};
+
+struct lull_kernel_reserved {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t state; /* the kernel's answer: enum lull_kernel_reserved_state */
+	uint32_t given_count; /* of a left session: physical sub-buffers that each ring has */
+	uint64_t reserved_bytes; /* the kernel's answer: size of the reserved memory */
+	uint64_t memory_bytes; /* of a left session: as that of its plan */
+	uint64_t begun_cycles; /* of a left session: its clock when it was made */
+	uint64_t begun_ns; /* of a left session: nanoseconds since the epoch then */
+};
+
+/*
+ * The descriptor of a left session reads its memory, by pread() at the offsets of the mapping that
+ * it had; ENXIO: there is no memory at this offset. It is one at a time (EADDRINUSE), for root and
+ * for the user who recorded (EPERM). ENOENT: no session was left.
+ *
+ * LULL_KERNEL_FORGET frees the memory for other sessions, once the descriptor is closed.
+ */
 
 #endif
