@@ -97,6 +97,11 @@ pub struct RecordArgs {
     #[arg(long)]
     pub flight_recorder: bool,
 
+    /// Keep the kernel's newest events in the memory that was reserved at boot, for `lull recover`
+    /// after a crash of the machine
+    #[arg(long, requires = "kernel", requires = "flight_recorder")]
+    pub reserved: bool,
+
     /// Stop recording, not the program, when the trace has this size
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub max_size: Option<u64>,

@@ -3,14 +3,16 @@
 //!
 //! Place in the flow: finds sessions whose recorders were killed, reopens each with its trace,
 //! lets the consumer go on where the recorder was, and tells the verdict. A session is removed only
-//! when all of it is in the trace, or when the user discards it.
+//! when all of it is in the trace, or when the user discards it. `reserved` does the same for what
+//! a crash of the machine left.
 
 mod facts;
+mod reserved;
 mod whole;
 
 use crate::shown::{json_shown, lines_shown};
 use crate::{record, say};
-use anyhow::bail;
+use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
@@ -38,14 +40,17 @@ const STOPPED_BEFORE: &str = "until recording was stopped, by its recorder, whic
 const KERNEL_REST: &str = "the kernel's events from the killed recorder's last look on: they \
     were in the kernel's buffers";
 
-/// Add to traces what recorders that were killed left in memory
+/// Add to traces what recorders that were killed, or a crash of the machine, left in memory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Programs that still run record nothing more in a session that is \
     recovered. The session is removed once all of it is in the trace; where the disk is full it \
-    stays, and `lull recover` can be run again. The status is 0 when all that was left is in the \
-    trace and nothing was lost, 1 when events were lost or nothing was left, 2 on an error.")]
+    stays, and `lull recover` can be run again.\n\nWhat `lull record -k --flight-recorder \
+    --reserved` held when the machine went down becomes a trace of its own; it is named \
+    /dev/lull.\n\nThe status is 0 when all that was left is in the trace and nothing was lost, 1 \
+    when events were lost or nothing was left, 2 on an error.")]
 pub struct RecoverArgs {
-    /// The trace, or the session's directory [default: all of yours whose recorders were killed]
+    /// The trace, the session's directory, or /dev/lull for what a crash of the machine left
+    /// [default: all of yours]
     #[arg(value_name = "DIR")]
     pub what: Option<PathBuf>,
 
@@ -64,20 +69,27 @@ pub struct RecoverArgs {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
+    // A file size limit is an error to report, not to die of.
+    // SAFETY: no handler is set; nothing is started that would inherit this.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    if args.what.as_deref() == Some(Path::new(reserved::NAME)) {
+        return reserved::run(args)?.context("no session was left by a crash of the machine");
+    }
     let has_removed = record::kernel::remove_left(false);
+    let of_crash = match args.what {
+        None => reserved::run(args)?,
+        Some(_) => None,
+    };
     let left = left_behind();
     let chosen = choose(&left, args.what.as_deref())?;
     if chosen.is_empty() {
-        if has_removed {
-            return Ok(DONE);
+        if let Some(status) = of_crash.or(has_removed.then_some(DONE)) {
+            return Ok(status);
         }
         say("nothing is left: no recorder of yours that was killed has a session here");
         return Ok(INCOMPLETE);
     }
-    // A file size limit is an error to report, not to die of.
-    // SAFETY: no handler is set; nothing is started that would inherit this.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    let mut status = DONE;
+    let mut status = of_crash.unwrap_or(DONE);
     for left in chosen {
         let done = if args.discard { discard(left) } else { recover(args, left) };
         status = status.max(done.unwrap_or_else(|error| {

@@ -11,7 +11,7 @@ mod module;
 mod recover;
 mod turn;
 
-use crate::clock::now_cycles;
+use crate::clock::{end_cycles, now_cycles};
 use crate::drain::{Drain, OpenSlots, Tally, Tools};
 use crate::lives::Absent;
 use crate::metadata::Facts;
@@ -430,7 +430,8 @@ impl Consumer {
             std::thread::sleep(FINISH_PAUSE);
         }
         for Channel { drain, stream, .. } in &mut self.channels {
-            drain.write_lost(&mut self.tools, stream, now_cycles());
+            // Where that is not known, it is the end of the stream.
+            drain.write_lost(&mut self.tools, stream, end_cycles().unwrap_or(0));
         }
     }
 
@@ -483,7 +484,7 @@ impl Consumer {
                 self.output.path().display()
             ));
         }
-        if !self.session.directory.reachable() {
+        if !self.session.memory.is_past() && !self.session.directory.reachable() {
             verdict.missing.push(format!(
                 "the session directory {} was removed while recording: programs started after \
                  that are not in the trace",

@@ -182,7 +182,15 @@ mod tests {
             KERNEL_VERSION,
             KERNEL_PLAN,
             KERNEL_ENABLE,
-            KERNEL_DISABLE
+            KERNEL_DISABLE,
+            KERNEL_RESERVED,
+            KERNEL_LEFT,
+            KERNEL_FORGET,
+            KERNEL_PLAN_RESERVED,
+            RESERVED_NONE,
+            RESERVED_FREE,
+            RESERVED_USED,
+            RESERVED_LEFT
         )
     }
 
@@ -228,6 +236,9 @@ mod tests {
             fields!(KernelEnable at 0, "lull_kernel_enable":
                 bytes, flags, event_count, matched_count, enabled_count, absent_count,
                 failed_count, undescribed_count),
+            fields!(KernelReserved at 0, "lull_kernel_reserved":
+                bytes, flags, state, given_count, reserved_bytes, memory_bytes, begun_cycles,
+                begun_ns),
         ]
         .concat()
     }
@@ -247,6 +258,7 @@ mod tests {
             ("lull_ring_subbuf", size_of::<Subbuf>()),
             ("lull_kernel_plan", size_of::<KernelPlan>()),
             ("lull_kernel_enable", size_of::<KernelEnable>()),
+            ("lull_kernel_reserved", size_of::<KernelReserved>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];

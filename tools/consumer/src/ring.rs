@@ -206,7 +206,7 @@ impl Ring {
 
     /// Whether the kernel writes to it, whose writers finish what they begin.
     pub fn is_kernels(&self) -> bool {
-        self.memory.device().is_some()
+        self.memory.is_kernels()
     }
 
     /// True when no thread that this can be will commit to the ring any more.

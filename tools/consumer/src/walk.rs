@@ -323,7 +323,7 @@ impl Walker {
     pub fn walk(&mut self, view: View, limit: usize, state: &mut Walk, horizon: u64) -> Stop {
         // Bound: each round follows an event learned.
         let Source { memory, events, .. } = &mut self.sources[self.selected];
-        let is_kernels = memory.as_ref().is_some_and(|memory| memory.device().is_some());
+        let is_kernels = memory.as_ref().is_some_and(|memory| memory.is_kernels());
         let threads = if is_kernels { &mut self.machine } else { &mut self.threads };
         loop {
             let stop = walk(view, limit, state, events, threads, horizon);

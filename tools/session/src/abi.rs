@@ -180,6 +180,14 @@ pub const KERNEL_VERSION: u32 = 0xf500;
 pub const KERNEL_PLAN: u32 = 0xf501;
 pub const KERNEL_ENABLE: u32 = 0xf502;
 pub const KERNEL_DISABLE: u32 = 0xf503;
+pub const KERNEL_RESERVED: u32 = 0xf506;
+pub const KERNEL_LEFT: u32 = 0xf507;
+pub const KERNEL_FORGET: u32 = 0xf520;
+pub const KERNEL_PLAN_RESERVED: u32 = 1;
+pub const RESERVED_NONE: u32 = 0;
+pub const RESERVED_FREE: u32 = 1;
+pub const RESERVED_USED: u32 = 2;
+pub const RESERVED_LEFT: u32 = 3;
 
 /// `struct lull_kernel_plan`.
 #[repr(C)]
@@ -211,4 +219,18 @@ pub struct KernelEnable {
     pub absent_count: u32,
     pub failed_count: u32,
     pub undescribed_count: u32,
+}
+
+/// `struct lull_kernel_reserved`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelReserved {
+    pub bytes: u32,
+    pub flags: u32,
+    pub state: u32,
+    pub given_count: u32,
+    pub reserved_bytes: u64,
+    pub memory_bytes: u64,
+    pub begun_cycles: u64,
+    pub begun_ns: u64,
 }

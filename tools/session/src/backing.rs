@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! What a session's memory lies in: a segment of ours, or the kernel's device.
+//! What a session's memory lies in: a segment of ours, the kernel's device, or a copy.
 //!
 //! Place in the flow: `memory` finds its parts in it, and asks it for pages.
 
 use crate::device::Mapping;
+use crate::reserved::Copy;
 use crate::segment::Segment;
 use std::io;
 
@@ -14,6 +15,8 @@ pub(crate) enum Backing {
     Segment(Segment),
     /// The kernel, whose events are in it.
     Device(Mapping),
+    /// This process, of what the kernel's session held when the machine went down.
+    Copy(Copy),
 }
 
 impl Backing {
@@ -21,6 +24,7 @@ impl Backing {
         match self {
             Self::Segment(segment) => segment.as_ptr(),
             Self::Device(mapping) => mapping.as_ptr(),
+            Self::Copy(copy) => copy.as_ptr(),
         }
     }
 
@@ -28,7 +32,7 @@ impl Backing {
     pub fn populate(&self, begin: u64, bytes: u64) -> io::Result<()> {
         match self {
             Self::Segment(segment) => segment.populate(begin, bytes),
-            Self::Device(_) => Ok(()),
+            Self::Device(_) | Self::Copy(_) => Ok(()),
         }
     }
 }

@@ -12,6 +12,7 @@
 use crate::abi::*;
 use crate::error::{Error, Result};
 use crate::layout::{ring_bytes, Plan};
+use crate::reserved;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -28,7 +29,9 @@ const RING_ALIGN: u64 = 128;
 /// The device, open, and of a version that this recorder knows; not a session yet.
 #[derive(Debug)]
 pub struct Device {
-    file: File,
+    pub(crate) file: File,
+    /// Of its plan.
+    flags: u32,
 }
 
 /// A session of the kernel's, whose memory is mapped.
@@ -60,7 +63,12 @@ impl Device {
         if version != KERNEL_INTERFACE as i32 {
             return Err(Error::Interface { found: version, known: KERNEL_INTERFACE });
         }
-        Ok(Some(Self { file }))
+        Ok(Some(Self { file, flags: 0 }))
+    }
+
+    /// Its session is to lie in the memory that was reserved at boot.
+    pub fn in_reserved(self) -> Self {
+        Self { flags: KERNEL_PLAN_RESERVED, ..self }
     }
 
     /// Makes this the session that is planned. `stream_id`: the stream class of its events. Return:
@@ -71,7 +79,7 @@ impl Device {
             .map_err(|_| failed(io::ErrorKind::InvalidInput.into()))?;
         let mut asked = KernelPlan {
             bytes: size_of::<KernelPlan>() as u32,
-            flags: 0,
+            flags: self.flags,
             uuid: plan.uuid,
             mode: if plan.flight_recorder { MODE_FLIGHT_RECORDER } else { MODE_DISCARD },
             stream_id,
@@ -83,7 +91,11 @@ impl Device {
             clock_kind: 0,
             memory_bytes: 0,
         };
-        call(&self.file, KERNEL_PLAN, &raw mut asked).map_err(failed)?;
+        let refused = |source| match self.flags {
+            KERNEL_PLAN_RESERVED => reserved::refused(source),
+            _ => failed(source),
+        };
+        call(&self.file, KERNEL_PLAN, &raw mut asked).map_err(refused)?;
         let mapping = Mapping::new(self.file, asked.memory_bytes).map_err(failed)?;
         if mapping.bytes < size_of::<Control>() as u64 {
             return Err(Error::Layout { why: "its memory is too small to be a session's" });
@@ -141,7 +153,7 @@ impl Drop for Mapping {
 }
 
 /// A call with a structure that the kernel reads and fills in, or with none.
-fn call<T>(file: &File, number: u32, argument: *mut T) -> io::Result<()> {
+pub(crate) fn call<T>(file: &File, number: u32, argument: *mut T) -> io::Result<()> {
     // SAFETY: the structure, where there is one, is writable for the size that it states.
     match unsafe { libc::ioctl(file.as_raw_fd(), number as libc::Ioctl, argument) } {
         -1 => Err(io::Error::last_os_error()),
@@ -177,7 +189,7 @@ fn check(found: &ControlFixed, asked: &KernelPlan) -> std::result::Result<(), &'
 }
 
 /// Whether all parts follow one another up to the end of the memory, on the boundaries they need.
-fn parts_are_inside(found: &ControlFixed) -> bool {
+pub(crate) fn parts_are_inside(found: &ControlFixed) -> bool {
     let wide = |number: u32| u64::from(number);
     let table_bytes = wide(found.event_capacity) * size_of::<EventEntry>() as u64;
     let cpus = wide(found.cpu_count);

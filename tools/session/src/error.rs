@@ -24,6 +24,8 @@ pub enum Error {
     Populate { source: io::Error },
     #[error("the kernel module lull: {doing}: {source}")]
     Device { doing: &'static str, source: io::Error },
+    #[error("memory reserved at boot: {why}")]
+    Reserved { why: &'static str },
     #[error("the kernel module lull: {why}")]
     Layout { why: &'static str },
     #[error(

@@ -4,8 +4,8 @@
 //! Place in the flow: `lull record` -> **session** -> liblull writes -> consumer reads -> trace.
 //! `abi` mirrors the C headers; `layout` places every byte; `segment` and `memory` make one user's
 //! part; `directory` says where it is; `session` is the whole; `left` reads what a killed recorder
-//! left; `device` has the kernel make one; `description` reads what events look
-//! like; `pattern` says which are wanted; `clock` relates cycles to time.
+//! left; `device` has the kernel make one, `reserved` reads what a crash left of it; `description`
+//! reads what events look like; `pattern` says which are wanted; `clock` relates cycles to time.
 //! Paper: B 3.2 (channels and sub-buffers), 3.4 (control).
 
 pub mod abi;
@@ -20,6 +20,7 @@ pub mod left;
 pub mod machine;
 pub mod memory;
 pub mod pattern;
+pub mod reserved;
 pub mod segment;
 pub mod session;
 

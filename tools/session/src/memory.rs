@@ -16,6 +16,7 @@ use crate::device::{self, Device, Mapping};
 use crate::error::{Error, Result};
 use crate::layout::{layout, Plan};
 use crate::machine::{available_bytes, online_cpus};
+use crate::reserved::Copy;
 use crate::segment::Segment;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,12 +85,28 @@ impl Memory {
         Ok(Self { fixed, backing, used_rings, control_populated: 0.into() })
     }
 
+    /// A copy of what a session of the kernel's held when the machine went down.
+    pub(crate) fn of_copy(fixed: ControlFixed, copy: Copy) -> Self {
+        let (backing, used_rings) = (Backing::Copy(copy), Vec::new());
+        Self { fixed, backing, used_rings, control_populated: 0.into() }
+    }
+
     /// How the kernel is told what to do, where it made the memory.
     pub fn device(&self) -> Option<&Mapping> {
         match &self.backing {
-            Backing::Segment(_) => None,
+            Backing::Segment(_) | Backing::Copy(_) => None,
             Backing::Device(mapping) => Some(mapping),
         }
+    }
+
+    /// Whether the kernel writes to it, or did.
+    pub fn is_kernels(&self) -> bool {
+        !matches!(self.backing, Backing::Segment(_))
+    }
+
+    /// Whether an earlier boot of the machine wrote it, whose clock is not this one's.
+    pub fn is_past(&self) -> bool {
+        matches!(self.backing, Backing::Copy(_))
     }
 
     /// From now on the memory is removed when this is dropped.
@@ -109,14 +126,14 @@ impl Memory {
     pub fn id(&self) -> Option<i32> {
         match &self.backing {
             Backing::Segment(segment) => Some(segment.id()),
-            Backing::Device(_) => None,
+            Backing::Device(_) | Backing::Copy(_) => None,
         }
     }
 
     /// How many of a ring's physical sub-buffers have memory, or can be given it.
     pub fn given_count(&self) -> u32 {
         match &self.backing {
-            Backing::Segment(_) => self.fixed.physical_count,
+            Backing::Segment(_) | Backing::Copy(_) => self.fixed.physical_count,
             Backing::Device(_) => device::given_count(&self.fixed),
         }
     }

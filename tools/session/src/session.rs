@@ -82,6 +82,12 @@ impl Session {
         Ok(Self { directory, memory: Arc::new(memory) })
     }
 
+    /// A session of memory that no directory named, such as a crash leaves, for `lull recover`.
+    pub fn of_memory(memory: Memory) -> Result<Self> {
+        let ((), directory) = in_directory(|_| Ok(()))?;
+        Ok(Self { directory, memory: Arc::new(memory) })
+    }
+
     /// Removes a session that a killed recorder left behind, and what it holds.
     pub fn discard(path: &Path) -> Result<()> {
         let directory = Directory::reopen(path)?;

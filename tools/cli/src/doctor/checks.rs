@@ -3,6 +3,7 @@
 
 use super::{clocks_agree, Finding, Health};
 use crate::library;
+use session::abi::{RESERVED_FREE, RESERVED_LEFT, RESERVED_USED};
 use session::clock::{ClockFacts, ClockKind};
 use session::device::Device;
 use session::machine;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Finding> {
         seccomp(),
         perf_events(),
         tracefs(),
+        reserved(),
     ]
 }
 
@@ -305,4 +307,35 @@ fn tracefs() -> Finding {
         "what killed recorders left there costs the machine memory and time",
         "run `lull recover`, or `lull record -k`, which remove it",
     )
+}
+
+fn reserved() -> Finding {
+    const ABOUT: &str = "reserved memory";
+    let none = "a crash of the machine ends a flight recorder of the kernel's with all it holds";
+    let asked = match Device::open() {
+        Ok(Some(device)) => device.reserved(),
+        Ok(None) => return Finding::good(ABOUT, "the module lull is not loaded", none),
+        Err(error) => Err(error),
+    };
+    let found = match asked {
+        Ok(found) => found,
+        Err(error) => return Finding::good(ABOUT, error.to_string(), none),
+    };
+    let kept = "`lull record -k --flight-recorder --reserved` survives a crash of the machine";
+    let mib = found.reserved_bytes >> 20;
+    match found.state {
+        RESERVED_FREE => Finding::good(ABOUT, format!("{mib} MiB, free"), kept),
+        RESERVED_USED => Finding::good(ABOUT, format!("{mib} MiB, in use"), kept),
+        RESERVED_LEFT => Finding::good(
+            ABOUT,
+            format!("{mib} MiB, in which a crash of the machine left a session"),
+            kept,
+        )
+        .but(
+            Health::Limited,
+            "no other session can be there",
+            "run `lull recover`, which makes a trace of it, or `lull recover --discard /dev/lull`",
+        ),
+        _ => Finding::good(ABOUT, "none", none),
+    }
 }

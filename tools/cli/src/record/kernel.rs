@@ -56,7 +56,7 @@ impl Kernel {
             Whose::Program => Scope::Program,
         };
         if scope == Scope::Machine {
-            if let Some(memory) = in_module(patterns, session)? {
+            if let Some(memory) = in_module(patterns, session, args.reserved)? {
                 return Ok(Some(Self::Module(Arc::new(memory))));
             }
         }
@@ -121,9 +121,14 @@ impl Kernel {
 
 /// A session of the module's, with the sizes of the programs' and with the events that patterns
 /// ask for. None where there is no module that this process may use, where it has no such event, or
-/// where it has a clock that programs cannot have.
-fn in_module(patterns: &Patterns, session: &session::Plan) -> anyhow::Result<Option<Memory>> {
+/// where it has a clock that programs cannot have. `reserved`: in memory that was reserved at boot.
+fn in_module(
+    patterns: &Patterns,
+    session: &session::Plan,
+    reserved: bool,
+) -> anyhow::Result<Option<Memory>> {
     let Ok(Some(device)) = Device::open() else { return Ok(None) };
+    let device = if reserved { device.in_reserved() } else { device };
     let events = wanted(&module_names(), patterns);
     let of_modules = of_modules(patterns);
     if events.is_empty() && !of_modules.as_ref().is_some_and(is_in_a_module) {

@@ -7,7 +7,7 @@
 use anyhow::{bail, Context};
 use consumer::metadata::{kept_classes, Facts};
 use session::abi::{ControlFixed, MODE_FLIGHT_RECORDER};
-use session::clock::{ClockKind, CtfClock, Recording};
+use session::clock::{Calibration, ClockKind, CtfClock, Recording};
 use session::directory::Recorder;
 use session::machine;
 use std::io::Read;
@@ -17,6 +17,7 @@ use uuid::Uuid;
 use verdict::environment::{Environment, Value};
 
 const METADATA: &str = "metadata";
+const NS_PER_S: i128 = 1_000_000_000;
 /// More than a recorder writes: its events have 1 MiB of descriptions.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
 
@@ -62,20 +63,64 @@ fn of(metadata: &Metadata, uuid: [u8; 16]) -> Option<Facts> {
     })
 }
 
-/// Facts for a trace that has none yet.
-pub fn guess(fixed: &ControlFixed, recorder: Option<&Recorder>) -> anyhow::Result<Facts> {
+fn calibration(fixed: &ControlFixed) -> anyhow::Result<Calibration> {
     let kind = ClockKind::from_abi(fixed.clock_kind).context("its clock is not known")?;
-    let calibration = Recording::start(kind).finish();
-    let mut environment: Environment = vec![
+    Ok(Recording::start(kind).finish())
+}
+
+fn environment(domain: &str) -> Environment {
+    vec![
         ("tracer_name".into(), "lull".into()),
-        ("domain".into(), "user".into()),
+        ("domain".into(), domain.into()),
         ("hostname".into(), machine::host_name().into()),
         ("verdict".into(), verdict::RECORDING.into()),
-    ];
+    ]
+}
+
+/// Facts for a trace of an earlier boot of the machine. The counter is as fast as it was, and
+/// began elsewhere: `begun` are its value and nanoseconds since the epoch at one moment then.
+pub fn of_earlier_boot(fixed: &ControlFixed, begun: (u64, u64)) -> anyhow::Result<Facts> {
+    let clock = calibration(fixed)?.ctf();
+    let (cycles, ns) = (i128::from(begun.0), i128::from(begun.1));
+    let hz = i128::from(clock.frequency_hz.max(1));
+    let origin_cycles = ns * hz / NS_PER_S - cycles;
+    let clock = CtfClock {
+        offset_s: i64::try_from(origin_cycles.div_euclid(hz)).unwrap_or(0),
+        offset_cycles: u64::try_from(origin_cycles.rem_euclid(hz)).unwrap_or(0),
+        ..clock
+    };
+    let environment = environment("kernel");
+    Ok(Facts { uuid: fixed.uuid, clock, clock_uuid: None, environment, kept: String::new() })
+}
+
+/// Facts for a trace that has none yet.
+pub fn guess(fixed: &ControlFixed, recorder: Option<&Recorder>) -> anyhow::Result<Facts> {
+    let calibration = calibration(fixed)?;
+    let mut environment = environment("user");
     environment
         .extend(recorder.map(|recorder| ("command".to_string(), recorder.program.as_str().into())));
     let clock = calibration.environment().into_iter();
     environment.extend(clock.map(|(name, value)| (name.to_string(), Value::from(value))));
     let (clock, clock_uuid) = (calibration.ctf(), machine::boot_id());
     Ok(Facts { uuid: fixed.uuid, clock, clock_uuid, environment, kept: String::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_an_earlier_boot_are_told_by_the_moment_when_its_session_was_made() {
+        // SAFETY: the block is plain numbers, of which any value is one.
+        let zero: ControlFixed = unsafe { std::mem::zeroed() };
+        let fixed = ControlFixed { clock_kind: ClockKind::Monotonic.abi(), ..zero };
+        let begun_ns = 1_700_000_000_123_456_789;
+        let clock = of_earlier_boot(&fixed, (5_000_000_000, begun_ns)).unwrap().clock;
+        assert_eq!(clock.frequency_hz, 1_000_000_000);
+        let at_zero = clock.offset_s * 1_000_000_000 + clock.offset_cycles as i64;
+        assert_eq!(at_zero, begun_ns as i64 - 5_000_000_000);
+        // A note that nobody wrote is no reason to fail.
+        of_earlier_boot(&fixed, (u64::MAX, u64::MAX)).unwrap();
+        of_earlier_boot(&fixed, (u64::MAX, 0)).unwrap();
+    }
 }

@@ -16,6 +16,14 @@ pub(super) struct Module {
     problems: Vec<String>,
 }
 
+impl Module {
+    /// What a session of the kernel's left, whose counts of refused events are in the verdict.
+    pub fn of_left(memory: &Arc<Memory>) -> Option<Self> {
+        let module = || Self { memory: Arc::clone(memory), problems: Vec::new() };
+        memory.is_kernels().then(module)
+    }
+}
+
 impl Consumer {
     /// Records the kernel's events, too, in memory that the module made. They begin when
     /// [`Consumer::begin_kernel`] says so.

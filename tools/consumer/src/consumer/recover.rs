@@ -6,6 +6,7 @@
 //! that no event is written twice and none is left out. Everything in the rings may be hostile.
 
 use super::channel::{channels, ring_name, Channel};
+use super::module::Module;
 use super::{note, turn, Consumer, Options};
 use crate::drain::Tools;
 use crate::output::{Output, Trace};
@@ -30,6 +31,9 @@ impl Consumer {
         let fixed = *session.memory.fixed();
         if !crate::clock::start(fixed.clock_kind) {
             return Err(crate::Error::Clock { kind: fixed.clock_kind });
+        }
+        if session.memory.is_past() {
+            crate::clock::leave();
         }
         let mut problems = Vec::new();
         let mut memories = vec![Arc::clone(&session.memory)];
@@ -62,6 +66,7 @@ impl Consumer {
             }
         }
         let now = Instant::now();
+        let module = Module::of_left(&session.memory);
         Ok(Self {
             session,
             memories,
@@ -79,7 +84,7 @@ impl Consumer {
             snapshots,
             problems,
             kernel: None,
-            module: None,
+            module,
         })
     }
 

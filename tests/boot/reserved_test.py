@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Memory that is reserved at boot: a flight recorder in it is read after a crash of the machine."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import MODULES, ROOT, Guest, lull_files
+
+SIZE, ADDRESS = 32 << 20, 0x20000000
+LINE = f"memmap={SIZE:#x}${ADDRESS:#x}"
+LOAD = f"insmod /modules/lull.ko memory={SIZE:#x}@{ADDRESS:#x}"
+EVENTS = "-e 'syscalls:sys_enter_umask' -e 'syscalls:sys_enter_write'"
+RECORD = f"lull record -k --flight-recorder --reserved {EVENTS}"
+MASKS = range(512)
+# A call for each mask, and last the write that crashes the machine.
+CRASH = (
+    f"for mask in {{0..{MASKS[-1]}}}; do printf -v octal %o $mask; umask $octal; done;"
+    " echo c > /proc/sysrq-trigger"
+)
+PANIC = ["Kernel panic"]
+
+
+@contextmanager
+def _guest(memory: Path, load: str = LOAD, **settings: object) -> Iterator[Guest]:
+    """A boot of the machine whose memory is in a file, with the module."""
+    files = {**lull_files(), "/usr/bin/bash": Path("/bin/bash")}
+    settings = {"append": LINE, "memory_file": memory, **settings}
+    with Guest(modules=[MODULES / "lull.ko"], files=files, **settings) as guest:
+        guest.check(load)
+        yield guest
+
+
+@contextmanager
+def _crashed(record: str = RECORD) -> Iterator[Path]:
+    """The memory of a machine that crashed while it recorded."""
+    with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
+        memory = Path(folder) / "memory"
+        with _guest(memory, allowed=PANIC) as guest:
+            guest.check(f"echo '{CRASH}' > /run/crash")
+            guest.end(f"{record} -o /run/trace -- bash /run/crash", limit_s=180)
+            console = guest.log.console_file.read_text(encoding="utf-8", errors="replace")
+            assert "reserved memory was written back from the caches" in console, console[-2000:]
+        yield memory
+
+
+def _events(trace: Path) -> list[dict]:
+    """The events of a trace, of which babeltrace2 reads as many, without a warning."""
+    [snapshot] = trace.glob("snapshot-*")
+    lull = ROOT / "build" / "bin" / "lull"
+    told = [
+        subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+        for words in (
+            [lull, "print", "--json", "--all", snapshot],
+            ["babeltrace2", "--clock-cycles", snapshot],
+        )
+    ]
+    lines = map(json.loads, told[0].stdout.splitlines())
+    events = [event for event in lines if "lost" not in event]
+    assert len(told[1].stdout.splitlines()) == len(events) and not told[1].stderr, told[1].stderr
+    return events
+
+
+def _masks(events: list[dict]) -> list[int]:
+    return [
+        event["fields"]["mask"] for event in events if event["name"] == "syscalls:sys_enter_umask"
+    ]
+
+
+def flight_recorder_survives_a_panic_with_every_event() -> None:
+    with _crashed() as memory, _guest(memory) as guest:
+        assert "crash of the machine left a session" in guest.run("lull doctor").output
+        refused = guest.run(f"{RECORD} -o /run/other -- true")
+        assert refused.status == 125 and "lull recover" in refused.output, refused.output
+        told = guest.check("lull recover /dev/lull -o /share/trace")
+        assert "complete within these limits" in told.lower(), told
+        assert "until the machine went down" in told, told
+        events = _events(guest.share / "trace")
+        assert _masks(events) == list(MASKS), _masks(events)
+        assert events[-1]["name"] == "syscalls:sys_enter_write", events[-1]
+        assert events[-1]["thread"]["name"] == "bash", events[-1]
+        # The memory is free again, and a session that ends leaves nothing.
+        assert guest.run("lull recover /dev/lull").status == 2
+        guest.check(f"{RECORD} -o /share/next -- bash -c 'umask 7'")
+        assert 7 in _masks(_events(guest.share / "next"))
+        guest.check(f"rmmod lull && {LOAD}")
+        assert "no session was left" in guest.run("lull recover /dev/lull").output
