@@ -2,9 +2,9 @@
 //! The `lull` command: one definition of its arguments makes the help, the manual pages and the
 //! completions.
 //!
-//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `print`
-//! and `report` read the trace. `record` exits with the program's own status (125 to 127 for its
-//! own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
+//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `print`,
+//! `report` and `state` read the trace. `record` exits with the program's own status (125 to 127
+//! for its own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
 
 mod doctor;
 mod elf;
@@ -19,6 +19,7 @@ mod recover;
 mod report;
 use verdict::shown;
 mod snapshot;
+mod state_end;
 mod target;
 mod unfinished;
 mod wanted;
@@ -38,6 +39,7 @@ enum Command {
     Record(record::RecordArgs),
     Print(print::PrintArgs),
     Report(report::ReportArgs),
+    State(state_end::StateArgs),
     Snapshot(snapshot::SnapshotArgs),
     Recover(recover::RecoverArgs),
     List(list::ListArgs),
@@ -55,6 +57,7 @@ fn main() {
         Command::Record(args) => (record::run(args), record::FAILED),
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
+        Command::State(args) => (state_end::run(args), 2),
         Command::Snapshot(args) => (snapshot::run(args), 2),
         Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),

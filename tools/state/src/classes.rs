@@ -117,7 +117,7 @@ impl Classes {
                 if let Some(name) = classes.names.get_mut(number.0 as usize) {
                     name.log_level = name.log_level.into_iter().chain(class.log_level).min();
                 }
-                let base = pairing.base(name);
+                let base = pairing.base(name).filter(|_| !Operation::is_single(name));
                 let operation = match has_interposed_files {
                     true => Operation::beside_interposers,
                     false => Operation::of,

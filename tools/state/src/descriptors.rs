@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::dump::Told;
 use crate::texts::{TextIndex, Texts};
 use crate::threads::ProcessIndex;
 
@@ -71,11 +72,12 @@ pub struct Descriptors {
     /// Descriptors and streams of all processes, and how many there may be.
     count: usize,
     limit: usize,
+    pub(crate) told: Told,
 }
 
 impl Descriptors {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { tables: FxHashMap::default(), count: 0, limit }
+        Self { tables: FxHashMap::default(), count: 0, limit, told: Told::default() }
     }
 
     pub(crate) fn opened(
@@ -86,20 +88,49 @@ impl Descriptors {
         closes_on_exec: bool,
     ) {
         let Some(fd) = descriptor(fd) else { return };
+        self.told.descriptors(process, fd, fd);
+        self.is_open(process, fd, Descriptor { file, closes_on_exec });
+    }
+
+    fn is_open(&mut self, process: ProcessIndex, fd: i32, open: Descriptor) {
         if self.count >= self.limit || process == ProcessIndex::OTHERS {
             return;
         }
         let table = self.tables.entry(process).or_default();
-        let old = table.descriptors.insert(fd, Descriptor { file, closes_on_exec });
+        let old = table.descriptors.insert(fd, open);
         self.count += usize::from(old.is_none());
     }
 
+    /// Takes over what a dump of the state says of a descriptor, where no event told otherwise.
+    pub(crate) fn dumped(
+        &mut self,
+        process: ProcessIndex,
+        fd: i64,
+        file: File,
+        closes_on_exec: bool,
+    ) {
+        let Some(fd) = descriptor(fd) else { return };
+        for holder in self.told.holders(process, fd, closes_on_exec) {
+            self.is_open(holder, fd, Descriptor { file, closes_on_exec });
+        }
+    }
+
+    /// Whether a descriptor is closed when its process becomes another program.
+    pub(crate) fn marked(&mut self, process: ProcessIndex, fd: i64, closes_on_exec: bool) {
+        let Some(fd) = descriptor(fd) else { return };
+        let table = self.tables.get_mut(&process);
+        if let Some(open) = table.and_then(|table| table.descriptors.get_mut(&fd)) {
+            open.closes_on_exec = closes_on_exec;
+        }
+    }
+
     pub(crate) fn closed(&mut self, process: ProcessIndex, first: i64, last: i64) {
-        let Some(table) = self.tables.get_mut(&process) else { return };
         let bound = |fd: i64| fd.clamp(0, i64::from(i32::MAX)) as i32;
         if first > last {
             return;
         }
+        self.told.descriptors(process, bound(first), bound(last));
+        let Some(table) = self.tables.get_mut(&process) else { return };
         let range = bound(first)..=bound(last);
         // Bound: the descriptors of one process.
         while let Some((fd, _)) = table.descriptors.range(range.clone()).next() {
@@ -116,8 +147,10 @@ impl Descriptors {
         to: i64,
         closes_on_exec: bool,
     ) {
-        let file = self.file(process, from);
-        self.opened(process, to, file, closes_on_exec);
+        if from != to {
+            let file = self.file(process, from);
+            self.opened(process, to, file, closes_on_exec);
+        }
     }
 
     pub(crate) fn stream_opened(
@@ -198,6 +231,7 @@ impl Descriptors {
 
     /// The process runs another program now.
     pub(crate) fn executed(&mut self, process: ProcessIndex) {
+        self.told.executed(process);
         let Some(table) = self.tables.get_mut(&process) else { return };
         let before = table.descriptors.len() + table.streams.len();
         table.descriptors.retain(|_, open| !open.closes_on_exec);

@@ -38,9 +38,11 @@
 mod calls;
 mod classes;
 mod descriptors;
+mod dump;
 mod moment;
 mod operation;
 mod streams;
+mod tasks;
 mod texts;
 mod threads;
 mod usage;
@@ -50,6 +52,7 @@ pub use classes::{event_name, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
 pub use moment::{Done, Limits, State, Step};
 pub use operation::{LockKind, Operation, Values};
+pub use tasks::Dump;
 pub use texts::{TextIndex, Texts, OTHERS_TEXT};
 pub use threads::{
     Exit, Process, ProcessIndex, ShortName, Thread, ThreadIndex, ThreadKey, Threads,

@@ -14,6 +14,7 @@ use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
 use crate::operation::{Operation, Values};
 use crate::streams::Stream;
+use crate::tasks::Dump;
 use crate::texts::{TextIndex, Texts};
 use crate::threads::{ProcessIndex, ThreadIndex, Threads};
 use crate::usage::Uses;
@@ -70,10 +71,11 @@ pub struct State {
     hosts: Vec<u32>,
     streams: Vec<Stream>,
     bytes_read: u64,
-    threads: Threads,
-    texts: Texts,
+    pub(crate) threads: Threads,
+    pub(crate) texts: Texts,
     calls: Calls,
-    descriptors: Descriptors,
+    pub(crate) descriptors: Descriptors,
+    pub(crate) dump: Dump,
 }
 
 impl State {
@@ -89,6 +91,7 @@ impl State {
             texts: Texts::new(limits.texts),
             calls: Calls::new(classes.pairs().len()),
             descriptors: Descriptors::new(limits.descriptors),
+            dump: Dump::Absent,
             classes,
         }
     }
@@ -116,6 +119,11 @@ impl State {
     /// What their descriptors stand for.
     pub fn descriptors(&self) -> &Descriptors {
         &self.descriptors
+    }
+
+    /// Whether the kernel told what there was before its events.
+    pub fn dump(&self) -> Dump {
+        self.dump
     }
 
     /// Sizes of the packets entered so far, in bytes.
@@ -155,6 +163,11 @@ impl State {
             Role::Entry { pair, loads } => {
                 loads.read(event, &mut values, &mut self.texts);
                 self.calls.enter(thread, OpenCall { pair: *pair, begin: event.time_ns(), values });
+                // What is closed may be opened by another thread before the call returns.
+                if self.classes.pair(*pair)?.operation == Operation::Close {
+                    let process = self.threads.process_of(thread);
+                    self.change(Operation::Close, (host, process, thread), &values);
+                }
                 return None;
             }
             Role::Exit { pair, loads } => {
@@ -175,7 +188,9 @@ impl State {
         };
         let process = self.threads.process_of(thread);
         let uses = self.descriptors.uses(operation, process, &values);
-        self.change(operation, (host, process, thread), &values);
+        if pair.is_none() || operation != Operation::Close {
+            self.change(operation, (host, process, thread), &values);
+        }
         Some(Done { pair, begin, operation, values, uses })
     }
 
@@ -206,6 +221,7 @@ impl State {
             Operation::ThreadExit => {
                 self.calls.thread_ended(thread);
                 self.threads.ended(thread);
+                self.descriptors.told.thread(thread);
             }
             Operation::ThreadStart => self.threads.has_handle(thread, values.subject),
             Operation::ThreadName if values.text != TextIndex::NONE => {
@@ -213,6 +229,7 @@ impl State {
                 self.threads.renamed(thread, values.subject, name);
             }
             Operation::ThreadName => {}
+            task if task.is_of_tasks() => self.task(task, (host, thread), values),
             of_files => self.descriptors.change(of_files, process, values, &mut self.texts),
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! Place in the flow: `classes` asks once for each event class; `moment` acts on the answer for
 //! each event. Known are the events of Lull's interposers (`io:`, `process:`, ...), system calls as
-//! LTTng names them, and LTTng-UST's mutex events.
+//! LTTng names them, LTTng-UST's mutex events, and the kernel's events of tasks and of its state.
 
 use trace::{Event, EventClass, Value};
 
@@ -107,6 +107,22 @@ pub enum Operation {
     ThreadStart,
     /// Gives a name to the thread of a handle.
     ThreadName,
+    /// The kernel makes a thread, or a process with its first.
+    TaskNew,
+    /// The kernel gives a process another program.
+    TaskExec,
+    /// The kernel gives a thread another name.
+    TaskName,
+    /// The kernel begins to tell what there is.
+    DumpBegin,
+    /// It has told all.
+    DumpEnd,
+    /// There is a thread.
+    DumpThread,
+    /// There is a process.
+    DumpProcess,
+    /// There is an open descriptor.
+    DumpFile,
 }
 
 /// Which of the [`Values`] a field's value becomes.
@@ -225,6 +241,14 @@ const NAMES: &[(&str, Operation)] = &[
     ("sched:sched_process_exit", Operation::ThreadExit),
     ("thread:start", Operation::ThreadStart),
     ("thread:name", Operation::ThreadName),
+    ("task:task_newtask", Operation::TaskNew),
+    ("sched:sched_process_exec", Operation::TaskExec),
+    ("task:task_rename", Operation::TaskName),
+    ("state:begin", Operation::DumpBegin),
+    ("state:end", Operation::DumpEnd),
+    ("state:thread", Operation::DumpThread),
+    ("state:process", Operation::DumpProcess),
+    ("state:file", Operation::DumpFile),
 ];
 
 /// The names of system calls' pairs: LTTng's `syscall_entry_read` and `syscall_exit_read` make
@@ -247,6 +271,11 @@ impl Operation {
         }
     }
 
+    /// Whether a name is that of an event which is by itself, however it ends.
+    pub(crate) fn is_single(name: &str) -> bool {
+        matches!(Self::of(name), Self::DumpBegin | Self::DumpEnd)
+    }
+
     /// The same, where the calls on files are known from the interposers, too: a call that is seen
     /// from both sides counts once.
     pub(crate) fn beside_interposers(name: &str) -> Self {
@@ -264,7 +293,7 @@ impl Operation {
     /// Whether it changes or uses descriptors.
     pub(crate) fn is_of_files(self) -> bool {
         use Operation::*;
-        !matches!(
+        let is_of_others = matches!(
             self,
             None | SystemCall
                 | Lock(_)
@@ -276,6 +305,23 @@ impl Operation {
                 | ThreadExit
                 | ThreadStart
                 | ThreadName
+        );
+        !is_of_others && !self.is_of_tasks()
+    }
+
+    /// Whether it is the kernel's, of its tasks or of a dump of its state.
+    pub(crate) fn is_of_tasks(self) -> bool {
+        use Operation::*;
+        matches!(
+            self,
+            TaskNew
+                | TaskExec
+                | TaskName
+                | DumpBegin
+                | DumpEnd
+                | DumpThread
+                | DumpProcess
+                | DumpFile
         )
     }
 
@@ -311,7 +357,12 @@ impl Operation {
             ],
             CloseFrom => &[(Slot::Subject, &["first_fd"])],
             Duplicate => &[(Slot::Subject, &["fd", "fildes", "oldfd"]), FLAGS, RESULT],
-            Control => &[DESCRIPTOR, (Slot::Other, &["command", "cmd"]), RESULT],
+            Control => &[
+                DESCRIPTOR,
+                (Slot::Other, &["command", "cmd"]),
+                (Slot::Third, &["argument", "arg"]),
+                RESULT,
+            ],
             Pipe => &[(Slot::Subject, &["read_fd"]), (Slot::Other, &["write_fd"]), FLAGS, RESULT],
             Socket => &[RESULT],
             SocketPair => &[(Slot::Subject, &["first_fd"]), (Slot::Other, &["second_fd"]), RESULT],
@@ -326,6 +377,37 @@ impl Operation {
             Forked => &[(Slot::Subject, &["parent_pid"])],
             ChildWait => &[(Slot::Subject, &["child_pid"]), (Slot::Other, &["status"])],
             Exec => &[PATH],
+            _ => self.task_fields(),
+        }
+    }
+
+    /// Of the kernel's operations on tasks.
+    fn task_fields(self) -> Fields {
+        use Operation::*;
+        match self {
+            DumpEnd => &[(Slot::Subject, &["is_whole"])],
+            TaskNew => &[
+                (Slot::Subject, &["pid"]),
+                (Slot::Third, &["clone_flags"]),
+                (Slot::Text, &["comm"]),
+            ],
+            TaskExec => &[(Slot::Subject, &["pid"]), PATH],
+            TaskName => &[(Slot::Subject, &["pid"]), (Slot::Text, &["newcomm"])],
+            DumpThread => &[
+                (Slot::Subject, &["tid"]),
+                (Slot::Other, &["pid"]),
+                (Slot::Third, &["ppid"]),
+                (Slot::Text, &["name"]),
+                (Slot::MoreText, &["state"]),
+            ],
+            DumpProcess => &[(Slot::Subject, &["pid"]), (Slot::Text, &["program"])],
+            DumpFile => &[
+                (Slot::Subject, &["pid"]),
+                (Slot::Other, &["fd"]),
+                (Slot::Third, &["closes_on_exec"]),
+                PATH,
+            ],
+            _ => &[],
         }
     }
 }

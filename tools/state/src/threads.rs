@@ -131,6 +131,8 @@ pub struct Threads {
     by_key: FxHashMap<ThreadKey, ThreadIndex>,
     processes: Vec<Process>,
     by_pid: FxHashMap<(u32, i64), ProcessIndex>,
+    /// The latest thread that was met by each number.
+    by_tid: FxHashMap<(u32, i64), ThreadIndex>,
     limit: usize,
 }
 
@@ -152,6 +154,7 @@ impl Threads {
             by_key: FxHashMap::default(),
             processes: vec![new_process(None)],
             by_pid: FxHashMap::default(),
+            by_tid: FxHashMap::default(),
             limit,
         }
     }
@@ -177,12 +180,88 @@ impl Threads {
         let index = ThreadIndex(self.threads.len() as u32);
         self.threads.push(new_thread(Some(key), process, name.unwrap_or_default()));
         self.by_key.insert(key, index);
+        self.has_tid(key, index);
         if process != ProcessIndex::OTHERS {
             if let Some(process) = self.processes.get_mut(process.0 as usize) {
                 process.threads.push(index);
             }
         }
         index
+    }
+
+    fn has_tid(&mut self, key: ThreadKey, index: ThreadIndex) {
+        if let ThreadKey::Named { host, tid, .. } = key {
+            self.by_tid.insert((host, tid), index);
+        }
+    }
+
+    /// The thread that has a number now.
+    pub(crate) fn by_tid(&self, host: u32, tid: i64) -> Option<ThreadIndex> {
+        self.by_tid.get(&(host, tid)).copied()
+    }
+
+    /// The thread of a key that was met before; otherwise the number of none.
+    pub(crate) fn known(&self, key: ThreadKey) -> ThreadIndex {
+        self.by_key.get(&key).copied().unwrap_or(ThreadIndex::OTHERS)
+    }
+
+    /// A thread is there from now on, whichever had its number before.
+    pub(crate) fn lives(&mut self, key: ThreadKey, name: ShortName) -> ThreadIndex {
+        let index = self.index(key, None);
+        if index == ThreadIndex::OTHERS {
+            return index;
+        }
+        self.has_tid(key, index);
+        self.is_called(index, name);
+        if let Some(thread) = self.threads.get_mut(index.0 as usize) {
+            thread.has_ended = false;
+            thread.handle = None;
+        }
+        index
+    }
+
+    /// The kernel calls a thread so.
+    pub(crate) fn is_called(&mut self, thread: ThreadIndex, name: ShortName) {
+        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
+            (thread.name, thread.recorded) = (name, name);
+        }
+    }
+
+    /// The last name of a thread.
+    pub(crate) fn name(&self, thread: ThreadIndex) -> ShortName {
+        self.threads.get(thread.0 as usize).map(|thread| thread.name).unwrap_or_default()
+    }
+
+    /// All other threads of its process have ended, and the process lives.
+    pub(crate) fn alone(&mut self, thread: ThreadIndex) {
+        let process = self.process_of(thread);
+        for other in self.threads_of(process).to_vec() {
+            if other != thread {
+                self.ended(other);
+            }
+        }
+        if let Some(process) = self.of(process) {
+            process.exit = None;
+        }
+    }
+
+    /// The number of a process's parent, if it is known.
+    pub(crate) fn parent_pid(&self, process: ProcessIndex) -> Option<i64> {
+        self.processes.get(process.0 as usize)?.parent_pid
+    }
+
+    pub(crate) fn is_child_of(&mut self, process: ProcessIndex, parent_pid: i64) {
+        if let Some(process) = self.of(process) {
+            process.parent_pid = Some(parent_pid);
+        }
+    }
+
+    /// A process runs a program, with arguments that are not known.
+    pub(crate) fn runs(&mut self, process: ProcessIndex, path: TextIndex) {
+        if let Some(process) = self.of(process) {
+            process.path = path;
+            process.arguments = TextIndex::NONE;
+        }
     }
 
     /// The number of the process of a new thread: so there are no more processes than threads.

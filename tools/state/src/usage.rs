@@ -12,6 +12,7 @@ use crate::threads::ProcessIndex;
 const CLOSES_ON_EXEC: i64 = 0o2_000_000;
 const CLOSE_RANGE_ON_EXEC: i64 = 4;
 const DUPLICATE: i64 = 0;
+const SET_FLAGS: i64 = 2;
 const DUPLICATE_ON_EXEC: i64 = 1030;
 
 /// What a call moved.
@@ -107,6 +108,11 @@ impl Descriptors {
             Operation::Control if matches!(other, DUPLICATE | DUPLICATE_ON_EXEC) => {
                 self.duplicated(process, subject, result, other == DUPLICATE_ON_EXEC);
             }
+            Operation::Control if other == SET_FLAGS => {
+                self.marked(process, subject, third & 1 != 0);
+            }
+            // The kernel's events of the call have only the address of the two numbers.
+            Operation::Pipe | Operation::SocketPair if subject == other => {}
             Operation::Pipe => {
                 self.opened(process, subject, File::Pipe(process), on_exec);
                 self.opened(process, other, File::Pipe(process), on_exec);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//! What the kernel's dump of the state leaves to the events beside it.
+//!
+//! Place in the flow: a dump (`state:*`) tells of one thing after the other, while these change.
+//! What it says of a thing may have been true before an event that stands earlier in the trace. So
+//! `moment` and `descriptors` note here what events told since the dump began, and take from the
+//! dump only the rest: that was so all the time since its begin. `docs/design/60-kernel.md` has the
+//! argument.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::threads::{ProcessIndex, ThreadIndex};
+
+/// How much is remembered of what events told.
+const MOST: usize = 1 << 20;
+
+/// What events told of one process.
+#[derive(Debug, Default)]
+struct Of {
+    descriptors: FxHashSet<i32>,
+    /// Descriptors from a first to a last that were closed at once.
+    ranges: Vec<(i32, i32)>,
+    has_executed: bool,
+    parent: Option<ProcessIndex>,
+    /// Those that began since, and had its descriptors then.
+    children: FxHashSet<ProcessIndex>,
+}
+
+/// What events told since the dump began that runs; empty where none runs.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    is_running: bool,
+    count: usize,
+    threads: FxHashSet<ThreadIndex>,
+    processes: FxHashMap<ProcessIndex, Of>,
+    /// The process of the dump's last record.
+    latest: Option<i64>,
+    /// The dump's next records of this number are of an older process that had it.
+    stale: Option<i64>,
+}
+
+impl Told {
+    pub fn dump_begins(&mut self) {
+        *self = Self { is_running: true, ..Self::default() };
+    }
+
+    pub fn dump_ends(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether there is a dump, and space to note one more thing.
+    fn notes(&mut self) -> bool {
+        let has_space = self.is_running && self.count < MOST;
+        self.count += usize::from(has_space);
+        has_space
+    }
+
+    pub fn thread(&mut self, thread: ThreadIndex) {
+        if self.notes() {
+            self.threads.insert(thread);
+        }
+    }
+
+    /// Something happened to descriptors from a first to a last.
+    pub fn descriptors(&mut self, process: ProcessIndex, first: i32, last: i32) {
+        if self.notes() {
+            let of = self.processes.entry(process).or_default();
+            if first == last {
+                of.descriptors.insert(first);
+            } else {
+                of.ranges.push((first, last));
+            }
+        }
+    }
+
+    pub fn executed(&mut self, process: ProcessIndex) {
+        if self.notes() {
+            self.processes.entry(process).or_default().has_executed = true;
+        }
+    }
+
+    /// A process began, whose number another one may have had.
+    pub fn born(&mut self, child: ProcessIndex, pid: i64, parent: ProcessIndex) {
+        if child == parent || !self.notes() {
+            return;
+        }
+        let of = Of { parent: Some(parent), ..Of::default() };
+        let older = self.processes.insert(child, of).and_then(|older| older.parent);
+        if let Some(of) = older.and_then(|older| self.processes.get_mut(&older)) {
+            of.children.remove(&child);
+        }
+        self.processes.entry(parent).or_default().children.insert(child);
+        if self.latest == Some(pid) {
+            self.stale = Some(pid);
+        }
+    }
+
+    /// Whether what the dump says of a thread is to be taken.
+    pub fn takes_thread(&mut self, thread: ThreadIndex, pid: i64) -> bool {
+        (self.latest, self.stale) = (Some(pid), None);
+        self.is_running && !self.threads.contains(&thread)
+    }
+
+    /// Whether what the dump says of what a process has may be taken.
+    pub fn takes_of(&mut self, pid: i64) -> bool {
+        self.latest = Some(pid);
+        self.is_running && self.stale != Some(pid)
+    }
+
+    /// Whether the dump may know which program a process runs.
+    pub fn takes_program(&self, process: ProcessIndex) -> bool {
+        !self.processes.get(&process).is_some_and(|of| of.has_executed)
+    }
+
+    /// The processes that have a descriptor as the dump says it: the one that it is of, and those
+    /// that had it from there; but for those of which an event told otherwise.
+    pub fn holders(&self, process: ProcessIndex, fd: i32, on_exec: bool) -> Vec<ProcessIndex> {
+        let mut holders = Vec::new();
+        let mut next = vec![process];
+        // Bound: a child began after its parent did, so that none is met twice.
+        while let Some(process) = next.pop() {
+            let of = self.processes.get(&process);
+            if of.is_some_and(|of| of.tells(fd, on_exec)) {
+                continue;
+            }
+            holders.push(process);
+            next.extend(of.into_iter().flat_map(|of| &of.children));
+        }
+        holders
+    }
+}
+
+impl Of {
+    fn tells(&self, fd: i32, on_exec: bool) -> bool {
+        self.descriptors.contains(&fd)
+            || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&fd))
+            || on_exec && self.has_executed
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+//! What the kernel tells of its tasks, by events and by a dump of the state.
+//!
+//! Place in the flow: `moment` hands over the operations of the kernel's own events, whose numbers
+//! of threads are those of the machine. A dump's record counts unless an event since the dump's
+//! begin told of the same thing (`dump` knows). Paper: O 4.2 (state dump).
+
+use crate::descriptors::File;
+use crate::moment::State;
+use crate::operation::{Operation, Values};
+use crate::texts::TextIndex;
+use crate::threads::{ProcessIndex, ShortName, ThreadIndex, ThreadKey};
+
+const CLONE_PARENT: i64 = 0x8000;
+const CLONE_THREAD: i64 = 0x1_0000;
+
+/// What the trace has of the kernel's last dump of its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dump {
+    /// Nothing: what events did not tell is not known.
+    #[default]
+    Absent,
+    /// Its begin, and not its end.
+    Begun,
+    /// Its begin and its end, and the kernel says that it could not write all of it.
+    CutOff,
+    /// All of it.
+    Whole,
+}
+
+impl State {
+    /// Takes over what a kernel's event of a task, or a dump's, says. `thread`: wrote the event.
+    pub(crate) fn task(
+        &mut self,
+        operation: Operation,
+        (host, thread): (u32, ThreadIndex),
+        values: &Values,
+    ) {
+        match operation {
+            Operation::TaskNew => self.task_begins(host, thread, values),
+            Operation::TaskExec => self.task_executes(host, values),
+            Operation::TaskName => {
+                if let Some(named) = self.threads.by_tid(host, values.subject) {
+                    self.threads.is_called(named, ShortName::new(self.texts.bytes(values.text)));
+                    self.descriptors.told.thread(named);
+                }
+            }
+            Operation::DumpBegin => {
+                self.descriptors.told.dump_begins();
+                self.dump = Dump::Begun;
+            }
+            Operation::DumpEnd => {
+                self.descriptors.told.dump_ends();
+                self.dump = if values.subject != 0 { Dump::Whole } else { Dump::CutOff };
+            }
+            Operation::DumpThread => self.is_thread(host, values),
+            Operation::DumpProcess => self.is_process(host, values),
+            Operation::DumpFile => self.is_file(host, values),
+            _ => {}
+        }
+    }
+
+    /// The running thread made another one, or a process with its first.
+    fn task_begins(&mut self, host: u32, by: ThreadIndex, values: &Values) {
+        let Values { subject: tid, third: flags, .. } = *values;
+        let name = ShortName::new(self.texts.bytes(values.text));
+        let parent = self.threads.process_of(by);
+        let Some(parent_pid) = self.threads.pid(parent) else { return };
+        let is_thread = flags & CLONE_THREAD != 0;
+        let pid = if is_thread { parent_pid } else { tid };
+        let begun = self.threads.lives(ThreadKey::Named { host, pid, tid }, name);
+        self.descriptors.told.thread(begun);
+        let child = self.threads.process_of(begun);
+        if is_thread || child == parent || child == ProcessIndex::OTHERS {
+            return;
+        }
+        let of_parent = self.threads.parent_pid(parent).unwrap_or(0);
+        let is_sibling = flags & CLONE_PARENT != 0;
+        self.threads.alone(begun);
+        self.threads.forked(child, parent, parent_pid);
+        self.threads.is_child_of(child, if is_sibling { of_parent } else { parent_pid });
+        self.descriptors.ended(child);
+        self.descriptors.told.born(child, pid, parent);
+        self.descriptors.inherited(child, parent, false);
+    }
+
+    /// A process has another program; of its threads there is one left, with the process's number.
+    fn task_executes(&mut self, host: u32, values: &Values) {
+        let pid = values.subject;
+        let Some(name) = self.threads.by_tid(host, pid).map(|index| self.threads.name(index))
+        else {
+            return;
+        };
+        let left = self.threads.lives(ThreadKey::Named { host, pid, tid: pid }, name);
+        let process = self.threads.process_of(left);
+        for thread in self.threads.threads_of(process) {
+            self.descriptors.told.thread(*thread);
+        }
+        self.threads.alone(left);
+        self.threads.runs(process, values.text);
+        self.descriptors.executed(process);
+    }
+
+    fn is_thread(&mut self, host: u32, values: &Values) {
+        let Values { subject: tid, other: pid, third: parent_pid, .. } = *values;
+        let key = ThreadKey::Named { host, pid, tid };
+        let is_taken = self.descriptors.told.takes_thread(self.threads.known(key), pid);
+        let has_ended = matches!(self.texts.bytes(values.more_text), b"Z" | b"X");
+        if !is_taken || has_ended {
+            return;
+        }
+        let name = ShortName::new(self.texts.bytes(values.text));
+        let thread = self.threads.lives(key, name);
+        if tid == pid {
+            self.threads.is_child_of(self.threads.process_of(thread), parent_pid);
+        }
+    }
+
+    fn is_process(&mut self, host: u32, values: &Values) {
+        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        let told = &mut self.descriptors.told;
+        let is_taken = told.takes_of(values.subject) && told.takes_program(process);
+        if is_taken && values.text != TextIndex::NONE {
+            self.threads.runs(process, values.text);
+        }
+    }
+
+    fn is_file(&mut self, host: u32, values: &Values) {
+        let Values { subject: pid, other: fd, third: on_exec, text, .. } = *values;
+        let Some(process) = self.threads.known_process(host, pid) else { return };
+        if self.descriptors.told.takes_of(pid) {
+            self.descriptors.dumped(process, fd, File::Path(text), on_exec != 0);
+        }
+    }
+}

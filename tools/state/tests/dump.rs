@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+//! What a dump of the kernel's state says, and what events beside it say, make one state.
+
+use state::{Dump, Limits, ProcessIndex, State};
+use testkit::program::{Number, Program, Text, Who};
+use trace::{Merge, Message, Trace};
+
+const WORKER: Who = (9, 9, "kworker");
+const SHELL: Who = (10, 10, "sh");
+const SECOND: Who = (10, 11, "sh");
+const CHILD: Who = (20, 20, "sh");
+
+/// A program's events, one nanosecond after the other.
+struct Story {
+    program: Program,
+    now_ns: u64,
+}
+
+impl Story {
+    /// A dump has begun.
+    fn new() -> Self {
+        let mut story = Self { program: Program::new(), now_ns: 0 };
+        story.event(WORKER, "state:begin", &[("number", Number(1))]);
+        story
+    }
+
+    fn event(
+        &mut self,
+        who: Who,
+        name: &'static str,
+        fields: &[(&str, testkit::program::Value)],
+    ) -> &mut Self {
+        self.now_ns += 1;
+        self.program.event(self.now_ns, 0, who, name, fields);
+        self
+    }
+
+    fn thread(&mut self, tid: i64, pid: i64, name: &'static str, state: &'static str) -> &mut Self {
+        let fields = [
+            ("tid", Number(tid)),
+            ("pid", Number(pid)),
+            ("ppid", Number(1)),
+            ("name", Text(name)),
+            ("state", Text(state)),
+        ];
+        self.event(WORKER, "state:thread", &fields)
+    }
+
+    fn file(&mut self, pid: i64, fd: i64, path: &'static str, on_exec: i64) -> &mut Self {
+        let fields = [
+            ("tid", Number(pid)),
+            ("pid", Number(pid)),
+            ("fd", Number(fd)),
+            ("closes_on_exec", Number(on_exec)),
+            ("path", Text(path)),
+        ];
+        self.event(WORKER, "state:file", &fields)
+    }
+
+    fn fork(&mut self, who: Who, tid: i64, flags: i64) -> &mut Self {
+        let fields = [("pid", Number(tid)), ("comm", Text("sh")), ("clone_flags", Number(flags))];
+        self.event(who, "task:task_newtask", &fields)
+    }
+
+    fn execute(&mut self, who: Who) -> &mut Self {
+        let fields = [("filename", Text("/bin/cat")), ("pid", Number(who.0))];
+        self.event(who, "sched:sched_process_exec", &fields)
+    }
+
+    fn close(&mut self, who: Who, fd: i64) -> &mut Self {
+        self.event(who, "syscalls:sys_enter_close", &[("fd", Number(fd))]);
+        self.event(who, "syscalls:sys_exit_close", &[("ret", Number(0))])
+    }
+
+    fn open(&mut self, who: Who, path: &'static str, fd: i64) -> &mut Self {
+        let fields = [("filename", Text(path)), ("flags", Number(0))];
+        self.event(who, "syscalls:sys_enter_openat", &fields);
+        self.event(who, "syscalls:sys_exit_openat", &[("ret", Number(fd))])
+    }
+
+    fn state(&mut self) -> State {
+        let fields = [("number", Number(1)), ("is_whole", Number(1))];
+        self.event(WORKER, "state:end", &fields);
+        let (metadata, streams) = self.program.files();
+        let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("it is well formed");
+        let traces = [trace];
+        let mut merge = Merge::over(&traces);
+        let mut state = State::new(&traces, merge.stream_count(), &Limits::default());
+        while let Some(message) = merge.next() {
+            if let Message::Event(event) = message {
+                state.event(&event);
+            }
+        }
+        state
+    }
+}
+
+/// The open descriptors of a process, each as `NUMBER PATH`.
+fn files(state: &State, pid: i64) -> Vec<String> {
+    let index = state.threads().processes().iter().position(|process| process.pid == Some(pid));
+    let index = ProcessIndex(index.unwrap() as u32);
+    let open = state.descriptors().open(index);
+    open.map(|(fd, file)| format!("{fd} {}", file.label(state.texts()))).collect()
+}
+
+/// The threads that live, each as `NAME[TID]`.
+fn threads(state: &State) -> Vec<String> {
+    let all = (1..state.threads().threads().len() as u32).map(state::ThreadIndex);
+    let living = all.filter(|thread| !state.threads().is_over(*thread));
+    living.map(|thread| state.threads().label(thread)).filter(|l| !l.contains("kworker")).collect()
+}
+
+#[test]
+fn dump_tells_of_threads_and_files_that_no_event_told_of() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").thread(11, 10, "timer", "S").thread(12, 12, "dead", "Z");
+    story.file(10, 0, "/dev/null", 0).file(10, 5, "socket:[7]", 1);
+    let state = story.state();
+    assert_eq!(threads(&state), ["sh[10]", "timer[11]"]);
+    assert_eq!(files(&state, 10), ["0 /dev/null", "5 socket:[7]"]);
+    assert_eq!(state.dump(), Dump::Whole);
+}
+
+#[test]
+fn record_of_a_dump_is_not_taken_where_an_event_told_of_the_same_before() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").close(SHELL, 3).open(SHELL, "/new", 4);
+    story.file(10, 3, "/closed", 0).file(10, 4, "/old", 0).file(10, 5, "/other", 0);
+    let exit = [("comm", Text("sh")), ("pid", Number(20))];
+    story.event(CHILD, "sched:sched_process_exit", &exit).thread(20, 20, "sh", "R");
+    let name = [("pid", Number(11)), ("newcomm", Text("new"))];
+    story.thread(11, 10, "sh", "S").event(SECOND, "task:task_rename", &name);
+    story.thread(11, 10, "old", "S");
+    let state = story.state();
+    assert_eq!(files(&state, 10), ["4 /new", "5 /other"]);
+    assert_eq!(threads(&state), ["sh[10]", "new[11]"]);
+}
+
+#[test]
+fn child_of_a_dump_s_time_has_what_the_dump_tells_later_of_its_parent() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").fork(SHELL, 20, 0).close(CHILD, 4).fork(CHILD, 21, 0);
+    story.execute(CHILD).file(10, 3, "/kept", 0).file(10, 4, "/closed", 0);
+    story.file(10, 5, "/until/exec", 1);
+    let state = story.state();
+    assert_eq!(files(&state, 10), ["3 /kept", "4 /closed", "5 /until/exec"]);
+    assert_eq!(files(&state, 20), ["3 /kept"]);
+    assert_eq!(files(&state, 21), ["3 /kept"]);
+}
+
+#[test]
+fn records_of_an_older_thread_are_not_those_of_the_one_that_got_its_number() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").thread(20, 20, "older", "S").file(20, 3, "/older", 0);
+    let exit = [("comm", Text("older")), ("pid", Number(20))];
+    story.event(CHILD, "sched:sched_process_exit", &exit).fork(SHELL, 20, 0);
+    story.file(20, 4, "/older/too", 0).thread(20, 20, "sh", "S").file(20, 5, "/newer", 0);
+    let state = story.state();
+    assert_eq!(files(&state, 20), ["5 /newer"]);
+}
+
+#[test]
+fn descriptor_that_another_thread_opens_before_close_returns_stays_open() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").thread(11, 10, "sh", "S").file(10, 3, "/old", 0);
+    story.event(SHELL, "syscalls:sys_enter_close", &[("fd", Number(3))]);
+    story.open(SECOND, "/new", 3);
+    story.event(SHELL, "syscalls:sys_exit_close", &[("ret", Number(0))]);
+    assert_eq!(files(&story.state(), 10), ["3 /new"]);
+}
+
+#[test]
+fn process_that_becomes_another_program_loses_threads_and_marked_descriptors() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").thread(11, 10, "sh", "S");
+    story.file(10, 3, "/kept", 0).file(10, 4, "/gone", 1).file(10, 5, "/marked", 0);
+    let mark = [("fd", Number(5)), ("cmd", Number(2)), ("arg", Number(1))];
+    story.event(SHELL, "syscalls:sys_enter_fcntl", &mark);
+    story.event(SHELL, "syscalls:sys_exit_fcntl", &[("ret", Number(0))]).execute(SHELL);
+    let state = story.state();
+    assert_eq!(files(&state, 10), ["3 /kept"]);
+    assert_eq!(threads(&state), ["sh[10]"]);
+}
+
+#[test]
+fn pipe_whose_numbers_are_not_told_is_not_taken_for_standard_input() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").file(10, 0, "/dev/null", 0);
+    let entry = [("fildes", Number(0x7fff_0000)), ("flags", Number(0))];
+    story.event(SHELL, "syscalls:sys_enter_pipe2", &entry);
+    story.event(SHELL, "syscalls:sys_exit_pipe2", &[("ret", Number(0))]);
+    assert_eq!(files(&story.state(), 10), ["0 /dev/null"]);
+}
