@@ -237,6 +237,18 @@ void lull_catalogue_forget(const struct session *session)
 	mutex_unlock(&mutex);
 }
 
+bool lull_catalogue_records(const struct session *session, const char *prefix)
+{
+	size_t i, bytes = strlen(prefix);
+
+	for (i = 0; i < event_count; i++)
+		if (lull_load32(&record_of(&events[i])->enabled_mask) & 1u << session->index &&
+		    bytes <= events[i].note.name_bytes &&
+		    !memcmp(events[i].note.name, prefix, bytes))
+			return true;
+	return false;
+}
+
 uint16_t *lull_catalogue_ids(void)
 {
 	return kvcalloc(event_count, sizeof(uint16_t), GFP_KERNEL_ACCOUNT);

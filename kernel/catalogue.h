@@ -34,6 +34,9 @@ uint16_t lull_catalogue_describe(struct session *session, const struct lull_note
  */
 void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result);
 
+/* lull_catalogue_records() - does the session record an event whose name begins with @prefix? */
+bool lull_catalogue_records(const struct session *session, const char *prefix);
+
 /*
  * lull_catalogue_disable() - record none of them any more. When this returns, no probe is in the
  * session's memory. Context: may sleep, for a grace period of RCU.

@@ -69,13 +69,17 @@ static long device_enable(struct session *session, void __user *argument)
 {
 	struct lull_kernel_enable enable;
 	long bytes = lull_structure_copy(&enable, sizeof(enable), argument);
+	bool was_enabled;
 
 	if (bytes < 0)
 		return bytes;
 	if (enable.flags)
 		return -EINVAL;
 	enable = (struct lull_kernel_enable){ .bytes = bytes };
+	was_enabled = READ_ONCE(session->is_enabled);
 	lull_catalogue_enable(session, &enable);
+	if (!was_enabled)
+		lull_dump_begin(&session->dump);
 	return lull_structure_answer(argument, &enable, sizeof(enable), bytes);
 }
 
@@ -128,8 +132,11 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 	case LULL_KERNEL_DISABLE:
 		if (!session)
 			return -ENODEV;
+		lull_dump_stop(&session->dump);
 		lull_catalogue_disable(session);
 		return 0;
+	case LULL_KERNEL_DUMP:
+		return session ? lull_dump_begin(&session->dump) : -ENODEV;
 	}
 	return -ENOTTY;
 }

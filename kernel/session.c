@@ -101,6 +101,7 @@ struct session *lull_session_create(struct lull_kernel_plan *plan, char *pattern
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&session->references);
+	lull_dump_init(&session->dump);
 	session->patterns = patterns;
 	session->event_next = LULL_EVENT_FIRST;
 	error = session_fill(session, plan);
@@ -133,6 +134,7 @@ static void session_end(struct kref *references)
 {
 	struct session *session = container_of(references, struct session, references);
 
+	lull_dump_stop(&session->dump);
 	lull_catalogue_disable(session);
 	lull_catalogue_forget(session);
 	cpuhp_state_remove_instance_nocalls(hotplug_state, &session->hotplug);

@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include "dump/dump.h"
 #include "memory.h"
 
 struct lull_rule;
@@ -19,6 +20,7 @@ struct session {
 	bool is_enabled; /* by the last LULL_KERNEL_ENABLE or _DISABLE */
 	unsigned long *ring_readers; /* a bit for each ring that has a descriptor */
 	struct memory memory;
+	struct dump dump;
 	char *patterns;
 	struct lull_rule *rules; /* of the patterns, into which they point */
 	size_t rule_count;

@@ -49,7 +49,8 @@ const LOST: i32 = 124;
     Their names are those of tracefs \
     (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
     the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
-    devices and signals; a pattern without a letter, such as '*', means the same."
+    devices and signals, and with the module what there was before (state:*); a pattern without a \
+    letter, such as '*', means the same."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -75,6 +76,10 @@ pub struct RecordArgs {
     /// Whose events of the kernel's to record
     #[arg(long, value_name = "WHOSE", value_enum, default_value = "machine", requires = "kernel")]
     pub kernel_of: kernel::Whose,
+
+    /// Of the kernel, record changes only, and not what there was before
+    #[arg(long, requires = "kernel")]
+    pub no_state_dump: bool,
 
     /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m
     #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]

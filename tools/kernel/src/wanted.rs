@@ -11,7 +11,7 @@ use crate::decode::LEVEL;
 use session::pattern::Patterns;
 
 /// What is recorded by default: why threads run and wait, and what they ask of the kernel.
-const DEFAULT: [&str; 11] = [
+const DEFAULT: [&str; 12] = [
     "sched:sched_switch",
     "sched:sched_wak*",
     "sched:sched_migrate_task",
@@ -21,6 +21,7 @@ const DEFAULT: [&str; 11] = [
     "irq:softirq_*",
     "block:block_rq_*",
     "signal:*",
+    "state:*",
     "task:task_newtask",
     "task:task_rename",
 ];

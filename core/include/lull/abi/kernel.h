@@ -34,6 +34,7 @@
 #define LULL_KERNEL_RING 0xf505u /* struct lull_kernel_ring. Returns a descriptor of the ring */
 #define LULL_KERNEL_RESERVED 0xf506u /* struct lull_kernel_reserved */
 #define LULL_KERNEL_LEFT 0xf507u /* nothing. Returns a descriptor of the session that was left */
+#define LULL_KERNEL_DUMP 0xf508u /* nothing */
 /* The call of a left session's descriptor. */
 #define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
@@ -87,6 +88,10 @@ struct lull_kernel_enable {
 /*
  * LULL_KERNEL_DISABLE ends what LULL_KERNEL_ENABLE began: when it returns, no probe writes to the
  * session's memory any more, and every event is committed.
+ *
+ * LULL_KERNEL_ENABLE begins a dump of the state, where that enables events of a dump (state:*), and
+ * LULL_KERNEL_DISABLE ends one that runs. LULL_KERNEL_DUMP begins another one. ENOENT: no event of
+ * a dump is enabled; EBUSY: a dump runs.
  *
  * LULL_KERNEL_BARRIER runs a memory barrier on every CPU: what any probe stored before it is seen
  * by the caller after it (B 4.4). A reader of the mapping calls it where core/ring asks for a heavy

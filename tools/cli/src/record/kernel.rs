@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// Packets have at most about this size.
 const PACKET_BYTES: usize = 256 << 10;
 
+/// How the names of the events begin by which the module dumps the kernel's state.
+const STATE: &str = "state:";
+
 /// Whose events of the kernel's are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Whose {
@@ -56,7 +59,7 @@ impl Kernel {
             Whose::Program => Scope::Program,
         };
         if scope == Scope::Machine {
-            if let Some(memory) = in_module(patterns, session, args.reserved)? {
+            if let Some(memory) = in_module(args, patterns, session)? {
                 return Ok(Some(Self::Module(Arc::new(memory))));
             }
         }
@@ -121,15 +124,16 @@ impl Kernel {
 
 /// A session of the module's, with the sizes of the programs' and with the events that patterns
 /// ask for. None where there is no module that this process may use, where it has no such event, or
-/// where it has a clock that programs cannot have. `reserved`: in memory that was reserved at boot.
+/// where it has a clock that programs cannot have.
 fn in_module(
+    args: &RecordArgs,
     patterns: &Patterns,
     session: &session::Plan,
-    reserved: bool,
 ) -> anyhow::Result<Option<Memory>> {
     let Ok(Some(device)) = Device::open() else { return Ok(None) };
-    let device = if reserved { device.in_reserved() } else { device };
-    let events = wanted(&module_names(), patterns);
+    let device = if args.reserved { device.in_reserved() } else { device };
+    let mut events = wanted(&module_names(), patterns);
+    events.retain(|name| !args.no_state_dump || !name.starts_with(STATE));
     let of_modules = of_modules(patterns);
     if events.is_empty() && !of_modules.as_ref().is_some_and(is_in_a_module) {
         return Ok(None);

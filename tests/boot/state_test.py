@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The dump of the state when a session begins: what it says, with events, is what /proc says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import MODULES, ROOT, Guest, lull_files
+
+STORM = MODULES / "state_test"
+LULL = ROOT / "build" / "bin" / "lull"
+# What changes processes, threads and descriptors, and the dump of those that there were before.
+CHANGES = (
+    "state:*",
+    "task:*",
+    "sched:sched_process_*",
+    *(
+        f"syscalls:sys_*_{call}"
+        for call in ("open*", "close*", "dup*", "fcntl", "socket*", "accept*", "pipe*", "execve*")
+    ),
+)
+PATTERNS = " ".join(f"-e '{pattern}'" for pattern in CHANGES)
+# A low limit, so that numbers are given again while the dump runs.
+NUMBERS_LIMIT = 900
+
+
+@contextmanager
+def _guest() -> Iterator[Guest]:
+    """A guest that has loaded the module, and unloads it at its end."""
+    files = {**lull_files(), "/bin/state_test": STORM}
+    with Guest(modules=[MODULES / "lull.ko"], files=files) as guest:
+        guest.check("insmod /modules/lull.ko && mkdir /run/files")
+        yield guest
+        guest.check("rmmod lull")
+
+
+def _host(*words: object, status: int = 0) -> str:
+    """What a command says on the host."""
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == status and not done.stderr, f"{words}: {done}"
+    return done.stdout
+
+
+def _between(printed: str, first: str, last: str) -> list[str]:
+    """The names of the events between two others."""
+    names = [json.loads(line)["name"] for line in printed.splitlines()]
+    return names[names.index(first) : names.index(last)]
+
+
+class _Proc:
+    """What /proc said: threads by number, and descriptors by process."""
+
+    def __init__(self, text: str) -> None:
+        self.threads: dict[int, tuple[int, int, str]] = {}
+        self.files: dict[int, dict[int, str]] = defaultdict(dict)
+        for line in text.splitlines():
+            kind, first, second, rest = line.split(" ", 3)
+            if kind == "T":
+                parent, name = rest.split(" ", 1)
+                self.threads[int(first)] = (int(second), int(parent), name)
+            else:
+                self.files[int(first)][int(second)] = rest
+
+    def family(self, name: str) -> set[int]:
+        """The processes whose first program has this name, and all that descend from them."""
+        found = {tid for tid, (pid, _, own) in self.threads.items() if tid == pid and own == name}
+        while True:
+            more = {pid for pid, parent, _ in self.threads.values() if parent in found} - found
+            if not more:
+                return found
+            found |= more
+
+    def kernel_threads(self) -> set[int]:
+        """Those that stay: workers come and go."""
+        return {
+            tid
+            for tid, (_, parent, name) in self.threads.items()
+            if parent == 2 and not name.startswith("kworker")
+        }
+
+
+def state_at_the_end_is_that_of_proc_after_a_storm() -> None:
+    with _guest() as guest:
+        guest.check(f"echo {NUMBERS_LIMIT} > /proc/sys/kernel/pid_max")
+        guest.check(
+            "ulimit -n 4096; state_test /share/proc & storm=$!; sleep 3; touch /run/go;"
+            f" lull record -k {PATTERNS} --buffers 16 -o /share/trace 2> /share/told & lull=$!;"
+            " until test -s /share/trace/stream-kernel-cpu0; do sleep 1; done; touch /run/stop;"
+            " until test -s /share/proc; do sleep 1; done;"
+            " kill -INT $lull; wait $lull; kill $storm",
+            240,
+        )
+        told = (guest.share / "told").read_text()
+        proc = _Proc((guest.share / "proc").read_text())
+        trace = guest.share / "trace"
+        state = map(json.loads, _host(LULL, "state", "--json", trace).splitlines())
+        meanwhile = _between(_host(LULL, "print", "--json", trace), "state:begin", "state:end")
+    for change in ("task:task_newtask", "sched:sched_process_exec", "syscalls:sys_exit_close"):
+        assert meanwhile.count(change) > 0, f"the dump met no {change}"
+    assert "complete: no event is missing" in told.lower(), told
+    assert "lull: the dump" not in told, told
+    _compare(proc, {process["pid"]: process for process in state})
+
+
+def _compare(proc: _Proc, state: dict[int, dict]) -> None:
+    """Both have the same threads and descriptors, with the same names."""
+    storm = proc.family("state_test")
+    assert len(storm) > 30, storm
+    wrong = []
+    for pid in sorted(storm | proc.kernel_threads()):
+        process = state.get(pid, {"threads": [], "files": []})
+        threads = {tid: name[:15] for tid, (of, _, name) in proc.threads.items() if of == pid}
+        found = {thread["tid"]: thread["name"] for thread in process["threads"]}
+        if found != threads:
+            wrong.append(f"threads of {pid}: /proc has {threads}, the trace {found}")
+        if pid not in proc.files:  # the program that looked
+            continue
+        files = {file["fd"]: file["file"] for file in process["files"]}
+        if files != proc.files[pid]:
+            wrong.append(f"files of {pid}: /proc has {proc.files[pid]}, the trace {files}")
+    gone = {pid for pid in state if pid not in proc.threads and state[pid]["name"] == "state_test"}
+    wrong += [f"{pid} lives in the trace only" for pid in gone]
+    assert not wrong, "\n".join([f"{len(wrong)} wrong of {len(storm)} processes", *wrong[:20]])
+
+
+def dump_begins_and_ends_as_the_recorder_asks() -> None:
+    program = MODULES / "dump_test"
+    with Guest(modules=[MODULES / "lull.ko"], files={"/bin/dump_test": program}) as guest:
+        guest.check("insmod /modules/lull.ko")
+        print(guest.check("cd /run && dump_test", 120), end="")
+        guest.check("rmmod lull")
+
+
+def recorder_that_is_killed_ends_the_dump_that_it_began() -> None:
+    """Its rings have no room and no reader, so that the dump waits when the recorder is killed."""
+    with _guest() as guest:
+        guest.check(
+            "for i in 1 2 3; do"
+            "  lull record -k -e 'state:*' --buffer-size 4K --buffers 2 -o /run/trace$i &"
+            "  until test -d /run/trace$i; do :; done; kill -STOP $!; kill -9 $!; wait $!;"
+            "  rmmod lull && insmod /modules/lull.ko || exit 1;"
+            "done"
+        )
