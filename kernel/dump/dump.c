@@ -25,7 +25,14 @@ static const char *const kind_names[DUMP_KINDS] = {
 	[DUMP_THREAD] = "thread",
 	[DUMP_PROCESS] = "process",
 	[DUMP_CREDENTIALS] = "credentials",
+	[DUMP_CGROUP] = "cgroup",
 	[DUMP_FILE] = "file",
+	[DUMP_SOCKET] = "socket",
+	[DUMP_MAP] = "map",
+	[DUMP_MODULE] = "module",
+	[DUMP_INTERRUPT] = "interrupt",
+	[DUMP_NETWORK_DEVICE] = "network_device",
+	[DUMP_CPU] = "cpu",
 };
 
 /* What a dump goes over, where the session records any event whose name begins so. */
@@ -34,6 +41,10 @@ static const struct {
 	void (*walk)(struct dump *dump);
 } parts[] = {
 	{ "state:", lull_dump_tasks },
+	{ "state:module", lull_dump_modules },
+	{ "state:interrupt", lull_dump_interrupts },
+	{ "state:network_device", lull_dump_network },
+	{ "state:cpu", lull_dump_cpus },
 };
 
 static struct session *session_of(const struct dump *dump)

@@ -14,7 +14,20 @@
 #include <linux/workqueue.h>
 
 /* The kinds of things, each with an event of its own; kernel/dump/dump.c has their names. */
-enum dump_kind { DUMP_THREAD, DUMP_PROCESS, DUMP_CREDENTIALS, DUMP_FILE, DUMP_KINDS };
+enum dump_kind {
+	DUMP_THREAD,
+	DUMP_PROCESS,
+	DUMP_CREDENTIALS,
+	DUMP_CGROUP,
+	DUMP_FILE,
+	DUMP_SOCKET,
+	DUMP_MAP,
+	DUMP_MODULE,
+	DUMP_INTERRUPT,
+	DUMP_NETWORK_DEVICE,
+	DUMP_CPU,
+	DUMP_KINDS
+};
 
 struct dump_count {
 	uint64_t tried; /* events that were to be recorded */
@@ -33,6 +46,7 @@ struct dump {
 	struct dump_count rest; /* of begin, end and the counts themselves */
 	uint32_t waits_left; /* for the reader */
 	char *text; /* PATH_MAX bytes */
+	bool has_maps; /* or nobody wants them */
 };
 
 /* lull_dump_init() - make a session's dump, which does nothing yet. */

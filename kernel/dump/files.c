@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/sched/task.h>
 #include "dump/record.h"
+#include "dump/socket.h"
 
 struct found {
 	unsigned int fd;
@@ -19,9 +20,10 @@ struct found {
 	uint16_t mode;
 	uint64_t inode;
 	const char *path;
+	struct lull_dump_socket socket;
 };
 
-static void file_copy(struct dump *dump, const struct file *file, struct found *found)
+static void file_copy(struct dump *dump, struct file *file, struct found *found)
 {
 	const struct inode *inode = file_inode(file);
 
@@ -31,6 +33,7 @@ static void file_copy(struct dump *dump, const struct file *file, struct found *
 	found->mode = inode->i_mode;
 	found->inode = inode->i_ino;
 	found->path = lull_dump_path(dump, &file->f_path);
+	lull_dump_socket_copy(file, &found->socket);
 }
 
 /* The first descriptor from @found->fd on. Return: false where there is none. */
@@ -52,7 +55,7 @@ static bool file_next(struct dump *dump, struct task_struct *task, struct found 
 	is_found = found->fd < table->max_fds;
 	file = is_found ? rcu_dereference_check_fdtable(files, table->fd[found->fd]) : NULL;
 	if (file) {
-		found->closes_on_exec = close_on_exec(found->fd, table);
+		found->closes_on_exec = test_bit(found->fd, table->close_on_exec);
 		file_copy(dump, file, found);
 	}
 	spin_unlock(&files->file_lock);
@@ -78,6 +81,9 @@ void lull_dump_files(struct dump *dump, struct task_struct *task)
 
 	/* Bound: the size of the table of descriptors. */
 	for (; lull_dump_goes_on(dump) && file_next(dump, task, &found); found.fd++)
-		if (found.is_there)
+		if (found.is_there) {
 			file_record(dump, task, &found);
+			if (found.socket.is_there)
+				lull_dump_socket_record(dump, task, found.fd, &found.socket);
+		}
 }

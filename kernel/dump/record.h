@@ -10,6 +10,7 @@
 #ifndef LULL_KERNEL_DUMP_RECORD_H
 #define LULL_KERNEL_DUMP_RECORD_H
 
+#include <linux/path.h>
 #include "dump/dump.h"
 #include "probe.h"
 
@@ -65,8 +66,13 @@ const char *lull_dump_path(struct dump *dump, const struct path *path);
 
 /* The parts. Each goes over all things of its kinds. */
 void lull_dump_tasks(struct dump *dump);
+void lull_dump_modules(struct dump *dump);
+void lull_dump_interrupts(struct dump *dump);
+void lull_dump_network(struct dump *dump);
+void lull_dump_cpus(struct dump *dump);
 
 /* The parts of a task. */
 void lull_dump_files(struct dump *dump, struct task_struct *task);
+void lull_dump_maps(struct dump *dump, struct task_struct *task);
 
 #endif

@@ -158,17 +158,37 @@ static void process_record(struct dump *dump, struct task_struct *task)
 		lull_u32(cgroup_namespace, namespaces.cgroup), lull_str(program, program));
 }
 
+/* In the hierarchy of version 2. */
+static void cgroup_record(struct dump *dump, struct task_struct *task)
+{
+	struct cgroup *group;
+	uint64_t id;
+
+	rcu_read_lock();
+	group = task_dfl_cgroup(task);
+	id = cgroup_id(group);
+	if (cgroup_path(group, dump->text, PATH_MAX) < 0)
+		dump->text[0] = 0;
+	rcu_read_unlock();
+	LULL_DUMP_EVENT(&dump->counts[DUMP_CGROUP], "state:cgroup", lull_i32(pid, task->tgid),
+			lull_u64(id, id), lull_str(path, dump->text));
+}
+
 static void task_record(struct dump *dump, struct task_struct *task)
 {
 	struct own own = own_of(task);
 
 	thread_record(dump, task);
-	if (own.is_leader)
+	if (own.is_leader) {
 		process_record(dump, task);
+		cgroup_record(dump, task);
+	}
 	if (own.credentials)
 		credentials_record(dump, task);
 	if (own.files)
 		lull_dump_files(dump, task);
+	if (own.is_leader && dump->has_maps)
+		lull_dump_maps(dump, task);
 }
 
 /* Threads that began at a time or later. Bound: the highest number that a thread can have. */
@@ -190,6 +210,7 @@ void lull_dump_tasks(struct dump *dump)
 {
 	uint64_t begin_ns = ktime_get_boottime_ns();
 
+	dump->has_maps = lull_dump_wants(dump, "state:map");
 	walk(dump, 0);
 	walk(dump, begin_ns);
 }

@@ -25,6 +25,7 @@ CHANGES = (
     ),
 )
 PATTERNS = " ".join(f"-e '{pattern}'" for pattern in CHANGES)
+STREAM, LISTENS = 1, 10  # as the kernel numbers kinds and states of sockets
 # A low limit, so that numbers are given again while the dump runs.
 NUMBERS_LIMIT = 900
 
@@ -148,3 +149,39 @@ def recorder_that_is_killed_ends_the_dump_that_it_began() -> None:
             "  rmmod lull && insmod /modules/lull.ko || exit 1;"
             "done"
         )
+
+
+def rest_of_the_dump_is_what_proc_says() -> None:
+    with _guest() as guest:
+        guest.check("ip link set lo up; nc -l -p 4321 > /run/nc 2>&1 & sleep 1")
+        proc = "/proc/1/maps /proc/modules /proc/interrupts /proc/net/dev /run/nc"
+        told = guest.check(
+            f"for file in {proc}; do cat $file > /share/$(basename $file); done;"
+            " lull record -k -e 'state:*' -o /share/trace --duration 1s 2>&1"
+        )
+        said = {name: (guest.share / name).read_text().splitlines() for name in
+                ("maps", "modules", "interrupts", "dev", "nc")}
+        printed = _host(LULL, "print", "--json", guest.share / "trace").splitlines()
+    dump = defaultdict(list)
+    for event in map(json.loads, printed):
+        dump[event["name"].removeprefix("state:")].append(event["fields"])
+    assert dump["end"][0]["is_whole"] == 1, told
+    maps = [each["begin"] for each in dump["map"] if each["pid"] == 1]
+    # The page of vsyscall is in no process's maps.
+    assert maps == [int(line.split("-")[0], 16) for line in said["maps"] if "vsyscall" not in line]
+    paths = {each["path"] for each in dump["map"] if each["pid"] == 1}
+    assert "/bin/busybox" in paths, paths
+    modules = {line.split()[0] for line in said["modules"]}
+    assert {each["name"] for each in dump["module"]} == modules
+    interrupts = {(each["irq"], each["name"]) for each in dump["interrupt"]}
+    for line in said["interrupts"]:
+        number, _, rest = line.strip().partition(":")
+        if number.isdigit():
+            names = {name for irq, name in interrupts if irq == int(number)}
+            assert names and all(name in rest for name in names), (line, interrupts)
+    devices = {each["name"] for each in dump["network_device"]}
+    assert devices == {line.split(":")[0].strip() for line in said["dev"][2:]}
+    assert [(each["cpu"], each["is_online"]) for each in dump["cpu"]] == [(0, 1), (1, 1)]
+    assert {each["path"] for each in dump["cgroup"] if each["pid"] == 1} == {"/"}
+    local = [(each["local_port"], each["type"], each["state"]) for each in dump["socket"]]
+    assert (4321, STREAM, LISTENS) in local, (dump["socket"], said["nc"])
