@@ -147,6 +147,16 @@ uint16_t lull_catalogue_describe(struct session *session, const struct lull_note
 	return session->event_next++;
 }
 
+uint16_t lull_catalogue_describe_one(struct session *session, const struct lull_note *note)
+{
+	uint16_t id;
+
+	mutex_lock(&mutex);
+	id = lull_catalogue_describe(session, note);
+	mutex_unlock(&mutex);
+	return id;
+}
+
 /* Give an event its identifier in a session, if it has none. Return: false when that is full. */
 static bool event_describe(struct session *session, const struct event *event)
 {
@@ -185,9 +195,13 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 	struct lull_session_control *control = memory_control(&session->memory);
 	size_t i;
 
+	uint32_t source_count = lull_sources_enable(session);
+
 	mutex_lock(&mutex);
 	WRITE_ONCE(session->is_enabled, true);
-	result->event_count = event_count;
+	result->event_count = event_count + source_count;
+	result->matched_count = source_count;
+	result->enabled_count = source_count;
 	for (i = 0; i < event_count; i++) {
 		const struct lull_note *note = &events[i].note;
 		int error;
@@ -214,6 +228,7 @@ void lull_catalogue_disable(struct session *session)
 	uint32_t bit = 1u << session->index;
 	size_t i;
 
+	lull_sources_disable(session);
 	mutex_lock(&mutex);
 	for (i = 0; i < event_count; i++) {
 		struct lull_probe_record *record = record_of(&events[i]);

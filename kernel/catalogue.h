@@ -27,8 +27,11 @@ void lull_catalogue_describe_system(struct session *session);
  */
 uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note);
 
+/* lull_catalogue_describe_one() - the same for a caller that has not taken the mutex. */
+uint16_t lull_catalogue_describe_one(struct session *session, const struct lull_note *note);
+
 /*
- * lull_catalogue_enable() - record the events that the session's patterns match.
+ * lull_catalogue_enable() - record the events that the session's patterns match, and its own.
  * @result: its counts are filled in
  * Context: may sleep. Events that are enabled already stay so.
  */

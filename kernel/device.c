@@ -109,6 +109,26 @@ static long device_reserved(void __user *argument)
 	return lull_structure_answer(argument, &reserved, sizeof(reserved), bytes);
 }
 
+static long device_source(struct session *session, void __user *argument)
+{
+	struct lull_kernel_source source;
+	long bytes = lull_structure_copy(&source, sizeof(source), argument);
+
+	return bytes < 0 ? bytes : lull_source_add(session, &source);
+}
+
+static long device_missed(struct session *session, void __user *argument)
+{
+	struct lull_kernel_missed missed;
+	long bytes = lull_structure_copy(&missed, sizeof(missed), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (missed.flags || missed.unused || lull_source_missed(session, &missed))
+		return -EINVAL;
+	return lull_structure_answer(argument, &missed, sizeof(missed), bytes);
+}
+
 static long device_call(struct file *file, unsigned int call, unsigned long argument)
 {
 	struct session *session = READ_ONCE(file->private_data);
@@ -129,6 +149,10 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_RING:
 		return session ? device_ring(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_SOURCE:
+		return session ? device_source(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_MISSED:
+		return session ? device_missed(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_DISABLE:
 		if (!session)
 			return -ENODEV;

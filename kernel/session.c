@@ -136,6 +136,7 @@ static void session_end(struct kref *references)
 
 	lull_dump_stop(&session->dump);
 	lull_catalogue_disable(session);
+	lull_sources_end(session);
 	lull_catalogue_forget(session);
 	cpuhp_state_remove_instance_nocalls(hotplug_state, &session->hotplug);
 	clear_bit(session->index, places);

@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include "dump/dump.h"
 #include "memory.h"
+#include "source/source.h"
 
 struct lull_rule;
 
@@ -24,6 +25,8 @@ struct session {
 	char *patterns;
 	struct lull_rule *rules; /* of the patterns, into which they point */
 	size_t rule_count;
+
+	struct sources sources; /* under the mutex of source.c */
 
 	/* This side's copies of what the event table holds; under the catalogue's mutex. */
 	uint16_t *ids; /* of each event of the catalogue; 0: not described yet */

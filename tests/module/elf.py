@@ -118,10 +118,12 @@ class Module:
     def _refer(self) -> None:
         """Fill in what each symbol's bytes refer to; .alternatives: code that replaces other."""
         self.alternatives: set[int] = set()
+        self.relocated: set[tuple[int, int]] = set()  # sections and places in them
         for section in self.sections:
             if section.kind != SHT_RELA or not self.sections[section.info].flags & SHF_ALLOC:
                 continue
             for offset, info, addend in struct.iter_unpack("<QQq", section.data):
+                self.relocated.add((section.info, offset))
                 target = info >> 32
                 symbol = self.symbols[target]
                 if symbol.kind == STT_SECTION:
@@ -151,7 +153,10 @@ class Module:
                 names = [each.name for each in self.sections]
                 section = names.index(named[1])
             elif branch := BRANCH.match(line):
-                source = self._at(section, int(branch[1], 16))
+                begin = int(branch[1], 16)
+                if any((section, begin + byte) in self.relocated for byte in (1, 2)):
+                    continue  # the distance is not known yet: what is shown leads to what follows
+                source = self._at(section, begin)
                 target = self._at(section, int(branch[2], 16))
                 if source is not None and target is not None:
                     self.symbols[source].targets.add(target)

@@ -190,7 +190,24 @@ mod tests {
             RESERVED_NONE,
             RESERVED_FREE,
             RESERVED_USED,
-            RESERVED_LEFT
+            RESERVED_LEFT,
+            KERNEL_SOURCE,
+            KERNEL_MISSED,
+            SOURCE_FIELDS_MAX,
+            SOURCE_STEPS_MAX,
+            SOURCE_TRACEPOINT,
+            SOURCE_FUNCTION,
+            SOURCE_RETURN,
+            SOURCE_ACCESS,
+            SOURCE_PROGRAM,
+            ACCESS_WRITE,
+            ACCESS_READ_WRITE,
+            ACCESS_EXECUTE,
+            FROM_ARGUMENT,
+            FROM_REGISTER,
+            FROM_RESULT,
+            FROM_CONSTANT,
+            FROM_UNREAD
         )
     }
 
@@ -239,6 +256,13 @@ mod tests {
             fields!(KernelReserved at 0, "lull_kernel_reserved":
                 bytes, flags, state, given_count, reserved_bytes, memory_bytes, begun_cycles,
                 begun_ns),
+            fields!(KernelSource at 0, "lull_kernel_source":
+                bytes, flags, kind, field_count, fields, target, description, target_bytes,
+                description_bytes, offset, length, access),
+            fields!(SourceField at 0, "lull_source_field":
+                from, step_count, is_user, unused, index, constant, steps),
+            fields!(KernelMissed at 0, "lull_kernel_missed":
+                bytes, flags, number, unused, missed_count),
         ]
         .concat()
     }
@@ -259,6 +283,9 @@ mod tests {
             ("lull_kernel_plan", size_of::<KernelPlan>()),
             ("lull_kernel_enable", size_of::<KernelEnable>()),
             ("lull_kernel_reserved", size_of::<KernelReserved>()),
+            ("lull_kernel_source", size_of::<KernelSource>()),
+            ("lull_source_field", size_of::<SourceField>()),
+            ("lull_kernel_missed", size_of::<KernelMissed>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];

@@ -188,6 +188,23 @@ pub const RESERVED_NONE: u32 = 0;
 pub const RESERVED_FREE: u32 = 1;
 pub const RESERVED_USED: u32 = 2;
 pub const RESERVED_LEFT: u32 = 3;
+pub const KERNEL_SOURCE: u32 = 0xf509;
+pub const KERNEL_MISSED: u32 = 0xf50a;
+pub const SOURCE_FIELDS_MAX: usize = 16;
+pub const SOURCE_STEPS_MAX: usize = 4;
+pub const SOURCE_TRACEPOINT: u32 = 1;
+pub const SOURCE_FUNCTION: u32 = 2;
+pub const SOURCE_RETURN: u32 = 3;
+pub const SOURCE_ACCESS: u32 = 4;
+pub const SOURCE_PROGRAM: u32 = 5;
+pub const ACCESS_WRITE: u32 = 1;
+pub const ACCESS_READ_WRITE: u32 = 3;
+pub const ACCESS_EXECUTE: u32 = 4;
+pub const FROM_ARGUMENT: u8 = 1;
+pub const FROM_REGISTER: u8 = 2;
+pub const FROM_RESULT: u8 = 3;
+pub const FROM_CONSTANT: u8 = 4;
+pub const FROM_UNREAD: u8 = 5;
 
 /// `struct lull_kernel_plan`.
 #[repr(C)]
@@ -233,4 +250,46 @@ pub struct KernelReserved {
     pub memory_bytes: u64,
     pub begun_cycles: u64,
     pub begun_ns: u64,
+}
+
+/// `struct lull_kernel_source`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelSource {
+    pub bytes: u32,
+    pub flags: u32,
+    pub kind: u32,
+    pub field_count: u32,
+    pub fields: u64,
+    pub target: u64,
+    pub description: u64,
+    pub target_bytes: u32,
+    pub description_bytes: u32,
+    pub offset: u64,
+    pub length: u32,
+    pub access: u32,
+}
+
+/// `struct lull_source_field`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceField {
+    pub from: u8,
+    pub step_count: u8,
+    pub is_user: u8,
+    pub unused: u8,
+    pub index: u32,
+    pub constant: u64,
+    pub steps: [i32; SOURCE_STEPS_MAX],
+}
+
+/// `struct lull_kernel_missed`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelMissed {
+    pub bytes: u32,
+    pub flags: u32,
+    pub number: u32,
+    pub unused: u32,
+    pub missed_count: u64,
 }

@@ -35,6 +35,8 @@
 #define LULL_KERNEL_RESERVED 0xf506u /* struct lull_kernel_reserved */
 #define LULL_KERNEL_LEFT 0xf507u /* nothing. Returns a descriptor of the session that was left */
 #define LULL_KERNEL_DUMP 0xf508u /* nothing */
+#define LULL_KERNEL_SOURCE 0xf509u /* struct lull_kernel_source. Returns the source's number */
+#define LULL_KERNEL_MISSED 0xf50au /* struct lull_kernel_missed */
 /* The call of a left session's descriptor. */
 #define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
@@ -159,5 +161,95 @@ struct lull_kernel_reserved {
  *
  * LULL_KERNEL_FORGET frees the memory for other sessions, once the descriptor is closed.
  */
+
+/*
+ * A source is an event of the session's own, at any place that the kernel can watch.
+ * LULL_KERNEL_SOURCE makes it, for who has CAP_SYS_ADMIN in the first user namespace, on kernels
+ * that are not locked down. It is recorded from LULL_KERNEL_ENABLE on, whatever the patterns are,
+ * until LULL_KERNEL_DISABLE or the session's end, which removes it.
+ *
+ * EPERM: not for this caller; EINVAL: a field, a text or a size is not valid; ENOENT: the kernel
+ * has no such tracepoint or symbol; ENOSPC: the session has LULL_SOURCES_MAX sources, or no room
+ * for another event; other errors are those of the kernel's kprobes, uprobes and breakpoints.
+ */
+#define LULL_SOURCES_MAX 256
+#define LULL_SOURCE_FIELDS_MAX 16
+#define LULL_SOURCE_STEPS_MAX 4
+#define LULL_SOURCE_ARGUMENTS_MAX 12 /* of a tracepoint */
+#define LULL_SOURCE_TARGET_MAX 4096 /* bytes, with the NUL */
+#define LULL_SOURCE_STRINGS_BYTES 256 /* of one event: its strings share them, NULs too */
+
+enum lull_source_kind {
+	LULL_SOURCE_TRACEPOINT = 1, /* target: name of a tracepoint that is not in a module */
+	LULL_SOURCE_FUNCTION, /* kprobe; target: symbol; offset: bytes behind it */
+	LULL_SOURCE_RETURN, /* kretprobe; target: symbol of a function; length: see below */
+	LULL_SOURCE_ACCESS, /* breakpoint; offset: kernel address; length, access: see below */
+	LULL_SOURCE_PROGRAM /* uprobe; target: path of a file; offset: bytes in it */
+};
+
+enum lull_source_access {
+	LULL_ACCESS_WRITE = 1,
+	LULL_ACCESS_READ_WRITE = 3,
+	LULL_ACCESS_EXECUTE = 4
+};
+
+struct lull_kernel_source {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t kind; /* enum lull_source_kind */
+	uint32_t field_count;
+	uint64_t fields; /* address of struct lull_source_field[field_count] */
+	uint64_t target; /* address of text, NUL-terminated; empty for a breakpoint */
+	/*
+	 * Address of text as in site.h, NUL-terminated. It has a line for each field, whose type is
+	 * an integer, bool, ptr, enum or str, and says how many bytes the field has.
+	 */
+	uint64_t description;
+	uint32_t target_bytes; /* with the NUL */
+	uint32_t description_bytes; /* with the NUL */
+	uint64_t offset;
+	/*
+	 * LULL_SOURCE_ACCESS: 1, 2, 4 or 8 bytes. LULL_SOURCE_RETURN: how many calls may be under
+	 * way at once before their returns are missed; 0 for the kernel's own choice. Else 0.
+	 */
+	uint32_t length;
+	uint32_t access; /* LULL_SOURCE_ACCESS: enum lull_source_access. Else 0 */
+};
+
+enum lull_field_from {
+	LULL_FROM_ARGUMENT = 1, /* index: of a tracepoint's, or of a function's in a register */
+	LULL_FROM_REGISTER, /* index: offset in struct pt_regs; not of a tracepoint */
+	LULL_FROM_RESULT, /* of LULL_SOURCE_RETURN */
+	LULL_FROM_CONSTANT,
+	LULL_FROM_UNREAD /* bit i: memory that field i leads to could not be read */
+};
+
+/*
+ * One value: where it begins, and the steps from there, each of which adds to the value and reads
+ * what is at that address: 8 bytes, at the last step the field's type. A string has one step at
+ * least. What cannot be read without faulting is 0, or "(unreadable)"; a string at an address in
+ * the first page is "(null)".
+ */
+struct lull_source_field {
+	uint8_t from; /* enum lull_field_from */
+	uint8_t step_count;
+	uint8_t is_user; /* the last step reads memory of the program that runs */
+	uint8_t unused; /* 0 */
+	uint32_t index; /* 0 where from does not use it */
+	uint64_t constant; /* 0 where from is not LULL_FROM_CONSTANT */
+	int32_t steps[LULL_SOURCE_STEPS_MAX]; /* 0 behind the last one */
+};
+
+/*
+ * How often a source's place was reached and no probe could run: kprobes inside of one another, or
+ * more calls under way than LULL_SOURCE_RETURN can follow. EINVAL: there is no such source.
+ */
+struct lull_kernel_missed {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t number; /* what LULL_KERNEL_SOURCE returned */
+	uint32_t unused; /* 0 */
+	uint64_t missed_count; /* the kernel's answer */
+};
 
 #endif
