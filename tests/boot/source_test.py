@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from lab import MODULES, Guest
+from pathlib import Path
+
+from lab import MODULES, Guest, lull_files
 
 FILES = {"/bin/source_test": MODULES / "source_test"}
 KPROBES = "/run/debug/kprobes/list"
@@ -27,3 +29,36 @@ def sources_of_a_killed_recorder_are_removed() -> None:
             f" kill -9 $!; wait $!; ! grep do_sys_openat2 {KPROBES}"
         )
         guest.check("rmmod lull")
+
+
+def places_that_the_user_names_are_recorded_with_their_arguments() -> None:
+    programs = {f"/usr/bin/{name}": Path("/bin") / name for name in ("bash", "cat")}
+    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **programs}) as guest:
+        guest.check("insmod /modules/lull.ko && echo 0 > /proc/sys/kernel/kptr_restrict")
+        places = [
+            "p:own/open do_sys_openat2 dfd name=filename:ustring mode=how->mode",
+            "r:own/opened do_sys_openat2 $retval:s32",
+            "p:own/read vfs_read count flags=file->f_flags:x32",
+            "t:own/fork sched_process_fork parent->pid child->comm",
+            "t:own/exit signal_deliver",
+            "w:own/written jiffies_64:8:w",
+        ]
+        probes = " ".join(f"--probe '{place}'" for place in places)
+        told = guest.run(
+            f"lull record -k -e 'own:*' {probes} -o /share/trace -- bash -c"
+            " 'echo text > /run/file; (:); cat /run/file' 2>&1",
+            300,
+        ).output
+        assert "text" in told and "lost" not in told, told
+        printed = guest.run("lull print --all /share/trace").output.splitlines()
+        refused = guest.run("lull record -k --probe 'p no_such_function' -- true 2>&1").output
+        assert "the kernel has no such place" in refused, refused
+    names = ("open", "opened", "read", "fork", "exit", "written")
+    of = {name: [line for line in printed if f" own:{name} " in f"{line} "] for name in names}
+    counts = {name: len(lines) for name, lines in of.items()}
+    assert all(counts.values()), f"{counts}\n" + "\n".join(printed[-40:])
+    assert any('name="/run/file"' in line and "dfd=-100" in line for line in of["open"]), of["open"]
+    assert any("arg1=3" in line for line in of["opened"]), of["opened"]
+    assert any("bash/" in line and 'comm="bash"' in line for line in of["fork"]), of["fork"]
+    assert any("sig=17" in line for line in of["exit"]), of["exit"]
+    assert any("count=" in line and "flags=0x" in line for line in of["read"]), of["read"]

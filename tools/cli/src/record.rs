@@ -73,6 +73,13 @@ pub struct RecordArgs {
     #[arg(short, long)]
     pub kernel: bool,
 
+    /// An event at any place, by the module lull and as root: `p:own/read vfs_read count`, a
+    /// function's begin; `r`, its return; `t`, a tracepoint; `p:... /PATH:OFFSET`, a place in a
+    /// program; `w`, an access of memory. The words are those of tracefs's kprobe_events
+    #[arg(long = "probe", value_name = "PLACE", requires = "kernel")]
+    #[arg(value_parser = ::kernel::source::parse)]
+    pub probes: Vec<session::device::Source>,
+
     /// Whose events of the kernel's to record
     #[arg(long, value_name = "WHOSE", value_enum, default_value = "machine", requires = "kernel")]
     pub kernel_of: kernel::Whose,

@@ -42,6 +42,26 @@ pub struct Mapping {
     bytes: u64,
 }
 
+/// An event of the session's own, at any place that the kernel can watch. Bytes and errors:
+/// `core/include/lull/abi/kernel.h`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    pub kind: u32,
+    pub target: String,
+    pub offset: u64,
+    pub length: u32,
+    pub access: u32,
+    pub description: String,
+    pub fields: Vec<SourceField>,
+}
+
+impl Source {
+    /// The event's name.
+    pub fn name(&self) -> &str {
+        self.description.lines().next().unwrap_or_default()
+    }
+}
+
 // SAFETY: the memory may be used from any thread; what is in it is reached through atomics, or
 // copied and checked.
 unsafe impl Send for Mapping {}
@@ -137,6 +157,38 @@ impl Mapping {
         let mut answer = KernelEnable { bytes, ..KernelEnable::default() };
         call(&self.file, KERNEL_ENABLE, &raw mut answer)?;
         Ok(answer)
+    }
+
+    /// Adds an event of the session's own, which is recorded while it is enabled; they are numbered
+    /// from 0 in their order.
+    pub fn add_source(&self, source: &Source) -> io::Result<()> {
+        let text = |text: &str| CString::new(text).map_err(|_| io::ErrorKind::InvalidInput);
+        let (target, description) = (text(&source.target)?, text(&source.description)?);
+        let bytes = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let mut asked = KernelSource {
+            bytes: size_of::<KernelSource>() as u32,
+            flags: 0,
+            kind: source.kind,
+            field_count: bytes(source.fields.len()),
+            fields: source.fields.as_ptr() as u64,
+            target: target.as_ptr() as u64,
+            description: description.as_ptr() as u64,
+            target_bytes: bytes(target.as_bytes_with_nul().len()),
+            description_bytes: bytes(description.as_bytes_with_nul().len()),
+            offset: source.offset,
+            length: source.length,
+            access: source.access,
+        };
+        call(&self.file, KERNEL_SOURCE, &raw mut asked)
+    }
+
+    /// How often an event of the session's own happened where no probe could run.
+    pub fn missed(&self, number: usize) -> io::Result<u64> {
+        let bytes = size_of::<KernelMissed>() as u32;
+        let number = u32::try_from(number).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut answer = KernelMissed { bytes, number, ..KernelMissed::default() };
+        call(&self.file, KERNEL_MISSED, &raw mut answer)?;
+        Ok(answer.missed_count)
     }
 
     /// Records nothing more. When this returns, every event is committed.

@@ -13,7 +13,7 @@ use anyhow::bail;
 use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
 use session::clock::ClockKind;
-use session::device::Device;
+use session::device::{Device, Source};
 use session::pattern::Patterns;
 use session::Memory;
 use std::sync::Arc;
@@ -36,7 +36,11 @@ pub enum Whose {
 /// What is to be recorded of the kernel, and by what.
 pub enum Kernel {
     /// A session of the kernel's, which waits to be begun.
-    Module(Arc<Memory>),
+    Module {
+        memory: Arc<Memory>,
+        /// The names of the events that `--probe` asks for.
+        sources: Vec<String>,
+    },
     Tracefs {
         root: Root,
         events: Vec<String>,
@@ -60,8 +64,12 @@ impl Kernel {
         };
         if scope == Scope::Machine {
             if let Some(memory) = in_module(args, patterns, session)? {
-                return Ok(Some(Self::Module(Arc::new(memory))));
+                let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
+                return Ok(Some(Self::Module { memory: Arc::new(memory), sources }));
             }
+        }
+        if !args.probes.is_empty() {
+            bail!("--probe needs the module lull, and records the whole machine");
         }
         if args.flight_recorder {
             bail!(
@@ -82,8 +90,8 @@ impl Kernel {
     /// The clock that programs and the kernel can both have.
     pub fn clock(&self, wanted: ClockKind) -> ClockKind {
         match self {
-            Self::Module(memory) if memory.fixed().clock_kind == wanted.abi() => wanted,
-            Self::Module(_) => ClockKind::Monotonic,
+            Self::Module { memory, .. } if memory.fixed().clock_kind == wanted.abi() => wanted,
+            Self::Module { .. } => ClockKind::Monotonic,
             Self::Tracefs { root, .. } => root.clock(wanted),
         }
     }
@@ -95,7 +103,9 @@ impl Kernel {
         consumer: &mut Consumer,
     ) -> anyhow::Result<()> {
         let (root, events, scope) = match self {
-            Self::Module(memory) => return Ok(consumer.add_module(Arc::clone(memory))?),
+            Self::Module { memory, sources } => {
+                return Ok(consumer.add_module(Arc::clone(memory), sources.clone())?)
+            }
             Self::Tracefs { root, events, scope } => (root, events, scope),
         };
         let session = &recording.session;
@@ -116,7 +126,7 @@ impl Kernel {
     /// What the verdict says of where the kernel's events come from.
     pub fn note(&self) -> String {
         match self {
-            Self::Module(_) => "the kernel's events were recorded by the module lull".into(),
+            Self::Module { .. } => "the kernel's events were recorded by the module lull".into(),
             Self::Tracefs { .. } => "the kernel's events were read from tracefs".into(),
         }
     }
@@ -135,17 +145,38 @@ fn in_module(
     let mut events = wanted(&module_names(), patterns);
     events.retain(|name| !args.no_state_dump || !name.starts_with(STATE));
     let of_modules = of_modules(patterns);
-    if events.is_empty() && !of_modules.as_ref().is_some_and(is_in_a_module) {
+    let is_in_others = of_modules.as_ref().is_some_and(is_in_a_module);
+    if events.is_empty() && !is_in_others && args.probes.is_empty() {
         return Ok(None);
     }
     // Each of lull.ko's by its name: they are chosen already. Other modules may come later.
     let others = of_modules.iter().map(|patterns| patterns.text());
-    let lines: Vec<&str> = others.chain(events.iter().map(String::as_str)).collect();
+    let mut lines: Vec<&str> = others.chain(events.iter().map(String::as_str)).collect();
+    if lines.is_empty() {
+        lines.push("!*"); // a session has patterns
+    }
     let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
+    for source in &args.probes {
+        let added = memory.device().map_or(Ok(()), |device| device.add_source(source));
+        added.map_err(|error| refused(source, &error))?;
+    }
     let kind = memory.fixed().clock_kind;
     let is_shared = [session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind);
     Ok(Some(memory).filter(|_| is_shared))
+}
+
+/// Why the kernel has no probe at a place.
+fn refused(source: &Source, error: &std::io::Error) -> anyhow::Error {
+    let why = match error.raw_os_error() {
+        Some(libc::ENOENT) => "the kernel has no such place",
+        Some(libc::EPERM) => "only root may add places, and no kernel that is locked down",
+        Some(libc::ENOSPC) => "the session, or the processor's breakpoints, have no room",
+        Some(libc::EINVAL) => "no probe can be there, or no field be filled like that",
+        Some(libc::ENOTTY) => "this module lull is older than this command",
+        _ => return anyhow::anyhow!("--probe: {}: {error}", source.name()),
+    };
+    anyhow::anyhow!("--probe: {}: {why}", source.name())
 }
 
 /// Whether a module that is loaded has an event that the patterns match.

@@ -13,6 +13,8 @@ use verdict::text::plural;
 
 pub(super) struct Module {
     memory: Arc<Memory>,
+    /// The names of the session's own events, by their numbers.
+    sources: Vec<String>,
     problems: Vec<String>,
 }
 
@@ -26,15 +28,19 @@ impl Module {
 
 impl Consumer {
     /// Records the kernel's events, too, in memory that the module made. They begin when
-    /// [`Consumer::begin_kernel`] says so.
-    pub fn add_module(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
+    /// [`Consumer::begin_kernel`] says so. `sources`: the names of the events that were added.
+    pub fn add_module(
+        &mut self,
+        memory: Arc<Memory>,
+        sources: Vec<String>,
+    ) -> Result<(), crate::Error> {
         self.add_rings(&memory)?;
-        self.module = Some(Module { memory, problems: Vec::new() });
+        self.module = Some(Module { memory, sources, problems: Vec::new() });
         Ok(())
     }
 
     pub(super) fn begin_module(&mut self) -> Result<(), crate::Error> {
-        let Some(Module { memory, problems }) = &mut self.module else { return Ok(()) };
+        let Some(Module { memory, problems, .. }) = &mut self.module else { return Ok(()) };
         let Some(device) = memory.device() else { return Ok(()) };
         let answer = device.enable().map_err(|source| crate::Error::Module { source })?;
         if answer.enabled_count == 0 {
@@ -47,17 +53,21 @@ impl Consumer {
 
     /// Ends the kernel's events; those that had begun are whole when this returns.
     pub(super) fn stop_module(&mut self) {
-        let Some(Module { memory, problems }) = &mut self.module else { return };
+        let Some(Module { memory, sources, problems }) = &mut self.module else { return };
         memory.set_active(false);
         let stopped = memory.device().map_or(Ok(()), |device| device.disable());
         if let Err(error) = stopped {
             problems.push(format!("the kernel's events could not be stopped: {error}"));
         }
+        let Some(device) = memory.device() else { return };
+        for (number, name) in sources.iter().enumerate() {
+            problems.extend(missed(name, device.missed(number)));
+        }
     }
 
     /// What is missing of the kernel's events, one sentence for each thing.
     pub(super) fn missing_of_module(&self) -> impl Iterator<Item = String> + '_ {
-        self.module.iter().flat_map(|Module { memory, problems }| {
+        self.module.iter().flat_map(|Module { memory, problems, .. }| {
             let count = memory.live().recursion_count.load(Ordering::Relaxed);
             problems.iter().cloned().chain(refused(count))
         })
@@ -68,6 +78,15 @@ impl Consumer {
 fn refused(count: u32) -> Option<String> {
     let many = plural(count.into(), "event");
     (count > 0).then(|| format!("{many} of the kernel's, refused inside of another event's probe"))
+}
+
+/// What the verdict says of a source that the kernel could not always hand to its probe.
+fn missed(name: &str, count: std::io::Result<u64>) -> Option<String> {
+    match count {
+        Ok(0) => None,
+        Ok(count) => Some(format!("{} of {name}, which the kernel missed", plural(count, "hit"))),
+        Err(error) => Some(format!("how many hits of {name} the kernel missed: {error}")),
+    }
 }
 
 /// What the verdict says of events that are asked for and are not recorded. Those whose tracepoint
@@ -90,6 +109,14 @@ mod tests {
         assert_eq!(refused(0), None);
         let told = "2 events of the kernel's, refused inside of another event's probe";
         assert_eq!(refused(2).as_deref(), Some(told));
+    }
+
+    #[test]
+    fn hits_that_the_kernel_missed_are_told_with_the_name_of_their_event() {
+        assert_eq!(missed("own:open", Ok(0)), None);
+        let told = missed("own:open", Ok(2));
+        assert_eq!(told.as_deref(), Some("2 hits of own:open, which the kernel missed"));
+        assert!(missed("own:open", Err(std::io::ErrorKind::InvalidInput.into())).is_some());
     }
 
     #[test]
