@@ -24,8 +24,7 @@ static bool module_next(struct found *found)
 	struct kobject *entry;
 
 	spin_lock(&set->list_lock);
-	list_for_each_entry(entry, &set->list, entry)
-	{
+	list_for_each_entry(entry, &set->list, entry) {
 		module = container_of(entry, struct module_kobject, kobj)->mod;
 		if (module > found->module && (!next || module < next))
 			next = module;

@@ -21,7 +21,8 @@ pub(super) struct Module {
 impl Module {
     /// What a session of the kernel's left, whose counts of refused events are in the verdict.
     pub fn of_left(memory: &Arc<Memory>) -> Option<Self> {
-        let module = || Self { memory: Arc::clone(memory), problems: Vec::new() };
+        let module =
+            || Self { memory: Arc::clone(memory), sources: Vec::new(), problems: Vec::new() };
         memory.is_kernels().then(module)
     }
 }
