@@ -70,14 +70,30 @@ static struct own own_of(const struct task_struct *task)
 	return own;
 }
 
+/*
+ * The state as ps shows it, but X for each thread that ends: sched:sched_process_exit comes before
+ * the thread's state changes, and may have come before this dump began.
+ */
+static char state_of(struct task_struct *task)
+{
+	if (READ_ONCE(task->flags) & PF_EXITING && !task->exit_state)
+		return 'X';
+	return task_state_to_char(task);
+}
+
 static void thread_record(struct dump *dump, struct task_struct *task)
 {
 	pid_t ppid = task_ppid_nr(task);
-	char state[2] = { task_state_to_char(task) };
+	char state[2] = { state_of(task) }, name[TASK_COMM_LEN];
+
+	/* task:task_rename comes before the name changes, with this lock held. */
+	task_lock(task);
+	memcpy(name, task->comm, sizeof(name));
+	task_unlock(task);
 
 	LULL_DUMP_EVENT(&dump->counts[DUMP_THREAD], "state:thread", lull_i32(tid, task->pid),
 			lull_i32(pid, task->tgid), lull_i32(ppid, ppid),
-			lull_strn(name, task->comm, TASK_COMM_LEN - 1), lull_strn(state, state, 1),
+			lull_strn(name, name, TASK_COMM_LEN - 1), lull_strn(state, state, 1),
 			lull_u64(start_ns, task->start_boottime), lull_i32(prio, task->prio),
 			lull_i32(cpu, (int)task_cpu(task)),
 			lull_bool(is_kernel, task->flags & PF_KTHREAD));
