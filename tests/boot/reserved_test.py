@@ -91,3 +91,35 @@ def flight_recorder_survives_a_panic_with_every_event() -> None:
         assert 7 in _masks(_events(guest.share / "next"))
         guest.check(f"rmmod lull && {LOAD}")
         assert "no session was left" in guest.run("lull recover /dev/lull").output
+
+
+def _damage(memory: Path, begin: int, until: int, count: int, chance: random.Random) -> None:
+    """Other bytes in some places of the reserved memory."""
+    with open(memory, "r+b") as file:
+        for _ in range(count):
+            file.seek(ADDRESS + chance.randrange(begin, until))
+            file.write(chance.randbytes(chance.choice((1, 4, 8))))
+
+
+def bytes_that_a_crash_damaged_harm_nobody() -> None:
+    chance = random.Random(1)
+    with _crashed() as memory:
+        with open(memory, "rb") as file:
+            file.seek(ADDRESS)
+            note = file.read(4096)
+        # The note is whole: control block, table, rings' words and data are anything.
+        _damage(memory, 4096, 3 << 20, 3000, chance)
+        _damage(memory, 3 << 20, SIZE, 3000, chance)
+        with _guest(memory) as guest:
+            done = guest.run("lull recover /dev/lull -o /share/trace", 120)
+            assert done.status in (0, 1, 2), done.output
+            guest.check("lull print --all /share/trace/snapshot-1 > /dev/null; test $? -le 2")
+        # What was recovered is forgotten; it is there again, with a note that is not whole.
+        with open(memory, "r+b") as file:
+            file.seek(ADDRESS)
+            file.write(note)
+        _damage(memory, 64, 128, 3, chance)
+        with _guest(memory) as guest:
+            assert "cannot be read: its description is damaged" in guest.dmesg()
+            assert guest.run("lull recover /dev/lull").status == 2
+            guest.check(f"{RECORD} -o /run/next -- bash -c 'umask 7'")
