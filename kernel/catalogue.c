@@ -193,9 +193,8 @@ static int event_enable(struct session *session, const struct event *event)
 void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result)
 {
 	struct lull_session_control *control = memory_control(&session->memory);
-	size_t i;
-
 	uint32_t source_count = lull_sources_enable(session);
+	size_t i;
 
 	mutex_lock(&mutex);
 	WRITE_ONCE(session->is_enabled, true);
