@@ -49,10 +49,11 @@ def _build(source: Path, headers: Path) -> None:
     for name in PROBE:
         shutil.copy2(OWN / name, probes / name)
     kbuild = probes / "Kbuild"
-    line = f"obj-$(CONFIG_LTTNG) += {Path(PROBE[0]).stem}.o\n"
+    name = f"{Path(PROBE[0]).stem}.o"
+    lines = f"obj-$(CONFIG_LTTNG) += {name}\nCFLAGS_{name} := -I$(src)\n"
     text = kbuild.read_text(encoding="utf-8")
-    if line not in text:
-        kbuild.write_text(text + line, encoding="utf-8")
+    if lines not in text:
+        kbuild.write_text(text + lines, encoding="utf-8")
     jobs = f"-j{os.cpu_count()}"
     run(["make", jobs, "-C", str(source), f"KERNELDIR={headers}"], BUILD_LIMIT_S)
 

@@ -10,7 +10,7 @@
 
 #define LTTNG_PACKAGE_BUILD
 #define CREATE_TRACE_POINTS
-#define TRACE_INCLUDE_PATH ../../ src / probes /* from LTTng's include/lttng */
+#define TRACE_INCLUDE_PATH .
 #define TRACE_INCLUDE_FILE lttng_probe_kfree
 
 #include "lttng_probe_kfree.h"
