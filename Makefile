@@ -95,7 +95,7 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
 
-boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, and load them there
+boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels
 	$(Q)tests/boot/run --every-kernel
 

@@ -11,16 +11,23 @@ KERNEL_BUILD ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 kernel-module: ## build the kernel modules, with the installed kernel headers
 	$(Q)mk/module "$(KERNEL_BUILD)" build/kernel
 
-# What tests/boot runs in guests that have loaded lull.ko.
-KERNEL_TESTS := $(patsubst kernel/test/%.c,build/kernel/%,$(wildcard kernel/test/*_test.c))
+# What tests/boot runs in guests that have loaded lull.ko; for another architecture, with its CC, in
+# another folder.
+KERNEL_TEST_FOLDER ?= build/kernel
+KERNEL_TESTS := $(addprefix $(KERNEL_TEST_FOLDER)/, \
+	$(basename $(notdir $(wildcard kernel/test/*_test.c))))
 KERNEL_TEST_SOURCES := kernel/test/session.c kernel/test/switches.c core/ring/reader.c \
 	core/ring/ring.c core/ring/layout.c core/clock/clock.c port/user/clock_user.c
 KERNEL_TEST_FLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -static \
 	-Icore/include -Icore -Icore/ring -Icore/clock -Iport/user
 
-kernel-module: $(KERNEL_TESTS)
+.PHONY: kernel-tests
+kernel-tests: $(KERNEL_TESTS)
 
-build/kernel/%_test: kernel/test/%_test.c $(KERNEL_TEST_SOURCES) $(wildcard kernel/test/*.h)
+kernel-module: kernel-tests
+
+$(KERNEL_TEST_FOLDER)/%_test: kernel/test/%_test.c $(KERNEL_TEST_SOURCES) \
+		$(wildcard kernel/test/*.h)
 	$(say) CC $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KERNEL_TEST_FLAGS) -o $@ $< $(KERNEL_TEST_SOURCES) -lpthread

@@ -73,12 +73,12 @@ static void files_open(void)
 	struct open_how how = { .flags = O_CLOEXEC, .resolve = RESOLVE_BENEATH };
 
 	memset(endless, 'a', sizeof(endless) - 1);
-	syscall(SYS_open, touched("/run/a place"), O_RDONLY, 0);
-	syscall(SYS_open, touched(""), O_RDONLY, 0);
-	syscall(SYS_open, NULL, O_RDONLY, 0);
-	syscall(SYS_open, NOWHERE, O_RDONLY, 0);
-	syscall(SYS_open, endless, O_RDONLY, 0);
-	syscall(SYS_symlink, touched("from"), touched("/run/to"));
+	syscall(SYS_openat, AT_FDCWD, touched("/run/a place"), O_RDONLY, 0);
+	syscall(SYS_openat, AT_FDCWD, touched(""), O_RDONLY, 0);
+	syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY, 0);
+	syscall(SYS_openat, AT_FDCWD, NOWHERE, O_RDONLY, 0);
+	syscall(SYS_openat, AT_FDCWD, endless, O_RDONLY, 0);
+	syscall(SYS_symlinkat, touched("from"), AT_FDCWD, touched("/run/to"));
 	syscall(SYS_openat2, AT_FDCWD, touched("nothing"), &how, sizeof(how));
 }
 
@@ -95,10 +95,18 @@ static void sockets_connect(void)
 	syscall(SYS_connect, -1, NOWHERE, sizeof(in));
 }
 
+static void call_of_32bit_make(void)
+{
+#ifdef __x86_64__
+	long number = 20; /* of a 32-bit program's getpid */
+
+	__asm__ volatile("int $0x80" : "+a"(number) : "b"(5) : "memory");
+#endif
+}
+
 static void calls_make(void)
 {
 	struct timespec time = { 0, 1234 };
-	long number = 20; /* of a 32-bit program's getpid */
 
 	syscall(SYS_getpgid, 0); /* by which the test knows this process */
 	files_open();
@@ -107,7 +115,7 @@ static void calls_make(void)
 	syscall(SYS_nanosleep, NULL, NULL);
 	syscall(SYS_nanosleep, NOWHERE, NULL);
 	syscall(1000, 77, 0, 0, 0, 0, 0);
-	__asm__ volatile("int $0x80" : "+a"(number) : "b"(5) : "memory");
+	call_of_32bit_make();
 }
 
 /* Return: 0 when the command, or the calls, are done. */

@@ -52,17 +52,13 @@ class Event:
     fields: list[tuple[str, str]]  # type and name
 
 
-class Module:
-    """One object file, read whole."""
+class ObjectFile:
+    """One object file of any architecture: its sections, and the events that its notes describe."""
 
     def __init__(self, path: Path) -> None:
         self.bytes = path.read_bytes()
         assert self.bytes[:6] == b"\x7fELF\x02\x01", f"{path}: not 64-bit little-endian ELF"
         self.sections = self._sections()
-        self.symbols = self._symbols()
-        self._places = self._by_place()
-        self._refer()
-        self._branch(path)
 
     def _sections(self) -> list[Section]:
         (table,) = struct.unpack_from("<Q", self.bytes, 0x28)
@@ -85,6 +81,32 @@ class Module:
 
     def _text(self, offset: int) -> str:
         return self.bytes[offset : self.bytes.index(0, offset)].decode()
+
+    def events(self) -> list[Event]:
+        """The events that the notes of probes describe; a copy of a note is the same event."""
+        notes = next(each for each in self.sections if each.name == ".note.lull").data
+        found: dict[str, Event] = {}
+        at = 0
+        while at + 12 <= len(notes):
+            name_bytes, size, kind = struct.unpack_from("<III", notes, at)
+            at += 12 + (name_bytes + 3 & ~3)
+            if kind == NOTE_PROBE:
+                lines = notes[at + 4 : at + size].rstrip(b"\0").decode().split("\n")
+                fields = [line.split(" ") for line in lines[3:] if line]
+                found[lines[0]] = Event(lines[0], lines[2], [(f[0], f[1]) for f in fields])
+            at += size + 3 & ~3
+        return sorted(found.values(), key=lambda each: each.name)
+
+
+class Module(ObjectFile):
+    """One object file of this machine's architecture: what its code reaches, too."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.symbols = self._symbols()
+        self._places = self._by_place()
+        self._refer()
+        self._branch(path)
 
     def _symbols(self) -> list[Symbol]:
         table = next(each for each in self.sections if each.kind == SHT_SYMTAB)
@@ -195,18 +217,3 @@ class Module:
                     came[target] = here
                     waiting.append(target)
         return came
-
-    def events(self) -> list[Event]:
-        """The events that the notes of probes describe; a copy of a note is the same event."""
-        notes = next(each for each in self.sections if each.name == ".note.lull").data
-        found: dict[str, Event] = {}
-        at = 0
-        while at + 12 <= len(notes):
-            name_bytes, size, kind = struct.unpack_from("<III", notes, at)
-            at += 12 + (name_bytes + 3 & ~3)
-            if kind == NOTE_PROBE:
-                lines = notes[at + 4 : at + size].rstrip(b"\0").decode().split("\n")
-                fields = [line.split(" ") for line in lines[3:] if line]
-                found[lines[0]] = Event(lines[0], lines[2], [(f[0], f[1]) for f in fields])
-            at += size + 3 & ~3
-        return sorted(found.values(), key=lambda each: each.name)
