@@ -47,7 +47,8 @@ def module_stays_while_a_recorder_has_the_device() -> None:
 
 def module_loads_and_unloads_while_threads_switch() -> None:
     program = MODULES / "device_test"
-    with Guest(modules=[MODULE], files={"/bin/device_test": program}) as guest:
+    files = {"/bin/device_test": program}
+    with Guest(modules=[MODULE], files=files, cpus_take_turns=True) as guest:
         guest.check(
             "while :; do (:); done & first=$!; while :; do (:); done & second=$!;"
             f"for load in $(seq {LOADS}); do"

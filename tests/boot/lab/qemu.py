@@ -127,6 +127,9 @@ class Machine:
     share: Path | None = None
     memory_file: Path | None = None
     exact: bool = False
+    # QEMU 7.2, with a thread for each CPU, may run an instruction again and again that another CPU
+    # has replaced meanwhile: seen where the kernel patched its code under load.
+    cpus_take_turns: bool = False
     devices: Sequence[str] = field(default_factory=list)
 
     def _board(self) -> list[str]:
@@ -146,7 +149,8 @@ class Machine:
         elif native and kvm_usable():
             cpu = ["-cpu", "host", "-accel", "kvm"]
         else:
-            cpu = ["-cpu", "cortex-a72" if arm else "max", "-accel", "tcg,thread=multi"]
+            threads = "single" if self.cpus_take_turns else "multi"
+            cpu = ["-cpu", "cortex-a72" if arm else "max", "-accel", f"tcg,thread={threads}"]
         return ["-M", board, *memory, *cpu, "-smp", str(self.smp), "-m", f"{self.memory_mib}M"]
 
     def _kernel_line(self) -> str:
