@@ -18,6 +18,9 @@ from lab.log import KINDS, complaints
 # One line for each kind, in their order, which no other kind finds.
 COMPLAINTS = """\
 BUG: sleeping function called from invalid context at kernel/planted.c:1
+kernel BUG at lib/planted.c:1!
+BUG kmalloc-cg-192 (Tainted: G           OE     ): Poison overwritten
+pagealloc: memory corruption
 WARNING: CPU: 0 PID: 1 at kernel/planted.c:1 planted+0x10/0x20
 Oops: 0000 [#1] PREEMPT SMP NOPTI
 INFO: lockdep is turned off.

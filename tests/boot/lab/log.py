@@ -14,6 +14,9 @@ TAIL_LINES = 30
 # What a kernel's complaints have in common, those of its sanitizers and of lockdep included.
 KINDS = (
     r"\bBUG:",
+    r"\bkernel BUG at",
+    r"\bBUG [\w-]+ \(",  # of slub_debug
+    "pagealloc: ",  # of page_poison
     r"\bWARNING:",
     "Oops",
     "lockdep",
