@@ -102,7 +102,8 @@ def machine_is_recorded_without_a_program_and_as_a_flight_recorder() -> None:
 def killed_recorder_leaves_a_module_that_can_go_and_a_trace_that_can_be_finished() -> None:
     with _guest() as guest:
         guest.check(
-            "lull record -k -o /share/trace -- sleep 60 2> /run/told & recorder=$!; sleep 3;"
+            "lull record -k -o /share/trace -- sleep 60 2> /run/told & recorder=$!;"
+            " until [ -s /share/trace/stream-kernel-cpu0 ]; do sleep 0.1; done;"
             " kill -9 $recorder; wait $recorder; rmmod lull"
         )
         told = guest.run("lull recover").output
