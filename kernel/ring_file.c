@@ -275,6 +275,10 @@ static int ring_release(struct inode *inode, struct file *file)
 	struct ring_file *of = file->private_data;
 
 	del_timer_sync(&of->timer);
+	/* look() may have put the timer on another CPU's list, and del_timer_sync() looks there
+	 * only: it still holds the lock then. */
+	spin_lock_irq(&of->timer_lock);
+	spin_unlock_irq(&of->timer_lock);
 	if (of->is_got)
 		lull_ring_put(of->ring, &of->subbuf);
 	clear_bit(of->cpu, of->session->ring_readers);
