@@ -31,7 +31,7 @@ pub struct StateArgs {
 pub fn run(args: &StateArgs) -> anyhow::Result<i32> {
     let root = args.trace.clone().map_or_else(newest::find, Ok)?;
     let folders = find_traces(&root).context("no trace to show the state of")?;
-    let traces = folders.iter().map(|f| Trace::open(f)).collect::<Result<Vec<_>, _>>()?;
+    let traces = folders.iter().map(Trace::open).collect::<Result<Vec<_>, _>>()?;
     let mut merge = Merge::over(&traces);
     let mut state = State::new(&traces, merge.stream_count(), &Limits::default());
     while let Some(message) = merge.next() {
