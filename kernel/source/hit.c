@@ -18,10 +18,17 @@ struct values {
 	uint32_t unread;
 };
 
+/*
+ * Below PAGE_OFFSET the kernel has nothing to read. Its own check of addresses goes by what the CPU
+ * could have, so where a CPU that can have five levels of page tables runs with four, it lets
+ * through addresses that the CPU refuses, and warns of them.
+ */
 static long memory_read(void *to, uint64_t address, size_t bytes, bool is_user)
 {
 	if (is_user)
 		return copy_from_user_nofault(to, (const void __user *)address, bytes);
+	if (address < PAGE_OFFSET)
+		return -EFAULT;
 	return copy_from_kernel_nofault(to, (const void *)address, bytes);
 }
 
