@@ -65,7 +65,8 @@ static int plans_that_no_ring_can_have_are_refused(void)
 
 	REFUSED(EINVAL, plan.bytes = 0);
 	REFUSED(EINVAL, plan.bytes = ~0u);
-	REFUSED(EINVAL, plan.flags = 1);
+	REFUSED(EINVAL, plan.flags = LULL_KERNEL_PLAN_RESERVED << 1);
+	REFUSED(ENXIO, plan.flags = LULL_KERNEL_PLAN_RESERVED);
 	REFUSED(EINVAL, plan.mode = 2);
 	REFUSED(EINVAL, plan.subbuf_size_bytes = 0);
 	REFUSED(EINVAL, plan.subbuf_size_bytes = 2048);
