@@ -16,6 +16,7 @@
 #include <linux/tracepoint.h>
 #include "catalogue.h"
 #include "event.h"
+#include "filtering.h"
 #include "note.h"
 #include "pattern.h"
 #include "points.h"
@@ -171,10 +172,10 @@ static bool event_describe(struct session *session, const struct event *event)
 static int event_enable(struct session *session, const struct event *event)
 {
 	struct lull_probe_record *record = record_of(event);
-	uint32_t bit = 1u << session->index;
+	uint32_t bits = LULL_MASK_SESSION(session->index);
 	int error;
 
-	if (record->enabled_mask & bit)
+	if (record->enabled_mask & bits)
 		return 0;
 	if (!event_describe(session, event))
 		return -ENOSPC;
@@ -184,9 +185,66 @@ static int event_enable(struct session *session, const struct event *event)
 		hooks_leave(event);
 		return error;
 	}
+	if (session->filters && session->filters[session->ids[event - events]])
+		bits |= LULL_MASK_FILTER(session->index);
 	/* [site.enable:A], as in user/objects.c: the identifier before the mask's bit, else a probe
 	 * writes the event under a wrong one */
-	lull_store32_release(&record->enabled_mask, record->enabled_mask | bit);
+	lull_store32_release(&record->enabled_mask, record->enabled_mask | bits);
+	return error;
+}
+
+/* May an event get this filter? It is described then. */
+static int filter_try(struct session *session, const struct event *event,
+		      struct lull_filtering *filtering)
+{
+	if (record_of(event)->enabled_mask & LULL_MASK_SESSION(session->index))
+		return -EBUSY;
+	if (lull_filtering_check(filtering, event->note.description))
+		return -EINVAL;
+	if (!event_describe(session, event))
+		return -ENOSPC;
+	return session->filters[session->ids[event - events]] ? -EEXIST : 0;
+}
+
+/* The first event with a description, from number @i on; event_count where there is none. */
+static size_t event_find(uint64_t hash, size_t i)
+{
+	for (; i < event_count; i++)
+		if (lull_description_hash(events[i].note.description,
+					  events[i].note.description_bytes) == hash)
+			break;
+	return i;
+}
+
+int lull_catalogue_filter(struct session *session, uint64_t hash, struct lull_filtering *filtering)
+{
+	int error = -ENOENT;
+	size_t i, first;
+
+	mutex_lock(&mutex);
+	if (!session->filters) {
+		session->filters = kvcalloc(session->memory.layout.event_capacity,
+					    sizeof(*session->filters), GFP_KERNEL_ACCOUNT);
+		if (!session->filters) {
+			error = -ENOMEM;
+			goto out;
+		}
+		lull_probe_filters(session->index, session->filters);
+	}
+	first = event_find(hash, 0);
+	for (i = first; i < event_count; i = event_find(hash, i + 1)) {
+		error = filter_try(session, &events[i], filtering);
+		if (error)
+			goto out;
+	}
+	for (i = first; i < event_count; i = event_find(hash, i + 1))
+		session->filters[session->ids[i]] = filtering;
+	if (!error) {
+		filtering->next = session->filterings;
+		session->filterings = filtering;
+	}
+out:
+	mutex_unlock(&mutex);
 	return error;
 }
 
@@ -224,7 +282,8 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 
 void lull_catalogue_disable(struct session *session)
 {
-	uint32_t bit = 1u << session->index;
+	uint32_t bit = LULL_MASK_SESSION(session->index);
+	uint32_t bits = bit | LULL_MASK_FILTER(session->index);
 	size_t i;
 
 	lull_sources_disable(session);
@@ -234,7 +293,7 @@ void lull_catalogue_disable(struct session *session)
 
 		if (!(record->enabled_mask & bit))
 			continue;
-		lull_store32(&record->enabled_mask, record->enabled_mask & ~bit);
+		lull_store32(&record->enabled_mask, record->enabled_mask & ~bits);
 		hooks_leave(&events[i]);
 	}
 	lull_points_disable(session);

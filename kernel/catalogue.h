@@ -31,6 +31,15 @@ uint16_t lull_catalogue_describe(struct session *session, const struct lull_note
 uint16_t lull_catalogue_describe_one(struct session *session, const struct lull_note *note);
 
 /*
+ * lull_catalogue_filter() - record of some events only the occurrences that a filter takes.
+ * @hash: of the events' description
+ * @filtering: from lull_filtering_create(); the session's where this succeeds
+ * Context: may sleep. Return: 0; -ENOENT: there is no such event; -EBUSY: one of them is enabled;
+ * -EEXIST: one has a filter; -EINVAL: the program is not one for them; -ENOSPC; -ENOMEM.
+ */
+int lull_catalogue_filter(struct session *session, uint64_t hash, struct lull_filtering *filtering);
+
+/*
  * lull_catalogue_enable() - record the events that the session's patterns match, and its own.
  * @result: its counts are filled in
  * Context: may sleep. Events that are enabled already stay so.

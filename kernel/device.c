@@ -13,6 +13,7 @@
 #include "catalogue.h"
 #include "device.h"
 #include "left_file.h"
+#include "filtering.h"
 #include "lull_port.h"
 #include "reserved.h"
 #include "ring_file.h"
@@ -83,6 +84,26 @@ static long device_enable(struct session *session, void __user *argument)
 	return lull_structure_answer(argument, &enable, sizeof(enable), bytes);
 }
 
+static long device_filter(struct session *session, void __user *argument)
+{
+	struct lull_kernel_filter filter;
+	struct lull_filtering *filtering;
+	long bytes = lull_structure_copy(&filter, sizeof(filter), argument);
+	int error;
+
+	if (bytes < 0)
+		return bytes;
+	if (filter.flags || filter.unused)
+		return -EINVAL;
+	filtering = lull_filtering_create(filter.program, filter.program_bytes);
+	if (IS_ERR(filtering))
+		return PTR_ERR(filtering);
+	error = lull_catalogue_filter(session, filter.event_hash, filtering);
+	if (error)
+		kvfree(filtering);
+	return error;
+}
+
 static long device_ring(struct session *session, void __user *argument)
 {
 	struct lull_kernel_ring ring;
@@ -147,6 +168,8 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 		return lull_left_file_create();
 	case LULL_KERNEL_ENABLE:
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_FILTER:
+		return session ? device_filter(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_RING:
 		return session ? device_ring(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_SOURCE:

@@ -14,6 +14,8 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
+#include "context.h"
+#include "filtering.h"
 #include "probe.h"
 #include "ring_fast.h"
 
@@ -21,12 +23,14 @@
 
 static_assert(offsetof(struct lull_slot, private_words[LULL_SLOT_INTERRUPTED]) >=
 	      sizeof(struct lull_ring_slot));
+static_assert(sizeof(struct lull_filter_value) == 2 * sizeof(uint64_t));
 static_assert(offsetof(struct lull_slot, payload) == offsetof(struct lull_ring_slot, payload));
 
 /* What probes need of a session; a line of the cache holds several. */
 struct target {
 	struct lull_ring *rings;
 	uint32_t *refused;
+	struct lull_filtering *const *filters; /* by event; NULL while there are none */
 };
 
 struct identity {
@@ -67,7 +71,7 @@ static bool is_leaving(unsigned int interrupted)
 	return !(interrupted & LULL_CONTEXT_LEAVING) && irqs_disabled() && !pagefault_disabled();
 }
 
-uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t sessions, unsigned int context,
+uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t mask, unsigned int context,
 				unsigned int interrupted)
 {
 	uint32_t left;
@@ -76,12 +80,39 @@ uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t sessions, unsig
 		raw_cpu_write(lull_probe_context, context | LULL_CONTEXT_LEAVING);
 		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
 		barrier();
-		return sessions;
+		return mask;
 	}
-	/* Bound: LULL_SESSIONS_MAX bits. */
-	for (left = sessions; left; left &= left - 1)
+	/* Filters are not asked. Bound: LULL_SESSIONS_MAX bits. */
+	for (left = mask & LULL_MASK_SESSIONS; left; left &= left - 1)
 		lull_add32_relaxed(targets[__builtin_ctz(left)].refused, 1);
 	return 0;
+}
+
+void lull_probe_filters(uint32_t session, struct lull_filtering *const *filters)
+{
+	targets[session].filters = filters;
+}
+
+uint32_t lull_probe_filter(const struct lull_probe_record *record, uint32_t mask,
+			   const uint64_t *values)
+{
+	const struct lull_filter_value *fields = (const void *)values;
+	uint32_t filtered = (mask & LULL_MASK_FILTERED) >> LULL_SESSIONS_MAX, read = 0;
+	struct lull_filter_value contexts[LULL_CONTEXTS];
+
+	mask &= LULL_MASK_SESSIONS;
+	/* Bound: LULL_SESSIONS_MAX bits. */
+	for (; filtered; filtered &= filtered - 1) {
+		uint32_t session = __builtin_ctz(filtered);
+		const struct lull_filtering *filtering =
+			targets[session].filters[record->id[session]];
+
+		lull_context_read(contexts, filtering->contexts & ~read);
+		read |= filtering->contexts;
+		if (!lull_filter_run(&filtering->program, fields, contexts))
+			mask &= ~LULL_MASK_SESSION(session);
+	}
+	return mask;
 }
 
 static __always_inline uint64_t thread_word(const struct task_struct *task)

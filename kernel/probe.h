@@ -15,6 +15,7 @@
 #include "lull/abi/site.h"
 #include "lull_port.h"
 
+struct lull_filtering;
 struct lull_ring;
 
 /*
@@ -49,18 +50,18 @@ static __always_inline void lull_probe_preempt(void)
 
 /*
  * Begin the probe of an event that another probe in the same context seems to enclose. Return: the
- * sessions; or 0, and the event is refused and counted.
+ * mask; or 0, and the event is refused and counted.
  */
-uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t sessions, unsigned int context,
+uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t mask, unsigned int context,
 				unsigned int interrupted);
 
 /*
  * Begin a probe, with preemption off. Fields are evaluated after it, so what these call is inside,
  * too: if that is traced, its event is refused, not recorded without end. Contexts that interrupt
  * one another are as many as preempt_count() can count, and the probe of each remembers what it
- * interrupted. Return: the sessions; 0 where the event is refused.
+ * interrupted. Return: the mask; 0 where the event is refused.
  */
-static __always_inline uint32_t lull_probe_begin(struct lull_slot *slot, uint32_t sessions)
+static __always_inline uint32_t lull_probe_begin(struct lull_slot *slot, uint32_t mask)
 {
 	unsigned int context = LULL_PROBE_CONTEXT(), interrupted = raw_cpu_read(lull_probe_context);
 
@@ -68,9 +69,9 @@ static __always_inline uint32_t lull_probe_begin(struct lull_slot *slot, uint32_
 		raw_cpu_write(lull_probe_context, context);
 		slot->private_words[LULL_SLOT_INTERRUPTED] = interrupted;
 		barrier();
-		return sessions;
+		return mask;
 	}
-	return lull_probe_begin_again(slot, sessions, context, interrupted);
+	return lull_probe_begin_again(slot, mask, context, interrupted);
 }
 
 static __always_inline void lull_probe_finish(const struct lull_slot *slot)
@@ -80,23 +81,23 @@ static __always_inline void lull_probe_finish(const struct lull_slot *slot)
 }
 
 /*
- * Hold off preemption, and begin. Return: the sessions that want the event. Where there is none,
- * the probe has ended already.
+ * Hold off preemption, and begin. Return: the record's mask, of sessions that want the event and of
+ * those that filter it. Where it is 0, the probe has ended already.
  */
 static __always_inline uint32_t lull_probe_enter(struct lull_slot *slot,
 						 const struct lull_probe_record *record)
 {
-	uint32_t sessions;
+	uint32_t mask;
 
 	preempt_disable_notrace();
 	/* [site.probe:A], as in core/include/lull/trace.h: the mask before the identifiers, else
 	 * the event is written under an identifier that is not set yet */
-	sessions = lull_load32_acquire(&record->enabled_mask);
-	if (likely(sessions))
-		sessions = lull_probe_begin(slot, sessions);
-	if (unlikely(!sessions))
+	mask = lull_load32_acquire(&record->enabled_mask);
+	if (likely(mask))
+		mask = lull_probe_begin(slot, mask);
+	if (unlikely(!mask))
 		lull_probe_preempt();
-	return sessions;
+	return mask;
 }
 
 static __always_inline void lull_probe_leave(const struct lull_slot *slot)
@@ -123,5 +124,11 @@ void lull_slot_commit(struct lull_slot *slot);
  * @refused: where refused events are counted
  */
 void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused);
+
+/*
+ * lull_probe_filters() - let probes reach a session's filters, before any record has a bit of them.
+ * @filters: by the event's identifier in the session
+ */
+void lull_probe_filters(uint32_t session, struct lull_filtering *const *filters);
 
 #endif

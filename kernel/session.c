@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include "catalogue.h"
 #include "clock_kernel.h"
+#include "filtering.h"
 #include "pattern.h"
 #include "probe.h"
 #include "session.h"
@@ -66,6 +67,13 @@ static int rules_read(struct session *session, size_t patterns_bytes)
 
 static void session_free(struct session *session)
 {
+	while (session->filterings) {
+		struct lull_filtering *next = session->filterings->next;
+
+		kvfree(session->filterings);
+		session->filterings = next;
+	}
+	kvfree(session->filters);
 	lull_memory_free(&session->memory);
 	bitmap_free(session->ring_readers);
 	kvfree(session->ids);

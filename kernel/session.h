@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "source/source.h"
 
+struct lull_filtering;
 struct lull_rule;
 
 struct session {
@@ -30,6 +31,8 @@ struct session {
 
 	/* This side's copies of what the event table holds; under the catalogue's mutex. */
 	uint16_t *ids; /* of each event of the catalogue; 0: not described yet */
+	struct lull_filtering **filters; /* by identifier; NULL while there are none */
+	struct lull_filtering *filterings; /* all of them */
 	uint32_t event_next;
 	uint32_t arena_used_bytes;
 };

@@ -49,6 +49,12 @@
 #define LULL_VALUE_LULL_COPIED(variable, copied) const struct lull_copied variable = copied;
 #define LULL_BYTES_LULL_COPIED(variable, ...) variable.bytes
 #define LULL_STORE_LULL_COPIED(variable, ...) lull_at_ = lull_copied_store(lull_at_, variable);
+/* Of a copy in memory, so that the variable itself may stay in registers. */
+#define LULL_INPUT_LULL_COPIED(variable, ...)                 \
+	variable.bytes - 1, (uintptr_t) & (const uint64_t[3]) \
+	{                                                     \
+		variable.low, variable.high, 0                \
+	}
 
 /*
  * A string in an array of 16 bytes, such as a thread's name or a network device's. If it changes

@@ -82,6 +82,7 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 	__builtin_memcpy(lull_at_, variable.text, variable.bytes); \
 	lull_at_ += variable.bytes;                                \
 	*lull_at_++ = 0;
+#define LULL_INPUT_LULL_TEXT(variable, ...) variable.bytes, (uintptr_t)variable.text
 
 #define CALL(position) call_argument(call.regs, position)
 #define call_i32(name, position) lull_i32(name, (int32_t)CALL(position))

@@ -167,7 +167,7 @@ static int calls_of_random_bytes_are_answered(void)
 			memcpy(bytes, &good, sizeof(good));
 		if (what & 0x80) /* one word of a good plan is changed */
 			bytes[what >> 8 & 7] = random_value(&seed, bytes[what >> 8 & 7]);
-		made += !ioctl(descriptor, LULL_KERNEL_VERSION + (what >> 16 & 7),
+		made += !ioctl(descriptor, LULL_KERNEL_VERSION + (what >> 16 & 15),
 			       what >> 32 & 0xf ? (void *)bytes : (void *)(uintptr_t)what);
 	}
 	close(descriptor);

@@ -117,3 +117,77 @@ def events_of_the_module_are_listed_by_anyone() -> None:
         listed = guest.check("lull list -k -e 'sched:*'")
         assert "sched:sched_switch" in listed and "prev_comm" in listed, listed
         assert "the module lull is loaded" in guest.run("lull doctor").output
+
+
+def _fields(event: dict) -> dict:
+    return event.get("fields", {})
+
+
+def filters_decide_which_occurrences_are_recorded_and_the_verdict_names_them() -> None:
+    with _guest() as guest:
+        patterns = (
+            "-e 'syscalls:sys_exit_* if ret < 0' -e 'sched:sched_switch if next_comm == \"d*\"'"
+            " -e 'syscalls:sys_enter_* if syscall == openat && $comm == \"tar\"'"
+        )
+        told = guest.check(f"lull record -k {patterns} -o /share/trace -- bash -c '{WORK}'", 240)
+        assert "complete: no event is missing" in told.lower(), told
+        assert "of the kernel's were filtered" in told and "ret < 0" in told, told
+        events = list(read_events(guest.share / "trace"))
+        all_of_them = guest.check(
+            f"lull record -k -e 'syscalls:*' -o /share/all -- bash -c '{WORK}'", 240
+        )
+        assert "filtered" not in all_of_them, all_of_them
+        everything = list(read_events(guest.share / "all"))
+    exits = [event for event in events if event["name"].startswith("syscalls:sys_exit_")]
+    assert exits and all(_fields(event)["ret"] < 0 for event in exits), exits[:3]
+    switches = [event for event in events if event["name"] == "sched:sched_switch"]
+    names = {_fields(event)["next_comm"] for event in switches}
+    assert names and all(name.startswith("d") for name in names), names
+    entries = [event for event in events if event["name"].startswith("syscalls:sys_enter_")]
+    assert {event["name"] for event in entries} == {"syscalls:sys_enter_openat"}
+    assert {event["thread"]["name"] for event in entries} == {"tar"}
+    # Without filters the same work has calls that succeed, too, and files that others open.
+    exits = [event for event in everything if event["name"].startswith("syscalls:sys_exit_")]
+    assert any(_fields(event)["ret"] >= 0 for event in exits)
+    opens = [event for event in everything if event["name"] == "syscalls:sys_enter_openat"]
+    assert {"bash", "tar"} <= {event["thread"]["name"] for event in opens}
+
+
+def filters_know_the_threads_context() -> None:
+    with _guest() as guest:
+        spaces = {
+            f"{name}_ns": guest.check(f"readlink /proc/self/ns/{name}").strip()[len(name) + 2 : -1]
+            for name in ("pid", "net", "mnt", "uts", "ipc", "cgroup", "user")
+        }
+        same = " && ".join(f"${name} == {number}" for name, number in spaces.items())
+        # dd and its recorder are in the same namespaces; no namespace has the number 1.
+        filters = {
+            "same": same,
+            "other": "$net_ns == 1 || $mnt_ns == 1",
+            "dd": '$uid == 0 && $prio == 120 && $cpu < 64 && comm == "dd" && pid == $tid',
+        }
+        work = "dd bs=1 count=5 if=/dev/zero of=/dev/null 2> /run/told"
+        for name, condition in filters.items():
+            pattern = f"-e 'syscalls:sys_enter_write if {condition}'"
+            guest.check(f"lull record -k {pattern} -o /share/{name} -- {work}", 120)
+        found = {
+            name: [
+                event
+                for event in read_events(guest.share / name)
+                if event["name"] == "syscalls:sys_enter_write"
+            ]
+            for name in filters
+        }
+    assert sum(event["thread"]["name"] == "dd" for event in found["same"]) >= 5, found["same"][:3]
+    assert not found["other"], found["other"][:3]
+    assert len(found["dd"]) >= 5
+    assert {event["thread"]["name"] for event in found["dd"]} == {"dd"}, found["dd"][:3]
+
+
+def filters_that_are_wrong_are_refused_with_their_place() -> None:
+    with _guest() as guest:
+        result = guest.run("lull record -k -e 'syscalls:sys_exit_* if rett < 0' --duration 1s")
+        marked = [line.strip() for line in result.output.splitlines()]
+        assert result.status == 125 and {"rett < 0", "^^^^"} <= set(marked), result.output
+        result = guest.run("lull record -e 'a:b if c == 1' -- true")
+        assert result.status == 125 and "-k records" in result.output, result.output

@@ -30,6 +30,13 @@ def sessions_of_the_kernel_record_what_recorders_plan() -> None:
         guest.check("rmmod lull && test ! -e /dev/lull")
 
 
+def filters_of_sessions_decide_in_the_probe() -> None:
+    with Guest(modules=[MODULE], files={"/bin/filter_test": MODULES / "filter_test"}) as guest:
+        guest.check(LOAD)
+        _passes(guest, "filter_test")
+        guest.check("rmmod lull")
+
+
 def hostile_recorders_harm_only_themselves() -> None:
     program = MODULES / "hostile_test"
     with Guest(modules=[MODULE], files={"/bin/hostile_test": program}) as guest:

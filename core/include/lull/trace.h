@@ -68,7 +68,8 @@
  * Mutant: MASK_READ_RELAXED.
  *
  * Code that is linked together with the ring, as the kernel module is, may define what a probe does
- * at its begin and end, and how it reaches the ring, before it includes this file.
+ * at its begin and end, how it reaches the ring, and whether it wants an occurrence with these
+ * values of its fields, before it includes this file.
  */
 #ifndef LULL_PROBE_ENTER
 #define LULL_PROBE_ENTER(probe) LULL_MASK_READ((probe)->record, __ATOMIC_ACQUIRE)
@@ -77,24 +78,29 @@
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)
 #endif
+#ifndef LULL_PROBE_WANTS
+#define LULL_PROBE_WANTS(probe, ...) 1
+#endif
 
-#define LULL_PROBE(...)                                                                   \
-	struct lull_probe lull_probe_;                                                    \
-	lull_probe_.record = lull_record_;                                                \
-	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                \
-	if (lull_probe_.mask) {                                                           \
-		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                  \
-		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__); \
-		do {                                                                      \
-			if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {              \
-				unsigned char *lull_at_ = lull_probe_.slot.payload;       \
-				lull_padding_store(lull_at_, lull_bytes_);                \
-				LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)                  \
-				(void)lull_at_;                                           \
-				LULL_PROBE_COMMIT(&lull_probe_);                          \
-			}                                                                 \
-		} while ((lull_probe_.mask &= lull_probe_.mask - 1));                     \
-		LULL_PROBE_LEAVE(&lull_probe_);                                           \
+#define LULL_PROBE(...)                                                                     \
+	struct lull_probe lull_probe_;                                                      \
+	lull_probe_.record = lull_record_;                                                  \
+	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                  \
+	if (lull_probe_.mask) {                                                             \
+		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                    \
+		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);   \
+		if (LULL_PROBE_WANTS(&lull_probe_, __VA_ARGS__)) {                          \
+			do {                                                                \
+				if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {        \
+					unsigned char *lull_at_ = lull_probe_.slot.payload; \
+					lull_padding_store(lull_at_, lull_bytes_);          \
+					LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)            \
+					(void)lull_at_;                                     \
+					LULL_PROBE_COMMIT(&lull_probe_);                    \
+				}                                                           \
+			} while ((lull_probe_.mask &= lull_probe_.mask - 1));               \
+		}                                                                           \
+		LULL_PROBE_LEAVE(&lull_probe_);                                             \
 	}
 
 /*

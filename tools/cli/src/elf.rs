@@ -9,7 +9,7 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
-use session::description::Description;
+use session::description::{hash, Description};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -125,7 +125,13 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
 
 /// The events of lull.ko, where it is loaded; none where it is not.
 pub fn module_events() -> Vec<Carried> {
-    noted(Path::new(MODULE_NOTES))
+    carried(found_in(Path::new(MODULE_NOTES)))
+}
+
+/// The descriptions of lull.ko's events, with the hash by which it knows each.
+pub fn module_descriptions() -> Vec<(u64, Description)> {
+    let read = |text: Vec<u8>| Some((hash(&text), Description::parse(&text).ok()?));
+    found_in(Path::new(MODULE_NOTES)).into_keys().filter_map(read).collect()
 }
 
 /// The events of other modules that are loaded, with where their notes are, by the modules' names.
@@ -134,19 +140,19 @@ pub fn other_modules() -> Vec<(PathBuf, Vec<Carried>)> {
     let mut paths: Vec<PathBuf> = folders.map(|folder| folder.path().join(NOTES)).collect();
     paths.sort_unstable();
     let others = paths.into_iter().filter(|path| path != Path::new(MODULE_NOTES));
-    let found = others.map(|path| (noted(&path), path));
+    let found = others.map(|path| (carried(found_in(&path)), path));
     found.filter(|(events, _)| !events.is_empty()).map(|(events, path)| (path, events)).collect()
 }
 
 /// The events of a file that is a section of notes.
-fn noted(path: &Path) -> Vec<Carried> {
+fn found_in(path: &Path) -> Found {
     let mut found = Found::new();
     let notes = std::fs::read(path).unwrap_or_default();
     let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
     if let Ok(notes) = NoteIterator::<Header>::new(endian, 4, &notes) {
         collect(&mut found, notes, endian);
     }
-    carried(found)
+    found
 }
 
 /// Descriptions, with how many sites and how many probes have each.

@@ -6,6 +6,7 @@
 
 use crate::elf::{self, Carried, Kind, MODULE_NOTES};
 use crate::nearest::no_match;
+use crate::record::asked::Asked;
 use crate::record::RecordArgs;
 use crate::shown::{json_shown, shown};
 use crate::{library, say};
@@ -132,7 +133,8 @@ fn names_of(sources: &[Source]) -> Vec<String> {
 
 /// `lull record --list`: what would be recorded.
 pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
-    let patterns = Patterns::new(&args.events)?;
+    let asked = Asked::new(&args.events)?;
+    let patterns = Patterns::new(asked.patterns())?;
     let mut sources = Vec::new();
     if let Some(program) = args.program.first() {
         sources = sources_of(&resolve(Path::new(program))?)?;
@@ -158,7 +160,7 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
         });
         add_kernel(&mut sources, kernel)?;
     }
-    print(&sources, &names, &args.events, args.json)
+    print(&sources, &names, asked.patterns(), args.json)
 }
 
 /// Names and levels of all events that a program, its libraries and the interposers carry.

@@ -6,6 +6,7 @@
 //! its input and its status are its own.
 
 mod absent;
+pub mod asked;
 mod duration;
 mod judge;
 pub mod kernel;
@@ -50,7 +51,13 @@ const LOST: i32 = 124;
     (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
     the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
     devices and signals, and with the module what there was before (state:*); a pattern without a \
-    letter, such as '*', means the same."
+    letter, such as '*', means the same.\n\nA filter \
+    behind a pattern, as in -e 'syscalls:sys_exit_* if ret < 0', says which occurrences of the \
+    kernel's events are recorded; it needs the module. It compares fields, contexts and \
+    constants: pid == 42 && comm == \"git*\", $prio < 100, flags & 0x40, syscall == openat. A name \
+    is the event's field or else the context's; $NAME is always the context: $pid, $tid, $comm, \
+    $prio, $cpu, $uid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, $cgroup_ns, \
+    $user_ns."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -65,7 +72,8 @@ pub struct RecordArgs {
     #[arg(long, value_name = "MODE", default_value = "0700")]
     pub mode: Sharing,
 
-    /// Events to record: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
+    /// Events to record: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some of
+    /// the kernel's; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 

@@ -207,7 +207,8 @@ mod tests {
             FROM_REGISTER,
             FROM_RESULT,
             FROM_CONSTANT,
-            FROM_UNREAD
+            FROM_UNREAD,
+            KERNEL_FILTER
         )
     }
 
@@ -263,6 +264,8 @@ mod tests {
                 from, step_count, is_user, unused, index, constant, steps),
             fields!(KernelMissed at 0, "lull_kernel_missed":
                 bytes, flags, number, unused, missed_count),
+            fields!(KernelFilter at 0, "lull_kernel_filter":
+                bytes, flags, event_hash, program, program_bytes, unused),
         ]
         .concat()
     }
@@ -286,6 +289,7 @@ mod tests {
             ("lull_kernel_source", size_of::<KernelSource>()),
             ("lull_source_field", size_of::<SourceField>()),
             ("lull_kernel_missed", size_of::<KernelMissed>()),
+            ("lull_kernel_filter", size_of::<KernelFilter>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];

@@ -205,6 +205,7 @@ pub const FROM_REGISTER: u8 = 2;
 pub const FROM_RESULT: u8 = 3;
 pub const FROM_CONSTANT: u8 = 4;
 pub const FROM_UNREAD: u8 = 5;
+pub const KERNEL_FILTER: u32 = 0xf50b;
 
 /// `struct lull_kernel_plan`.
 #[repr(C)]
@@ -292,4 +293,16 @@ pub struct KernelMissed {
     pub number: u32,
     pub unused: u32,
     pub missed_count: u64,
+}
+
+/// `struct lull_kernel_filter`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelFilter {
+    pub bytes: u32,
+    pub flags: u32,
+    pub event_hash: u64,
+    pub program: u64,
+    pub program_bytes: u32,
+    pub unused: u32,
 }

@@ -191,6 +191,19 @@ impl Mapping {
         Ok(answer.missed_count)
     }
 
+    /// Records only what a program takes (`core/include/lull/abi/filter.h`) of the event whose
+    /// description has this hash; before [`Mapping::enable`].
+    pub fn filter(&self, event_hash: u64, program: &[u8]) -> io::Result<()> {
+        let mut filter = KernelFilter {
+            bytes: size_of::<KernelFilter>() as u32,
+            event_hash,
+            program: program.as_ptr() as u64,
+            program_bytes: u32::try_from(program.len()).unwrap_or(u32::MAX),
+            ..KernelFilter::default()
+        };
+        call(&self.file, KERNEL_FILTER, &raw mut filter)
+    }
+
     /// Records nothing more. When this returns, every event is committed.
     pub fn disable(&self) -> io::Result<()> {
         call(&self.file, KERNEL_DISABLE, std::ptr::null_mut::<KernelEnable>())

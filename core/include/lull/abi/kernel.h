@@ -37,6 +37,7 @@
 #define LULL_KERNEL_DUMP 0xf508u /* nothing */
 #define LULL_KERNEL_SOURCE 0xf509u /* struct lull_kernel_source. Returns the source's number */
 #define LULL_KERNEL_MISSED 0xf50au /* struct lull_kernel_missed */
+#define LULL_KERNEL_FILTER 0xf50bu /* struct lull_kernel_filter */
 /* The call of a left session's descriptor. */
 #define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
@@ -85,6 +86,22 @@ struct lull_kernel_enable {
 	uint32_t absent_count; /* matched, but this kernel has no tracepoint for them now */
 	uint32_t failed_count; /* matched, but the kernel refused the probe */
 	uint32_t undescribed_count; /* matched, but the event table or the arena is full */
+};
+
+/*
+ * A filter of one event: LULL_KERNEL_ENABLE then records those occurrences that the program takes.
+ * One that it does not take is not lost, and counted nowhere. Return: 0. ENOENT: the module has no
+ * event with this description; EINVAL: the program is not one that is right for it; EEXIST: the
+ * event has a filter in this session, which stays; EBUSY: the event is enabled; ENOSPC: the event
+ * table or the arena is full.
+ */
+struct lull_kernel_filter {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint64_t event_hash; /* FNV-1a of the description that the module has for the event */
+	uint64_t program; /* address of a program (filter.h) */
+	uint32_t program_bytes;
+	uint32_t unused; /* 0 */
 };
 
 /*

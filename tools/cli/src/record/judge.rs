@@ -31,7 +31,7 @@ pub struct Judge<'a> {
 impl Judge<'_> {
     pub fn add(self, verdict: &mut Verdict, seen: Seen) {
         verdict.notes.extend(self.warnings.iter().cloned());
-        verdict.notes.extend(self.kernel.map(Kernel::note));
+        verdict.notes.extend(self.kernel.into_iter().flat_map(Kernel::notes));
         if let Some((program, pid)) = self.program {
             self.add_processes(verdict, &seen, pid);
             if seen.joined || self.kernel.is_some() {

@@ -4,18 +4,22 @@
 //! Place in the flow: `plan` asks before anything is made, so that what cannot be recorded is
 //! refused at once; `supervise` prepares the recording when there is a trace to write to.
 
+use super::asked::Asked;
 use super::RecordArgs;
 use crate::nearest::no_match;
 use crate::say;
 use ::kernel::root::Left;
 use ::kernel::{of_modules, wanted, Plan, Root, Scope, Tracing};
-use anyhow::bail;
+use anyhow::{bail, Context};
 use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
+use filter::Compiled;
 use session::clock::ClockKind;
+use session::description::Description;
 use session::device::{Device, Source};
 use session::pattern::Patterns;
 use session::Memory;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Packets have at most about this size.
@@ -40,6 +44,8 @@ pub enum Kernel {
         memory: Arc<Memory>,
         /// The names of the events that `--probe` asks for.
         sources: Vec<String>,
+        /// What the verdict says of filters.
+        filtered: Option<String>,
     },
     Tracefs {
         root: Root,
@@ -52,6 +58,7 @@ impl Kernel {
     /// None where only programs are to be recorded. `session`: what theirs is to be like.
     pub fn find(
         args: &RecordArgs,
+        asked: &Asked,
         patterns: &Patterns,
         session: &session::Plan,
     ) -> anyhow::Result<Option<Self>> {
@@ -63,13 +70,18 @@ impl Kernel {
             Whose::Program => Scope::Program,
         };
         if scope == Scope::Machine {
-            if let Some(memory) = in_module(args, patterns, session)? {
-                let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
-                return Ok(Some(Self::Module { memory: Arc::new(memory), sources }));
+            if let Some(module) = in_module(args, asked, patterns, session)? {
+                return Ok(Some(module));
             }
         }
         if !args.probes.is_empty() {
             bail!("--probe needs the module lull, and records the whole machine");
+        }
+        if asked.has_filters() {
+            bail!(
+                "a filter behind a pattern needs the module lull, with events that the patterns \
+                 ask for, and can record only the whole machine"
+            );
         }
         if args.flight_recorder {
             bail!(
@@ -82,7 +94,7 @@ impl Kernel {
         let events = wanted(&all, patterns);
         if events.is_empty() {
             let names = all.iter().map(String::as_str);
-            bail!("-k: of the kernel's events, {}", no_match(&args.events, names));
+            bail!("-k: of the kernel's events, {}", no_match(asked.patterns(), names));
         }
         Ok(Some(Self::Tracefs { root, events, scope }))
     }
@@ -103,7 +115,7 @@ impl Kernel {
         consumer: &mut Consumer,
     ) -> anyhow::Result<()> {
         let (root, events, scope) = match self {
-            Self::Module { memory, sources } => {
+            Self::Module { memory, sources, .. } => {
                 return Ok(consumer.add_module(Arc::clone(memory), sources.clone())?)
             }
             Self::Tracefs { root, events, scope } => (root, events, scope),
@@ -124,26 +136,73 @@ impl Kernel {
     }
 
     /// What the verdict says of where the kernel's events come from.
-    pub fn note(&self) -> String {
+    pub fn notes(&self) -> Vec<String> {
         match self {
-            Self::Module { .. } => "the kernel's events were recorded by the module lull".into(),
-            Self::Tracefs { .. } => "the kernel's events were read from tracefs".into(),
+            Self::Module { filtered, .. } => {
+                let note = "the kernel's events were recorded by the module lull".to_string();
+                std::iter::once(note).chain(filtered.clone()).collect()
+            }
+            Self::Tracefs { .. } => vec!["the kernel's events were read from tracefs".into()],
         }
     }
 }
 
+/// Which of lull.ko's events are recorded, and how they are filtered.
+struct Chosen {
+    events: Vec<String>,
+    /// Lines of patterns: events that cannot meet their filter.
+    left_out: Vec<String>,
+    /// An event's name, the hash of its description, its program.
+    programs: Vec<(String, u64, Vec<u8>)>,
+    /// What the verdict says of filters.
+    filtered: Option<String>,
+}
+
+/// `known`: lull.ko's events, with the hashes of their descriptions.
+fn choose(
+    asked: &Asked,
+    patterns: &Patterns,
+    known: &[(u64, Description)],
+) -> anyhow::Result<Chosen> {
+    let names: Vec<String> = known.iter().map(|(_, event)| event.name.clone()).collect();
+    let mut events = wanted(&names, patterns);
+    let hashes: HashMap<&str, u64> =
+        known.iter().map(|(hash, event)| (event.name.as_str(), *hash)).collect();
+    let is_wanted = |event: &&Description| events.contains(&event.name);
+    let wanted: Vec<&Description> =
+        known.iter().map(|(_, event)| event).filter(is_wanted).collect();
+    let decided = asked.compile(&wanted)?;
+    let filtered = asked.note(decided.len());
+    let (mut left_out, mut programs) = (Vec::new(), Vec::new());
+    for (event, compiled) in decided {
+        match compiled {
+            Compiled::Always => {}
+            Compiled::Never => left_out.push(event.name.clone()),
+            Compiled::Program(program) => {
+                let hash = hashes.get(event.name.as_str()).copied().unwrap_or_default();
+                programs.push((event.name.clone(), hash, program));
+            }
+        }
+    }
+    events.retain(|name| !left_out.contains(name));
+    let left_out = left_out.into_iter().map(|name| format!("!{name}")).collect();
+    Ok(Chosen { events, left_out, programs, filtered })
+}
+
 /// A session of the module's, with the sizes of the programs' and with the events that patterns
-/// ask for. None where there is no module that this process may use, where it has no such event, or
-/// where it has a clock that programs cannot have.
+/// ask for, filtered. None where there is no module that this process may use, where it has no such
+/// event, or where it has a clock that programs cannot have.
 fn in_module(
     args: &RecordArgs,
+    asked: &Asked,
     patterns: &Patterns,
     session: &session::Plan,
-) -> anyhow::Result<Option<Memory>> {
+) -> anyhow::Result<Option<Kernel>> {
     let Ok(Some(device)) = Device::open() else { return Ok(None) };
     let device = if args.reserved { device.in_reserved() } else { device };
-    let mut events = wanted(&module_names(), patterns);
-    events.retain(|name| !args.no_state_dump || !name.starts_with(STATE));
+    let mut known = crate::elf::module_descriptions();
+    known.retain(|(_, event)| !args.no_state_dump || !event.name.starts_with(STATE));
+    let Chosen { events, left_out, programs, filtered } = choose(asked, patterns, &known)?;
     let of_modules = of_modules(patterns);
     let is_in_others = of_modules.as_ref().is_some_and(is_in_a_module);
     if events.is_empty() && !is_in_others && args.probes.is_empty() {
@@ -151,7 +210,8 @@ fn in_module(
     }
     // Each of lull.ko's by its name: they are chosen already. Other modules may come later.
     let others = of_modules.iter().map(|patterns| patterns.text());
-    let mut lines: Vec<&str> = others.chain(events.iter().map(String::as_str)).collect();
+    let own = left_out.iter().chain(&events).map(String::as_str);
+    let mut lines: Vec<&str> = others.chain(own).collect();
     if lines.is_empty() {
         lines.push("!*"); // a session has patterns
     }
@@ -162,8 +222,15 @@ fn in_module(
         added.map_err(|error| refused(source, &error))?;
     }
     let kind = memory.fixed().clock_kind;
-    let is_shared = [session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind);
-    Ok(Some(memory).filter(|_| is_shared))
+    if ![session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind) {
+        return Ok(None);
+    }
+    for (name, hash, program) in &programs {
+        let given = memory.device().map_or(Ok(()), |device| device.filter(*hash, program));
+        given.with_context(|| format!("the module lull refuses a filter of {name}"))?;
+    }
+    let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
+    Ok(Some(Kernel::Module { memory: Arc::new(memory), sources, filtered }))
 }
 
 /// Why the kernel has no probe at a place.

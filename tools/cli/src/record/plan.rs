@@ -3,6 +3,7 @@
 //!
 //! Place in the flow: between arguments and the first thing made.
 
+use super::asked::Asked;
 use super::kernel::Kernel;
 use super::program::Program;
 use super::RecordArgs;
@@ -43,7 +44,11 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(args: &RecordArgs, program: Option<Program>) -> anyhow::Result<Self> {
-        let patterns = Patterns::new(&args.events)?;
+        let asked = Asked::new(&args.events)?;
+        if asked.has_filters() && !args.kernel {
+            bail!("a filter behind a pattern is for the kernel's events, which -k records");
+        }
+        let patterns = Patterns::new(asked.patterns())?;
         let traced = program.map(|program| Traced::new(program, &patterns)).transpose()?;
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
         let mut session = session::Plan {
@@ -57,7 +62,7 @@ impl Plan {
             patterns: patterns.text().to_string(),
         };
         session.check()?;
-        let kernel = Kernel::find(args, &patterns, &session)?;
+        let kernel = Kernel::find(args, &asked, &patterns, &session)?;
         let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
         session.clock_kind = clock.abi();
         let buffer_bytes = session.subbuf_size_bytes.saturating_mul(session.subbuf_count.into());

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//! What the arguments of -e ask for: patterns, and filters of the kernel's events behind them.
+//!
+//! Place in the flow: `plan` takes the arguments apart before anything is made; `kernel` compiles
+//! the filters for the events that it records.
+
+use anyhow::bail;
+use filter::{Compiled, Filter};
+use session::description::Description;
+use session::pattern::Patterns;
+use verdict::text::plural;
+
+/// What stands between a pattern, which has no blanks, and its filter.
+const IF: &str = " if ";
+
+pub struct Asked {
+    /// Without their filters.
+    patterns: Vec<String>,
+    /// By pattern.
+    filters: Vec<Option<Filter>>,
+}
+
+impl Asked {
+    pub fn new(arguments: &[String]) -> anyhow::Result<Self> {
+        let (mut patterns, mut filters) = (Vec::new(), Vec::new());
+        for argument in arguments {
+            let (pattern, text) = match argument.split_once(IF) {
+                Some((pattern, text)) => (pattern.trim(), Some(text)),
+                None => (argument.as_str(), None),
+            };
+            if text.is_some() && pattern.starts_with('!') {
+                bail!("-e '{argument}': a pattern that leaves events out takes no filter");
+            }
+            patterns.push(pattern.to_string());
+            filters.push(text.map(Filter::parse).transpose()?);
+        }
+        Ok(Self { patterns, filters })
+    }
+
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    pub fn has_filters(&self) -> bool {
+        self.filters.iter().any(Option::is_some)
+    }
+
+    /// Of events, which are to be recorded and have a level, those that a filter decides on, with
+    /// what it comes to for each. The last pattern that matches an event says which filter it has.
+    pub fn compile<'a>(
+        &self,
+        events: &[&'a Description],
+    ) -> Result<Vec<(&'a Description, Compiled)>, filter::Error> {
+        let mut decided = Vec::new();
+        for (index, filter) in self.filters.iter().enumerate() {
+            let Some(filter) = filter else { continue };
+            let is_its = |event: &&&'a Description| self.deciding(event) == Some(index);
+            let its: Vec<&Description> = events.iter().filter(is_its).copied().collect();
+            decided.extend(its.iter().copied().zip(filter.compile(&its)?));
+        }
+        Ok(decided)
+    }
+
+    /// The last pattern that matches an event.
+    fn deciding(&self, event: &Description) -> Option<usize> {
+        self.patterns.iter().rposition(|pattern| {
+            let rule = pattern.strip_prefix('!').unwrap_or(pattern);
+            Patterns::alone_matches(rule, &event.name, event.level)
+        })
+    }
+
+    /// What the verdict says of filters that were in force for so many events.
+    pub fn note(&self, event_count: usize) -> Option<String> {
+        let given = self.patterns.iter().zip(&self.filters);
+        let given: Vec<String> = given
+            .filter_map(|(pattern, filter)| {
+                Some(format!("{pattern}{IF}{}", filter.as_ref()?.text()))
+            })
+            .collect();
+        let events = plural(event_count as u64, "event");
+        (event_count > 0).then(|| {
+            format!(
+                "{events} of the kernel's were filtered, and what the filter left out is not \
+                 counted as lost: {}",
+                given.join("; ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(arguments: &[&str]) -> anyhow::Result<Asked> {
+        Asked::new(&arguments.iter().map(|text| text.to_string()).collect::<Vec<_>>())
+    }
+
+    fn event(name: &str) -> Description {
+        Description::parse(format!("{name}\n6\n:\ni64 ret\n").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn filter_stands_behind_its_pattern() {
+        let found = asked(&["a:*", "b:* if ret < 0", " c:d  if  ret > 1 "]).unwrap();
+        assert_eq!(found.patterns(), ["a:*", "b:*", "c:d"]);
+        let texts: Vec<_> = found.filters.iter().map(|f| f.as_ref().map(Filter::text)).collect();
+        assert_eq!(texts, [None, Some("ret < 0"), Some(" ret > 1 ")]);
+        assert!(found.has_filters() && !asked(&["a:*", "!b"]).unwrap().has_filters());
+    }
+
+    #[test]
+    fn filter_of_what_is_left_out_and_filter_that_is_wrong_are_refused() {
+        let refused = |text| asked(&[text]).err().unwrap().to_string();
+        assert!(refused("!a:b if ret < 0").contains("takes no filter"));
+        assert!(refused("a:b if ret <").contains("  ret <\n       ^"));
+    }
+
+    #[test]
+    fn last_pattern_that_matches_an_event_says_its_filter() {
+        let names = ["a:one", "a:two", "a:three", "b:one"].map(event);
+        let names: Vec<&Description> = names.iter().collect();
+        let asked = asked(&["a:* if ret < 0", "a:two", "!a:three", "b:* if ret < -9000 || 1 < 2"]);
+        let asked = asked.unwrap();
+        let decided = asked.compile(&names).unwrap();
+        let found: Vec<&str> = decided.iter().map(|(event, _)| event.name.as_str()).collect();
+        assert_eq!(found, ["a:one", "b:one"]);
+        assert!(matches!(decided[0].1, Compiled::Program(_)));
+        assert_eq!(decided[1].1, Compiled::Always);
+    }
+
+    #[test]
+    fn verdict_says_which_filters_were_in_force_and_none_where_none_was() {
+        let asked = asked(&["a:* if ret < 0", "b:*"]).unwrap();
+        assert_eq!(asked.note(0), None);
+        let note = asked.note(2).unwrap();
+        assert!(note.starts_with("2 events of the kernel's were filtered"), "{note}");
+        assert!(note.ends_with("not counted as lost: a:* if ret < 0"), "{note}");
+    }
+}
