@@ -26,6 +26,9 @@ CHANGES = (
 )
 PATTERNS = " ".join(f"-e '{pattern}'" for pattern in CHANGES)
 STREAM, LISTENS = 1, 10  # as the kernel numbers kinds and states of sockets
+# A call that was under way when the recording began has told no path: its descriptor, and copies of
+# that, are known without, in children too. Each worker may have been in one.
+UNKNOWN, UNKNOWN_MOST = "descriptor ", 12
 # A low limit, so that numbers are given again while the dump runs.
 NUMBERS_LIMIT = 900
 
@@ -114,7 +117,7 @@ def _compare(proc: _Proc, state: dict[int, dict]) -> None:
     """Both have the same threads and descriptors, with the same names."""
     storm = proc.family("state_test")
     assert len(storm) > 30, storm
-    wrong = []
+    wrong, unknown = [], set()
     for pid in sorted(storm | proc.kernel_threads()):
         process = state.get(pid, {"threads": [], "files": []})
         threads = {tid: name[:15] for tid, (of, _, name) in proc.threads.items() if of == pid}
@@ -124,10 +127,14 @@ def _compare(proc: _Proc, state: dict[int, dict]) -> None:
         if pid not in proc.files:  # the program that looked
             continue
         files = {file["fd"]: file["file"] for file in process["files"]}
+        nameless = {fd for fd, file in files.items() if file.startswith(UNKNOWN)}
+        unknown |= nameless
+        files |= {fd: proc.files[pid][fd] for fd in nameless & set(proc.files[pid])}
         if files != proc.files[pid]:
             wrong.append(f"files of {pid}: /proc has {proc.files[pid]}, the trace {files}")
     gone = {pid for pid in state if pid not in proc.threads and state[pid]["name"] == "state_test"}
     wrong += [f"{pid} lives in the trace only" for pid in gone]
+    assert len(unknown) <= UNKNOWN_MOST, unknown
     assert not wrong, "\n".join([f"{len(wrong)} wrong of {len(storm)} processes", *wrong[:20]])
 
 

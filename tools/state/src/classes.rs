@@ -12,6 +12,7 @@ use crate::operation::{Loads, Operation};
 /// Written by Lull's probes for readers; not events of the program.
 const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
 pub(crate) const THREAD_EVENT: &str = "lull:thread";
+pub(crate) const DUMP_END: &str = "state:end";
 
 /// How the two events of a pair end. `_entry` stands for a pair even where the trace has no exit,
 /// for a call that has not returned yet; the others may mean something else when alone.

@@ -31,6 +31,7 @@ struct Of {
 pub(crate) struct Told {
     is_running: bool,
     count: usize,
+    /// That an event told of, or the dump.
     threads: FxHashSet<ThreadIndex>,
     processes: FxHashMap<ProcessIndex, Of>,
     /// The process of the dump's last record.
@@ -44,8 +45,10 @@ impl Told {
         *self = Self { is_running: true, ..Self::default() };
     }
 
-    pub fn dump_ends(&mut self) {
-        *self = Self::default();
+    /// The result is which threads there are, if that is known: those that were told of.
+    pub fn dump_ends(&mut self) -> Option<FxHashSet<ThreadIndex>> {
+        let told = std::mem::take(self);
+        (told.is_running && told.count < MOST).then_some(told.threads)
     }
 
     /// Whether there is a dump, and space to note one more thing.

@@ -7,6 +7,7 @@
 
 use trace::{Event, EventClass, Value};
 
+use crate::classes::DUMP_END;
 use crate::texts::{TextIndex, Texts};
 
 /// What is waited for.
@@ -245,7 +246,7 @@ const NAMES: &[(&str, Operation)] = &[
     ("sched:sched_process_exec", Operation::TaskExec),
     ("task:task_rename", Operation::TaskName),
     ("state:begin", Operation::DumpBegin),
-    ("state:end", Operation::DumpEnd),
+    (DUMP_END, Operation::DumpEnd),
     ("state:thread", Operation::DumpThread),
     ("state:process", Operation::DumpProcess),
     ("state:file", Operation::DumpFile),

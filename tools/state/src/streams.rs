@@ -7,7 +7,7 @@
 
 use trace::{Event, Integer, Name, Value, Visitor};
 
-use crate::classes::THREAD_EVENT;
+use crate::classes::{DUMP_END, THREAD_EVENT};
 use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
 
 /// How a stream names the thread of its events.
@@ -22,6 +22,8 @@ enum Source {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stream {
     source: Option<Source>,
+    /// Whether its events are those of a kernel that dumps its state.
+    is_kernels: Option<bool>,
     packet_bytes: Option<u64>,
     /// The thread at the place reached, until the next packet or record.
     thread: Option<ThreadIndex>,
@@ -60,7 +62,11 @@ impl Stream {
             _ => None,
         };
         self.source = Some(Source::Records);
-        self.thread = Some(threads.index(key, name));
+        let thread = threads.index(key, name);
+        self.thread = Some(thread);
+        if *self.is_kernels.get_or_insert_with(|| has(event, DUMP_END)) {
+            threads.is_of_machine(thread);
+        }
     }
 
     /// The thread of an event.
@@ -101,9 +107,14 @@ impl Stream {
     }
 }
 
+/// Whether there may be an event of this name in the stream.
+fn has(event: &Event<'_>, name: &str) -> bool {
+    event.stream_class().events.iter().any(|event| &*event.name == name)
+}
+
 fn source(event: &Event<'_>) -> Source {
     let class = event.stream_class();
-    if class.events.iter().any(|event| &*event.name == THREAD_EVENT) {
+    if has(event, THREAD_EVENT) {
         return Source::Records;
     }
     let fields = class.event_context.as_ref().map_or(&[][..], |context| &context.fields);

@@ -49,10 +49,7 @@ impl State {
                 self.descriptors.told.dump_begins();
                 self.dump = Dump::Begun;
             }
-            Operation::DumpEnd => {
-                self.descriptors.told.dump_ends();
-                self.dump = if values.subject != 0 { Dump::Whole } else { Dump::CutOff };
-            }
+            Operation::DumpEnd => self.dump_ends(values.subject != 0),
             Operation::DumpThread => self.is_thread(host, values),
             Operation::DumpProcess => self.is_process(host, values),
             Operation::DumpFile => self.is_file(host, values),
@@ -101,16 +98,30 @@ impl State {
         self.descriptors.executed(process);
     }
 
+    /// A whole dump told of every thread that there is, unless an event told of it. Another thread
+    /// was ending when the recording began: it wrote an event, and was gone when the dump came.
+    fn dump_ends(&mut self, is_whole: bool) {
+        let threads = self.descriptors.told.dump_ends();
+        self.dump = if is_whole { Dump::Whole } else { Dump::CutOff };
+        if let (true, Some(threads)) = (is_whole, threads) {
+            self.threads.only(&threads);
+        }
+    }
+
     fn is_thread(&mut self, host: u32, values: &Values) {
         let Values { subject: tid, other: pid, third: parent_pid, .. } = *values;
         let key = ThreadKey::Named { host, pid, tid };
         let is_taken = self.descriptors.told.takes_thread(self.threads.known(key), pid);
-        let has_ended = matches!(self.texts.bytes(values.more_text), b"Z" | b"X");
-        if !is_taken || has_ended {
+        if !is_taken {
             return;
         }
+        let has_ended = matches!(self.texts.bytes(values.more_text), b"Z" | b"X");
         let name = ShortName::new(self.texts.bytes(values.text));
         let thread = self.threads.lives(key, name);
+        self.descriptors.told.thread(thread);
+        if has_ended {
+            self.threads.ended(thread);
+        }
         if tid == pid {
             self.threads.is_child_of(self.threads.process_of(thread), parent_pid);
         }

@@ -4,7 +4,7 @@
 //! Place in the flow: `streams` finds out of which thread an event is and asks here for its
 //! number; everything else speaks of threads and processes by these numbers.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::texts::{TextIndex, Texts, OTHERS_TEXT};
 
@@ -94,6 +94,8 @@ pub struct Thread {
     handle: Option<i64>,
     /// Whether an event told that it ends.
     pub has_ended: bool,
+    /// Whether its numbers are the machine's, as a kernel's events have them.
+    of_machine: bool,
 }
 
 /// How a process ended.
@@ -137,7 +139,8 @@ pub struct Threads {
 }
 
 fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) -> Thread {
-    Thread { key, process, name, recorded: name, handle: None, has_ended: false }
+    let (handle, has_ended, of_machine) = (None, false, false);
+    Thread { key, process, name, recorded: name, handle, has_ended, of_machine }
 }
 
 fn new_process(pid: Option<i64>) -> Process {
@@ -217,7 +220,23 @@ impl Threads {
             thread.has_ended = false;
             thread.handle = None;
         }
+        self.is_of_machine(index);
         index
+    }
+
+    /// A kernel's event told its numbers.
+    pub(crate) fn is_of_machine(&mut self, thread: ThreadIndex) {
+        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
+            thread.of_machine = matches!(thread.key, Some(ThreadKey::Named { .. }));
+        }
+    }
+
+    /// Of the threads of the machine there is none left but these.
+    pub(crate) fn only(&mut self, living: &FxHashSet<ThreadIndex>) {
+        for (index, thread) in self.threads.iter_mut().enumerate() {
+            let is_left = living.contains(&ThreadIndex(index as u32));
+            thread.has_ended |= thread.of_machine && !is_left;
+        }
     }
 
     /// The kernel calls a thread so.

@@ -122,6 +122,16 @@ fn dump_tells_of_threads_and_files_that_no_event_told_of() {
 }
 
 #[test]
+fn thread_that_was_ending_when_the_dump_began_is_gone_at_its_end() {
+    let mut story = Story::new();
+    story.event(SECOND, "sched:sched_process_free", &[("pid", Number(3))]);
+    story.event(CHILD, "sched:sched_process_free", &[("pid", Number(4))]);
+    story.thread(10, 10, "sh", "S").thread(20, 20, "sh", "X");
+    story.event(CHILD, "sched:sched_process_free", &[("pid", Number(5))]);
+    assert_eq!(threads(&story.state()), ["sh[10]"]);
+}
+
+#[test]
 fn record_of_a_dump_is_not_taken_where_an_event_told_of_the_same_before() {
     let mut story = Story::new();
     story.thread(10, 10, "sh", "S").close(SHELL, 3).open(SHELL, "/new", 4);
