@@ -163,7 +163,9 @@ static int refusal(const struct lull_session_control *layout, const struct lull_
 		return -ENXIO;
 	if (state != LULL_RESERVED_FREE)
 		return state == LULL_RESERVED_LEFT ? -ENOTEMPTY : -EADDRINUSE;
-	for_each_online_cpu(cpu) if (!lull_range_ring(layout, of, cpu)) return -ENOSPC;
+	for_each_online_cpu(cpu)
+		if (!lull_range_ring(layout, of, cpu))
+			return -ENOSPC;
 	return 0;
 }
 

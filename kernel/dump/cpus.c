@@ -10,8 +10,7 @@ void lull_dump_cpus(struct dump *dump)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		bool is_online = cpu_online(cpu);
 		int package = topology_physical_package_id(cpu), core = topology_core_id(cpu);
 		int node = cpu_to_node(cpu);

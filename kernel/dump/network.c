@@ -38,9 +38,9 @@ static bool device_next(struct found *found)
 
 	rcu_read_lock();
 	for_each_net_rcu(space)
-		for_each_netdev_rcu(space, device) if (key_of(device) > found->key &&
-						       (!next || key_of(device) < key_of(next)))
-			next = device;
+		for_each_netdev_rcu(space, device)
+			if (key_of(device) > found->key && (!next || key_of(device) < key_of(next)))
+				next = device;
 	if (next)
 		device_copy(next, found);
 	rcu_read_unlock();
