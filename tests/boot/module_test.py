@@ -48,8 +48,10 @@ def hostile_recorders_harm_only_themselves() -> None:
 def module_stays_while_a_recorder_has_the_device() -> None:
     with Guest(modules=[MODULE]) as guest:
         guest.check(LOAD)
-        guest.check("sleep 60 < /dev/lull & sleeper=$!; sleep 1; ! rmmod lull; kill $sleeper")
-        guest.check("wait; rmmod lull")
+        guest.check(
+            "sleep 60 < /dev/lull & sleeper=$!; sleep 1;"
+            " if rmmod lull; then false; else kill $sleeper; wait $sleeper; rmmod lull; fi"
+        )
 
 
 def module_loads_and_unloads_while_threads_switch() -> None:

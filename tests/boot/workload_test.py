@@ -14,7 +14,10 @@ from lab import BOOT, MODULES, ROOT, Guest, lull_files, read_events
 
 SOURCE = BOOT / "workload" / "transfer.c"
 # No plugin, which would be one more file that the linker opens.
-COMPILE = ["gcc", "-O2", "-fno-use-linker-plugin", "-I", str(ROOT / "core" / "include")]
+COMPILE = ["gcc", "-O2", "-fno-use-linker-plugin"]
+INCLUDE = ROOT / "core" / "include"
+# Where the guest has the source and the headers: the checkout may lie where a guest mounts others.
+GUEST_SOURCE, GUEST_INCLUDE = "/src/transfer.c", "/src/include"
 BLOCKS = 64
 # What programs and the kernel do by default, and more of what this load is about.
 PATTERNS = ("*", "!malloc:*", "net:*", "sock:*", "tcp:*", "block:*", "jbd2:*", "writeback:*")
@@ -47,26 +50,30 @@ def _tid(event: dict) -> int:
 
 
 def _compiler() -> dict[str, Path]:
-    """What compiling the source needs on this machine, in the same places for a guest."""
+    """What compiling the source needs: what this machine has of it, in the same places."""
     needed = {Path(shutil.which(name) or name) for name in ("gcc", "as", "ld", "bash")}
     for name in ("cc1", "collect2"):
         needed.add(Path(_told("gcc", f"-print-prog-name={name}").strip()))
-    for word in _told(*COMPILE, "-M", SOURCE).split():
-        if word.startswith("/"):
+    for word in _told(*COMPILE, "-I", INCLUDE, "-M", SOURCE).split():
+        if word.startswith("/") and not Path(word).is_relative_to(ROOT):
             needed.add(Path(word))
     with tempfile.TemporaryDirectory() as folder:
-        linked = _told(*COMPILE, "-Wl,--trace", SOURCE, "-o", Path(folder) / "transfer")
+        output = ["-o", Path(folder) / "transfer"]
+        linked = _told(*COMPILE, "-I", INCLUDE, "-Wl,--trace", SOURCE, *output)
         for word in linked.split():
             if not word.startswith("/tmp/") and Path(word).is_file():
                 needed.add(Path(word))
-    return {os.path.normpath(path): path for path in needed}
+    own = {GUEST_SOURCE: SOURCE, GUEST_INCLUDE: INCLUDE}
+    return {os.path.normpath(path): path for path in needed} | own
 
 
 def machine_at_work_is_recorded_with_its_programs_and_read_by_others() -> None:
     files = {**lull_files(), **_compiler()}
     with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
         disk = Path(folder) / "disk"
-        _told("mke2fs", "-q", "-t", "ext4", disk, f"{DISK_MIB}M")
+        # It is not in the PATH of who is not root.
+        mke2fs = shutil.which("mke2fs", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+        _told(mke2fs or "mke2fs", "-q", "-t", "ext4", disk, f"{DISK_MIB}M")
         drive = ["-drive", f"file={disk},if=none,id=disk,format=raw"]
         with Guest(
             modules=[MODULES / "lull.ko"],
@@ -77,7 +84,7 @@ def machine_at_work_is_recorded_with_its_programs_and_read_by_others() -> None:
             guest.check("mount -t ext4 /dev/vda /mnt && insmod /modules/lull.ko")
             patterns = " ".join(f"-e '{pattern}'" for pattern in PATTERNS)
             work = (
-                f"{' '.join(COMPILE)} {SOURCE} -o /mnt/transfer"
+                f"{' '.join(COMPILE)} -I {GUEST_INCLUDE} {GUEST_SOURCE} -o /mnt/transfer"
                 f" && /mnt/transfer /mnt/file {BLOCKS}"
             )
             told = guest.check(

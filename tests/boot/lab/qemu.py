@@ -180,9 +180,11 @@ class Machine:
         if channel:
             words += ["-chardev", f"{channel},id=channel", "-device", f"{serial},chardev=channel"]
         if self.share:
+            # Only root can give files to the guest's users; else QEMU notes whose they are.
+            model = "none" if os.geteuid() == 0 else "mapped-xattr"
             words += [
                 "-virtfs",
-                f"local,path={self.share},mount_tag=share,security_model=none,multidevs=remap",
+                f"local,path={self.share},mount_tag=share,security_model={model},multidevs=remap",
             ]
         return [*words, *self.devices]
 
