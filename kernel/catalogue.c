@@ -315,7 +315,8 @@ bool lull_catalogue_records(const struct session *session, const char *prefix)
 	size_t i, bytes = strlen(prefix);
 
 	for (i = 0; i < event_count; i++)
-		if (lull_load32(&record_of(&events[i])->enabled_mask) & 1u << session->index &&
+		if (lull_load32(&record_of(&events[i])->enabled_mask) &
+			    LULL_MASK_SESSION(session->index) &&
 		    bytes <= events[i].note.name_bytes &&
 		    !memcmp(events[i].note.name, prefix, bytes))
 			return true;

@@ -20,20 +20,6 @@
 #include "session.h"
 #include "structure.h"
 
-/* Return: the patterns, NUL-terminated and with no NUL in them, or an error. */
-static char *patterns_copy(const struct lull_kernel_plan *plan)
-{
-	char *patterns;
-
-	if (!plan->patterns_bytes || plan->patterns_bytes > LULL_KERNEL_PATTERNS_MAX)
-		return ERR_PTR(-EINVAL);
-	patterns = vmemdup_user(u64_to_user_ptr(plan->patterns), plan->patterns_bytes);
-	if (IS_ERR(patterns) || strnlen(patterns, plan->patterns_bytes) == plan->patterns_bytes - 1)
-		return patterns;
-	kvfree(patterns);
-	return ERR_PTR(-EINVAL);
-}
-
 static long device_plan(struct file *file, void __user *argument)
 {
 	struct lull_kernel_plan plan;
@@ -43,11 +29,12 @@ static long device_plan(struct file *file, void __user *argument)
 
 	if (bytes < 0)
 		return bytes;
-	if (plan.flags & ~LULL_KERNEL_PLAN_RESERVED)
+	if (plan.flags & ~LULL_KERNEL_PLAN_RESERVED || !plan.patterns_bytes ||
+	    plan.patterns_bytes > LULL_KERNEL_PATTERNS_MAX)
 		return -EINVAL;
 	if (READ_ONCE(file->private_data))
 		return -EEXIST;
-	patterns = patterns_copy(&plan);
+	patterns = lull_text_copy(plan.patterns, plan.patterns_bytes);
 	if (IS_ERR(patterns))
 		return PTR_ERR(patterns);
 	session = lull_session_create(&plan, patterns);

@@ -17,6 +17,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include "catalogue.h"
+#include "filtering.h"
 #include "note.h"
 #include "pattern.h"
 #include "points.h"
@@ -87,14 +88,14 @@ static void point_enable(struct lull_point *point, const struct session *session
 	record->id[session->index] = id;
 	/* [site.enable:A], as in user/objects.c: interface and identifier before the mask's bit,
 	 * else a probe calls through an interface that is not there yet */
-	lull_store32_release(&record->enabled_mask, mask | 1u << session->index);
+	lull_store32_release(&record->enabled_mask, mask | LULL_MASK_SESSION(session->index));
 	if (!mask)
 		static_branch_enable(&point->key);
 }
 
 static void point_disable(struct lull_point *point, const struct session *session)
 {
-	uint32_t mask = point->record.enabled_mask & ~(1u << session->index);
+	uint32_t mask = point->record.enabled_mask & ~LULL_MASK_SESSION(session->index);
 
 	if (mask == point->record.enabled_mask)
 		return;

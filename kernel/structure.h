@@ -7,6 +7,7 @@
 
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 /*
@@ -32,6 +33,21 @@ static inline long lull_structure_answer(void __user *to, const void *structure,
 					 long to_bytes)
 {
 	return copy_to_user(to, structure, min_t(size_t, bytes, to_bytes)) ? -EFAULT : 0;
+}
+
+/*
+ * lull_text_copy() - copy a text that a caller gives, once.
+ * @bytes: with the NUL at its end; at least 1, and at most what the call allows
+ * Return: what kvfree() frees; -EFAULT; -ENOMEM; -EINVAL where the first NUL is not the last byte.
+ */
+static inline char *lull_text_copy(uint64_t at, uint32_t bytes)
+{
+	char *text = vmemdup_user(u64_to_user_ptr(at), bytes);
+
+	if (IS_ERR(text) || strnlen(text, bytes) == bytes - 1)
+		return text;
+	kvfree(text);
+	return ERR_PTR(-EINVAL);
 }
 
 #endif

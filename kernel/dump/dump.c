@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include "catalogue.h"
 #include "dump/record.h"
+#include "filtering.h"
 #include "ring.h"
 #include "session.h"
 
@@ -69,7 +70,7 @@ static void wait_for_room(struct dump *dump)
 uint32_t lull_dump_enter(struct dump *dump, struct dump_count *count, struct lull_slot *slot,
 			 const struct lull_probe_record *record)
 {
-	uint32_t bit = 1u << session_of(dump)->index, sessions;
+	uint32_t bit = LULL_MASK_SESSION(session_of(dump)->index), sessions;
 
 	if (!(READ_ONCE(record->enabled_mask) & bit))
 		return 0;

@@ -12,9 +12,11 @@
 #include <linux/slab.h>
 #include "catalogue.h"
 #include "event.h"
+#include "filtering.h"
 #include "note.h"
 #include "session.h"
 #include "source/source.h"
+#include "structure.h"
 
 static DEFINE_MUTEX(mutex);
 
@@ -50,17 +52,6 @@ static int sizes_check(const struct lull_kernel_source *asked)
 			       asked->access == LULL_ACCESS_EXECUTE ?
 		       0 :
 		       -EINVAL;
-}
-
-/* Text of a recorder's, with a NUL at its end and none before. */
-static char *text_copy(uint64_t at, uint32_t bytes)
-{
-	char *text = vmemdup_user(u64_to_user_ptr(at), bytes);
-
-	if (IS_ERR(text) || strnlen(text, bytes) == bytes - 1)
-		return text;
-	kvfree(text);
-	return ERR_PTR(-EINVAL);
 }
 
 static void source_free(struct source *source)
@@ -123,7 +114,8 @@ static long source_begin(struct session *session, struct source *source,
 	all->source[number] = source;
 	all->count++;
 	if (all->is_enabled)
-		lull_store32_release(&source->record.enabled_mask, 1u << session->index);
+		lull_store32_release(&source->record.enabled_mask,
+				     LULL_MASK_SESSION(session->index));
 	return number;
 }
 
@@ -138,7 +130,7 @@ long lull_source_add(struct session *session, const struct lull_kernel_source *a
 		result = sizes_check(asked);
 	if (result)
 		return result;
-	description = text_copy(asked->description, asked->description_bytes);
+	description = lull_text_copy(asked->description, asked->description_bytes);
 	if (IS_ERR(description))
 		return PTR_ERR(description);
 	source = kzalloc(sizeof(*source), GFP_KERNEL_ACCOUNT);
@@ -146,7 +138,7 @@ long lull_source_add(struct session *session, const struct lull_kernel_source *a
 	if (!source)
 		goto failed;
 	source->asked = *asked;
-	source->target = text_copy(asked->target, asked->target_bytes);
+	source->target = lull_text_copy(asked->target, asked->target_bytes);
 	if (IS_ERR(source->target)) {
 		result = PTR_ERR(source->target);
 		source->target = NULL;
@@ -192,7 +184,7 @@ uint32_t lull_sources_enable(struct session *session)
 		/* [site.enable:A], as in kernel/catalogue.c: the identifier before the mask's bit,
 		 * else a probe writes the event under a wrong one */
 		lull_store32_release(&session->sources.source[i]->record.enabled_mask,
-				     1u << session->index);
+				     LULL_MASK_SESSION(session->index));
 	mutex_unlock(&mutex);
 	return i;
 }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "lull_port.h"
+#include "../layout.h"
 #include "session.h"
 
 /* The recorder never writes events. */
@@ -47,14 +48,7 @@ static void rings_attach(struct recorder *recorder)
 	recorder->spares = calloc(layout->cpu_count, sizeof(*recorder->spares));
 	recorder->seen = calloc(layout->cpu_count, sizeof(*recorder->seen));
 	for (uint32_t cpu = 0; cpu < layout->cpu_count; cpu++) {
-		struct lull_ring_geometry geometry = {
-			.subbuf_size_bytes = layout->subbuf_size_bytes,
-			.subbuf_count = layout->subbuf_count,
-			.physical_count = layout->physical_count,
-			.mode = layout->mode,
-			.cpu_id = cpu,
-			.stream_id = layout->stream_id,
-		};
+		struct lull_ring_geometry geometry = lull_layout_geometry(layout, cpu);
 		unsigned char *control = recorder->base + layout->rings_offset_bytes +
 					 cpu * layout->ring_stride_bytes;
 		unsigned char *data = recorder->base + layout->data_offset_bytes +

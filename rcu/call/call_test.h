@@ -97,6 +97,21 @@ static inline void call_counted(unsigned long *count)
 	rcu_domain_call(domain, &object->head, count_and_free);
 }
 
+/* A thread's part: one callback, by a worker of its choice. */
+struct caller {
+	struct call_rcu_data *worker;
+	unsigned long count;
+};
+
+static inline void *call_once(void *argument)
+{
+	struct caller *caller = argument;
+
+	set_thread_call_rcu_data(domain, caller->worker);
+	call_counted(&caller->count);
+	return NULL;
+}
+
 static inline unsigned long counted(const unsigned long *count)
 {
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE);

@@ -100,20 +100,6 @@ static void rank(struct rcu_head *head)
 	ranked->rank = __atomic_add_fetch(ranked->called, 1, __ATOMIC_RELEASE);
 }
 
-struct caller {
-	struct call_rcu_data *worker;
-	unsigned long count;
-};
-
-static void *call_once(void *argument)
-{
-	struct caller *caller = argument;
-
-	set_thread_call_rcu_data(domain, caller->worker);
-	call_counted(&caller->count);
-	return NULL;
-}
-
 /* A batch waits for a reader that is not in the child, and each lane has something behind it. */
 static void batched(void)
 {

@@ -191,20 +191,6 @@ static void tuning(void)
 	untuned(worker);
 }
 
-struct caller {
-	struct call_rcu_data *worker;
-	unsigned long count;
-};
-
-static void *call_once(void *argument)
-{
-	struct caller *caller = argument;
-
-	set_thread_call_rcu_data(domain, caller->worker);
-	call_counted(&caller->count);
-	return NULL;
-}
-
 /* Threads that begin one after the other get a lane each. */
 static void tuning_of_all_lanes(void)
 {
