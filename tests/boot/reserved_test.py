@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab import MODULES, ROOT, Guest, lull_files
+from lab import MODULES, Guest, lull_files, read_events
 
 SIZE, ADDRESS = 32 << 20, 0x20000000
 LINE = f"memmap={SIZE:#x}${ADDRESS:#x}"
@@ -51,20 +51,9 @@ def _crashed(record: str = RECORD) -> Iterator[Path]:
 
 
 def _events(trace: Path) -> list[dict]:
-    """The events of a trace, of which babeltrace2 reads as many, without a warning."""
+    """The events of the only snapshot in a trace, of which babeltrace2 reads as many."""
     [snapshot] = trace.glob("snapshot-*")
-    lull = ROOT / "build" / "bin" / "lull"
-    told = [
-        subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
-        for words in (
-            [lull, "print", "--json", "--all", snapshot],
-            ["babeltrace2", "--clock-cycles", snapshot],
-        )
-    ]
-    lines = map(json.loads, told[0].stdout.splitlines())
-    events = [event for event in lines if "lost" not in event]
-    assert len(told[1].stdout.splitlines()) == len(events) and not told[1].stderr, told[1].stderr
-    return events
+    return list(read_events(snapshot))
 
 
 def _masks(events: list[dict]) -> list[int]:

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab import MODULES, Guest
+from lab import MODULES, Guest, ext4_disk
 
 TRACING = "/sys/kernel/tracing"
 # Data is copied into the page cache in the first, into a pipe in the second; in the last, a socket
 # gets the page that data is copied into. What they call to copy cannot be traced: it is in lib/.
 COPIERS = ("generic_perform_write", "pipe_write", "sk_page_frag_refill")
+DISK_MIB = 32
 SUBBUFS = 4  # that the program in the guest moves
 
 
@@ -23,15 +23,11 @@ SUBBUFS = 4  # that the program in the guest moves
 def _guest() -> Iterator[Guest]:
     """A guest with a disk of its own, which traces the functions that copy."""
     with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
-        disk = Path(folder) / "disk"
-        subprocess.run(
-            ["/sbin/mke2fs", "-q", "-t", "ext4", disk, "32M"], check=True, timeout=60
-        )
         with Guest(
             modules=[MODULES / "lull.ko"],
             kernel_modules=["virtio_blk", "ext4"],
             files={"/bin/splice_test": MODULES / "splice_test"},
-            devices=["-drive", f"file={disk},if=virtio,format=raw"],
+            devices=ext4_disk(Path(folder), DISK_MIB),
         ) as guest:
             guest.check("insmod /modules/lull.ko; mkdir /disk; mount -t ext4 /dev/vda /disk")
             guest.check(f"echo 0 > {TRACING}/tracing_on")

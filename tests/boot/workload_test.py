@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from lab import BOOT, MODULES, ROOT, Guest, lull_files, read_events
+from lab import BOOT, MODULES, ROOT, Guest, ext4_disk, lull_files, read_events
 
 SOURCE = BOOT / "workload" / "transfer.c"
 # No plugin, which would be one more file that the linker opens.
@@ -70,16 +70,11 @@ def _compiler() -> dict[str, Path]:
 def machine_at_work_is_recorded_with_its_programs_and_read_by_others() -> None:
     files = {**lull_files(), **_compiler()}
     with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
-        disk = Path(folder) / "disk"
-        # It is not in the PATH of who is not root.
-        mke2fs = shutil.which("mke2fs", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        _told(mke2fs or "mke2fs", "-q", "-t", "ext4", disk, f"{DISK_MIB}M")
-        drive = ["-drive", f"file={disk},if=none,id=disk,format=raw"]
         with Guest(
             modules=[MODULES / "lull.ko"],
             kernel_modules=["virtio_blk", "crc32c_generic", "ext4"],
             files=files,
-            devices=[*drive, "-device", "virtio-blk-pci,drive=disk"],
+            devices=ext4_disk(Path(folder), DISK_MIB),
         ) as guest:
             guest.check("mount -t ext4 /dev/vda /mnt && insmod /modules/lull.ko")
             patterns = " ".join(f"-e '{pattern}'" for pattern in PATTERNS)

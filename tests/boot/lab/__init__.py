@@ -2,6 +2,7 @@
 """Kernels in QEMU, for tests and benchmarks of the kernel; see tests/boot/README.md."""
 
 from .channel import Result
+from .disk import ext4_disk
 from .guest import Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
@@ -20,6 +21,7 @@ __all__ = [
     "LabError",
     "Result",
     "Skip",
+    "ext4_disk",
     "headers",
     "interact",
     "kernel",

@@ -144,7 +144,7 @@ pub fn other_modules() -> Vec<(PathBuf, Vec<Carried>)> {
     found.filter(|(events, _)| !events.is_empty()).map(|(events, path)| (path, events)).collect()
 }
 
-/// The events of a file that is a section of notes.
+/// What the notes in a file describe, which is a section as the kernel shows it.
 fn found_in(path: &Path) -> Found {
     let mut found = Found::new();
     let notes = std::fs::read(path).unwrap_or_default();

@@ -4,8 +4,8 @@
 //! Place in the flow: `memory` finds its parts in it, and asks it for pages.
 
 use crate::device::Mapping;
-use crate::reserved::Copy;
 use crate::segment::Segment;
+use memmap2::MmapMut;
 use std::io;
 
 /// Who made the memory, and gives it its pages.
@@ -16,7 +16,7 @@ pub(crate) enum Backing {
     /// The kernel, whose events are in it.
     Device(Mapping),
     /// This process, of what the kernel's session held when the machine went down.
-    Copy(Copy),
+    Copy(MmapMut),
 }
 
 impl Backing {
@@ -24,7 +24,7 @@ impl Backing {
         match self {
             Self::Segment(segment) => segment.as_ptr(),
             Self::Device(mapping) => mapping.as_ptr(),
-            Self::Copy(copy) => copy.as_ptr(),
+            Self::Copy(copy) => copy.as_ptr().cast_mut(),
         }
     }
 

@@ -16,8 +16,8 @@ use crate::device::{self, Device, Mapping};
 use crate::error::{Error, Result};
 use crate::layout::{layout, Plan};
 use crate::machine::{available_bytes, online_cpus};
-use crate::reserved::Copy;
 use crate::segment::Segment;
+use memmap2::MmapMut;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -86,7 +86,7 @@ impl Memory {
     }
 
     /// A copy of what a session of the kernel's held when the machine went down.
-    pub(crate) fn of_copy(fixed: ControlFixed, copy: Copy) -> Self {
+    pub(crate) fn of_copy(fixed: ControlFixed, copy: MmapMut) -> Self {
         let (backing, used_rings) = (Backing::Copy(copy), Vec::new());
         Self { fixed, backing, used_rings, control_populated: 0.into() }
     }

@@ -11,55 +11,12 @@ use crate::device::{call, parts_are_inside, Device};
 use crate::error::{Error, Result};
 use crate::machine::available_bytes;
 use crate::memory::Memory;
+use memmap2::{MmapMut, MmapOptions};
 use std::fs::File;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
-use std::ptr::NonNull;
-
-/// Memory of this process alone, zero where nothing was copied to.
-#[derive(Debug)]
-pub struct Copy {
-    base: NonNull<u8>,
-    bytes: usize,
-}
-
-// SAFETY: the memory may be used from any thread; what is in it is reached through atomics, or
-// copied and checked.
-unsafe impl Send for Copy {}
-// SAFETY: as above.
-unsafe impl Sync for Copy {}
-
-impl Copy {
-    fn new(bytes: usize) -> io::Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: the kernel chooses an address where nothing is.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
-        Ok(Self { base, bytes })
-    }
-
-    pub fn as_ptr(&self) -> *mut u8 {
-        self.base.as_ptr()
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is ours alone, and so long.
-        unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), self.bytes) }
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // SAFETY: the range is that of our mapping, which nobody uses any more.
-        unsafe { libc::munmap(self.as_ptr().cast(), self.bytes) };
-    }
-}
 
 /// The session that a crash left. Nobody else can read it, and the memory is not free for others,
 /// until this is dropped.
@@ -98,6 +55,11 @@ impl Device {
     }
 }
 
+/// Memory of this process alone, zero where nothing is copied to; pages come as they are written.
+fn empty_copy(bytes: usize) -> io::Result<MmapMut> {
+    MmapOptions::new().len(bytes).no_reserve_swap().map_anon()
+}
+
 impl Left {
     /// The session's clock, and nanoseconds since the epoch, at one moment when it was made.
     pub fn begun(&self) -> (u64, u64) {
@@ -118,14 +80,14 @@ impl Left {
         if bytes < size_of::<Control>() {
             return Err(Error::Layout { why: "what a crash left is too small to be a session" });
         }
-        let mut copy = Copy::new(bytes).map_err(failed)?;
+        let mut copy = empty_copy(bytes).map_err(failed)?;
         let head = size_of::<ControlFixed>();
-        self.file.read_exact_at(&mut copy.bytes_mut()[..head], 0).map_err(failed)?;
+        self.file.read_exact_at(&mut copy[..head], 0).map_err(failed)?;
         // SAFETY: the copy is large enough, on a page boundary; the block is plain numbers, of
         // which any value is one.
         let fixed = unsafe { copy.as_ptr().cast::<ControlFixed>().read() };
         check(&fixed, &self.found).map_err(|why| Error::Layout { why })?;
-        self.copy_rest(&fixed, copy.bytes_mut()).map_err(failed)?;
+        self.copy_rest(&fixed, &mut copy).map_err(failed)?;
         Ok(Memory::of_copy(fixed, copy))
     }
 
@@ -242,12 +204,5 @@ mod tests {
             let error = refused(io::Error::from_raw_os_error(number)).to_string();
             assert!(error.contains(told), "{error}");
         }
-    }
-
-    #[test]
-    fn copy_is_zero_where_nothing_was_copied_to() {
-        let mut copy = Copy::new(3 << 20).unwrap();
-        copy.bytes_mut()[4096] = 7;
-        assert_eq!(copy.bytes_mut().iter().map(|byte| u64::from(*byte)).sum::<u64>(), 7);
     }
 }
