@@ -63,6 +63,20 @@ impl Clock {
         Ns(self.base_ns.saturating_add(since_base))
     }
 
+    /// [`Clock::ns`], unless that is not the time because 64 bits cannot hold it.
+    pub fn checked_ns(&self, cycles: Cycles) -> Option<Ns> {
+        let since_base = i64::try_from(cycles_to_ns(self.frequency_hz, cycles.0)).ok()?;
+        self.base_ns.checked_add(since_base).map(Ns)
+    }
+
+    /// Whether 64 bits hold the time at which the clock reads 0, in nanoseconds.
+    pub(crate) fn has_origin(&self) -> bool {
+        let whole_s = i64::try_from(self.offset_cycles / self.frequency_hz.max(1)).ok();
+        let s = whole_s.and_then(|whole_s| self.offset_s.checked_add(whole_s));
+        let ns = s.and_then(|s| s.checked_mul(NS_PER_SECOND as i64));
+        ns.is_some_and(|ns| ns.checked_add(NS_PER_SECOND as i64).is_some())
+    }
+
     /// Whether two clock classes convert alike, so that their cycles compare directly.
     pub fn same_scale(&self, other: &Clock) -> bool {
         self.frequency_hz == other.frequency_hz && self.base_ns == other.base_ns

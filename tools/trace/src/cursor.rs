@@ -18,6 +18,7 @@ use crate::loss::Loss;
 use crate::metadata::{EventEntry, Metadata, StreamClass};
 use crate::packet::{Packet, Signature};
 use crate::trace::StreamFile;
+use crate::units::Cycles;
 use crate::visit::Visit;
 use crate::walk::{packet_budget, Slots, Walk};
 
@@ -55,6 +56,8 @@ pub(crate) struct Cursor<'t> {
     pub(crate) budget: u64,
     pub(crate) packet: Packet,
     pub(crate) in_packet: bool,
+    /// Whether no event of the packet has been read.
+    pub(crate) at_first_event: bool,
     pub(crate) next_packet: usize,
     pub(crate) packets_seen: u64,
     pub(crate) previous: Previous,
@@ -68,6 +71,9 @@ pub(crate) struct Cursor<'t> {
 /// What is remembered of the packet before.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
+    /// When the packet before ended.
+    pub end_cycles: u64,
+    /// When its last event was.
     pub sequence: Option<u64>,
     pub discarded: Option<u64>,
     pub losses: Vec<u64>,
@@ -110,6 +116,7 @@ impl<'t> Cursor<'t> {
             budget: 0,
             packet: Packet::default(),
             in_packet: false,
+            at_first_event: false,
             next_packet: 0,
             packets_seen: 0,
             previous: Previous::default(),
@@ -198,7 +205,9 @@ impl<'t> Cursor<'t> {
                     Ok(true) => return Stop::Event,
                     Ok(false) => self.leave(),
                     Err(fault) => {
-                        self.problem(fault, self.packet.offset_bytes + self.position / 8);
+                        let lost_bytes = (self.limit_bits - self.position).div_ceil(8);
+                        let at = self.packet.offset_bytes + self.position / 8;
+                        self.problem(fault, at, lost_bytes);
                         self.leave();
                     }
                 }
@@ -234,6 +243,9 @@ impl<'t> Cursor<'t> {
             return Err(Fault::EmptyEvent);
         }
         let (until, budget, after) = (walk.position, walk.budget, walk.cycles);
+        if self.at_first_event {
+            self.check_first_event(begin, after)?;
+        }
         self.budget = budget;
         self.event_begin = begin;
         self.event_body = position;
@@ -243,6 +255,21 @@ impl<'t> Cursor<'t> {
         Ok(true)
     }
 
+    /// The first event of a packet is always decoded here: it must not be before the last one of
+    /// the packet before, and must have a time.
+    fn check_first_event(&mut self, begin: u64, cycles: u64) -> Result<(), Fault> {
+        if let Some(clock) = self.metadata.clock_of(self.class) {
+            clock.checked_ns(Cycles(cycles)).ok_or(Fault::TimeTooLarge { cycles })?;
+        }
+        self.at_first_event = false;
+        let previous = self.previous.reached_cycles;
+        if cycles < previous {
+            let fault = Fault::TimeBackwards { previous, found: cycles };
+            self.problem(fault, self.packet.offset_bytes + begin / 8, 0);
+        }
+        Ok(())
+    }
+
     /// Starts on the events of a packet whose bytes begin at `offset`.
     pub(crate) fn start_packet(&mut self, offset: usize, limit_bits: u64, events_at_bits: u64) {
         self.data = self.file.bytes().get(offset..).unwrap_or(&[]);
@@ -250,23 +277,32 @@ impl<'t> Cursor<'t> {
         self.position = events_at_bits.min(self.limit_bits);
         self.budget = packet_budget(self.limit_bits);
         self.in_packet = true;
+        self.at_first_event = true;
     }
 
     fn leave(&mut self) {
         self.in_packet = false;
         self.position = 0;
         self.limit_bits = 0;
+        if self.at_first_event {
+            return;
+        }
         self.previous.reached_cycles = self.cycles;
+        let Some(clock) = self.metadata.clock_of(self.class) else { return };
+        if clock.checked_ns(Cycles(self.cycles)).is_none() {
+            let fault = Fault::TimeTooLarge { cycles: self.cycles };
+            self.problem(fault, self.packet.offset_bytes, 0);
+        }
         if let Some(end) = self.packet.end.map(|end| end.0).filter(|end| *end != 0) {
-            if self.cycles > end && self.class.clock.is_some() {
+            if self.cycles > end {
                 let fault = Fault::PastPacketEnd { end, found: self.cycles };
-                self.problem(fault, self.packet.offset_bytes);
+                self.problem(fault, self.packet.offset_bytes, 0);
             }
-            self.previous.reached_cycles = self.cycles.max(end);
         }
     }
 
-    pub(crate) fn problem(&mut self, fault: Fault, offset_bytes: u64) {
+    /// Notes a fault, because of which so much of the file is not read.
+    pub(crate) fn problem(&mut self, fault: Fault, offset_bytes: u64, lost_bytes: u64) {
         if self.problems.len() >= MAX_PROBLEMS {
             self.problems_suppressed += 1;
             return;
@@ -275,6 +311,7 @@ impl<'t> Cursor<'t> {
             file: self.file.path().to_path_buf(),
             packet: Some(self.packets_seen.saturating_sub(1)),
             offset_bytes,
+            lost_bytes,
             what: ProblemKind::Fault(fault),
         });
     }

@@ -50,6 +50,8 @@ pub enum Fault {
     TimeBackwards { previous: u64, found: u64 },
     #[error("a counter of the packet context went from {previous} to {found}")]
     CounterBackwards { previous: u64, found: u64 },
+    #[error("the time of an event, {cycles} cycles, is beyond what 64 bits of nanoseconds hold")]
+    TimeTooLarge { cycles: u64 },
     #[error("the last event is at {found} cycles, after the packet's end at {end}")]
     PastPacketEnd { end: u64, found: u64 },
 }
@@ -62,6 +64,8 @@ pub struct Problem {
     pub packet: Option<u64>,
     /// Offset within the file.
     pub offset_bytes: u64,
+    /// How much of the file was not read because of it, unless `what` says so itself.
+    pub lost_bytes: u64,
     pub what: ProblemKind,
 }
 
@@ -85,10 +89,15 @@ impl fmt::Display for Problem {
             write!(f, "packet {packet}, byte {}: ", self.offset_bytes)?;
         }
         match &self.what {
-            ProblemKind::Fault(fault) => fault.fmt(f),
-            ProblemKind::Metadata { line, what } => write!(f, "line {line}: {what}"),
-            ProblemKind::Suppressed { count } => write!(f, "{count} further problems"),
-            ProblemKind::Unreadable(what) => f.write_str(what),
+            ProblemKind::Fault(fault) => fault.fmt(f)?,
+            ProblemKind::Metadata { line, what } => write!(f, "line {line}: {what}")?,
+            ProblemKind::Suppressed { count } => write!(f, "{count} further problems")?,
+            ProblemKind::Unreadable(what) => f.write_str(what)?,
+        }
+        match self.lost_bytes {
+            0 => Ok(()),
+            1 => f.write_str("; 1 byte was not read"),
+            bytes => write!(f, "; {bytes} bytes were not read"),
         }
     }
 }

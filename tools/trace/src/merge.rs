@@ -191,6 +191,7 @@ impl<'t> Merge<'t> {
                     file: cursor.file.path().to_path_buf(),
                     packet: None,
                     offset_bytes: 0,
+                    lost_bytes: 0,
                     what: ProblemKind::Suppressed { count: cursor.problems_suppressed },
                 });
             }

@@ -171,9 +171,6 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// Packets are looked for at multiples of this.
-    const STEP_BYTES: usize = 8;
-
     pub fn of(metadata: &Metadata) -> Self {
         let mut parts = Vec::new();
         let Some(header) = &metadata.packet_header else { return Self::default() };
@@ -218,17 +215,10 @@ impl Signature {
 
     /// The next packet start at or after `from`.
     pub fn find(&self, file: &[u8], from: usize) -> Option<usize> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut at = from.checked_next_multiple_of(Self::STEP_BYTES)?;
-        while at < file.len() {
-            if self.is_at(file, at) {
-                return Some(at);
-            }
-            at += Self::STEP_BYTES;
-        }
-        None
+        let (offset, bytes) = self.parts.first()?;
+        let begin = from.saturating_add(*offset);
+        let found = memchr::memmem::find_iter(file.get(begin..)?, bytes);
+        found.map(|found| from + found).find(|at| self.is_at(file, *at))
     }
 }
 

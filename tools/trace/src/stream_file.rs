@@ -40,24 +40,14 @@ impl Cursor<'_> {
             match self.try_enter(file, offset) {
                 Ok(()) => return true,
                 Err(fault) => {
-                    self.problem(fault, offset as u64);
-                    self.resynchronize(file, offset);
+                    // Goes on at the next signature after a packet that cannot be used.
+                    let next = self.signature.find(file, offset + 1).unwrap_or(file.len());
+                    self.next_packet = next;
+                    self.problem(fault, offset as u64, (next - offset) as u64);
                 }
             }
         }
         false
-    }
-
-    /// Goes on at the next signature after a packet that cannot be used.
-    fn resynchronize(&mut self, file: &[u8], offset: usize) {
-        match self.signature.find(file, offset + 1) {
-            Some(next) => self.next_packet = next,
-            None => {
-                let skipped_bytes = (file.len() - offset) as u64;
-                self.problem(Fault::NoMorePackets { skipped_bytes }, offset as u64);
-                self.next_packet = file.len();
-            }
-        }
     }
 
     fn try_enter(&mut self, file: &[u8], offset: usize) -> Result<(), Fault> {
@@ -68,7 +58,6 @@ impl Cursor<'_> {
         }
         let extent = self.extent(file, offset, &scan)?;
         self.next_packet = extent.next_packet;
-        let previous_cycles = self.previous.reached_cycles;
         self.cycles = scan.cycles;
         self.packet = Packet {
             index: self.packets_seen - 1,
@@ -82,7 +71,7 @@ impl Cursor<'_> {
             cpu: scan.cpu.map(|cpu| CpuId(cpu as u32)),
             events_at_bits: scan.until_bits,
         };
-        self.check_time(offset, previous_cycles);
+        self.check_time(offset);
         self.note_losses(&scan);
         self.start_packet(offset, extent.limit_bits, scan.until_bits);
         Ok(())
@@ -140,22 +129,21 @@ impl Cursor<'_> {
             (None, Some(next)) => Fault::Resynchronized { skipped_bytes: (next - end) as u64 },
             (None, None) => Fault::NoMorePackets { skipped_bytes: (file.len() - end) as u64 },
         };
-        self.problem(fault, offset as u64);
+        self.problem(fault, offset as u64, 0);
         let size_bytes = until - offset;
         let limit_bits = content_bits.min(size_bytes as u64 * 8);
         Ok(Extent { size_bytes, limit_bits, next_packet: until })
     }
 
-    fn check_time(&mut self, offset: usize, previous: u64) {
-        let Some(Cycles(begin)) = self.packet.begin else { return };
-        if begin < previous {
-            self.problem(Fault::TimeBackwards { previous, found: begin }, offset as u64);
-        }
-        if let Some(Cycles(end)) = self.packet.end {
-            if end < begin && end != 0 {
-                let fault = Fault::TimeBackwards { previous: begin, found: end };
-                self.problem(fault, offset as u64);
-            }
+    /// A packet may begin before the one before it ends, but ends neither before that one nor
+    /// before it begins (CTF 1.8, section 5.1). An end of 0 was never written.
+    fn check_time(&mut self, offset: usize) {
+        let Some(Cycles(end)) = self.packet.end.filter(|end| end.0 != 0) else { return };
+        let begin = self.packet.begin.map_or(0, |begin| begin.0);
+        let previous = begin.max(self.previous.end_cycles);
+        self.previous.end_cycles = end;
+        if end < previous {
+            self.problem(Fault::TimeBackwards { previous, found: end }, offset as u64, 0);
         }
     }
 
@@ -209,7 +197,7 @@ impl Cursor<'_> {
                 until: self.packet.end.or(self.packet.begin),
                 cpu: self.packet.cpu,
             }),
-            Some(Err(fault)) => self.problem(fault, self.packet.offset_bytes),
+            Some(Err(fault)) => self.problem(fault, self.packet.offset_bytes, 0),
         }
     }
 }

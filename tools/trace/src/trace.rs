@@ -12,7 +12,7 @@ use memmap2::Mmap;
 
 use crate::clock::Clock;
 use crate::cursor::Cursor;
-use crate::error::{Error, Problem, ProblemKind};
+use crate::error::{Error, Fault, Problem, ProblemKind};
 use crate::merge::Merge;
 use crate::metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 use crate::packet::{self, Signature};
@@ -88,6 +88,7 @@ impl Trace {
                     file,
                     packet: None,
                     offset_bytes: 0,
+                    lost_bytes: 0,
                     what: ProblemKind::Unreadable(error.to_string()),
                 }),
             }
@@ -116,6 +117,7 @@ impl Trace {
             file: metadata_path.clone(),
             packet: None,
             offset_bytes: 0,
+            lost_bytes: 0,
             what: ProblemKind::Metadata { line: error.line, what: error.what },
         });
         Ok(Self {
@@ -135,26 +137,27 @@ impl Trace {
         }
         let slots = crate::walk::new_slots(self.metadata.slot_count);
         let look = |at: usize| {
-            let data = file.bytes().get(at..)?;
-            let (scan, class) = packet::scan(&self.metadata, data, &slots, 0).ok()?;
-            let index = self.metadata.streams.iter().position(|s| s.id == class.id)?;
-            Some((index, scan.cpu))
+            let data = file.bytes().get(at..).unwrap_or(&[]);
+            let (scan, class) = packet::scan(&self.metadata, data, &slots, 0)?;
+            let index = self.metadata.streams.iter().position(|s| s.id == class.id);
+            Ok((index.ok_or(Fault::UnknownStream(class.id.0))?, scan.cpu))
         };
-        let found = look(0).or_else(|| {
-            let next = self.signature.find(file.bytes(), 1)?;
-            look(next)
+        let found = look(0).or_else(|fault| {
+            let next = self.signature.find(file.bytes(), 1).ok_or(fault)?;
+            look(next).map_err(|_| fault)
         });
         match found {
-            Some((class, cpu)) => {
+            Ok((class, cpu)) => {
                 file.class = class;
                 file.cpu = cpu.map(|cpu| CpuId(cpu as u32));
                 self.files.push(file);
             }
-            None => self.problems.push(Problem {
+            Err(fault) => self.problems.push(Problem {
+                lost_bytes: file.bytes().len() as u64,
                 file: file.path,
-                packet: None,
+                packet: Some(0),
                 offset_bytes: 0,
-                what: ProblemKind::Unreadable("no packet of this trace is in the file".into()),
+                what: ProblemKind::Fault(fault),
             }),
         }
     }

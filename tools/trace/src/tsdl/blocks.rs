@@ -44,6 +44,8 @@ pub(super) struct Blocks {
     pub builder: Builder,
     pub errors: Vec<MetadataError>,
     pub has_trace: bool,
+    /// Whether there is a `clock` block, even one that cannot be used.
+    pub describes_clock: bool,
     pub uuid: Option<[u8; 16]>,
     pub packet_header: Option<Struct>,
     pub environment: Vec<(String, EnvironmentValue)>,
@@ -61,6 +63,7 @@ pub(super) fn build(items: &[Item]) -> Blocks {
         },
         errors: Vec::new(),
         has_trace: false,
+        describes_clock: false,
         uuid: None,
         packet_header: None,
         environment: Vec::new(),
@@ -107,6 +110,7 @@ impl Blocks {
     }
 
     fn clock(&mut self, line: u32, items: &[Item]) -> Result<()> {
+        self.describes_clock = true;
         let mut clock = Clock::new(String::new());
         for item in items {
             let Item::Attribute(attribute) = item else { continue };
@@ -134,7 +138,12 @@ impl Blocks {
                 format!("there are more than {MAX_CLOCKS} clocks"),
             ));
         }
-        self.builder.clocks.push(clock.finish());
+        let clock = clock.finish();
+        if !clock.has_origin() {
+            let what = "the clock's offset is beyond what 64 bits of nanoseconds hold";
+            return Err(MetadataError::new(line, what));
+        }
+        self.builder.clocks.push(clock);
         Ok(())
     }
 

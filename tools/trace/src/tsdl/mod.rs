@@ -20,6 +20,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::clock::Clock;
 use crate::error::MetadataError;
 use crate::header::HeaderShape;
 use crate::measure::measure_struct;
@@ -64,7 +65,18 @@ struct Finish {
     only_clock: Option<u16>,
 }
 
+/// Time stamps of a trace that describes no clock count nanoseconds (CTF 1.8, section 8).
+fn add_implicit_clock(blocks: &mut Blocks) {
+    let mut streams = blocks.streams.iter_mut();
+    let tells_time =
+        |s: &mut RawStream| roles::tells_time(s.packet_context.as_mut(), s.event_header.as_mut());
+    if blocks.builder.clocks.is_empty() && !blocks.describes_clock && streams.any(tells_time) {
+        blocks.builder.clocks.push(Clock::new("default".into()).finish());
+    }
+}
+
 fn finish(mut blocks: Blocks) -> (Metadata, Vec<MetadataError>) {
+    add_implicit_clock(&mut blocks);
     let mut finish = Finish {
         errors: std::mem::take(&mut blocks.errors),
         warnings: std::mem::take(&mut blocks.builder.warnings),

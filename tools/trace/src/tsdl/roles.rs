@@ -37,9 +37,30 @@ fn each_integer_of(name: &str, ty: &mut Type, with: &mut dyn FnMut(&str, &mut In
     }
 }
 
+/// The names that the reader looks for, as a scope spells them: some writers put an underscore
+/// before every name. Where a scope has a name with and without one, only the latter is meant.
+struct Spelling(Vec<Arc<str>>);
+
+impl Spelling {
+    fn of(s: &mut Struct) -> Self {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        each_integer(s, &mut |name, _| names.push(name.into()));
+        names.sort_unstable();
+        Self(names)
+    }
+
+    fn known<'a>(&self, name: &'a str) -> &'a str {
+        match name.strip_prefix('_') {
+            Some(plain) if self.0.binary_search_by(|n| (**n).cmp(plain)).is_err() => plain,
+            _ => name,
+        }
+    }
+}
+
 pub(super) fn packet_header(s: &mut Struct) {
+    let spelling = Spelling::of(s);
     for field in &mut s.fields {
-        match (&*field.original, &mut field.ty) {
+        match (spelling.known(&field.original), &mut field.ty) {
             ("magic", Type::Integer(i)) if i.size_bits == 32 => i.role = Role::Magic,
             ("stream_id", Type::Integer(i)) => i.role = Role::StreamId,
             ("uuid", Type::Array(a)) if a.count == 16 => {
@@ -58,12 +79,13 @@ pub(super) fn packet_header(s: &mut Struct) {
 /// Returns the loss causes that the context counts.
 pub(super) fn packet_context(s: &mut Struct, only_clock: Option<u16>) -> Vec<Arc<str>> {
     let mut causes = Vec::new();
+    let spelling = Spelling::of(s);
     for field in &mut s.fields {
         let Some(integer) = field.ty.as_integer_mut() else { continue };
         if integer.signed {
             continue;
         }
-        integer.role = match &*field.original {
+        integer.role = match spelling.known(&field.original) {
             "timestamp_begin" => Role::PacketBegin,
             "timestamp_end" => Role::PacketEnd,
             "packet_size" => Role::PacketSize,
@@ -87,8 +109,22 @@ pub(super) fn packet_context(s: &mut Struct, only_clock: Option<u16>) -> Vec<Arc
     causes
 }
 
+/// Whether a packet's context or an event's header has a time stamp.
+pub(super) fn tells_time(context: Option<&mut Struct>, header: Option<&mut Struct>) -> bool {
+    const NAMES: [&str; 3] = ["timestamp_begin", "timestamp_end", "timestamp"];
+    let mut found = false;
+    for s in [context, header].into_iter().flatten() {
+        let spelling = Spelling::of(s);
+        each_integer(s, &mut |name, integer| {
+            found |= !integer.signed && NAMES.contains(&spelling.known(name));
+        });
+    }
+    found
+}
+
 pub(super) fn event_header(s: &mut Struct, only_clock: Option<u16>) {
-    each_integer(s, &mut |name, integer| match name {
+    let spelling = Spelling::of(s);
+    each_integer(s, &mut |name, integer| match spelling.known(name) {
         "id" => integer.role = Role::EventId,
         "timestamp" if !integer.signed => integer.clock = integer.clock.or(only_clock),
         _ => {}

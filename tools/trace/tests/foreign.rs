@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//! What traces of other tracers may be, and Lull's own never are.
+//!
+//! Place in the flow: small traces by hand, each with one thing that CTF 1.8 allows, or that
+//! happens to files on disk.
+
+use std::path::PathBuf;
+
+use trace::{Clock, Fault, Loss, Message, Problem, ProblemKind, Trace};
+
+const MAGIC: u32 = 0xc1fc_1fc1;
+/// Before the first event of a packet: the magic number and eight words.
+const HEAD_BYTES: usize = 4 + 7 * 8 + 4;
+
+const HEAD: &str = "/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+typealias integer { size = 32; align = 8; } := u32;
+typealias integer { size = 64; align = 8; } := u64;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; }; };
+";
+const STREAM: &str = "stream {
+    packet.context := struct {
+        u64 timestamp_begin; u64 timestamp_end; u64 content_size; u64 packet_size;
+        u64 packet_seq_num; u64 events_discarded; u64 lost_full; u32 cpu_id;
+    };
+    event.header := struct { u8 id; u64 timestamp; };
+};
+event { name = e; id = 1; fields := struct { u8 a; }; };
+";
+const CLOCK: &str = "clock { name = c; freq = 1000000000; };\n";
+
+fn metadata() -> String {
+    [HEAD, CLOCK, STREAM].concat()
+}
+
+/// A packet: its times, its number, how many events were discarded until its end, its events.
+#[derive(Clone)]
+struct Packet {
+    times: (u64, u64),
+    number: u64,
+    discarded: u64,
+    events: Vec<u64>,
+    padding_bytes: usize,
+}
+
+impl Packet {
+    fn new(number: u64, times: (u64, u64), events: &[u64]) -> Self {
+        Self { times, number, discarded: 0, events: events.to_vec(), padding_bytes: 0 }
+    }
+
+    fn discarded(self, discarded: u64) -> Self {
+        Self { discarded, ..self }
+    }
+
+    fn bytes(&self, cpu: u32) -> Vec<u8> {
+        let content = HEAD_BYTES + self.events.len() * 10;
+        let mut bytes = MAGIC.to_le_bytes().to_vec();
+        let sizes = (content as u64 * 8, (content + self.padding_bytes) as u64 * 8);
+        let lost = [self.number, self.discarded, self.discarded];
+        for word in [self.times.0, self.times.1, sizes.0, sizes.1].into_iter().chain(lost) {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(cpu.to_le_bytes());
+        for (number, time) in self.events.iter().enumerate() {
+            bytes.push(1);
+            bytes.extend(time.to_le_bytes());
+            bytes.push(number as u8);
+        }
+        bytes.extend(vec![0; self.padding_bytes]);
+        bytes
+    }
+}
+
+fn file(cpu: u32, packets: &[Packet]) -> Vec<u8> {
+    packets.iter().flat_map(|packet| packet.bytes(cpu)).collect()
+}
+
+fn open(metadata: &str, files: Vec<(&str, Vec<u8>)>) -> Trace {
+    let files = files.into_iter().map(|(name, bytes)| (PathBuf::from(name), bytes)).collect();
+    Trace::from_bytes(metadata.as_bytes(), files).expect("the metadata is intact")
+}
+
+/// What a trace gives: the events' times in nanoseconds, what was lost, what is wrong.
+#[derive(Debug, Default)]
+struct Read {
+    times: Vec<i64>,
+    cpus: Vec<Option<u32>>,
+    losses: Vec<Loss>,
+    problems: Vec<Problem>,
+}
+
+fn read(trace: &Trace) -> Read {
+    let mut merge = trace.merge();
+    let mut found = Read::default();
+    while let Some(message) = merge.next() {
+        match message {
+            Message::Event(event) => {
+                found.times.push(event.time_ns().0);
+                found.cpus.push(event.cpu().map(|cpu| cpu.0));
+            }
+            Message::Loss(message) => found.losses.push(message.loss.clone()),
+        }
+    }
+    found.problems = merge.problems();
+    found
+}
+
+fn faults(problems: &[Problem]) -> Vec<Fault> {
+    let fault = |problem: &Problem| match problem.what {
+        ProblemKind::Fault(fault) => Some(fault),
+        _ => None,
+    };
+    problems.iter().filter_map(fault).collect()
+}
+
+#[test]
+fn names_that_the_reader_knows_may_have_an_underscore_before_them() {
+    let renamed = ["timestamp_begin", "packet_size", "content_size", "packet_seq_num"]
+        .into_iter()
+        .chain(["timestamp_end", "events_discarded", "lost_full", "cpu_id", "timestamp;", "id;"])
+        .fold(metadata(), |text, name| text.replace(&format!(" {name}"), &format!(" _{name}")));
+    let packets = [
+        Packet::new(0, (10, 20), &[11]),
+        Packet { padding_bytes: 5, ..Packet::new(1, (30, 40), &[31]) }.discarded(3),
+        Packet::new(2, (50, 60), &[51]).discarded(3),
+    ];
+    let found = read(&open(&renamed, vec![("s", file(7, &packets))]));
+    assert_eq!(found.problems, []);
+    assert_eq!(found.times, [11, 31, 51]);
+    assert_eq!(found.cpus, [Some(7); 3]);
+    let lost: Vec<_> = found.losses.iter().map(|l| (l.count, l.causes.len())).collect();
+    assert_eq!(lost, [(3, 1)]);
+}
+
+#[test]
+fn a_name_without_underscore_comes_before_one_with() {
+    let both = metadata().replace("u32 cpu_id;", "u8 cpu_id; u8 _cpu_id; u8 x; u8 y;");
+    let found = read(&open(&both, vec![("s", file(0x0907, &[Packet::new(0, (1, 2), &[1])]))]));
+    assert_eq!(found.cpus, [Some(7)]);
+}
+
+#[test]
+fn time_stamps_of_a_trace_without_a_clock_count_nanoseconds() {
+    let trace =
+        open(&[HEAD, STREAM].concat(), vec![("s", file(0, &[Packet::new(0, (1, 9), &[5])]))]);
+    assert_eq!(read(&trace).times, [5]);
+    let mut merge = trace.merge();
+    let Some(Message::Event(event)) = merge.next() else { panic!("no event") };
+    assert_eq!(event.clock().map(|clock| clock.frequency_hz), Some(1_000_000_000));
+    // Without anything that tells the time there is none.
+    let bare = HEAD.to_string()
+        + "stream { event.header := struct { u8 id; }; };
+        event { name = e; id = 193; fields := struct { u8 a; }; };";
+    let trace = open(&bare, vec![]);
+    assert_eq!(trace.clocks().len(), 0);
+}
+
+#[test]
+fn a_packet_may_begin_before_the_one_before_it_ends() {
+    let packets = [Packet::new(0, (10, 35), &[11, 20]), Packet::new(1, (30, 50), &[32, 40])];
+    let found = read(&open(&metadata(), vec![("s", file(0, &packets))]));
+    assert_eq!(found.times, [11, 20, 32, 40]);
+    assert_eq!(found.problems, []);
+    // Before the last event, too, as long as the events are in order.
+    let packets = [Packet::new(0, (10, 35), &[11, 34]), Packet::new(1, (30, 50), &[34, 40])];
+    let found = read(&open(&metadata(), vec![("s", file(0, &packets))]));
+    assert_eq!(found.problems, []);
+}
+
+#[test]
+fn events_and_ends_of_packets_that_go_back_in_time_are_told() {
+    let packets = [Packet::new(0, (10, 35), &[11, 34]), Packet::new(1, (30, 50), &[33, 40])];
+    let found = read(&open(&metadata(), vec![("s", file(0, &packets))]));
+    assert_eq!(faults(&found.problems), [Fault::TimeBackwards { previous: 34, found: 33 }]);
+    let packets = [Packet::new(0, (10, 35), &[11]), Packet::new(1, (12, 34), &[13])];
+    let found = read(&open(&metadata(), vec![("s", file(0, &packets))]));
+    assert_eq!(faults(&found.problems), [Fault::TimeBackwards { previous: 35, found: 34 }]);
+}
+
+#[test]
+fn packets_are_found_again_at_every_byte_and_what_was_lost_is_told() {
+    let packets: Vec<Packet> = (0..5)
+        .map(|i| {
+            let times = (i * 10 + 10, i * 10 + 19);
+            Packet { padding_bytes: 1, ..Packet::new(i, times, &[i * 10 + 11, i * 10 + 12]) }
+        })
+        .collect();
+    let size = packets[0].bytes(0).len();
+    assert_eq!(size % 2, 1);
+    let mut bytes = file(0, &packets);
+    bytes[2 * size] ^= 0xff;
+    let found = read(&open(&metadata(), vec![("s", bytes.clone())]));
+    assert_eq!(found.times, [11, 12, 21, 22, 41, 42, 51, 52]);
+    assert_eq!(faults(&found.problems), [Fault::Resynchronized { skipped_bytes: size as u64 }]);
+    let shown = found.problems[0].to_string();
+    assert!(shown.starts_with("s: packet 1, byte "), "{shown}");
+    assert!(shown.contains(&format!("{size} bytes")), "{shown}");
+    // An event that cannot be read costs the rest of its packet.
+    let mut bytes = file(0, &packets);
+    bytes[size + HEAD_BYTES] = 9;
+    let found = read(&open(&metadata(), vec![("s", bytes)]));
+    assert_eq!(found.problems[0].lost_bytes, 20);
+    assert!(found.problems[0].to_string().ends_with("; 20 bytes were not read"));
+    // A packet of another trace, and nothing after it.
+    let mut bytes = file(0, &packets[..2]);
+    let content = (8 * 8u64).to_le_bytes();
+    bytes[size + 20..size + 28].copy_from_slice(&content);
+    let found = read(&open(&metadata(), vec![("s", bytes)]));
+    assert_eq!(found.problems[0].lost_bytes, size as u64);
+}
+
+#[test]
+fn bytes_after_the_last_packet_are_told() {
+    for more in 1..=9 {
+        let bytes = [file(0, &[Packet::new(0, (10, 20), &[11])]), vec![0; more]].concat();
+        let found = read(&open(&metadata(), vec![("s", bytes)]));
+        assert_eq!(found.times, [11]);
+        let fault = Fault::NoMorePackets { skipped_bytes: more as u64 };
+        assert_eq!(faults(&found.problems), [fault]);
+    }
+}
+
+#[test]
+fn time_beyond_64_bits_of_nanoseconds_is_an_error() {
+    for clock in ["offset_s = 9223372036854775807;", "offset_s = -9223372036854775808;"] {
+        let text = metadata().replace("freq", &format!("{clock} freq"));
+        let trace = open(&text, vec![("s", file(0, &[Packet::new(0, (10, 20), &[11])]))]);
+        let shown = trace.problems()[0].to_string();
+        assert!(shown.contains("beyond what 64 bits"), "{shown}");
+        let mut merge = trace.merge();
+        let Some(Message::Event(event)) = merge.next() else { panic!("no event") };
+        assert!(event.clock().is_none(), "there is no time that could be told");
+    }
+    let slow = metadata().replace("freq = 1000000000", "freq = 1");
+    let year_500 = 500 * 365 * 86_400;
+    let packets = [
+        Packet::new(0, (10, 20), &[11]),
+        Packet::new(1, (30, year_500 + 9), &[31, year_500]),
+        Packet::new(2, (year_500 + 10, year_500 + 19), &[year_500 + 11]),
+    ];
+    let found = read(&open(&slow, vec![("s", file(0, &packets))]));
+    let beyond = |cycles| Fault::TimeTooLarge { cycles };
+    assert_eq!(faults(&found.problems), [beyond(year_500), beyond(year_500 + 11)]);
+    assert_eq!(found.times.len(), 3, "the last packet is left out");
+    let clock: &Clock = &open(&slow, Vec::new()).clocks()[0].clone();
+    assert_eq!(clock.checked_ns(trace::Cycles(year_500)), None);
+    assert_eq!(clock.checked_ns(trace::Cycles(7)), Some(trace::Ns(7_000_000_000)));
+}
+
+#[test]
+fn a_file_without_a_packet_of_the_trace_says_why() {
+    let with_uuid = metadata()
+        .replace("trace {", "trace { uuid = \"01020304-0506-0708-090a-0b0c0d0e0f10\";")
+        .replace("u32 magic;", "u32 magic; u8 uuid[16];");
+    let uuid: Vec<u8> = (0..16).collect();
+    let mut bytes = file(0, &[Packet::new(0, (10, 20), &[11])]);
+    bytes.splice(4..4, uuid);
+    let trace = open(&with_uuid, vec![("s", bytes)]);
+    let shown = trace.problems()[0].to_string();
+    assert!(shown.starts_with("s: packet 0, byte 0: the packet's UUID"), "{shown}");
+}
