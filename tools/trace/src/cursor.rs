@@ -62,6 +62,8 @@ pub(crate) struct Cursor<'t> {
     pub(crate) packets_seen: u64,
     pub(crate) previous: Previous,
     pub(crate) losses: VecDeque<Loss>,
+    /// Number of the first packet and its count of discarded events, where packets came before it.
+    pub(crate) beginning: Option<(u64, u64)>,
     /// The loss handed out last.
     pub(crate) loss: Option<Loss>,
     pub(crate) problems: Vec<Problem>,
@@ -121,6 +123,7 @@ impl<'t> Cursor<'t> {
             packets_seen: 0,
             previous: Previous::default(),
             losses: VecDeque::new(),
+            beginning: None,
             loss: None,
             problems: Vec::new(),
             problems_suppressed: 0,

@@ -20,7 +20,7 @@
 //!
 //! Flow: `trace` opens and maps; `tsdl` turns the metadata into types (`types`) and decode plans
 //! (`plan`); `cursor` and `stream_file` step through a stream with `header`, `walk` and `packet`;
-//! `merge` orders the streams; `event` and `visit` give field values; `walker` does the same for
+//! `lineage` finds the files of one stream, `merge` orders the streams; `event` and `visit` give field values; `walker` does the same for
 //! bytes in memory.
 //!
 //! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
@@ -34,6 +34,7 @@ mod cursor;
 mod error;
 mod event;
 mod header;
+mod lineage;
 mod loss;
 mod measure;
 mod merge;
@@ -52,6 +53,7 @@ mod walker;
 pub use clock::{extend, Clock};
 pub use error::{Error, Fault, MetadataError, Problem, ProblemKind};
 pub use event::{Event, Value};
+pub use lineage::Beginning;
 pub use loss::{Loss, LossKind};
 pub use merge::{LossMessage, Merge, Message};
 pub use metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};

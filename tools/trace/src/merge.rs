@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::cursor::{Cursor, Stop};
 use crate::error::{Problem, ProblemKind};
 use crate::event::Event;
+use crate::lineage::{self, Beginning};
 use crate::loss::Loss;
 use crate::trace::Trace;
 use crate::units::{Cycles, Ns};
@@ -84,6 +85,9 @@ impl<'t> Merge<'t> {
                 sources.push(Source { cursor, clock, trace_index, stop: Stop::End });
             }
         }
+        let mut cursors: Vec<_> =
+            sources.iter_mut().map(|source| (&mut source.cursor, source.trace_index)).collect();
+        lineage::join(&mut cursors);
         let one_scale = sources.windows(2).all(|pair| match (pair[0].clock, pair[1].clock) {
             (Some(a), Some(b)) => a.same_scale(b),
             (a, b) => a.is_none() && b.is_none(),
@@ -197,6 +201,15 @@ impl<'t> Merge<'t> {
             }
         }
         problems
+    }
+
+    /// Streams, of those read so far, whose first packets are not in their traces.
+    pub fn beginnings(&self) -> impl Iterator<Item = Beginning<'_>> {
+        self.sources.iter().filter_map(|source| {
+            let (packet_number, discarded) = source.cursor.beginning?;
+            let (trace_index, file) = (source.trace_index, source.cursor.file.path());
+            Some(Beginning { trace_index, file, packet_number, discarded })
+        })
     }
 
     /// Number of streams merged.

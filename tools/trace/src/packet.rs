@@ -37,6 +37,7 @@ pub struct Packet {
 #[derive(Debug, Default)]
 pub(crate) struct PacketScan {
     pub stream_id: Option<u64>,
+    pub instance: Option<u64>,
     pub magic: Option<u32>,
     pub uuid: [u8; 16],
     pub uuid_bytes: usize,
@@ -83,6 +84,7 @@ impl Visitor for PacketScan {
                 self.uuid_bytes += 1;
             }
             Role::StreamId => self.stream_id = Some(value),
+            Role::StreamInstance => self.instance = Some(value),
             Role::PacketBegin => self.begin = Some(value),
             Role::PacketEnd => {
                 self.end = Some(value);

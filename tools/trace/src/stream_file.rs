@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Previous};
 use crate::error::Fault;
 use crate::loss::{Loss, LossKind};
 use crate::packet::{self, Packet, PacketScan};
@@ -31,6 +31,21 @@ struct Claim {
 }
 
 impl Cursor<'_> {
+    /// What the file's first packet says, if it can be read.
+    pub(crate) fn first_scan(&self) -> Option<PacketScan> {
+        let scan = packet::scan(self.metadata, self.file.bytes(), &self.slots, 0);
+        scan.ok().map(|(scan, _)| scan)
+    }
+
+    /// What will be remembered of the last packet when the file has been read.
+    pub(crate) fn at_end(&self) -> Previous {
+        let mut ahead = Cursor::new(self.file, self.class, self.metadata, self.signature);
+        while ahead.enter() {
+            ahead.losses.clear();
+        }
+        ahead.previous
+    }
+
     /// Enters the next readable packet; `false` at the end of the file.
     pub(crate) fn enter(&mut self) -> bool {
         let file = self.file.bytes();
@@ -154,14 +169,21 @@ impl Cursor<'_> {
             let fault = Fault::CounterBackwards { previous: before, found: now.value };
             steps.map(|steps| steps - 1).ok_or(fault)
         });
-        // Before the first packet nothing was lost.
+        let number = scan.sequence.map_or(0, |counter| counter.value);
+        let is_first = self.previous.sequence.is_none() && self.previous.discarded.is_none();
         let events = scan.discarded.map(|now| match self.previous.discarded {
+            None if number > 0 => Ok(0),
+            // Before the first packet nothing was lost.
             None => Ok(now.value),
             Some(before) => {
                 let fault = Fault::CounterBackwards { previous: before, found: now.value };
                 now.since(before).ok_or(fault)
             }
         });
+        if is_first && number > 0 {
+            let discarded = scan.discarded.map_or(0, |counter| counter.value);
+            self.beginning = Some((number, discarded));
+        }
         let causes = self.causes(scan);
         self.note_loss(LossKind::Packets, packets, Vec::new());
         self.note_loss(LossKind::Events, events, causes);

@@ -21,6 +21,8 @@ use crate::units::CpuId;
 const METADATA_NAME: &str = "metadata";
 /// Stream files that one trace may have.
 const MAX_STREAM_FILES: usize = 1 << 16;
+/// Warnings about the metadata that are told one by one.
+const MAX_WARNINGS_SHOWN: usize = 20;
 /// Folders that [`find_traces`] looks into, and how deep.
 const MAX_FOLDERS: usize = 1 << 14;
 const MAX_FOLDER_DEPTH: u32 = 16;
@@ -195,6 +197,21 @@ impl Trace {
     /// What was wrong when the trace was opened. A [`Merge`] finds the rest while it reads.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// What was odd about the metadata, and made no difference to what could be read: a line for
+    /// each of the first oddities, and one for the rest.
+    pub fn warnings(&self) -> Vec<String> {
+        let path = self.path.join(METADATA_NAME);
+        let all = &self.metadata.warnings;
+        let shown = all.iter().take(MAX_WARNINGS_SHOWN);
+        let mut lines: Vec<String> =
+            shown.map(|warning| format!("{}: {warning}", path.display())).collect();
+        if all.len() > MAX_WARNINGS_SHOWN {
+            let more = all.len() - MAX_WARNINGS_SHOWN;
+            lines.push(format!("{}: and {more} more oddities", path.display()));
+        }
+        lines
     }
 
     /// All events in time order.

@@ -31,6 +31,7 @@ pub(crate) enum Role {
     Magic,
     UuidByte,
     StreamId,
+    StreamInstance,
     EventId,
     PacketBegin,
     PacketEnd,

@@ -259,3 +259,95 @@ fn a_file_without_a_packet_of_the_trace_says_why() {
     let shown = trace.problems()[0].to_string();
     assert!(shown.starts_with("s: packet 0, byte 0: the packet's UUID"), "{shown}");
 }
+
+/// Packets one after the other, with so many events discarded until the end of each.
+fn packets(first: u64, discarded: &[u64]) -> Vec<Packet> {
+    let packet = |(index, discarded): (usize, &u64)| {
+        let number = first + index as u64;
+        let begin = number * 10 + 10;
+        Packet::new(number, (begin, begin + 9), &[begin + 1]).discarded(*discarded)
+    };
+    discarded.iter().enumerate().map(packet).collect()
+}
+
+fn lost(found: &Read) -> Vec<(u64, Option<u64>)> {
+    found.losses.iter().map(|loss| (loss.count, loss.begin.map(|at| at.0))).collect()
+}
+
+#[test]
+fn losses_of_one_stream_in_several_files_are_counted_once() {
+    // A tracer that begins a new file at a size, or when it is told to: its counters go on.
+    let files = vec![
+        ("chan_1", file(0, &packets(2, &[7, 7]))),
+        ("chan_0", file(0, &packets(0, &[3, 5]))),
+        ("chan_2", file(0, &packets(4, &[7, 9]))),
+        ("other_0", file(1, &packets(0, &[1, 1]))),
+        ("other_1", file(1, &packets(2, &[1, 1]))),
+    ];
+    let found = read(&open(&metadata(), files));
+    assert_eq!(found.problems, []);
+    let mut counts = lost(&found);
+    counts.sort();
+    assert_eq!(counts, [(1, None), (2, Some(19)), (2, Some(29)), (2, Some(59)), (3, None)]);
+    let causes: u64 = found.losses.iter().flat_map(|loss| &loss.causes).map(|(_, n)| n).sum();
+    assert_eq!(causes, 10);
+}
+
+#[test]
+fn losses_between_traces_of_one_stream_are_counted_once() {
+    let uuid = "trace { uuid = \"01020304-0506-0708-090a-0b0c0d0e0f10\";";
+    let text = metadata().replace("trace {", uuid);
+    let chunks = [
+        open(&text, vec![("chan", file(0, &packets(0, &[3, 5])))]),
+        open(&text, vec![("chan", file(0, &packets(2, &[5, 6])))]),
+        open(&metadata(), vec![("chan", file(0, &packets(4, &[6])))]),
+    ];
+    let mut merge = trace::Merge::over(&chunks);
+    let mut count = 0;
+    while let Some(message) = merge.next() {
+        if let Message::Loss(message) = message {
+            count += message.loss.count;
+        }
+    }
+    assert_eq!(count, 6);
+    // The third is of another trace.
+    let beginnings: Vec<_> = merge.beginnings().map(|b| (b.packet_number, b.discarded)).collect();
+    assert_eq!(beginnings, [(4, 6)]);
+}
+
+#[test]
+fn a_packet_that_is_missing_between_files_is_lost_with_its_events() {
+    let files =
+        vec![("chan_0", file(0, &packets(0, &[0, 1]))), ("chan_1", file(0, &packets(4, &[9, 9])))];
+    let found = read(&open(&metadata(), files));
+    assert_eq!(lost(&found), [(1, Some(19)), (2, Some(29)), (8, Some(29))]);
+}
+
+#[test]
+fn what_was_discarded_before_the_first_packet_that_is_there_is_not_counted_and_told() {
+    let trace = open(&metadata(), vec![("chan_3", file(0, &packets(6, &[15_940, 15_947])))]);
+    let mut merge = trace.merge();
+    let mut losses = Vec::new();
+    while let Some(message) = merge.next() {
+        if let Message::Loss(message) = message {
+            losses.push(message.loss.count);
+        }
+    }
+    assert_eq!(losses, [7]);
+    let told: Vec<_> = merge.beginnings().collect();
+    assert_eq!((told[0].packet_number, told[0].discarded), (6, 15_940));
+    assert_eq!((told[0].trace_index, told[0].file.to_str()), (0, Some("chan_3")));
+}
+
+#[test]
+fn files_that_only_look_alike_are_streams_of_their_own() {
+    let files = vec![
+        ("a", file(0, &packets(0, &[3, 5]))),
+        ("b", file(0, &packets(0, &[1, 2]))),
+        ("c", file(0, &packets(1, &[2]))),
+    ];
+    let found = read(&open(&metadata(), files));
+    assert_eq!(found.problems, []);
+    let counts: u64 = found.losses.iter().map(|loss| loss.count).sum();
+    assert_eq!(counts, 5 + 2);
+}

@@ -63,6 +63,9 @@ pub(super) fn packet_header(s: &mut Struct) {
         match (spelling.known(&field.original), &mut field.ty) {
             ("magic", Type::Integer(i)) if i.size_bits == 32 => i.role = Role::Magic,
             ("stream_id", Type::Integer(i)) => i.role = Role::StreamId,
+            ("stream_instance_id", Type::Integer(i)) if !i.signed => {
+                i.role = Role::StreamInstance;
+            }
             ("uuid", Type::Array(a)) if a.count == 16 => {
                 if let Type::Integer(byte) = &mut *a.element {
                     if byte.size_bits == 8 {
