@@ -15,7 +15,7 @@ use crate::files::{outcome, Files, Outcome};
 use crate::filter::Filter;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
-use crate::losses::Losses;
+use crate::losses::{late_beginnings, Losses};
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::scheduling::Scheduling;
@@ -83,7 +83,8 @@ pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut
             progress(analyses.state.bytes_read());
         }
     }
-    analyses.finish(traces, &merge.problems())
+    let limits = late_beginnings(traces, &merge);
+    analyses.finish(traces, &merge.problems(), limits)
 }
 
 pub struct Analyses {
@@ -122,6 +123,7 @@ impl Analyses {
     }
 
     pub fn loss(&mut self, message: &LossMessage<'_>) {
+        self.state.loss(message);
         self.losses.event(message);
     }
 

@@ -39,7 +39,7 @@ pub use distribution::DistributionReport;
 pub use files::FileRow;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
-pub use losses::{recorded_verdict, Cause, Lost, LostRow, Verdict};
+pub use losses::{late_beginnings, recorded_verdict, Cause, Lost, LostRow, Verdict};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
 pub use scheduling::{OffKind, OffRow, SchedulingRow};

@@ -6,8 +6,9 @@
 //! are combined into one verdict: of different counts of one loss, the largest counts.
 
 use serde::Serialize;
-use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Metadata, Ns, Problem};
+use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Merge, Metadata, Ns, Problem, Trace};
 use verdict::environment::Value;
+use verdict::text::plural;
 use verdict::State;
 
 use crate::rows::Rows;
@@ -228,6 +229,9 @@ impl Losses {
         if is_damaged || !places.is_empty() {
             verdict.state = verdict.state.max(State::Incomplete);
         }
+        if verdict.state.claims_all() && events_read.iter().all(|events| *events == 0) {
+            verdict.state = State::NothingMatched;
+        }
         LossesReport { lost, places, verdict }
     }
 }
@@ -247,6 +251,31 @@ impl Verdict {
             ));
         }
     }
+}
+
+/// Sentences about streams that began before their traces did.
+pub fn late_beginnings(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
+    let mut by_trace = vec![(0u64, 0u64); traces.len()];
+    for late in merge.beginnings() {
+        if let Some((streams, discarded)) = by_trace.get_mut(late.trace_index) {
+            *streams += 1;
+            *discarded = discarded.saturating_add(late.discarded);
+        }
+    }
+    let told = traces.iter().zip(by_trace).filter(|(_, (streams, _))| *streams > 0);
+    let sentence = |(trace, (streams, discarded)): (&Trace, (u64, u64))| {
+        let path = trace.path().display();
+        let streams = plural(streams, "stream");
+        match discarded {
+            0 => format!("{path}: {streams} began before the trace, with packets that it lacks"),
+            _ => format!(
+                "{path}: {streams} began before the trace; {} had been discarded when the first \
+                 packets in the trace ended, and are not counted as lost",
+                plural(discarded, "event")
+            ),
+        }
+    };
+    told.map(sentence).collect()
 }
 
 /// What a trace's recorder wrote into its environment.

@@ -110,6 +110,7 @@ fn thread_row(thread: &Thread, written: Written) -> ThreadRow {
     let (pid, tid, name) = match thread.key {
         Some(ThreadKey::Named { pid, tid, .. }) => (Some(pid), Some(tid), thread.name.text()),
         Some(ThreadKey::Idle { .. }) => (Some(0), Some(0), thread.name.text()),
+        Some(ThreadKey::Scheduled { tid, .. }) => (None, Some(tid), thread.name.text()),
         Some(ThreadKey::Unnamed { cpu, .. }) => (None, None, format!("unknown, on CPU {cpu}")),
         None => (None, None, OTHERS_TEXT.into()),
     };

@@ -5,6 +5,8 @@
 //! the latest entry of its own name, so nesting and recursion match, and pairs of different names
 //! may overlap. What is left at the end is still running, or ended with its thread or process.
 
+use std::collections::VecDeque;
+
 use trace::Ns;
 
 use crate::classes::PairIndex;
@@ -12,7 +14,9 @@ use crate::operation::Values;
 use crate::threads::ThreadIndex;
 
 /// Entries open at once in one thread, and in all; beyond, the oldest is forgotten.
-const MOST_OPEN: usize = 256;
+const MOST_OPEN: usize = 1 << 16;
+/// How many later entries of other pairs an exit is looked for behind.
+const MOST_CROSSED: usize = 256;
 const MOST_OPEN_IN_ALL: usize = 1 << 20;
 
 /// An entry whose exit has not come.
@@ -37,10 +41,10 @@ pub struct Unmatched {
     pub forgotten: u64,
 }
 
-/// The open calls of all threads: at most 256 of a thread, and 2^20 together.
+/// The open calls of all threads: at most 2^16 of a thread, and 2^20 together.
 #[derive(Debug)]
 pub struct Calls {
-    stacks: Vec<Vec<OpenCall>>,
+    stacks: Vec<VecDeque<OpenCall>>,
     open_count: usize,
     unmatched: Vec<Unmatched>,
 }
@@ -71,18 +75,18 @@ impl Calls {
         }
         let position = thread.0 as usize;
         if self.stacks.len() <= position {
-            self.stacks.resize_with(position + 1, Vec::new);
+            self.stacks.resize_with(position + 1, VecDeque::new);
         }
         let Some(stack) = self.stacks.get_mut(position) else { return };
         let no_more = self.open_count >= MOST_OPEN_IN_ALL;
         let forgotten = if stack.len() >= MOST_OPEN || (no_more && !stack.is_empty()) {
-            let oldest = stack.remove(0);
-            stack.push(open);
-            oldest.pair
+            let oldest = stack.pop_front().map_or(open.pair, |oldest| oldest.pair);
+            stack.push_back(open);
+            oldest
         } else if no_more {
             open.pair
         } else {
-            stack.push(open);
+            stack.push_back(open);
             self.open_count += 1;
             return;
         };
@@ -96,8 +100,9 @@ impl Calls {
     pub(crate) fn leave(&mut self, thread: ThreadIndex, pair: PairIndex) -> Option<OpenCall> {
         let stack = self.stacks.get_mut(thread.0 as usize);
         let found = stack.and_then(|stack| {
-            let position = stack.iter().rposition(|open| open.pair == pair)?;
-            Some(stack.remove(position))
+            let mut latest = stack.iter().rev().take(MOST_CROSSED + 1);
+            let behind = latest.position(|open| open.pair == pair)?;
+            stack.remove(stack.len() - 1 - behind)
         });
         match found {
             Some(_) => self.open_count = self.open_count.saturating_sub(1),
@@ -112,7 +117,19 @@ impl Calls {
 
     /// The call that a thread is in, and in no other inside of it.
     pub fn innermost(&self, thread: ThreadIndex) -> Option<OpenCall> {
-        self.stacks.get(thread.0 as usize)?.last().copied()
+        self.stacks.get(thread.0 as usize)?.back().copied()
+    }
+
+    /// What one thread was thought to be in, another one is in.
+    pub(crate) fn hand_over(&mut self, from: ThreadIndex, to: ThreadIndex) {
+        let Some(stack) = self.stacks.get_mut(from.0 as usize).filter(|_| from != to) else {
+            return;
+        };
+        let open = std::mem::take(stack);
+        self.open_count = self.open_count.saturating_sub(open.len());
+        for open in open {
+            self.enter(to, open);
+        }
     }
 
     /// The thread is over: nothing it is in will be left.
@@ -196,11 +213,22 @@ mod tests {
     #[test]
     fn entries_without_exits_do_not_grow_without_bound() {
         let mut calls = Calls::new(1);
-        for at in 0..1000 {
+        let count = MOST_OPEN as i64 + 1000;
+        for at in 0..count {
             calls.enter(ThreadIndex(1), open(A, at));
         }
         assert_eq!(calls.still_open().len(), MOST_OPEN);
-        assert_eq!(calls.unmatched[0].forgotten, 1000 - MOST_OPEN as u64);
-        assert_eq!(begin(calls.leave(ThreadIndex(1), A)), Some(999));
+        assert_eq!(calls.unmatched[0].forgotten, 1000);
+        assert_eq!(begin(calls.leave(ThreadIndex(1), A)), Some(count - 1));
+    }
+
+    #[test]
+    fn an_exit_is_not_looked_for_without_bound() {
+        for (crossed, is_found) in [(MOST_CROSSED, true), (MOST_CROSSED + 1, false)] {
+            let mut calls = Calls::new(2);
+            calls.enter(ThreadIndex(1), open(B, 0));
+            (0..crossed).for_each(|at| calls.enter(ThreadIndex(1), open(A, at as i64)));
+            assert_eq!(calls.leave(ThreadIndex(1), B).is_some(), is_found);
+        }
     }
 }

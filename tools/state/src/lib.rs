@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Flow: `classes` decides from the metadata what each event class means, with the meanings in
-//! `operation`; for each event, `streams` and `threads` find its thread, `calls` joins exits
+//! `operation`; for each event, `streams`, `running` and `threads` find its thread, `calls` joins exits
 //! with their entries, and what a finished call changes goes to `threads` and to `descriptors`
 //! (`usage` knows which call does what). [`State`] drives them, one event after the other, in the
 //! order of time.
@@ -41,6 +41,7 @@ mod descriptors;
 mod dump;
 mod moment;
 mod operation;
+mod running;
 mod streams;
 mod tasks;
 mod texts;

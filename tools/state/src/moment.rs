@@ -7,12 +7,13 @@
 //! texts and descriptors.
 
 use rustc_hash::FxHashMap;
-use trace::{Event, Ns, Trace};
+use trace::{Event, LossMessage, Ns, Trace};
 
 use crate::calls::{Calls, OpenCall};
 use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
 use crate::operation::{Operation, Values};
+use crate::running::Running;
 use crate::streams::Stream;
 use crate::tasks::Dump;
 use crate::texts::{TextIndex, Texts};
@@ -70,6 +71,9 @@ pub struct State {
     /// The machine of each trace: processes of one machine are the same in all its traces.
     hosts: Vec<u32>,
     streams: Vec<Stream>,
+    running: Running,
+    /// Entries and exits of each trace that were not joined.
+    unjoined: Vec<u64>,
     bytes_read: u64,
     pub(crate) threads: Threads,
     pub(crate) texts: Texts,
@@ -83,8 +87,11 @@ impl State {
     /// (`trace::Merge::stream_count`). The events must be those of the same traces.
     pub fn new(traces: &[Trace], stream_count: usize, limits: &Limits) -> Self {
         let classes = Classes::new(traces);
+        let hosts = hosts(traces);
         Self {
-            hosts: hosts(traces),
+            running: Running::new(traces, &hosts),
+            hosts,
+            unjoined: vec![0; traces.len()],
             streams: vec![Stream::default(); stream_count],
             bytes_read: 0,
             threads: Threads::new(limits.threads),
@@ -126,6 +133,12 @@ impl State {
         self.dump
     }
 
+    /// Events of each trace that are an entry or an exit, and were not joined because neither they
+    /// nor the scheduler tell of which thread they are.
+    pub fn unjoined(&self) -> &[u64] {
+        &self.unjoined
+    }
+
     /// Sizes of the packets entered so far, in bytes.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read
@@ -148,10 +161,30 @@ impl State {
             }
             return None;
         }
-        let thread = stream.thread(event, host, &mut self.threads);
+        let thread = stream.thread(event, (host, &self.running), &mut self.threads);
         let (name, is_plain) = (plan.name, matches!(plan.role, Role::Plain));
+        let is_end = matches!(plan.role, Role::Entry { .. } | Role::Exit { .. });
+        if is_end && !stream.tells_threads(event) {
+            if let Some(count) = self.unjoined.get_mut(trace_index) {
+                *count += 1;
+            }
+            return Some(Step { name, thread, done: None });
+        }
+        if self.running.is_told(host) {
+            self.running.event(event, (host, thread), &mut self.threads, &mut self.calls);
+        }
         let done = if is_plain { None } else { self.act(event, thread, host) };
         Some(Step { name, thread, done })
+    }
+
+    /// Events or packets were lost before the next event.
+    pub fn loss(&mut self, message: &LossMessage<'_>) {
+        let host = self.hosts.get(message.trace_index).copied().unwrap_or(0);
+        let Some(stream) = self.streams.get_mut(message.stream_index) else { return };
+        if let Some(thread) = stream.forget_unnamed() {
+            self.calls.thread_ended(thread);
+        }
+        self.running.loss(host, message.loss.cpu);
     }
 
     /// The part that only events of a known meaning need.

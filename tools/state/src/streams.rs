@@ -2,12 +2,14 @@
 //! Which thread wrote the events of each stream.
 //!
 //! Place in the flow: `moment` asks for each event. Lull writes a `lull:thread` event where a
-//! packet goes over to another thread; LTTng writes thread contexts with each event; traces with
-//! neither have one nameless thread for each processor.
+//! packet goes over to another thread; LTTng writes thread contexts with each event if it is asked
+//! to. In a trace with neither, `running` knows which thread a processor runs; where it does not,
+//! there is one nameless thread for each processor, which may be many.
 
 use trace::{Event, Integer, Name, Value, Visitor};
 
 use crate::classes::{DUMP_END, THREAD_EVENT};
+use crate::running::Running;
 use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
 
 /// How a stream names the thread of its events.
@@ -15,6 +17,7 @@ use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
 enum Source {
     Records,
     Contexts,
+    Scheduler,
     Nowhere,
 }
 
@@ -71,21 +74,46 @@ impl Stream {
 
     /// The thread of an event.
     #[inline]
-    pub fn thread(&mut self, event: &Event<'_>, host: u32, threads: &mut Threads) -> ThreadIndex {
+    pub fn thread(
+        &mut self,
+        event: &Event<'_>,
+        (host, running): (u32, &Running),
+        threads: &mut Threads,
+    ) -> ThreadIndex {
         match (self.source, self.thread) {
             (Some(Source::Records | Source::Nowhere), Some(thread)) => thread,
-            _ => self.find(event, host, threads),
+            _ => self.find(event, (host, running), threads),
         }
     }
 
-    fn find(&mut self, event: &Event<'_>, host: u32, threads: &mut Threads) -> ThreadIndex {
-        let source = *self.source.get_or_insert_with(|| source(event));
+    /// The thread that stands for whichever ran, if it does.
+    pub fn forget_unnamed(&mut self) -> Option<ThreadIndex> {
+        self.thread.take().filter(|_| self.source == Some(Source::Scheduler))
+    }
+
+    /// Whether all events that have one thread are of one: an exit is that of the latest entry.
+    pub fn tells_threads(&self, event: &Event<'_>) -> bool {
+        self.source != Some(Source::Nowhere) || event.cpu().is_none()
+    }
+
+    fn find(
+        &mut self,
+        event: &Event<'_>,
+        (host, running): (u32, &Running),
+        threads: &mut Threads,
+    ) -> ThreadIndex {
+        let source = *self.source.get_or_insert_with(|| source(event, running.is_told(host)));
+        if source == Source::Scheduler {
+            if let Some(thread) = event.cpu().and_then(|cpu| running.on(host, cpu)) {
+                return thread;
+            }
+        }
         let unnamed = || ThreadKey::Unnamed {
             trace: event.trace_index() as u32,
             cpu: event.cpu().map_or(event.stream_index() as u32, |cpu| cpu.0),
         };
         let (key, name) = match source {
-            Source::Records | Source::Nowhere => (unnamed(), None),
+            Source::Records | Source::Scheduler | Source::Nowhere => (unnamed(), None),
             Source::Contexts => {
                 let mut context = Context::default();
                 // Damage is the reader's to report; what was read before it counts.
@@ -112,7 +140,7 @@ fn has(event: &Event<'_>, name: &str) -> bool {
     event.stream_class().events.iter().any(|event| &*event.name == name)
 }
 
-fn source(event: &Event<'_>) -> Source {
+fn source(event: &Event<'_>, scheduler_tells: bool) -> Source {
     let class = event.stream_class();
     if has(event, THREAD_EVENT) {
         return Source::Records;
@@ -120,6 +148,7 @@ fn source(event: &Event<'_>) -> Source {
     let fields = class.event_context.as_ref().map_or(&[][..], |context| &context.fields);
     match fields.iter().any(|field| matches!(field.name(), "tid" | "vtid" | "pid" | "vpid")) {
         true => Source::Contexts,
+        false if scheduler_tells && event.cpu().is_some() => Source::Scheduler,
         false => Source::Nowhere,
     }
 }

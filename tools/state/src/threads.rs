@@ -45,6 +45,13 @@ pub enum ThreadKey {
         /// The processor.
         cpu: u32,
     },
+    /// A thread of which only the scheduler tells: its process is not known.
+    Scheduled {
+        /// Number of the machine, by its name.
+        host: u32,
+        /// The thread's identifier.
+        tid: i64,
+    },
     /// Events of a trace that does not say which thread wrote them.
     Unnamed {
         /// Position of the trace.
@@ -178,7 +185,7 @@ impl Threads {
         let process = match key {
             ThreadKey::Named { host, pid, .. } => self.process(host, pid),
             ThreadKey::Idle { host, .. } => self.process(host, 0),
-            ThreadKey::Unnamed { .. } => ProcessIndex::OTHERS,
+            ThreadKey::Scheduled { .. } | ThreadKey::Unnamed { .. } => ProcessIndex::OTHERS,
         };
         let index = ThreadIndex(self.threads.len() as u32);
         self.threads.push(new_thread(Some(key), process, name.unwrap_or_default()));
@@ -196,6 +203,25 @@ impl Threads {
         if let ThreadKey::Named { host, tid, .. } = key {
             self.by_tid.insert((host, tid), index);
         }
+    }
+
+    /// The thread that the scheduler puts on a processor.
+    pub(crate) fn scheduled(
+        &mut self,
+        host: u32,
+        cpu: u32,
+        tid: i64,
+        name: Option<ShortName>,
+    ) -> ThreadIndex {
+        if tid == 0 {
+            return self.index(ThreadKey::Idle { host, cpu }, name);
+        }
+        let key = match self.by_tid(host, tid).and_then(|index| self.threads.get(index.0 as usize))
+        {
+            Some(Thread { key: Some(key), .. }) => *key,
+            _ => ThreadKey::Scheduled { host, tid },
+        };
+        self.index(key, name)
     }
 
     /// The thread that has a number now.
@@ -427,9 +453,11 @@ impl Threads {
     /// What to call a thread: `name[tid]`.
     pub fn label(&self, thread: ThreadIndex) -> String {
         match self.threads.get(thread.0 as usize) {
-            Some(Thread { key: Some(ThreadKey::Named { tid, .. }), name, .. }) => {
-                format!("{}[{tid}]", name.text())
-            }
+            Some(Thread {
+                key: Some(ThreadKey::Named { tid, .. } | ThreadKey::Scheduled { tid, .. }),
+                name,
+                ..
+            }) => format!("{}[{tid}]", name.text()),
             Some(Thread { key: Some(ThreadKey::Idle { cpu, .. }), .. }) => format!("swapper/{cpu}"),
             Some(Thread { key: Some(ThreadKey::Unnamed { cpu, .. }), .. }) => format!("CPU {cpu}"),
             _ => OTHERS_TEXT.into(),
@@ -454,7 +482,7 @@ impl Threads {
     /// The thread's identifier, if it is known and the number is of one thread.
     pub fn tid(&self, thread: ThreadIndex) -> Option<i64> {
         match self.threads.get(thread.0 as usize)?.key? {
-            ThreadKey::Named { tid, .. } => Some(tid),
+            ThreadKey::Named { tid, .. } | ThreadKey::Scheduled { tid, .. } => Some(tid),
             ThreadKey::Idle { .. } => Some(0),
             ThreadKey::Unnamed { .. } => None,
         }

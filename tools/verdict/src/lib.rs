@@ -81,6 +81,11 @@ impl State {
         }
     }
 
+    /// Whether it says that all events are there that are to be expected.
+    pub fn claims_all(self) -> bool {
+        self <= Self::Stopped
+    }
+
     /// Whether readers end with status 1: the trace is not what was asked for.
     pub fn is_failure(self) -> bool {
         self >= Self::NothingMatched

@@ -6,6 +6,8 @@
 
 use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
 use trace::{Problem, Trace};
+use verdict::text::plural;
+use verdict::State;
 
 use super::{since, Analyses, By};
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
@@ -15,6 +17,22 @@ const SCHEMA_VERSION: u32 = 2;
 const MOST_RUNNING: usize = 1000;
 
 impl Analyses {
+    /// What is odd about the traces' metadata, and what was left out.
+    fn notes(&self, traces: &[Trace]) -> Vec<String> {
+        let mut notes: Vec<String> = traces.iter().flat_map(Trace::warnings).collect();
+        for (trace, events) in traces.iter().zip(self.state.unjoined()) {
+            if *events > 0 {
+                notes.push(format!(
+                    "{}: the trace does not say which thread wrote {}, entries and exits: they \
+                     are not joined, and their latencies are not known",
+                    trace.path().display(),
+                    plural(*events, "event")
+                ));
+            }
+        }
+        notes
+    }
+
     fn group_name(&self, group: u32) -> Option<String> {
         let threads = self.state.threads();
         Some(match self.by? {
@@ -82,9 +100,15 @@ impl Analyses {
         }
     }
 
-    pub fn finish(self, traces: &[Trace], problems: &[Problem]) -> Report {
+    /// The report. `limits`: what the merge found that the traces do not tell.
+    pub fn finish(self, traces: &[Trace], problems: &[Problem], limits: Vec<String>) -> Report {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
-        let losses = self.losses.finish(&metadata, &self.events_read, problems);
+        let mut losses = self.losses.finish(&metadata, &self.events_read, problems);
+        if !limits.is_empty() && losses.verdict.state == State::Complete {
+            losses.verdict.state = State::Limited;
+        }
+        losses.verdict.limits.extend(limits);
+        losses.verdict.notes.extend(self.notes(traces));
         let (running, unmatched) = self.running();
         let names = self.state.classes().names();
         let name = |index: u32| {
@@ -99,7 +123,7 @@ impl Analyses {
         let has_events = self.events_read.iter().any(|events| *events > 0);
         Report {
             schema_version: SCHEMA_VERSION,
-            complete: losses.verdict.state == verdict::State::Complete,
+            complete: losses.verdict.state == State::Complete,
             events: self.events_read.iter().sum(),
             matched_events: counts.total,
             lost: losses.lost,
