@@ -39,6 +39,8 @@ pub(crate) struct Cursor<'t> {
     /// From the packet's first byte to the end of the file.
     pub(crate) data: &'t [u8],
     pub(crate) position: u64,
+    /// Up to here events are looked for without asking: the end of the packet's content, or, in a
+    /// large packet, some way ahead.
     pub(crate) limit_bits: u64,
     pub(crate) cycles: u64,
     shape: HeaderShape,
@@ -59,6 +61,10 @@ pub(crate) struct Cursor<'t> {
     /// Whether no event of the packet has been read.
     pub(crate) at_first_event: bool,
     pub(crate) next_packet: usize,
+    /// Everything before this offset in the file was given back; `None` before the first packet.
+    released: Option<usize>,
+    /// Whether it was told that the file is cut.
+    pub(crate) has_told_cut: bool,
     pub(crate) packets_seen: u64,
     pub(crate) previous: Previous,
     pub(crate) losses: VecDeque<Loss>,
@@ -71,7 +77,7 @@ pub(crate) struct Cursor<'t> {
 }
 
 /// What is remembered of the packet before.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Previous {
     /// When the packet before ended.
     pub end_cycles: u64,
@@ -120,6 +126,8 @@ impl<'t> Cursor<'t> {
             in_packet: false,
             at_first_event: false,
             next_packet: 0,
+            released: None,
+            has_told_cut: false,
             packets_seen: 0,
             previous: Previous::default(),
             losses: VecDeque::new(),
@@ -223,6 +231,7 @@ impl<'t> Cursor<'t> {
     /// The general way to the next event; `false` at the end of the content.
     fn decode(&mut self) -> Result<bool, Fault> {
         let class = self.class;
+        self.limit_bits = self.content_bits();
         let align_bits = class.event_header.as_ref().map_or(1, |h| h.extent.align_bits);
         let begin = align_up(self.position, align_bits);
         if begin >= self.limit_bits {
@@ -255,6 +264,7 @@ impl<'t> Cursor<'t> {
         self.event_class = entry.class;
         self.position = until;
         self.cycles = after;
+        self.move_window();
         Ok(true)
     }
 
@@ -276,11 +286,30 @@ impl<'t> Cursor<'t> {
     /// Starts on the events of a packet whose bytes begin at `offset`.
     pub(crate) fn start_packet(&mut self, offset: usize, limit_bits: u64, events_at_bits: u64) {
         self.data = self.file.bytes().get(offset..).unwrap_or(&[]);
-        self.limit_bits = limit_bits.min(self.data.len() as u64 * 8);
+        self.packet.content_bits = limit_bits;
+        self.limit_bits = self.content_bits();
         self.position = events_at_bits.min(self.limit_bits);
         self.budget = packet_budget(self.limit_bits);
         self.in_packet = true;
         self.at_first_event = true;
+    }
+
+    /// The end of the packet's content, as far as there are bytes for it.
+    fn content_bits(&self) -> u64 {
+        self.packet.content_bits.min(self.data.len() as u64 * 8)
+    }
+
+    /// Gives back what was read, and lets the next steps go on for as long as a window is.
+    fn move_window(&mut self) {
+        let window = self.file.window_bytes();
+        let reached = self.packet.offset_bytes as usize + (self.position / 8) as usize;
+        let released = *self.released.get_or_insert(reached);
+        if reached >= released.saturating_add(window) {
+            self.file.release(released..reached);
+            self.released = Some(reached);
+        }
+        let ahead = self.position.saturating_add(window as u64 * 8);
+        self.limit_bits = self.content_bits().min(ahead);
     }
 
     fn leave(&mut self) {

@@ -40,6 +40,8 @@ pub enum Fault {
     ContentTooSmall { content_bits: u64, header_bits: u64 },
     #[error("the file ends {missing_bytes} bytes before the packet does")]
     FileTruncated { missing_bytes: u64 },
+    #[error("the file was cut to {length_bytes} bytes while it was read")]
+    FileCut { length_bytes: u64 },
     #[error("no packet starts where this one ends; went on {skipped_bytes} bytes further")]
     Resynchronized { skipped_bytes: u64 },
     #[error("the next packet starts {overlap_bytes} bytes before this one is said to end")]

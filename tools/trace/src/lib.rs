@@ -18,7 +18,7 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `trace` opens and maps; `tsdl` turns the metadata into types (`types`) and decode plans
+//! Flow: `trace` opens, `mapping` holds the files; `tsdl` turns the metadata into types (`types`) and decode plans
 //! (`plan`); `cursor` and `stream_file` step through a stream with `header`, `walk` and `packet`;
 //! `lineage` finds the files of one stream, `merge` orders the streams; `event` and `visit` give field values; `walker` does the same for
 //! bytes in memory.
@@ -36,6 +36,7 @@ mod event;
 mod header;
 mod lineage;
 mod loss;
+mod mapping;
 mod measure;
 mod merge;
 mod metadata;

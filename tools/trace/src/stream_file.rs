@@ -39,17 +39,27 @@ impl Cursor<'_> {
 
     /// What will be remembered of the last packet when the file has been read.
     pub(crate) fn at_end(&self) -> Previous {
+        let read = || self.read_to_end();
+        self.file.ended(read).clone()
+    }
+
+    fn read_to_end(&self) -> Previous {
         let mut ahead = Cursor::new(self.file, self.class, self.metadata, self.signature);
         while ahead.enter() {
             ahead.losses.clear();
+            ahead.problems.clear();
         }
         ahead.previous
     }
 
     /// Enters the next readable packet; `false` at the end of the file.
     pub(crate) fn enter(&mut self) -> bool {
-        let file = self.file.bytes();
-        while self.next_packet < file.len() {
+        loop {
+            // Asked for each packet: it may become shorter at any time.
+            let file = self.file.bytes();
+            if self.next_packet >= file.len() {
+                break;
+            }
             let offset = self.next_packet;
             self.packets_seen += 1;
             match self.try_enter(file, offset) {
@@ -62,7 +72,20 @@ impl Cursor<'_> {
                 }
             }
         }
+        self.tell_cut();
         false
+    }
+
+    /// At the end: whether there was more when the trace was opened.
+    fn tell_cut(&mut self) {
+        if std::mem::replace(&mut self.has_told_cut, true) {
+            return;
+        }
+        self.file.look_for_cut();
+        let (length, whole) = (self.file.bytes().len() as u64, self.file.whole_bytes() as u64);
+        if length < whole {
+            self.problem(Fault::FileCut { length_bytes: length }, length, whole - length);
+        }
     }
 
     fn try_enter(&mut self, file: &[u8], offset: usize) -> Result<(), Fault> {

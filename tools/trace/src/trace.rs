@@ -8,11 +8,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use std::sync::OnceLock;
 
 use crate::clock::Clock;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Previous};
 use crate::error::{Error, Fault, Problem, ProblemKind};
+use crate::mapping::Mapping;
 use crate::merge::Merge;
 use crate::metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 use crate::packet::{self, Signature};
@@ -21,6 +22,10 @@ use crate::units::CpuId;
 const METADATA_NAME: &str = "metadata";
 /// Stream files that one trace may have.
 const MAX_STREAM_FILES: usize = 1 << 16;
+/// How much of all files of a trace is kept in memory, and of each one at most and at least.
+const WINDOWS_BYTES: usize = 64 << 20;
+const WINDOW_BYTES_MAX: usize = 2 << 20;
+const WINDOW_BYTES_MIN: usize = 128 << 10;
 /// Warnings about the metadata that are told one by one.
 const MAX_WARNINGS_SHOWN: usize = 20;
 /// Folders that [`find_traces`] looks into, and how deep.
@@ -30,7 +35,7 @@ const MAX_FOLDER_DEPTH: u32 = 16;
 /// The bytes of one stream file.
 #[derive(Debug)]
 enum Bytes {
-    Mapped(Mmap),
+    Mapped(Mapping),
     Owned(Vec<u8>),
 }
 
@@ -42,6 +47,10 @@ pub struct StreamFile {
     /// Position of its class in the metadata.
     class: usize,
     cpu: Option<CpuId>,
+    /// How much of it a cursor keeps in memory.
+    window_bytes: usize,
+    /// What the last packet says, once that was asked for.
+    ended: OnceLock<Previous>,
 }
 
 impl StreamFile {
@@ -56,9 +65,40 @@ impl StreamFile {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Mapped(map) => map,
+            Bytes::Mapped(map) => map.bytes(),
             Bytes::Owned(bytes) => bytes,
         }
+    }
+
+    /// How many bytes there were when the trace was opened.
+    pub(crate) fn whole_bytes(&self) -> usize {
+        match &self.bytes {
+            Bytes::Mapped(map) => map.whole_bytes(),
+            Bytes::Owned(bytes) => bytes.len(),
+        }
+    }
+
+    /// Finds out whether the file has become shorter: then its bytes are fewer from now on.
+    pub(crate) fn look_for_cut(&self) {
+        if let Bytes::Mapped(map) = &self.bytes {
+            map.look_for_cut(&self.path);
+        }
+    }
+
+    /// Says that bytes have been read and need not stay in memory.
+    pub(crate) fn release(&self, bytes: std::ops::Range<usize>) {
+        if let Bytes::Mapped(map) = &self.bytes {
+            map.release(bytes);
+        }
+    }
+
+    pub(crate) fn window_bytes(&self) -> usize {
+        self.window_bytes
+    }
+
+    /// The counters of the last packet, which `read` finds out.
+    pub(crate) fn ended(&self, read: impl FnOnce() -> Previous) -> &Previous {
+        self.ended.get_or_init(read)
     }
 }
 
@@ -96,6 +136,10 @@ impl Trace {
             }
         }
         trace.sort_files();
+        let share = WINDOWS_BYTES / trace.files.len().max(1);
+        for file in &mut trace.files {
+            file.window_bytes = share.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
+        }
         Ok(trace)
     }
 
@@ -133,7 +177,8 @@ impl Trace {
 
     /// Adds a stream file after a look at its first intact packet.
     fn add_file(&mut self, path: PathBuf, bytes: Bytes) {
-        let mut file = StreamFile { path, bytes, class: 0, cpu: None };
+        let (window_bytes, ended) = (WINDOW_BYTES_MIN, OnceLock::new());
+        let mut file = StreamFile { path, bytes, class: 0, cpu: None, window_bytes, ended };
         if file.bytes().is_empty() {
             return;
         }
@@ -252,11 +297,7 @@ fn map(path: &Path) -> std::io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::Owned(Vec::new()));
     }
-    // SAFETY: the map is read-only and private to this process. Stream files are only ever
-    // appended to by their writers; one that is cut while it is mapped ends the reader with a bus
-    // error, as any reader of mapped files.
-    let map = unsafe { Mmap::map(&file)? };
-    Ok(Bytes::Mapped(map))
+    Mapping::new(&file).map(Bytes::Mapped)
 }
 
 /// The trace folders at or below `path`, sorted: a session may hold several.
