@@ -126,6 +126,8 @@ pub enum Error {
     Io { path: PathBuf, reason: std::io::Error },
     #[error("{}: no file named `metadata` here; give the folder of a CTF trace", path.display())]
     NotATrace { path: PathBuf },
+    #[error("{}: more than {limit} folders are below; name those to read", path.display())]
+    TooManyFolders { path: PathBuf, limit: usize },
     #[error("{}: {reason}", path.display())]
     Metadata { path: PathBuf, reason: MetadataError },
 }

@@ -74,7 +74,9 @@ pub(crate) fn join(cursors: &mut [(&mut Cursor<'_>, usize)]) {
             let Some((cursor, _)) = cursors.get(before.cursor_index) else { continue };
             let ended = cursor.at_end();
             if goes_on(after, &ended) {
-                if let Some((cursor, _)) = cursors.get_mut(after.cursor_index) {
+                let cursor = cursors.get_mut(after.cursor_index).map(|(cursor, _)| cursor);
+                // One that begins in the middle of its file knows what was before.
+                if let Some(cursor) = cursor.filter(|cursor| cursor.packets_seen == 0) {
                     cursor.previous = ended;
                 }
             }

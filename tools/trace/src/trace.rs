@@ -29,7 +29,7 @@ const WINDOW_BYTES_MIN: usize = 128 << 10;
 /// Warnings about the metadata that are told one by one.
 const MAX_WARNINGS_SHOWN: usize = 20;
 /// Folders that [`find_traces`] looks into, and how deep.
-const MAX_FOLDERS: usize = 1 << 14;
+const MAX_FOLDERS: usize = 1 << 20;
 const MAX_FOLDER_DEPTH: u32 = 16;
 
 /// The bytes of one stream file.
@@ -123,16 +123,15 @@ impl Trace {
             _ => Error::Io { path: metadata_path.clone(), reason },
         })?;
         let mut trace = Self::with_metadata(path, &bytes)?;
-        for file in stream_paths(path)? {
+        let (files, are_all) = stream_paths(path, MAX_STREAM_FILES)?;
+        if !are_all {
+            let what = format!("only {MAX_STREAM_FILES} of the files in it are read");
+            trace.unreadable(path.into(), what);
+        }
+        for file in files {
             match map(&file) {
                 Ok(bytes) => trace.add_file(file, bytes),
-                Err(error) => trace.problems.push(Problem {
-                    file,
-                    packet: None,
-                    offset_bytes: 0,
-                    lost_bytes: 0,
-                    what: ProblemKind::Unreadable(error.to_string()),
-                }),
+                Err(error) => trace.unreadable(file, error.to_string()),
             }
         }
         trace.sort_files();
@@ -173,6 +172,11 @@ impl Trace {
             metadata,
             files: Vec::new(),
         })
+    }
+
+    fn unreadable(&mut self, file: PathBuf, what: String) {
+        let what = ProblemKind::Unreadable(what);
+        self.problems.push(Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what });
     }
 
     /// Adds a stream file after a look at its first intact packet.
@@ -276,8 +280,8 @@ impl Trace {
     }
 }
 
-/// The files of a trace folder that may hold streams.
-fn stream_paths(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+/// The files of a trace folder that may hold streams, so many at most, and whether they are all.
+fn stream_paths(folder: &Path, limit: usize) -> Result<(Vec<PathBuf>, bool), Error> {
     let io = |reason| Error::Io { path: folder.into(), reason };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io)? {
@@ -285,11 +289,14 @@ fn stream_paths(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let name = entry.file_name();
         let is_hidden = name.as_encoded_bytes().starts_with(b".");
         let is_file = std::fs::metadata(entry.path()).is_ok_and(|m| m.is_file());
-        if is_file && !is_hidden && name != METADATA_NAME && paths.len() < MAX_STREAM_FILES {
+        if is_file && !is_hidden && name != METADATA_NAME {
+            if paths.len() >= limit {
+                return Ok((paths, false));
+            }
             paths.push(entry.path());
         }
     }
-    Ok(paths)
+    Ok((paths, true))
 }
 
 fn map(path: &Path) -> std::io::Result<Bytes> {
@@ -302,14 +309,17 @@ fn map(path: &Path) -> std::io::Result<Bytes> {
 
 /// The trace folders at or below `path`, sorted: a session may hold several.
 pub fn find_traces(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
-    let root = path.as_ref();
+    find_traces_within(path.as_ref(), MAX_FOLDERS)
+}
+
+fn find_traces_within(root: &Path, limit: usize) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut folders = vec![(root.to_path_buf(), 0)];
     let mut visited = 0;
     while let Some((folder, depth)) = folders.pop() {
         visited += 1;
-        if visited > MAX_FOLDERS {
-            break;
+        if visited > limit {
+            return Err(Error::TooManyFolders { path: root.into(), limit });
         }
         if folder.join(METADATA_NAME).is_file() {
             found.push(folder.clone());
@@ -329,4 +339,21 @@ pub fn find_traces(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_a_bound_is_not_left_out_silently() {
+        let root = testkit::TraceFolder::new("", &[vec![0], vec![1], vec![2]]).unwrap();
+        std::fs::create_dir_all(root.path().join("a/b")).unwrap();
+        assert_eq!(find_traces_within(root.path(), 3).unwrap().len(), 1);
+        let error = find_traces_within(root.path(), 2).unwrap_err().to_string();
+        assert!(error.contains("more than 2 folders"), "{error}");
+        let files =
+            |limit| stream_paths(root.path(), limit).map(|(f, all)| (f.len(), all)).unwrap();
+        assert_eq!((files(3), files(2)), ((3, true), (2, false)));
+    }
 }
