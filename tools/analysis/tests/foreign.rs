@@ -165,3 +165,15 @@ fn recursion_of_any_depth_within_the_bound_is_joined() {
     let report = report(METADATA, vec![packet(0, 0, 0, &events)]);
     assert_eq!((report.latencies[0].duration.count, report.unmatched.len()), (deep, 0));
 }
+
+#[test]
+fn names_are_as_they_are_unless_a_number_of_the_recorders_tells_two_apart() {
+    let events = [(10, Entry), (20, Exit)];
+    let metadata = METADATA
+        .replace("syscall_entry_futex", "\"odd#7\"")
+        .replace("syscall_exit_futex", "\"same#1\"");
+    let report = report(&metadata, vec![packet(0, 0, 0, &events)]);
+    let mut names: Vec<_> = report.event_names.iter().filter_map(|row| row.name.clone()).collect();
+    names.sort();
+    assert_eq!(names, ["odd#7", "same"]);
+}

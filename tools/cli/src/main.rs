@@ -6,6 +6,7 @@
 //! `report` and `state` read the trace. `record` exits with the program's own status (125 to 127
 //! for its own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
 
+mod chosen;
 mod doctor;
 mod elf;
 mod generate;

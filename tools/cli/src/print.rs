@@ -20,9 +20,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use session::pattern::Patterns;
-use trace::{find_traces, Event, LossMessage, Merge, Message, Problem, Trace};
+use trace::{Event, LossMessage, Merge, Message, Problem, Trace};
 
-use crate::{nearest, newest, say, unfinished};
+use crate::{chosen, nearest, say, unfinished};
 use classes::{is_hidden, ClassPlan, Classes, Thread, Threads};
 use verdict::State;
 
@@ -92,15 +92,9 @@ struct Tally {
 /// Runs the command; the result is the exit status.
 pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let mut traces = Vec::new();
-    let roots = match &args.traces[..] {
-        [] => vec![newest::find()?],
-        named => named.to_vec(),
-    };
-    for root in &roots {
-        let folders = find_traces(root).context("no trace to print")?;
-        for folder in folders {
-            traces.push(Trace::open(&folder)?);
-        }
+    let chosen = chosen::choose(&args.traces, "print")?;
+    for folder in &chosen.folders {
+        traces.push(Trace::open(folder)?);
     }
     let classes = Classes::new(&traces, &Patterns::exactly(&args.events)?, args.all);
     let mut merge = Merge::over(&traces);
@@ -117,6 +111,11 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     }
     let problems = merge.problems();
     show_problems(&problems);
+    let late = analysis::late_beginnings(&traces, &merge);
+    let odd = traces.iter().flat_map(Trace::warnings);
+    for line in odd.chain(chosen.notes).chain(late) {
+        say(&line);
+    }
     if tally.events == 0 && args.limit != Some(0) {
         say(&nothing_printed(args, &traces));
     }

@@ -12,7 +12,6 @@ mod progress;
 mod spark;
 mod table;
 mod text;
-mod traces;
 mod verdict;
 
 #[cfg(test)]
@@ -26,6 +25,7 @@ use anyhow::Context;
 use session::pattern::Patterns;
 use trace::Trace;
 
+use crate::chosen;
 use crate::shown::json_shown;
 use crate::unfinished;
 use crate::wanted::wants;
@@ -78,7 +78,7 @@ impl From<Grouping> for By {
 pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
     let patterns = Patterns::exactly(&args.events)?;
     let wanted = |names: &[&str], log_level| wants(&patterns, names, log_level);
-    let chosen = traces::choose(&args.traces)?;
+    let chosen = chosen::choose(&args.traces, "report on")?;
     let mut traces = Vec::new();
     for folder in &chosen.folders {
         traces.push(Trace::open(folder)?);

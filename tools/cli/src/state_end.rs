@@ -5,15 +5,14 @@
 //! What the trace does not tell is not shown: without a dump of the kernel's state, and without
 //! events from before, a process is known from its first event on.
 
-use crate::newest;
+use crate::chosen;
 use crate::say;
 use crate::shown::{json_shown, shown};
-use anyhow::Context;
 use serde_json::{json, Value};
 use state::{Dump, Limits, Process, ProcessIndex, State, Thread};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use trace::{find_traces, Merge, Message, Trace};
+use trace::{Merge, Message, Trace};
 
 /// Show which processes, threads and descriptors there are at the end of a trace
 #[derive(Debug, clap::Args)]
@@ -29,14 +28,17 @@ pub struct StateArgs {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &StateArgs) -> anyhow::Result<i32> {
-    let root = args.trace.clone().map_or_else(newest::find, Ok)?;
-    let folders = find_traces(&root).context("no trace to show the state of")?;
-    let traces = folders.iter().map(Trace::open).collect::<Result<Vec<_>, _>>()?;
+    let named: Vec<PathBuf> = args.trace.iter().cloned().collect();
+    let chosen = chosen::choose(&named, "show the state of")?;
+    let traces = chosen.folders.iter().map(Trace::open).collect::<Result<Vec<_>, _>>()?;
     let mut merge = Merge::over(&traces);
     let mut state = State::new(&traces, merge.stream_count(), &Limits::default());
     while let Some(message) = merge.next() {
-        if let Message::Event(event) = message {
-            state.event(&event);
+        match message {
+            Message::Event(event) => {
+                state.event(&event);
+            }
+            Message::Loss(loss) => state.loss(&loss),
         }
     }
     let text = match args.json {
@@ -48,6 +50,9 @@ pub fn run(args: &StateArgs) -> anyhow::Result<i32> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error)?,
         _ => {}
+    }
+    for note in chosen.notes {
+        say(&note);
     }
     if let Some(missing) = missing(state.dump()) {
         say(missing);

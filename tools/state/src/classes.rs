@@ -175,14 +175,11 @@ impl Classes {
     }
 }
 
-/// The name without what Lull's recorder appends to tell apart equal names from two programs.
+/// The name without what Lull's recorder appends to tell apart equal names from two programs: the
+/// event's own number. Other names are as they are.
 pub fn event_name(class: &EventClass) -> &str {
     match class.name.rsplit_once('#') {
-        Some((name, number))
-            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            name
-        }
+        Some((name, number)) if number.parse() == Ok(class.id.0) => name,
         _ => &class.name,
     }
 }
