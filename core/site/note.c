@@ -89,25 +89,29 @@ static int type_is_known(const char *type, size_t bytes)
 	return 0;
 }
 
-/* TYPE NAME, and for an enumeration another space and its names. */
+/*
+ * TYPE NAME, and for an enumeration another space and its names, which an integer in base 16 may
+ * have, too.
+ */
 static int field_check(const char *line, size_t bytes)
 {
 	const char *until = line + bytes;
 	const char *name = __builtin_memchr(line, ' ', bytes);
 	const char *at;
-	int is_enum;
+	int is_enum, has_names;
 
 	if (!name || !type_is_known(line, (size_t)(name - line)))
 		return -EINVAL;
 	is_enum = *line == 'e';
+	has_names = is_enum || *line == 'x';
 	name++;
 	for (at = name; at < until && is_letter(*at); at++)
 		;
 	if (at == name || (*name >= '0' && *name <= '9'))
 		return -EINVAL;
-	if (!is_enum)
-		return at == until ? 0 : -EINVAL;
-	return at < until && *at == ' ' && at + 1 < until ? 0 : -EINVAL;
+	if (at == until)
+		return is_enum ? -EINVAL : 0;
+	return has_names && *at == ' ' && at + 1 < until ? 0 : -EINVAL;
 }
 
 /* Find the first two lines; only the level of the second is checked. */

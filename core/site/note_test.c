@@ -225,6 +225,9 @@ static void descriptions(void)
 	      "fields_have_a_known_type_and_one_name");
 	check(!accepts("a:b\n0\nf:1\nenum x\n") && !accepts("a:b\n0\nf:1\nenum x \n"),
 	      "enumerations_have_names");
+	check(accepts("a:b\n0\nf:1\nx32 x A=0x1,B=2\nx8 y\n") &&
+		      !accepts("a:b\n0\nf:1\nx32 x \n") && !accepts("a:b\n0\nf:1\nu32 x A=1\n"),
+	      "bits_may_have_names");
 	check(!accepts("a:b\n0\nf:1\nu8 a\nu8 b\nu8 c\nu8 d\nu8 e\nu8 f\nu8 g\nu8 h\nu8 i\nu8 j\n"
 		       "u8 k\nu8 l\nu8 m\nu8 n\nu8 o\nu8 p\nu8 q\n"),
 	      "there_are_at_most_16_fields");

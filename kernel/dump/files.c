@@ -11,6 +11,7 @@
 #include <linux/sched/task.h>
 #include "dump/record.h"
 #include "dump/socket.h"
+#include "syscall/flags.h"
 
 struct found {
 	unsigned int fd;
@@ -69,7 +70,7 @@ static void file_record(struct dump *dump, const struct task_struct *task,
 {
 	LULL_DUMP_EVENT(&dump->counts[DUMP_FILE], "state:file", lull_i32(tid, task->pid),
 			lull_i32(pid, task->tgid), lull_i32(fd, (int)found->fd),
-			lull_x32(flags, found->flags),
+			lull_flags32(flags, found->flags, CALL_NAMES(CALL_OPEN)),
 			lull_bool(closes_on_exec, found->closes_on_exec),
 			lull_x16(mode, found->mode), lull_u32(device, found->device),
 			lull_u64(inode, found->inode), lull_str(path, found->path));

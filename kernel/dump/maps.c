@@ -78,11 +78,16 @@ void lull_dump_maps(struct dump *dump, struct task_struct *task)
 			dump->counts[DUMP_MAP].skipped++;
 		if (error)
 			return;
-		LULL_DUMP_EVENT(&dump->counts[DUMP_MAP], "state:map", lull_i32(pid, task->tgid),
-				lull_ptr(begin, (void *)found.begin),
-				lull_ptr(until, (void *)found.until), lull_x64(flags, found.flags),
-				lull_u64(offset_bytes, found.offset_bytes),
-				lull_u32(device, found.device), lull_u64(inode, found.inode),
-				lull_str(path, found.path));
+		LULL_DUMP_EVENT(
+			&dump->counts[DUMP_MAP], "state:map", lull_i32(pid, task->tgid),
+			lull_ptr(begin, (void *)found.begin), lull_ptr(until, (void *)found.until),
+			lull_flags64(flags, found.flags,
+				     "VM_READ=0x1,VM_WRITE=0x2,VM_EXEC=0x4,VM_SHARED=0x8,"
+				     "VM_GROWSDOWN=0x100,VM_PFNMAP=0x400,VM_LOCKED=0x2000,"
+				     "VM_IO=0x4000,VM_DONTCOPY=0x20000,VM_DONTEXPAND=0x40000,"
+				     "VM_ACCOUNT=0x100000,VM_NORESERVE=0x200000,"
+				     "VM_HUGETLB=0x400000"),
+			lull_u64(offset_bytes, found.offset_bytes), lull_u32(device, found.device),
+			lull_u64(inode, found.inode), lull_str(path, found.path));
 	}
 }

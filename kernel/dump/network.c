@@ -53,11 +53,16 @@ void lull_dump_network(struct dump *dump)
 
 	/* Bound: keys ascend. */
 	while (lull_dump_goes_on(dump) && device_next(&found))
-		LULL_DUMP_EVENT(&dump->counts[DUMP_NETWORK_DEVICE], "state:network_device",
-				lull_u32(net_namespace, (uint32_t)(found.key >> 32)),
-				lull_u32(number, (uint32_t)found.key),
-				lull_strn(name, found.name, IFNAMSIZ - 1),
-				lull_u16(type, found.type), lull_u32(mtu, found.mtu),
-				lull_x32(flags, found.flags),
-				lull_bytes(address, found.address, found.address_bytes));
+		LULL_DUMP_EVENT(
+			&dump->counts[DUMP_NETWORK_DEVICE], "state:network_device",
+			lull_u32(net_namespace, (uint32_t)(found.key >> 32)),
+			lull_u32(number, (uint32_t)found.key),
+			lull_strn(name, found.name, IFNAMSIZ - 1), lull_u16(type, found.type),
+			lull_u32(mtu, found.mtu),
+			lull_flags32(flags, found.flags,
+				     "IFF_UP=0x1,IFF_BROADCAST=0x2,IFF_LOOPBACK=0x8,"
+				     "IFF_POINTOPOINT=0x10,IFF_RUNNING=0x40,IFF_NOARP=0x80,"
+				     "IFF_PROMISC=0x100,IFF_ALLMULTI=0x200,IFF_MASTER=0x400,"
+				     "IFF_SLAVE=0x800,IFF_MULTICAST=0x1000,IFF_LOWER_UP=0x10000"),
+			lull_bytes(address, found.address, found.address_bytes));
 }

@@ -9,6 +9,8 @@
 #include "events/fields.h"
 
 LULL_KERNEL_EVENT(lock, contention_begin, TP_PROTO(void *lock, unsigned int flags),
-		  lull_ptr(lock_addr, lock), lull_x32(flags, flags));
+		  lull_ptr(lock_addr, lock),
+		  lull_flags32(flags, flags,
+			       "SPIN=0x1,READ=0x2,WRITE=0x4,RT=0x8,PERCPU=0x10,MUTEX=0x20"));
 LULL_KERNEL_EVENT(lock, contention_end, TP_PROTO(void *lock, int ret), lull_ptr(lock_addr, lock),
 		  lull_i32(ret, ret));

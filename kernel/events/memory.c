@@ -13,6 +13,7 @@
 #include <trace/events/mmap.h>
 #include <trace/events/mmap_lock.h>
 #include <trace/events/tlb.h>
+#include "compat/gfp_names.h"
 #include "events/fields.h"
 
 static __always_inline unsigned long pfn_of(const struct page *page)
@@ -25,13 +26,13 @@ LULL_KERNEL_EVENT(kmem, kmem_cache_alloc,
 		  TP_PROTO(unsigned long call_site, const void *ptr, struct kmem_cache *s,
 			   gfp_t gfp_flags, int node),
 		  lull_x64(call_site, call_site), lull_ptr(ptr, ptr),
-		  lull_x64(gfp_flags, (__force unsigned long)gfp_flags), lull_i32(node, node));
+		  lull_gfp(gfp_flags, gfp_flags), lull_i32(node, node));
 LULL_KERNEL_EVENT(kmem, kmalloc,
 		  TP_PROTO(unsigned long call_site, const void *ptr, size_t bytes_req,
 			   size_t bytes_alloc, gfp_t gfp_flags, int node),
 		  lull_x64(call_site, call_site), lull_ptr(ptr, ptr),
 		  lull_u64(bytes_req, bytes_req), lull_u64(bytes_alloc, bytes_alloc),
-		  lull_x64(gfp_flags, (__force unsigned long)gfp_flags), lull_i32(node, node));
+		  lull_gfp(gfp_flags, gfp_flags), lull_i32(node, node));
 LULL_KERNEL_EVENT(kmem, kfree, TP_PROTO(unsigned long call_site, const void *ptr),
 		  lull_x64(call_site, call_site), lull_ptr(ptr, ptr));
 LULL_KERNEL_EVENT(kmem, kmem_cache_free,
@@ -44,8 +45,7 @@ LULL_KERNEL_EVENT(kmem, mm_page_free_batched, TP_PROTO(struct page *page),
 LULL_KERNEL_EVENT(kmem, mm_page_alloc,
 		  TP_PROTO(struct page *page, unsigned int order, gfp_t gfp_flags, int migratetype),
 		  lull_u64(pfn, pfn_of(page)), lull_u32(order, order),
-		  lull_x64(gfp_flags, (__force unsigned long)gfp_flags),
-		  lull_i32(migratetype, migratetype));
+		  lull_gfp(gfp_flags, gfp_flags), lull_i32(migratetype, migratetype));
 
 #define MM_PAGE_FIELDS                                                                           \
 	lull_u64(pfn, pfn_of(page)), lull_u32(order, order), lull_i32(migratetype, migratetype), \
@@ -67,8 +67,7 @@ LULL_KERNEL_EVENT(percpu, percpu_alloc_percpu,
 		  lull_x64(call_site, call_site), lull_bool(reserved, reserved),
 		  lull_bool(is_atomic, is_atomic), lull_u64(size, size), lull_u64(align, align),
 		  lull_ptr(base_addr, base_addr), lull_i32(off, off), lull_ptr(ptr, ptr),
-		  lull_u64(bytes_alloc, bytes_alloc),
-		  lull_x64(gfp_flags, (__force unsigned long)gfp_flags));
+		  lull_u64(bytes_alloc, bytes_alloc), lull_gfp(gfp_flags, gfp_flags));
 LULL_KERNEL_EVENT(percpu, percpu_free_percpu,
 		  TP_PROTO(void *base_addr, int off, void __percpu *ptr),
 		  lull_ptr(base_addr, base_addr), lull_i32(off, off), lull_ptr(ptr, ptr));

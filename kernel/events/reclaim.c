@@ -17,6 +17,7 @@ struct compact_control; /* the kernel's own: of tracepoints that are not here */
 #include <trace/events/oom.h>
 #include <trace/events/migrate.h>
 #include <trace/events/huge_memory.h>
+#include "compat/gfp_names.h"
 #include "events/fields.h"
 
 static __always_inline unsigned long pfn_of(const struct page *page)
@@ -29,11 +30,9 @@ LULL_KERNEL_EVENT(vmscan, mm_vmscan_kswapd_wake, TP_PROTO(int nid, int zid, int 
 		  lull_i32(nid, nid), lull_i32(zid, zid), lull_i32(order, order));
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_wakeup_kswapd,
 		  TP_PROTO(int nid, int zid, int order, gfp_t gfp_flags), lull_i32(nid, nid),
-		  lull_i32(zid, zid), lull_i32(order, order),
-		  lull_x64(gfp_flags, (__force unsigned long)gfp_flags));
+		  lull_i32(zid, zid), lull_i32(order, order), lull_gfp(gfp_flags, gfp_flags));
 
-#define MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FIELDS \
-	lull_i32(order, order), lull_x64(gfp_flags, (__force unsigned long)gfp_flags)
+#define MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FIELDS lull_i32(order, order), lull_gfp(gfp_flags, gfp_flags)
 
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_direct_reclaim_begin, TP_PROTO(int order, gfp_t gfp_flags),
 		  MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FIELDS);
@@ -56,9 +55,9 @@ LULL_KERNEL_EVENT(vmscan, mm_shrink_slab_start,
 			   unsigned long long delta, unsigned long total_scan, int priority),
 		  lull_ptr(shr, shr), lull_ptr(shrink, shr->scan_objects), lull_i32(nid, sc->nid),
 		  lull_i64(nr_objects_to_shrink, nr_objects_to_shrink),
-		  lull_x64(gfp_flags, (__force unsigned long)sc->gfp_mask),
-		  lull_u64(cache_items, cache_items), lull_u64(delta, delta),
-		  lull_u64(total_scan, total_scan), lull_i32(priority, (int)priority));
+		  lull_gfp(gfp_flags, sc->gfp_mask), lull_u64(cache_items, cache_items),
+		  lull_u64(delta, delta), lull_u64(total_scan, total_scan),
+		  lull_i32(priority, (int)priority));
 LULL_KERNEL_EVENT(vmscan, mm_shrink_slab_end,
 		  TP_PROTO(struct shrinker *shr, int nid, int shrinker_retval, long unused_scan_cnt,
 			   long new_scan_cnt, long total_scan),
@@ -93,7 +92,7 @@ LULL_KERNEL_EVENT(vmscan, mm_vmscan_lru_shrink_active,
 		  lull_i32(reclaim_flags, (int)trace_reclaim_flags(file)));
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_node_reclaim_begin,
 		  TP_PROTO(int nid, int order, gfp_t gfp_flags), lull_i32(nid, nid),
-		  lull_i32(order, order), lull_x64(gfp_flags, (__force unsigned long)gfp_flags));
+		  lull_i32(order, order), lull_gfp(gfp_flags, gfp_flags));
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_node_reclaim_end, TP_PROTO(unsigned long nr_reclaimed),
 		  MM_VMSCAN_DIRECT_RECLAIM_END_FIELDS);
 LULL_KERNEL_EVENT(vmscan, mm_vmscan_throttled,
@@ -115,7 +114,7 @@ LULL_KERNEL_EVENT(compaction, mm_compaction_isolate_freepages,
 		  MM_COMPACTION_ISOLATE_FIELDS);
 LULL_KERNEL_EVENT(compaction, mm_compaction_try_to_compact_pages,
 		  TP_PROTO(int order, gfp_t gfp_mask, int prio), lull_i32(order, order),
-		  lull_x64(gfp_mask, (__force unsigned long)gfp_mask), lull_i32(prio, prio));
+		  lull_gfp(gfp_mask, gfp_mask), lull_i32(prio, prio));
 
 #define MM_COMPACTION_SUITABLE_FIELDS                                         \
 	lull_i32(nid, zone_to_nid(zone)), lull_i32(idx, (int)zone_idx(zone)), \

@@ -9,6 +9,9 @@
 #include <trace/events/sched.h>
 #include "events/fields.h"
 
+/* The states of a thread that leaves its CPU, by the letters of ps. */
+#define LULL_STATE_NAMES "R=0,S=0x1,D=0x2,T=0x4,t=0x8,X=0x10,Z=0x20,P=0x40,I=0x80,preempted=0x100"
+
 /* Why the thread left the CPU, as the kernel's own event has it: 0 while it could go on. */
 static __always_inline long state_left(bool preempt, unsigned int prev_state,
 				       const struct task_struct *prev)
@@ -45,7 +48,7 @@ LULL_KERNEL_EVENT(sched, sched_switch,
 			   unsigned int prev_state),
 		  lull_str16(prev_comm, prev->comm), lull_i32(prev_pid, prev->pid),
 		  lull_i32(prev_prio, prev->prio),
-		  lull_i64(prev_state, state_left(preempt, prev_state, prev)),
+		  lull_flags64(prev_state, state_left(preempt, prev_state, prev), LULL_STATE_NAMES),
 		  lull_str16(next_comm, next->comm), lull_i32(next_pid, next->pid),
 		  lull_i32(next_prio, next->prio));
 LULL_KERNEL_EVENT(sched, sched_migrate_task, TP_PROTO(struct task_struct *p, int dest_cpu),

@@ -11,6 +11,8 @@
 #include <trace/events/cgroup.h>
 #include <trace/events/rseq.h>
 #include "events/fields.h"
+#include "syscall/flags.h"
+#include "syscall/names.h"
 
 /* What the kernel's own event shows where a signal has no information, or the kernel sent it. */
 static __always_inline int siginfo_errno(const struct kernel_siginfo *info)
@@ -28,19 +30,19 @@ static __always_inline int siginfo_code(const struct kernel_siginfo *info)
 LULL_KERNEL_EVENT(signal, signal_generate,
 		  TP_PROTO(int sig, struct kernel_siginfo *info, struct task_struct *task,
 			   int group, int result),
-		  lull_i32(sig, sig), lull_i32(errno, siginfo_errno(info)),
+		  lull_enum(sig, sig, CALL_SIGNAL), lull_i32(errno, siginfo_errno(info)),
 		  lull_i32(code, siginfo_code(info)), lull_str16(comm, task->comm),
 		  lull_i32(pid, task->pid), lull_i32(group, group), lull_i32(result, result));
 LULL_KERNEL_EVENT(signal, signal_deliver,
 		  TP_PROTO(int sig, struct kernel_siginfo *info, struct k_sigaction *ka),
-		  lull_i32(sig, sig), lull_i32(errno, siginfo_errno(info)),
+		  lull_enum(sig, sig, CALL_SIGNAL), lull_i32(errno, siginfo_errno(info)),
 		  lull_i32(code, siginfo_code(info)),
 		  lull_x64(sa_handler, (unsigned long)ka->sa.sa_handler),
-		  lull_x64(sa_flags, ka->sa.sa_flags));
+		  lull_flags64(sa_flags, ka->sa.sa_flags, CALL_NAMES(CALL_SIGACTION)));
 
 LULL_KERNEL_EVENT(task, task_newtask, TP_PROTO(struct task_struct *task, unsigned long clone_flags),
 		  lull_i32(pid, task->pid), lull_str16(comm, task->comm),
-		  lull_x64(clone_flags, clone_flags),
+		  lull_flags64(clone_flags, clone_flags, CALL_NAMES(CALL_CLONE)),
 		  lull_i16(oom_score_adj, task->signal->oom_score_adj));
 LULL_KERNEL_EVENT(task, task_rename, TP_PROTO(struct task_struct *task, const char *comm),
 		  lull_i32(pid, task->pid), lull_str16(oldcomm, task->comm),

@@ -15,7 +15,9 @@
 		exceptions, name,                                                                \
 		TP_PROTO(unsigned long address, struct pt_regs *regs, unsigned long error_code), \
 		lull_x64(address, address), lull_x64(ip, regs->ip),                              \
-		lull_x64(error_code, error_code))
+		lull_flags64(error_code, error_code,                                             \
+			     "PROT=0x1,WRITE=0x2,USER=0x4,RSVD=0x8,INSTR=0x10,PK=0x20,"          \
+			     "SHSTK=0x40,SGX=0x8000"))
 
 PAGE_FAULT(page_fault_user);
 PAGE_FAULT(page_fault_kernel);

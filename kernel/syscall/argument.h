@@ -23,6 +23,8 @@
 #include <linux/un.h>
 #include <asm/unistd.h>
 #include "event.h"
+#include "syscall/flags.h"
+#include "syscall/names.h"
 
 /* One call while its event is made. */
 struct call {
@@ -94,6 +96,10 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 #define call_x64(name, position) lull_x64(name, (uint64_t)CALL(position))
 #define call_ptr(name, position) lull_ptr(name, (void *)CALL(position))
 #define call_enum(name, position, names) lull_enum(name, (int32_t)CALL(position), names)
+#define call_flags32(name, position, list) \
+	lull_flags32(name, (uint32_t)CALL(position), CALL_NAMES(list))
+#define call_flags64(name, position, list) \
+	lull_flags64(name, (uint64_t)CALL(position), CALL_NAMES(list))
 #define call_str(name, position) \
 	(LULL_TEXT, "str " #name, name##_lull_, 1, "", call_text(&call, position))
 
@@ -126,20 +132,24 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 #define call_sigaction(name, position)                                                \
 	CALL_MEMORY(name, position, sigaction),                                       \
 		lull_x64(name##_handler, (uint64_t)call.memory.sigaction.sa_handler), \
-		lull_x64(name##_flags, call.memory.sigaction.sa_flags)
-#define call_open_how(name, position)                                                              \
-	CALL_MEMORY(name, position, open_how), lull_x64(name##_flags, call.memory.open_how.flags), \
-		lull_x64(name##_mode, call.memory.open_how.mode),                                  \
-		lull_x64(name##_resolve, call.memory.open_how.resolve)
-#define call_clone_args(name, position)                                           \
-	lull_ptr(name, call_memory(&call, position, CLONE_ARGS_SIZE_VER0)),       \
-		lull_x64(name##_flags, call.memory.clone_args.flags),             \
-		lull_u64(name##_exit_signal, call.memory.clone_args.exit_signal), \
-		lull_x64(name##_stack, call.memory.clone_args.stack),             \
+		lull_flags64(name##_flags, call.memory.sigaction.sa_flags,            \
+			     CALL_NAMES(CALL_SIGACTION))
+#define call_open_how(name, position)                                                          \
+	CALL_MEMORY(name, position, open_how),                                                 \
+		lull_flags64(name##_flags, call.memory.open_how.flags, CALL_NAMES(CALL_OPEN)), \
+		lull_x64(name##_mode, call.memory.open_how.mode),                              \
+		lull_flags64(name##_resolve, call.memory.open_how.resolve,                     \
+			     CALL_NAMES(CALL_RESOLVE))
+#define call_clone_args(name, position)                                                           \
+	lull_ptr(name, call_memory(&call, position, CLONE_ARGS_SIZE_VER0)),                       \
+		lull_flags64(name##_flags, call.memory.clone_args.flags, CALL_NAMES(CALL_CLONE)), \
+		lull_u64(name##_exit_signal, call.memory.clone_args.exit_signal),                 \
+		lull_x64(name##_stack, call.memory.clone_args.stack),                             \
 		lull_u64(name##_stack_size, call.memory.clone_args.stack_size)
-#define call_epoll_event(name, position)                                           \
-	CALL_MEMORY(name, position, epoll_event),                                  \
-		lull_x32(name##_events, (uint32_t)call.memory.epoll_event.events), \
+#define call_epoll_event(name, position)                                              \
+	CALL_MEMORY(name, position, epoll_event),                                     \
+		lull_flags32(name##_events, (uint32_t)call.memory.epoll_event.events, \
+			     CALL_NAMES(CALL_EVENTS)),                                \
 		lull_x64(name##_data, (uint64_t)call.memory.epoll_event.data)
 #define call_msghdr(name, position)                                               \
 	CALL_MEMORY(name, position, msghdr),                                      \

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of the values of arguments that are one of several. Flags, which combine, are numbers.
+ * Names of the values of arguments that are one of several. Those of bits, which combine, are in
+ * flags.h.
  */
 #ifndef LULL_SYSCALL_NAMES_H
 #define LULL_SYSCALL_NAMES_H
 
 #define CALL_WHENCE "SEEK_SET=0,SEEK_CUR=1,SEEK_END=2,SEEK_DATA=3,SEEK_HOLE=4"
 #define CALL_SHUTDOWN "SHUT_RD=0,SHUT_WR=1,SHUT_RDWR=2"
+#define CALL_LEVEL                                                                          \
+	"SOL_IP=0,SOL_SOCKET=1,SOL_TCP=6,SOL_UDP=17,SOL_IPV6=41,SOL_ICMPV6=58,SOL_RAW=255," \
+	"SOL_PACKET=263,SOL_NETLINK=270,SOL_ALG=279,SOL_BLUETOOTH=274,SOL_XDP=283"
 #define CALL_SIGMASK "SIG_BLOCK=0,SIG_UNBLOCK=1,SIG_SETMASK=2"
 #define CALL_EPOLL "EPOLL_CTL_ADD=1,EPOLL_CTL_DEL=2,EPOLL_CTL_MOD=3"
 #define CALL_IDTYPE "P_ALL=0,P_PID=1,P_PGID=2,P_PIDFD=3"

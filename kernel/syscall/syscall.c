@@ -12,15 +12,65 @@
  * Paper: O 4.2 (instrumentation of system calls).
  */
 #include <linux/compat.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/inotify.h>
+#include <linux/io_uring.h>
+#include <uapi/linux/memfd.h>
+#include <linux/mman.h>
+#include <uapi/linux/mount.h>
+#include <linux/net.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
+#include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/splice.h>
+#include <linux/stat.h>
+#include <linux/timerfd.h>
+#include <linux/wait.h>
+#include <linux/eventfd.h>
+#include <linux/futex.h>
+#include <uapi/linux/wait.h>
 #include <asm/syscall.h>
 #include <trace/events/syscalls.h>
 #include "compat/call_mode.h"
 #include "syscall/argument.h"
-#include "syscall/names.h"
 #include "syscall/syscall.h"
+
+/* The kernel has no names for the modes of access(2), CALL_ACCESS. */
+/* clang-format off */
+CALL_NAMES_CHECK(CALL_OPEN)
+CALL_NAMES_CHECK(CALL_RESOLVE)
+CALL_NAMES_CHECK(CALL_AT)
+CALL_NAMES_CHECK(CALL_AT_REMOVE)
+CALL_NAMES_CHECK(CALL_AT_ACCESS)
+CALL_NAMES_CHECK(CALL_PROT)
+CALL_NAMES_CHECK(CALL_MAP)
+CALL_NAMES_CHECK(CALL_MREMAP)
+CALL_NAMES_CHECK(CALL_MSYNC)
+CALL_NAMES_CHECK(CALL_MLOCK)
+CALL_NAMES_CHECK(CALL_CLONE)
+CALL_NAMES_CHECK(CALL_FUTEX)
+CALL_NAMES_CHECK(CALL_SOCKET)
+CALL_NAMES_CHECK(CALL_MESSAGE)
+CALL_NAMES_CHECK(CALL_WAIT)
+CALL_NAMES_CHECK(CALL_SIGACTION)
+CALL_NAMES_CHECK(CALL_EVENTS)
+CALL_NAMES_CHECK(CALL_RANDOM)
+CALL_NAMES_CHECK(CALL_LOCK)
+CALL_NAMES_CHECK(CALL_MOUNT)
+CALL_NAMES_CHECK(CALL_UMOUNT)
+CALL_NAMES_CHECK(CALL_RENAME)
+CALL_NAMES_CHECK(CALL_ALLOCATE)
+CALL_NAMES_CHECK(CALL_SPLICE)
+CALL_NAMES_CHECK(CALL_STATX)
+CALL_NAMES_CHECK(CALL_WATCH)
+CALL_NAMES_CHECK(CALL_EVENT_FD)
+CALL_NAMES_CHECK(CALL_TIMER)
+CALL_NAMES_CHECK(CALL_MEMFD)
+CALL_NAMES_CHECK(CALL_URING_ENTER)
+CALL_NAMES_CHECK(CALL_FD)
+/* clang-format on */
 
 /* Strings of the call whose event this CPU makes. No call has more. */
 #define TEXTS_MAX 3

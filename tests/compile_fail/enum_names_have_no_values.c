@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each name has its value. */
-/* expect: lull_enum: the names are written */
+/* expect: lull_enum, lull_flags: the names are written */
 #include <lull/trace.h>
 
 void test(int i);

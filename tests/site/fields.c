@@ -120,7 +120,8 @@ static void others(void)
 	lull_event("fields:others", lull_f32(a, f32), lull_f64(b, f64), lull_f64(c, f32),
 		   lull_bool(d, truth), lull_bool(e, truth > 20),
 		   lull_enum(f, state, "IDLE=0,BUSY=5"), lull_ptr(g, numbers), lull_ptr(h, &others),
-		   lull_enum(i, -1, "NONE=-1"));
+		   lull_enum(i, -1, "NONE=-1"), lull_flags8(j, 0x81, "LOW=1,HIGH=0x80"),
+		   lull_flags64(k, 1ull << 63, "TOP=0x8000000000000000"));
 	EXPECT(float, f32);
 	EXPECT(double, f64);
 	EXPECT(double, 1.5);
@@ -130,6 +131,8 @@ static void others(void)
 	EXPECT(uint64_t, (uint64_t)(uintptr_t)numbers);
 	EXPECT(uint64_t, (uint64_t)(uintptr_t)&others);
 	EXPECT(int32_t, -1);
+	EXPECT(uint8_t, 0x81);
+	EXPECT(uint64_t, 1ull << 63);
 	compare("floats_booleans_enumerations_and_pointers");
 
 	lull_event("fields:none");

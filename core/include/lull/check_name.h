@@ -17,7 +17,8 @@
 #define LULL_ENUM_SET LULL_LETTERS "=,-"
 
 #define LULL_NAME_NEEDS "lull_event: the name is group:name, of letters, digits, '_', '.' and '-'"
-#define LULL_ENUM_NEEDS "lull_enum: the names are written \"IDLE=0,BUSY=1\", without spaces"
+#define LULL_ENUM_NEEDS \
+	"lull_enum, lull_flags: the names are written \"IDLE=0,BUSY=1\", without spaces"
 #define LULL_FILE_NEEDS                                                       \
 	"lull_event: the path of this source file holds '%' or '{'; compile " \
 	"with -DLULL_FILE=__FILE_NAME__ or with -fmacro-prefix-map=OLD=NEW"

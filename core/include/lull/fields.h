@@ -7,6 +7,7 @@
  *	lull_x8 lull_x16 lull_x32 lull_x64 (field, value)	bits, shown in hexadecimal
  *	lull_f32 lull_f64 lull_bool (field, value)		lull_ptr (field, pointer)
  *	lull_enum (field, value, "IDLE=0,BUSY=1")
+ *	lull_flags8 ... lull_flags64 (field, value, "CREATE=0x40,APPEND=0x400")
  *	lull_str (field, string)	lull_strn (field, string, max_bytes)
  *	lull_bytes (field, pointer, count)
  *	lull_au8 lull_ai8 ... lull_au64 lull_ai64 (field, pointer, count)
@@ -113,6 +114,20 @@
 #define lull_enum(field, value, names)                                                     \
 	(LULL_NAMED, "enum " #field " " names, field##_lull_, LULL_EITHER_FITS(32, value), \
 	 "lull_enum(" #field "): " LULL_EITHER_NEEDS(32), int32_t, (int32_t)(value), names)
+
+/* Bits that have names, as lull_x8() to lull_x64(); a value may have several of them. */
+#define lull_flags8(field, value, names)                                                \
+	(LULL_NAMED, "x8 " #field " " names, field##_lull_, LULL_EITHER_FITS(8, value), \
+	 "lull_flags8(" #field "): " LULL_EITHER_NEEDS(8), uint8_t, (uint8_t)(value), names)
+#define lull_flags16(field, value, names)                                                 \
+	(LULL_NAMED, "x16 " #field " " names, field##_lull_, LULL_EITHER_FITS(16, value), \
+	 "lull_flags16(" #field "): " LULL_EITHER_NEEDS(16), uint16_t, (uint16_t)(value), names)
+#define lull_flags32(field, value, names)                                                 \
+	(LULL_NAMED, "x32 " #field " " names, field##_lull_, LULL_EITHER_FITS(32, value), \
+	 "lull_flags32(" #field "): " LULL_EITHER_NEEDS(32), uint32_t, (uint32_t)(value), names)
+#define lull_flags64(field, value, names)                                                 \
+	(LULL_NAMED, "x64 " #field " " names, field##_lull_, LULL_EITHER_FITS(64, value), \
+	 "lull_flags64(" #field "): " LULL_EITHER_NEEDS(64), uint64_t, (uint64_t)(value), names)
 
 /*
  * Strings end at their NUL; NULL is recorded as "(null)". If another thread changes the string

@@ -10,6 +10,7 @@ mod classes;
 mod clock;
 mod json;
 mod line;
+mod names;
 mod number;
 #[cfg(test)]
 mod tests;

@@ -74,6 +74,7 @@ pub(crate) fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
     match kind {
         FieldKind::Unsigned { bits, .. }
         | FieldKind::Signed { bits }
+        | FieldKind::Flags { bits, .. }
         | FieldKind::Float { bits } => Some(usize::from(*bits) / 8),
         FieldKind::Bool => Some(1),
         FieldKind::Pointer => Some(8),

@@ -224,7 +224,10 @@ fn field(text: &mut String, field: &Field, name: &str, members: &mut HashSet<Str
             let element = format!("{}{bits}", if *signed { 'i' } else { 'u' });
             sequence(text, &field.name, name, &element, members)
         }
-        FieldKind::Enumeration(values) => enumeration(text, name, values),
+        FieldKind::Enumeration(values) => enumeration(text, name, "i32", values),
+        FieldKind::Flags { names: values, .. } => {
+            enumeration(text, name, &field.kind.name(), values)
+        }
         kind => writeln!(text, "\t\t{} {name};", kind.name()),
     };
 }
@@ -241,8 +244,14 @@ fn sequence(
     writeln!(text, "\t\t{element} {name}[{length}];")
 }
 
-fn enumeration(text: &mut String, name: &str, values: &[(String, i32)]) -> std::fmt::Result {
-    write!(text, "\t\tenum : i32 {{")?;
+/// Bits that combine have a container in base 16, by which readers know them.
+fn enumeration<T: std::fmt::Display>(
+    text: &mut String,
+    name: &str,
+    container: &str,
+    values: &[(String, T)],
+) -> std::fmt::Result {
+    write!(text, "\t\tenum : {container} {{")?;
     for (index, (label, value)) in values.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         write!(text, "{comma} \"{}\" = {value}", escape(label))?;
@@ -335,6 +344,13 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn names_of_bits_have_a_container_in_base_16_and_names_of_values_one_in_base_10() {
+        let text = text_of("a:b\n6\nf:1\nx64 flags A=1,B=0x8000000000000000\nenum e A=-1\n");
+        let flags = "enum : x64 { \"A\" = 1, \"B\" = 9223372036854775808 } _flags;";
+        assert!(text.contains(flags) && text.contains("enum : i32 { \"A\" = -1 } _e;"), "{text}");
     }
 
     #[test]

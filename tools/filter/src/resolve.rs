@@ -50,11 +50,26 @@ fn syscall(event: &Description) -> Option<&str> {
 fn range(kind: &FieldKind) -> Option<(i128, i128)> {
     let signed = |bits: u8| (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1);
     match kind {
-        FieldKind::Unsigned { bits, .. } => Some((0, (1i128 << bits) - 1)),
+        FieldKind::Unsigned { bits, .. } | FieldKind::Flags { bits, .. } => {
+            Some((0, (1i128 << bits) - 1))
+        }
         FieldKind::Signed { bits } => Some(signed(*bits)),
         FieldKind::Enumeration(_) => Some(signed(32)),
         FieldKind::Bool => Some((0, 1)),
         FieldKind::Pointer => Some((0, u64::MAX.into())),
+        _ => None,
+    }
+}
+
+/// What a label of a field stands for.
+fn value_of(kind: &FieldKind, label: &str) -> Option<i128> {
+    match kind {
+        FieldKind::Enumeration(names) => {
+            names.iter().find(|(name, _)| name == label).map(|(_, value)| (*value).into())
+        }
+        FieldKind::Flags { names, .. } => {
+            names.iter().find(|(name, _)| name == label).map(|(_, value)| (*value).into())
+        }
         _ => None,
     }
 }
@@ -133,11 +148,10 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A side of a comparison. A name may be what only the other side explains: a system call's, or
-    /// a label of an enumeration.
+    /// A side of a comparison, or of `&`. A name may be what only the other side explains: a system
+    /// call's, or a label of an enumeration or of bits.
     fn side_beside(&mut self, tree: &'a Tree, other: &'a Tree) -> Result<Side<'a>, Problem> {
-        let (Node::Word(Word::Name(name)), Node::Word(Word::Name(other))) =
-            (&tree.node, &other.node)
+        let (Node::Word(Word::Name(name)), Some(other)) = (&tree.node, self.explaining(other))
         else {
             return self.side(tree);
         };
@@ -148,12 +162,23 @@ impl<'a> Resolver<'a> {
             }
             return Ok(Side::Text { text: name, is_prefix: false });
         }
-        if let Some((_, Field { kind: FieldKind::Enumeration(labels), .. })) = field {
-            if let Some((_, value)) = labels.iter().find(|(label, _)| label == name) {
-                return Ok(Side::Number(Number::Constant((*value).into())));
-            }
+        match field.and_then(|(_, field)| value_of(&field.kind, name)) {
+            Some(value) => Ok(Side::Number(Number::Constant(value))),
+            None => self.side(tree),
         }
-        self.side(tree)
+    }
+
+    /// The name on a side that may explain one on the other: alone, or a field's of which bits are
+    /// taken.
+    fn explaining(&self, side: &'a Tree) -> Option<&'a str> {
+        match &side.node {
+            Node::Word(Word::Name(name)) => Some(name),
+            Node::Bits(a, b) => [a, b].into_iter().find_map(|side| match &side.node {
+                Node::Word(Word::Name(name)) => self.field(name).map(|_| name.as_str()),
+                _ => None,
+            }),
+            _ => None,
+        }
     }
 
     fn miss(&mut self, tree: &Tree, why: &str) {
@@ -208,7 +233,7 @@ impl<'a> Resolver<'a> {
 
     fn bits(&mut self, tree: &Tree, a: &'a Tree, b: &'a Tree) -> Result<Side<'a>, Problem> {
         let place = || tree.place.clone();
-        match (self.side(a)?, self.side(b)?) {
+        match (self.side_beside(a, b)?, self.side_beside(b, a)?) {
             (Side::Absent, _) | (_, Side::Absent) => Ok(Side::Absent),
             (Side::Number(a), Side::Number(b)) => {
                 masked(a, b).map(Side::Number).map_err(|why| (place(), why))

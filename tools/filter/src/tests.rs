@@ -36,7 +36,8 @@ enum Meant {
 }
 
 const EVENT: &str = "a:b\n6\nf.c:1\ni32 pid\nu64 count\ni64 ret\nstr name\nu8 small\nau8 list\n\
-     enum family AF_UNIX=1,AF_INET=2\nf64 ratio\nx32 flags\nbool is\nptr at\nstrn comm\n";
+     enum family AF_UNIX=1,AF_INET=2\nf64 ratio\nx32 flags\nbool is\nptr at\nstrn comm\n\
+     x32 mode F_OK=0,X_OK=1,W_OK=2,R_OK=4,RW=6\n";
 
 fn event(text: &str) -> Description {
     Description::parse(text.as_bytes()).unwrap()
@@ -99,6 +100,7 @@ fn some_fields() -> Vec<Meant> {
         is,
         at,
         text(""),
+        Number(6),
     ]
 }
 
@@ -170,6 +172,11 @@ fn bits_labels_and_texts_are_compared() {
         "ret & 0xff == 0xfe",
         "flags & 0x40 < 65",
         "flags & 1 == is & 1",
+        "mode & W_OK",
+        "R_OK & mode",
+        "mode & RW == RW",
+        "mode & X_OK == F_OK",
+        "mode == RW",
         "family == AF_INET",
         "AF_UNIX != family",
         "family == 2",
@@ -436,6 +443,7 @@ fn random_values(random: &mut fastrand::Rng, kinds: &[&FieldKind]) -> Vec<Meant>
         }
         FieldKind::Bool => Meant::Number(random.i128(0..2)),
         FieldKind::Pointer => Meant::Number(near(random, 0, u64::MAX.into())),
+        FieldKind::Flags { .. } => Meant::Number(random.i128(0..9)),
         _ => Meant::Number(random.i128(-2..3)),
     };
     kinds.iter().map(value).collect()

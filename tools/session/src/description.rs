@@ -49,6 +49,11 @@ pub enum FieldKind {
     },
     /// Stored as i32.
     Enumeration(Vec<(String, i32)>),
+    /// An unsigned integer, shown in base 16, of which a value may have several names together.
+    Flags {
+        bits: u8,
+        names: Vec<(String, u64)>,
+    },
 }
 
 impl FieldKind {
@@ -56,6 +61,7 @@ impl FieldKind {
     pub fn name(&self) -> String {
         match self {
             Self::Unsigned { bits, hex } => format!("{}{bits}", if *hex { 'x' } else { 'u' }),
+            Self::Flags { bits, .. } => format!("x{bits}"),
             Self::Signed { bits } => format!("i{bits}"),
             Self::Float { bits } => format!("f{bits}"),
             Self::Bool => "bool".into(),
@@ -86,7 +92,7 @@ impl FieldKind {
                     return Some(Self::Sequence { bits, signed });
                 }
                 if let Some(bits) = name.strip_prefix('x') {
-                    return Some(Self::Unsigned { bits: width(bits)?, hex: true });
+                    return Some(flags(width(bits)?, argument));
                 }
                 match integer(name)? {
                     (true, bits) => Self::Signed { bits },
@@ -108,34 +114,47 @@ fn integer(name: &str) -> Option<(bool, u8)> {
     Some((false, width(name.strip_prefix('u')?)?))
 }
 
-/// `NAME=VALUE,...`; where a value is no number, the field stays what it is in memory, an i32.
+/// Where the names cannot be read, the field stays what it is in memory, an i32.
 fn enumeration(argument: &str) -> FieldKind {
+    // A value above i32::MAX is an unsigned enumerator, stored as the same 32 bits.
+    let stored = |value| {
+        i32::try_from(value).ok().or_else(|| u32::try_from(value).ok().map(|bits| bits as i32))
+    };
+    named(argument, stored).map_or(FieldKind::Signed { bits: 32 }, FieldKind::Enumeration)
+}
+
+/// Without names, or where they cannot be read, a number.
+fn flags(bits: u8, argument: &str) -> FieldKind {
+    let held = |value| u64::try_from(value).ok().filter(|value| *value <= u64::MAX >> (64 - bits));
+    match named(argument, held) {
+        Some(names) => FieldKind::Flags { bits, names },
+        None => FieldKind::Unsigned { bits, hex: true },
+    }
+}
+
+/// `NAME=VALUE,...`, each value as it is stored. None where one has no name, is no number or cannot
+/// be stored, and where there is none.
+fn named<T>(argument: &str, stored: impl Fn(i128) -> Option<T>) -> Option<Vec<(String, T)>> {
     let list = argument.trim().trim_matches('"');
     let mut names = Vec::new();
     for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        match item.split_once('=').map(|(name, value)| (name.trim(), number(value.trim()))) {
-            Some((name, Some(value))) if !name.is_empty() => names.push((name.to_string(), value)),
-            _ => return FieldKind::Signed { bits: 32 },
-        }
+        let (name, value) = item.split_once('=')?;
+        let name = Some(name.trim()).filter(|name| !name.is_empty())?;
+        names.push((name.to_string(), stored(number(value.trim())?)?));
     }
-    if names.is_empty() {
-        return FieldKind::Signed { bits: 32 };
-    }
-    FieldKind::Enumeration(names)
+    Some(names).filter(|names| !names.is_empty())
 }
 
-fn number(text: &str) -> Option<i32> {
+fn number(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
     };
     let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hex) => i64::from_str_radix(hex, 16).ok()?,
-        None => digits.parse::<i64>().ok()?,
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => digits.parse().ok()?,
     };
-    let value = if negative { -value } else { value };
-    // A value above i32::MAX is an unsigned enumerator, stored as the same 32 bits.
-    i32::try_from(value).ok().or_else(|| u32::try_from(value).ok().map(|bits| bits as i32))
+    Some(if negative { -i128::from(value) } else { value.into() })
 }
 
 impl Description {
@@ -243,10 +262,23 @@ mod tests {
         for list in ["A=B+1", "A", "=1", "", ",", "A=4294967296", "A=-2147483649", "A=1,B"] {
             assert_eq!(enumeration(list), FieldKind::Signed { bits: 32 }, "{list}");
         }
-        assert_eq!(number("-2147483648"), Some(i32::MIN));
+        assert_eq!(number("-2147483648"), Some(i32::MIN.into()));
         assert_eq!((number("0XfF"), number("-0x10"), number("")), (Some(255), Some(-16), None));
         let one = FieldKind::Enumeration(vec![("A".into(), 1)]);
         assert_eq!(enumeration("\"A = 1,\""), one);
+    }
+
+    #[test]
+    fn bits_have_names_where_these_can_be_read_and_are_numbers_otherwise() {
+        let kind = |list: &str| FieldKind::parse("x32", list).unwrap();
+        let names = vec![("A".to_string(), 0), ("TOP".to_string(), 1 << 31)];
+        assert_eq!(kind("A=0,TOP=0x80000000"), FieldKind::Flags { bits: 32, names });
+        assert_eq!(kind("A=1").name(), "x32");
+        for list in ["", "A", "A=-1", "A=0x100000000", "A=1,B"] {
+            assert_eq!(kind(list), FieldKind::Unsigned { bits: 32, hex: true }, "{list}");
+        }
+        let top = FieldKind::parse("x64", "TOP=18446744073709551615").unwrap();
+        assert_eq!(top, FieldKind::Flags { bits: 64, names: vec![("TOP".into(), u64::MAX)] });
     }
 
     #[test]

@@ -118,6 +118,31 @@ impl Enumeration {
         let signed = self.container.signed;
         self.mappings.iter().filter(move |m| m.contains(value, signed)).map(|m| &*m.label)
     }
+
+    /// Whether labels name bits of which a value may have several: the metadata wants such numbers
+    /// to be shown in base 16.
+    pub fn names_bits(&self) -> bool {
+        self.container.base == Base::Hexadecimal && !self.container.signed
+    }
+
+    /// Gives the labels of the bits of `value`, those of more bits first, no bit twice. Return: the
+    /// bits without a label.
+    pub fn each_bit<'a>(&'a self, value: u64, mut label: impl FnMut(&'a str)) -> u64 {
+        let mut rest = value;
+        // Bound: each round takes at least one of 64 bits away.
+        loop {
+            let of_rest = |m: &&Mapping| m.begin == m.until && m.begin & !rest == 0;
+            let held = self.mappings.iter().filter(of_rest);
+            let first_of_most = held.rev().max_by_key(|m| m.begin.count_ones());
+            match first_of_most {
+                Some(found) if found.begin != 0 => {
+                    label(&found.label);
+                    rest &= !found.begin;
+                }
+                _ => return rest,
+            }
+        }
+    }
 }
 
 /// Extents of a compound type, filled in by `measure`.

@@ -9,7 +9,7 @@ use analysis::event_name;
 use session::pattern::Patterns;
 use trace::{Event, EventClass, Trace, Value};
 
-use super::{number, text};
+use super::{names, number, text};
 use crate::wanted::wants;
 
 const THREAD_EVENT: &str = "lull:thread";
@@ -37,11 +37,28 @@ pub(super) fn is_hidden(name: &str) -> bool {
     HIDDEN_EVENTS.contains(&name)
 }
 
+/// The field of a system call's result, in events whose names begin so.
+pub(super) const RESULT: &str = "ret";
+const EXITS: [&str; 2] = ["syscalls:sys_exit_", "raw_syscalls:sys_exit"];
+
 pub(super) struct ClassPlan {
+    /// Of a system call's exit, which field has the result.
+    result: Option<usize>,
     pub is_shown: bool,
     /// The name as it stands in a line, with a blank before it.
     pub label: Vec<u8>,
     pub thread: Option<ThreadFields>,
+}
+
+impl ClassPlan {
+    pub fn has_result(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// The name of the error that a system call ended with.
+    pub fn error_of(&self, event: &Event<'_>) -> Option<&'static str> {
+        names::error(event.value(self.result?)?.as_i64()?)
+    }
 }
 
 /// The plans of all classes of all traces.
@@ -56,8 +73,10 @@ impl Classes {
             let matches = wants(patterns, &[name, event_name(class)], class.log_level);
             let mut label = vec![b' '];
             text::word(&mut label, name.as_bytes());
+            let is_exit = EXITS.iter().any(|begin| name.starts_with(begin));
             ClassPlan {
                 label,
+                result: class.field_index(RESULT).filter(|_| is_exit),
                 is_shown: matches && (all || !is_hidden(name)),
                 thread: ThreadFields::of(class),
             }

@@ -2,16 +2,17 @@
 //! The JSON form: one object per line.
 //!
 //! Place in the flow: `lull print --json`. An event is `{"time_ns", "cycles", "cpu", "stream",
-//! "thread"?, "name", "context"?, "fields"}`; a loss is `{"lost": "events"|"packets", "count",
-//! "causes", "begin_ns", "until_ns", "cpu", "stream"}`. Integers are numbers of up to 64 bits;
-//! enumerations `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are
+//! "thread"?, "name", "error"?, "context"?, "fields"}`, where the error is the name of what a
+//! system call's negative result says; a loss is `{"lost": "events"|"packets", "count", "causes",
+//! "begin_ns", "until_ns", "cpu", "stream"}`. Integers are numbers of up to 64 bits; enumerations
+//! and named bits `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are
 //! the strings `"NaN"`, `"inf"`, `"-inf"`.
 
 use std::io::Write;
 
 use trace::{Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, Visitor};
 
-use super::{number, text, About, Form};
+use super::{names, number, text, About, Form};
 
 pub(super) struct JsonForm;
 
@@ -59,6 +60,10 @@ impl Form for JsonForm {
         }
         key(out, "name");
         text::json(out, event.name().as_bytes());
+        if let Some(error) = about.class.error_of(event) {
+            key(out, "error");
+            text::json(out, error.as_bytes());
+        }
         if event.stream_class().event_context.is_some() || event.class().context.is_some() {
             key(out, "context");
             object(out, |fields| {
@@ -154,7 +159,7 @@ impl Visitor for Fields<'_> {
     fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
         self.name(name);
         self.out.extend_from_slice(b"{\"label\":");
-        match ty.label(value) {
+        match names::of(ty, value) {
             Some(label) => text::json(self.out, label.as_bytes()),
             None => self.out.extend_from_slice(b"null"),
         }

@@ -3,7 +3,8 @@
 //!
 //! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
 //! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
-//! enumerations are `label(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
+//! enumerations are `label(number)`, bits with names `label|label(number)`, a
+//! system call's error `NAME(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
 //! `{option=value}`; bytes in base sixteen `[0x12ab]`; unknown things are `-`. The field that holds
 //! a sequence's length is left out.
 
@@ -14,7 +15,7 @@ use trace::{
 };
 
 use super::clock::TimeOfDay;
-use super::{number, text, About, Form};
+use super::{classes, names, number, text, About, Form};
 
 /// What stands in the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Form for LineForm {
             None => out.push(b'-'),
         }
         out.extend_from_slice(&about.class.label);
-        let mut fields = Fields { out, opened: false };
+        let mut fields = Fields { out, opened: false, has_result: about.class.has_result() };
         let scopes = [
             event.stream_context(&mut fields),
             event.context(&mut fields),
@@ -147,6 +148,8 @@ struct Fields<'a> {
     out: &'a mut Vec<u8>,
     /// Whether a bracket was opened just now, so that no blank is needed.
     opened: bool,
+    /// Whether the field `ret` is a system call's result.
+    has_result: bool,
 }
 
 impl Fields<'_> {
@@ -196,6 +199,15 @@ impl Visitor for Fields<'_> {
     #[inline]
     fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {
         self.name(name);
+        if value < 0 && self.has_result && name == Name::Field(classes::RESULT) {
+            if let Some(error) = names::error(value) {
+                self.out.extend_from_slice(error.as_bytes());
+                self.out.push(b'(');
+                self.number(value as u64, ty);
+                self.out.push(b')');
+                return;
+            }
+        }
         self.number(value as u64, ty);
     }
     fn float(&mut self, name: Name<'_>, value: f64, ty: &Float) {
@@ -208,8 +220,9 @@ impl Visitor for Fields<'_> {
     }
     fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
         self.name(name);
-        match ty.label(value) {
+        match names::of(ty, value) {
             Some(label) => text::word(self.out, label.as_bytes()),
+            None if ty.names_bits() => return self.number(value, &ty.container),
             None => self.out.push(b'?'),
         }
         self.out.push(b'(');

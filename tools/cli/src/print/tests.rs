@@ -210,6 +210,59 @@ fn every_form_of_value_has_its_notation() {
     assert!(json[0].ends_with(want), "{}", json[0]);
 }
 
+/// A trace with events of the kernel's: bits with names, and results of calls.
+fn named() -> Trace {
+    let bits = Int { size_bits: 48, ..Int::bytes(64, ORDER) };
+    let label = |name: &str, value| (name.to_string(), value, value);
+    let labels = vec![label("RDONLY", 0), label("CREATE", 0x40), label("DSYNC", 0x1000)];
+    let labels = [labels, vec![label("SYNC", 0x10_1000), label("ANY", 3)]].concat();
+    let signed = Int { signed: true, ..Int::bytes(64, ORDER) };
+    let open = Kind::structure(vec![("flags", Kind::Enumeration { container: bits, labels })]);
+    let result = Kind::structure(vec![("ret", Kind::Int(signed))]);
+    let events = vec![
+        (8, "syscalls:sys_enter_open", open),
+        (9, "syscalls:sys_exit_open", result.clone()),
+        (10, "demo:exit", result),
+    ];
+    let spec = Spec { frequency_hz: 1_000_000_000, offset_cycles: 0, ..Spec::lull(ORDER, events) };
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(0);
+    for flags in [0, 0x40, 0x1040, 0x10_1042, 4] {
+        writer.event(8, 1, list(&[flags]));
+    }
+    for (id, result) in [(9, 7), (9, -2), (9, -4000), (10, -2)] {
+        writer.event(id, 1, Datum::List(vec![Datum::Signed(result)]));
+    }
+    writer.end_packet(2, 0);
+    let hexadecimal = spec.metadata().replace("size = 48;", "size = 48; base = 16;");
+    let streams = vec![(PathBuf::from("stream"), writer.finish().0)];
+    Trace::from_bytes(hexadecimal.as_bytes(), streams).unwrap()
+}
+
+#[test]
+fn bits_and_errors_have_their_names_beside_the_number() {
+    let (text, _) = lines(&named(), utc(), &PLAIN);
+    let shown: Vec<&str> = text.iter().filter_map(|line| line.rsplit(' ').next()).collect();
+    let want = [
+        "flags=RDONLY(0x0)",
+        "flags=CREATE(0x40)",
+        "flags=CREATE|DSYNC(0x1040)",
+        "flags=SYNC|CREATE|0x2(0x101042)",
+        "flags=0x4",
+        "ret=7",
+        "ret=ENOENT(-2)",
+        "ret=-4000",
+        "ret=-2",
+    ];
+    assert_eq!(shown, want);
+    let (json, _) = lines(&named(), super::json::JsonForm::new(), &PLAIN);
+    assert!(json[2].contains(r#""flags":{"label":"CREATE|DSYNC","value":4160}"#), "{}", json[2]);
+    assert!(json[4].contains(r#""flags":{"label":null,"value":4}"#), "{}", json[4]);
+    assert!(json[6].contains(r#","error":"ENOENT","#) && json[6].contains(r#"{"ret":-2}"#));
+    let errors = json.iter().filter(|line| line.contains("\"error\"")).count();
+    assert_eq!(errors, 1);
+}
+
 struct ClosedPipe;
 
 impl Write for ClosedPipe {
