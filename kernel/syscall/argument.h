@@ -6,6 +6,8 @@
  * What could not be read is told: a string is "(unreadable)", a structure is all zeros, and the
  * event's field unread has the bit of the argument's position. A null pointer is no fault: a string
  * is "(null)", a structure zeros.
+ * Of lists, the first elements are read; how many there are is another argument of the call. A list
+ * of strings ends with a null pointer, and the event says whether it goes on behind what is there.
  */
 #ifndef LULL_SYSCALL_ARGUMENT_H
 #define LULL_SYSCALL_ARGUMENT_H
@@ -14,23 +16,37 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/openat2.h>
+#include <linux/poll.h>
 #include <linux/resource.h>
 #include <linux/sched/types.h>
 #include <linux/signal.h>
 #include <linux/socket.h>
 #include <linux/time_types.h>
 #include <linux/uaccess.h>
+#include <linux/uio.h>
 #include <linux/un.h>
 #include <asm/unistd.h>
 #include "event.h"
 #include "syscall/flags.h"
 #include "syscall/names.h"
 
+/* Elements of a list that an event has. */
+#define CALL_ELEMENTS_MAX 8
+
 /* One call while its event is made. */
 struct call {
 	const struct pt_regs *regs;
 	uint32_t texts; /* how many strings it has so far */
+	uint32_t elements; /* of the list that was read last */
 	uint8_t unread; /* bit i: the memory that argument i leads to */
+	bool is_cut; /* the list of strings that was read last goes on */
+	union {
+		uint64_t sizes[CALL_ELEMENTS_MAX];
+		struct {
+			int32_t fds[CALL_ELEMENTS_MAX];
+			uint16_t events[CALL_ELEMENTS_MAX];
+		};
+	}; /* the list's elements */
 	union {
 		struct __kernel_timespec timespec;
 		struct __kernel_itimerspec itimerspec;
@@ -42,6 +58,8 @@ struct call {
 		struct epoll_event epoll_event;
 		struct sigaction sigaction;
 		struct user_msghdr msghdr;
+		struct iovec iovec[CALL_ELEMENTS_MAX];
+		struct pollfd pollfd[CALL_ELEMENTS_MAX];
 		uint64_t sigset;
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
@@ -102,6 +120,22 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 	lull_flags64(name, (uint64_t)CALL(position), CALL_NAMES(list))
 #define call_str(name, position) \
 	(LULL_TEXT, "str " #name, name##_lull_, 1, "", call_text(&call, position))
+
+/* The strings of a program, as one; whether they go on behind it. */
+#define call_strings(name, position)                                        \
+	call_ptr(name, position),                                           \
+		(LULL_TEXT, "str " #name "_text", name##_text_lull_, 1, "", \
+		 call_strings_read(&call, position)),                       \
+		lull_bool(name##_is_cut, call.is_cut)
+
+/* Lists: the pointer under the argument's name, then an array for each member that matters. */
+#define call_iovec(name, position, count)                                        \
+	lull_ptr(name, call_iovec_read(&call, position, (uint64_t)CALL(count))), \
+		lull_au64(name##_len, call.sizes, call.elements)
+#define call_pollfd(name, position, count)                                        \
+	lull_ptr(name, call_pollfd_read(&call, position, (uint32_t)CALL(count))), \
+		lull_ai32(name##_fd, call.fds, call.elements),                    \
+		lull_au16(name##_events, call.events, call.elements)
 
 /* Structures: the pointer under the argument's name, then members under NAME_MEMBER. */
 #define CALL_MEMORY(name, position, member) \

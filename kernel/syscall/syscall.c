@@ -74,8 +74,13 @@ CALL_NAMES_CHECK(CALL_FD)
 
 /* Strings of the call whose event this CPU makes. No call has more. */
 #define TEXTS_MAX 3
+/* Of a list of strings, such as the arguments of a program. */
+#define STRINGS_MAX 16
+#define STRINGS_BYTES 256
 struct texts {
 	char text[TEXTS_MAX][PATH_MAX];
+	char string[STRINGS_BYTES + 1];
+	char strings[STRINGS_MAX + 2 * STRINGS_BYTES]; /* a blank before each; each byte escaped */
 };
 static struct texts __percpu *texts;
 
@@ -113,6 +118,75 @@ static noinline struct lull_string call_text(struct call *call, unsigned int pos
 	return measured;
 }
 
+/*
+ * Append a string, with a backslash before blanks and backslashes in it, so that blanks between
+ * strings are told from blanks within. Return: where the text ends then.
+ */
+static char *string_append(char *to, const char *from, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < bytes; i++) {
+		if (from[i] == ' ' || from[i] == '\\')
+			*to++ = '\\';
+		*to++ = from[i];
+	}
+	return to;
+}
+
+/* Read the program's pointer at @from. Return: false where that is not in memory. */
+static bool pointer_read(const char __user *const __user *from, const char __user **to)
+{
+	unsigned long left;
+
+	pagefault_disable();
+	left = access_ok(from, sizeof(*from)) ? raw_copy_from_user(to, from, sizeof(*to)) :
+						sizeof(*to);
+	pagefault_enable();
+	return !left;
+}
+
+/*
+ * Read a list of strings that ends with a null pointer into one text, with blanks between them:
+ * at most STRINGS_MAX of them, and STRINGS_BYTES of all. call->is_cut: there are more.
+ */
+static noinline struct lull_string call_strings_read(struct call *call, unsigned int position)
+{
+	const char __user *const __user *list;
+	const char __user *string;
+	struct texts *own = raw_cpu_ptr(texts);
+	uint32_t i, left = STRINGS_BYTES;
+	char *to = own->strings;
+	long bytes;
+
+	list = (const char __user *const __user *)call_argument(call->regs, position);
+	call->is_cut = false;
+	for (i = 0; list; i++) {
+		if (!pointer_read(list + i, &string))
+			goto unread;
+		call->is_cut = string && (i == STRINGS_MAX || !left);
+		if (!string || call->is_cut)
+			break;
+		pagefault_disable();
+		bytes = strncpy_from_user(own->string, string, left + 1);
+		pagefault_enable();
+		if (bytes < 0)
+			goto unread;
+		call->is_cut = bytes > left;
+		bytes = min_t(long, bytes, left);
+		if (i)
+			*to++ = ' ';
+		to = string_append(to, own->string, (uint32_t)bytes);
+		if (call->is_cut)
+			break;
+		left -= (uint32_t)bytes;
+	}
+	return (struct lull_string){ own->strings, (uint32_t)(to - own->strings) };
+unread:
+	call->unread |= 1u << position;
+	return (struct lull_string){ own->strings, (uint32_t)(to - own->strings) };
+}
+
 /* Read a structure into call->memory. Return: where the program has it. */
 static noinline void *call_memory(struct call *call, unsigned int position, uint32_t bytes)
 {
@@ -133,6 +207,40 @@ static noinline void *call_memory(struct call *call, unsigned int position, uint
 		call->unread |= 1u << position;
 	}
 	return (void *)from;
+}
+
+/* Read the first elements of a list, of this size each. Return: where the program has it. */
+static void *elements_read(struct call *call, unsigned int position, uint64_t count, uint32_t bytes)
+{
+	void *from;
+
+	call->elements = (uint32_t)min_t(uint64_t, count, CALL_ELEMENTS_MAX);
+	from = call_memory(call, position, call->elements * bytes);
+	if (!from || call->unread & 1u << position)
+		call->elements = 0;
+	return from;
+}
+
+static noinline void *call_iovec_read(struct call *call, unsigned int position, uint64_t count)
+{
+	void *from = elements_read(call, position, count, sizeof(struct iovec));
+	uint32_t i;
+
+	for (i = 0; i < call->elements; i++)
+		call->sizes[i] = call->memory.iovec[i].iov_len;
+	return from;
+}
+
+static noinline void *call_pollfd_read(struct call *call, unsigned int position, uint32_t count)
+{
+	void *from = elements_read(call, position, count, sizeof(struct pollfd));
+	uint32_t i;
+
+	for (i = 0; i < call->elements; i++) {
+		call->fds[i] = call->memory.pollfd[i].fd;
+		call->events[i] = (uint16_t)call->memory.pollfd[i].events;
+	}
+	return from;
 }
 
 /* Of a socket's address: the port, and where the address itself is. */

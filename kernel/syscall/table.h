@@ -25,7 +25,7 @@ LULL_CALL(close, call_u32(fd, 0))
 LULL_CALL(newfstat, call_u32(fd, 0), call_ptr(statbuf, 1))
 LULL_CALL(pread64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
 LULL_CALL(pwrite64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
-LULL_CALL_USER(execve, call_str(filename, 0), call_ptr(argv, 1), call_ptr(envp, 2))
+LULL_CALL_USER(execve, call_str(filename, 0), call_strings(argv, 1), call_ptr(envp, 2))
 LULL_CALL_USER(futex, call_ptr(uaddr, 0), call_flags32(op, 1, CALL_FUTEX), call_u32(val, 2),
 	  call_timespec(utime, 3), call_ptr(uaddr2, 4), call_u32(val3, 5))
 LULL_CALL(getdents64, call_u32(fd, 0), call_ptr(dirent, 1), call_u32(count, 2))
@@ -48,7 +48,7 @@ LULL_CALL_USER(readlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_ptr(buf
 	  call_i32(bufsiz, 3))
 LULL_CALL_USER(pselect6, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),
 	  call_timespec(tsp, 4), call_ptr(sig, 5))
-LULL_CALL_USER(ppoll, call_ptr(ufds, 0), call_u32(nfds, 1), call_timespec(tsp, 2),
+LULL_CALL_USER(ppoll, call_pollfd(ufds, 0, 1), call_u32(nfds, 1), call_timespec(tsp, 2),
 	  call_ptr(sigmask, 3), call_u64(sigsetsize, 4))
 LULL_CALL(set_robust_list, call_ptr(head, 0), call_u64(len, 1))
 LULL_CALL(epoll_pwait, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
@@ -75,8 +75,8 @@ LULL_CALL_USER(rt_sigprocmask, call_enum(how, 0, CALL_SIGMASK), call_sigset(nset
 	  call_ptr(oset, 2), call_u64(sigsetsize, 3))
 LULL_CALL(rt_sigreturn)
 LULL_CALL(ioctl, call_u32(fd, 0), call_x32(cmd, 1), call_x64(arg, 2))
-LULL_CALL(readv, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2))
-LULL_CALL(writev, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2))
+LULL_CALL_USER(readv, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2))
+LULL_CALL_USER(writev, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2))
 LULL_CALL(sched_yield)
 LULL_CALL(mremap, call_x64(addr, 0), call_u64(old_len, 1), call_u64(new_len, 2),
 	  call_flags64(flags, 3, CALL_MREMAP), call_x64(new_addr, 4))
@@ -321,7 +321,7 @@ LULL_CALL(tee, call_i32(fdin, 0), call_i32(fdout, 1), call_u64(len, 2),
 	  call_flags32(flags, 3, CALL_SPLICE))
 LULL_CALL(sync_file_range, call_i32(fd, 0), call_i64(offset, 1), call_i64(nbytes, 2),
 	  call_x32(flags, 3))
-LULL_CALL(vmsplice, call_i32(fd, 0), call_ptr(uiov, 1), call_u64(nr_segs, 2),
+LULL_CALL_USER(vmsplice, call_i32(fd, 0), call_iovec(uiov, 1, 2), call_u64(nr_segs, 2),
 	  call_flags32(flags, 3, CALL_SPLICE))
 LULL_CALL(move_pages, call_i32(pid, 0), call_u64(nr_pages, 1), call_ptr(pages, 2),
 	  call_ptr(nodes, 3), call_ptr(status, 4), call_x32(flags, 5))
@@ -340,10 +340,10 @@ LULL_CALL(epoll_create1, call_flags32(flags, 0, CALL_FD))
 LULL_CALL(dup3, call_u32(oldfd, 0), call_u32(newfd, 1), call_flags32(flags, 2, CALL_FD))
 LULL_CALL(pipe2, call_ptr(fildes, 0), call_flags32(flags, 1, CALL_OPEN))
 LULL_CALL(inotify_init1, call_flags32(flags, 0, CALL_FD))
-LULL_CALL(preadv, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2), call_u64(pos_l, 3),
-	  call_u64(pos_h, 4))
-LULL_CALL(pwritev, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2), call_u64(pos_l, 3),
-	  call_u64(pos_h, 4))
+LULL_CALL_USER(preadv, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2),
+	  call_u64(pos_l, 3), call_u64(pos_h, 4))
+LULL_CALL_USER(pwritev, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2),
+	  call_u64(pos_l, 3), call_u64(pos_h, 4))
 LULL_CALL(rt_tgsigqueueinfo, call_i32(tgid, 0), call_i32(pid, 1), call_enum(sig, 2, CALL_SIGNAL),
 	  call_ptr(uinfo, 3))
 LULL_CALL(perf_event_open, call_ptr(attr_uptr, 0), call_i32(pid, 1), call_i32(cpu, 2),
@@ -380,17 +380,17 @@ LULL_CALL_USER(memfd_create, call_str(uname, 0), call_flags32(flags, 1, CALL_MEM
 LULL_CALL_USER(kexec_file_load, call_i32(kernel_fd, 0), call_i32(initrd_fd, 1),
 	  call_u64(cmdline_len, 2), call_str(cmdline_ptr, 3), call_x64(flags, 4))
 LULL_CALL(bpf, call_enum(cmd, 0, CALL_BPF), call_ptr(uattr, 1), call_u32(size, 2))
-LULL_CALL_USER(execveat, call_i32(fd, 0), call_str(filename, 1), call_ptr(argv, 2),
+LULL_CALL_USER(execveat, call_i32(fd, 0), call_str(filename, 1), call_strings(argv, 2),
 	  call_ptr(envp, 3), call_flags32(flags, 4, CALL_AT))
 LULL_CALL(userfaultfd, call_x32(flags, 0))
 LULL_CALL(membarrier, call_enum(cmd, 0, CALL_MEMBARRIER), call_x32(flags, 1), call_i32(cpu_id, 2))
 LULL_CALL(mlock2, call_x64(start, 0), call_u64(len, 1), call_x32(flags, 2))
 LULL_CALL(copy_file_range, call_i32(fd_in, 0), call_ptr(off_in, 1), call_i32(fd_out, 2),
 	  call_ptr(off_out, 3), call_u64(len, 4), call_x32(flags, 5))
-LULL_CALL(preadv2, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2), call_u64(pos_l, 3),
-	  call_u64(pos_h, 4), call_x32(flags, 5))
-LULL_CALL(pwritev2, call_u64(fd, 0), call_ptr(vec, 1), call_u64(vlen, 2), call_u64(pos_l, 3),
-	  call_u64(pos_h, 4), call_x32(flags, 5))
+LULL_CALL_USER(preadv2, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2),
+	  call_u64(pos_l, 3), call_u64(pos_h, 4), call_x32(flags, 5))
+LULL_CALL_USER(pwritev2, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2),
+	  call_u64(pos_l, 3), call_u64(pos_h, 4), call_x32(flags, 5))
 LULL_CALL(pkey_mprotect, call_x64(start, 0), call_u64(len, 1), call_flags64(prot, 2, CALL_PROT),
 	  call_i32(pkey, 3))
 LULL_CALL(pkey_alloc, call_x64(flags, 0), call_u64(init_val, 1))
@@ -442,7 +442,7 @@ LULL_CALL(set_mempolicy_home_node, call_x64(start, 0), call_u64(len, 1), call_u6
 LULL_CALL_USER(newstat, call_str(filename, 0), call_ptr(statbuf, 1))
 LULL_CALL_USER(newlstat, call_str(filename, 0), call_ptr(statbuf, 1))
 LULL_CALL_USER(open, call_str(filename, 0), call_flags32(flags, 1, CALL_OPEN), call_x16(mode, 2))
-LULL_CALL(poll, call_ptr(ufds, 0), call_u32(nfds, 1), call_i32(timeout_msecs, 2))
+LULL_CALL_USER(poll, call_pollfd(ufds, 0, 1), call_u32(nfds, 1), call_i32(timeout_msecs, 2))
 LULL_CALL_USER(access, call_str(filename, 0), call_flags32(mode, 1, CALL_ACCESS))
 LULL_CALL(pipe, call_ptr(fildes, 0))
 LULL_CALL_USER(select, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),

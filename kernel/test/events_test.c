@@ -11,12 +11,14 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,6 +97,40 @@ static void sockets_connect(void)
 	syscall(SYS_connect, -1, NOWHERE, sizeof(in));
 }
 
+static void programs_execute(void)
+{
+	static char endless[300];
+	const char *few[] = { touched("one"), touched("two words"), touched("back\\slash"), "",
+			      NULL };
+	const char *many[18] = { NULL }, *large[] = { few[0], endless, few[0], NULL };
+	const char *wrong[] = { few[0], (const char *)NOWHERE, NULL };
+
+	memset(endless, 'a', sizeof(endless) - 1);
+	for (size_t i = 0; i < 17; i++)
+		many[i] = few[0];
+	syscall(SYS_execve, touched("/run/nothing"), few, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), many + 1, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), many, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), large, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), wrong, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), NOWHERE, NULL);
+	syscall(SYS_execve, touched("/run/nothing"), NULL, NULL);
+}
+
+static void lists_give(void)
+{
+	struct iovec places[10];
+	struct pollfd polled[] = { { -1, POLLIN, 0 }, { -2, POLLOUT | POLLPRI, 0 } };
+	struct timespec no_time = { 0, 0 };
+
+	for (size_t i = 0; i < 10; i++)
+		places[i] = (struct iovec){ NULL, i + 3 };
+	syscall(SYS_writev, -1, places, 2);
+	syscall(SYS_writev, -1, places, 10);
+	syscall(SYS_writev, -1, NOWHERE, 2);
+	syscall(SYS_ppoll, polled, 2, &no_time, NULL, 8);
+}
+
 static void call_of_32bit_make(void)
 {
 #ifdef __x86_64__
@@ -111,6 +147,8 @@ static void calls_make(void)
 	syscall(SYS_getpgid, 0); /* by which the test knows this process */
 	files_open();
 	sockets_connect();
+	programs_execute();
+	lists_give();
 	syscall(SYS_nanosleep, &time, NULL);
 	syscall(SYS_nanosleep, NULL, NULL);
 	syscall(SYS_nanosleep, NOWHERE, NULL);

@@ -327,5 +327,21 @@ def arguments_of_system_calls_are_decoded_or_told_unread() -> None:
     ], connected
     (asked,) = made["openat2"]
     assert (asked["how_flags"], asked["how_resolve"]) == (0o2000000, 8), asked
+    executed = [(e["argv_text"], e["argv_is_cut"], e["unread"]) for e in made["execve"]]
+    assert executed == [
+        (rb"one two\ words back\\slash ", 0, 0),
+        (b" ".join([b"one"] * 16), 0, 0),
+        (b" ".join([b"one"] * 16), 1, 0),
+        (b"one " + b"a" * 253, 1, 0),
+        (b"one", 0, 2),
+        (b"", 0, 2),
+        (b"", 0, 0),
+    ], executed
+    written = [(e["vec_len"], e["unread"]) for e in made["writev"]]
+    sizes = [struct.pack("<Q", size) for size in range(3, 13)]
+    assert written == [(b"".join(sizes[:2]), 0), (b"".join(sizes[:8]), 0), (b"", 2)], written
+    (polled,) = made["ppoll"]
+    assert polled["ufds_fd"] == struct.pack("<ii", -1, -2), polled
+    assert polled["ufds_events"] == struct.pack("<HH", 1, 4 | 2), polled
     unknown = [(e["id"], e["compat"], e["args"][:8]) for e in made["raw_syscalls:sys_enter"]]
     assert unknown == [(1000, 0, struct.pack("<Q", 77)), (20, 1, struct.pack("<Q", 5))], unknown
