@@ -13,6 +13,7 @@ mod turn;
 
 use crate::clock::{end_cycles, now_cycles};
 use crate::drain::{Drain, OpenSlots, Tally, Tools};
+use crate::dumps::Told;
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
@@ -459,6 +460,11 @@ impl Consumer {
         }
         self.judge_kernel(&mut verdict, &mut cpus);
         verdict.missing.extend(self.missing_of_module());
+        match self.tools.walker.dump_told() {
+            Some(Told::Note(note)) => verdict.notes.push(note),
+            Some(Told::Limit(limit)) => verdict.limits.push(limit),
+            None => {}
+        }
         verdict.cpus = cpus.len() as u64;
         for memory in &self.memories {
             if !add_counts(&mut verdict, memory.live()) {

@@ -5,13 +5,15 @@
 //! `ring` is `core/ring/reader.c` with Rust's guarantees; `walk` checks every slot; `repair`
 //! mends what dead writers left; `stream`, `metadata` and `output` write, through the directory
 //! that `place` found and `folder` holds; `drain` ties one ring to one stream, `consumer` ticks
-//! them all, as often as `pace` says; `lives` finds processes that were not recorded.
+//! them all, as often as `pace` says; `lives` finds processes that were not recorded, `dumps` what
+//! the kernel's state lacks.
 //! Rings are hostile input: nothing read from one is believed unchecked.
 //! Paper: B 4.3.2 (reading), 4.4 (barriers), 4.5 (sub-buffer exchange).
 
 pub mod clock;
 pub mod consumer;
 pub mod drain;
+pub mod dumps;
 pub mod events;
 #[doc(hidden)]
 pub mod ffi;

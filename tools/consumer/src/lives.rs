@@ -10,6 +10,7 @@
 //! nothing is not missed: it shares its parent's sites, so there was nothing to record. Events
 //! are anyone's claims: what is kept of them is bounded, and a claim is repeated, not acted on.
 
+use crate::dumps::Part;
 use crate::events::{fixed_bytes, Event};
 use crate::view::View;
 use crate::walk::Thread;
@@ -30,6 +31,8 @@ const PATH_BYTES: usize = 512;
 /// What an event says of its process's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
+    /// Of the kernel's dump of its state, not of a process: `dumps` takes these.
+    Dump(Part),
     Start,
     Forked,
     ExecEntry,
@@ -50,7 +53,7 @@ impl Sign {
             "process:spawn_entry" => Self::SpawnEntry,
             "process:spawn_exit" => Self::SpawnExit,
             "process:exit" | "process:quick_exit" => Self::Exit,
-            _ => return None,
+            _ => return Part::of(name).map(Self::Dump),
         })
     }
 }
@@ -132,7 +135,7 @@ impl Lives {
         let Some(sign) = event.sign else { return };
         let field = |name| field(view, (at, until), event, name);
         let number = |name| match field(name) {
-            Some(Field::Number(number)) => Some(number),
+            Some(Field::Number(number)) => u32::try_from(number).ok(),
             _ => None,
         };
         let path = match (sign, field("path")) {
@@ -221,6 +224,7 @@ impl Lives {
                     self.ended.insert(pid, cycles);
                 }
             }
+            Sign::Dump(_) => {}
         }
     }
 
@@ -285,13 +289,18 @@ impl Lives {
     }
 }
 
-enum Field {
-    Number(u32),
+pub(crate) enum Field {
+    Number(u64),
     Text(Box<str>),
 }
 
-/// A field of an event, if it has one of that name that is a text or 32 bits wide.
-fn field(view: View, (at, until): (usize, usize), event: &Event, name: &str) -> Option<Field> {
+/// A field of an event, if it has one of that name that is a text or has 1, 4 or 8 bytes.
+pub(crate) fn field(
+    view: View,
+    (at, until): (usize, usize),
+    event: &Event,
+    name: &str,
+) -> Option<Field> {
     let mut at = at;
     for field in &event.description.fields {
         let bytes = match fixed_bytes(&field.kind) {
@@ -304,13 +313,21 @@ fn field(view: View, (at, until): (usize, usize), event: &Event, name: &str) -> 
         if field.name == name {
             return match field.kind {
                 FieldKind::Text => Some(Field::Text(text(view, at, bytes - 1)?)),
-                _ if bytes == 4 => Some(Field::Number(u32::from_ne_bytes(view.bytes(at)?))),
-                _ => None,
+                _ => number(view, at, bytes).map(Field::Number),
             };
         }
         at = end;
     }
     None
+}
+
+fn number(view: View, at: usize, bytes: usize) -> Option<u64> {
+    match bytes {
+        1 => view.bytes(at).map(|[byte]| byte.into()),
+        4 => view.bytes(at).map(|bytes| u32::from_ne_bytes(bytes).into()),
+        8 => view.bytes(at).map(u64::from_ne_bytes),
+        _ => None,
+    }
 }
 
 /// The text at `at`, as far as it is kept. Each byte is fetched once.

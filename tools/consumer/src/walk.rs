@@ -7,8 +7,9 @@
 //! holds and which threads wrote them. What that costs bounds how fast programs can record without
 //! loss while they use all CPUs.
 
-use crate::events::{Events, Unmeasured};
-use crate::lives::{Absent, Lives};
+use crate::dumps::{Dumps, Told};
+use crate::events::{Event, Events, Unmeasured};
+use crate::lives::{Absent, Lives, Sign};
 use crate::metadata::Class;
 use crate::view::View;
 use session::abi::*;
@@ -37,6 +38,8 @@ pub struct Threads {
     /// By process and thread, the time of the last event.
     seen: HashMap<(u32, u32), u64>,
     pub lives: Lives,
+    /// Of the kernel's state.
+    pub dumps: Dumps,
 }
 
 impl Threads {
@@ -47,6 +50,14 @@ impl Threads {
             *last = cycles.max(*last);
         } else if self.seen.len() < THREADS_MAX {
             self.seen.insert(key, cycles);
+        }
+    }
+
+    /// Takes an event with a sign.
+    fn note(&mut self, payload: (View, usize, usize), event: &Event, thread: &Thread, cycles: u64) {
+        match event.sign {
+            Some(Sign::Dump(part)) => self.dumps.note(part, payload, event, cycles),
+            _ => self.lives.note(payload, event, thread, cycles),
         }
     }
 
@@ -69,7 +80,7 @@ impl Threads {
 
     /// Processes that were started and recorded nothing, and how many more there are.
     pub fn absent(&mut self) -> (Vec<Absent>, u64) {
-        let Self { seen, lives } = self;
+        let Self { seen, lives, .. } = self;
         lives.absent(|pid, tid| seen.get(&(pid, tid)).copied())
     }
 }
@@ -176,7 +187,7 @@ pub fn walk(
             }
         } else if events.tells_of_life(id) {
             if let (Some(thread), Some(event)) = (&walk.thread, events.get(id)) {
-                threads.lives.note((view, payload, until), event, thread, cycles);
+                threads.note((view, payload, until), event, thread, cycles);
             }
         }
         walk.events += u64::from(id >= EVENT_FIRST);
@@ -301,6 +312,11 @@ impl Walker {
     pub fn select(&mut self, source: usize) {
         debug_assert!(source < self.sources.len());
         self.selected = source;
+    }
+
+    /// What the verdict says of the kernel's dump of its state.
+    pub fn dump_told(&self) -> Option<Told> {
+        self.machine.dumps.told()
     }
 
     /// The stream classes, each with its events.
