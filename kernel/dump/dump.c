@@ -25,6 +25,7 @@
 static const char *const kind_names[DUMP_KINDS] = {
 	[DUMP_THREAD] = "thread",
 	[DUMP_PROCESS] = "process",
+	[DUMP_COMMAND] = "command",
 	[DUMP_CREDENTIALS] = "credentials",
 	[DUMP_CGROUP] = "cgroup",
 	[DUMP_FILE] = "file",
@@ -32,7 +33,9 @@ static const char *const kind_names[DUMP_KINDS] = {
 	[DUMP_MAP] = "map",
 	[DUMP_MODULE] = "module",
 	[DUMP_INTERRUPT] = "interrupt",
+	[DUMP_BLOCK_DEVICE] = "block_device",
 	[DUMP_NETWORK_DEVICE] = "network_device",
+	[DUMP_ADDRESS] = "address",
 	[DUMP_CPU] = "cpu",
 };
 
@@ -44,7 +47,9 @@ static const struct {
 	{ "state:", lull_dump_tasks },
 	{ "state:module", lull_dump_modules },
 	{ "state:interrupt", lull_dump_interrupts },
+	{ "state:block_device", lull_dump_block_devices },
 	{ "state:network_device", lull_dump_network },
+	{ "state:address", lull_dump_addresses },
 	{ "state:cpu", lull_dump_cpus },
 };
 

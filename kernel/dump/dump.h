@@ -17,6 +17,7 @@
 enum dump_kind {
 	DUMP_THREAD,
 	DUMP_PROCESS,
+	DUMP_COMMAND,
 	DUMP_CREDENTIALS,
 	DUMP_CGROUP,
 	DUMP_FILE,
@@ -24,7 +25,9 @@ enum dump_kind {
 	DUMP_MAP,
 	DUMP_MODULE,
 	DUMP_INTERRUPT,
+	DUMP_BLOCK_DEVICE,
 	DUMP_NETWORK_DEVICE,
+	DUMP_ADDRESS,
 	DUMP_CPU,
 	DUMP_KINDS
 };
@@ -46,7 +49,7 @@ struct dump {
 	struct dump_count rest; /* of begin, end and the counts themselves */
 	uint32_t waits_left; /* for the reader */
 	char *text; /* PATH_MAX bytes */
-	bool has_maps; /* or nobody wants them */
+	bool has_maps, has_commands; /* or nobody wants them */
 };
 
 /* lull_dump_init() - make a session's dump, which does nothing yet. */

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Network devices of all namespaces, in the order of namespace and number.
+ * Network devices of all namespaces, in the order of namespace and number, and the IP addresses of
+ * each.
  */
+#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include <net/net_namespace.h>
 #include "dump/record.h"
 
@@ -65,4 +69,87 @@ void lull_dump_network(struct dump *dump)
 				     "IFF_PROMISC=0x100,IFF_ALLMULTI=0x200,IFF_MASTER=0x400,"
 				     "IFF_SLAVE=0x800,IFF_MULTICAST=0x1000,IFF_LOWER_UP=0x10000"),
 			lull_bytes(address, found.address, found.address_bytes));
+}
+
+#define ADDRESSES_MAX 1024 /* of one device */
+
+struct address {
+	uint16_t family;
+	uint8_t bytes[16], prefix_bits;
+};
+
+static void address_keep(struct address *found, uint16_t family, const void *bytes,
+			 uint8_t prefix_bits)
+{
+	found->family = family;
+	found->prefix_bits = prefix_bits;
+	memcpy(found->bytes, bytes, family == AF_INET ? 4 : 16);
+}
+
+/* The address at a position: first those of version 4. Return: false where there is none. */
+static bool address_copy(const struct net_device *device, unsigned int position,
+			 struct address *found)
+{
+	struct in_device *four = __in_dev_get_rcu(device);
+	struct inet6_dev *six = __in6_dev_get(device);
+	struct inet6_ifaddr *address_six;
+	struct in_ifaddr *address_four;
+	bool is_found = false;
+
+	if (four)
+		in_dev_for_each_ifa_rcu(address_four, four) if (!position--)
+		{
+			address_keep(found, AF_INET, &address_four->ifa_local,
+				     address_four->ifa_prefixlen);
+			return true;
+		}
+	if (!six)
+		return false;
+	read_lock_bh(&six->lock);
+	list_for_each_entry(address_six, &six->addr_list, if_list)
+		if (!position--) {
+			address_keep(found, AF_INET6, &address_six->addr,
+				     (uint8_t)address_six->prefix_len);
+			is_found = true;
+			break;
+		}
+	read_unlock_bh(&six->lock);
+	return is_found;
+}
+
+/* The same of the device with this key, if that is still there. */
+static bool address_find(uint64_t key, unsigned int position, struct address *found)
+{
+	struct net_device *device;
+	bool is_found = false;
+	struct net *space;
+
+	rcu_read_lock();
+	for_each_net_rcu(space)
+		for_each_netdev_rcu(space, device)
+			if (key_of(device) == key)
+				is_found = address_copy(device, position, found);
+	rcu_read_unlock();
+	return is_found;
+}
+
+void lull_dump_addresses(struct dump *dump)
+{
+	struct found device = { 0 };
+	struct address found;
+	unsigned int position;
+
+	/* Bound: keys ascend, and ADDRESSES_MAX. */
+	while (lull_dump_goes_on(dump) && device_next(&device))
+		for (position = 0; position < ADDRESSES_MAX; position++) {
+			if (!address_find(device.key, position, &found))
+				break;
+			LULL_DUMP_EVENT(
+				&dump->counts[DUMP_ADDRESS], "state:address",
+				lull_u32(net_namespace, (uint32_t)(device.key >> 32)),
+				lull_u32(number, (uint32_t)device.key),
+				lull_enum(family, found.family, "AF_INET=2,AF_INET6=10"),
+				lull_bytes(address, found.bytes, found.family == AF_INET ? 4 : 16),
+				lull_u8(prefix_bits, found.prefix_bits));
+		}
 }

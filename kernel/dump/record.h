@@ -68,10 +68,13 @@ const char *lull_dump_path(struct dump *dump, const struct path *path);
 void lull_dump_tasks(struct dump *dump);
 void lull_dump_modules(struct dump *dump);
 void lull_dump_interrupts(struct dump *dump);
+void lull_dump_block_devices(struct dump *dump);
 void lull_dump_network(struct dump *dump);
+void lull_dump_addresses(struct dump *dump);
 void lull_dump_cpus(struct dump *dump);
 
 /* The parts of a task. */
+void lull_dump_command(struct dump *dump, struct task_struct *task);
 void lull_dump_files(struct dump *dump, struct task_struct *task);
 void lull_dump_maps(struct dump *dump, struct task_struct *task);
 

@@ -197,6 +197,8 @@ static void task_record(struct dump *dump, struct task_struct *task)
 	thread_record(dump, task);
 	if (own.is_leader) {
 		process_record(dump, task);
+		if (dump->has_commands)
+			lull_dump_command(dump, task);
 		cgroup_record(dump, task);
 	}
 	if (own.credentials)
@@ -227,6 +229,7 @@ void lull_dump_tasks(struct dump *dump)
 	uint64_t begin_ns = ktime_get_boottime_ns();
 
 	dump->has_maps = lull_dump_wants(dump, "state:map");
+	dump->has_commands = lull_dump_wants(dump, "state:command");
 	walk(dump, 0);
 	walk(dump, begin_ns);
 }

@@ -33,6 +33,7 @@
 #include <uapi/linux/wait.h>
 #include <asm/syscall.h>
 #include <trace/events/syscalls.h>
+#include "arguments.h"
 #include "compat/call_mode.h"
 #include "syscall/argument.h"
 #include "syscall/syscall.h"
@@ -118,22 +119,6 @@ static noinline struct lull_string call_text(struct call *call, unsigned int pos
 	return measured;
 }
 
-/*
- * Append a string, with a backslash before blanks and backslashes in it, so that blanks between
- * strings are told from blanks within. Return: where the text ends then.
- */
-static char *string_append(char *to, const char *from, uint32_t bytes)
-{
-	uint32_t i;
-
-	for (i = 0; i < bytes; i++) {
-		if (from[i] == ' ' || from[i] == '\\')
-			*to++ = '\\';
-		*to++ = from[i];
-	}
-	return to;
-}
-
 /* Read the program's pointer at @from. Return: false where that is not in memory. */
 static bool pointer_read(const char __user *const __user *from, const char __user **to)
 {
@@ -176,7 +161,7 @@ static noinline struct lull_string call_strings_read(struct call *call, unsigned
 		bytes = min_t(long, bytes, left);
 		if (i)
 			*to++ = ' ';
-		to = string_append(to, own->string, (uint32_t)bytes);
+		to = lull_argument_append(to, own->string, (uint32_t)bytes);
 		if (call->is_cut)
 			break;
 		left -= (uint32_t)bytes;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import subprocess
 from collections import defaultdict
@@ -34,10 +35,11 @@ NUMBERS_LIMIT = 900
 
 
 @contextmanager
-def _guest() -> Iterator[Guest]:
+def _guest(*kernel_modules: str) -> Iterator[Guest]:
     """A guest that has loaded the module, and unloads it at its end."""
     files = {**lull_files(), "/bin/state_test": STORM}
-    with Guest(modules=[MODULES / "lull.ko"], files=files) as guest:
+    own = [MODULES / "lull.ko"]
+    with Guest(modules=own, kernel_modules=kernel_modules, files=files) as guest:
         guest.check("insmod /modules/lull.ko && mkdir /run/files")
         yield guest
         guest.check("rmmod lull")
@@ -158,21 +160,56 @@ def recorder_that_is_killed_ends_the_dump_that_it_began() -> None:
         )
 
 
-def rest_of_the_dump_is_what_proc_says() -> None:
+def dump_that_recording_did_not_wait_for_is_told_by_verdict_and_report() -> None:
+    """Programs are not recorded, so the dump has begun when the time is over, and not ended."""
     with _guest() as guest:
+        told = guest.check(
+            "for i in $(seq 60); do sleep 1000 & done;"
+            " lull record -k -e 'state:*' -o /share/trace --duration 1ms 2>&1",
+            120,
+        )
+        report = _host(LULL, "report", guest.share / "trace")
+    for text in (told.lower(), report.lower()):
+        assert "complete within these limits" in text, text
+        assert "only a part is known: recording stopped before its dump had ended" in text, text
+
+
+def rest_of_the_dump_is_what_proc_says() -> None:
+    with _guest("loop") as guest:
         guest.check("ip link set lo up; nc -l -p 4321 > /run/nc 2>&1 & sleep 1")
         proc = "/proc/1/maps /proc/modules /proc/interrupts /proc/net/dev /run/nc"
+        guest.check("mkfifo /run/wait; sh -c 'read line < /run/wait' 'an argument' & sleep 1", 60)
+        guest.check(
+            "cd /sys/class/block; for name in *; do"
+            " echo $name $(cat $name/dev $name/size $name/ro); done > /share/block;"
+            " ip -o address > /share/addresses"
+        )
         told = guest.check(
             f"for file in {proc}; do cat $file > /share/$(basename $file); done;"
             " lull record -k -e 'state:*' -o /share/trace --duration 1s 2>&1"
         )
         said = {name: (guest.share / name).read_text().splitlines() for name in
-                ("maps", "modules", "interrupts", "dev", "nc")}
+                ("maps", "modules", "interrupts", "dev", "nc", "block", "addresses")}
         printed = _host(LULL, "print", "--json", guest.share / "trace").splitlines()
     dump = defaultdict(list)
     for event in map(json.loads, printed):
         dump[event["name"].removeprefix("state:")].append(event["fields"])
     assert dump["end"][0]["is_whole"] == 1, told
+    assert "the dump of the kernel's state when recording began is whole" in told, told
+    commands = {each["text"]: each["is_cut"] for each in dump["command"]}
+    assert commands["nc -l -p 4321"] == 0, commands
+    assert commands[r"sh -c read\ line\ <\ /run/wait an\ argument"] == 0, commands
+    blocks = {
+        f"{e['name']} {e['device'] >> 20}:{e['device'] & 0xFFFFF}"
+        f" {e['sectors']} {e['is_read_only']}"
+        for e in dump["block_device"]
+    }
+    assert blocks == set(said["block"]) and len(blocks) >= 8, (blocks, said["block"])
+    addresses = {
+        f"{ipaddress.ip_address(bytes(e['address']))}/{e['prefix_bits']}" for e in dump["address"]
+    }
+    assert addresses == {line.split()[3] for line in said["addresses"]}, said["addresses"]
+    assert len(addresses) == 2, addresses
     maps = [each["begin"] for each in dump["map"] if each["pid"] == 1]
     # The page of vsyscall is in no process's maps.
     assert maps == [int(line.split("-")[0], 16) for line in said["maps"] if "vsyscall" not in line]
