@@ -99,7 +99,6 @@ pub struct OffRow {
 pub(crate) struct Scheduling {
     roles: Vec<Vec<Option<Role>>>,
     accounts: Rows<(usize, i64), Account>,
-    last: Ns,
 }
 
 impl Scheduling {
@@ -114,7 +113,7 @@ impl Scheduling {
             }
             roles
         });
-        Self { roles: roles.collect(), accounts: Rows::new(limit), last: Ns(0) }
+        Self { roles: roles.collect(), accounts: Rows::new(limit) }
     }
 
     /// Takes an event. `open`: the call that its thread is in.
@@ -127,7 +126,6 @@ impl Scheduling {
             _ => ShortName::default(),
         };
         let (at, trace) = (event.time_ns(), event.trace_index());
-        self.last = self.last.max(at);
         match role {
             Role::Wakeup { tid, name: text } => {
                 if let Some(account) = number(tid).and_then(|tid| self.account(trace, tid)) {
@@ -161,12 +159,13 @@ impl Scheduling {
         }
     }
 
-    /// Threads in order of the time that they waited for a CPU or were on one.
-    pub fn finish(&self, pair: impl Fn(PairIndex) -> String) -> Vec<SchedulingRow> {
+    /// Threads in order of the time that they waited for a CPU or were on one. `end`: of the trace,
+    /// until which a thread goes on as the last event about it left it.
+    pub fn finish(&self, end: Ns, pair: impl Fn(PairIndex) -> String) -> Vec<SchedulingRow> {
         let known = self.accounts.iter().filter_map(|(key, account)| Some((key?.1, account)));
         let mut rows: Vec<SchedulingRow> = known
             .filter(|(_, account)| account.place != Place::Unknown)
-            .map(|(tid, account)| account.row(tid, self.last, &pair))
+            .map(|(tid, account)| account.row(tid, end, &pair))
             .collect();
         rows.sort_by_key(|row| (Reverse(row.on_cpu_ns.saturating_add(row.wait_ns)), row.tid));
         rows
@@ -186,17 +185,19 @@ impl Account {
 
     fn runs(&mut self, at: Ns) {
         match self.place {
-            Place::Waiting(since) => {
-                let ns = between(since, at);
-                self.waits += 1;
-                self.wait_ns = self.wait_ns.saturating_add(ns);
-                self.longest_wait_ns = self.longest_wait_ns.max(ns);
-            }
+            Place::Waiting(since) => self.waited(since, at),
             // Its wake-up is not in the trace.
             Place::Off(since, why) => self.was_off(since, at, why),
             Place::Running(_) | Place::Unknown => {}
         }
         self.place = Place::Running(at);
+    }
+
+    fn waited(&mut self, since: Ns, until: Ns) {
+        let ns = between(since, until);
+        self.waits += 1;
+        self.wait_ns = self.wait_ns.saturating_add(ns);
+        self.longest_wait_ns = self.longest_wait_ns.max(ns);
     }
 
     /// `why`: None where it could go on.
@@ -229,10 +230,17 @@ impl Account {
     }
 
     fn row(&self, tid: i64, end: Ns, pair: impl Fn(PairIndex) -> String) -> SchedulingRow {
-        let mut whole = Self { off: self.off.clone(), ..Self::default() };
+        let mut whole = Self {
+            off: self.off.clone(),
+            waits: self.waits,
+            wait_ns: self.wait_ns,
+            longest_wait_ns: self.longest_wait_ns,
+            ..Self::default()
+        };
         let mut on_cpu_ns = self.on_cpu_ns;
         match self.place {
             Place::Running(since) => on_cpu_ns = on_cpu_ns.saturating_add(between(since, end)),
+            Place::Waiting(since) => whole.waited(since, end),
             Place::Off(since, why) if since <= end => whole.was_off(since, end, why),
             _ => {}
         }
@@ -251,9 +259,9 @@ impl Account {
             thread: format!("{}[{tid}]", self.name.text()),
             tid,
             on_cpu_ns,
-            waits: self.waits,
-            wait_ns: self.wait_ns,
-            max_wait_ns: self.longest_wait_ns,
+            waits: whole.waits,
+            wait_ns: whole.wait_ns,
+            max_wait_ns: whole.longest_wait_ns,
             off_ns: off.iter().fold(0, |sum, row| sum.saturating_add(row.off_ns)),
             off,
         }

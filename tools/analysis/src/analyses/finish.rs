@@ -150,7 +150,7 @@ impl Analyses {
             unmatched,
             locks: self.locks.finish(by_index, texts),
             files: self.files.finish(by_index, texts),
-            scheduling: self.scheduling.finish(|pair| self.pair_name(pair)),
+            scheduling: self.scheduling.finish(counts.last, |pair| self.pair_name(pair)),
             processes,
             threads,
             cpus,
