@@ -121,6 +121,23 @@ def runner_refuses_names_that_no_test_has() -> None:
         ]
 
 
+def runner_tells_what_the_lab_has_to_say_once() -> None:
+    with _planted_tests() as run:
+        told = "print('lab: planted')\n    print('other')"
+        tests = "".join(f"def one_that_tells{n}():\n    {told}\n" for n in range(2))
+        (run.parent / "planted_test.py").write_text(tests, encoding="utf-8")
+        status, lines = _lines(run)
+        assert (status, sorted(lines)) == (
+            0,
+            [
+                "2 passed, 0 failed, 0 skipped",
+                "lab: planted",
+                "ok   one_that_tells0",
+                "ok   one_that_tells1",
+            ],
+        ), lines
+
+
 def _told(code: str, **environment: str) -> str:
     """What the lab tells where it cannot work."""
     status, lines = _lines("-c", f"import lab\ntry:\n {code}\nexcept lab.LabError as e: print(e)",
@@ -147,3 +164,31 @@ def missing_programs_are_told_with_what_to_do() -> None:
             (Path(folder) / tool).symlink_to(f"/usr/bin/{tool}")
         told = _told("lab.qemu.installed('amd64')", PATH=folder)
         assert "qemu-system-x86_64 is missing; 'mk/deps boot' installs it" in told, told
+
+
+def guests_run_in_the_machines_qemu_where_a_recent_one_cannot_be_had() -> None:
+    # Of this class a machine has what follows from the QEMU that interprets it.
+    code = (
+        "found = lab.qemu.interpreter('amd64');"
+        " made = lab.qemu.Machine(lab.Kernel('6.1', '', 'amd64', lab.ROOT), lab.ROOT);"
+        " print(found.program, found.version, *made.command(found, '', ''))"
+    )
+    with tempfile.TemporaryDirectory(prefix="lull-boot-") as folder:
+        program = Path(folder) / "qemu-system-x86_64"
+        program.write_text("#!/bin/sh\necho QEMU emulator version 7.2.22\n", encoding="ascii")
+        program.chmod(0o755)
+        away = {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "LULL_BOOT_CACHE": f"{folder}/cache",
+            "LULL_BOOT_KVM": "no",
+            "http_proxy": "http://127.0.0.1:1",
+            "https_proxy": "http://127.0.0.1:1",
+        }
+        told = _told(code, **away)
+        assert f"{program} 7 " in told and "tcg,thread=single" in told, told
+        assert "lab: guests run in the machine's QEMU 7, one CPU at a time, because" in told, told
+        told = _told(code, **away, LULL_BOOT_QEMU="installed")
+        assert "tcg,thread=single" in told and "lab: " not in told, told
+        program.write_text("#!/bin/sh\necho QEMU emulator version 10.0.2\n", encoding="ascii")
+        told = _told(code, **away)
+        assert f"{program} 10 " in told and "tcg,thread=multi" in told, told

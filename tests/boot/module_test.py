@@ -55,9 +55,7 @@ def module_stays_while_a_recorder_has_the_device() -> None:
 
 
 def module_loads_and_unloads_while_threads_switch() -> None:
-    program = MODULES / "device_test"
-    files = {"/bin/device_test": program}
-    with Guest(modules=[MODULE], files=files, cpus_take_turns=True) as guest:
+    with Guest(modules=[MODULE], files={"/bin/device_test": MODULES / "device_test"}) as guest:
         guest.check(
             "while :; do (:); done & first=$!; while :; do (:); done & second=$!;"
             f"for load in $(seq {LOADS}); do"

@@ -39,8 +39,7 @@ def module_goes_when_its_last_recorder_is_dead() -> None:
     files = {"/bin/unload_test": MODULES / "unload_test"}
     # What is freed is filled with a pattern, which has to be there when it is used again.
     line = "slub_debug=FZP,kmalloc-* page_poison=1"
-    modules = [MODULES / "lull.ko"]
-    with Guest(modules=modules, files=files, append=line, cpus_take_turns=True) as guest:
+    with Guest(modules=[MODULES / "lull.ko"], files=files, append=line) as guest:
         result = guest.run(
             f"while :; do (:); done & load=$!; unload_test {LOADS}; status=$?;"
             " kill $load; exit $status",

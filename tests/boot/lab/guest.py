@@ -63,8 +63,7 @@ class Guest:
         share: a folder that is /share in the guest; True makes one for the time of the guest.
         allowed: patterns of complaints in the kernel's log that do not fail the guest.
         machine: smp, memory_mib, append (to the kernel's command line), memory_file (holds the
-        guest's memory, also after its end), devices (QEMU's options), cpus_take_turns (where
-        the kernel patches code that other CPUs run all the time).
+        guest's memory, also after its end), devices (QEMU's options).
         """
         self.kernel: Kernel = kernel(kernel_name)
         self.allowed = allowed

@@ -7,6 +7,7 @@ process ends with its parent, however that ends, and only it is ended.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -15,6 +16,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,16 +28,25 @@ from .places import CACHE, LabError
 
 KVM_GET_API_VERSION, KVM_CREATE_VM, KVM_API_VERSION = 0xAE00, 0xAE01, 12
 MONITOR_LIMIT_S = 60
-# Messages that say what a guest complains about are not hidden, and a busy host is no complaint.
+# Messages that say what a guest complains about are not hidden, and a busy host is no complaint;
+# the kernel would also panic where no timer ticks while it waits for a number of instructions.
 KERNEL_LINE = (
-    "panic=-1 loglevel=5 nokaslr mitigations=off tsc=reliable log_buf_len=4M"
+    "panic=-1 loglevel=5 nokaslr mitigations=off tsc=reliable no_timer_check log_buf_len=4M"
     " watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150"
 )
 # One virtual CPU at a time, whose clock is the count of instructions.
 EXACT = ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-seed", "42"]
 EXACT += ["-rtc", "base=2024-01-01,clock=vm"]
 EXACT_KERNEL_LINE = "lpj=4000000"
-EXACT_VERSION = 10
+# With a thread for each CPU, QEMU 7.2 may go on running an instruction that another CPU has
+# replaced.
+RECENT_VERSION = 10
+# By the guest's architecture: the program and Debian's package.
+PROGRAMS = {
+    "amd64": ("qemu-system-x86_64", "qemu-system-x86"),
+    "arm64": ("qemu-system-aarch64", "qemu-system-arm"),
+}
+PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def kvm_usable() -> bool:
@@ -66,9 +77,10 @@ def kvm_usable() -> bool:
 
 @dataclass(frozen=True)
 class Emulator:
-    """A QEMU: its program, and where its own files are if they are not installed."""
+    """A QEMU: its program, its version, and where its own files are if they are not installed."""
 
     program: Path
+    version: int
     folder: Path | None = None
 
     def environment(self) -> dict[str, str]:
@@ -85,34 +97,56 @@ class Emulator:
 
 
 def installed(architecture: str) -> Emulator:
-    name, package = {
-        "amd64": ("qemu-system-x86_64", "qemu-system-x86"),
-        "arm64": ("qemu-system-aarch64", "qemu-system-arm"),
-    }[architecture]
+    name, package = PROGRAMS[architecture]
     program = shutil.which(name)
     if program is None:
         raise LabError(
             f"{name} is missing; 'mk/deps boot' installs it (Debian's package {package})"
         )
-    return Emulator(Path(program))
+    told = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True, timeout=60
+    )
+    version = re.search(r"version (\d+)", told.stdout)
+    if version is None:
+        raise LabError(f"{program} --version tells no version: {told.stdout.strip()}")
+    return Emulator(Path(program), int(version.group(1)))
 
 
-def exact() -> Emulator:
-    """A QEMU that counts instructions exactly with several CPUs: 10 or later."""
-    try:
-        found = installed("amd64")
-        told = subprocess.run(
-            [found.program, "--version"], capture_output=True, text=True, check=True, timeout=60
-        )
-        version = re.search(r"version (\d+)", told.stdout)
-        if version and int(version.group(1)) >= EXACT_VERSION:
+def recent(architecture: str) -> Emulator:
+    """A QEMU that counts instructions exactly with several CPUs, and whose CPUs see code that
+    another CPU has changed: 10 or later, the machine's or one of Debian's backports."""
+    with contextlib.suppress(LabError):
+        found = installed(architecture)
+        if found.version >= RECENT_VERSION:
             return found
-    except LabError:
-        pass
-    names = [f"qemu-system-{part}/{debian.BACKPORTS}" for part in ("x86", "common", "data")]
-    folder = CACHE / f"qemu-{EXACT_VERSION}"
-    debian.unpack([(name, "amd64") for name in [*names, "seabios"]], folder)
-    return Emulator(folder / "usr" / "bin" / "qemu-system-x86_64", folder)
+    name, package = PROGRAMS[architecture]
+    folder = CACHE / f"qemu-{RECENT_VERSION}{'' if architecture == 'amd64' else '-' + architecture}"
+    packages = [package, "qemu-system-common", "qemu-system-data"]
+    backports = [f"{each}/{debian.BACKPORTS}" for each in packages]
+    own = debian.native_architecture()
+    debian.unpack([(each, own) for each in [*backports, "seabios"]], folder)
+    return Emulator(folder / "usr" / "bin" / name, RECENT_VERSION, folder)
+
+
+def interpreter(architecture: str) -> Emulator:
+    """The QEMU that interprets guests: a recent one, or the machine's where that cannot be had.
+
+    LULL_BOOT_QEMU=installed says that it shall be the machine's.
+    """
+    if os.environ.get("LULL_BOOT_QEMU") == "installed":
+        return installed(architecture)
+    try:
+        return recent(architecture)
+    except LabError as error:
+        found = installed(architecture)
+        reason = str(error).splitlines()[0]
+        print(
+            f"lab: guests run in the machine's QEMU {found.version}, one CPU at a time, because"
+            f" QEMU {RECENT_VERSION} cannot be had: {reason}",
+            file=sys.stderr,
+            flush=True,
+        )
+        return found
 
 
 @dataclass(frozen=True)
@@ -127,12 +161,14 @@ class Machine:
     share: Path | None = None
     memory_file: Path | None = None
     exact: bool = False
-    # QEMU 7.2, with a thread for each CPU, may run an instruction again and again that another CPU
-    # has replaced meanwhile: seen where the kernel patched its code under load.
-    cpus_take_turns: bool = False
     devices: Sequence[str] = field(default_factory=list)
 
-    def _board(self) -> list[str]:
+    @property
+    def _runs_by_kvm(self) -> bool:
+        native = platform.machine() == PROCESSORS[self.kernel.architecture]
+        return not self.exact and native and kvm_usable()
+
+    def _board(self, emulator: Emulator) -> list[str]:
         arm = self.kernel.architecture == "arm64"
         board = "virt" if arm else "pc"
         memory = []
@@ -143,13 +179,12 @@ class Machine:
                 f"memory-backend-file,id=ram0,size={self.memory_mib}M,"
                 f"mem-path={self.memory_file},share=on",
             ]
-        native = platform.machine() == ("aarch64" if arm else "x86_64")
         if self.exact:
             cpu = ["-cpu", "max", *EXACT]
-        elif native and kvm_usable():
+        elif self._runs_by_kvm:
             cpu = ["-cpu", "host", "-accel", "kvm"]
         else:
-            threads = "single" if self.cpus_take_turns else "multi"
+            threads = "multi" if emulator.version >= RECENT_VERSION else "single"
             cpu = ["-cpu", "cortex-a72" if arm else "max", "-accel", f"tcg,thread={threads}"]
         return ["-M", board, *memory, *cpu, "-smp", str(self.smp), "-m", f"{self.memory_mib}M"]
 
@@ -166,14 +201,16 @@ class Machine:
         return "/dev/ttyS0" if self.kernel.architecture == "arm64" else "/dev/ttyS1"
 
     def emulator(self) -> Emulator:
-        return exact() if self.exact else installed(self.kernel.architecture)
+        if self.exact:
+            return recent(self.kernel.architecture)
+        return (installed if self._runs_by_kvm else interpreter)(self.kernel.architecture)
 
     def command(self, emulator: Emulator, console: str, channel: str) -> list[str]:
         """QEMU's command line; console and channel are character devices as it names them."""
         arm = self.kernel.architecture == "arm64"
         serial = "pci-serial" if arm else "isa-serial"
         words = [*emulator.words(), "-nodefaults", "-no-user-config", "-display", "none"]
-        words += ["-no-reboot", *self._board()]
+        words += ["-no-reboot", *self._board(emulator)]
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
         words += ["-append", self._kernel_line()]
         words += ["-chardev", f"{console},id=console", "-serial", "chardev:console"]
