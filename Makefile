@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long boot-all guest clean FORCE
+	mutants sched-long boot-all boot-long guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -98,6 +98,14 @@ sched-long: ## explore the ring's interleavings with larger bounds; minutes
 boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels
 	$(Q)tests/boot/run --every-kernel
+
+boot-long: ## lull.ko comes and goes 200 times under load, 20,000 NMIs come in each recording; hours
+	$(Q)$(MAKE) all kernel-module
+	$(Q)LOADS=200 NMIS=20000 LULL_BOOT_LIMIT_S=14400 tests/boot/run $(LONG_BOOT_TESTS)
+
+LONG_BOOT_TESTS := module_loads_and_unloads_while_threads_switch \
+	module_goes_when_its_last_recorder_is_dead \
+	interrupts_that_no_one_masks_are_recorded_in_the_middle_of_everything
 
 guest: ## a shell in a virtual machine with Lull in it; KERNEL=6.12, SMP=4, MEMORY=2048 (MiB)
 	$(Q)mk/deps build boot

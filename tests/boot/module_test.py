@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 
-from lab import MODULES, Guest
+from lab import LIMIT_S, MODULES, Guest
 
 MODULE = MODULES / "lull.ko"
 LOADS = int(os.environ.get("LOADS", "8"))
@@ -62,7 +62,7 @@ def module_loads_and_unloads_while_threads_switch() -> None:
             f"  {LOAD} && device_test switches_follow_each_other_in_discard_mode > /run/log &&"
             "   rmmod lull || { cat /run/log; exit 1; };"
             "done; kill $first $second",
-            limit_s=60 + 12 * LOADS,
+            LIMIT_S,
         )
         assert len(re.findall("lull: clock", guest.dmesg())) == LOADS
 

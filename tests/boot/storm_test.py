@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lab import MODULES, Guest, LabError, lull_files, read_events
+from lab import LIMIT_S, MODULES, Guest, LabError, lull_files, read_events
 
 LOADS = int(os.environ.get("LOADS", "2"))
 NMIS = int(os.environ.get("NMIS", "500"))
@@ -43,7 +43,7 @@ def module_goes_when_its_last_recorder_is_dead() -> None:
         result = guest.run(
             f"while :; do (:); done & load=$!; unload_test {LOADS}; status=$?;"
             " kill $load; exit $status",
-            limit_s=120 + 60 * LOADS,
+            LIMIT_S,
         )
         print(result.output, end="")
         assert result.status == 0, result.output
@@ -88,7 +88,7 @@ def _recorded_storm(guest: Guest, options: str) -> tuple[str, int, Counter[str]]
         told = guest.check(
             f"lull record -k {EVERYTHING} {options} -o /share/{trace.name}"
             f" -- bash /bin/storm {NMIS} 2>&1",
-            limit_s=240 + NMIS // 5,
+            LIMIT_S,
         )
     counted = _counted(guest) - before
     handlers: Counter[str] = Counter()

@@ -6,12 +6,13 @@ from .disk import ext4_disk
 from .guest import Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
-from .places import BOOT, BUILD, MODULES, ROOT, LabError, Skip, lull_files
+from .places import BOOT, BUILD, LIMIT_S, MODULES, ROOT, LabError, Skip, lull_files
 from .reading import read_events
 
 __all__ = [
     "BOOT",
     "BUILD",
+    "LIMIT_S",
     "MODULES",
     "NAMES",
     "ROOT",

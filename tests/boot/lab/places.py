@@ -12,6 +12,8 @@ BUILD = ROOT / "build" / "boot"
 LOGS = BUILD / "log"
 # Kernels and emulators that were fetched: some hundred MiB, which several checkouts may share.
 CACHE = Path(os.environ.get("LULL_BOOT_CACHE", BUILD / "cache"))
+# How long a test may take, and so each of its commands that does the test's work.
+LIMIT_S = int(os.environ.get("LULL_BOOT_LIMIT_S", "600"))
 MODULES = ROOT / "build" / "kernel"
 
 
