@@ -73,6 +73,7 @@ LULL_KERNEL_EVENT(sched, sched_process_exec,
 		  lull_str(filename, bprm->filename), lull_i32(pid, p->pid),
 		  lull_i32(old_pid, old_pid));
 
+#ifdef CONFIG_SCHEDSTATS
 #define SCHED_STAT_FIELDS \
 	lull_str16(comm, tsk->comm), lull_i32(pid, tsk->pid), lull_u64(delay, delay)
 
@@ -84,6 +85,7 @@ LULL_KERNEL_EVENT(sched, sched_stat_iowait, TP_PROTO(struct task_struct *tsk, u6
 		  SCHED_STAT_FIELDS);
 LULL_KERNEL_EVENT(sched, sched_stat_blocked, TP_PROTO(struct task_struct *tsk, u64 delay),
 		  SCHED_STAT_FIELDS);
+#endif
 
 LULL_KERNEL_EVENT(sched, sched_stat_runtime, LULL_STAT_RUNTIME, lull_str16(comm, tsk->comm),
 		  lull_i32(pid, tsk->pid), lull_u64(runtime, runtime) LULL_STAT_RUNTIME_FIELDS);

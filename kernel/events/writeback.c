@@ -24,16 +24,27 @@ static __always_inline unsigned long cgroup_of(const struct bdi_writeback *wb)
 	return 1;
 }
 
+static __always_inline unsigned long cgroup_written(const struct writeback_control *wbc)
+{
+#ifdef CONFIG_CGROUP_WRITEBACK
+	return cgroup_of(wbc->wb);
+#else
+	return cgroup_of(NULL);
+#endif
+}
+
 static __always_inline unsigned long kib_per_second(unsigned long pages)
 {
 	return pages << (PAGE_SHIFT - 10);
 }
 
+#ifdef CONFIG_CGROUP_WRITEBACK
 LULL_KERNEL_EVENT(writeback, flush_foreign,
 		  TP_PROTO(struct bdi_writeback *wb, unsigned int frn_bdi_id,
 			   unsigned int frn_memcg_id),
 		  lull_strn(name, name_of(wb->bdi), 31), lull_u64(cgroup_ino, cgroup_of(wb)),
 		  lull_u32(frn_bdi_id, frn_bdi_id), lull_u32(frn_memcg_id, frn_memcg_id));
+#endif
 LULL_KERNEL_EVENT(writeback, writeback_pages_written, TP_PROTO(long pages_written),
 		  lull_i64(pages, pages_written));
 
@@ -53,7 +64,7 @@ LULL_KERNEL_EVENT(writeback, writeback_bdi_register, TP_PROTO(struct backing_dev
 		lull_i32(range_cyclic, wbc->range_cyclic),                                         \
 		lull_i64(range_start, (long)wbc->range_start),                                     \
 		lull_i64(range_end, (long)wbc->range_end),                                         \
-		lull_u64(cgroup_ino, cgroup_of(wbc->wb))
+		lull_u64(cgroup_ino, cgroup_written(wbc))
 
 LULL_KERNEL_EVENT(writeback, wbc_writepage,
 		  TP_PROTO(struct writeback_control *wbc, struct backing_dev_info *bdi),
