@@ -247,10 +247,13 @@ impl Drain {
                     OpenSlots::Wait if holes.holes.is_empty() || !self.all_dead(&holes) => {
                         return false
                     }
+                    // A writer may have committed after the look, and then ended. What is open
+                    // now that all have ended stays open.
+                    OpenSlots::Wait => holes = self.holes_of(tools, &piece),
                     OpenSlots::Cut => {
                         piece.limit = holes.holes.first().map_or(piece.limit, |hole| hole.at);
                     }
-                    OpenSlots::Wait | OpenSlots::Lose => {}
+                    OpenSlots::Lose => {}
                 }
             }
             let copy = copy_with(&self.ring, &piece, &holes);

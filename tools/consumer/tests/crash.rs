@@ -187,6 +187,48 @@ fn slot_of_a_dead_writer_becomes_a_lost_event_and_the_ring_goes_on_for_many_laps
     }
 }
 
+/// The walk over what lies behind the slot takes longer than the writer's commit and its end.
+#[test]
+fn slot_that_is_committed_during_a_look_by_a_writer_that_ends_is_not_lost() {
+    const BEHIND: u32 = 2000;
+    let text = "t".repeat(1000);
+    for kind in [Rings::PerCpu, Rings::Plain] {
+        pin(0);
+        let setup = Setup { subbuf_size_bytes: 8 << 20, ..Setup::default() };
+        let (session, mut consumer, path) = start("look", &setup);
+        let told = Committed::new(2);
+        let [is_reserved, is_looked_at] = told.words else { unreachable!() };
+        let mut ending = Writer::new(&session, kind);
+        for round in 1..=5 {
+            let writer = fork(|| {
+                ending.become_this_thread();
+                let reserved = ending.reserve(STEP, &step_payload(1, round, "committed"));
+                for step in 0..BEHIND {
+                    ending.step(2, step, &text);
+                }
+                is_reserved.store(round, Ordering::Release);
+                // Bound: the test's recorder is about to look.
+                while is_looked_at.load(Ordering::Acquire) != round {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(1));
+                ending.commit(reserved.unwrap());
+            });
+            while is_reserved.load(Ordering::Acquire) != round {
+                std::thread::yield_now();
+            }
+            is_looked_at.store(round, Ordering::Release);
+            consumer.tick();
+            reap(writer);
+        }
+        let verdict = consumer.finish(|_, _| {}).unwrap();
+        assert_eq!(verdict.lost.total(), 0, "{verdict:?}");
+        let steps = steps(&babeltrace(&path, false));
+        assert_eq!(steps.iter().filter(|(writer, _)| *writer == 1).count(), 5);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
 #[test]
 fn living_writer_that_stalls_costs_one_event_when_the_ring_fills_and_corrupts_nothing() {
     pin(0);
