@@ -141,6 +141,16 @@ void lull_catalogue_describe_system(struct session *session)
 			strlen(system_events[i].description));
 }
 
+int lull_catalogue_describe_context(struct session *session, const char *text, size_t bytes)
+{
+	bool is_described;
+
+	mutex_lock(&mutex);
+	is_described = publish(session, LULL_EVENT_CONTEXT, text, bytes);
+	mutex_unlock(&mutex);
+	return is_described ? 0 : -ENOSPC;
+}
+
 uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note)
 {
 	if (!publish(session, session->event_next, note->description, note->description_bytes))

@@ -22,6 +22,12 @@ uint16_t *lull_catalogue_ids(void);
 void lull_catalogue_describe_system(struct session *session);
 
 /*
+ * lull_catalogue_describe_context() - put the context of all events into a session's table, once.
+ * Return: 0; -ENOSPC.
+ */
+int lull_catalogue_describe_context(struct session *session, const char *text, size_t bytes);
+
+/*
  * lull_catalogue_describe() - put an event's description into a session's table.
  * Context: under the catalogue's mutex. Return: its identifier; 0 where table or arena are full.
  */

@@ -82,6 +82,8 @@ static uint64_t number_of(const struct task_struct *task, enum lull_context whic
 		return raw_smp_processor_id();
 	case LULL_CONTEXT_UID:
 		return cred->euid.val;
+	case LULL_CONTEXT_GID:
+		return cred->egid.val;
 	case LULL_CONTEXT_CGROUP:
 		return cgroup_of(task);
 	case LULL_CONTEXT_PID_NS:
@@ -105,4 +107,51 @@ void lull_context_read(struct lull_filter_value *values, uint32_t wanted)
 						.number = number_of(current, which),
 					};
 	}
+}
+
+static uint32_t bytes_of(enum lull_context which)
+{
+	switch (which) {
+	case LULL_CONTEXT_COMM:
+		return TASK_COMM_LEN;
+	case LULL_CONTEXT_CGROUP:
+		return sizeof(uint64_t);
+	default:
+		return sizeof(uint32_t);
+	}
+}
+
+uint32_t lull_context_bytes(uint32_t wanted)
+{
+	uint32_t bytes = 0;
+
+	for (; wanted; wanted &= wanted - 1)
+		bytes += bytes_of((enum lull_context)__builtin_ctz(wanted));
+	return bytes;
+}
+
+unsigned char *lull_context_store(unsigned char *to, uint32_t wanted)
+{
+	const struct task_struct *task = current;
+
+	/* Bound: LULL_CONTEXTS bits. */
+	for (; wanted; wanted &= wanted - 1) {
+		enum lull_context which = (enum lull_context)__builtin_ctz(wanted);
+		uint64_t number;
+
+		if (which == LULL_CONTEXT_COMM) {
+			__builtin_memcpy(to, task->comm, TASK_COMM_LEN);
+			to += TASK_COMM_LEN;
+			continue;
+		}
+		number = number_of(task, which);
+		if (which == LULL_CONTEXT_CGROUP) {
+			__builtin_memcpy(to, &number, sizeof(number));
+			to += sizeof(number);
+		} else {
+			*(uint32_t *)to = (uint32_t)number;
+			to += sizeof(uint32_t);
+		}
+	}
+	return to;
 }

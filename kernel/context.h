@@ -15,4 +15,14 @@
  */
 void lull_context_read(struct lull_filter_value *values, uint32_t wanted);
 
+/* lull_context_bytes() - how many bytes contexts have in an event: a multiple of 4. */
+uint32_t lull_context_bytes(uint32_t wanted);
+
+/*
+ * lull_context_store() - write contexts of the running thread into an event, in ascending order.
+ * @to: has room for lull_context_bytes(@wanted)
+ * Context: in a probe. Progress: wait-free. Return: where they end.
+ */
+unsigned char *lull_context_store(unsigned char *to, uint32_t wanted);
+
 #endif

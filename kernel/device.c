@@ -15,6 +15,7 @@
 #include "left_file.h"
 #include "filtering.h"
 #include "lull_port.h"
+#include "recorded.h"
 #include "reserved.h"
 #include "ring_file.h"
 #include "session.h"
@@ -65,6 +66,7 @@ static long device_enable(struct session *session, void __user *argument)
 		return -EINVAL;
 	enable = (struct lull_kernel_enable){ .bytes = bytes };
 	was_enabled = READ_ONCE(session->is_enabled);
+	lull_recorded_settle(session);
 	lull_catalogue_enable(session, &enable);
 	if (!was_enabled)
 		lull_dump_begin(&session->dump);
@@ -89,6 +91,14 @@ static long device_filter(struct session *session, void __user *argument)
 	if (error)
 		kvfree(filtering);
 	return error;
+}
+
+static long device_context(struct session *session, void __user *argument)
+{
+	struct lull_kernel_context asked;
+	long bytes = lull_structure_copy(&asked, sizeof(asked), argument);
+
+	return bytes < 0 ? bytes : lull_recorded_decide(session, &asked);
 }
 
 static long device_ring(struct session *session, void __user *argument)
@@ -157,6 +167,8 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_FILTER:
 		return session ? device_filter(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_CONTEXT:
+		return session ? device_context(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_RING:
 		return session ? device_ring(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_SOURCE:

@@ -17,6 +17,7 @@
 #include "context.h"
 #include "filtering.h"
 #include "probe.h"
+#include "recorded.h"
 #include "ring_fast.h"
 
 #define LABEL_BITS (32 - LULL_TID_BITS)
@@ -31,6 +32,7 @@ struct target {
 	struct lull_ring *rings;
 	uint32_t *refused;
 	struct lull_filtering *const *filters; /* by event; NULL while there are none */
+	const struct recorded *recorded; /* context of all events; NULL for none */
 };
 
 struct identity {
@@ -91,6 +93,11 @@ uint32_t lull_probe_begin_again(struct lull_slot *slot, uint32_t mask, unsigned 
 void lull_probe_filters(uint32_t session, struct lull_filtering *const *filters)
 {
 	targets[session].filters = filters;
+}
+
+void lull_probe_record(uint32_t session, const struct recorded *recorded)
+{
+	targets[session].recorded = recorded;
 }
 
 uint32_t lull_probe_filter(const struct lull_probe_record *record, uint32_t mask,
@@ -171,8 +178,8 @@ static noinline int reserve_again(struct lull_ring *ring, struct lull_ring_slot 
 	return !error;
 }
 
-int lull_slot_reserve(struct lull_slot *event_slot, uint32_t session, uint32_t id,
-		      uint32_t payload_bytes)
+static __always_inline int reserve(struct lull_slot *event_slot, uint32_t session, uint32_t id,
+				   uint32_t payload_bytes)
 {
 	struct lull_ring_slot *slot = (struct lull_ring_slot *)event_slot;
 	struct caller caller = { .cpu = lull_cpu(), .clock = lull_clock_cycles };
@@ -188,6 +195,25 @@ int lull_slot_reserve(struct lull_slot *event_slot, uint32_t session, uint32_t i
 	if (likely(reserve_fast(ring, &caller, id, payload_bytes, slot)))
 		return 1;
 	return reserve_again(ring, slot, caller.tid, id, payload_bytes);
+}
+
+/* Reserve room for the context too, and fill that in: the payload begins behind it. */
+static noinline int reserve_with_context(struct lull_slot *slot, uint32_t session, uint32_t id,
+					 uint32_t payload_bytes, const struct recorded *recorded)
+{
+	if (!reserve(slot, session, id, recorded->contexts_bytes + payload_bytes))
+		return 0;
+	slot->payload = lull_context_store(slot->payload, recorded->contexts);
+	return 1;
+}
+
+int lull_slot_reserve(struct lull_slot *slot, uint32_t session, uint32_t id, uint32_t payload_bytes)
+{
+	const struct recorded *recorded = targets[session].recorded;
+
+	if (unlikely(recorded))
+		return reserve_with_context(slot, session, id, payload_bytes, recorded);
+	return reserve(slot, session, id, payload_bytes);
 }
 
 void lull_slot_commit(struct lull_slot *event_slot)

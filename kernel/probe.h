@@ -17,6 +17,7 @@
 
 struct lull_filtering;
 struct lull_ring;
+struct recorded;
 
 /*
  * The context of this CPU's innermost probe that has not ended: what preempt_count() says of
@@ -130,5 +131,11 @@ void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refu
  * @filters: by the event's identifier in the session
  */
 void lull_probe_filters(uint32_t session, struct lull_filtering *const *filters);
+
+/*
+ * lull_probe_record() - let probes record context with each of a session's events, before any
+ * record has the session's bit.
+ */
+void lull_probe_record(uint32_t session, const struct recorded *recorded);
 
 #endif

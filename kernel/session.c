@@ -15,6 +15,7 @@
 #include "filtering.h"
 #include "pattern.h"
 #include "probe.h"
+#include "recorded.h"
 #include "session.h"
 
 enum lull_clock_kind lull_sessions_clock;
@@ -74,6 +75,7 @@ static void session_free(struct session *session)
 		session->filterings = next;
 	}
 	kvfree(session->filters);
+	lull_recorded_free(session->recorded);
 	lull_memory_free(&session->memory);
 	bitmap_free(session->ring_readers);
 	kvfree(session->ids);

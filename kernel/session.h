@@ -13,6 +13,7 @@
 
 struct lull_filtering;
 struct lull_rule;
+struct recorded;
 
 struct session {
 	struct kref references; /* its descriptors */
@@ -21,6 +22,9 @@ struct session {
 	bool is_made; /* from then on, a CPU that comes may find no memory for its ring */
 	bool is_enabled; /* by the last LULL_KERNEL_ENABLE or _DISABLE */
 	unsigned long *ring_readers; /* a bit for each ring that has a descriptor */
+	/* Under the mutex of recorded.c. */
+	bool is_context_settled; /* by the first LULL_KERNEL_ENABLE */
+	struct recorded *recorded; /* context of all events; NULL: none */
 	struct memory memory;
 	struct dump dump;
 	char *patterns;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../../check/test.h"
+#include "lull/abi/context.h"
 #include "session.h"
 #include "switches.h"
 
@@ -92,6 +93,16 @@ static void *scribble(void *argument)
 	return NULL;
 }
 
+/* In half of the rounds context is recorded, too, as much of it as there is. */
+static void context_ask(const struct recorder *recorder)
+{
+	struct lull_kernel_context asked = { .bytes = sizeof(asked) };
+
+	asked.contexts = (uint32_t)random_next(&seed) & ((1u << LULL_CONTEXTS) - 1);
+	if (random_next(&seed) & 1)
+		ioctl(recorder->descriptor, LULL_KERNEL_CONTEXT, &asked);
+}
+
 /* One round: a session that is written over from its begin to its end. */
 static int session_scribbled(const char *patterns, uint32_t mode)
 {
@@ -108,6 +119,7 @@ static int session_scribbled(const char *patterns, uint32_t mode)
 			(struct scribbler){ .recorder = &recorder, .state = random_next(&seed) };
 		pthread_create(&scribblers[i].thread, NULL, scribble, &scribblers[i]);
 	}
+	context_ask(&recorder);
 	CHECK(recorder_enable(&recorder).enabled_count > 1);
 	switches_make(200);
 	for (int i = 0; i < WORDS_PER_ROUND / 100; i++)

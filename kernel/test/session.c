@@ -153,8 +153,8 @@ size_t recorder_field_bytes(const char *type, const unsigned char *at, size_t le
 	return sizeof(count) + (size_t)count * (bits / 8);
 }
 
-/* Bytes of a payload by its event's description, padding included; 0 where it is too long. */
-static size_t payload_bytes(const char *description, const unsigned char *at, size_t left)
+/* Bytes of a description's fields, without padding; more than @left where they do not end there. */
+static size_t described_bytes(const char *description, const unsigned char *at, size_t left)
 {
 	const char *line = description;
 	size_t bytes = 0;
@@ -165,7 +165,7 @@ static size_t payload_bytes(const char *description, const unsigned char *at, si
 		if (bytes > left || !strchr(line, '\n'))
 			return SIZE_MAX;
 	}
-	return (bytes + 3) & ~(size_t)3;
+	return bytes;
 }
 
 /* What a walk knows of the packet. */
@@ -175,6 +175,18 @@ struct walk {
 	const char *what; /* is wrong */
 	char **descriptions;
 };
+
+/* The context before an event's own fields, where the session records any. */
+static size_t context_bytes(struct walk *walk, const unsigned char *at, size_t left)
+{
+	char **description = &walk->descriptions[LULL_EVENT_CONTEXT];
+
+	if (walk->event.id < LULL_EVENT_FIRST)
+		return 0;
+	if (!*description)
+		*description = recorder_description(walk->recorder, LULL_EVENT_CONTEXT);
+	return *description ? described_bytes(*description, at, left) : 0;
+}
 
 /* Read the slot at @at. Return: its bytes, or 0 and walk->what. */
 static size_t slot_read(struct walk *walk, const unsigned char *at, size_t left)
@@ -202,11 +214,16 @@ static size_t slot_read(struct walk *walk, const unsigned char *at, size_t left)
 		walk->what = "an event that is not described";
 		return 0;
 	}
-	event->payload = at + header_bytes;
-	bytes = payload_bytes(walk->descriptions[event->id], event->payload, left - header_bytes);
-	if (bytes > left - header_bytes)
+	event->context = at + header_bytes;
+	left -= header_bytes;
+	bytes = context_bytes(walk, event->context, left);
+	event->payload = event->context + bytes;
+	if (bytes <= left)
+		bytes += described_bytes(walk->descriptions[event->id], event->payload,
+					 left - bytes);
+	if (bytes > left)
 		walk->what = "a payload that does not end in its packet";
-	return walk->what ? 0 : header_bytes + bytes;
+	return walk->what ? 0 : header_bytes + ((bytes + 3) & ~(size_t)3);
 }
 
 static long packet_walk(struct walk *walk, const unsigned char *data, uint64_t content_bytes,

@@ -30,6 +30,7 @@ struct recorded {
 	uint32_t pid; /* of the run */
 	uint32_t tid;
 	const char *name; /* of the thread */
+	const unsigned char *context; /* before the payload, where the session records any */
 	const unsigned char *payload;
 };
 

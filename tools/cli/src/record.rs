@@ -7,6 +7,7 @@
 
 mod absent;
 pub mod asked;
+mod context;
 mod duration;
 mod judge;
 pub mod kernel;
@@ -56,8 +57,9 @@ const LOST: i32 = 124;
     kernel's events are recorded; it needs the module. It compares fields, contexts and \
     constants: pid == 42 && comm == \"git*\", $prio < 100, flags & 0x40, syscall == openat. A name \
     is the event's field or else the context's; $NAME is always the context: $pid, $tid, $comm, \
-    $prio, $cpu, $uid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, $cgroup_ns, \
-    $user_ns."
+    $prio, $cpu, $uid, $gid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
+    $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
+    under their names without the $; it needs the module."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -87,6 +89,12 @@ pub struct RecordArgs {
     #[arg(long = "probe", value_name = "PLACE", requires = "kernel")]
     #[arg(value_parser = ::kernel::source::parse)]
     pub probes: Vec<session::device::Source>,
+
+    /// What to record of the running thread with each of the kernel's events, by the module lull:
+    /// `--context prio,cgroup`; the names are those of contexts in filters
+    #[arg(long = "context", value_name = "NAME,...", requires = "kernel", value_delimiter = ',')]
+    #[arg(value_parser = context::parse)]
+    pub contexts: Vec<&'static filter::Context>,
 
     /// Whose events of the kernel's to record
     #[arg(long, value_name = "WHOSE", value_enum, default_value = "machine", requires = "kernel")]

@@ -7,9 +7,10 @@
 
 use crate::lives::Sign;
 use crate::view::View;
-use session::abi::{EVENT_FIRST, THREAD_NAME_BYTES};
-use session::description::{Description, FieldKind, SYSTEM_EVENTS};
+use session::abi::{EVENT_CONTEXT, EVENT_FIRST, THREAD_NAME_BYTES};
+use session::description::{Description, Field, FieldKind, SYSTEM_EVENTS};
 use session::Memory;
+use std::sync::Arc;
 
 /// A payload that `fixed` has no size for.
 const NOT_FIXED: u32 = u32::MAX;
@@ -28,6 +29,8 @@ enum Step {
 pub struct Event {
     pub id: u32,
     pub description: Description,
+    /// Fields that come before its own: context that its session records with each event.
+    pub context: Arc<[Field]>,
     steps: Vec<Step>,
     /// Counted for people: everything but Lull's own bookkeeping.
     pub counts: bool,
@@ -45,13 +48,15 @@ pub struct Events {
     signs: Vec<bool>,
     /// Grows when an event is added: the metadata is out of date.
     pub generation: u64,
+    /// Of all but Lull's own.
+    context: Arc<[Field]>,
 }
 
 /// Lull's own events, which every trace has.
 impl Default for Events {
     fn default() -> Self {
         let (known, fixed, signs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut events = Self { known, fixed, signs, generation: 0 };
+        let mut events = Self { known, fixed, signs, generation: 0, context: Arc::new([]) };
         for (id, text) in SYSTEM_EVENTS {
             if let Ok(description) = Description::parse(text.as_bytes()) {
                 events.add(id, description);
@@ -85,9 +90,10 @@ pub(crate) fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
 }
 
 impl Event {
-    fn new(id: u32, description: Description) -> Self {
+    fn new(id: u32, description: Description, context: &Arc<[Field]>) -> Self {
+        let context = if id >= EVENT_FIRST { Arc::clone(context) } else { Arc::new([]) };
         let mut steps: Vec<Step> = Vec::new();
-        for field in &description.fields {
+        for field in context.iter().chain(&description.fields) {
             let step = match (&field.kind, fixed_bytes(&field.kind)) {
                 (_, Some(bytes)) => Step::Skip(bytes),
                 (FieldKind::Text, _) => Step::Text,
@@ -99,8 +105,10 @@ impl Event {
                 _ => steps.push(step),
             }
         }
-        let sign = Sign::of(&description.name).filter(|_| id >= EVENT_FIRST);
-        Self { id, description, steps, counts: id >= EVENT_FIRST, sign }
+        // A payload with a sign begins with the event's own fields.
+        let has_sign = id >= EVENT_FIRST && context.is_empty();
+        let sign = Sign::of(&description.name).filter(|_| has_sign);
+        Self { id, description, context, steps, counts: id >= EVENT_FIRST, sign }
     }
 
     fn fixed_bytes(&self) -> Option<u32> {
@@ -130,8 +138,22 @@ impl Event {
 }
 
 impl Events {
+    /// Those of a session, and the context that the kernel's record with each.
+    pub fn of(memory: &Memory) -> Self {
+        let mut events = Self::default();
+        let text = memory.event_description(EVENT_CONTEXT).filter(|_| memory.is_kernels());
+        if let Some(Ok(context)) = text.map(|text| Description::parse(&text)) {
+            events.context = context.fields.into();
+        }
+        events.learn_all(memory);
+        events
+    }
+
     /// Adds what a session says of an event. Return: false when it says nothing usable.
     pub fn learn(&mut self, memory: &Memory, id: u32) -> bool {
+        if id == EVENT_CONTEXT {
+            return false; // it says what others have, and is none itself
+        }
         let Some(text) = memory.event_description(id) else { return false };
         let Ok(description) = Description::parse(&text) else { return false };
         self.add(id, description);
@@ -157,7 +179,7 @@ impl Events {
             self.fixed.resize(index + 1, NOT_FIXED);
             self.signs.resize(index + 1, false);
         }
-        let event = Event::new(id, description);
+        let event = Event::new(id, description, &self.context);
         self.fixed[index] = event.fixed_bytes().unwrap_or(NOT_FIXED);
         self.signs[index] = event.sign.is_some();
         self.known[index] = Some(event);
@@ -266,7 +288,10 @@ mod tests {
         let names: Vec<String> = events.names().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a:none", "a:b", "a:text", "process:exit"]);
         assert_eq!(events.generation, 3 + 4);
-        assert_eq!(Event::new(7, parse("process:exit\n6\nf:1\n")).sign, None);
+        let new = |id, context: &[Field]| {
+            Event::new(id, parse("process:exit\n6\nf:1\n"), &context.into()).sign
+        };
+        assert_eq!((new(7, &[]), new(11, &parse("a:b\n6\nf:1\nu8 x\n").fields)), (None, None));
     }
 
     #[test]
@@ -295,6 +320,23 @@ mod tests {
         assert!(events.learn(&memory, 11) && events.get(11).is_some());
         assert!(!events.learn(&memory, 12) && !events.learn(&memory, 10));
         assert_eq!(events.iter().filter(|event| event.counts).count(), 3);
+    }
+
+    #[test]
+    fn context_comes_before_the_fields_of_every_event_but_lulls_own() {
+        let parse = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        let mut events = Events::default();
+        events.context = parse("lull:context\n6\n:\ni32 pid\nau64 stack\n").fields.into();
+        events.add(2, parse("lull:lost\n4\n:\n"));
+        events.add(9, parse("a:b\n6\nf:1\nstr c\n"));
+        let mut bytes = 7u32.to_ne_bytes().to_vec();
+        bytes.extend(1u32.to_ne_bytes());
+        bytes.extend([0x11; 8]);
+        bytes.extend(b"hi\0");
+        assert_eq!(until(&events, &bytes, bytes.len()), Ok(bytes.len()));
+        assert_eq!(events.get(9).unwrap().context.len(), 2);
+        assert!(events.get(2).unwrap().context.is_empty());
+        assert_eq!(events.get(2).unwrap().fixed_bytes(), Some(0));
     }
 
     #[test]

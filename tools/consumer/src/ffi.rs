@@ -174,10 +174,16 @@ mod tests {
             EVENT_THREAD,
             EVENT_LOST,
             EVENT_LOST_BYTES,
+            EVENT_CONTEXT,
             EVENT_FIRST,
             OWN_EVENTS_MAX,
             OWN_BUILD_ID_BYTES,
-            TAKEN,
+            TAKEN
+        )
+    }
+
+    fn kernel_constants() -> Vec<(&'static str, u64)> {
+        values!(
             KERNEL_INTERFACE,
             KERNEL_VERSION,
             KERNEL_PLAN,
@@ -208,7 +214,8 @@ mod tests {
             FROM_RESULT,
             FROM_CONSTANT,
             FROM_UNREAD,
-            KERNEL_FILTER
+            KERNEL_FILTER,
+            KERNEL_CONTEXT
         )
     }
 
@@ -264,6 +271,7 @@ mod tests {
                 from, step_count, is_user, unused, index, constant, steps),
             fields!(KernelMissed at 0, "lull_kernel_missed":
                 bytes, flags, number, unused, missed_count),
+            fields!(KernelContext at 0, "lull_kernel_context": bytes, flags, contexts, unused),
             fields!(KernelFilter at 0, "lull_kernel_filter":
                 bytes, flags, event_hash, program, program_bytes, unused),
         ]
@@ -289,12 +297,14 @@ mod tests {
             ("lull_kernel_source", size_of::<KernelSource>()),
             ("lull_source_field", size_of::<SourceField>()),
             ("lull_kernel_missed", size_of::<KernelMissed>()),
+            ("lull_kernel_context", size_of::<KernelContext>()),
             ("lull_kernel_filter", size_of::<KernelFilter>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];
         let bytes = sizes.into_iter().chain(offsets()).map(|(name, bytes)| (name, bytes as u64));
-        let here: BTreeMap<&str, u64> = bytes.chain(constants()).collect();
+        let here: BTreeMap<&str, u64> =
+            bytes.chain(constants()).chain(kernel_constants()).collect();
         let (numbers, texts) = facts_of_c();
         assert_eq!(here, numbers);
         let description = |id| {

@@ -193,15 +193,22 @@ fn event(text: &mut String, class: u32, event: &Event, names: &mut HashSet<Strin
     if !description.source.is_empty() {
         let _ = writeln!(text, "\tmodel.emf.uri = \"{}\";", escape(&description.source));
     }
-    text.push_str("\tfields := struct {\n");
+    if !event.context.is_empty() {
+        structure(text, "context", &event.context);
+    }
+    structure(text, "fields", &description.fields);
+    text.push_str("};\n");
+}
+
+fn structure(text: &mut String, scope: &str, fields: &[Field]) {
+    let _ = writeln!(text, "\t{scope} := struct {{");
     // A program's names come first, so that a field of ours never changes one of them.
     let mut members = HashSet::new();
-    let fields = &description.fields;
     let names: Vec<String> = fields.iter().map(|f| member(&f.name, &mut members)).collect();
     for (item, name) in fields.iter().zip(names) {
         field(text, item, &name, &mut members);
     }
-    text.push_str("\t};\n};\n");
+    text.push_str("\t};\n");
 }
 
 /// Readers of CTF know the log levels of LTTng, where debugging has levels 7 to 14.

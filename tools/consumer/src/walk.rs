@@ -276,8 +276,7 @@ impl Walker {
 
     /// Adds another user's memory; [`Walker::next_source`] told what to select for it.
     pub fn add(&mut self, memory: Arc<Memory>) {
-        let mut events = Events::default();
-        events.learn_all(&memory);
+        let events = Events::of(&memory);
         let class = memory.fixed().stream_id;
         self.sources.push(Source { class, memory: Some(memory), events });
     }

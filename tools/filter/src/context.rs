@@ -22,7 +22,7 @@ const I32: FieldKind = FieldKind::Signed { bits: 32 };
 const U32: FieldKind = FieldKind::Unsigned { bits: 32, hex: false };
 const U64: FieldKind = FieldKind::Unsigned { bits: 64, hex: false };
 
-static CONTEXTS: [Context; 14] = [
+static CONTEXTS: [Context; 15] = [
     context(0, "pid", I32),
     context(1, "tid", I32),
     context(2, "comm", FieldKind::Name),
@@ -37,6 +37,7 @@ static CONTEXTS: [Context; 14] = [
     context(11, "ipc_ns", U32),
     context(12, "cgroup_ns", U32),
     context(13, "user_ns", U32),
+    context(14, "gid", U32),
 ];
 
 impl Context {

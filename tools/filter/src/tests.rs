@@ -372,6 +372,10 @@ fn contexts_are_those_of_the_header() {
         Context::all().map(|context| (context.name.to_string(), context.kind.name())).collect();
     assert_eq!(names, ours);
     assert!(Context::all().enumerate().all(|(at, context)| at == usize::from(context.number)));
+    let lines = header.split_once("define LULL_CONTEXT_LINES").unwrap().1;
+    let lines: Vec<&str> = lines.split('"').filter_map(|line| line.strip_suffix("\\n")).collect();
+    let described = |context: &Context| format!("{} {}", context.kind.name(), context.name);
+    assert_eq!(lines, Context::all().map(described).collect::<Vec<_>>());
     let filter = include_str!("../../../core/include/lull/abi/filter.h");
     for (name, value) in [
         ("TESTS_MAX", program::TESTS_MAX),

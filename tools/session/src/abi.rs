@@ -45,6 +45,7 @@ pub const TID_BITS: u32 = 22;
 pub const EVENT_THREAD: u32 = 1;
 pub const EVENT_LOST: u32 = 2;
 pub const EVENT_LOST_BYTES: u32 = 3;
+pub const EVENT_CONTEXT: u32 = 4;
 pub const EVENT_FIRST: u32 = 8;
 pub const THREAD_NAME_BYTES: usize = 16;
 pub const THREAD_RECORD_BYTES: usize = 8 + THREAD_NAME_BYTES;
@@ -206,6 +207,7 @@ pub const FROM_RESULT: u8 = 3;
 pub const FROM_CONSTANT: u8 = 4;
 pub const FROM_UNREAD: u8 = 5;
 pub const KERNEL_FILTER: u32 = 0xf50b;
+pub const KERNEL_CONTEXT: u32 = 0xf50c;
 
 /// `struct lull_kernel_plan`.
 #[repr(C)]
@@ -293,6 +295,16 @@ pub struct KernelMissed {
     pub number: u32,
     pub unused: u32,
     pub missed_count: u64,
+}
+
+/// `struct lull_kernel_context`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelContext {
+    pub bytes: u32,
+    pub flags: u32,
+    pub contexts: u32,
+    pub unused: u32,
 }
 
 /// `struct lull_kernel_filter`.

@@ -204,6 +204,14 @@ impl Mapping {
         call(&self.file, KERNEL_FILTER, &raw mut filter)
     }
 
+    /// Records context with each event: `1 << number` for each (`core/include/lull/abi/context.h`).
+    /// Once, and before [`Mapping::enable`].
+    pub fn record_context(&self, contexts: u32) -> io::Result<()> {
+        let bytes = size_of::<KernelContext>() as u32;
+        let mut asked = KernelContext { bytes, contexts, ..KernelContext::default() };
+        call(&self.file, KERNEL_CONTEXT, &raw mut asked)
+    }
+
     /// Records nothing more. When this returns, every event is committed.
     pub fn disable(&self) -> io::Result<()> {
         call(&self.file, KERNEL_DISABLE, std::ptr::null_mut::<KernelEnable>())

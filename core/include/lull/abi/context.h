@@ -2,8 +2,8 @@
 /*
  * Context: what is known of the thread that an event interrupts, beside the event's own fields.
  *
- * Filters test it (filter.h). The numbers stand in their programs: new ones come last. Design:
- * docs/design/70-filter.md.
+ * Filters test it (filter.h), and sessions of the kernel's record it (kernel.h). The numbers stand
+ * in programs and calls: new ones come last. Design: docs/design/70-filter.md.
  */
 #ifndef LULL_ABI_CONTEXT_H
 #define LULL_ABI_CONTEXT_H
@@ -23,7 +23,14 @@ enum lull_context {
 	LULL_CONTEXT_IPC_NS, /* u32 */
 	LULL_CONTEXT_CGROUP_NS, /* u32 */
 	LULL_CONTEXT_USER_NS, /* u32 */
+	LULL_CONTEXT_GID, /* u32: effective, as the machine numbers groups */
 	LULL_CONTEXTS
 };
+
+/* The line of each in a description (site.h), by number. */
+#define LULL_CONTEXT_LINES                                                                      \
+	"i32 pid\n", "i32 tid\n", "name comm\n", "i32 prio\n", "u32 cpu\n", "u32 uid\n",        \
+		"u64 cgroup\n", "u32 pid_ns\n", "u32 net_ns\n", "u32 mnt_ns\n", "u32 uts_ns\n", \
+		"u32 ipc_ns\n", "u32 cgroup_ns\n", "u32 user_ns\n", "u32 gid\n"
 
 #endif

@@ -38,6 +38,7 @@
 #define LULL_KERNEL_SOURCE 0xf509u /* struct lull_kernel_source. Returns the source's number */
 #define LULL_KERNEL_MISSED 0xf50au /* struct lull_kernel_missed */
 #define LULL_KERNEL_FILTER 0xf50bu /* struct lull_kernel_filter */
+#define LULL_KERNEL_CONTEXT 0xf50cu /* struct lull_kernel_context */
 /* The call of a left session's descriptor. */
 #define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
@@ -101,6 +102,19 @@ struct lull_kernel_filter {
 	uint64_t event_hash; /* FNV-1a of the description that the module has for the event */
 	uint64_t program; /* address of a program (filter.h) */
 	uint32_t program_bytes;
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * Context that the session records with each of its events, before the event's own fields. It is
+ * described under LULL_EVENT_CONTEXT, in the order in which it lies there: contexts by number.
+ * Return: 0. EINVAL: nothing is asked for, or something that there is not; EEXIST: the session has
+ * been told already; EBUSY: it has been enabled; ENOSPC: the arena is full.
+ */
+struct lull_kernel_context {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint32_t contexts; /* 1 << LULL_CONTEXT_... (context.h) for each */
 	uint32_t unused; /* 0 */
 };
 

@@ -85,6 +85,7 @@ enum lull_event_id {
 	LULL_EVENT_THREAD, /* lull:thread: the events that follow are of this thread */
 	LULL_EVENT_LOST, /* lull:lost: a 4-byte slot whose writer died */
 	LULL_EVENT_LOST_BYTES, /* lull:lost_bytes: a longer one; u32 count, then the bytes */
+	LULL_EVENT_CONTEXT, /* lull:context: in no packet; its fields precede those of others */
 	LULL_EVENT_FIRST = 8 /* the first free identifier */
 };
 

@@ -3,15 +3,16 @@
 //!
 //! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
 //! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
-//! enumerations are `label(number)`, bits with names `label|label(number)`, a
-//! system call's error `NAME(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants
-//! `{option=value}`; bytes in base sixteen `[0x12ab]`; unknown things are `-`. The field that holds
-//! a sequence's length is left out.
+//! enumerations are `label(number)`, bits with names `label|label(number)`, a system call's error
+//! `NAME(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants `{option=value}`; context is a
+//! struct before the fields; bytes in base sixteen `[0x12ab]`; unknown things are `-`. The field
+//! that holds a sequence's length is left out.
 
 use std::io::Write;
 
 use trace::{
-    Base, Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, Visitor,
+    Base, Enumeration, Event, Fault, Float, Group, Integer, LossKind, LossMessage, Name, Ns,
+    Visitor,
 };
 
 use super::clock::TimeOfDay;
@@ -93,8 +94,10 @@ impl Form for LineForm {
         out.extend_from_slice(&about.class.label);
         let mut fields = Fields { out, opened: false, has_result: about.class.has_result() };
         let scopes = [
-            event.stream_context(&mut fields),
-            event.context(&mut fields),
+            fields.context(event.stream_class().event_context.is_some(), |fields| {
+                event.stream_context(fields)
+            }),
+            fields.context(event.class().context.is_some(), |fields| event.context(fields)),
             event.fields(&mut fields),
         ];
         if let Some(fault) = scopes.into_iter().find_map(Result::err) {
@@ -153,6 +156,23 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// A scope before the event's own fields, whose names may be the same: in brackets.
+    fn context(
+        &mut self,
+        is_there: bool,
+        visit: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if !is_there {
+            return Ok(());
+        }
+        self.out.extend_from_slice(b" {");
+        self.opened = true;
+        let visited = visit(self);
+        self.out.push(b'}');
+        self.opened = false;
+        visited
+    }
+
     #[inline]
     fn name(&mut self, name: Name<'_>) {
         if !self.opened && name != Name::None {

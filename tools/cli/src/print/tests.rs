@@ -97,6 +97,21 @@ fn a_line_has_time_processor_thread_event_and_fields() {
     assert_eq!((tally.events, tally.losses, tally.is_unwanted), (3, 1, false));
 }
 
+/// The bytes of the sample, where what is before the last field of demo:hit is context.
+#[test]
+fn context_stands_in_brackets_before_the_fields() {
+    let mut spec = spec();
+    let event = spec.events.iter_mut().find(|event| event.id == 8).unwrap();
+    let field = |name| Kind::structure(vec![(name, Kind::u(32, ORDER))]);
+    event.context = Some(field("b"));
+    event.payload = field("b");
+    let trace = Trace::from_bytes(spec.metadata().as_bytes(), vec![sample_stream()]).unwrap();
+    let (found, _) = lines(&trace, utc(), &PLAIN);
+    assert_eq!(found[0], "22:13:20.000001001 2 main_loop/70 demo:hit {b=1} b=2");
+    let (found, _) = lines(&trace, super::json::JsonForm::new(), &PLAIN);
+    assert!(found[0].ends_with("\"context\":{\"b\":1},\"fields\":{\"b\":2}}"), "{}", found[0]);
+}
+
 #[test]
 fn cycles_and_deltas_replace_and_follow_the_time() {
     let (found, _) = lines(&sample(), LineForm::new(true, Times::Cycles), &PLAIN);

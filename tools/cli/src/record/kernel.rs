@@ -5,7 +5,7 @@
 //! refused at once; `supervise` prepares the recording when there is a trace to write to.
 
 use super::asked::Asked;
-use super::RecordArgs;
+use super::{context, RecordArgs};
 use crate::nearest::no_match;
 use crate::say;
 use ::kernel::root::Left;
@@ -76,6 +76,12 @@ impl Kernel {
         }
         if !args.probes.is_empty() {
             bail!("--probe needs the module lull, and records the whole machine");
+        }
+        if !args.contexts.is_empty() {
+            bail!(
+                "--context needs the module lull, with events that the patterns ask for, and can \
+                 record only the whole machine"
+            );
         }
         if asked.has_filters() {
             bail!(
@@ -217,6 +223,11 @@ fn in_module(
     }
     let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
+    if !args.contexts.is_empty() {
+        let contexts = context::mask(&args.contexts);
+        let told = memory.device().map_or(Ok(()), |device| device.record_context(contexts));
+        told.map_err(|error| context::refused(&error))?;
+    }
     for source in &args.probes {
         let added = memory.device().map_or(Ok(()), |device| device.add_source(source));
         added.map_err(|error| refused(source, &error))?;

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""`lull record -k --context`: what is recorded of the running thread with each event is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import MODULES, Guest, lull_files, read_events
+
+PROGRAMS = ("bash", "dd", "nice")
+SPACES = ("pid", "net", "mnt", "uts", "ipc", "cgroup", "user")
+ALL = ",".join(
+    ["pid", "tid", "comm", "prio", "cpu", "uid", "gid", "cgroup", *(f"{n}_ns" for n in SPACES)]
+)
+CGROUP = "/sys/fs/cgroup/lull"
+
+
+@contextmanager
+def _guest() -> Iterator[Guest]:
+    """A guest that has loaded the module, and unloads it at its end."""
+    files = {f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}
+    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **files}) as guest:
+        guest.check("insmod /modules/lull.ko")
+        yield guest
+        guest.check("rmmod lull")
+
+
+def sessions_record_the_context_that_they_ask_for() -> None:
+    with Guest(
+        modules=[MODULES / "lull.ko"], files={"/bin/context_test": MODULES / "context_test"}
+    ) as guest:
+        guest.check("insmod /modules/lull.ko")
+        result = guest.run("context_test", 120)
+        print(result.output, end="")
+        assert result.status == 0, result.output
+        guest.check("rmmod lull")
+
+
+def context_of_each_event_is_that_of_its_thread() -> None:
+    with _guest() as guest:
+        guest.check(f"mount -t cgroup2 none /sys/fs/cgroup && mkdir {CGROUP}")
+        work = f"echo $$ > {CGROUP}/cgroup.procs; nice -n 5 dd bs=1 count=9 if=/dev/zero of=/run/o"
+        told = guest.check(
+            f"lull record -k --context {ALL} -e 'syscalls:*' -e 'sched:*' -o /share/trace"
+            f" -- bash -c '{work} 2> /run/told'",
+            240,
+        )
+        assert "complete: no event is missing" in told.lower(), told
+        cgroup = int(guest.check(f"stat -c %i {CGROUP}"))
+        spaces = {
+            f"{name}_ns": int(guest.check(f"readlink /proc/self/ns/{name}").split("[")[1][:-2])
+            for name in SPACES
+        }
+        events = list(read_events(guest.share / "trace"))
+    kernels = [event for event in events if event["name"].startswith(("syscalls:", "sched:"))]
+    for event in kernels:
+        context, thread = event["context"], event["thread"]
+        assert list(context) == _order(), context
+        of_context = (context["pid"], context["tid"], context["comm"], context["cpu"])
+        assert of_context == (thread["pid"], thread["tid"], thread["name"], event["cpu"]), event
+    own = [event for event in events if event["name"].startswith(("lull:", "process:", "io:"))]
+    assert own and not [event for event in own if "context" in event], own[:3]
+    writes = [
+        event["context"]
+        for event in kernels
+        if event["name"] == "syscalls:sys_enter_write" and event["thread"]["name"] == "dd"
+    ]
+    assert len(writes) >= 9, writes
+    expected = {"prio": 125, "uid": 0, "gid": 0, "cgroup": cgroup, **spaces}
+    for found in writes:
+        assert expected.items() <= found.items(), (found, expected)
+
+
+def _order() -> list[str]:
+    """Contexts lie in the order of their numbers, gid last."""
+    names = [name for name in ALL.split(",") if name != "gid"]
+    return [*names, "gid"]
+
+
+def contexts_that_there_are_not_are_refused_by_name() -> None:
+    with _guest() as guest:
+        result = guest.run("lull record -k --context pid,nid --duration 1s")
+        assert result.status == 125 and "nid" in result.output, result.output
+        assert "there are pid, tid" in result.output, result.output
+        result = guest.run("lull record --context pid -- true")
+        assert result.status == 125 and "--kernel" in result.output, result.output
+        result = guest.run("lull record -k --kernel-of program --context pid -- true")
+        assert result.status == 125 and "--context needs the module" in result.output, result
