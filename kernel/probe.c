@@ -201,10 +201,21 @@ static __always_inline int reserve(struct lull_slot *event_slot, uint32_t sessio
 static noinline int reserve_with_context(struct lull_slot *slot, uint32_t session, uint32_t id,
 					 uint32_t payload_bytes, const struct recorded *recorded)
 {
-	if (!reserve(slot, session, id, recorded->contexts_bytes + payload_bytes))
-		return 0;
-	slot->payload = lull_context_store(slot->payload, recorded->contexts);
-	return 1;
+	uint32_t bytes = recorded->contexts_bytes + payload_bytes;
+	struct stacks stacks;
+	int is_reserved;
+
+	if (recorded->stacks.room)
+		bytes += lull_stacks_read(&stacks, &recorded->stacks);
+	is_reserved = reserve(slot, session, id, bytes);
+	if (is_reserved)
+		slot->payload = lull_context_store(slot->payload, recorded->contexts);
+	if (!recorded->stacks.room)
+		return is_reserved;
+	if (is_reserved)
+		slot->payload = lull_stacks_store(slot->payload, &stacks, &recorded->stacks);
+	lull_stacks_leave(&recorded->stacks);
+	return is_reserved;
 }
 
 int lull_slot_reserve(struct lull_slot *slot, uint32_t session, uint32_t id, uint32_t payload_bytes)

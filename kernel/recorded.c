@@ -30,21 +30,31 @@ static int describe(struct session *session, const struct recorded *recorded)
 	for (left = recorded->contexts; left; left &= left - 1)
 		used += scnprintf(text + used, sizeof(text) - used, "%s",
 				  lines[__builtin_ctz(left)]);
+	used += scnprintf(text + used, sizeof(text) - used, "%s%s",
+			  recorded->stacks.kernel_frames ? "aptr kernel_stack\n" : "",
+			  recorded->stacks.user_frames ? "aptr user_stack\n" : "");
 	return lull_catalogue_describe_context(session, text, used);
 }
 
 static struct recorded *create(const struct lull_kernel_context *asked)
 {
 	struct recorded *recorded;
+	int error;
 
-	if (asked->flags || asked->unused || !asked->contexts || asked->contexts >> LULL_CONTEXTS)
+	if (asked->flags || asked->unused || asked->contexts >> LULL_CONTEXTS)
+		return ERR_PTR(-EINVAL);
+	if (!asked->contexts && !asked->kernel_frames && !asked->user_frames)
 		return ERR_PTR(-EINVAL);
 	recorded = kzalloc(sizeof(*recorded), GFP_KERNEL_ACCOUNT);
 	if (!recorded)
 		return ERR_PTR(-ENOMEM);
 	recorded->contexts = asked->contexts;
 	recorded->contexts_bytes = lull_context_bytes(asked->contexts);
-	return recorded;
+	error = lull_stacks_create(&recorded->stacks, asked->kernel_frames, asked->user_frames);
+	if (!error)
+		return recorded;
+	kfree(recorded);
+	return ERR_PTR(error);
 }
 
 long lull_recorded_decide(struct session *session, const struct lull_kernel_context *asked)
@@ -80,5 +90,8 @@ void lull_recorded_settle(struct session *session)
 
 void lull_recorded_free(struct recorded *recorded)
 {
+	if (!recorded)
+		return;
+	lull_stacks_free(&recorded->stacks);
 	kfree(recorded);
 }

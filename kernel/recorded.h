@@ -11,12 +11,15 @@
 #include <linux/types.h>
 #include "lull/abi/kernel.h"
 
+#include "stacks.h"
+
 struct session;
 
 /* What one session records. */
 struct recorded {
 	uint32_t contexts; /* 1 << LULL_CONTEXT_... */
 	uint32_t contexts_bytes;
+	struct stack_depths stacks;
 };
 
 /*

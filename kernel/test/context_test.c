@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "../../check/test.h"
 #include "lull/abi/context.h"
@@ -38,6 +40,12 @@ static int contexts_that_cannot_be_recorded_are_refused(void)
 
 	CHECK(recorder_open(&recorder, &plan) == 0);
 	CHECK(ask(recorder.descriptor, asking_for(0)) == EINVAL);
+	wrong.kernel_frames = LULL_KERNEL_FRAMES_MAX + 1;
+	CHECK(ask(recorder.descriptor, wrong) == EINVAL);
+	wrong.kernel_frames = 0;
+	wrong.user_frames = UINT32_MAX;
+	CHECK(ask(recorder.descriptor, wrong) == EINVAL);
+	wrong.user_frames = 0;
 	for (uint32_t bit = LULL_CONTEXTS; bit < 32; bit++)
 		CHECK(ask(recorder.descriptor, asking_for(1u | 1u << bit)) == EINVAL);
 	wrong.flags = 1;
@@ -161,10 +169,222 @@ static int context_is_that_of_the_thread_and_of_its_session_only(void)
 	return 0;
 }
 
+/* What one event has of stacks: the kernel's, then the program's. */
+struct stack {
+	uint32_t count;
+	uint64_t frames[LULL_KERNEL_FRAMES_MAX];
+};
+
+static const unsigned char *stack_take(struct stack *stack, const unsigned char *at)
+{
+	memcpy(&stack->count, at, sizeof(stack->count));
+	memcpy(stack->frames, at + sizeof(stack->count), stack->count * sizeof(uint64_t));
+	return at + sizeof(stack->count) + stack->count * sizeof(uint64_t);
+}
+
+struct stacks_seen {
+	uint32_t id;
+	uint32_t tid; /* 0: the thread of no program that runs on an idle CPU */
+	int is_of_switch; /* of those, only where the thread begins to wait */
+	long count;
+	struct stack kernel, user; /* the last event's */
+	uint32_t user_most;
+};
+
+/* Whether a thread gives its CPU away to wait: sched_switch's prev_state is not 0. */
+static int is_waiting(const struct recorded *event)
+{
+	int64_t state;
+
+	memcpy(&state, event->payload + strlen((const char *)event->payload) + 9, sizeof(state));
+	return state != 0;
+}
+
+static void stacks_look(const struct recorded *event, void *context)
+{
+	struct stacks_seen *seen = context;
+
+	if (event->id != seen->id || event->tid != seen->tid)
+		return;
+	if (seen->is_of_switch && !is_waiting(event))
+		return;
+	seen->count++;
+	stack_take(&seen->user, stack_take(&seen->kernel, event->context));
+	if (seen->user.count > seen->user_most)
+		seen->user_most = seen->user.count;
+}
+
+/* Where each of the functions below returns to: what frames say. */
+static uint64_t returns[3];
+#define RETURN_KEEP(i) (returns[i] = (uintptr_t)__builtin_return_address(0))
+
+/* A system call without the C library, whose functions keep no frame pointers. */
+static __attribute__((noinline)) long innermost(void)
+{
+	RETURN_KEEP(0);
+#ifdef __x86_64__
+	long result = SYS_getppid;
+
+	__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+	return result;
+#else
+	register long number __asm__("x8") = SYS_getppid;
+	register long result __asm__("x0");
+
+	__asm__ volatile("svc 0" : "=r"(result) : "r"(number) : "memory");
+	return result;
+#endif
+}
+
+static __attribute__((noinline)) long middle(void)
+{
+	volatile long result;
+
+	RETURN_KEEP(1);
+	result = innermost(); /* a call in the end would be a jump */
+	return result;
+}
+
+static __attribute__((noinline)) long outer(void)
+{
+	volatile long result;
+
+	RETURN_KEEP(2);
+	result = middle();
+	return result;
+}
+
+/* Records one event with stacks of so many frames while something is done; closes the session. */
+static int stacks_of(const char *event, struct lull_kernel_context asked, void (*work)(void),
+		     struct stacks_seen *seen)
+{
+	struct lull_kernel_plan plan = plan_of(event, LULL_MODE_DISCARD);
+	struct recorder recorder;
+
+	plan.subbuf_count = 64;
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	CHECK(ask(recorder.descriptor, asked) == 0);
+	CHECK(recorder_enable(&recorder).enabled_count == 1);
+	work();
+	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
+	seen->id = recorder_event(&recorder, event);
+	CHECK(recorder_read(&recorder, stacks_look, seen) >= 0);
+	CHECK(recorder_peek(&recorder, stacks_look, seen) >= 0);
+	CHECK(recorder_lost(&recorder) == 0);
+	recorder_close(&recorder);
+	return 0;
+}
+
+static void call(void)
+{
+	outer();
+}
+
+static int users_stack_is_what_frame_pointers_say(void)
+{
+	struct lull_kernel_context asked = asking_for(0);
+	struct stacks_seen seen = { .tid = (uint32_t)getpid() };
+	uint64_t begin = (uintptr_t)innermost;
+
+	asked.kernel_frames = LULL_KERNEL_FRAMES_MAX;
+	asked.user_frames = LULL_KERNEL_FRAMES_MAX;
+	CHECK(stacks_of("syscalls:sys_enter_getppid", asked, call, &seen) == 0);
+	CHECK(seen.count == 1 && seen.user.count > 4);
+	CHECK(seen.user.frames[0] > begin && seen.user.frames[0] < begin + 256);
+	CHECK(memcmp(seen.user.frames + 1, returns, sizeof(returns)) == 0);
+	asked.user_frames = 2;
+	asked.kernel_frames = 1;
+	seen = (struct stacks_seen){ .tid = (uint32_t)getpid() };
+	CHECK(stacks_of("syscalls:sys_enter_getppid", asked, call, &seen) == 0);
+	CHECK(seen.count == 1 && seen.user.count == 2 && seen.kernel.count == 1);
+	CHECK(seen.user.frames[1] == returns[0]);
+	return 0;
+}
+
+/* The kernel's function at an address, and its module in brackets; from /proc/kallsyms. */
+static void function_name(uint64_t address, char *name, size_t bytes)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	unsigned long long begin, best = 0;
+	char line[512], found[256];
+
+	snprintf(name, bytes, "?");
+	while (symbols && fgets(line, sizeof(line), symbols)) {
+		if (sscanf(line, "%llx %*c %255[^\n]", &begin, found) != 2 || begin > address ||
+		    begin < best)
+			continue;
+		best = begin;
+		snprintf(name, bytes, "%s", found);
+	}
+	if (symbols)
+		fclose(symbols);
+}
+
+/* The byte comes when this thread waits for it. */
+static void wait_for_a_pipe(void)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe(ends))
+		abort();
+	if (!fork()) {
+		usleep(200000);
+		_exit(write(ends[1], "", 1) != 1);
+	}
+	if (read(ends[0], &byte, 1) != 1)
+		abort();
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* A thread that waits for a pipe gives its CPU away in the middle of read(). */
+static int kernels_stack_is_the_path_of_its_functions(void)
+{
+	static const char *const path[] = { "__schedule", "schedule", "pipe_read", "vfs_read" };
+	struct lull_kernel_context asked = asking_for(0);
+	struct stacks_seen seen = { .tid = (uint32_t)getpid(), .is_of_switch = 1 };
+	size_t come = 0;
+	char name[256];
+
+	asked.kernel_frames = 64;
+	asked.user_frames = 8;
+	CHECK(stacks_of(EVENT, asked, wait_for_a_pipe, &seen) == 0);
+	CHECK(wait(NULL) > 0 && seen.count > 0 && seen.user.count > 0);
+	for (uint32_t i = 0; i < seen.kernel.count; i++) {
+		function_name(seen.kernel.frames[i], name, sizeof(name));
+		printf("  %s\n", name);
+		CHECK(!strstr(name, "[lull]"));
+		come += come < 4 && !strcmp(name, path[come]);
+	}
+	CHECK(come == 4);
+	return 0;
+}
+
+static void pause_a_while(void)
+{
+	usleep(300000);
+}
+
+static int thread_without_a_program_has_no_users_stack(void)
+{
+	struct lull_kernel_context asked = asking_for(0);
+	struct stacks_seen seen = { .tid = 0 };
+
+	asked.kernel_frames = 4;
+	asked.user_frames = 4;
+	CHECK(stacks_of(EVENT, asked, pause_a_while, &seen) == 0);
+	CHECK(seen.count > 0 && seen.kernel.count > 0 && seen.user_most == 0);
+	return 0;
+}
+
 int main(void)
 {
 	RUN(contexts_that_cannot_be_recorded_are_refused);
 	RUN(contexts_are_decided_before_the_first_event);
 	RUN(context_is_that_of_the_thread_and_of_its_session_only);
+	RUN(users_stack_is_what_frame_pointers_say);
+	RUN(kernels_stack_is_the_path_of_its_functions);
+	RUN(thread_without_a_program_has_no_users_stack);
 	return sums();
 }

@@ -99,6 +99,8 @@ static void context_ask(const struct recorder *recorder)
 	struct lull_kernel_context asked = { .bytes = sizeof(asked) };
 
 	asked.contexts = (uint32_t)random_next(&seed) & ((1u << LULL_CONTEXTS) - 1);
+	asked.kernel_frames = random_next(&seed) % (LULL_KERNEL_FRAMES_MAX + 1);
+	asked.user_frames = random_next(&seed) % (LULL_KERNEL_FRAMES_MAX + 1);
 	if (random_next(&seed) & 1)
 		ioctl(recorder->descriptor, LULL_KERNEL_CONTEXT, &asked);
 }

@@ -144,6 +144,8 @@ size_t recorder_field_bytes(const char *type, const unsigned char *at, size_t le
 		return 4;
 	if (!strncmp(type, "ptr ", 4))
 		return 8;
+	if (!strncmp(type, "aptr ", 5))
+		type = "au64 ";
 	if (*type != 'a' && *type != 'b')
 		return (size_t)atoi(type + 1) / 8;
 	if (left < sizeof(count))

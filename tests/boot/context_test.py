@@ -11,9 +11,10 @@ from lab import MODULES, Guest, lull_files, read_events
 
 PROGRAMS = ("bash", "dd", "nice")
 SPACES = ("pid", "net", "mnt", "uts", "ipc", "cgroup", "user")
-ALL = ",".join(
+NUMBERS = ",".join(
     ["pid", "tid", "comm", "prio", "cpu", "uid", "gid", "cgroup", *(f"{n}_ns" for n in SPACES)]
 )
+PAGE = 4096
 CGROUP = "/sys/fs/cgroup/lull"
 
 
@@ -43,7 +44,7 @@ def context_of_each_event_is_that_of_its_thread() -> None:
         guest.check(f"mount -t cgroup2 none /sys/fs/cgroup && mkdir {CGROUP}")
         work = f"echo $$ > {CGROUP}/cgroup.procs; nice -n 5 dd bs=1 count=9 if=/dev/zero of=/run/o"
         told = guest.check(
-            f"lull record -k --context {ALL} -e 'syscalls:*' -e 'sched:*' -o /share/trace"
+            f"lull record -k --context {NUMBERS} -e 'syscalls:*' -e 'sched:*' -o /share/trace"
             f" -- bash -c '{work} 2> /run/told'",
             240,
         )
@@ -73,9 +74,31 @@ def context_of_each_event_is_that_of_its_thread() -> None:
         assert expected.items() <= found.items(), (found, expected)
 
 
+def stacks_are_recorded_with_each_event_and_shown_as_addresses() -> None:
+    with _guest() as guest:
+        told = guest.check(
+            "lull record -k --context prio,kernel_stack:6,user_stack -e 'syscalls:*' -e 'sched:*'"
+            " -o /share/trace -- bash -c 'for i in 1 2 3; do (:); done'",
+            240,
+        )
+        assert "complete: no event is missing" in told.lower(), told
+        symbols = guest.check("grep -w do_syscall_64 /proc/kallsyms").split()
+        listed = guest.check("lull print -n 200 /share/trace")
+        events = [event for event in read_events(guest.share / "trace") if "context" in event]
+    assert "kernel_stack=[0xffffffff" in listed, listed[:2000]
+    calls = [event["fields"] for event in events if event["name"].startswith("syscalls:sys_enter")]
+    begin = int(symbols[0], 16)
+    for fields in calls:
+        near = [0 <= frame - begin < PAGE for frame in fields["kernel_stack"]]
+        assert any(near) and len(near) <= 6, (fields, begin)
+        assert fields["user_stack"], fields
+    threads = {event["thread"]["tid"] for event in events if event["fields"]["user_stack"]}
+    assert 0 not in threads and len(threads) > 3, threads
+
+
 def _order() -> list[str]:
     """Contexts lie in the order of their numbers, gid last."""
-    names = [name for name in ALL.split(",") if name != "gid"]
+    names = [name for name in NUMBERS.split(",") if name != "gid"]
     return [*names, "gid"]
 
 

@@ -21,6 +21,7 @@ NMIS_AT_ONCE = 10
 # What each recording is asked for, and whether it has room for all events.
 ROOM = "--buffer-size 4M --buffers 32"
 NO_ROOM = "--buffer-size 16K --buffers 4"
+CONTEXT = " --context comm,prio,cgroup,net_ns,kernel_stack,user_stack"
 # Linux 6.1 itself warns when printk:console is traced in an NMI: "srcu can't be used from NMI".
 EVERYTHING = "-e '*[a-z]*' -e '!printk:console' -e '!malloc:*'"
 # Runs inside of the recording: NMIs come from the first file's time to the last one's.
@@ -119,6 +120,9 @@ def interrupts_that_no_one_masks_are_recorded_in_the_middle_of_everything() -> N
                 assert counted >= NMIS and handlers, (counted, handlers)
                 assert set(handlers.values()) == {counted}, (counted, handlers)
                 told, counted, handlers = _recorded_storm(guest, NO_ROOM + mode)
+                assert "damaged" not in told, told
+                assert max(handlers.values(), default=0) <= counted, (counted, handlers)
+                told, counted, handlers = _recorded_storm(guest, NO_ROOM + mode + CONTEXT)
                 assert "damaged" not in told, told
                 assert max(handlers.values(), default=0) <= counted, (counted, handlers)
             assert guest.check("cat /proc/sys/kernel/tainted") == tainted

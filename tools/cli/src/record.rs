@@ -59,7 +59,9 @@ const LOST: i32 = 124;
     is the event's field or else the context's; $NAME is always the context: $pid, $tid, $comm, \
     $prio, $cpu, $uid, $gid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
     $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
-    under their names without the $; it needs the module."
+    under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
+    programs that keep frame pointers; a number behind a colon says how many frames at most, up \
+    to 128 (otherwise 32). It needs the module."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -90,11 +92,11 @@ pub struct RecordArgs {
     #[arg(value_parser = ::kernel::source::parse)]
     pub probes: Vec<session::device::Source>,
 
-    /// What to record of the running thread with each of the kernel's events, by the module lull:
-    /// `--context prio,cgroup`; the names are those of contexts in filters
+    /// What to record of what runs with each of the kernel's events, by the module lull:
+    /// contexts of filters, kernel_stack or user_stack, as in `--context prio,user_stack:16`
     #[arg(long = "context", value_name = "NAME,...", requires = "kernel", value_delimiter = ',')]
     #[arg(value_parser = context::parse)]
-    pub contexts: Vec<&'static filter::Context>,
+    pub contexts: Vec<context::Asked>,
 
     /// Whose events of the kernel's to record
     #[arg(long, value_name = "WHOSE", value_enum, default_value = "machine", requires = "kernel")]

@@ -85,7 +85,9 @@ pub(crate) fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
         FieldKind::Pointer => Some(8),
         FieldKind::Name => Some(THREAD_NAME_BYTES),
         FieldKind::Enumeration(_) => Some(4),
-        FieldKind::Text | FieldKind::Bytes | FieldKind::Sequence { .. } => None,
+        FieldKind::Text | FieldKind::Bytes | FieldKind::Sequence { .. } | FieldKind::Addresses => {
+            None
+        }
     }
 }
 
@@ -98,6 +100,7 @@ impl Event {
                 (_, Some(bytes)) => Step::Skip(bytes),
                 (FieldKind::Text, _) => Step::Text,
                 (FieldKind::Sequence { bits, .. }, _) => Step::Sequence(usize::from(*bits) / 8),
+                (FieldKind::Addresses, _) => Step::Sequence(8),
                 _ => Step::Sequence(1),
             };
             match (steps.last_mut(), step) {
@@ -140,13 +143,18 @@ impl Event {
 impl Events {
     /// Those of a session, and the context that the kernel's record with each.
     pub fn of(memory: &Memory) -> Self {
-        let mut events = Self::default();
         let text = memory.event_description(EVENT_CONTEXT).filter(|_| memory.is_kernels());
-        if let Some(Ok(context)) = text.map(|text| Description::parse(&text)) {
-            events.context = context.fields.into();
-        }
+        let mut events = match text.map(|text| Description::parse(&text)) {
+            Some(Ok(context)) => Self::with_context(context),
+            _ => Self::default(),
+        };
         events.learn_all(memory);
         events
+    }
+
+    /// None but Lull's own; those that are added have context before their fields.
+    pub(crate) fn with_context(context: Description) -> Self {
+        Self { context: context.fields.into(), ..Self::default() }
     }
 
     /// Adds what a session says of an event. Return: false when it says nothing usable.
@@ -325,8 +333,7 @@ mod tests {
     #[test]
     fn context_comes_before_the_fields_of_every_event_but_lulls_own() {
         let parse = |text: &str| Description::parse(text.as_bytes()).unwrap();
-        let mut events = Events::default();
-        events.context = parse("lull:context\n6\n:\ni32 pid\nau64 stack\n").fields.into();
+        let mut events = Events::with_context(parse("lull:context\n6\n:\ni32 pid\naptr stack\n"));
         events.add(2, parse("lull:lost\n4\n:\n"));
         events.add(9, parse("a:b\n6\nf:1\nstr c\n"));
         let mut bytes = 7u32.to_ne_bytes().to_vec();

@@ -185,6 +185,7 @@ mod tests {
     fn kernel_constants() -> Vec<(&'static str, u64)> {
         values!(
             KERNEL_INTERFACE,
+            KERNEL_FRAMES_MAX,
             KERNEL_VERSION,
             KERNEL_PLAN,
             KERNEL_ENABLE,
@@ -271,7 +272,8 @@ mod tests {
                 from, step_count, is_user, unused, index, constant, steps),
             fields!(KernelMissed at 0, "lull_kernel_missed":
                 bytes, flags, number, unused, missed_count),
-            fields!(KernelContext at 0, "lull_kernel_context": bytes, flags, contexts, unused),
+            fields!(KernelContext at 0, "lull_kernel_context":
+                bytes, flags, contexts, kernel_frames, user_frames, unused),
             fields!(KernelFilter at 0, "lull_kernel_filter":
                 bytes, flags, event_hash, program, program_bytes, unused),
         ]

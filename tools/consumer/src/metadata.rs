@@ -193,19 +193,27 @@ fn event(text: &mut String, class: u32, event: &Event, names: &mut HashSet<Strin
     if !description.source.is_empty() {
         let _ = writeln!(text, "\tmodel.emf.uri = \"{}\";", escape(&description.source));
     }
-    if !event.context.is_empty() {
-        structure(text, "context", &event.context);
+    // Babeltrace 2.0 aborts where an event's own context has a sequence: from the first one on,
+    // context stands among the fields, which it precedes anyway.
+    let is_sequence = |field: &Field| matches!(field.kind, FieldKind::Addresses);
+    let fixed = event.context.iter().position(is_sequence).unwrap_or(event.context.len());
+    let (context, sequences) = event.context.split_at(fixed);
+    if !context.is_empty() {
+        structure(text, "context", &[], context);
     }
-    structure(text, "fields", &description.fields);
+    structure(text, "fields", sequences, &description.fields);
     text.push_str("};\n");
 }
 
-fn structure(text: &mut String, scope: &str, fields: &[Field]) {
+fn structure(text: &mut String, scope: &str, before: &[Field], fields: &[Field]) {
     let _ = writeln!(text, "\t{scope} := struct {{");
     // A program's names come first, so that a field of ours never changes one of them.
     let mut members = HashSet::new();
-    let names: Vec<String> = fields.iter().map(|f| member(&f.name, &mut members)).collect();
-    for (item, name) in fields.iter().zip(names) {
+    let mut named = |fields: &[Field]| -> Vec<String> {
+        fields.iter().map(|field| member(&field.name, &mut members)).collect()
+    };
+    let (own, ours) = (named(fields), named(before));
+    for (item, name) in before.iter().zip(ours).chain(fields.iter().zip(own)) {
         field(text, item, &name, &mut members);
     }
     text.push_str("\t};\n");
@@ -227,6 +235,7 @@ fn field(text: &mut String, field: &Field, name: &str, members: &mut HashSet<Str
         FieldKind::Text => writeln!(text, "\t\ttext {name};"),
         FieldKind::Name => writeln!(text, "\t\tcharacter {name}[16];"),
         FieldKind::Bytes => sequence(text, &field.name, name, "x8", members),
+        FieldKind::Addresses => sequence(text, &field.name, name, "x64", members),
         FieldKind::Sequence { bits, signed } => {
             let element = format!("{}{bits}", if *signed { 'i' } else { 'u' });
             sequence(text, &field.name, name, &element, members)
@@ -358,6 +367,18 @@ mod tests {
         let text = text_of("a:b\n6\nf:1\nx64 flags A=1,B=0x8000000000000000\nenum e A=-1\n");
         let flags = "enum : x64 { \"A\" = 1, \"B\" = 9223372036854775808 } _flags;";
         assert!(text.contains(flags) && text.contains("enum : i32 { \"A\" = -1 } _e;"), "{text}");
+    }
+
+    #[test]
+    fn context_is_described_before_the_fields_of_each_event_but_lulls_own() {
+        let parse = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        let mut events = Events::with_context(parse("lull:context\n6\n:\ni32 x\naptr stack\n"));
+        events.add(9, parse("a:b\n6\nf:1\nu8 stack\n"));
+        let text = metadata(&facts(), &[Class { number: 0, events: &events }]);
+        let context = "context := struct {\n\t\ti32 _x;\n\t};\n\tfields := struct {\n\t\tu32 \
+                       __stack_length;\n\t\tx64 _stack_[__stack_length];\n\t\tu8 _stack;";
+        assert!(text.contains(context), "{text}");
+        assert_eq!(text.matches("\tcontext :=").count(), 1);
     }
 
     #[test]

@@ -177,6 +177,7 @@ pub struct Commit {
 
 pub const KERNEL_DEVICE: &str = "/dev/lull";
 pub const KERNEL_INTERFACE: u32 = 1;
+pub const KERNEL_FRAMES_MAX: u32 = 128;
 pub const KERNEL_VERSION: u32 = 0xf500;
 pub const KERNEL_PLAN: u32 = 0xf501;
 pub const KERNEL_ENABLE: u32 = 0xf502;
@@ -304,6 +305,8 @@ pub struct KernelContext {
     pub bytes: u32,
     pub flags: u32,
     pub contexts: u32,
+    pub kernel_frames: u32,
+    pub user_frames: u32,
     pub unused: u32,
 }
 

@@ -47,6 +47,8 @@ pub enum FieldKind {
         bits: u8,
         signed: bool,
     },
+    /// u32 count, then that many addresses: a call stack.
+    Addresses,
     /// Stored as i32.
     Enumeration(Vec<(String, i32)>),
     /// An unsigned integer, shown in base 16, of which a value may have several names together.
@@ -72,6 +74,7 @@ impl FieldKind {
             Self::Sequence { bits, signed } => {
                 format!("a{}{bits}", if *signed { 'i' } else { 'u' })
             }
+            Self::Addresses => "aptr".into(),
             Self::Enumeration(_) => "enum".into(),
         }
     }
@@ -83,6 +86,7 @@ impl FieldKind {
             "str" | "strn" => Self::Text,
             "name" => Self::Name,
             "bytes" => Self::Bytes,
+            "aptr" => Self::Addresses,
             "enum" => enumeration(argument),
             "f32" => Self::Float { bits: 32 },
             "f64" => Self::Float { bits: 64 },
@@ -222,7 +226,7 @@ mod tests {
     fn every_type_of_a_field_has_the_name_that_descriptions_give_it() {
         let names = [
             "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "x8", "x64", "f32", "f64",
-            "bool", "ptr", "str", "name", "bytes", "au8", "au64", "ai32",
+            "bool", "ptr", "str", "name", "bytes", "aptr", "au8", "au64", "ai32",
         ];
         let mut kinds = Vec::new();
         for name in names {

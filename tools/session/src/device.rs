@@ -42,6 +42,16 @@ pub struct Mapping {
     bytes: u64,
 }
 
+/// Context that a session records with each of its events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedContext {
+    /// `1 << number` for each (`core/include/lull/abi/context.h`).
+    pub contexts: u32,
+    /// Of each stack, at most; 0: it is not recorded.
+    pub kernel_frames: u32,
+    pub user_frames: u32,
+}
+
 /// An event of the session's own, at any place that the kernel can watch. Bytes and errors:
 /// `core/include/lull/abi/kernel.h`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -204,11 +214,15 @@ impl Mapping {
         call(&self.file, KERNEL_FILTER, &raw mut filter)
     }
 
-    /// Records context with each event: `1 << number` for each (`core/include/lull/abi/context.h`).
-    /// Once, and before [`Mapping::enable`].
-    pub fn record_context(&self, contexts: u32) -> io::Result<()> {
-        let bytes = size_of::<KernelContext>() as u32;
-        let mut asked = KernelContext { bytes, contexts, ..KernelContext::default() };
+    /// Records context with each event; once, and before [`Mapping::enable`].
+    pub fn record_context(&self, context: &RecordedContext) -> io::Result<()> {
+        let mut asked = KernelContext {
+            bytes: size_of::<KernelContext>() as u32,
+            contexts: context.contexts,
+            kernel_frames: context.kernel_frames,
+            user_frames: context.user_frames,
+            ..KernelContext::default()
+        };
         call(&self.file, KERNEL_CONTEXT, &raw mut asked)
     }
 

@@ -46,8 +46,9 @@ struct lull_note_probe {
  *
  * LEVEL is a decimal enum lull_level. FIELD-TYPE is one of u8 u16 u32 u64 i8 i16 i32 i64
  * x8 x16 x32 x64 f32 f64 bool ptr str strn bytes, enum (ARGUMENT: "NAME=VALUE,..."; stored as
- * i32), and a8..a64-like arrays: au8 ai8 au16 ai16 au32 ai32 au64 ai64. x8 to x64 may have an
- * ARGUMENT like an enum's, which names bits that a value may have together. In the payload, all
+ * i32), and a8..a64-like arrays: au8 ai8 au16 ai16 au32 ai32 au64 ai64; in lull:context also aptr,
+ * an array of addresses. x8 to x64 may have an ARGUMENT like an enum's, which names bits that a
+ * value may have together. In the payload, all
  * fields are packed without padding, native byte order; str and strn are NUL-terminated;
  * bytes and arrays are a u32 element count, then the elements; the payload ends padded with
  * zero bytes to LULL_SLOT_ALIGN (CTF's event alignment).

@@ -224,8 +224,8 @@ fn in_module(
     let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
     if !args.contexts.is_empty() {
-        let contexts = context::mask(&args.contexts);
-        let told = memory.device().map_or(Ok(()), |device| device.record_context(contexts));
+        let context = context::together(&args.contexts);
+        let told = memory.device().map_or(Ok(()), |device| device.record_context(&context));
         told.map_err(|error| context::refused(&error))?;
     }
     for source in &args.probes {
