@@ -17,9 +17,12 @@ import threading
 from hashlib import sha256
 from pathlib import Path
 
-from lab import BOOT, MODULES, Guest, LabError, run_exactly
+from lab import BOOT, LIMIT_S, MODULES, Guest, LabError, kernel, run_exactly
+from lab.modules import module_of
 
 BOOT_LIMIT_S = 180
+# A guest of QEMU 7.2 with a thread for each CPU hung after 17 to 122.
+PATCHES = 200
 
 
 def _refused(what: str, guest: Guest, *commands: str, limit_s: float = 60) -> str:
@@ -152,6 +155,14 @@ def cpu_leaves_and_comes_back() -> None:
         online = "/sys/devices/system/cpu/cpu1/online"
         assert guest.check(f"echo 0 > {online}; cat /sys/devices/system/cpu/online") == "0\n"
         assert guest.check(f"echo 1 > {online}; cat /sys/devices/system/cpu/online") == "0-1\n"
+
+
+def code_that_is_patched_under_other_cpus_runs_on() -> None:
+    rounds = "/sys/module/patching/parameters/rounds"
+    with module_of(BOOT / "patching", kernel("6.1")) as module, Guest(modules=[module]) as guest:
+        guest.check("insmod /modules/patching.ko")
+        guest.check(f"until test $(cat {rounds}) -ge {PATCHES}; do sleep 1; done", LIMIT_S)
+        guest.check("rmmod patching")
 
 
 def boots_with_counted_instructions_are_equal() -> None:
