@@ -9,6 +9,7 @@
 mod classes;
 mod clock;
 mod json;
+mod labels;
 mod line;
 mod names;
 mod number;
@@ -45,6 +46,14 @@ pub struct PrintArgs {
     /// Print UTC, not local time
     #[arg(long)]
     pub utc: bool,
+
+    /// Print the date before each time of day
+    #[arg(long, conflicts_with = "cycles")]
+    pub date: bool,
+
+    /// Print what the context of each event's packet says beside sizes, times and counters
+    #[arg(long)]
+    pub packet: bool,
 
     /// Print clock cycles, not the time of day
     #[arg(long, conflicts_with = "utc")]
@@ -101,10 +110,20 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let mut merge = Merge::over(&traces);
     let mut out = std::io::stdout().lock();
     let tally = if args.json {
-        let mut form = json::JsonForm::new();
+        let mut form = json::JsonForm::new().labelled(labels::of(&traces));
+        if args.packet {
+            form = form.with_packets();
+        }
         print(&mut merge, &classes, &mut form, args.limit, &mut out)?
     } else {
-        let mut form = line::LineForm::new(args.delta, line::Times::of(args.utc, args.cycles));
+        let times = line::Times::of(args.utc, args.cycles);
+        let mut form = line::LineForm::new(args.delta, times).labelled(labels::of(&traces));
+        if args.date {
+            form = form.dated();
+        }
+        if args.packet {
+            form = form.with_packets();
+        }
         print(&mut merge, &classes, &mut form, args.limit, &mut out)?
     };
     if tally.is_unwanted {

@@ -207,15 +207,14 @@ impl<'a> Event<'a> {
     }
 
     /// Visits the packet's context (`stream.packet.context`).
-    pub fn packet_context<V: Visitor + Default>(&self, visitor: &mut V) -> Result<(), Fault> {
+    pub fn packet_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
         let cursor = self.cursor;
-        packet::visit_scopes(
+        packet::visit_context(
             cursor.metadata.packet_header.as_ref(),
             cursor.class.packet_context.as_ref(),
             cursor.data,
             &cursor.slots,
-            &mut V::default(),
-            Some(visitor),
+            visitor,
         )
     }
 

@@ -145,22 +145,21 @@ pub(crate) fn scan<'m>(
     Ok((found, stream))
 }
 
-/// Visits the header, or the context, of a packet once more for its values.
-pub(crate) fn visit_scopes<V: Visitor>(
+/// Visits the context of a packet once more for its values.
+pub(crate) fn visit_context<V: Visitor>(
     header: Option<&Struct>,
     context: Option<&Struct>,
     data: &[u8],
     slots: &Slots,
-    on_header: &mut V,
-    on_context: Option<&mut V>,
+    visitor: &mut V,
 ) -> Result<(), Fault> {
     let bits = Bits::new(data, u64::MAX);
     let budget = crate::walk::packet_budget(0);
     let mut visit = Visit { bits, position: 0, slots, cycles: 0, budget };
     if let Some(header) = header {
-        visit.scope(header, on_header)?;
+        visit.scope(header, &mut PacketScan::default())?;
     }
-    if let (Some(context), Some(visitor)) = (context, on_context) {
+    if let Some(context) = context {
         visit.scope(context, visitor)?;
     }
     Ok(())

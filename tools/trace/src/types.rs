@@ -67,6 +67,12 @@ impl Integer {
     pub fn is_referred_to(&self) -> bool {
         self.slot.is_some()
     }
+
+    /// Whether it is one of those in a packet's context that say what the reader gives otherwise:
+    /// sizes, times, counters, the processor.
+    pub fn is_of_reader(&self) -> bool {
+        self.role != Role::None
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

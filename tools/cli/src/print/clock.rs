@@ -5,7 +5,7 @@
 //! that of the line before, and only the nine digits after the point are new. Offsets of local time
 //! change only at quarters of an hour, so the calendar is asked once per quarter.
 
-use chrono::{Local, Offset, TimeZone};
+use chrono::{DateTime, Local, Offset, TimeZone};
 
 use super::number;
 
@@ -18,13 +18,20 @@ pub(super) struct TimeOfDay {
     quarter: Option<i64>,
     offset_s: i64,
     second: Option<i64>,
-    /// `HH:MM:SS.`
+    /// `HH:MM:SS.`, with the date before it if that is asked for.
     prefix: Vec<u8>,
+    is_dated: bool,
 }
 
 impl TimeOfDay {
     pub fn new(utc: bool) -> Self {
-        Self { utc, quarter: None, offset_s: 0, second: None, prefix: Vec::with_capacity(9) }
+        let (offset_s, prefix) = (0, Vec::with_capacity(20));
+        Self { utc, quarter: None, offset_s, second: None, prefix, is_dated: false }
+    }
+
+    /// With the date before each time.
+    pub fn dated(self) -> Self {
+        Self { is_dated: true, ..self }
     }
 
     /// Appends `HH:MM:SS.nnnnnnnnn`.
@@ -48,6 +55,11 @@ impl TimeOfDay {
         let of_day = (second + self.offset_s).rem_euclid(DAY_S) as u32;
         self.second = Some(second);
         self.prefix.clear();
+        if self.is_dated {
+            let day = DateTime::from_timestamp(second + self.offset_s, 0);
+            let text = day.map_or("-".into(), |day| day.format("%Y-%m-%d ").to_string());
+            self.prefix.extend_from_slice(text.as_bytes());
+        }
         for (value, mark) in [(of_day / 3600, b':'), (of_day / 60 % 60, b':'), (of_day % 60, b'.')]
         {
             number::two_digits(&mut self.prefix, value);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! The JSON form: one object per line.
 //!
-//! Place in the flow: `lull print --json`. An event is `{"time_ns", "cycles", "cpu", "stream",
-//! "thread"?, "name", "error"?, "context"?, "fields"}`, where the error is the name of what a
-//! system call's negative result says; a loss is `{"lost": "events"|"packets", "count", "causes",
-//! "begin_ns", "until_ns", "cpu", "stream"}`. Integers are numbers of up to 64 bits; enumerations
-//! and named bits `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are
-//! the strings `"NaN"`, `"inf"`, `"-inf"`.
+//! Place in the flow: `lull print --json`; docs/formats/print.md describes it. An event is
+//! `{"v", "time_ns", "cycles", "cpu", "stream", "trace"?, "thread"?, "name", "error"?, "context"?,
+//! "fields", "packet"?}`, where the error is the name of what a system call's negative result says;
+//! a loss is `{"v", "lost": "events"|"packets", "count", "causes", "begin_ns", "until_ns", "cpu",
+//! "stream", "trace"?}`. Integers are numbers of up to 64 bits; enumerations and named bits
+//! `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are the strings
+//! `"NaN"`, `"inf"`, `"-inf"`.
 
 use std::io::Write;
 
@@ -14,12 +15,40 @@ use trace::{Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Na
 
 use super::{names, number, text, About, Form};
 
-pub(super) struct JsonForm;
+#[derive(Default)]
+pub(super) struct JsonForm {
+    /// By trace; empty where there is one only.
+    labels: Vec<String>,
+    has_packets: bool,
+}
 
 impl JsonForm {
     pub fn new() -> Self {
-        Self
+        Self::default()
     }
+
+    /// With what tells traces apart.
+    pub fn labelled(self, labels: Vec<String>) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// With the fields of the packet's context that the reader has no use for.
+    pub fn with_packets(self) -> Self {
+        Self { has_packets: true, ..self }
+    }
+
+    fn label(&self, out: &mut Vec<u8>, trace_index: usize) {
+        if let Some(label) = self.labels.get(trace_index).filter(|label| !label.is_empty()) {
+            key(out, "trace");
+            text::json(out, label.as_bytes());
+        }
+    }
+}
+
+/// The beginning of a line, with the version of the form: it is raised when a key changes its
+/// meaning or goes away.
+fn begin(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"v\":1");
 }
 
 fn key(out: &mut Vec<u8>, name: &str) {
@@ -38,7 +67,8 @@ fn optional(out: &mut Vec<u8>, name: &str, value: Option<i64>) {
 
 impl Form for JsonForm {
     fn event(&mut self, out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>) {
-        out.extend_from_slice(b"{\"time_ns\":");
+        begin(out);
+        key(out, "time_ns");
         match event.clock() {
             Some(_) => number::signed(out, event.time_ns().0),
             None => out.extend_from_slice(b"null"),
@@ -48,6 +78,7 @@ impl Form for JsonForm {
         optional(out, "cpu", event.cpu().map(|cpu| i64::from(cpu.0)));
         key(out, "stream");
         number::unsigned(out, event.stream_index() as u64);
+        self.label(out, event.trace_index());
         if let Some(thread) = about.thread {
             key(out, "thread");
             out.extend_from_slice(b"{\"name\":");
@@ -73,14 +104,20 @@ impl Form for JsonForm {
         }
         key(out, "fields");
         object(out, |fields| event.fields(fields));
+        if self.has_packets {
+            key(out, "packet");
+            object(out, |fields| event.packet_context(fields));
+        }
         out.extend_from_slice(b"}\n");
     }
 
     fn loss(&mut self, out: &mut Vec<u8>, message: &LossMessage<'_>) {
         let loss = message.loss;
+        begin(out);
+        key(out, "lost");
         out.extend_from_slice(match loss.kind {
-            LossKind::Events => b"{\"lost\":\"events\"".as_slice(),
-            LossKind::Packets => b"{\"lost\":\"packets\"",
+            LossKind::Events => b"\"events\"".as_slice(),
+            LossKind::Packets => b"\"packets\"",
         });
         key(out, "count");
         number::unsigned(out, loss.count);
@@ -101,6 +138,7 @@ impl Form for JsonForm {
         optional(out, "cpu", loss.cpu.map(|cpu| i64::from(cpu.0)));
         key(out, "stream");
         number::unsigned(out, message.stream_index as u64);
+        self.label(out, message.trace_index);
         out.extend_from_slice(b"}\n");
     }
 }
@@ -137,7 +175,10 @@ impl Fields<'_> {
 }
 
 impl Visitor for Fields<'_> {
-    fn unsigned(&mut self, name: Name<'_>, value: u64, _: &Integer) {
+    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
+        if ty.is_of_reader() {
+            return;
+        }
         self.name(name);
         number::unsigned(self.out, value);
     }

@@ -41,12 +41,37 @@ pub(super) struct LineForm {
     time_of_day: TimeOfDay,
     delta: bool,
     previous: Option<Ns>,
+    /// By trace; empty where there is one only.
+    labels: Vec<String>,
+    has_packets: bool,
 }
 
 impl LineForm {
     pub fn new(delta: bool, times: Times) -> Self {
         let time_of_day = TimeOfDay::new(times == Times::Utc);
-        Self { times, time_of_day, delta, previous: None }
+        Self { times, time_of_day, delta, previous: None, labels: Vec::new(), has_packets: false }
+    }
+
+    /// With the date before the time of day.
+    pub fn dated(self) -> Self {
+        Self { time_of_day: self.time_of_day.dated(), ..self }
+    }
+
+    /// With what tells traces apart before the processor.
+    pub fn labelled(self, labels: Vec<String>) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// With the fields of the packet's context that the reader has no use for.
+    pub fn with_packets(self) -> Self {
+        Self { has_packets: true, ..self }
+    }
+
+    fn label(&self, out: &mut Vec<u8>, trace_index: usize) {
+        if let Some(label) = self.labels.get(trace_index).filter(|label| !label.is_empty()) {
+            out.extend_from_slice(label.as_bytes());
+            out.push(b' ');
+        }
     }
 
     fn delta(&mut self, out: &mut Vec<u8>, now: Ns) {
@@ -82,6 +107,7 @@ impl Form for LineForm {
             self.delta(out, event.time_ns());
         }
         out.push(b' ');
+        self.label(out, event.trace_index());
         match event.cpu() {
             Some(cpu) => number::unsigned(out, u64::from(cpu.0)),
             None => out.push(b'-'),
@@ -104,6 +130,12 @@ impl Form for LineForm {
             // Writing to a vector does not fail.
             let _ = write!(out, " <{fault}>");
         }
+        if self.has_packets {
+            out.extend_from_slice(b" packet={");
+            // Damage of a packet's context is told when the packet is entered.
+            let _ = event.packet_context(&mut Fields { out, opened: true, has_result: false });
+            out.push(b'}');
+        }
         out.push(b'\n');
     }
 
@@ -114,6 +146,7 @@ impl Form for LineForm {
             _ => number::unsigned(out, message.cycles().0),
         }
         out.push(b' ');
+        self.label(out, message.trace_index);
         match loss.cpu {
             Some(cpu) => number::unsigned(out, u64::from(cpu.0)),
             None => out.push(b'-'),
@@ -204,6 +237,7 @@ impl Visitor for Fields<'_> {
     fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
         match name {
             Name::Field(name) if is_length_of_another(name, ty) => {}
+            Name::Field(_) if ty.is_of_reader() => {}
             Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
                 if std::mem::take(&mut self.opened) {
                     self.out.extend_from_slice(b"0x");

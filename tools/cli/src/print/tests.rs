@@ -2,7 +2,7 @@
 //! `lull print` on traces that testkit writes: what each line says.
 
 use std::io::{Error, ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use session::pattern::Patterns;
 use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
@@ -10,7 +10,7 @@ use trace::{Merge, Trace};
 
 use super::classes::Classes;
 use super::line::{LineForm, Times};
-use super::{print, Form, Tally};
+use super::{labels, print, Form, Tally};
 
 const ORDER: Order = Order::Little;
 
@@ -113,6 +113,67 @@ fn context_stands_in_brackets_before_the_fields() {
 }
 
 #[test]
+fn the_date_is_shown_on_request() {
+    let (found, _) = lines(&sample(), LineForm::new(false, Times::Utc).dated(), &PLAIN);
+    assert_eq!(found[0], "2023-11-14 22:13:20.000001001 2 main_loop/70 demo:hit a=1 b=2");
+    assert!(found[2].starts_with("2023-11-14 22:13:20.000003000 2 - *** LOST"), "{}", found[2]);
+}
+
+/// A sample of a machine, in a folder.
+fn sample_of(host: &str, folder: &Path) -> Trace {
+    let text = spec().metadata().replace("env {", &format!("env {{ hostname = \"{host}\";"));
+    // Without a UUID they are different traces.
+    let text = text.replacen("uuid = ", "no_uuid = ", 1);
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("metadata"), text).unwrap();
+    std::fs::write(folder.join("stream"), sample_stream().1).unwrap();
+    Trace::open(folder).unwrap()
+}
+
+#[test]
+fn several_machines_and_traces_are_told_apart() {
+    let root = testkit::TraceFolder::new("", &[]).unwrap();
+    let at = |host: &str, name: &str| sample_of(host, &root.path().join(name));
+    let both = [at("red", "a"), at("blue", "b")];
+    assert_eq!(labels::of(&both), ["red", "blue"]);
+    let same = [at("red", "a/x"), at("red", "a/y")];
+    assert_eq!(labels::of(&same), ["x", "y"]);
+    let mixed = [at("red", "a/x"), at("red", "a/y"), at("odd host", "c")];
+    assert_eq!(labels::of(&mixed), ["red:a/x", "red:a/y", "odd_host"]);
+    assert_eq!(labels::of(&both[..1]), [""]);
+
+    let classes = Classes::new(&both, &Patterns::exactly(&[]).unwrap(), false);
+    let print_with = |form: &mut dyn FnMut(&mut Merge<'_>, &mut Vec<u8>)| {
+        let mut out = Vec::new();
+        form(&mut Merge::over(&both), &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let text = print_with(&mut |merge, out| {
+        let mut form = utc().labelled(labels::of(&both));
+        print(merge, &classes, &mut form, None, out).unwrap();
+    });
+    assert!(text.starts_with("22:13:20.000001001 red 2 main_loop/70 demo:hit"), "{text}");
+    assert!(text.contains("22:13:20.000003000 blue 2 - *** LOST"), "{text}");
+    let json = print_with(&mut |merge, out| {
+        let mut form = super::json::JsonForm::new().labelled(labels::of(&both));
+        print(merge, &classes, &mut form, None, out).unwrap();
+    });
+    let second = json.lines().nth(1).unwrap();
+    assert!(second.contains(r#","cpu":2,"stream":1,"trace":"blue","thread""#), "{second}");
+    let loss = json.lines().find(|line| line.contains("lost")).unwrap();
+    assert!(loss.ends_with(r#""stream":0,"trace":"red"}"#), "{loss}");
+}
+
+#[test]
+fn context_of_packets_is_shown_on_request() {
+    let (found, _) = lines(&sample(), utc().with_packets(), &PLAIN);
+    assert_eq!(found[0], "22:13:20.000001001 2 main_loop/70 demo:hit a=1 b=2 packet={flags=0}");
+    let form = super::json::JsonForm::new().with_packets();
+    let (found, _) = lines(&sample(), form, &PLAIN);
+    assert!(found[0].ends_with(r#""fields":{"a":1,"b":2},"packet":{"flags":0}}"#), "{}", found[0]);
+}
+
+#[test]
 fn cycles_and_deltas_replace_and_follow_the_time() {
     let (found, _) = lines(&sample(), LineForm::new(true, Times::Cycles), &PLAIN);
     assert_eq!(found[0], "1001 (+?.?????????) 2 main_loop/70 demo:hit a=1 b=2");
@@ -154,11 +215,11 @@ fn json_has_one_object_a_line() {
     let (found, _) = lines(&sample(), super::json::JsonForm::new(), &PLAIN);
     let head = |ns: u64, cycles: u64| {
         let ns = 1_700_000_000_000_000_000 + ns;
-        format!(r#"{{"time_ns":{ns},"cycles":{cycles},"cpu":2,"stream":0"#)
+        format!(r#"{{"v":1,"time_ns":{ns},"cycles":{cycles},"cpu":2,"stream":0"#)
     };
     let hit = r#""thread":{"name":"main loop","pid":7,"tid":70},"name":"demo:hit""#;
     let miss = r#""thread":{"name":"w","pid":7,"tid":71},"name":"demo:miss""#;
-    let lost = r#"{"lost":"events","count":3,"causes":{"full":2,"too_big":1}"#;
+    let lost = r#"{"v":1,"lost":"events","count":3,"causes":{"full":2,"too_big":1}"#;
     let between = r#""begin_ns":1700000000000002000,"until_ns":1700000000000004000"#;
     let want = [
         format!(r#"{},{hit},"fields":{{"a":1,"b":2}}}}"#, head(1001, 1001)),
