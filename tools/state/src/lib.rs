@@ -19,10 +19,10 @@
 //! ```
 //!
 //! Flow: `classes` decides from the metadata what each event class means, with the meanings in
-//! `operation`; for each event, `streams`, `running` and `threads` find its thread, `calls` joins exits
-//! with their entries, and what a finished call changes goes to `threads` and to `descriptors`
-//! (`usage` knows which call does what). [`State`] drives them, one event after the other, in the
-//! order of time.
+//! `operation`; for each event, `streams`, `running` and `threads` find its thread, `calls` joins
+//! exits with their entries, and what a finished call changes goes to `threads` and to
+//! `descriptors` (`usage` knows which call does what). [`State`] drives them, one event after the
+//! other, in the order of time.
 //!
 //! Everything is numbered: threads, processes, names, pairs and texts each have an index type of
 //! their own. Numbers stay valid as long as the state, whatever happens after.

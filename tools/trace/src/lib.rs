@@ -18,10 +18,10 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `trace` opens, `mapping` holds the files; `tsdl` turns the metadata into types (`types`) and decode plans
-//! (`plan`); `cursor` and `stream_file` step through a stream with `header`, `walk` and `packet`;
-//! `lineage` finds the files of one stream, `merge` orders the streams; `event` and `visit` give field values; `walker` does the same for
-//! bytes in memory.
+//! Flow: `trace` opens, `mapping` holds the files; `tsdl` turns the metadata into types (`types`)
+//! and decode plans (`plan`); `cursor` and `stream_file` step through a stream with `header`,
+//! `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the streams;
+//! `event` and `visit` give field values; `walker` does the same for bytes in memory.
 //!
 //! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
 //! allocation beyond a fixed multiple of the metadata.
