@@ -40,14 +40,14 @@ pub(crate) fn choose(named: &[PathBuf], purpose: &str) -> anyhow::Result<Chosen>
 }
 
 /// The folder of the snapshot that a trace below `root` is of, and the snapshot's number: Lull's
-/// are named `snapshot-2`, LTTng's `snapshot-2-20261123-021601-0`, with traces in folders below.
+/// are named `snapshot-2`, LTTng's `snapshot-1-20261123-021601-2`, with traces in folders below.
 fn snapshot_of(root: &Path, trace: &Path) -> Option<(PathBuf, u64)> {
     let own = (trace != root).then_some(trace)?;
     let mut above = own.ancestors().take_while(|above| *above != root);
     above.find_map(|folder| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
         let number = name.strip_prefix(SNAPSHOT_PREFIX)?;
-        Some((folder.to_path_buf(), number.split('-').next()?.parse().ok()?))
+        Some((folder.to_path_buf(), number.rsplit('-').next()?.parse().ok()?))
     })
 }
 
@@ -100,15 +100,15 @@ mod tests {
     #[test]
     fn all_traces_of_the_latest_snapshot_of_another_tracer_are_taken() {
         let chosen = latest(&[
-            "r/snapshot-1-20261123-100000-0/kernel",
-            "r/snapshot-2-20261123-100001-1/kernel",
-            "r/snapshot-2-20261123-100001-1/ust/uid/0/64-bit",
+            "r/snapshot-1-20261123-100001-9/kernel",
+            "r/snapshot-1-20261123-100001-10/kernel",
+            "r/snapshot-1-20261123-100001-10/ust/uid/0/64-bit",
         ]);
         assert_eq!((chosen.folders.len(), chosen.notes.len()), (2, 1));
         assert!(chosen
             .folders
             .iter()
-            .all(|path| path.starts_with("r/snapshot-2-20261123-100001-1")));
+            .all(|path| path.starts_with("r/snapshot-1-20261123-100001-10")));
     }
 
     #[test]
