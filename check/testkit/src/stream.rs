@@ -111,7 +111,7 @@ impl<'s> StreamWriter<'s> {
     fn full_event(&mut self, id: u64, cycles: u64, values: [Option<Datum>; 3], extended: bool) {
         let spec = self.spec;
         let event = spec.event(id);
-        let extended = extended || !spec.header.fits(cycles - self.cycles);
+        let extended = extended || !spec.header.fits(cycles.wrapping_sub(self.cycles));
         let bits = self.packet.as_mut().expect("an event needs an open packet");
         spec.header.encode(bits, id, cycles, extended, spec.order);
         let kinds = [spec.stream_context.as_ref(), event.context.as_ref(), Some(&event.payload)];

@@ -66,6 +66,8 @@ pub(crate) struct Cursor<'t> {
     /// Whether it was told that the file is cut.
     pub(crate) has_told_cut: bool,
     pub(crate) packets_seen: u64,
+    /// Whether a packet began before the one before it ended, or had an event after its end.
+    pub(crate) has_odd_times: bool,
     pub(crate) previous: Previous,
     pub(crate) losses: VecDeque<Loss>,
     /// Number of the first packet and its count of discarded events, where packets came before it.
@@ -129,6 +131,7 @@ impl<'t> Cursor<'t> {
             released: None,
             has_told_cut: false,
             packets_seen: 0,
+            has_odd_times: false,
             previous: Previous::default(),
             losses: VecDeque::new(),
             beginning: None,

@@ -10,6 +10,7 @@ use crate::cursor::Cursor;
 use crate::error::Fault;
 use crate::metadata::{EventClass, StreamClass};
 use crate::packet::{self, Packet};
+use crate::source::Source;
 use crate::types::{Struct, Type};
 use crate::units::{CpuId, Cycles, EventId, Ns};
 use crate::visit::{Name, Visit, Visitor};
@@ -59,17 +60,26 @@ pub struct Event<'a> {
     clock: Option<&'a Clock>,
     stream_index: usize,
     trace_index: usize,
+    is_before_span: bool,
 }
 
 impl<'a> Event<'a> {
     #[inline(always)]
-    pub(crate) fn new(
-        cursor: &'a Cursor<'_>,
-        clock: Option<&'a Clock>,
-        stream_index: usize,
-        trace_index: usize,
-    ) -> Self {
-        Self { cursor, clock, stream_index, trace_index }
+    pub(crate) fn new(source: &'a Source<'_>, stream_index: usize) -> Self {
+        Self {
+            cursor: &source.cursor,
+            clock: source.clock,
+            stream_index,
+            trace_index: source.trace_index,
+            is_before_span: source.is_before,
+        }
+    }
+
+    /// Whether the event is before the span that is merged, and comes only because it is in a
+    /// packet with such as are in it: it may say of which thread those are.
+    #[inline]
+    pub fn is_before_span(&self) -> bool {
+        self.is_before_span
     }
 
     /// The stream's clock after this event's header.

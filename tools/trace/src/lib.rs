@@ -34,6 +34,8 @@ mod cursor;
 mod error;
 mod event;
 mod header;
+mod index;
+mod index_file;
 mod lineage;
 mod loss;
 mod mapping;
@@ -42,6 +44,9 @@ mod merge;
 mod metadata;
 mod packet;
 mod plan;
+mod slices;
+mod source;
+mod span;
 mod stream_file;
 mod trace;
 mod tsdl;
@@ -59,6 +64,8 @@ pub use loss::{Loss, LossKind};
 pub use merge::{LossMessage, Merge, Message};
 pub use metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 pub use packet::Packet;
+pub use slices::{in_slices, processors};
+pub use span::Span;
 pub use trace::{find_traces, StreamFile, Trace};
 pub use types::{
     Array, Base, ByteOrder, Enumeration, Field, Float, Integer, Mapping, Sequence, Struct, Type,

@@ -75,9 +75,12 @@ pub(crate) fn join(cursors: &mut [(&mut Cursor<'_>, usize)]) {
             let ended = cursor.at_end();
             if goes_on(after, &ended) {
                 let cursor = cursors.get_mut(after.cursor_index).map(|(cursor, _)| cursor);
-                // One that begins in the middle of its file knows what was before.
-                if let Some(cursor) = cursor.filter(|cursor| cursor.packets_seen == 0) {
-                    cursor.previous = ended;
+                if let Some(cursor) = cursor {
+                    cursor.beginning = None;
+                    // One that begins in the middle of its file knows what was before.
+                    if cursor.packets_seen == 0 {
+                        cursor.previous = ended;
+                    }
                 }
             }
         }

@@ -5,13 +5,18 @@
 //! one key for each stream; taking the smallest and replacing it costs one comparison per level.
 //! Keys are (time, stream), so ties are broken by the order of the streams and every run gives the
 //! same order. If all streams share one clock the time is in cycles, otherwise in nanoseconds.
+//!
+//! A merge over a [`Span`] begins each stream with the packet in which the span begins, and ends it
+//! with its first event after the span, or, where packets overlap in time, that of each packet.
 
 use crate::clock::Clock;
-use crate::cursor::{Cursor, Stop};
+use crate::cursor::Stop;
 use crate::error::{Problem, ProblemKind};
 use crate::event::Event;
 use crate::lineage::{self, Beginning};
 use crate::loss::Loss;
+use crate::source::{Edges, Source};
+use crate::span::Span;
 use crate::trace::Trace;
 use crate::units::{Cycles, Ns};
 
@@ -54,22 +59,21 @@ impl LossMessage<'_> {
     }
 }
 
-/// A cursor with its place in the merge.
-struct Source<'t> {
-    cursor: Cursor<'t>,
-    clock: Option<&'t Clock>,
-    trace_index: usize,
-    stop: Stop,
-}
-
-/// Time in the upper bits, stream in the lower 32.
+/// Time in bits 32 to 95, stream in the lower 32.
 type Key = u128;
-const AT_END: Key = Key::MAX;
+/// At and above this, a stream has ended.
+const AT_END: Key = 1 << 96;
+
+/// The stream of a key.
+#[inline(always)]
+fn stream_of(key: Key) -> usize {
+    key as u32 as usize
+}
 
 pub struct Merge<'t> {
     sources: Vec<Source<'t>>,
     /// `losers[0]` is the winner; the others lost the match at their node.
-    losers: Vec<(Key, u32)>,
+    losers: Vec<Key>,
     in_cycles: bool,
     started: bool,
     opening_problems: Vec<Problem>,
@@ -78,12 +82,21 @@ pub struct Merge<'t> {
 impl<'t> Merge<'t> {
     /// Merges several traces. Streams are numbered through, trace after trace.
     pub fn over(traces: &'t [Trace]) -> Self {
+        Self::between(traces, &Span::ALL)
+    }
+
+    /// Merges what is in a span, and numbers streams as [`Merge::over`] does. Events that only
+    /// share a packet with what is in the span come too ([`Event::is_before_span`]). Losses in the
+    /// span come, also those that a packet tells of that begins outside.
+    pub fn between(traces: &'t [Trace], span: &Span) -> Self {
+        Self::within(traces, span, Edges { from: true, until: true })
+    }
+
+    pub(crate) fn within(traces: &'t [Trace], span: &Span, edges: Edges) -> Self {
         let mut sources = Vec::new();
         for (trace_index, trace) in traces.iter().enumerate() {
-            for cursor in trace.cursors() {
-                let clock = trace.metadata().clock_of(cursor.class);
-                sources.push(Source { cursor, clock, trace_index, stop: Stop::End });
-            }
+            let files = trace.files().iter();
+            sources.extend(files.filter_map(|f| Source::new(trace, trace_index, f, (span, edges))));
         }
         let mut cursors: Vec<_> =
             sources.iter_mut().map(|source| (&mut source.cursor, source.trace_index)).collect();
@@ -110,11 +123,11 @@ impl<'t> Merge<'t> {
         } else {
             self.start();
         }
-        let (key, winner) = *self.losers.first()?;
-        if key == AT_END {
+        let key = *self.losers.first()?;
+        if key >= AT_END {
             return None;
         }
-        let index = winner as usize;
+        let index = stream_of(key);
         let source = self.sources.get(index)?;
         Some(match source.stop {
             Stop::Loss => Message::Loss(LossMessage {
@@ -124,60 +137,54 @@ impl<'t> Merge<'t> {
                 clock: source.clock,
                 cycles: Cycles(source.cursor.cycles),
             }),
-            _ => {
-                Message::Event(Event::new(&source.cursor, source.clock, index, source.trace_index))
-            }
+            _ => Message::Event(Event::new(source, index)),
         })
     }
 
     /// Steps a source and gives its new key.
     #[inline(always)]
-    fn advance(source: &mut Source<'t>, index: u32, in_cycles: bool) -> Key {
-        source.stop = source.cursor.step();
+    fn advance(source: &mut Source<'t>, index: usize, in_cycles: bool) -> Key {
+        source.step();
         if source.stop == Stop::End {
-            return AT_END;
+            return AT_END | index as Key;
         }
         let cycles = Cycles(source.cursor.cycles);
         let time = match source.clock {
             Some(clock) if !in_cycles => clock.ns(cycles).0 as u64 ^ (1 << 63),
             _ => cycles.0,
         };
-        Key::from(time) << 32 | Key::from(index)
+        Key::from(time) << 32 | index as Key
     }
 
     /// Steps the last winner and plays its matches again on the way to the root.
     #[inline(always)]
     fn replay(&mut self) {
-        let Some(&(_, winner)) = self.losers.first() else { return };
-        let Some(source) = self.sources.get_mut(winner as usize) else { return };
-        let mut entry = (Self::advance(source, winner, self.in_cycles), winner);
-        let mut node = (winner as usize + self.losers.len()) / 2;
+        let Some(winner) = self.losers.first().map(|key| stream_of(*key)) else { return };
+        let Some(source) = self.sources.get_mut(winner) else { return };
+        let mut key = Self::advance(source, winner, self.in_cycles);
+        let mut node = (winner + self.losers.len()) / 2;
         while node > 0 {
             if let Some(loser) = self.losers.get_mut(node) {
-                if loser.0 < entry.0 {
-                    std::mem::swap(loser, &mut entry);
-                }
+                (key, *loser) = (key.min(*loser), key.max(*loser));
             }
             node /= 2;
         }
-        self.losers[0] = entry;
+        self.losers[0] = key;
     }
 
     /// Steps every source once and plays all matches, leaves to root.
     fn start(&mut self) {
         self.started = true;
         let count = self.sources.len();
-        let mut winners = vec![(AT_END, u32::MAX); 2 * count];
+        let mut winners = vec![AT_END; 2 * count];
         for (index, source) in self.sources.iter_mut().enumerate() {
-            let key = Self::advance(source, index as u32, self.in_cycles);
-            winners[count + index] = (key, index as u32);
+            winners[count + index] = Self::advance(source, index, self.in_cycles);
         }
-        self.losers = vec![(AT_END, u32::MAX); count];
+        self.losers = vec![AT_END; count];
         for node in (1..count).rev() {
             let (left, right) = (winners[2 * node], winners[2 * node + 1]);
-            let (winner, loser) = if left.0 <= right.0 { (left, right) } else { (right, left) };
-            winners[node] = winner;
-            self.losers[node] = loser;
+            winners[node] = left.min(right);
+            self.losers[node] = left.max(right);
         }
         if count > 0 {
             self.losers[0] = winners[1];
@@ -210,6 +217,12 @@ impl<'t> Merge<'t> {
             let (trace_index, file) = (source.trace_index, source.cursor.file.path());
             Some(Beginning { trace_index, file, packet_number, discarded })
         })
+    }
+
+    /// Whether nothing is wrong with what was read, and packets told the truth about their times.
+    pub(crate) fn is_sound(&self) -> bool {
+        let mut cursors = self.sources.iter().map(|source| &source.cursor);
+        cursors.all(|cursor| cursor.problems.is_empty() && !cursor.has_odd_times)
     }
 
     /// Number of streams merged.

@@ -178,6 +178,7 @@ impl Cursor<'_> {
     fn check_time(&mut self, offset: usize) {
         let Some(Cycles(end)) = self.packet.end.filter(|end| end.0 != 0) else { return };
         let begin = self.packet.begin.map_or(0, |begin| begin.0);
+        self.has_odd_times |= begin < self.previous.end_cycles;
         let previous = begin.max(self.previous.end_cycles);
         self.previous.end_cycles = end;
         if end < previous {

@@ -7,17 +7,18 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-
 use std::sync::OnceLock;
 
 use crate::clock::Clock;
 use crate::cursor::{Cursor, Previous};
 use crate::error::{Error, Fault, Problem, ProblemKind};
+use crate::index::Index;
+use crate::index_file;
 use crate::mapping::Mapping;
 use crate::merge::Merge;
 use crate::metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 use crate::packet::{self, Signature};
-use crate::units::CpuId;
+use crate::units::{CpuId, Cycles, Ns};
 
 const METADATA_NAME: &str = "metadata";
 /// Stream files that one trace may have.
@@ -51,6 +52,8 @@ pub struct StreamFile {
     window_bytes: usize,
     /// What the last packet says, once that was asked for.
     ended: OnceLock<Previous>,
+    /// Where its packets are, once that was asked for and if it can be said.
+    index: OnceLock<Option<Index>>,
 }
 
 impl StreamFile {
@@ -181,8 +184,15 @@ impl Trace {
 
     /// Adds a stream file after a look at its first intact packet.
     fn add_file(&mut self, path: PathBuf, bytes: Bytes) {
-        let (window_bytes, ended) = (WINDOW_BYTES_MIN, OnceLock::new());
-        let mut file = StreamFile { path, bytes, class: 0, cpu: None, window_bytes, ended };
+        let mut file = StreamFile {
+            path,
+            bytes,
+            class: 0,
+            cpu: None,
+            window_bytes: WINDOW_BYTES_MIN,
+            ended: OnceLock::new(),
+            index: OnceLock::new(),
+        };
         if file.bytes().is_empty() {
             return;
         }
@@ -268,14 +278,69 @@ impl Trace {
         Merge::over(std::slice::from_ref(self))
     }
 
+    /// When the first packet begins and the last one ends, as the clock's nanoseconds; `None` if
+    /// no stream has a clock. Takes a whole pass over a stream whose packets do not say it.
+    pub fn bounds(&self) -> Option<(Ns, Ns)> {
+        let of_file = |file| {
+            let mut cursor = self.cursor(file)?;
+            let clock = self.metadata.clock_of(cursor.class)?;
+            let cycles = self.index(file).map_or_else(|| cursor.bounds(), Index::bounds);
+            cycles.map(|(begin, end)| (clock.ns(Cycles(begin)), clock.ns(Cycles(end))))
+        };
+        let found = self.files.iter().filter_map(of_file);
+        found.reduce(|(begin, end), (first, last)| (begin.min(first), end.max(last)))
+    }
+
     pub(crate) fn class_of(&self, file: &StreamFile) -> Option<&StreamClass> {
         self.metadata.streams.get(file.class)
     }
 
-    pub(crate) fn cursors(&self) -> impl Iterator<Item = Cursor<'_>> {
-        self.files.iter().filter_map(|file| {
-            let class = self.class_of(file)?;
-            Some(Cursor::new(file, class, &self.metadata, &self.signature))
+    /// A cursor at the beginning of a file.
+    pub(crate) fn cursor<'t>(&'t self, file: &'t StreamFile) -> Option<Cursor<'t>> {
+        Some(Cursor::new(file, self.class_of(file)?, &self.metadata, &self.signature))
+    }
+
+    /// A cursor at the packet of a file that has the first event at or after a clock value, and
+    /// whether the packets after it begin one after the other has ended.
+    pub(crate) fn cursor_at<'t>(
+        &'t self,
+        file: &'t StreamFile,
+        cycles: u64,
+    ) -> Option<(Cursor<'t>, bool)> {
+        let at = |index: &Index| {
+            let mut cursor = self.cursor(file)?;
+            cursor.seek(index, index.position(cycles)).then_some((cursor, index.is_ordered))
+        };
+        let index = self.index(file);
+        // Where a stored index turns out to be wrong, it is made again.
+        let found = index.and_then(|index| at(index).or_else(|| at(&self.scan(file)?)));
+        found.or_else(|| Some((self.cursor(file)?, false)))
+    }
+
+    /// Where a file's packets are: as the index beside it says, or a look at each.
+    pub(crate) fn index<'t>(&self, file: &'t StreamFile) -> Option<&'t Index> {
+        let find = || {
+            let stored = match file.bytes {
+                Bytes::Mapped(_) => index_file::load(&file.path, file.bytes().len() as u64),
+                Bytes::Owned(_) => None,
+            };
+            stored.filter(|index| self.agrees(file, index)).or_else(|| self.scan(file))
+        };
+        file.index.get_or_init(find).as_ref()
+    }
+
+    fn scan(&self, file: &StreamFile) -> Option<Index> {
+        let index = Index::scan(self.cursor(file)?)?;
+        if matches!(file.bytes, Bytes::Mapped(_)) {
+            index_file::store(&file.path, &index);
+        }
+        Some(index)
+    }
+
+    /// Whether the first packet and the last are what an index says.
+    fn agrees(&self, file: &StreamFile, index: &Index) -> bool {
+        [1, index.entries().len()].into_iter().all(|position| {
+            self.cursor(file).is_some_and(|mut cursor| cursor.seek(index, position))
         })
     }
 }
