@@ -247,7 +247,7 @@ fn call_seen_by_interposer_and_kernel_counts_once() {
 fn events_of_one_name_from_two_programs_are_one_row() {
     let mut program = Program::new();
     program.event(100, 0, MAIN, "job_entry", &[]);
-    program.event(110, 0, MAIN, "job_exit#12", &[("result", Number(8))]);
+    program.event(110, 0, MAIN, "job_exit#9", &[("result", Number(8))]);
     program.event(120, 0, MAIN, "job_exit", &[]);
     program.event(130, 0, MAIN, "job#x", &[]);
     let report = report(&program);
