@@ -116,12 +116,13 @@ static void others(void)
 	int truth = 12;
 	enum state state = BUSY;
 	int numbers[2] = { 1, 2 };
+	uint64_t top = 1ull << 63;
 
 	lull_event("fields:others", lull_f32(a, f32), lull_f64(b, f64), lull_f64(c, f32),
 		   lull_bool(d, truth), lull_bool(e, truth > 20),
 		   lull_enum(f, state, "IDLE=0,BUSY=5"), lull_ptr(g, numbers), lull_ptr(h, &others),
 		   lull_enum(i, -1, "NONE=-1"), lull_flags8(j, 0x81, "LOW=1,HIGH=0x80"),
-		   lull_flags64(k, 1ull << 63, "TOP=0x8000000000000000"));
+		   lull_flags64(k, top, "TOP=0x8000000000000000"));
 	EXPECT(float, f32);
 	EXPECT(double, f64);
 	EXPECT(double, 1.5);
@@ -223,7 +224,8 @@ static void descriptions(void)
 {
 	const char *text = description_of("fields:others");
 	const char *fields = "\nf32 a\nf64 b\nf64 c\nbool d\nbool e\nenum f IDLE=0,BUSY=5\nptr g\n"
-			     "ptr h\nenum i NONE=-1\n";
+			     "ptr h\nenum i NONE=-1\nx8 j LOW=1,HIGH=0x80\n"
+			     "x64 k TOP=0x8000000000000000\n";
 
 	check(text && !strncmp(text, "fields:others\n6\n", 16),
 	      "description_begins_with_name_and_level", text ? text : "none");
