@@ -108,6 +108,11 @@ impl<'s> StreamWriter<'s> {
         self.full_event(id, cycles, [None, None, Some(payload)], false);
     }
 
+    /// Appends an event with the stream's context, its own and its payload.
+    pub fn event_with(&mut self, id: u64, cycles: u64, scopes: [Option<Datum>; 3]) {
+        self.full_event(id, cycles, scopes, false);
+    }
+
     fn full_event(&mut self, id: u64, cycles: u64, values: [Option<Datum>; 3], extended: bool) {
         let spec = self.spec;
         let event = spec.event(id);

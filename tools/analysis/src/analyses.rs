@@ -7,8 +7,8 @@
 
 mod finish;
 
-use state::{Done, Operation, State, Step, ThreadIndex};
-use trace::{Event, LossMessage, Merge, Message, Ns, Trace};
+use state::{Done, Operation, State, Step, ThreadIndex, Threads};
+use trace::{Event, LossMessage, Merge, Message, Ns, Span, Trace};
 
 use crate::counts::{Counted, Counts};
 use crate::files::{outcome, Files, Outcome};
@@ -59,17 +59,24 @@ impl Default for Limits {
 /// the second, at a level of CTF's.
 pub type Wanted<'a> = &'a dyn Fn(&[&str], Option<i64>) -> bool;
 
+/// Whether to report on an event that a thread wrote.
+pub type Takes<'a> = &'a dyn Fn(&Event<'_>, &Threads, ThreadIndex) -> bool;
+
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// None: all.
     pub wanted: Option<Wanted<'a>>,
+    /// Of those that are wanted; none: all. A pair is taken with its exit.
+    pub takes: Option<Takes<'a>>,
+    /// What is read; nothing before it is known.
+    pub span: Span,
     pub by: Option<By>,
     pub limits: Limits,
 }
 
 /// Reads traces from beginning to end. `progress` hears how many bytes have been read.
 pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut(u64)) -> Report {
-    let mut merge = Merge::over(traces);
+    let mut merge = Merge::between(traces, &options.span);
     let mut analyses = Analyses::new(traces, options, merge.stream_count());
     let mut until_progress = PROGRESS_MESSAGES;
     while let Some(message) = merge.next() {
@@ -87,8 +94,9 @@ pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut
     analyses.finish(traces, &merge.problems(), limits)
 }
 
-pub struct Analyses {
+pub struct Analyses<'a> {
     by: Option<By>,
+    takes: Option<Takes<'a>>,
     state: State,
     filter: Filter,
     events_read: Vec<u64>,
@@ -102,12 +110,13 @@ pub struct Analyses {
     losses: Losses,
 }
 
-impl Analyses {
-    pub fn new(traces: &[Trace], options: &Options<'_>, stream_count: usize) -> Self {
+impl<'a> Analyses<'a> {
+    pub fn new(traces: &[Trace], options: &Options<'a>, stream_count: usize) -> Self {
         let limits = options.limits;
         let state = State::new(traces, stream_count, &limits.state);
         Self {
             by: options.by,
+            takes: options.takes,
             filter: Filter::new(state.classes(), options.wanted),
             events_read: vec![0; traces.len()],
             counts: Counts::new(state.classes().names().len(), limits.grouped_events),
@@ -129,6 +138,9 @@ impl Analyses {
 
     pub fn event(&mut self, event: &Event<'_>) {
         let Some(Step { name, thread, done }) = self.state.event(event) else { return };
+        if event.is_before_span() {
+            return;
+        }
         if let Some(events) = self.events_read.get_mut(event.trace_index()) {
             *events += 1;
         }
@@ -140,7 +152,9 @@ impl Analyses {
             By::Process => self.state.threads().process_of(thread).0,
             By::Cpu => event.cpu().map_or(u32::MAX, |cpu| cpu.0),
         });
-        let is_counted = self.filter.counts(name);
+        let threads = self.state.threads();
+        let is_taken = self.takes.is_none_or(|takes| takes(event, threads, thread));
+        let is_counted = is_taken && self.filter.counts(name);
         if is_counted {
             let (cpu, bits) = (event.cpu(), event.size_bits());
             self.counts.event(Counted { name: name.0, group, cpu, bits });
@@ -150,7 +164,8 @@ impl Analyses {
             self.scheduling.event(event, || calls.innermost(thread));
         }
         if let Some(done) = done {
-            if done.pair.map_or(is_counted, |pair| self.filter.counts_pair(pair)) {
+            let counts_pair = |pair| is_taken && self.filter.counts_pair(pair);
+            if done.pair.map_or(is_counted, counts_pair) {
                 self.finished(&done, thread, at, group.unwrap_or(0));
             }
         }

@@ -34,7 +34,7 @@ mod rows;
 mod scheduling;
 mod writers;
 
-pub use analyses::{analyse, Analyses, By, Limits, Options, Wanted};
+pub use analyses::{analyse, Analyses, By, Limits, Options, Takes, Wanted};
 pub use distribution::DistributionReport;
 pub use files::FileRow;
 pub use latency::LatencyRow;

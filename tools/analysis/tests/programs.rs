@@ -2,8 +2,9 @@
 //! What the report says of made-up programs, from packets on.
 
 use analysis::{analyse, By, Limits, LockKind, Options, Report};
+use state::Threads;
 use testkit::program::{Number, Program, Text, Who};
-use trace::Trace;
+use trace::{Event, Ns, Span, Trace};
 use verdict::State;
 
 const MAIN: Who = (10, 10, "main");
@@ -362,4 +363,27 @@ fn report_as_json_has_the_fields_that_scripts_look_for() {
     let counts = ["full", "overflow", "too_big", "in_flight", "events"].map(|name| &lost[name]);
     assert_eq!(counts, [1, 2, 3, 4, 10].map(serde_json::Value::from).each_ref());
     assert_eq!((&json["events"], &json["complete"]), (&1.into(), &false.into()));
+}
+
+#[test]
+fn report_is_about_the_span_and_the_threads_that_are_asked_for() {
+    let mut program = Program::new();
+    for (at, who) in [(100, MAIN), (200, WORKER), (300, CHILD), (400, MAIN), (500, WORKER)] {
+        program.event(at, 0, who, "job_entry", &[]);
+        program.event(at + 10, 0, who, "job_exit", &[]);
+    }
+    let traces = [trace(&program)];
+    let span = Span { from: Some(Ns(200)), until: Some(Ns(410)) };
+    let within = analyse(&traces, &Options { span, ..Options::default() }, |_| {});
+    assert_eq!((within.events, within.begin_ns, within.end_ns), (5, 200, 400));
+    assert_eq!((within.thread_count, within.latencies[0].duration.count), (3, 2));
+    let takes = |_: &Event<'_>, threads: &Threads, thread| threads.tid(thread) == Some(11);
+    let options = Options { takes: Some(&takes), ..Options::default() };
+    let taken = analyse(&traces, &options, |_| {});
+    assert_eq!((taken.events, taken.matched_events), (10, 4));
+    assert_eq!((taken.thread_count, taken.latencies[0].duration.count), (1, 2));
+    let takes = |event: &Event<'_>, _: &Threads, _| event.name() == "job_exit";
+    let options = Options { takes: Some(&takes), ..Options::default() };
+    let exits = analyse(&traces, &options, |_| {});
+    assert_eq!((exits.matched_events, exits.latencies[0].duration.count), (5, 5));
 }

@@ -18,12 +18,12 @@ mod print;
 mod record;
 mod recover;
 mod report;
+mod selection;
 use verdict::shown;
 mod snapshot;
 mod state_end;
 mod target;
 mod unfinished;
-mod wanted;
 
 use clap::{Parser, Subcommand};
 

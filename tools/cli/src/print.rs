@@ -2,7 +2,8 @@
 //! `lull print`: every event as a line of text or JSON, merged by time.
 //!
 //! Place in the flow: a thin reader on top of the `trace` crate. Here are the arguments and the
-//! loop; `print/line.rs` and `print/json.rs` give events their form. The exit status says whether
+//! loop, of which each processor runs one over a slice of the trace; `print/line.rs` and
+//! `print/json.rs` give events their form. The exit status says whether
 //! what was printed is all there was: 0 done, 1 incomplete, not finished or nothing matched, 2 an
 //! error.
 
@@ -18,12 +19,14 @@ mod tests;
 mod text;
 
 use std::io::{ErrorKind, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use analysis::event_name;
 use anyhow::Context;
-use session::pattern::Patterns;
-use trace::{Event, LossMessage, Merge, Message, Problem, Trace};
+use trace::{in_slices, processors, Event, LossMessage, Merge, Message, Problem, Span, Trace};
 
+use crate::selection::{Selection, SelectionArgs};
 use crate::{chosen, nearest, say, unfinished};
 use classes::{is_hidden, ClassPlan, Classes, Thread, Threads};
 use verdict::State;
@@ -63,9 +66,8 @@ pub struct PrintArgs {
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<u64>,
 
-    /// Print only events that match: GLOB, GLOB@LEVEL, or !GLOB for none of these; later ones win
-    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
-    pub events: Vec<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// Print Lull's own bookkeeping events too
     #[arg(long)]
@@ -106,38 +108,49 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     for folder in &chosen.folders {
         traces.push(Trace::open(folder)?);
     }
-    let classes = Classes::new(&traces, &Patterns::exactly(&args.events)?, args.all);
-    let mut merge = Merge::over(&traces);
+    let selection = Selection::new(&args.selection)?;
+    let classes = Classes::new(&traces, &selection, args.all)?;
+    let span = selection.span(&traces, args.utc)?;
+    // A limit and times since the line before depend on what came before.
+    let workers = if args.limit.is_some() || args.delta { 1 } else { processors() };
+    let how = (args.limit, workers);
     let mut out = std::io::stdout().lock();
-    let tally = if args.json {
-        let mut form = json::JsonForm::new().labelled(labels::of(&traces));
-        if args.packet {
-            form = form.with_packets();
-        }
-        print(&mut merge, &classes, &mut form, args.limit, &mut out)?
+    let (tally, rest) = if args.json {
+        let form = || {
+            let form = json::JsonForm::new().labelled(labels::of(&traces));
+            if args.packet {
+                form.with_packets()
+            } else {
+                form
+            }
+        };
+        print_all(how, &traces, &span, &classes, form, &mut out)?
     } else {
         let times = line::Times::of(args.utc, args.cycles);
-        let mut form = line::LineForm::new(args.delta, times).labelled(labels::of(&traces));
-        if args.date {
-            form = form.dated();
-        }
-        if args.packet {
-            form = form.with_packets();
-        }
-        print(&mut merge, &classes, &mut form, args.limit, &mut out)?
+        let form = || {
+            let mut form = line::LineForm::new(args.delta, times).labelled(labels::of(&traces));
+            if args.date {
+                form = form.dated();
+            }
+            if args.packet {
+                form = form.with_packets();
+            }
+            form
+        };
+        print_all(how, &traces, &span, &classes, form, &mut out)?
     };
     if tally.is_unwanted {
         return Ok(0);
     }
-    let problems = merge.problems();
+    let problems = rest.problems();
     show_problems(&problems);
-    let late = analysis::late_beginnings(&traces, &merge);
+    let late = analysis::late_beginnings(&traces, &rest);
     let odd = traces.iter().flat_map(Trace::warnings);
     for line in odd.chain(chosen.notes).chain(late) {
         say(&line);
     }
     if tally.events == 0 && args.limit != Some(0) {
-        say(&nothing_printed(args, &traces));
+        say(&nothing_printed(args, &selection, &traces));
     }
     let mut is_failure = false;
     for trace in &traces {
@@ -148,18 +161,62 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
 }
 
 /// Why no event was printed.
-fn nothing_printed(args: &PrintArgs, traces: &[Trace]) -> String {
-    if args.events.is_empty() {
+fn nothing_printed(args: &PrintArgs, selection: &Selection<'_>, traces: &[Trace]) -> String {
+    if selection.is_everything() {
         return "no event is in the trace".into();
     }
-    let classes = traces.iter().flat_map(Trace::event_classes);
-    let names = classes.map(|class| &*class.name).filter(|name| args.all || !is_hidden(name));
-    nearest::no_match(&args.events, names)
+    let classes: Vec<_> = traces.iter().flat_map(Trace::event_classes).collect();
+    let mut names = classes.iter().map(|class| (&*class.name, event_name(class), class.log_level));
+    if names.any(|(name, plain, level)| selection.wants(&[name, plain], level)) {
+        return "no event of the trace meets all that is asked for".into();
+    }
+    let names = classes.iter().map(|class| &*class.name);
+    nearest::no_match(selection.patterns(), names.filter(|name| args.all || !is_hidden(name)))
+}
+
+/// Prints what is in a span of traces. What the processors do at the same time is printed in
+/// order. Return: the merge that knows what was found wrong.
+fn print_all<'t, F: Form>(
+    (limit, workers): (Option<u64>, usize),
+    traces: &'t [Trace],
+    span: &Span,
+    classes: &Classes<'_>,
+    form: impl Fn() -> F + Sync,
+    out: &mut impl Write,
+) -> anyhow::Result<(Tally, Merge<'t>)> {
+    let work = |merge: &mut Merge<'_>| {
+        let mut text = Vec::new();
+        print(merge, classes, &mut form(), None, &mut text).map(|tally| (tally, text))
+    };
+    let (mut tally, mut failure) = (Tally::default(), None);
+    let mut rest = in_slices(traces, span, workers, work, |part| {
+        let is_written = part.and_then(|(part, mut text)| {
+            tally.events += part.events;
+            tally.losses += part.losses;
+            flush(&mut text, out)
+        });
+        match is_written {
+            Ok(true) => return ControlFlow::Continue(()),
+            Ok(false) => tally.is_unwanted = true,
+            Err(error) => failure = Some(error),
+        }
+        ControlFlow::Break(())
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    if !tally.is_unwanted {
+        let last = print(&mut rest, classes, &mut form(), limit, out)?;
+        tally.events += last.events;
+        tally.losses += last.losses;
+        tally.is_unwanted = last.is_unwanted;
+    }
+    Ok((tally, rest))
 }
 
 fn print<F: Form>(
     merge: &mut Merge<'_>,
-    classes: &Classes,
+    classes: &Classes<'_>,
     form: &mut F,
     limit: Option<u64>,
     out: &mut impl Write,
@@ -176,10 +233,13 @@ fn print<F: Form>(
                 if let Some(thread) = &class.thread {
                     threads.switch(&event, thread);
                 }
-                if class.is_shown {
+                if event.is_before_span() || !class.is_shown {
+                    continue;
+                }
+                let thread = threads.of(&event);
+                if classes.take(&event, thread) {
                     tally.events += 1;
-                    let about = About { class, thread: threads.of(&event) };
-                    form.event(&mut buffer, &event, about);
+                    form.event(&mut buffer, &event, About { class, thread });
                 }
             }
             Message::Loss(loss) => {

@@ -8,7 +8,7 @@
 mod absent;
 pub mod asked;
 mod context;
-mod duration;
+pub mod duration;
 mod judge;
 pub mod kernel;
 mod launch;

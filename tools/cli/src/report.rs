@@ -22,13 +22,13 @@ use std::path::PathBuf;
 
 use analysis::{analyse, By, Limits, Options, Report};
 use anyhow::Context;
-use session::pattern::Patterns;
-use trace::Trace;
+use state::{Classes, ThreadIndex, Threads};
+use trace::{Event, EventClass, Trace};
 
 use crate::chosen;
+use crate::selection::{Selection, SelectionArgs, Who};
 use crate::shown::json_shown;
 use crate::unfinished;
-use crate::wanted::wants;
 
 use look::Look;
 use progress::Progress;
@@ -44,9 +44,8 @@ pub struct ReportArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Only events or pairs that match: GLOB, GLOB@LEVEL, !GLOB for none of these; later ones win
-    #[arg(short = 'e', long = "event", value_name = "PATTERN")]
-    pub events: Vec<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// Rows in each table
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -76,15 +75,29 @@ impl From<Grouping> for By {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ReportArgs) -> anyhow::Result<i32> {
-    let patterns = Patterns::exactly(&args.events)?;
-    let wanted = |names: &[&str], log_level| wants(&patterns, names, log_level);
+    let selection = Selection::new(&args.selection)?;
+    let wanted = |names: &[&str], log_level| selection.wants(names, log_level);
     let chosen = chosen::choose(&args.traces, "report on")?;
     let mut traces = Vec::new();
     for folder in &chosen.folders {
         traces.push(Trace::open(folder)?);
     }
-    let options =
-        Options { wanted: Some(&wanted), by: args.by.map(By::from), limits: Limits::default() };
+    let known = Classes::new(&traces);
+    let names = |trace: usize, class: &EventClass| known.names_of(trace, class);
+    let rules = selection.rules(&traces, &names)?;
+    let takes = |event: &Event<'_>, threads: &Threads, thread: ThreadIndex| {
+        let name = threads.threads().get(thread.0 as usize).map(|thread| thread.name.text());
+        let pid = threads.pid(threads.process_of(thread));
+        let name = name.as_ref().map(|name| name.as_bytes());
+        rules.take(event, Some(Who { pid, tid: threads.tid(thread), name }))
+    };
+    let options = Options {
+        wanted: Some(&wanted),
+        takes: rules.has_conditions().then_some(&takes),
+        span: selection.span(&traces, false)?,
+        by: args.by.map(By::from),
+        limits: Limits::default(),
+    };
     let mut progress = Progress::new(&traces);
     let mut report = analyse(&traces, &options, |bytes_read| progress.advance(bytes_read));
     progress.finish();

@@ -10,7 +10,8 @@
 //!
 //! Place in the flow: `lull record -e 'PATTERN if FILTER'` parses a filter once and compiles it for
 //! each event that the pattern matches, because a name means that event's own field. Probes run the
-//! programs (`core/filter`). `lull print` and `lull report` decide by a [`Rule`]. docs/design/70-filter.md says what the language has and why.
+//! programs (`core/filter`). `lull print` and `lull report` decide by a [`Rule`].
+//! docs/design/70-filter.md says what the language has and why.
 
 mod condition;
 mod context;

@@ -9,6 +9,7 @@
 use crate::condition::{Condition, Kind, Right, Test};
 use crate::context::Context;
 use crate::program::CONTEXT;
+use std::borrow::Cow;
 
 /// What a filter comes to for one class of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +24,11 @@ pub enum Input {
 }
 
 /// A value of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known<'a> {
     /// Negative numbers as their 64 bits.
     Number(u64),
-    Text(&'a [u8]),
+    Text(Cow<'a, [u8]>),
 }
 
 impl Rule {
@@ -76,7 +77,7 @@ fn decide<'v>(test: &Test, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<
         Kind::Equal(b) => number(test.left, test.mask)? == right(b)?,
         Kind::Less(b) => number(test.left, test.mask)? < right(b)?,
         Kind::LessSigned(b) => (number(test.left, test.mask)? as i64) < right(b)? as i64,
-        Kind::Text(whole) => text()? == whole.as_bytes(),
+        Kind::Text(whole) => *text()? == *whole.as_bytes(),
         Kind::Prefix(begin) => text()?.starts_with(begin.as_bytes()),
     })
 }

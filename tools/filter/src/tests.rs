@@ -121,7 +121,7 @@ fn decide_read(text: &str, fields: &[Meant], contexts: &[Meant]) -> bool {
         };
         Some(match meant {
             Meant::Number(number) => Known::Number(*number as u64),
-            Meant::Text(text) => Known::Text(text.as_bytes()),
+            Meant::Text(text) => Known::Text(text.as_bytes().into()),
         })
     };
     rules[0].holds(&know)

@@ -99,7 +99,8 @@ pub struct Classes {
 }
 
 impl Classes {
-    pub(crate) fn new(traces: &[Trace]) -> Self {
+    /// What the metadata of these traces says.
+    pub fn new(traces: &[Trace]) -> Self {
         let names = traces.iter().flat_map(Trace::event_classes).map(event_name);
         let pairing = Pairing::new(names);
         let mut classes = Self { by_trace: Vec::new(), names: Vec::new(), pairs: Vec::new() };
@@ -167,6 +168,16 @@ impl Classes {
     /// The pair of a number.
     pub fn pair(&self, pair: PairIndex) -> Option<&Pair> {
         self.pairs.get(pair.0 as usize)
+    }
+
+    /// What patterns match for a class of the trace at a position: its name, with and without what
+    /// the recorder appends, and the name of its pair.
+    pub fn names_of(&self, trace_index: usize, class: &EventClass) -> Vec<String> {
+        let plan = self.plan(trace_index, class);
+        let name = plan.and_then(|plan| self.names.get(plan.name.0 as usize));
+        let pair = name.and_then(|name| self.pair(name.pair?));
+        let own = [class.name.to_string(), event_name(class).to_string()];
+        own.into_iter().chain(pair.map(|pair| pair.name.clone())).collect()
     }
 
     #[inline]

@@ -53,6 +53,7 @@ pub use classes::{event_name, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
 pub use moment::{Done, Limits, State, Step};
 pub use operation::{LockKind, Operation, Values};
+pub use streams::ThreadContext;
 pub use tasks::Dump;
 pub use texts::{TextIndex, Texts, OTHERS_TEXT};
 pub use threads::{

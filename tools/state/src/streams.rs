@@ -30,7 +30,7 @@ pub(crate) struct Stream {
     packet_bytes: Option<u64>,
     /// The thread at the place reached, until the next packet or record.
     thread: Option<ThreadIndex>,
-    context: Context,
+    context: ThreadContext,
 }
 
 impl Stream {
@@ -115,9 +115,7 @@ impl Stream {
         let (key, name) = match source {
             Source::Records | Source::Scheduler | Source::Nowhere => (unnamed(), None),
             Source::Contexts => {
-                let mut context = Context::default();
-                // Damage is the reader's to report; what was read before it counts.
-                let _ = event.stream_context(&mut context);
+                let context = ThreadContext::of(event);
                 if let (Some(thread), true) = (self.thread, context == self.context) {
                     return thread;
                 }
@@ -153,15 +151,28 @@ fn source(event: &Event<'_>, scheduler_tells: bool) -> Source {
     }
 }
 
-/// The context fields that tell a thread.
+/// The context fields that tell an event's thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Context {
-    pid: Option<i64>,
-    tid: Option<i64>,
-    name: Option<ShortName>,
+pub struct ThreadContext {
+    /// The process's number.
+    pub pid: Option<i64>,
+    /// The thread's.
+    pub tid: Option<i64>,
+    /// The thread's name.
+    pub name: Option<ShortName>,
 }
 
-impl Visitor for Context {
+impl ThreadContext {
+    /// What an event's context tells.
+    pub fn of(event: &Event<'_>) -> Self {
+        let mut context = Self::default();
+        // Damage is the reader's to report; what was read before it counts.
+        let _ = event.stream_context(&mut context);
+        context
+    }
+}
+
+impl Visitor for ThreadContext {
     fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
         match name {
             Name::Field("pid") => self.pid = Some(value),

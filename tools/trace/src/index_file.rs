@@ -3,12 +3,13 @@
 //! all numbers big-endian.
 //!
 //! Place in the flow: a trace's first reader that needs an index makes it, and leaves it beside the
-//! trace for the next. `index/NAME.idx` is LTTng's, and only read; `index/NAME.lull.idx` is ours,
+//! trace for the next, if nobody else can write there. `index/NAME.idx` is LTTng's, and only read; `index/NAME.lull.idx` is ours,
 //! and is made again when the stream's file is newer. Nothing depends on either: a file that is
 //! missing, of another size, old or wrong costs one look at every packet.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::index::{Entry, Index};
@@ -36,12 +37,13 @@ pub(crate) fn load(stream: &Path, stream_bytes: u64) -> Option<Index> {
     let changed = fs::metadata(stream).and_then(|m| m.modified()).ok()?;
     [OWN_SUFFIX, LTTNG_SUFFIX].into_iter().find_map(|suffix| {
         let path = beside(stream, suffix)?;
-        let file = fs::File::open(path).ok()?;
-        let about = file.metadata().ok()?;
+        // Opening may wait for something that is no file.
+        let about = fs::metadata(&path).ok()?;
         if !about.is_file() || about.modified().ok()? < changed {
             return None;
         }
         let mut bytes = Vec::new();
+        let file = fs::File::open(path).ok()?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
         Index::of(parse(&bytes)?, stream_bytes)
     })
@@ -58,9 +60,11 @@ pub(crate) fn store(stream: &Path, index: &Index) {
 fn write(stream: &Path, index: &Index) -> std::io::Result<()> {
     let path = beside(stream, OWN_SUFFIX).ok_or(ErrorKind::InvalidInput)?;
     let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    let trace = folder.parent().ok_or(ErrorKind::InvalidInput)?;
+    check_own(trace)?;
     match fs::create_dir(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        _ => check_own(folder)?,
     }
     // Another reader sees the whole file or none.
     let unfinished = path.with_extension(format!("{}", std::process::id()));
@@ -74,6 +78,17 @@ fn write(stream: &Path, index: &Index) -> std::io::Result<()> {
         let _ = fs::remove_file(&unfinished);
     }
     written
+}
+
+/// Refuses a folder in which another user could lead a file elsewhere.
+fn check_own(folder: &Path) -> std::io::Result<()> {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    let about = fs::symlink_metadata(folder)?;
+    let is_own = about.uid() == fs::metadata("/proc/self")?.uid();
+    match about.is_dir() && is_own && about.mode() & WRITABLE_BY_OTHERS == 0 {
+        true => Ok(()),
+        false => Err(ErrorKind::PermissionDenied.into()),
+    }
 }
 
 /// The path of a stream's index.

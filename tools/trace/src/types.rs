@@ -279,7 +279,7 @@ impl Type {
     }
 
     /// Whether arrays of this element are text: whole bytes that the metadata calls characters.
-    pub(crate) fn is_character(&self) -> bool {
+    pub fn is_character(&self) -> bool {
         match self {
             Type::Integer(i) => i.is_character && i.size_bits == 8 && i.align_bits % 8 == 0,
             _ => false,

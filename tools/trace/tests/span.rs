@@ -285,3 +285,41 @@ fn index_as_lttng_writes_it_is_used_and_not_written_over() {
     let foreign = std::fs::read(folder.path().join("index/stream_0.idx")).unwrap();
     assert_eq!(foreign, b"no index");
 }
+
+#[test]
+fn index_is_written_only_where_nobody_else_can_write() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let (linked, _) = folder();
+    let elsewhere = linked.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, linked.path().join("index")).unwrap();
+    check(linked.path());
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    let (shared, _) = folder();
+    mode(shared.path(), 0o777);
+    check(shared.path());
+    assert!(!shared.path().join("index").exists());
+    let (inside, _) = folder();
+    let index = inside.path().join("index");
+    std::fs::create_dir(&index).unwrap();
+    mode(&index, 0o777);
+    check(inside.path());
+    assert_eq!(std::fs::read_dir(&index).unwrap().count(), 0);
+    mode(&index, 0o500);
+    check(inside.path());
+}
+
+#[test]
+fn index_that_is_no_file_is_not_waited_for() {
+    let (folder, _) = folder();
+    std::fs::create_dir(folder.path().join("index")).unwrap();
+    for name in ["stream_0.idx", "stream_1.lull.idx"] {
+        let path = folder.path().join("index").join(name);
+        let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(made.success());
+    }
+    check(folder.path());
+}

@@ -16,7 +16,7 @@ const SCHEMA_VERSION: u32 = 2;
 /// Entries without exits that are listed.
 const MOST_RUNNING: usize = 1000;
 
-impl Analyses {
+impl Analyses<'_> {
     /// What is odd about the traces' metadata, and what was left out.
     fn notes(&self, traces: &[Trace]) -> Vec<String> {
         let mut notes: Vec<String> = traces.iter().flat_map(Trace::warnings).collect();

@@ -6,11 +6,10 @@
 //! the end of the packet, are that thread's.
 
 use analysis::event_name;
-use session::pattern::Patterns;
 use trace::{Event, EventClass, Trace, Value};
 
 use super::{names, number, text};
-use crate::wanted::wants;
+use crate::selection::{Rules, Selection, Who};
 
 const THREAD_EVENT: &str = "lull:thread";
 /// Bookkeeping: shown with `--all` only. What they tell is counted as lost by the packets.
@@ -62,15 +61,17 @@ impl ClassPlan {
 }
 
 /// The plans of all classes of all traces.
-pub(super) struct Classes {
+pub(super) struct Classes<'a> {
     by_trace: Vec<Vec<ClassPlan>>,
+    rules: Rules<'a>,
 }
 
-impl Classes {
-    pub fn new(traces: &[Trace], patterns: &Patterns, all: bool) -> Self {
+impl<'a> Classes<'a> {
+    pub fn new(traces: &[Trace], selection: &'a Selection<'_>, all: bool) -> anyhow::Result<Self> {
+        let names = |_, class: &EventClass| vec![class.name.to_string(), event_name(class).into()];
         let plan = |class: &EventClass| {
             let name = &*class.name;
-            let matches = wants(patterns, &[name, event_name(class)], class.log_level);
+            let matches = selection.wants(&[name, event_name(class)], class.log_level);
             let mut label = vec![b' '];
             text::word(&mut label, name.as_bytes());
             let is_exit = EXITS.iter().any(|begin| name.starts_with(begin));
@@ -82,7 +83,18 @@ impl Classes {
             }
         };
         let by_trace = traces.iter().map(|trace| trace.event_classes().map(plan).collect());
-        Self { by_trace: by_trace.collect() }
+        Ok(Self { by_trace: by_trace.collect(), rules: selection.rules(traces, &names)? })
+    }
+
+    /// Whether an event of a class that is shown is printed.
+    #[inline]
+    pub fn take(&self, event: &Event<'_>, thread: Option<&Thread>) -> bool {
+        let who = thread.map(|thread| Who {
+            pid: i64::try_from(thread.pid).ok(),
+            tid: i64::try_from(thread.tid).ok(),
+            name: Some(&thread.name),
+        });
+        self.rules.take(event, who)
     }
 
     /// The plan for an event's class.

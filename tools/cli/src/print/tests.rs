@@ -4,13 +4,14 @@
 use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use session::pattern::Patterns;
+use clap::Parser;
 use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
 use trace::{Merge, Trace};
 
 use super::classes::Classes;
 use super::line::{LineForm, Times};
-use super::{labels, print, Form, Tally};
+use super::{labels, print, print_all, Form, PrintArgs, Tally};
+use crate::selection::{Selection, SelectionArgs};
 
 const ORDER: Order = Order::Little;
 
@@ -70,8 +71,10 @@ const PLAIN: Choices<'static> = Choices { all: false, patterns: &[], limit: None
 
 fn lines(trace: &Trace, mut form: impl Form, choices: &Choices<'_>) -> (Vec<String>, Tally) {
     let traces = std::slice::from_ref(trace);
-    let patterns: Vec<String> = choices.patterns.iter().map(|text| text.to_string()).collect();
-    let classes = Classes::new(traces, &Patterns::exactly(&patterns).unwrap(), choices.all);
+    let events = choices.patterns.iter().map(|text| text.to_string()).collect();
+    let args = SelectionArgs { events, ..SelectionArgs::default() };
+    let selection = Selection::new(&args).unwrap();
+    let classes = Classes::new(traces, &selection, choices.all).unwrap();
     let mut out = Vec::new();
     let mut merge = Merge::over(traces);
     let tally = print(&mut merge, &classes, &mut form, choices.limit, &mut out).unwrap();
@@ -142,7 +145,9 @@ fn several_machines_and_traces_are_told_apart() {
     assert_eq!(labels::of(&mixed), ["red:a/x", "red:a/y", "odd_host"]);
     assert_eq!(labels::of(&both[..1]), [""]);
 
-    let classes = Classes::new(&both, &Patterns::exactly(&[]).unwrap(), false);
+    let args = SelectionArgs::default();
+    let selection = Selection::new(&args).unwrap();
+    let classes = Classes::new(&both, &selection, false).unwrap();
     let print_with = |form: &mut dyn FnMut(&mut Merge<'_>, &mut Vec<u8>)| {
         let mut out = Vec::new();
         form(&mut Merge::over(&both), &mut out);
@@ -339,6 +344,57 @@ fn bits_and_errors_have_their_names_beside_the_number() {
     assert_eq!(errors, 1);
 }
 
+#[test]
+fn several_processors_print_the_lines_of_one() {
+    let padding_bytes = 200_000;
+    let streams = (0..2).map(|cpu| {
+        let spec = spec();
+        let mut writer = StreamWriter::new(&spec, cpu);
+        for packet in 0..100 {
+            let begin = packet * 1000 + u64::from(cpu) * 333;
+            writer.begin_packet(begin);
+            writer.event(1, begin, thread(70 + packet, "worker"));
+            for event in 0..9 {
+                writer.event(8, begin + event * 99, list(&[packet, event]));
+            }
+            if packet % 9 == 0 {
+                writer.lose([1, 0, 0, 0]);
+            }
+            writer.end_packet(begin + 999, padding_bytes);
+        }
+        (PathBuf::from(format!("s{cpu}")), writer.finish().0)
+    });
+    let traces = [Trace::from_bytes(spec().metadata().as_bytes(), streams.collect()).unwrap()];
+    let parse = |words: &[&str]| {
+        let words = ["print"].into_iter().chain(words.iter().copied());
+        PrintWords::try_parse_from(words).unwrap().args
+    };
+    for words in [&[][..], &["--from", "1700000000000004000", "-e", "*:hit if b > 3"]] {
+        let args = parse(words);
+        let selection = Selection::new(&args.selection).unwrap();
+        let classes = Classes::new(&traces, &selection, false).unwrap();
+        let span = selection.span(&traces, true).unwrap();
+        let of = |workers| {
+            let mut out = Vec::new();
+            let printed = print_all((None, workers), &traces, &span, &classes, utc, &mut out);
+            let (tally, rest) = printed.unwrap();
+            assert!(rest.problems().is_empty());
+            (String::from_utf8(out).unwrap(), tally.events, tally.losses)
+        };
+        let (one, four) = (of(1), of(4));
+        let differs = one.0.lines().zip(four.0.lines()).find(|(one, four)| one != four);
+        assert_eq!(differs, None);
+        assert_eq!((one.0.len(), one.1, one.2), (four.0.len(), four.1, four.2));
+        assert!(one.1 > 500 && one.2 > 10 && one.0.contains("worker/100 demo:hit"));
+    }
+}
+
+#[derive(Debug, Parser)]
+struct PrintWords {
+    #[command(flatten)]
+    args: PrintArgs,
+}
+
 struct ClosedPipe;
 
 impl Write for ClosedPipe {
@@ -354,7 +410,9 @@ impl Write for ClosedPipe {
 fn a_reader_that_goes_away_is_no_error() {
     let trace = sample();
     let traces = std::slice::from_ref(&trace);
-    let classes = Classes::new(traces, &Patterns::exactly(&[]).unwrap(), false);
+    let args = SelectionArgs::default();
+    let selection = Selection::new(&args).unwrap();
+    let classes = Classes::new(traces, &selection, false).unwrap();
     let mut merge = Merge::over(traces);
     let tally = print(&mut merge, &classes, &mut utc(), None, &mut ClosedPipe).unwrap();
     assert!(tally.is_unwanted);

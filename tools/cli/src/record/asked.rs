@@ -54,19 +54,26 @@ impl Asked {
         let mut decided = Vec::new();
         for (index, filter) in self.filters.iter().enumerate() {
             let Some(filter) = filter else { continue };
-            let is_its = |event: &&&'a Description| self.deciding(event) == Some(index);
+            let is_its = |event: &&&'a Description| {
+                self.deciding(&[&event.name], event.level) == Some(index)
+            };
             let its: Vec<&Description> = events.iter().filter(is_its).copied().collect();
             decided.extend(its.iter().copied().zip(filter.compile(&its)?));
         }
         Ok(decided)
     }
 
-    /// The last pattern that matches an event.
-    fn deciding(&self, event: &Description) -> Option<usize> {
+    /// The last pattern that matches one of an event's names.
+    pub fn deciding(&self, names: &[&str], level: u8) -> Option<usize> {
         self.patterns.iter().rposition(|pattern| {
             let rule = pattern.strip_prefix('!').unwrap_or(pattern);
-            Patterns::alone_matches(rule, &event.name, event.level)
+            names.iter().any(|name| Patterns::alone_matches(rule, name, level))
         })
+    }
+
+    /// Each pattern's filter.
+    pub fn filters(&self) -> impl Iterator<Item = Option<&Filter>> {
+        self.filters.iter().map(Option::as_ref)
     }
 
     /// What the verdict says of filters that were in force for so many events.

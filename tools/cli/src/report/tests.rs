@@ -5,14 +5,13 @@
 use std::path::Path;
 
 use analysis::{analyse, By, Options, Report};
-use session::pattern::Patterns;
 use testkit::program::{Number, Program, Text, Who};
 use testkit::TraceFolder;
 use trace::Trace;
 
 use super::look::Look;
 use super::{run, text, Grouping, ReportArgs};
-use crate::wanted::wants;
+use crate::selection::{Selection, SelectionArgs};
 
 const SERVER: Who = (100, 100, "server");
 const WORKER: Who = (100, 101, "worker-1");
@@ -25,9 +24,10 @@ fn look(columns: usize, is_utf8: bool) -> Look {
 }
 
 fn report(program: &Program, patterns: &[&str], by: Option<By>) -> Report {
-    let patterns: Vec<String> = patterns.iter().map(|text| text.to_string()).collect();
-    let patterns = Patterns::exactly(&patterns).expect("the patterns are right");
-    let wanted = |names: &[&str], log_level| wants(&patterns, names, log_level);
+    let events = patterns.iter().map(|text| text.to_string()).collect();
+    let args = SelectionArgs { events, ..SelectionArgs::default() };
+    let selection = Selection::new(&args).expect("the patterns are right");
+    let wanted = |names: &[&str], log_level| selection.wants(names, log_level);
     let (metadata, streams) = program.files();
     let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
     analyse(&[trace], &Options { wanted: Some(&wanted), by, ..Options::default() }, |_| {})
@@ -147,7 +147,12 @@ fn names_in_a_trace_cannot_reach_the_terminal_as_commands() {
 }
 
 fn arguments(trace: &Path) -> ReportArgs {
-    ReportArgs { traces: vec![trace.into()], json: true, events: Vec::new(), top: 10, by: None }
+    let selection = SelectionArgs::default();
+    ReportArgs { traces: vec![trace.into()], json: true, selection, top: 10, by: None }
+}
+
+fn events(pattern: &str) -> SelectionArgs {
+    SelectionArgs { events: vec![pattern.into()], ..SelectionArgs::default() }
 }
 
 fn written(program: &Program) -> TraceFolder {
@@ -161,7 +166,7 @@ fn exit_status_tells_complete_from_incomplete_and_from_nothing_matched() {
     let mut program = server();
     let complete = written(&program);
     assert_eq!(run(&arguments(complete.path())).expect("the trace is read"), 0);
-    let none = ReportArgs { events: vec!["nothing".into()], ..arguments(complete.path()) };
+    let none = ReportArgs { selection: events("nothing"), ..arguments(complete.path()) };
     assert_eq!(run(&none).expect("the trace is read"), 1);
     let by = ReportArgs { by: Some(Grouping::Cpu), ..arguments(complete.path()) };
     assert_eq!(run(&by).expect("the trace is read"), 0);
@@ -175,7 +180,7 @@ fn missing_trace_and_bad_pattern_are_errors_that_say_what_to_do() {
     let complete = written(&server());
     let nowhere = run(&arguments(&complete.path().join("nowhere"))).expect_err("there is none");
     assert!(format!("{nowhere:#}").contains("nowhere"), "{nowhere:#}");
-    let bad = ReportArgs { events: vec!["a[".into()], ..arguments(complete.path()) };
+    let bad = ReportArgs { selection: events("a["), ..arguments(complete.path()) };
     let error = run(&bad).expect_err("the pattern is wrong").to_string();
     assert!(error.contains("has no ']'"), "{error}");
 }
