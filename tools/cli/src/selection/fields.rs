@@ -119,14 +119,20 @@ fn kind(ty: &Type) -> FieldKind {
     }
 }
 
-/// The labels of an enumeration whose numbers have 32 bits, as those of Lull's events have.
+/// The labels of bits, and those of an enumeration whose numbers have 32 bits, as in Lull's events.
 fn labels(ty: &Enumeration) -> Option<FieldKind> {
-    let bits = ty.container.size_bits + u32::from(!ty.container.signed);
+    let bits = ty.container.size_bits;
+    let mappings = ty.mappings.iter();
+    if ty.names_bits() {
+        let names = mappings.map(|label| (label.label.to_string(), label.begin)).collect();
+        return Some(FieldKind::Flags { bits: bits.clamp(1, 64) as u8, names });
+    }
     let label = |mapping: &trace::Mapping| {
         let value = i32::try_from(mapping.begin as i64).ok()?;
         Some((mapping.label.to_string(), value))
     };
-    (bits <= 32).then(|| FieldKind::Enumeration(ty.mappings.iter().filter_map(label).collect()))
+    let is_small = bits + u32::from(!ty.container.signed) <= 32;
+    is_small.then(|| FieldKind::Enumeration(mappings.filter_map(label).collect()))
 }
 
 impl ClassRule {

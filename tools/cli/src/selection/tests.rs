@@ -174,6 +174,38 @@ fn contexts_that_the_tracer_recorded_tell_the_thread_and_are_fields_of_filters()
     }
 }
 
+#[test]
+fn labels_of_numbers_and_of_bits_stand_for_their_values() {
+    let order = Order::Little;
+    let label = |name: &str, value| (name.to_string(), value, value);
+    let labels = vec![label("READ", 1), label("WRITE", 2), label("BOTH", 3)];
+    let number = Kind::Enumeration { container: Int::bytes(16, order), labels: labels.clone() };
+    let bits = Kind::Enumeration { container: Int::bytes(64, order), labels };
+    let event = Kind::structure(vec![("how", number), ("flags", bits)]);
+    let spec = Spec::lull(order, vec![(1, "a:open", event)]);
+    let spec = Spec { frequency_hz: 1_000_000_000, offset_s: 0, offset_cycles: 0, ..spec };
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(MS);
+    for at in 1..5 {
+        let fields = vec![Datum::Unsigned(at), Datum::Unsigned(at)];
+        writer.event(1, at * MS, Datum::List(fields));
+    }
+    writer.end_packet(9 * MS, 0);
+    let enumeration = "enum : integer { size = 64;";
+    assert!(spec.metadata().contains(enumeration), "{}", spec.metadata());
+    let metadata = spec.metadata().replace(enumeration, &format!("{enumeration} base = 16;"));
+    let streams = vec![("s".into(), writer.finish().0)];
+    let trace = || Trace::from_bytes(metadata.as_bytes(), streams.clone()).unwrap();
+    for (text, want) in [
+        ("* if how == WRITE", &[2][..]),
+        ("* if how != BOTH && how < 4", &[1, 2]),
+        ("* if flags & WRITE", &[2, 3]),
+        ("* if flags == BOTH", &[3]),
+    ] {
+        assert_eq!(chosen(trace(), &["-e", text]), want, "{text}");
+    }
+}
+
 /// As [`selected`], where only the events' own contexts tell threads.
 fn chosen(trace: Trace, text: &[&str]) -> Vec<i64> {
     let traces = [trace];
