@@ -3,9 +3,10 @@
 //! all numbers big-endian.
 //!
 //! Place in the flow: a trace's first reader that needs an index makes it, and leaves it beside the
-//! trace for the next, if nobody else can write there. `index/NAME.idx` is LTTng's, and only read; `index/NAME.lull.idx` is ours,
-//! and is made again when the stream's file is newer. Nothing depends on either: a file that is
-//! missing, of another size, old or wrong costs one look at every packet.
+//! trace for the next, if nobody else can write there. `index/NAME.idx` is LTTng's, and only read;
+//! `index/NAME.lull.idx` is ours, and is made again when the stream's file is newer. Nothing
+//! depends on either: a file that is missing, of another size, old or wrong costs one look at every
+//! packet.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
