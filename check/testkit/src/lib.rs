@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Writes CTF 1.8 traces for tests: bit-exact, random, or damaged.
+//! Writes CTF 1.8 traces, and CTF 2 metadata for them, for tests: bit-exact, random, or damaged.
 //!
 //! Flow: a [`Spec`] describes a trace and gives its metadata text; a [`StreamWriter`] fills packets
 //! through a [`BitWriter`] and remembers what it wrote ([`Written`]); a [`program::Program`] does
@@ -10,6 +10,7 @@ mod absurd;
 mod bit_writer;
 mod datum;
 mod folder;
+mod json;
 mod kind;
 pub mod program;
 mod random;

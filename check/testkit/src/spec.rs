@@ -28,7 +28,7 @@ pub const HEADER_FORMS: [HeaderForm; 5] =
 
 impl HeaderForm {
     /// Largest id that fits without the extended form.
-    fn compact_ids(self) -> std::ops::RangeInclusive<u64> {
+    pub(crate) fn compact_ids(self) -> std::ops::RangeInclusive<u64> {
         match self {
             HeaderForm::Lull => 1..=252,
             HeaderForm::Compact => 0..=30,
@@ -38,7 +38,7 @@ impl HeaderForm {
         }
     }
 
-    fn timestamp_bits(self) -> u32 {
+    pub(crate) fn timestamp_bits(self) -> u32 {
         match self {
             HeaderForm::Lull => 24,
             HeaderForm::Compact => 27,
@@ -49,7 +49,7 @@ impl HeaderForm {
     }
 
     /// `(escape id, id bits, id align, timestamp align, header align)`.
-    fn shape(self) -> (u64, u32, u32, u32, u64) {
+    pub(crate) fn shape(self) -> (u64, u32, u32, u32, u64) {
         match self {
             HeaderForm::Lull => (253, 8, 8, 8, 32),
             HeaderForm::Compact => (31, 5, 1, 1, 8),

@@ -6,7 +6,7 @@
 //! big-endian streams its most significant one (CTF 1.8, section 4.1.5).
 
 use crate::error::Fault;
-use crate::types::ByteOrder;
+use crate::types::{ByteOrder, Encoding};
 
 /// A packet's bytes, readable up to `limit_bits`.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,46 @@ impl<'a> Bits<'a> {
         self.data.get(begin as usize..until as usize)
     }
 
+    /// A LEB128 number, sign-extended if it is signed, and how many bytes it takes.
+    pub fn variable(&self, position_bits: u64, signed: bool) -> Result<(u64, u32), Fault> {
+        let begin = (position_bits / 8) as usize;
+        let until = (self.limit_bits / 8) as usize;
+        let rest = self.data.get(begin..until).ok_or(Fault::Truncated)?;
+        let mut value = 0;
+        for (index, byte) in rest.iter().enumerate().take(MAX_VARIABLE_BYTES) {
+            let (low, shift) = (u64::from(byte & 0x7f), 7 * index as u32);
+            value |= low << shift;
+            if byte & 0x80 != 0 {
+                continue;
+            }
+            let is_whole = match (shift, signed) {
+                (63, true) => matches!(low, 0 | 0x7f),
+                (63, false) => low <= 1,
+                _ => true,
+            };
+            if !is_whole {
+                return Err(Fault::NumberTooLarge);
+            }
+            let size_bits = (shift + 7).min(64);
+            let value = if signed { sign_extend(value, size_bits) as u64 } else { value };
+            return Ok((value, index as u32 + 1));
+        }
+        Err(if rest.len() < MAX_VARIABLE_BYTES { Fault::Truncated } else { Fault::NumberTooLarge })
+    }
+
+    /// The bytes of a string, up to its first code unit of zeros, which is not among them.
+    #[inline]
+    pub fn string(&self, position_bits: u64, encoding: Encoding) -> Result<&'a [u8], Fault> {
+        if encoding == Encoding::Utf8 {
+            return self.text(position_bits);
+        }
+        let begin = (position_bits / 8) as usize;
+        let until = (self.limit_bits / 8) as usize;
+        let rest = self.data.get(begin..until).ok_or(Fault::Truncated)?;
+        let text = up_to_zero_unit(rest, encoding.unit_bytes());
+        text.filter(|text| text.len() < rest.len()).ok_or(Fault::Truncated)
+    }
+
     /// The bytes of a NUL-terminated string without its NUL.
     #[inline]
     pub fn text(&self, position_bits: u64) -> Result<&'a [u8], Fault> {
@@ -80,6 +120,47 @@ impl<'a> Bits<'a> {
         let length = find_nul(rest).ok_or(Fault::Truncated)?;
         Ok(&rest[..length])
     }
+}
+
+/// Bytes that a LEB128 number of 64 bits takes at most.
+const MAX_VARIABLE_BYTES: usize = 10;
+
+/// The bytes before the first code unit of zeros; `None` if there is no such unit.
+fn up_to_zero_unit(bytes: &[u8], unit_bytes: usize) -> Option<&[u8]> {
+    let mut units = bytes.chunks_exact(unit_bytes);
+    let count = units.position(|unit| unit.iter().all(|byte| *byte == 0))?;
+    bytes.get(..count * unit_bytes)
+}
+
+/// Text of a fixed room: up to the first code unit of zeros, if there is one.
+pub(crate) fn text_of(bytes: &[u8], encoding: Encoding) -> &[u8] {
+    up_to_zero_unit(bytes, encoding.unit_bytes()).unwrap_or(bytes)
+}
+
+/// The text in UTF-8; what is none in its encoding becomes the replacement character.
+#[cold]
+pub(crate) fn recode(bytes: &[u8], order: ByteOrder, unit_bytes: usize) -> String {
+    const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+    let number = |unit: &[u8]| match order {
+        ByteOrder::Little => unit.iter().rfold(0, |n, byte| n << 8 | u32::from(*byte)),
+        ByteOrder::Big => unit.iter().fold(0, |n, byte| n << 8 | u32::from(*byte)),
+    };
+    let units = bytes.chunks_exact(unit_bytes);
+    let cut = (!units.remainder().is_empty()).then_some(REPLACEMENT);
+    let units = units.map(number);
+    let text: String = match unit_bytes {
+        2 => {
+            char::decode_utf16(units.map(|n| n as u16)).map(|c| c.unwrap_or(REPLACEMENT)).collect()
+        }
+        _ => units.map(|n| char::from_u32(n).unwrap_or(REPLACEMENT)).collect(),
+    };
+    text.chars().chain(cut).collect()
+}
+
+/// Reads the low `size_bits` in the other direction.
+#[inline]
+pub(crate) fn reverse(value: u64, size_bits: u32) -> u64 {
+    value.reverse_bits() >> (64 - size_bits.clamp(1, 64))
 }
 
 /// Position of the first zero byte, eight bytes at a time.

@@ -24,6 +24,8 @@ pub enum Fault {
     UnknownTag(i64),
     #[error("a sequence claims {0} elements, more than the packet can hold")]
     SequenceTooLong(u64),
+    #[error("a number of variable length does not fit in 64 bits")]
+    NumberTooLarge,
     #[error("an event of no size would repeat forever")]
     EmptyEvent,
     #[error("the magic number is 0x{0:08x}, not 0xc1fc1fc1")]

@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::metadata::{EventClass, StreamClass};
 use crate::packet::{self, Packet};
 use crate::source::Source;
-use crate::types::{Struct, Type};
+use crate::types::{Encoding, Struct, Type};
 use crate::units::{CpuId, Cycles, EventId, Ns};
 use crate::visit::{Name, Visit, Visitor};
 use crate::walk::{packet_budget, Walk};
@@ -28,7 +28,8 @@ pub enum Value<'a> {
         value: u64,
         label: Option<&'a str>,
     },
-    /// A struct, array, sequence or variant: visit the event for what is inside.
+    /// A struct, array, sequence or variant, or text that is not coded in UTF-8: visit the event
+    /// for what is inside.
     Compound,
 }
 
@@ -266,6 +267,8 @@ impl Visitor for Number {
     }
 }
 
+const UTF8: Encoding = Encoding::Utf8;
+
 fn read_value<'a>(visit: &mut Visit<'a>, ty: &'a Type) -> Option<Value<'a>> {
     let mut number = Number::default();
     visit.position = crate::bits::align_up(visit.position, ty.extent().align_bits);
@@ -282,11 +285,13 @@ fn read_value<'a>(visit: &mut Visit<'a>, ty: &'a Type) -> Option<Value<'a>> {
             Value::Enumeration { value: number.0, label: enumeration.label(number.0) }
         }
         Type::Float(float) => Value::Float(visit.float(float).ok()?),
-        Type::Text => Value::Text(visit.bits.text(visit.position).ok()?),
-        Type::Array(a) if a.element.is_character() => Value::Text(visit.characters(a.count).ok()?),
-        Type::Sequence(s) if s.element.is_character() => {
+        Type::Text(UTF8) => Value::Text(visit.bits.text(visit.position).ok()?),
+        Type::Array(a) if a.element.character() == Some(UTF8) => {
+            Value::Text(visit.characters(a.count, UTF8).ok()?)
+        }
+        Type::Sequence(s) if s.element.character() == Some(UTF8) => {
             let count = crate::walk::slot(visit.slots, s.length.slot);
-            Value::Text(visit.characters(count).ok()?)
+            Value::Text(visit.characters(count, UTF8).ok()?)
         }
         _ => Value::Compound,
     })

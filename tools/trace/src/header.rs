@@ -7,7 +7,7 @@
 //! option, and ids outside its range take the general way.
 
 use crate::bits::{align_up, mask};
-use crate::types::{ByteOrder, Integer, Role, Struct, Type, Variant};
+use crate::types::{ByteOrder, Form, Integer, Role, Struct, Type, Variant};
 use crate::visit::{Name, Visitor};
 
 /// Where an integer lies in an eight-byte load at a fixed offset from the header.
@@ -152,7 +152,7 @@ fn flatten<'a>(ty: &'a Type, option: Option<usize>, flat: &mut Flat<'a>) -> Opti
     flat.end_bits = align_up(flat.end_bits, extent.align_bits);
     match ty {
         Type::Integer(_) | Type::Enumeration(_) => {
-            let integer = ty.as_integer()?;
+            let integer = ty.as_integer().filter(|integer| integer.form == Form::Fixed)?;
             if integer.role == Role::EventId {
                 flat.ids.push((flat.end_bits, integer));
             } else if integer.slot.is_some() {
@@ -165,7 +165,7 @@ fn flatten<'a>(ty: &'a Type, option: Option<usize>, flat: &mut Flat<'a>) -> Opti
             Some(true)
         }
         Type::Struct(s) => flatten_struct(s, option, flat),
-        Type::Variant(v) if flat.variant.is_none() => {
+        Type::Variant(v) if flat.variant.is_none() && !v.is_optional => {
             flat.variant = Some(v);
             match option {
                 None => Some(false),

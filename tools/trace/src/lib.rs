@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A reader of CTF 1.8 traces.
+//! A reader of CTF traces, versions 1.8 and 2.
 //!
 //! ```no_run
 //! use trace::{Message, Trace};
@@ -18,10 +18,10 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `trace` opens, `mapping` holds the files; `tsdl` turns the metadata into types (`types`)
-//! and decode plans (`plan`); `cursor` and `stream_file` step through a stream with `header`,
-//! `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the streams;
-//! `event` and `visit` give field values; `walker` does the same for bytes in memory.
+//! Flow: `trace` opens, `mapping` holds the files; `tsdl` (CTF 1.8) and `ctf2` turn the metadata
+//! into types (`types`) and decode plans (`plan`); `cursor` and `stream_file` step through a stream
+//! with `header`, `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the
+//! streams; `event` and `visit` give field values; `walker` does the same for bytes in memory.
 //!
 //! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
 //! allocation beyond a fixed multiple of the metadata.
@@ -30,6 +30,7 @@
 
 mod bits;
 mod clock;
+mod ctf2;
 mod cursor;
 mod error;
 mod event;
@@ -68,8 +69,8 @@ pub use slices::{in_slices, processors};
 pub use span::Span;
 pub use trace::{find_traces, StreamFile, Trace};
 pub use types::{
-    Array, Base, ByteOrder, Enumeration, Field, Float, Integer, Mapping, Sequence, Struct, Type,
-    Variant,
+    Array, Base, ByteOrder, Encoding, Enumeration, Field, Float, Form, Integer, Mapping, Meaning,
+    Sequence, Struct, Type, Variant,
 };
 pub use units::{CpuId, Cycles, EventId, Ns, StreamId};
 pub use visit::{Group, Name, Visitor};

@@ -25,7 +25,7 @@ pub(crate) fn measure(ty: &mut Type, depth: u32) -> Result<Extent, &'static str>
         Type::Array(a) => measure_array(a, depth)?,
         Type::Sequence(s) => measure_sequence(s, depth)?,
         Type::Variant(v) => measure_variant(v, depth)?,
-        Type::Integer(_) | Type::Enumeration(_) | Type::Float(_) | Type::Text => ty.extent(),
+        Type::Integer(_) | Type::Enumeration(_) | Type::Float(_) | Type::Text(_) => ty.extent(),
     };
     if extent.least_bits > MAX_FIXED_BITS {
         return Err("a type is larger than any packet");
@@ -68,7 +68,7 @@ fn measure_array(a: &mut Array, depth: u32) -> Result<Extent, &'static str> {
         count => align_up(size, inner.align_bits).saturating_mul(count - 1).saturating_add(size),
     });
     a.extent = Extent {
-        align_bits: inner.align_bits,
+        align_bits: inner.align_bits.max(a.least_align_bits),
         fixed_bits,
         least_bits: fixed_bits.unwrap_or(least_bits),
         cost: cost.saturating_add(1),
@@ -80,7 +80,7 @@ fn measure_array(a: &mut Array, depth: u32) -> Result<Extent, &'static str> {
 fn measure_sequence(s: &mut Sequence, depth: u32) -> Result<Extent, &'static str> {
     let inner = measure(&mut s.element, depth + 1)?;
     s.extent = Extent {
-        align_bits: inner.align_bits,
+        align_bits: inner.align_bits.max(s.least_align_bits),
         fixed_bits: None,
         least_bits: 0,
         cost: 1,
@@ -98,7 +98,7 @@ fn measure_variant(v: &mut Variant, depth: u32) -> Result<Extent, &'static str> 
         extent.cost = extent.cost.max(inner.cost);
         extent.reads |= inner.reads;
     }
-    extent.least_bits = if v.options.is_empty() { 0 } else { least_bits };
+    extent.least_bits = if v.options.is_empty() || v.is_optional { 0 } else { least_bits };
     extent.cost = extent.cost.saturating_add(1);
     v.extent = extent;
     Ok(extent)
@@ -107,21 +107,10 @@ fn measure_variant(v: &mut Variant, depth: u32) -> Result<Extent, &'static str> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{Base, ByteOrder, Field, Integer, Role};
+    use crate::types::{ByteOrder, Field, Integer};
 
     fn integer(size_bits: u32, align_bits: u32) -> Type {
-        Type::Integer(Integer {
-            size_bits,
-            align_bits,
-            signed: false,
-            order: ByteOrder::Little,
-            base: Base::Decimal,
-            is_character: false,
-            clock: None,
-            role: Role::None,
-            slot: None,
-            shared: false,
-        })
+        Type::Integer(Integer::new(size_bits, align_bits, ByteOrder::Little))
     }
 
     fn structure(types: Vec<Type>) -> Type {
@@ -130,7 +119,8 @@ mod tests {
     }
 
     fn array(element: Type, count: u64) -> Type {
-        Type::Array(Array { element: Box::new(element), count, extent: Extent::default() })
+        let (least_align_bits, extent) = (1, Extent::default());
+        Type::Array(Array { element: Box::new(element), count, least_align_bits, extent })
     }
 
     #[test]

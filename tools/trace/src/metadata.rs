@@ -39,9 +39,9 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Parses TSDL text. Fails at the first error.
+    /// Parses TSDL text, or the JSON text sequence of CTF 2. Fails at the first error.
     pub fn parse(text: &str) -> Result<Self, MetadataError> {
-        let (metadata, mut errors) = tsdl::parse(text);
+        let (metadata, mut errors) = tsdl::parse_either(text);
         if errors.is_empty() {
             Ok(metadata)
         } else {

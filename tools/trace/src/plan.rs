@@ -5,7 +5,7 @@
 //! them. Runs of fixed size become one `Advance`, alignments that are known when compiling become
 //! part of it, and only what a later length, tag or the clock needs is read.
 
-use crate::types::{ByteOrder, Choice, Integer, Struct, Type};
+use crate::types::{ByteOrder, Choice, Encoding, Form, Integer, Struct, Type};
 
 /// One step. Bodies of loops and options follow their step inline.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +14,10 @@ pub(crate) enum Step {
     /// Up to the next multiple; the value is the alignment in bits.
     Align(u32),
     Read(ReadStep),
-    /// A NUL-terminated string at a byte boundary.
-    Text,
+    /// An integer of another form than the fixed one.
+    ReadUnusual(Box<Integer>),
+    /// A string at a byte boundary, up to a code unit of zeros.
+    Text(Encoding),
     /// As many elements of a fixed stride as a slot says; the last takes `last_bits`.
     Run {
         slot: u32,
@@ -28,10 +30,12 @@ pub(crate) enum Step {
         least_bits: u64,
         steps: u32,
     },
-    /// Runs the steps of one option; `bodies` are relative to the step after this one.
+    /// Runs the steps of one option, or of none if that is allowed; `bodies` are relative to the
+    /// step after this one.
     Select {
         slot: u32,
         signed: bool,
+        is_optional: bool,
         choices: Box<[Choice]>,
         bodies: Box<[(u32, u32)]>,
         steps: u32,
@@ -133,7 +137,13 @@ impl Compiler {
 
     fn integer(&mut self, integer: &Integer) {
         self.align(integer.align_bits);
-        if integer.slot.is_none() && integer.clock.is_none() {
+        let is_used = integer.slot.is_some() || integer.clock.is_some();
+        if integer.form == Form::Variable || integer.form == Form::Reversed && is_used {
+            self.steps.push(Step::ReadUnusual(Box::new(integer.clone())));
+            self.forget_position(if integer.form == Form::Variable { 8 } else { 1 });
+            return;
+        }
+        if !is_used {
             self.advance(u64::from(integer.size_bits));
             return;
         }
@@ -155,9 +165,9 @@ impl Compiler {
                 self.align(float.align_bits);
                 self.advance(u64::from(float.size_bits));
             }
-            Type::Text => {
+            Type::Text(encoding) => {
                 self.align(8);
-                self.steps.push(Step::Text);
+                self.steps.push(Step::Text(*encoding));
                 self.forget_position(8);
             }
             Type::Struct(s) => self.structure(s),
@@ -166,9 +176,15 @@ impl Compiler {
                     self.align(a.extent.align_bits);
                     self.advance(bits);
                 }
-                _ => self.repeat(Count::Fixed(a.count), &a.element),
+                _ => {
+                    self.align(a.extent.align_bits);
+                    self.repeat(Count::Fixed(a.count), &a.element);
+                }
             },
-            Type::Sequence(s) => self.sequence(s.length.slot, &s.element),
+            Type::Sequence(s) => {
+                self.align(s.extent.align_bits);
+                self.sequence(s.length.slot, &s.element);
+            }
             Type::Variant(v) => self.variant(v),
         }
     }
@@ -224,6 +240,7 @@ impl Compiler {
         self.steps[at] = Step::Select {
             slot: v.tag.as_ref().map_or(0, |tag| tag.slot),
             signed: v.tag_signed,
+            is_optional: v.is_optional,
             choices: v.choices.iter().copied().collect(),
             bodies: bodies.into(),
             steps: (self.steps.len() - at - 1) as u32,
@@ -266,7 +283,7 @@ mod tests {
     #[test]
     fn steps_after_a_loop_or_a_variant_do_not_grow_into_its_body() {
         let plan = plan_of("u8 n; struct { string s; u8 x; } list[n]; bit a; bit b;");
-        let body = [Step::Align(8), Step::Text, Step::Advance(8)];
+        let body = [Step::Align(8), Step::Text(Encoding::Utf8), Step::Advance(8)];
         assert!(matches!(plan.steps[2], Step::Repeat { steps: 3, .. }), "{plan:?}");
         assert_eq!(plan.steps[3..6], body);
         assert_eq!(plan.steps[6..], [Step::Advance(2)]);

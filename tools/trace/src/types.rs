@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! The field types of CTF 1.8, resolved: no aliases, no open paths, every alignment known.
+//! The field types of CTF 1.8 and 2, resolved: no aliases, no open paths, every alignment known.
 //!
-//! Place in the flow: `tsdl` builds these from metadata text, `measure` fills in their extents,
-//! `plan` compiles them for skipping and `visit` walks them for their values.
+//! Place in the flow: `tsdl` and `ctf2` build these from metadata text, `measure` fills in their
+//! extents, `plan` compiles them for skipping and `visit` walks them for their values.
 
 use std::sync::Arc;
 
@@ -21,6 +21,50 @@ pub enum Base {
     #[default]
     Decimal,
     Hexadecimal,
+}
+
+/// How the text of a string or of an array of characters is coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    #[default]
+    Utf8,
+    Utf16(ByteOrder),
+    Utf32(ByteOrder),
+}
+
+impl Encoding {
+    /// Bytes of one code unit; a code unit of zeros ends a string.
+    pub(crate) fn unit_bytes(self) -> usize {
+        match self {
+            Encoding::Utf8 => 1,
+            Encoding::Utf16(_) => 2,
+            Encoding::Utf32(_) => 4,
+        }
+    }
+}
+
+/// What an integer stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Meaning {
+    #[default]
+    Number,
+    /// True unless it is 0.
+    Boolean,
+    /// A byte of text in arrays and sequences.
+    Character(Encoding),
+    /// A byte of data that is no text, in arrays and sequences.
+    Byte,
+}
+
+/// How the bits of an integer or a float lie in the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    #[default]
+    Fixed,
+    /// As many bits, the first of which is the last of the fixed form.
+    Reversed,
+    /// LEB128: seven bits per byte, the lowest first, up to a byte whose highest bit is 0.
+    Variable,
 }
 
 /// What the reader itself does with an integer.
@@ -51,8 +95,9 @@ pub struct Integer {
     pub signed: bool,
     pub order: ByteOrder,
     pub base: Base,
-    /// Whether the metadata says that the integer is a character.
-    pub is_character: bool,
+    pub meaning: Meaning,
+    /// An integer of variable form has 64 in `size_bits`, the most that it may hold.
+    pub form: Form,
     /// Index of the clock whose low bits this integer carries.
     pub clock: Option<u16>,
     pub(crate) role: Role,
@@ -63,6 +108,23 @@ pub struct Integer {
 }
 
 impl Integer {
+    /// An unsigned decimal number that nothing refers to.
+    pub(crate) fn new(size_bits: u32, align_bits: u32, order: ByteOrder) -> Self {
+        Self {
+            size_bits,
+            align_bits,
+            signed: false,
+            order,
+            base: Base::default(),
+            meaning: Meaning::default(),
+            form: Form::default(),
+            clock: None,
+            role: Role::default(),
+            slot: None,
+            shared: false,
+        }
+    }
+
     /// Whether the length of a sequence or the tag of a variant refers to it.
     pub fn is_referred_to(&self) -> bool {
         self.slot.is_some()
@@ -77,10 +139,12 @@ impl Integer {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Float {
-    /// 32 or 64.
+    /// 16, 32 or 64.
     pub size_bits: u32,
     pub align_bits: u32,
     pub order: ByteOrder,
+    /// Fixed or reversed.
+    pub form: Form,
 }
 
 /// One label and its inclusive range; bounds are two's complement when the container is signed.
@@ -92,6 +156,16 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// The bits that the range numbers.
+    fn bits(&self) -> u64 {
+        let until = crate::bits::mask(self.until.min(63) as u32 + 1);
+        if self.begin > 63 {
+            0
+        } else {
+            until & (u64::MAX << self.begin)
+        }
+    }
+
     fn contains(&self, value: u64, signed: bool) -> bool {
         range_contains(self.begin, self.until, value, signed)
     }
@@ -111,6 +185,8 @@ pub(crate) fn range_contains(begin: u64, until: u64, value: u64, signed: bool) -
 pub struct Enumeration {
     pub container: Integer,
     pub mappings: Arc<[Mapping]>,
+    /// Whether the mappings are flags: their ranges are numbers of bits, 0 the lowest.
+    pub is_bit_map: bool,
 }
 
 impl Enumeration {
@@ -119,10 +195,14 @@ impl Enumeration {
         self.labels(value).next()
     }
 
-    /// Every label whose range holds `value`.
+    /// Every label whose range holds `value`, or in a bit map a bit that is set in `value`.
     pub fn labels(&self, value: u64) -> impl Iterator<Item = &str> {
-        let signed = self.container.signed;
-        self.mappings.iter().filter(move |m| m.contains(value, signed)).map(|m| &*m.label)
+        let (signed, is_bit_map) = (self.container.signed, self.is_bit_map);
+        let holds = move |m: &&Mapping| match is_bit_map {
+            true => value & m.bits() != 0,
+            false => m.contains(value, signed),
+        };
+        self.mappings.iter().filter(holds).map(|m| &*m.label)
     }
 
     /// Whether labels name bits of which a value may have several: the metadata wants such numbers
@@ -181,12 +261,18 @@ pub struct Field {
 }
 
 impl Field {
+    /// A field of CTF 1.8, whose writers prepend one underscore to keep clear of keywords.
     pub(crate) fn new(original: Arc<str>, ty: Type) -> Self {
         let shown_from = u8::from(original.starts_with('_'));
         Self { original, shown_from, ty }
     }
 
-    /// The name to show: writers prepend one underscore to keep clear of keywords.
+    /// A field that is shown as it is spelt.
+    pub(crate) fn spelt(original: Arc<str>, ty: Type) -> Self {
+        Self { original, shown_from: 0, ty }
+    }
+
+    /// The name to show.
     #[inline]
     pub fn name(&self) -> &str {
         &self.original[usize::from(self.shown_from)..]
@@ -211,13 +297,46 @@ impl Struct {
 pub struct Array {
     pub element: Box<Type>,
     pub count: u64,
+    pub(crate) least_align_bits: u32,
     pub(crate) extent: Extent,
 }
 
-/// A dotted path in the metadata, and the slot in which its target's value will be found.
+/// The root scopes in decoding order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    PacketHeader,
+    PacketContext,
+    EventHeader,
+    StreamContext,
+    EventContext,
+    Payload,
+}
+
+/// How the metadata says which field a length or a tag is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Path {
+    /// CTF 1.8: names, the first of which is looked up among what is decoded already.
+    Dotted(Arc<[Arc<str>]>),
+    /// CTF 2: from a scope, or else from the struct around, a name or upwards (`None`) each.
+    Located { origin: Option<Scope>, steps: Arc<[Option<Arc<str>>]> },
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Path::Dotted(words) => f.write_str(&words.join(".")),
+            Path::Located { steps, .. } => {
+                let words: Vec<&str> = steps.iter().map(|s| s.as_deref().unwrap_or("^")).collect();
+                f.write_str(&words.join("/"))
+            }
+        }
+    }
+}
+
+/// A path in the metadata, and the slot in which its target's value will be found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reference {
-    pub path: Arc<[Arc<str>]>,
+    pub path: Path,
     pub line: u32,
     pub slot: u32,
 }
@@ -226,6 +345,7 @@ pub(crate) struct Reference {
 pub struct Sequence {
     pub element: Box<Type>,
     pub(crate) length: Reference,
+    pub(crate) least_align_bits: u32,
     pub(crate) extent: Extent,
 }
 
@@ -237,9 +357,22 @@ pub(crate) struct Choice {
     pub option: u32,
 }
 
+/// Values in an inclusive range choose one option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub begin: i128,
+    pub until: i128,
+    pub option: u32,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     pub options: Vec<Field>,
+    /// Whether the only option may be absent: where no value of the tag chooses it, there is
+    /// nothing.
+    pub is_optional: bool,
+    /// Which values choose which option, if that is not up to the labels of an enumeration.
+    pub(crate) ranges: Option<Arc<[Range]>>,
     /// `None` until a declaration gives the tag.
     pub(crate) tag: Option<Reference>,
     pub(crate) tag_signed: bool,
@@ -252,8 +385,8 @@ pub enum Type {
     Integer(Integer),
     Float(Float),
     Enumeration(Enumeration),
-    /// NUL-terminated bytes, meant as UTF-8.
-    Text,
+    /// A string up to a code unit of zeros.
+    Text(Encoding),
     Struct(Struct),
     Array(Array),
     Sequence(Sequence),
@@ -278,11 +411,15 @@ impl Type {
         }
     }
 
-    /// Whether arrays of this element are text: whole bytes that the metadata calls characters.
-    pub fn is_character(&self) -> bool {
+    /// Of what text arrays of this element are, if they are: whole bytes that the metadata calls
+    /// characters.
+    pub fn character(&self) -> Option<Encoding> {
         match self {
-            Type::Integer(i) => i.is_character && i.size_bits == 8 && i.align_bits % 8 == 0,
-            _ => false,
+            Type::Integer(i) if i.size_bits == 8 && i.align_bits % 8 == 0 => match i.meaning {
+                Meaning::Character(encoding) => Some(encoding),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -295,29 +432,30 @@ impl Type {
             cost: 1,
             reads,
         };
-        match self {
-            Type::Integer(i) => {
-                leaf(i.align_bits, i.size_bits, i.slot.is_some() || i.clock.is_some())
+        let integer = |i: &Integer| {
+            let reads = i.slot.is_some() || i.clock.is_some();
+            match i.form {
+                Form::Variable => Extent {
+                    align_bits: i.align_bits,
+                    fixed_bits: None,
+                    least_bits: 8,
+                    cost: 1,
+                    reads,
+                },
+                Form::Fixed | Form::Reversed => leaf(i.align_bits, i.size_bits, reads),
             }
-            Type::Enumeration(e) => Type::extent_of_container(&e.container),
+        };
+        match self {
+            Type::Integer(i) => integer(i),
+            Type::Enumeration(e) => integer(&e.container),
             Type::Float(f) => leaf(f.align_bits, f.size_bits, false),
-            Type::Text => {
+            Type::Text(_) => {
                 Extent { align_bits: 8, fixed_bits: None, least_bits: 8, cost: 1, reads: false }
             }
             Type::Struct(s) => s.extent,
             Type::Array(a) => a.extent,
             Type::Sequence(s) => s.extent,
             Type::Variant(v) => v.extent,
-        }
-    }
-
-    fn extent_of_container(container: &Integer) -> Extent {
-        Extent {
-            align_bits: container.align_bits,
-            fixed_bits: Some(u64::from(container.size_bits)),
-            least_bits: u64::from(container.size_bits),
-            cost: 1,
-            reads: container.slot.is_some() || container.clock.is_some(),
         }
     }
 }

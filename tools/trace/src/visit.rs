@@ -5,10 +5,12 @@
 //! [`crate::Packet`] drive it over one scope. The compiler specialises the walk for each visitor,
 //! so a value that a visitor ignores costs no more than its read.
 
-use crate::bits::{align_up, mask, sign_extend, Bits};
+use crate::bits::{align_up, mask, recode, reverse, sign_extend, text_of, Bits};
 use crate::clock::extend;
 use crate::error::Fault;
-use crate::types::{Array, Enumeration, Float, Integer, Sequence, Struct, Type, Variant};
+use crate::types::{
+    Array, Encoding, Enumeration, Field, Float, Form, Integer, Sequence, Struct, Type, Variant,
+};
 use crate::walk::{choose, slot, store, Slots};
 
 /// What a value is called by what encloses it.
@@ -36,6 +38,10 @@ pub enum Group<'a> {
     Variant {
         option: &'a str,
     },
+    /// Encloses one value, or none if it is absent.
+    Optional {
+        is_present: bool,
+    },
 }
 
 /// Receives values in the order in which they lie in the packet. Every method may be left out.
@@ -46,7 +52,8 @@ pub trait Visitor {
     fn float(&mut self, _name: Name<'_>, _value: f64, _ty: &Float) {}
     /// The value is sign-extended if the container is signed.
     fn enumeration(&mut self, _name: Name<'_>, _value: u64, _ty: &Enumeration) {}
-    /// A string, or an array or sequence of characters up to its first NUL; any bytes.
+    /// A string, or an array or sequence of characters up to its first NUL; any bytes. Text that is
+    /// coded in UTF-16 or UTF-32 is given in UTF-8.
     fn text(&mut self, _name: Name<'_>, _bytes: &[u8]) {}
     fn begin(&mut self, _name: Name<'_>, _group: Group<'_>) {}
     fn end(&mut self, _group: Group<'_>) {}
@@ -90,12 +97,29 @@ impl<'a> Visit<'a> {
     #[inline(always)]
     fn integer(&mut self, ty: &Integer) -> Result<u64, Fault> {
         let at = align_up(self.position, ty.align_bits);
+        if ty.form != Form::Fixed {
+            return self.unusual_integer(at, ty);
+        }
         let raw = self.bits.read(at, ty.size_bits, ty.order)?;
         self.position = at + u64::from(ty.size_bits);
         if ty.clock.is_some() {
             self.cycles = extend(self.cycles, raw, mask(ty.size_bits));
         }
         let value = if ty.signed { sign_extend(raw, ty.size_bits) as u64 } else { raw };
+        if let Some(slot) = ty.slot {
+            store(self.slots, slot, value);
+        }
+        Ok(value)
+    }
+
+    /// An integer of variable form or with its bits reversed.
+    #[cold]
+    fn unusual_integer(&mut self, at: u64, ty: &Integer) -> Result<u64, Fault> {
+        let (value, size_bits) = unusual_bits(&self.bits, at, ty)?;
+        self.position = at + u64::from(size_bits);
+        if ty.clock.is_some() {
+            self.cycles = extend(self.cycles, value, mask(size_bits));
+        }
         if let Some(slot) = ty.slot {
             store(self.slots, slot, value);
         }
@@ -125,11 +149,11 @@ impl<'a> Visit<'a> {
                 let value = self.float(float)?;
                 visitor.float(name, value, float);
             }
-            Type::Text => {
+            Type::Text(encoding) => {
                 let at = align_up(self.position, 8);
-                let text = self.bits.text(at)?;
-                self.position = at + (text.len() as u64 + 1) * 8;
-                visitor.text(name, text);
+                let text = self.bits.string(at, *encoding)?;
+                self.position = at + (text.len() + encoding.unit_bytes()) as u64 * 8;
+                give_text(name, text, *encoding, visitor);
             }
             Type::Struct(s) => self.structure(name, s, visitor)?,
             Type::Array(array) => self.array(name, array, visitor)?,
@@ -141,9 +165,13 @@ impl<'a> Visit<'a> {
 
     pub fn float(&mut self, float: &Float) -> Result<f64, Fault> {
         let at = align_up(self.position, float.align_bits);
-        let raw = self.bits.read(at, float.size_bits, float.order)?;
+        let mut raw = self.bits.read(at, float.size_bits, float.order)?;
+        if float.form == Form::Reversed {
+            raw = reverse(raw, float.size_bits);
+        }
         self.position = at + u64::from(float.size_bits);
         Ok(match float.size_bits {
+            16 => half(raw as u16),
             32 => f64::from(f32::from_bits(raw as u32)),
             _ => f64::from_bits(raw),
         })
@@ -173,6 +201,7 @@ impl<'a> Visit<'a> {
         visitor: &mut V,
     ) -> Result<(), Fault> {
         let group = Group::Array { count: array.count };
+        self.position = align_up(self.position, array.extent.align_bits);
         self.elements(name, &array.element, array.count, group, visitor)
     }
 
@@ -185,6 +214,7 @@ impl<'a> Visit<'a> {
     ) -> Result<(), Fault> {
         let count = slot(self.slots, sequence.length.slot);
         let group = Group::Sequence { count };
+        self.position = align_up(self.position, sequence.extent.align_bits);
         self.elements(name, &sequence.element, count, group, visitor)
     }
 
@@ -196,10 +226,9 @@ impl<'a> Visit<'a> {
         group: Group<'_>,
         visitor: &mut V,
     ) -> Result<(), Fault> {
-        self.position = align_up(self.position, element.extent().align_bits);
-        if element.is_character() {
-            let text = self.characters(count)?;
-            visitor.text(name, text);
+        if let Some(encoding) = element.character() {
+            let text = self.characters(count, encoding)?;
+            give_text(name, text, encoding, visitor);
             return Ok(());
         }
         visitor.begin(name, group);
@@ -215,11 +244,10 @@ impl<'a> Visit<'a> {
     }
 
     /// An array of characters as text, up to its first NUL.
-    pub fn characters(&mut self, count: u64) -> Result<&'a [u8], Fault> {
+    pub fn characters(&mut self, count: u64, encoding: Encoding) -> Result<&'a [u8], Fault> {
         let bytes = self.bits.bytes(self.position, count).ok_or(Fault::SequenceTooLong(count))?;
         self.position += count * 8;
-        let length = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
-        Ok(&bytes[..length])
+        Ok(text_of(bytes, encoding))
     }
 
     #[inline(never)]
@@ -231,6 +259,9 @@ impl<'a> Visit<'a> {
     ) -> Result<(), Fault> {
         let tag = variant.tag.as_ref().map_or(0, |tag| slot(self.slots, tag.slot));
         let option = choose(&variant.choices, tag, variant.tag_signed);
+        if variant.is_optional {
+            return self.optional(name, option.and_then(|_| variant.options.first()), visitor);
+        }
         let Some(option) = option.and_then(|index| variant.options.get(index)) else {
             return Err(Fault::UnknownTag(tag as i64));
         };
@@ -239,5 +270,53 @@ impl<'a> Visit<'a> {
         self.value(Name::None, &option.ty, visitor)?;
         visitor.end(group);
         Ok(())
+    }
+
+    fn optional<V: Visitor>(
+        &mut self,
+        name: Name<'_>,
+        option: Option<&Field>,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        let group = Group::Optional { is_present: option.is_some() };
+        visitor.begin(name, group);
+        if let Some(option) = option {
+            self.value(Name::None, &option.ty, visitor)?;
+        }
+        visitor.end(group);
+        Ok(())
+    }
+}
+
+/// The value of an integer that is not of the fixed form, sign-extended if it is signed, and the
+/// bits that it takes.
+pub(crate) fn unusual_bits(bits: &Bits<'_>, at: u64, ty: &Integer) -> Result<(u64, u32), Fault> {
+    if ty.form == Form::Variable {
+        let (value, bytes) = bits.variable(at, ty.signed)?;
+        return Ok((value, bytes * 8));
+    }
+    let value = reverse(bits.read(at, ty.size_bits, ty.order)?, ty.size_bits);
+    let value = if ty.signed { sign_extend(value, ty.size_bits) as u64 } else { value };
+    Ok((value, ty.size_bits))
+}
+
+#[inline]
+fn give_text<V: Visitor>(name: Name<'_>, text: &[u8], encoding: Encoding, visitor: &mut V) {
+    match encoding {
+        Encoding::Utf8 => visitor.text(name, text),
+        Encoding::Utf16(order) => visitor.text(name, recode(text, order, 2).as_bytes()),
+        Encoding::Utf32(order) => visitor.text(name, recode(text, order, 4).as_bytes()),
+    }
+}
+
+/// A float of 16 bits, exactly.
+fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
     }
 }

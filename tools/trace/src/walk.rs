@@ -12,7 +12,8 @@ use crate::clock::extend;
 use crate::error::Fault;
 use crate::metadata::{EventClass, StreamClass};
 use crate::plan::{Count, Plan, ReadStep, Step};
-use crate::types::{range_contains, Choice};
+use crate::types::{range_contains, Choice, Integer};
+use crate::visit::unusual_bits;
 
 /// Values kept for lengths and tags, shared by all decoders of one stream.
 pub(crate) type Slots = [Cell<u64>];
@@ -87,9 +88,10 @@ impl Walk<'_> {
                 }
                 Step::Align(align_bits) => self.position = align_up(self.position, *align_bits),
                 Step::Read(read) => self.read(read)?,
-                Step::Text => {
-                    let text = self.bits.text(self.position)?;
-                    self.position += (text.len() as u64 + 1) * 8;
+                Step::ReadUnusual(integer) => self.read_unusual(integer)?,
+                Step::Text(encoding) => {
+                    let text = self.bits.string(self.position, *encoding)?;
+                    self.position += (text.len() + encoding.unit_bytes()) as u64 * 8;
                 }
                 Step::Run { slot, stride_bits, last_bits } => {
                     self.run_of(*slot, *stride_bits, *last_bits)?;
@@ -99,14 +101,15 @@ impl Walk<'_> {
                     self.repeat(*count, *least_bits, steps.get(next..until).unwrap_or(&[]))?;
                     next = until;
                 }
-                Step::Select { slot: tag, signed, choices, bodies, steps: all } => {
+                Step::Select { slot: tag, signed, is_optional, choices, bodies, steps: all } => {
                     let tag = slot(self.slots, *tag);
-                    let option = choose(choices, tag, *signed);
-                    let Some((begin, until)) = option.and_then(|o| bodies.get(o)) else {
+                    let option = choose(choices, tag, *signed).and_then(|o| bodies.get(o));
+                    if let Some((begin, until)) = option {
+                        let body = steps.get(next + *begin as usize..next + *until as usize);
+                        self.steps(body.unwrap_or(&[]))?;
+                    } else if !is_optional {
                         return Err(Fault::UnknownTag(tag as i64));
-                    };
-                    let body = steps.get(next + *begin as usize..next + *until as usize);
-                    self.steps(body.unwrap_or(&[]))?;
+                    }
                     next += *all as usize;
                 }
             }
@@ -124,6 +127,19 @@ impl Walk<'_> {
         }
         if step.moves_clock {
             self.cycles = extend(self.cycles, value, mask(step.size_bits));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn read_unusual(&mut self, integer: &Integer) -> Result<(), Fault> {
+        let (value, size_bits) = unusual_bits(&self.bits, self.position, integer)?;
+        self.position += u64::from(size_bits);
+        if let Some(slot) = integer.slot {
+            store(self.slots, slot, value);
+        }
+        if integer.clock.is_some() {
+            self.cycles = extend(self.cycles, value, mask(size_bits));
         }
         Ok(())
     }

@@ -6,12 +6,14 @@
 //! "fields", "packet"?}`, where the error is the name of what a system call's negative result says;
 //! a loss is `{"v", "lost": "events"|"packets", "count", "causes", "begin_ns", "until_ns", "cpu",
 //! "stream", "trace"?}`. Integers are numbers of up to 64 bits; enumerations and named bits
-//! `{"label", "value"}`; variants `{OPTION: value}`; floats without a JSON form are the strings
-//! `"NaN"`, `"inf"`, `"-inf"`.
+//! `{"label", "value"}`; variants `{OPTION: value}`; optional fields that are absent `null`;
+//! floats without a JSON form are the strings `"NaN"`, `"inf"`, `"-inf"`.
 
 use std::io::Write;
 
-use trace::{Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, Visitor};
+use trace::{
+    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Meaning, Name, Ns, Visitor,
+};
 
 use super::{names, number, text, About, Form};
 
@@ -180,7 +182,11 @@ impl Visitor for Fields<'_> {
             return;
         }
         self.name(name);
-        number::unsigned(self.out, value);
+        match (ty.meaning, value) {
+            (Meaning::Boolean, 0) => self.out.extend_from_slice(b"false"),
+            (Meaning::Boolean, _) => self.out.extend_from_slice(b"true"),
+            _ => number::unsigned(self.out, value),
+        }
     }
     fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
         self.name(name);
@@ -225,14 +231,17 @@ impl Visitor for Fields<'_> {
                 text::json(self.out, option.as_bytes());
                 self.out.push(b':');
             }
+            Group::Optional { is_present: false } => self.out.extend_from_slice(b"null"),
+            Group::Optional { is_present: true } => {}
         }
         self.opened = true;
     }
     fn end(&mut self, group: Group<'_>) {
         self.opened = false;
-        self.out.push(match group {
-            Group::Struct | Group::Variant { .. } => b'}',
-            Group::Array { .. } | Group::Sequence { .. } => b']',
-        });
+        match group {
+            Group::Struct | Group::Variant { .. } => self.out.push(b'}'),
+            Group::Array { .. } | Group::Sequence { .. } => self.out.push(b']'),
+            Group::Optional { .. } => {}
+        }
     }
 }

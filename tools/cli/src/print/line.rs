@@ -11,8 +11,8 @@
 use std::io::Write;
 
 use trace::{
-    Base, Enumeration, Event, Fault, Float, Group, Integer, LossKind, LossMessage, Name, Ns,
-    Visitor,
+    Base, Enumeration, Event, Fault, Float, Group, Integer, LossKind, LossMessage, Meaning, Name,
+    Ns, Visitor,
 };
 
 use super::clock::TimeOfDay;
@@ -238,6 +238,11 @@ impl Visitor for Fields<'_> {
         match name {
             Name::Field(name) if is_length_of_another(name, ty) => {}
             Name::Field(_) if ty.is_of_reader() => {}
+            _ if ty.meaning == Meaning::Boolean => {
+                self.name(name);
+                let word: &[u8] = if value == 0 { b"false" } else { b"true" };
+                self.out.extend_from_slice(word);
+            }
             Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
                 if std::mem::take(&mut self.opened) {
                     self.out.extend_from_slice(b"0x");
@@ -297,14 +302,17 @@ impl Visitor for Fields<'_> {
                 self.out.extend_from_slice(option.as_bytes());
                 self.out.push(b'=');
             }
+            Group::Optional { is_present: false } => self.out.extend_from_slice(b"none"),
+            Group::Optional { is_present: true } => {}
         }
         self.opened = true;
     }
     fn end(&mut self, group: Group<'_>) {
         self.opened = false;
-        self.out.push(match group {
-            Group::Struct | Group::Variant { .. } => b'}',
-            Group::Array { .. } | Group::Sequence { .. } => b']',
-        });
+        match group {
+            Group::Struct | Group::Variant { .. } => self.out.push(b'}'),
+            Group::Array { .. } | Group::Sequence { .. } => self.out.push(b']'),
+            Group::Optional { .. } => {}
+        }
     }
 }

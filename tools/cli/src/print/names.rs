@@ -12,6 +12,10 @@ use trace::Enumeration;
 /// The label of a value or, of bits that combine, the labels, with the rest in base 16. None where
 /// nothing has a label.
 pub(super) fn of(ty: &Enumeration, value: u64) -> Option<Cow<'_, str>> {
+    if ty.is_bit_map {
+        let labels: Vec<&str> = ty.labels(value).collect();
+        return (!labels.is_empty()).then(|| Cow::Owned(labels.join("|")));
+    }
     if let Some(label) = ty.label(value) {
         return Some(Cow::Borrowed(label));
     }

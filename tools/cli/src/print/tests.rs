@@ -417,3 +417,52 @@ fn a_reader_that_goes_away_is_no_error() {
     let tally = print(&mut merge, &classes, &mut utc(), None, &mut ClosedPipe).unwrap();
     assert!(tally.is_unwanted);
 }
+
+#[test]
+fn flags_booleans_and_optional_fields_of_ctf_2_are_shown_as_what_they_are() {
+    let number = |ty: &str, more: &str| {
+        format!(
+            r#"{{"type": "fixed-length-{ty}", "length": 8, "byte-order": "little-endian"{more}}}"#
+        )
+    };
+    let optional = |selector: &str| {
+        format!(
+            r#"{{"type": "optional", "selector-field-location": {{"path": ["{selector}"]}},
+            "field-class": {}}}"#,
+            number("unsigned-integer", "")
+        )
+    };
+    let members = [
+        ("yes", number("boolean", "")),
+        ("no", number("boolean", "")),
+        ("flags", number("bit-map", r#", "flags": {"a": [[0, 0]], "b": [[1, 2]], "c": [[7, 7]]}"#)),
+        ("none", number("bit-map", r#", "flags": {"a": [[0, 0]]}"#)),
+        ("there", optional("yes")),
+        ("absent", optional("no")),
+    ];
+    let members: Vec<String> = members
+        .iter()
+        .map(|(name, class)| format!(r#"{{"name": "{name}", "field-class": {class}}}"#))
+        .collect();
+    let metadata = format!(
+        "\u{1e}{}\n\u{1e}{}\n\u{1e}{}\n",
+        r#"{"type": "preamble", "version": 2}"#,
+        r#"{"type": "data-stream-class"}"#,
+        format_args!(
+            r#"{{"type": "event-record-class", "name": "e", "payload-field-class":
+            {{"type": "structure", "member-classes": [{}]}}}}"#,
+            members.join(",")
+        )
+    );
+    let streams = vec![(PathBuf::from("stream"), vec![4, 0, 0x83, 0, 7])];
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).unwrap();
+    let (text, _) = lines(&trace, LineForm::new(false, Times::Cycles), &PLAIN);
+    let wanted = "e yes=true no=false flags=a|b|c(0x83) none=0x0 there=7 absent=none";
+    assert!(text[0].ends_with(wanted), "{text:?}");
+    let (text, _) = lines(&trace, super::json::JsonForm::new(), &PLAIN);
+    let wanted = [
+        r#""fields":{"yes":true,"no":false,"flags":{"label":"a|b|c","value":131},"#,
+        r#""none":{"label":null,"value":0},"there":7,"absent":null}}"#,
+    ];
+    assert!(text[0].ends_with(&wanted.concat()), "{text:?}");
+}

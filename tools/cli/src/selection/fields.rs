@@ -112,9 +112,9 @@ fn kind(ty: &Type) -> FieldKind {
         Type::Integer(ty) => integer(ty),
         Type::Enumeration(ty) => labels(ty).unwrap_or_else(|| integer(&ty.container)),
         Type::Float(_) => FieldKind::Float { bits: 64 },
-        Type::Text => FieldKind::Text,
-        Type::Array(array) if array.element.is_character() => FieldKind::Text,
-        Type::Sequence(sequence) if sequence.element.is_character() => FieldKind::Text,
+        Type::Text(_) => FieldKind::Text,
+        Type::Array(array) if array.element.character().is_some() => FieldKind::Text,
+        Type::Sequence(sequence) if sequence.element.character().is_some() => FieldKind::Text,
         Type::Array(_) | Type::Sequence(_) | Type::Struct(_) | Type::Variant(_) => FieldKind::Bytes,
     }
 }

@@ -12,11 +12,12 @@ fn main() -> std::io::Result<()> {
     std::fs::create_dir_all(&folder)?;
     for seed in 0..INPUTS {
         let spec = testkit::Spec::random(seed);
-        let metadata = spec.metadata();
-        let Ok(length) = u16::try_from(metadata.len()) else { continue };
         let (stream, _) = testkit::random_stream(&spec, 0, seed, 2);
-        let input = [&length.to_le_bytes()[..], metadata.as_bytes(), &stream].concat();
-        std::fs::write(folder.join(format!("seed-{seed}")), input)?;
+        for (version, metadata) in [(1, spec.metadata()), (2, spec.metadata_json())] {
+            let Ok(length) = u16::try_from(metadata.len()) else { continue };
+            let input = [&length.to_le_bytes()[..], metadata.as_bytes(), &stream].concat();
+            std::fs::write(folder.join(format!("seed-{seed}-{version}")), input)?;
+        }
     }
     Ok(())
 }

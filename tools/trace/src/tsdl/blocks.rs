@@ -13,12 +13,12 @@ use crate::metadata::EnvironmentValue;
 use crate::types::{ByteOrder, Struct, Type};
 
 /// More of these make no sense, and looking through them takes time.
-const MAX_CLOCKS: usize = 64;
-const MAX_STREAMS: usize = 1024;
+pub(crate) const MAX_CLOCKS: usize = 64;
+pub(crate) const MAX_STREAMS: usize = 1024;
 
 /// A stream block before its references are resolved.
 #[derive(Default)]
-pub(super) struct RawStream {
+pub(crate) struct RawStream {
     pub line: u32,
     pub id: u64,
     pub packet_context: Option<Struct>,
@@ -28,7 +28,7 @@ pub(super) struct RawStream {
 
 /// An event block before its references are resolved.
 #[derive(Default)]
-pub(super) struct RawEvent {
+pub(crate) struct RawEvent {
     pub line: u32,
     pub id: u64,
     pub stream: Option<u64>,
@@ -40,10 +40,13 @@ pub(super) struct RawEvent {
 }
 
 /// All blocks of a metadata text.
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     pub builder: Builder,
     pub errors: Vec<MetadataError>,
-    pub has_trace: bool,
+    /// What must be there and was not met yet.
+    pub missing: Option<&'static str>,
+    /// Whether the metadata says which integers the reader needs; otherwise their names do.
+    pub has_roles: bool,
     /// Whether there is a `clock` block, even one that cannot be used.
     pub describes_clock: bool,
     pub uuid: Option<[u8; 16]>,
@@ -53,23 +56,30 @@ pub(super) struct Blocks {
     pub events: Vec<RawEvent>,
 }
 
+impl Default for Blocks {
+    fn default() -> Self {
+        Self {
+            builder: Builder {
+                native: ByteOrder::Little,
+                clocks: Vec::new(),
+                warnings: Vec::new(),
+                scopes: Scopes::new(),
+            },
+            errors: Vec::new(),
+            missing: None,
+            has_roles: false,
+            describes_clock: false,
+            uuid: None,
+            packet_header: None,
+            environment: Vec::new(),
+            streams: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
 pub(super) fn build(items: &[Item]) -> Blocks {
-    let mut blocks = Blocks {
-        builder: Builder {
-            native: ByteOrder::Little,
-            clocks: Vec::new(),
-            warnings: Vec::new(),
-            scopes: Scopes::new(),
-        },
-        errors: Vec::new(),
-        has_trace: false,
-        describes_clock: false,
-        uuid: None,
-        packet_header: None,
-        environment: Vec::new(),
-        streams: Vec::new(),
-        events: Vec::new(),
-    };
+    let mut blocks = Blocks { missing: Some("there is no `trace` block"), ..Blocks::default() };
     blocks.find_byte_order_and_clocks(items);
     for item in items {
         let depth = blocks.builder.scopes.depth();
@@ -95,7 +105,7 @@ impl Blocks {
     }
 
     fn native_byte_order(&mut self, items: &[Item]) -> Result<()> {
-        self.has_trace = true;
+        self.missing = None;
         for item in items {
             let Item::Attribute(attribute) = item else { continue };
             if attribute.key == ["byte_order"] {
@@ -272,6 +282,11 @@ impl Blocks {
                 other => self.ignored(other),
             }
         }
+        self.add_stream(stream)
+    }
+
+    pub(crate) fn add_stream(&mut self, stream: RawStream) -> Result<()> {
+        let line = stream.line;
         if self.streams.iter().any(|known| known.id == stream.id) {
             let what = format!("stream {} is described twice", stream.id);
             return Err(MetadataError::new(line, what));
@@ -358,7 +373,7 @@ fn signed(attribute: &Attribute) -> Result<i64> {
     })
 }
 
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
+pub(crate) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let mut digits = text.chars().filter(|c| *c != '-').map(|c| c.to_digit(16));
     let mut uuid = [0; 16];
     for byte in &mut uuid {

@@ -13,13 +13,13 @@ use super::scope::{weigh, Scopes};
 use crate::clock::Clock;
 use crate::error::MetadataError;
 use crate::types::{
-    Array, Base, ByteOrder, Enumeration, Extent, Field, Float, Integer, Mapping, Reference, Role,
-    Sequence, Struct, Type, Variant,
+    Array, Base, ByteOrder, Encoding, Enumeration, Extent, Field, Float, Form, Integer, Mapping,
+    Meaning, Path, Reference, Sequence, Struct, Type, Variant,
 };
 
-pub(super) type Result<T> = std::result::Result<T, MetadataError>;
+pub(crate) type Result<T> = std::result::Result<T, MetadataError>;
 
-pub(super) struct Builder {
+pub(crate) struct Builder {
     pub native: ByteOrder,
     pub clocks: Vec<Clock>,
     pub warnings: Vec<MetadataError>,
@@ -46,7 +46,7 @@ impl Builder {
             TypeKind::Named(name) => self.find(line, name),
             TypeKind::Integer(attributes) => Ok(Type::Integer(self.integer(line, attributes)?)),
             TypeKind::Float(attributes) => self.float(line, attributes),
-            TypeKind::Text(_) => Ok(Type::Text),
+            TypeKind::Text(_) => Ok(Type::Text(Encoding::Utf8)),
             TypeKind::Struct { name, body, align } => self.structure(line, name, body, *align),
             TypeKind::Variant { name, tag, body } => self.variant(line, name, tag, body),
             TypeKind::Enumeration { name, container, body } => {
@@ -96,12 +96,14 @@ impl Builder {
         };
         for dimension in d.dimensions.iter().rev() {
             let element = Box::new(ty);
-            let extent = Extent::default();
+            let (least_align_bits, extent) = (1, Extent::default());
             ty = match dimension {
-                Dimension::Count(count) => Type::Array(Array { element, count: *count, extent }),
+                Dimension::Count(count) => {
+                    Type::Array(Array { element, count: *count, least_align_bits, extent })
+                }
                 Dimension::Path(path) => {
                     let length = reference(path, d.line);
-                    Type::Sequence(Sequence { element, length, extent })
+                    Type::Sequence(Sequence { element, length, least_align_bits, extent })
                 }
             };
         }
@@ -176,6 +178,8 @@ impl Builder {
         let mut built = match (body, name) {
             (Some(items), _) => Variant {
                 options: self.fields(line, items)?,
+                is_optional: false,
+                ranges: None,
                 tag: None,
                 tag_signed: false,
                 choices: Arc::new([]),
@@ -212,7 +216,7 @@ impl Builder {
             return fail(line, "the container of an enum is not an integer");
         };
         let mappings = mappings(line, body, container.signed)?;
-        let built = Type::Enumeration(Enumeration { container, mappings });
+        let built = Type::Enumeration(Enumeration { container, mappings, is_bit_map: false });
         self.remember(line, "enum", name, true, built)
     }
 
@@ -242,18 +246,7 @@ impl Builder {
     fn integer(&mut self, line: u32, attributes: &[Attribute]) -> Result<Integer> {
         let mut size = None;
         let mut align = None;
-        let mut integer = Integer {
-            size_bits: 0,
-            align_bits: 1,
-            signed: false,
-            order: self.native,
-            base: Base::Decimal,
-            is_character: false,
-            clock: None,
-            role: Role::None,
-            slot: None,
-            shared: false,
-        };
+        let mut integer = Integer::new(0, 1, self.native);
         for attribute in attributes {
             let (line, value) = (attribute.line, &attribute.value);
             match attribute.key.join(".").as_str() {
@@ -262,7 +255,7 @@ impl Builder {
                 "signed" => integer.signed = boolean(attribute)?,
                 "byte_order" => integer.order = self.byte_order(attribute)?,
                 "base" => integer.base = self.base(attribute),
-                "encoding" => integer.is_character = self.encoding(attribute),
+                "encoding" => integer.meaning = self.encoding(attribute),
                 "map" => integer.clock = self.clock_map(line, value),
                 _ => self.unknown(attribute),
             }
@@ -297,7 +290,7 @@ impl Builder {
             }
         };
         let align_bits = align.unwrap_or(default_align(size_bits));
-        Ok(Type::Float(Float { size_bits, align_bits, order }))
+        Ok(Type::Float(Float { size_bits, align_bits, order, form: Form::Fixed }))
     }
 
     /// `le`, `be`, `network` or `native`.
@@ -329,13 +322,13 @@ impl Builder {
         }
     }
 
-    fn encoding(&mut self, attribute: &Attribute) -> bool {
+    fn encoding(&mut self, attribute: &Attribute) -> Meaning {
         match word(&attribute.value).map(str::to_ascii_lowercase).as_deref() {
-            Some("utf8" | "utf-8" | "ascii") => true,
-            Some("none") => false,
+            Some("utf8" | "utf-8" | "ascii") => Meaning::Character(Encoding::Utf8),
+            Some("none") => Meaning::Number,
             _ => {
                 self.warn(attribute.line, "the encoding is not known; none is used");
-                false
+                Meaning::Number
             }
         }
     }
@@ -381,7 +374,7 @@ fn mappings(line: u32, body: &[Enumerator], signed: bool) -> Result<Arc<[Mapping
 }
 
 fn reference(path: &[String], line: u32) -> Reference {
-    let path = path.iter().map(|word| word.as_str().into()).collect();
+    let path = Path::Dotted(path.iter().map(|word| word.as_str().into()).collect());
     Reference { path, line, slot: 0 }
 }
 

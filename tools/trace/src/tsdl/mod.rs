@@ -11,7 +11,7 @@ mod build_type;
 mod lexer;
 mod packetized;
 mod parser;
-mod reference;
+pub(crate) mod reference;
 mod roles;
 mod scope;
 mod type_parser;
@@ -21,18 +21,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::clock::Clock;
+use crate::ctf2;
 use crate::error::MetadataError;
 use crate::header::HeaderShape;
 use crate::measure::measure_struct;
 use crate::metadata::{EventClass, EventEntry, EventTable, Metadata, StreamClass};
 use crate::plan::Plan;
-use crate::types::{Field, Struct, Type};
+use crate::types::{Field, Scope, Struct, Type};
 use crate::units::{EventId, StreamId};
-use blocks::{Blocks, RawEvent, RawStream};
-use reference::{Roots, Scope};
+pub(crate) use blocks::{parse_uuid, Blocks, RawEvent, RawStream, MAX_CLOCKS};
+use reference::Roots;
 
 /// Longest metadata text that is read.
-const MAX_TEXT_BYTES: usize = 32 << 20;
+pub(crate) const MAX_TEXT_BYTES: usize = 32 << 20;
+
+/// Parses the metadata of either version.
+pub(crate) fn parse_either(text: &str) -> (Metadata, Vec<MetadataError>) {
+    match ctf2::is_sequence(text) {
+        true => ctf2::parse(text),
+        false => parse(text),
+    }
+}
 
 /// Parses text; errors do not stop what can be built around them.
 pub(crate) fn parse(text: &str) -> (Metadata, Vec<MetadataError>) {
@@ -51,7 +60,7 @@ pub(crate) fn parse(text: &str) -> (Metadata, Vec<MetadataError>) {
 
 pub(crate) fn salvage(bytes: &[u8]) -> (Metadata, Vec<MetadataError>) {
     let (text, damage) = packetized::unwrap(bytes);
-    let (metadata, mut errors) = parse(&text);
+    let (metadata, mut errors) = parse_either(&text);
     errors.extend(damage);
     (metadata, errors)
 }
@@ -63,6 +72,8 @@ struct Finish {
     comparisons_left: Cell<u64>,
     /// The trace's clock if there is just one: what is named like a timestamp is mapped to it.
     only_clock: Option<u16>,
+    /// Whether the metadata itself says which integers the reader needs.
+    has_roles: bool,
 }
 
 /// Time stamps of a trace that describes no clock count nanoseconds (CTF 1.8, section 8).
@@ -75,7 +86,8 @@ fn add_implicit_clock(blocks: &mut Blocks) {
     }
 }
 
-fn finish(mut blocks: Blocks) -> (Metadata, Vec<MetadataError>) {
+/// Joins events to streams and compiles their plans.
+pub(crate) fn finish(mut blocks: Blocks) -> (Metadata, Vec<MetadataError>) {
     add_implicit_clock(&mut blocks);
     let mut finish = Finish {
         errors: std::mem::take(&mut blocks.errors),
@@ -83,13 +95,16 @@ fn finish(mut blocks: Blocks) -> (Metadata, Vec<MetadataError>) {
         slot_count: 0,
         comparisons_left: Cell::new(reference::MAX_COMPARISONS),
         only_clock: (blocks.builder.clocks.len() == 1).then_some(0),
+        has_roles: blocks.has_roles,
     };
-    if !blocks.has_trace {
-        finish.errors.push(MetadataError::new(1, "there is no `trace` block"));
+    if let Some(what) = blocks.missing {
+        finish.errors.push(MetadataError::new(1, what));
     }
     let mut packet_header = blocks.packet_header.take();
     if let Some(header) = &mut packet_header {
-        roles::packet_header(header);
+        if !blocks.has_roles {
+            roles::packet_header(header);
+        }
         let mut roots = Roots::new(&finish.comparisons_left);
         roots.structs[0] = Some(header);
         if let Err(error) =
@@ -162,10 +177,11 @@ impl Finish {
         let line = raw.line;
         let mut scopes = [raw.packet_context, raw.event_header, raw.event_context];
         let loss_causes = match &mut scopes[0] {
+            Some(context) if self.has_roles => roles::named_only(context),
             Some(context) => roles::packet_context(context, self.only_clock),
             None => Vec::new(),
         };
-        if let Some(header) = &mut scopes[1] {
+        if let Some(header) = scopes[1].as_mut().filter(|_| !self.has_roles) {
             roles::event_header(header, self.only_clock);
         }
         let clock = scopes.iter_mut().find_map(|s| roles::first_clock(s.as_mut()));

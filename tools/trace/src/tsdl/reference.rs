@@ -9,24 +9,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::ctf2::locate;
 use crate::error::MetadataError;
-use crate::types::{Choice, Field, Mapping, Reference, Struct, Type};
+use crate::types::{Choice, Field, Mapping, Path, Range, Reference, Scope, Struct, Type};
 
 /// Lengths and tags that one metadata may have.
 const MAX_SLOTS: u32 = 1 << 16;
 /// Names that may be compared to find all targets of one metadata.
 pub(super) const MAX_COMPARISONS: u64 = 1 << 28;
-
-/// The root scopes in decoding order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Scope {
-    PacketHeader,
-    PacketContext,
-    EventHeader,
-    StreamContext,
-    EventContext,
-    Payload,
-}
 
 const SCOPES: [Scope; 6] = [
     Scope::PacketHeader,
@@ -37,24 +27,23 @@ const SCOPES: [Scope; 6] = [
     Scope::Payload,
 ];
 
-impl Scope {
-    fn prefix(self) -> &'static [&'static str] {
-        match self {
-            Scope::PacketHeader => &["trace", "packet", "header"],
-            Scope::PacketContext => &["stream", "packet", "context"],
-            Scope::EventHeader => &["stream", "event", "header"],
-            Scope::StreamContext => &["stream", "event", "context"],
-            Scope::EventContext => &["event", "context"],
-            Scope::Payload => &["event", "fields"],
-        }
+/// What TSDL calls a root scope.
+fn prefix(scope: Scope) -> &'static [&'static str] {
+    match scope {
+        Scope::PacketHeader => &["trace", "packet", "header"],
+        Scope::PacketContext => &["stream", "packet", "context"],
+        Scope::EventHeader => &["stream", "event", "header"],
+        Scope::StreamContext => &["stream", "event", "context"],
+        Scope::EventContext => &["event", "context"],
+        Scope::Payload => &["event", "fields"],
     }
 }
 
 /// Positions of fields, options and elements from a root down to a node.
-type NodePath = Vec<u32>;
+pub(crate) type NodePath = Vec<u32>;
 
 /// The root structs that exist so far.
-pub(super) struct Roots<'a> {
+pub(crate) struct Roots<'a> {
     pub structs: [Option<&'a mut Struct>; 6],
     /// Look-ups are linear; this bounds them.
     pub comparisons_left: &'a Cell<u64>,
@@ -67,12 +56,17 @@ impl<'a> Roots<'a> {
 }
 
 /// A sequence or variant that needs a target.
-struct Site {
-    node: NodePath,
+pub(crate) struct Site {
+    pub node: NodePath,
     /// Enclosing structs, outermost first, each with the field that leads to the node.
-    frames: Vec<(NodePath, u32)>,
+    pub frames: Vec<(NodePath, u32)>,
     reference: Reference,
-    is_tag: bool,
+    tag: Option<Tag>,
+}
+
+/// How values of a tag choose.
+struct Tag {
+    ranges: Option<Arc<[Range]>>,
 }
 
 /// Resolves every length and tag of the struct in `scope`.
@@ -116,12 +110,12 @@ impl SiteWalk<'_> {
         result
     }
 
-    fn site(&mut self, reference: &Reference, is_tag: bool) {
+    fn site(&mut self, reference: &Reference, tag: Option<Tag>) {
         self.sites.push(Site {
             node: self.node.clone(),
             frames: self.frames.clone(),
             reference: reference.clone(),
-            is_tag,
+            tag,
         });
     }
 
@@ -130,7 +124,7 @@ impl SiteWalk<'_> {
             Type::Struct(s) => self.structure(s),
             Type::Array(a) => self.child(0, &a.element),
             Type::Sequence(s) => {
-                self.site(&s.length, false);
+                self.site(&s.length, None);
                 self.child(0, &s.element)
             }
             Type::Variant(v) => {
@@ -138,13 +132,13 @@ impl SiteWalk<'_> {
                     let line = v.options.first().map_or(0, |_| 0);
                     return Err(MetadataError::new(line, "a variant has no tag"));
                 };
-                self.site(tag, true);
+                self.site(tag, Some(Tag { ranges: v.ranges.clone() }));
                 for (index, option) in v.options.iter().enumerate() {
                     self.child(index as u32, &option.ty)?;
                 }
                 Ok(())
             }
-            Type::Integer(_) | Type::Float(_) | Type::Enumeration(_) | Type::Text => Ok(()),
+            Type::Integer(_) | Type::Float(_) | Type::Enumeration(_) | Type::Text(_) => Ok(()),
         }
     }
 }
@@ -155,53 +149,106 @@ fn bind(
     site: &Site,
     slot_count: &mut u32,
 ) -> Result<(), MetadataError> {
-    let fail = |what: &str| {
-        let path = site.reference.path.join(".");
-        Err(MetadataError::new(site.reference.line, format!("`{path}` {what}")))
+    let error = |what: &str| {
+        let Reference { path, line, .. } = &site.reference;
+        MetadataError::new(*line, format!("`{path}` {what}"))
     };
-    let Some((target_scope, target_path)) = find_target(roots, scope, site) else {
-        return fail("names no field that is decoded before it is needed");
+    let targets = match &site.reference.path {
+        Path::Dotted(words) => find_target(roots, scope, site, words).map(|target| vec![target]),
+        Path::Located { origin, steps } => locate(roots, scope, site, *origin, steps),
     };
-    let target = roots.structs[target_scope as usize]
-        .as_deref_mut()
-        .and_then(|root| node_mut(root, &target_path));
-    let Some(target) = target else { return fail("names no field") };
-    let mappings = match target {
-        Type::Enumeration(enumeration) => Some(Arc::clone(&enumeration.mappings)),
-        _ => None,
-    };
-    let Some(integer) = target.as_integer_mut() else { return fail("is not an integer") };
-    let slot = match integer.slot {
+    let targets = targets.filter(|targets| !targets.is_empty());
+    let targets =
+        targets.ok_or_else(|| error("names no field that is decoded before it is needed"))?;
+    let target = common_target(roots, &targets).map_err(error)?;
+    let slot = match target.slot {
         Some(slot) => slot,
-        None if *slot_count >= MAX_SLOTS => return fail("is one length or tag too many"),
+        None if *slot_count >= MAX_SLOTS => return Err(error("is one length or tag too many")),
         None => {
             *slot_count += 1;
             *slot_count - 1
         }
     };
-    integer.slot = Some(slot);
-    integer.shared |= target_scope != scope;
-    let signed = integer.signed;
-    if site.is_tag && mappings.is_none() {
-        return fail("is not an enum and cannot be a tag");
+    for (target_scope, path) in &targets {
+        let found = roots.structs[*target_scope as usize].as_deref_mut();
+        let found = found.and_then(|root| node_mut(root, path)).and_then(Type::as_integer_mut);
+        if let Some(integer) = found {
+            integer.slot = Some(slot);
+            integer.shared |= *target_scope != scope;
+        }
     }
-    if !site.is_tag && signed {
-        return fail("is signed and cannot be a length");
-    }
+    let choices_of = |options: &[Field], tag: &Tag| match (&tag.ranges, &target.mappings) {
+        (Some(ranges), _) => range_choices(ranges, target.signed).map_err(error),
+        (None, Some(mappings)) => Ok(choices(options, mappings)),
+        (None, None) => Err(error("is not an enum and cannot be a tag")),
+    };
     let user =
         roots.structs[scope as usize].as_deref_mut().and_then(|root| node_mut(root, &site.node));
-    match user {
-        Some(Type::Sequence(sequence)) => sequence.length.slot = slot,
-        Some(Type::Variant(variant)) => {
-            variant.choices = choices(&variant.options, mappings.as_deref().unwrap_or(&[]));
-            variant.tag_signed = signed;
+    match (user, &site.tag) {
+        (Some(Type::Sequence(_)), None) if target.signed => {
+            Err(error("is signed and cannot be a length"))
+        }
+        (Some(Type::Sequence(sequence)), None) => {
+            sequence.length.slot = slot;
+            Ok(())
+        }
+        (Some(Type::Variant(variant)), Some(tag)) => {
+            variant.choices = choices_of(&variant.options, tag)?;
+            variant.tag_signed = target.signed;
             if let Some(tag) = &mut variant.tag {
                 tag.slot = slot;
             }
+            Ok(())
         }
-        _ => return fail("has no user"),
+        _ => Err(error("has no user")),
     }
-    Ok(())
+}
+
+/// What all targets of a length or a tag have in common: only one of them is decoded.
+#[derive(Default)]
+struct Target {
+    slot: Option<u32>,
+    signed: bool,
+    mappings: Option<Arc<[Mapping]>>,
+}
+
+fn common_target(roots: &Roots<'_>, targets: &[(Scope, NodePath)]) -> Result<Target, &'static str> {
+    let mut common: Option<Target> = None;
+    for (scope, path) in targets {
+        let root = roots.structs[*scope as usize].as_deref();
+        let target = root.and_then(|root| node(root, path)).ok_or("names no field")?;
+        let mappings = match target {
+            Type::Enumeration(enumeration) => Some(Arc::clone(&enumeration.mappings)),
+            _ => None,
+        };
+        let integer = target.as_integer().ok_or("is not an integer")?;
+        let (slot, signed) = (integer.slot, integer.signed);
+        match &mut common {
+            None => common = Some(Target { slot, signed, mappings }),
+            Some(other) if other.signed != signed => {
+                return Err("is signed in one option and not in another");
+            }
+            Some(Target { slot: Some(other), .. }) if slot.is_some_and(|slot| slot != *other) => {
+                return Err("is two fields that other lengths or tags tell apart");
+            }
+            Some(other) => other.slot = other.slot.or(slot),
+        }
+    }
+    common.ok_or("names no field")
+}
+
+/// The ranges as the tag's own type has them.
+fn range_choices(ranges: &[Range], signed: bool) -> Result<Arc<[Choice]>, &'static str> {
+    let bound = |value: i128| match signed {
+        true => i64::try_from(value).ok().map(|value| value as u64),
+        false => u64::try_from(value).ok(),
+    };
+    let choice = |range: &Range| {
+        let (begin, until) = bound(range.begin).zip(bound(range.until))?;
+        Some(Choice { begin, until, option: range.option })
+    };
+    let choices: Option<Vec<Choice>> = ranges.iter().map(choice).collect();
+    choices.map(Arc::from).ok_or("cannot have all values that choose an option")
 }
 
 /// Which tag values choose which option: earlier options first.
@@ -217,11 +264,16 @@ fn choices(options: &[Field], mappings: &[Mapping]) -> Arc<[Choice]> {
     choices.into()
 }
 
-fn find_target(roots: &Roots<'_>, scope: Scope, site: &Site) -> Option<(Scope, NodePath)> {
+fn find_target(
+    roots: &Roots<'_>,
+    scope: Scope,
+    site: &Site,
+    words: &[Arc<str>],
+) -> Option<(Scope, NodePath)> {
     let left = roots.comparisons_left;
-    let words: Vec<&str> = site.reference.path.iter().map(|word| &**word).collect();
+    let words: Vec<&str> = words.iter().map(|word| &**word).collect();
     for other in SCOPES.into_iter().filter(|other| *other <= scope) {
-        let Some(rest) = words.strip_prefix(other.prefix()) else { continue };
+        let Some(rest) = words.strip_prefix(prefix(other)) else { continue };
         let root = roots.structs[other as usize].as_deref()?;
         let path = descend(root, Vec::new(), rest, u32::MAX, left)?;
         let decoded_before = other < scope || path < site.node;
@@ -261,8 +313,19 @@ fn descend(
     }
 }
 
-fn struct_at<'a>(root: &'a Struct, path: &[u32]) -> Option<&'a Struct> {
-    let Some((first, rest)) = path.split_first() else { return Some(root) };
+pub(crate) fn struct_at<'a>(root: &'a Struct, path: &[u32]) -> Option<&'a Struct> {
+    match path {
+        [] => Some(root),
+        _ => match node(root, path)? {
+            Type::Struct(s) => Some(s),
+            _ => None,
+        },
+    }
+}
+
+/// The type at a path, which must not be empty.
+pub(crate) fn node<'a>(root: &'a Struct, path: &[u32]) -> Option<&'a Type> {
+    let (first, rest) = path.split_first()?;
     let mut ty = &root.fields.get(*first as usize)?.ty;
     for index in rest {
         ty = match ty {
@@ -273,10 +336,7 @@ fn struct_at<'a>(root: &'a Struct, path: &[u32]) -> Option<&'a Struct> {
             _ => return None,
         };
     }
-    match ty {
-        Type::Struct(s) => Some(s),
-        _ => None,
-    }
+    Some(ty)
 }
 
 fn node_mut<'a>(root: &'a mut Struct, path: &[u32]) -> Option<&'a mut Type> {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{Integer, Role, Struct, Type};
+use crate::types::{Integer, Meaning, Role, Struct, Type};
 
 /// Prefix of packet-context counters that split the discarded events by cause.
 const CAUSE_PREFIX: &str = "lost_";
@@ -33,7 +33,7 @@ fn each_integer_of(name: &str, ty: &mut Type, with: &mut dyn FnMut(&str, &mut In
                 each_integer_of(&name, &mut option.ty, with);
             }
         }
-        Type::Float(_) | Type::Text => {}
+        Type::Float(_) | Type::Text(_) => {}
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn packet_header(s: &mut Struct) {
                 if let Type::Integer(byte) = &mut *a.element {
                     if byte.size_bits == 8 {
                         byte.role = Role::UuidByte;
-                        byte.is_character = false;
+                        byte.meaning = Meaning::Number;
                     }
                 }
             }
@@ -95,14 +95,7 @@ pub(super) fn packet_context(s: &mut Struct, only_clock: Option<u16>) -> Vec<Arc
             "content_size" => Role::ContentSize,
             "packet_seq_num" => Role::PacketSequence,
             "events_discarded" => Role::EventsDiscarded,
-            "cpu_id" => Role::CpuId,
-            name => match name.strip_prefix(CAUSE_PREFIX) {
-                Some(cause) if causes.len() < MAX_CAUSES => {
-                    causes.push(cause.into());
-                    Role::LossCause(causes.len() as u8 - 1)
-                }
-                _ => Role::None,
-            },
+            name => by_convention(name, &mut causes),
         };
         match integer.role {
             Role::PacketBegin | Role::PacketEnd => integer.clock = integer.clock.or(only_clock),
@@ -123,6 +116,32 @@ pub(super) fn tells_time(context: Option<&mut Struct>, header: Option<&mut Struc
         });
     }
     found
+}
+
+/// What only a convention says of a packet context's field, in any version of CTF.
+fn by_convention(name: &str, causes: &mut Vec<Arc<str>>) -> Role {
+    match name.strip_prefix(CAUSE_PREFIX) {
+        Some(cause) if causes.len() < MAX_CAUSES => {
+            causes.push(cause.into());
+            Role::LossCause(causes.len() as u8 - 1)
+        }
+        _ if name == "cpu_id" => Role::CpuId,
+        _ => Role::None,
+    }
+}
+
+/// Completes the roles that the metadata gives. Returns the loss causes that the context counts.
+pub(super) fn named_only(s: &mut Struct) -> Vec<Arc<str>> {
+    let mut causes = Vec::new();
+    for field in &mut s.fields {
+        let name = field.original.clone();
+        if let Some(integer) = field.ty.as_integer_mut().filter(|i| !i.signed) {
+            if integer.role == Role::None {
+                integer.role = by_convention(&name, &mut causes);
+            }
+        }
+    }
+    causes
 }
 
 pub(super) fn event_header(s: &mut Struct, only_clock: Option<u16>) {

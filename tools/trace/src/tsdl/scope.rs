@@ -13,7 +13,7 @@ use crate::types::Type;
 /// Type nodes that one metadata may expand to.
 const MAX_NODES: u64 = 1 << 22;
 
-pub(super) struct Scopes {
+pub(crate) struct Scopes {
     /// Innermost last.
     tables: Vec<HashMap<String, Rc<Type>>>,
     nodes_left: u64,
@@ -74,6 +74,6 @@ pub(super) fn weigh(ty: &Type, depth: u32) -> Option<u64> {
         Type::Variant(v) => sum(&v.options),
         Type::Array(a) => Some(1 + weigh(&a.element, depth + 1)?),
         Type::Sequence(s) => Some(1 + weigh(&s.element, depth + 1)?),
-        Type::Integer(_) | Type::Float(_) | Type::Enumeration(_) | Type::Text => Some(1),
+        Type::Integer(_) | Type::Float(_) | Type::Enumeration(_) | Type::Text(_) => Some(1),
     }
 }

@@ -43,6 +43,33 @@ const WORDS: [&str; 36] = [
     "[event.fields.f0]",
 ];
 
+const JSON_WORDS: [&str; 24] = [
+    "{",
+    "}",
+    ",",
+    "[",
+    "]",
+    "null",
+    "true",
+    "\u{1e}",
+    "\u{1e}{}",
+    "0",
+    "-1",
+    "65",
+    "18446744073709551615",
+    "[[0, 9]]",
+    "\"roles\": [\"event-record-class-id\"],",
+    "\"alignment\": 4294967296,",
+    "\"length\": 4,",
+    "\"bit-order\": \"first-to-last\",",
+    "\"mappings\": {\"a\": [[0, 3]]},",
+    "variable-length-signed-integer",
+    "dynamic-length-blob",
+    "optional",
+    "utf-16be",
+    "{\"type\": \"null-terminated-string\"}",
+];
+
 const LIMITS: [u64; 12] =
     [0, 1, 7, 8, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, 1 << 40, 1 << 63, u64::MAX - 7, u64::MAX];
 
@@ -50,11 +77,15 @@ const LIMITS: [u64; 12] =
 pub fn damaged(seed: u64) -> (Vec<u8>, Vec<u8>) {
     let random = &mut Random::new(seed);
     let spec = Spec::random(random.below(200));
-    let mut metadata = spec.metadata().into_bytes();
+    let (text, words) = match random.one_in(3) {
+        true => (spec.metadata_json(), &JSON_WORDS[..]),
+        false => (spec.metadata(), &WORDS[..]),
+    };
+    let mut metadata = text.into_bytes();
     let (mut stream, _) = random_stream(&spec, 1, random.below(1000), 3);
     for _ in 0..random.below(9) {
         if random.one_in(2) {
-            damage_text(&mut metadata, random);
+            damage_text(&mut metadata, words, random);
         } else {
             damage_bytes(&mut stream, random);
         }
@@ -68,7 +99,7 @@ fn range(length: usize, random: &mut Random) -> std::ops::Range<usize> {
     begin..until
 }
 
-fn damage_text(text: &mut Vec<u8>, random: &mut Random) {
+fn damage_text(text: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let place = range(text.len(), random);
     match random.below(6) {
         0 => text.truncate(place.start),
@@ -85,7 +116,7 @@ fn damage_text(text: &mut Vec<u8>, random: &mut Random) {
             }
         }
         _ => {
-            let word = random.pick(&WORDS).bytes();
+            let word = random.pick(words).bytes();
             text.splice(place.start..place.start, word);
         }
     }

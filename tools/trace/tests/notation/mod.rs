@@ -94,14 +94,14 @@ impl Visitor for Notation {
         self.name(name);
         self.needs_comma = false;
         self.text.push(match group {
-            Group::Struct | Group::Variant { .. } => '{',
+            Group::Struct | Group::Variant { .. } | Group::Optional { .. } => '{',
             Group::Array { .. } | Group::Sequence { .. } => '[',
         });
     }
     fn end(&mut self, group: Group<'_>) {
         self.needs_comma = true;
         self.text.push_str(match group {
-            Group::Struct | Group::Variant { .. } => " }",
+            Group::Struct | Group::Variant { .. } | Group::Optional { .. } => " }",
             Group::Array { .. } | Group::Sequence { .. } => " ]",
         });
     }
