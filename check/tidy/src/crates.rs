@@ -6,7 +6,7 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("tools/verdict", &[]),
     ("tools/filter", &["session"]),
     ("tools/state", &["trace"]),
+    ("tools/convert", &["trace"]),
     ("tools/kernel", &["session"]),
     ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),
     ("tools/relay", &["session", "state", "trace", "verdict"]),
@@ -24,8 +25,8 @@ const ARROWS: [(&str, &[&str]); 15] = [
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "export", "filter", "kernel", "query", "relay", "session",
-            "state", "trace", "verdict",
+            "analysis", "consumer", "convert", "export", "filter", "kernel", "query", "relay",
+            "session", "state", "trace", "verdict",
         ],
     ),
 ];

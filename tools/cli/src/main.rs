@@ -7,6 +7,7 @@
 //! for its own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
 
 mod chosen;
+mod convert;
 mod doctor;
 mod elf;
 mod generate;
@@ -41,6 +42,7 @@ enum Command {
     Print(print::PrintArgs),
     Report(report::ReportArgs),
     State(state_end::StateArgs),
+    Convert(convert::ConvertArgs),
     Snapshot(snapshot::SnapshotArgs),
     Recover(recover::RecoverArgs),
     List(list::ListArgs),
@@ -59,6 +61,7 @@ fn main() {
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
         Command::State(args) => (state_end::run(args), 2),
+        Command::Convert(args) => (convert::run(args), 2),
         Command::Snapshot(args) => (snapshot::run(args), 2),
         Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),

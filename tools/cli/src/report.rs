@@ -8,7 +8,7 @@
 mod exit;
 mod look;
 mod number;
-mod progress;
+pub(crate) mod progress;
 mod spark;
 mod table;
 mod text;

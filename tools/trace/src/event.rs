@@ -4,7 +4,7 @@
 //! Place in the flow: what a [`crate::Merge`] hands out. Knowing an event costs nothing beyond its
 //! header; its fields are decoded when they are asked for.
 
-use crate::bits::Bits;
+use crate::bits::{text_of, Bits};
 use crate::clock::Clock;
 use crate::cursor::Cursor;
 use crate::error::Fault;
@@ -287,11 +287,11 @@ fn read_value<'a>(visit: &mut Visit<'a>, ty: &'a Type) -> Option<Value<'a>> {
         Type::Float(float) => Value::Float(visit.float(float).ok()?),
         Type::Text(UTF8) => Value::Text(visit.bits.text(visit.position).ok()?),
         Type::Array(a) if a.element.character() == Some(UTF8) => {
-            Value::Text(visit.characters(a.count, UTF8).ok()?)
+            Value::Text(text_of(visit.characters(a.count).ok()?, UTF8))
         }
         Type::Sequence(s) if s.element.character() == Some(UTF8) => {
             let count = crate::walk::slot(visit.slots, s.length.slot);
-            Value::Text(visit.characters(count, UTF8).ok()?)
+            Value::Text(text_of(visit.characters(count).ok()?, UTF8))
         }
         _ => Value::Compound,
     })

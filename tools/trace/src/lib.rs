@@ -69,8 +69,8 @@ pub use slices::{in_slices, processors};
 pub use span::Span;
 pub use trace::{find_traces, StreamFile, Trace};
 pub use types::{
-    Array, Base, ByteOrder, Encoding, Enumeration, Field, Float, Form, Integer, Mapping, Meaning,
-    Sequence, Struct, Type, Variant,
+    Array, Base, ByteOrder, Choice, Encoding, Enumeration, Field, Float, Form, Integer, Mapping,
+    Meaning, Reference, Scope, Sequence, Struct, Target, Type, Variant,
 };
 pub use units::{CpuId, Cycles, EventId, Ns, StreamId};
 pub use visit::{Group, Name, Visitor};

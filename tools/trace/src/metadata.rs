@@ -99,6 +99,11 @@ pub struct StreamClass {
 }
 
 impl StreamClass {
+    /// Names of the packet context's `lost_*` counters, without the prefix.
+    pub fn loss_causes(&self) -> &[Arc<str>] {
+        &self.loss_causes
+    }
+
     pub fn event(&self, id: EventId) -> Option<&EventClass> {
         self.table.find(id.0).and_then(|entry| self.events.get(entry.class as usize))
     }

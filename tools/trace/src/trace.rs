@@ -61,6 +61,11 @@ impl StreamFile {
         &self.path
     }
 
+    /// Position of its stream class in the metadata.
+    pub fn class_index(&self) -> usize {
+        self.class
+    }
+
     /// The processor named by the file's first packet.
     pub fn cpu(&self) -> Option<CpuId> {
         self.cpu

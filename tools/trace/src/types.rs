@@ -4,7 +4,10 @@
 //! Place in the flow: `tsdl` and `ctf2` build these from metadata text, `measure` fills in their
 //! extents, `plan` compiles them for skipping and `visit` walks them for their values.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use crate::bits::{recode, text_of};
 
 /// Byte order of one integer or float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +37,21 @@ pub enum Encoding {
 
 impl Encoding {
     /// Bytes of one code unit; a code unit of zeros ends a string.
-    pub(crate) fn unit_bytes(self) -> usize {
+    pub fn unit_bytes(self) -> usize {
         match self {
             Encoding::Utf8 => 1,
             Encoding::Utf16(_) => 2,
             Encoding::Utf32(_) => 4,
+        }
+    }
+
+    /// Text in this encoding, up to its first code unit of zeros, in UTF-8.
+    pub fn decode(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        let text = text_of(bytes, self);
+        match self {
+            Encoding::Utf8 => Cow::Borrowed(text),
+            Encoding::Utf16(order) => Cow::Owned(recode(text, order, 2).into_bytes()),
+            Encoding::Utf32(order) => Cow::Owned(recode(text, order, 4).into_bytes()),
         }
     }
 }
@@ -303,7 +316,7 @@ pub struct Array {
 
 /// The root scopes in decoding order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scope {
+pub enum Scope {
     PacketHeader,
     PacketContext,
     EventHeader,
@@ -333,12 +346,27 @@ impl std::fmt::Display for Path {
     }
 }
 
+/// A field as a place: its scope, and positions of fields, options and elements from there down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub scope: Scope,
+    pub path: Arc<[u32]>,
+}
+
 /// A path in the metadata, and the slot in which its target's value will be found.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reference {
-    pub path: Path,
-    pub line: u32,
-    pub slot: u32,
+pub struct Reference {
+    pub(crate) path: Path,
+    pub(crate) line: u32,
+    pub(crate) slot: u32,
+    pub(crate) target: Option<Target>,
+}
+
+impl Reference {
+    /// The field that holds the length or the tag; `None` if it is one of several.
+    pub fn target(&self) -> Option<&Target> {
+        self.target.as_ref()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -349,9 +377,16 @@ pub struct Sequence {
     pub(crate) extent: Extent,
 }
 
+impl Sequence {
+    /// Where the number of elements is.
+    pub fn length(&self) -> &Reference {
+        &self.length
+    }
+}
+
 /// Tag values in an inclusive range choose one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub struct Choice {
     pub begin: u64,
     pub until: u64,
     pub option: u32,
@@ -378,6 +413,22 @@ pub struct Variant {
     pub(crate) tag_signed: bool,
     pub(crate) choices: Arc<[Choice]>,
     pub(crate) extent: Extent,
+}
+
+impl Variant {
+    /// Where the value is that chooses an option.
+    pub fn tag(&self) -> Option<&Reference> {
+        self.tag.as_ref()
+    }
+
+    /// Which values choose which option; bounds are two's complement when the tag is signed.
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    pub fn is_tag_signed(&self) -> bool {
+        self.tag_signed
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@
 //! [`crate::Packet`] drive it over one scope. The compiler specialises the walk for each visitor,
 //! so a value that a visitor ignores costs no more than its read.
 
-use crate::bits::{align_up, mask, recode, reverse, sign_extend, text_of, Bits};
+use crate::bits::{align_up, mask, reverse, sign_extend, Bits};
 use crate::clock::extend;
 use crate::error::Fault;
 use crate::types::{
@@ -55,6 +55,15 @@ pub trait Visitor {
     /// A string, or an array or sequence of characters up to its first NUL; any bytes. Text that is
     /// coded in UTF-16 or UTF-32 is given in UTF-8.
     fn text(&mut self, _name: Name<'_>, _bytes: &[u8]) {}
+    /// What [`Visitor::text`] gets, as it lies in the packet: the bytes before the NUL of a string,
+    /// or all bytes of an array or a sequence.
+    #[inline]
+    fn characters(&mut self, name: Name<'_>, bytes: &[u8], encoding: Encoding, is_string: bool) {
+        match (encoding, is_string) {
+            (Encoding::Utf8, true) => self.text(name, bytes),
+            _ => self.text(name, &encoding.decode(bytes)),
+        }
+    }
     fn begin(&mut self, _name: Name<'_>, _group: Group<'_>) {}
     fn end(&mut self, _group: Group<'_>) {}
 }
@@ -153,7 +162,7 @@ impl<'a> Visit<'a> {
                 let at = align_up(self.position, 8);
                 let text = self.bits.string(at, *encoding)?;
                 self.position = at + (text.len() + encoding.unit_bytes()) as u64 * 8;
-                give_text(name, text, *encoding, visitor);
+                visitor.characters(name, text, *encoding, true);
             }
             Type::Struct(s) => self.structure(name, s, visitor)?,
             Type::Array(array) => self.array(name, array, visitor)?,
@@ -227,8 +236,7 @@ impl<'a> Visit<'a> {
         visitor: &mut V,
     ) -> Result<(), Fault> {
         if let Some(encoding) = element.character() {
-            let text = self.characters(count, encoding)?;
-            give_text(name, text, encoding, visitor);
+            visitor.characters(name, self.characters(count)?, encoding, false);
             return Ok(());
         }
         visitor.begin(name, group);
@@ -243,11 +251,11 @@ impl<'a> Visit<'a> {
         Ok(())
     }
 
-    /// An array of characters as text, up to its first NUL.
-    pub fn characters(&mut self, count: u64, encoding: Encoding) -> Result<&'a [u8], Fault> {
+    /// The bytes of an array of characters.
+    pub fn characters(&mut self, count: u64) -> Result<&'a [u8], Fault> {
         let bytes = self.bits.bytes(self.position, count).ok_or(Fault::SequenceTooLong(count))?;
         self.position += count * 8;
-        Ok(text_of(bytes, encoding))
+        Ok(bytes)
     }
 
     #[inline(never)]
@@ -298,15 +306,6 @@ pub(crate) fn unusual_bits(bits: &Bits<'_>, at: u64, ty: &Integer) -> Result<(u6
     let value = reverse(bits.read(at, ty.size_bits, ty.order)?, ty.size_bits);
     let value = if ty.signed { sign_extend(value, ty.size_bits) as u64 } else { value };
     Ok((value, ty.size_bits))
-}
-
-#[inline]
-fn give_text<V: Visitor>(name: Name<'_>, text: &[u8], encoding: Encoding, visitor: &mut V) {
-    match encoding {
-        Encoding::Utf8 => visitor.text(name, text),
-        Encoding::Utf16(order) => visitor.text(name, recode(text, order, 2).as_bytes()),
-        Encoding::Utf32(order) => visitor.text(name, recode(text, order, 4).as_bytes()),
-    }
 }
 
 /// A float of 16 bits, exactly.

@@ -13,7 +13,7 @@ use trace::Trace;
 const PATIENCE: Duration = Duration::from_secs(1);
 const STYLE: &str = "reading {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 
-pub(super) struct Progress {
+pub(crate) struct Progress {
     started: Instant,
     is_wanted: bool,
     total_bytes: u64,

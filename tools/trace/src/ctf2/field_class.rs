@@ -209,7 +209,7 @@ impl<'j> Classes<'j> {
         let steps = steps.filter(|steps| matches!(steps.last(), Some(Some(_))));
         let steps = steps.ok_or("the path of a field location does not end at a name")?;
         let path = Path::Located { origin: origin.transpose()?, steps };
-        Ok(Reference { path, line: self.line, slot: NO_SLOT })
+        Ok(Reference { path, line: self.line, slot: NO_SLOT, target: None })
     }
 
     /// Integers, booleans, bit arrays and bit maps.

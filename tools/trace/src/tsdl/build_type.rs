@@ -375,7 +375,7 @@ fn mappings(line: u32, body: &[Enumerator], signed: bool) -> Result<Arc<[Mapping
 
 fn reference(path: &[String], line: u32) -> Reference {
     let path = Path::Dotted(path.iter().map(|word| word.as_str().into()).collect());
-    Reference { path, line, slot: 0 }
+    Reference { path, line, slot: 0, target: None }
 }
 
 fn pointer_name(name: &str, stars: u32) -> String {

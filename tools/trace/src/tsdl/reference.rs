@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::ctf2::locate;
 use crate::error::MetadataError;
-use crate::types::{Choice, Field, Mapping, Path, Range, Reference, Scope, Struct, Type};
+use crate::types::{Choice, Field, Mapping, Path, Range, Reference, Scope, Struct, Target, Type};
 
 /// Lengths and tags that one metadata may have.
 const MAX_SLOTS: u32 = 1 << 16;
@@ -177,6 +177,10 @@ fn bind(
             integer.shared |= *target_scope != scope;
         }
     }
+    let only = match &targets[..] {
+        [(scope, path)] => Some(Target { scope: *scope, path: path.as_slice().into() }),
+        _ => None,
+    };
     let choices_of = |options: &[Field], tag: &Tag| match (&tag.ranges, &target.mappings) {
         (Some(ranges), _) => range_choices(ranges, target.signed).map_err(error),
         (None, Some(mappings)) => Ok(choices(options, mappings)),
@@ -190,6 +194,7 @@ fn bind(
         }
         (Some(Type::Sequence(sequence)), None) => {
             sequence.length.slot = slot;
+            sequence.length.target = only;
             Ok(())
         }
         (Some(Type::Variant(variant)), Some(tag)) => {
@@ -197,6 +202,7 @@ fn bind(
             variant.tag_signed = target.signed;
             if let Some(tag) = &mut variant.tag {
                 tag.slot = slot;
+                tag.target = only;
             }
             Ok(())
         }
@@ -205,15 +211,14 @@ fn bind(
 }
 
 /// What all targets of a length or a tag have in common: only one of them is decoded.
-#[derive(Default)]
-struct Target {
+struct Common {
     slot: Option<u32>,
     signed: bool,
     mappings: Option<Arc<[Mapping]>>,
 }
 
-fn common_target(roots: &Roots<'_>, targets: &[(Scope, NodePath)]) -> Result<Target, &'static str> {
-    let mut common: Option<Target> = None;
+fn common_target(roots: &Roots<'_>, targets: &[(Scope, NodePath)]) -> Result<Common, &'static str> {
+    let mut common: Option<Common> = None;
     for (scope, path) in targets {
         let root = roots.structs[*scope as usize].as_deref();
         let target = root.and_then(|root| node(root, path)).ok_or("names no field")?;
@@ -224,11 +229,11 @@ fn common_target(roots: &Roots<'_>, targets: &[(Scope, NodePath)]) -> Result<Tar
         let integer = target.as_integer().ok_or("is not an integer")?;
         let (slot, signed) = (integer.slot, integer.signed);
         match &mut common {
-            None => common = Some(Target { slot, signed, mappings }),
+            None => common = Some(Common { slot, signed, mappings }),
             Some(other) if other.signed != signed => {
                 return Err("is signed in one option and not in another");
             }
-            Some(Target { slot: Some(other), .. }) if slot.is_some_and(|slot| slot != *other) => {
+            Some(Common { slot: Some(other), .. }) if slot.is_some_and(|slot| slot != *other) => {
                 return Err("is two fields that other lengths or tags tell apart");
             }
             Some(other) => other.slot = other.slot.or(slot),

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+//! One stream file of the new trace: packets that hold what the old one's packets held.
+//!
+//! Place in the flow: [`crate::convert`] gives events and losses in their order. A packet ends
+//! where the old one ended, or where it grows large; its counters say what was lost before its end.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use trace::{
+    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Trace, Visitor,
+};
+
+use crate::encode::Encoder;
+use crate::layout::{Layout, COUNTERS};
+use crate::Error;
+
+const MAGIC: u64 = 0xc1fc_1fc1;
+/// A packet that has grown to this is ended, and the old one goes on in another.
+const PACKET_BYTES: usize = 1 << 20;
+/// The largest packet, which a single event makes.
+const MAX_PACKET_BYTES: usize = 1 << 31;
+
+/// Where in a packet its own description is, in bytes.
+#[derive(Debug, Default)]
+struct Places {
+    begin: Option<usize>,
+    counters: usize,
+    causes: usize,
+}
+
+/// An open packet.
+#[derive(Debug)]
+struct Packet {
+    /// Offset of the old packet.
+    old_bytes: u64,
+    places: Places,
+    /// The last event's time, or the beginning.
+    reached: u64,
+    /// When the old packet ended.
+    end: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stream {
+    name: String,
+    file: File,
+    index: usize,
+    encoder: Encoder,
+    packet: Option<Packet>,
+    sequence: u64,
+    discarded: u64,
+    causes: Vec<u64>,
+    /// Whether counters have grown since the last packet, and when.
+    owes: Option<u64>,
+    /// The values of the packet context that are kept, from the last old packet.
+    others: Vec<(u64, u32)>,
+    thread: Option<(u64, u64)>,
+}
+
+impl Stream {
+    pub fn new(
+        trace: &Trace,
+        layout: &Layout,
+        number: usize,
+        make: &mut dyn FnMut(&str) -> io::Result<File>,
+    ) -> Result<Self, Error> {
+        let files = trace.files();
+        let file = &files[number];
+        let is_only = files.iter().filter(|other| other.cpu() == file.cpu()).count() == 1;
+        let name = match file.cpu().filter(|_| is_only) {
+            Some(cpu) => format!("stream-cpu{cpu}"),
+            None => format!("stream-any{number}"),
+        };
+        let index = file.class_index();
+        let stream_class = &trace.metadata().streams[index];
+        let parts = &layout.streams[index];
+        let sizes = parts.kept(stream_class).filter_map(|field| field.ty.as_integer());
+        Ok(Self {
+            file: make(&name).map_err(|source| Error::Io { name: name.clone(), source })?,
+            name,
+            index,
+            encoder: Encoder::new(layout.format, layout.order),
+            packet: None,
+            sequence: 0,
+            discarded: 0,
+            causes: vec![0; parts.causes.len()],
+            owes: None,
+            others: sizes.map(|integer| (0, integer.size_bits)).collect(),
+            thread: None,
+        })
+    }
+
+    pub fn event(&mut self, layout: &Layout, event: &Event<'_>) -> Result<(), Error> {
+        let unreadable = |fault| Error::Unreadable { event: event.name().into(), fault };
+        let parts = &layout.streams[self.index];
+        let old_bytes = event.packet().offset_bytes;
+        let is_same = self.packet.as_ref().is_some_and(|p| p.old_bytes == old_bytes);
+        if !is_same || self.encoder.bytes.len() >= PACKET_BYTES {
+            self.end_packet(is_same)?;
+            let mut numbers = Numbers::default();
+            event.packet_context(&mut numbers).map_err(unreadable)?;
+            for (position, (value, _)) in parts.others.iter().zip(&mut self.others) {
+                *value = numbers.values.get(*position).copied().unwrap_or(0);
+            }
+            let old = event.packet();
+            let begin = match (is_same, old.begin) {
+                (false, Some(begin)) => time(layout, event, begin.0.min(event.cycles().0)),
+                _ => time(layout, event, event.cycles().0),
+            };
+            let end = old.end.map(|end| time(layout, event, end.0));
+            if !is_same {
+                self.thread = None;
+            }
+            self.begin_packet(layout, old_bytes, begin, end);
+        }
+        self.follow_thread(event);
+        let now = time(layout, event, event.cycles().0);
+        self.encoder.fixed(event.id().0, parts.event_id_bits);
+        if parts.has_clock {
+            self.encoder.fixed(now, 64);
+        }
+        event.stream_context(&mut self.encoder).map_err(unreadable)?;
+        if layout.has_threads {
+            let (pid, tid) = self.thread.unwrap_or((u64::MAX, u64::MAX));
+            self.encoder.fixed(pid, 32);
+            self.encoder.fixed(tid, 32);
+        }
+        event.context(&mut self.encoder).map_err(unreadable)?;
+        event.fields(&mut self.encoder).map_err(unreadable)?;
+        if let Some(packet) = &mut self.packet {
+            packet.reached = packet.reached.max(now);
+        }
+        match self.encoder.bytes.len() {
+            0..MAX_PACKET_BYTES => Ok(()),
+            bytes => Err(Error::PacketTooLarge(bytes)),
+        }
+    }
+
+    /// Takes over what Lull's own record says of the thread, up to the old packet's end.
+    fn follow_thread(&mut self, event: &Event<'_>) {
+        if event.name() == "lull:thread" {
+            let class = event.class();
+            let number = |name| event.value(class.field_index(name)?)?.as_u64();
+            self.thread = number("pid").zip(number("tid"));
+        }
+    }
+
+    /// Counts what was lost; the next packet tells of it.
+    pub fn loss(&mut self, layout: &Layout, message: &LossMessage<'_>) -> Result<(), Error> {
+        self.end_packet(false)?;
+        let loss = message.loss;
+        let cycles = loss.until.map_or(message.cycles().0, |until| until.0);
+        let ns = message.until_ns().or(message.time_ns()).map_or(0, |ns| ns.0.max(0) as u64);
+        let now = if layout.in_ns { ns } else { cycles };
+        if self.owes.is_some_and(|before| before != now) {
+            self.settle(layout)?;
+        }
+        match loss.kind {
+            LossKind::Packets => self.sequence = self.sequence.wrapping_add(loss.count),
+            LossKind::Events => self.discarded = self.discarded.wrapping_add(loss.count),
+        }
+        let names = &layout.streams[self.index].causes;
+        for (name, count) in &loss.causes {
+            let counters = names.iter().zip(&mut self.causes);
+            for (_, counter) in counters.filter(|(known, _)| *known == name) {
+                *counter = counter.wrapping_add(*count);
+            }
+        }
+        self.owes = Some(now);
+        Ok(())
+    }
+
+    pub fn finish(&mut self, layout: &Layout) -> Result<(), Error> {
+        self.end_packet(false)?;
+        self.settle(layout)
+    }
+
+    /// Tells of losses by a packet without events, as the old one was.
+    fn settle(&mut self, layout: &Layout) -> Result<(), Error> {
+        match self.owes {
+            None => Ok(()),
+            Some(time) => {
+                self.begin_packet(layout, 0, time, Some(time));
+                self.end_packet(false)
+            }
+        }
+    }
+
+    fn begin_packet(&mut self, layout: &Layout, old_bytes: u64, begin: u64, end: Option<u64>) {
+        let parts = &layout.streams[self.index];
+        let encoder = &mut self.encoder;
+        encoder.bytes.clear();
+        encoder.fixed(MAGIC, 32);
+        if let Some(uuid) = layout.uuid {
+            encoder.bytes.extend_from_slice(&uuid);
+        }
+        encoder.fixed(parts.id, 64);
+        let mut places = Places::default();
+        if parts.has_clock {
+            places.begin = Some(encoder.bytes.len());
+            encoder.fixed(begin, 64);
+            encoder.fixed(0, 64);
+        }
+        places.counters = encoder.bytes.len();
+        for _ in COUNTERS {
+            encoder.fixed(0, 64);
+        }
+        places.causes = encoder.bytes.len();
+        for _ in &parts.causes {
+            encoder.fixed(0, 64);
+        }
+        for (value, size_bits) in &self.others {
+            encoder.fixed(*value, *size_bits);
+        }
+        self.packet = Some(Packet { old_bytes, places, reached: begin, end });
+    }
+
+    /// Writes the open packet out. `goes_on`: the old one does not end here.
+    fn end_packet(&mut self, goes_on: bool) -> Result<(), Error> {
+        let Some(packet) = self.packet.take() else { return Ok(()) };
+        let end = packet.end.filter(|_| !goes_on).unwrap_or(0).max(packet.reached);
+        let (content, all) = (self.encoder.content_bits(), self.encoder.bytes.len() as u64 * 8);
+        let Places { begin, counters, causes } = packet.places;
+        if let Some(begin) = begin {
+            self.encoder.patch(begin + 8, end);
+        }
+        let values = [content, all, self.sequence, self.discarded];
+        for (index, value) in values.into_iter().enumerate() {
+            self.encoder.patch(counters + 8 * index, value);
+        }
+        for (index, value) in self.causes.iter().enumerate() {
+            self.encoder.patch(causes + 8 * index, *value);
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        self.owes = None;
+        let written = self.file.write_all(&self.encoder.bytes);
+        written.map_err(|source| Error::Io { name: self.name.clone(), source })
+    }
+}
+
+/// A clock value of the event's stream, as the new trace counts.
+fn time(layout: &Layout, event: &Event<'_>, cycles: u64) -> u64 {
+    match event.clock().filter(|_| layout.in_ns) {
+        // Before its origin a clock of the new trace has no values.
+        Some(clock) => clock.ns(trace::Cycles(cycles)).0.max(0) as u64,
+        None => cycles,
+    }
+}
+
+/// The numbers among the fields of a packet's context, by the position of the field.
+#[derive(Default)]
+struct Numbers {
+    values: Vec<u64>,
+    depth: u32,
+}
+
+impl Numbers {
+    fn push(&mut self, value: u64) {
+        if self.depth == 0 {
+            self.values.push(value);
+        }
+    }
+}
+
+impl Visitor for Numbers {
+    fn unsigned(&mut self, _: Name<'_>, value: u64, _: &Integer) {
+        self.push(value);
+    }
+
+    fn signed(&mut self, _: Name<'_>, value: i64, _: &Integer) {
+        self.push(value as u64);
+    }
+
+    fn enumeration(&mut self, _: Name<'_>, value: u64, _: &Enumeration) {
+        self.push(value);
+    }
+
+    fn float(&mut self, _: Name<'_>, _: f64, _: &Float) {
+        self.push(0);
+    }
+
+    fn text(&mut self, _: Name<'_>, _: &[u8]) {
+        self.push(0);
+    }
+
+    fn begin(&mut self, _: Name<'_>, _: Group<'_>) {
+        self.push(0);
+        self.depth += 1;
+    }
+
+    fn end(&mut self, _: Group<'_>) {
+        self.depth -= 1;
+    }
+}
