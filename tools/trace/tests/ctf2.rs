@@ -187,13 +187,11 @@ fn blobs_arrays_and_their_alignment_are_read() {
     );
     let bytes = [1, 9, 9, 9, 2, 3];
     assert_eq!(read(&[("a", U8), ("x", &array)], &bytes), "{ a = 1, x = [ [0] = 2, [1] = 3 ] }");
-    let array = format!(
-        r#"{{"type": "dynamic-length-array", "minimum-alignment": 32,
-        "length-field-location": {{"path": ["a"]}},
-        "element-field-class": {{"type": "null-terminated-string"}}}}"#
-    );
+    let array = r#"{"type": "dynamic-length-array", "minimum-alignment": 32,
+        "length-field-location": {"path": ["a"]},
+        "element-field-class": {"type": "null-terminated-string"}}"#;
     let bytes = [1, 9, 9, 9, b'x', 0];
-    assert_eq!(read(&[("a", U8), ("x", &array)], &bytes), "{ a = 1, x = [ [0] = \"x\" ] }");
+    assert_eq!(read(&[("a", U8), ("x", array)], &bytes), "{ a = 1, x = [ [0] = \"x\" ] }");
     let structure = format!(
         r#"{{"type": "structure", "minimum-alignment": 16,
         "member-classes": [{{"name": "b", "field-class": {U8}}}]}}"#
