@@ -124,5 +124,12 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
         let (events, packets) = (done.lost_events, done.lost_packets);
         say(&format!("the old trace had lost {events} events and {packets} packets"));
     }
+    if done.cut_streams > 0 {
+        let count = done.cut_streams;
+        say(&format!(
+            "the first packets of {count} streams are not in the old trace, which the new one does \
+             not tell: what was lost with them is not known"
+        ));
+    }
     Ok(if done.problems.is_empty() { DONE } else { INCOMPLETE })
 }

@@ -60,6 +60,8 @@ pub struct Converted {
     pub events: u64,
     pub lost_events: u64,
     pub lost_packets: u64,
+    /// Streams whose first packets the old trace does not have; the new one cannot say so.
+    pub cut_streams: usize,
     /// What was wrong with the trace that was read.
     pub problems: Vec<Problem>,
 }
@@ -116,6 +118,6 @@ pub fn convert(
     for stream in streams.iter_mut().flatten() {
         stream.finish(&layout)?;
     }
-    let problems = merge.problems();
-    Ok(Converted { metadata, events, lost_events, lost_packets, problems })
+    let (cut_streams, problems) = (merge.beginnings().count(), merge.problems());
+    Ok(Converted { metadata, events, lost_events, lost_packets, cut_streams, problems })
 }

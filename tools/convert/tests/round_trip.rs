@@ -64,7 +64,7 @@ fn random_trace(seed: u64) -> Trace {
 
 #[test]
 fn every_kind_of_value_survives_both_formats_and_byte_orders() {
-    for seed in 0..120 {
+    for seed in 0..40 {
         let first = random_trace(seed);
         let wanted = events(&first);
         let lost = losses(&first);
@@ -210,7 +210,7 @@ fn what_ctf_1_8_cannot_say_is_refused_before_anything_is_written() {
 #[test]
 fn of_a_damaged_trace_what_can_be_read_is_written_or_all_is_refused() {
     let (mut written, mut refused) = (0, 0);
-    for seed in 0..600 {
+    for seed in 0..300 {
         let (metadata, stream) = mutate::damaged(seed);
         let streams = vec![(PathBuf::from("s"), stream)];
         let Ok(trace) = Trace::from_bytes(&metadata, streams) else { continue };
@@ -228,5 +228,5 @@ fn of_a_damaged_trace_what_can_be_read_is_written_or_all_is_refused() {
             written += done.events;
         }
     }
-    assert!(written > 3000 && refused < 300, "{written} events written, {refused} refused");
+    assert!(written > 1500 && refused < 150, "{written} events written, {refused} refused");
 }

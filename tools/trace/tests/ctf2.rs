@@ -370,7 +370,7 @@ fn roles_give_packets_events_times_and_losses() {
     // The packet's size is 53 bytes, of which 2 are no content.
     bytes.extend([0xa8, 1, 0x98, 1]);
     bytes.extend(1000u64.to_le_bytes());
-    bytes.extend([0xff, 0x1f, 4, 1, 2, 4]);
+    bytes.extend([0xff, 0x1f, 4, 0, 2, 4]);
     bytes.extend([7, 0xf0, 7, 2]);
     bytes.resize(53, 0xee);
     assert_eq!(bytes.len() * 8, 0x1a8);

@@ -289,6 +289,7 @@ impl<'j> Classes<'j> {
             ("packet-magic-number", Scope::PacketHeader) => Some(Role::Magic),
             ("metadata-stream-uuid", Scope::PacketHeader) => Some(Role::UuidByte),
             ("data-stream-class-id", Scope::PacketHeader) => Some(Role::StreamId),
+            ("data-stream-id", Scope::PacketHeader) => Some(Role::StreamInstance),
             ("packet-total-length", Scope::PacketContext) => Some(Role::PacketSize),
             ("packet-content-length", Scope::PacketContext) => Some(Role::ContentSize),
             (TIMESTAMP, Scope::PacketContext) => Some(Role::PacketBegin),
