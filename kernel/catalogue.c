@@ -151,111 +151,83 @@ int lull_catalogue_describe_context(struct session *session, const char *text, s
 	return is_described ? 0 : -ENOSPC;
 }
 
-uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note)
+/* Context: under the mutex. */
+static int event_describe(struct session *session, const struct lull_note *note)
 {
-	if (!publish(session, session->event_next, note->description, note->description_bytes))
-		return 0;
-	return session->event_next++;
+	uint32_t id = session->event_next;
+	int error = lull_filtering_tie(session, id, note->description, note->description_bytes);
+
+	if (error)
+		return error;
+	if (!publish(session, id, note->description, note->description_bytes))
+		return -ENOSPC;
+	session->event_next++;
+	return id;
 }
 
-uint16_t lull_catalogue_describe_one(struct session *session, const struct lull_note *note)
+int lull_catalogue_identify(struct session *session, const struct lull_note *note, uint16_t *id)
 {
-	uint16_t id;
+	int found = *id ? *id : event_describe(session, note);
+
+	if (found < 0)
+		return found;
+	*id = found;
+	return 0;
+}
+
+int lull_catalogue_describe(struct session *session, const struct lull_note *note)
+{
+	int id;
 
 	mutex_lock(&mutex);
-	id = lull_catalogue_describe(session, note);
+	id = event_describe(session, note);
 	mutex_unlock(&mutex);
 	return id;
 }
 
-/* Give an event its identifier in a session, if it has none. Return: false when that is full. */
-static bool event_describe(struct session *session, const struct event *event)
-{
-	uint16_t *id = &session->ids[event - events];
-
-	if (!*id)
-		*id = lull_catalogue_describe(session, &event->note);
-	return *id;
-}
-
-/* Record an event that the session wants. Return: as hooks_use(); -ENOSPC. */
+/* Record an event that the session wants. Return: as hooks_use(); -ENOSPC; -EINVAL. */
 static int event_enable(struct session *session, const struct event *event)
 {
 	struct lull_probe_record *record = record_of(event);
-	uint32_t bits = LULL_MASK_SESSION(session->index);
+	uint16_t *id = &session->ids[event - events];
 	int error;
 
-	if (record->enabled_mask & bits)
+	if (record->enabled_mask & LULL_MASK_SESSION(session->index))
 		return 0;
-	if (!event_describe(session, event))
-		return -ENOSPC;
-	record->id[session->index] = session->ids[event - events];
+	error = lull_catalogue_identify(session, &event->note, id);
+	if (error)
+		return error;
+	record->id[session->index] = *id;
 	error = hooks_use(event);
 	if (error == -EIO) {
 		hooks_leave(event);
 		return error;
 	}
-	if (session->filters && session->filters[session->ids[event - events]])
-		bits |= LULL_MASK_FILTER(session->index);
 	/* [site.enable:A], as in user/objects.c: the identifier before the mask's bit, else a probe
 	 * writes the event under a wrong one */
-	lull_store32_release(&record->enabled_mask, record->enabled_mask | bits);
+	lull_store32_release(&record->enabled_mask,
+			     record->enabled_mask | lull_filtering_bits(session, *id));
 	return error;
 }
 
-/* May an event get this filter? It is described then. */
-static int filter_try(struct session *session, const struct event *event,
-		      struct lull_filtering *filtering)
+int lull_catalogue_filter(struct session *session, struct lull_filtering *filtering)
 {
-	if (record_of(event)->enabled_mask & LULL_MASK_SESSION(session->index))
-		return -EBUSY;
-	if (lull_filtering_check(filtering, event->note.description))
-		return -EINVAL;
-	if (!event_describe(session, event))
-		return -ENOSPC;
-	return session->filters[session->ids[event - events]] ? -EEXIST : 0;
-}
-
-/* The first event with a description, from number @i on; event_count where there is none. */
-static size_t event_find(uint64_t hash, size_t i)
-{
-	for (; i < event_count; i++)
-		if (lull_description_hash(events[i].note.description,
-					  events[i].note.description_bytes) == hash)
-			break;
-	return i;
-}
-
-int lull_catalogue_filter(struct session *session, uint64_t hash, struct lull_filtering *filtering)
-{
-	int error = -ENOENT;
-	size_t i, first;
+	int error = -EBUSY;
 
 	mutex_lock(&mutex);
-	if (!session->filters) {
-		session->filters = kvcalloc(session->memory.layout.event_capacity,
-					    sizeof(*session->filters), GFP_KERNEL_ACCOUNT);
-		if (!session->filters) {
-			error = -ENOMEM;
-			goto out;
-		}
-		lull_probe_filters(session->index, session->filters);
-	}
-	first = event_find(hash, 0);
-	for (i = first; i < event_count; i = event_find(hash, i + 1)) {
-		error = filter_try(session, &events[i], filtering);
-		if (error)
-			goto out;
-	}
-	for (i = first; i < event_count; i = event_find(hash, i + 1))
-		session->filters[session->ids[i]] = filtering;
-	if (!error) {
-		filtering->next = session->filterings;
-		session->filterings = filtering;
-	}
-out:
+	if (session->event_next == LULL_EVENT_FIRST)
+		error = lull_filtering_add(session, filtering);
 	mutex_unlock(&mutex);
 	return error;
+}
+
+void lull_catalogue_count(struct lull_kernel_enable *result, int error)
+{
+	result->matched_count++;
+	result->enabled_count += !error;
+	result->absent_count += error == -ENOENT;
+	result->failed_count += error == -EIO || error == -EINVAL;
+	result->undescribed_count += error == -ENOSPC;
 }
 
 void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result)
@@ -271,19 +243,13 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 	result->enabled_count = source_count;
 	for (i = 0; i < event_count; i++) {
 		const struct lull_note *note = &events[i].note;
-		int error;
 
-		if (!lull_rules_match(session->rules, session->rule_count, note->name,
-				      note->name_bytes, note->level))
-			continue;
-		result->matched_count++;
-		error = event_enable(session, &events[i]);
-		result->enabled_count += !error;
-		result->absent_count += error == -ENOENT;
-		result->failed_count += error == -EIO;
-		result->undescribed_count += error == -ENOSPC;
+		if (lull_rules_match(session->rules, session->rule_count, note->name,
+				     note->name_bytes, note->level))
+			lull_catalogue_count(result, event_enable(session, &events[i]));
 	}
 	lull_points_enable(session, result);
+	result->unused_filter_count = session->filterings.count - session->filterings.used_count;
 	mutex_unlock(&mutex);
 	lull_store32(&control->site_count, result->event_count);
 	lull_store32(&control->enabled_count, result->enabled_count);

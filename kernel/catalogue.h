@@ -28,22 +28,32 @@ void lull_catalogue_describe_system(struct session *session);
 int lull_catalogue_describe_context(struct session *session, const char *text, size_t bytes);
 
 /*
- * lull_catalogue_describe() - put an event's description into a session's table.
- * Context: under the catalogue's mutex. Return: its identifier; 0 where table or arena are full.
+ * lull_catalogue_identify() - give an event its identifier in a session, if it has none, and with
+ * that its filter.
+ * @id: 0, or what this call made it before
+ * Context: under the catalogue's mutex. Return: 0; -ENOSPC: table or arena are full; -EINVAL: the
+ * session's filter of this description is not one for it.
  */
-uint16_t lull_catalogue_describe(struct session *session, const struct lull_note *note);
+int lull_catalogue_identify(struct session *session, const struct lull_note *note, uint16_t *id);
 
-/* lull_catalogue_describe_one() - the same for a caller that has not taken the mutex. */
-uint16_t lull_catalogue_describe_one(struct session *session, const struct lull_note *note);
+/*
+ * lull_catalogue_describe() - the same for an event that no session had before, and a caller that
+ * has not taken the mutex. Return: its identifier, or an error as above.
+ */
+int lull_catalogue_describe(struct session *session, const struct lull_note *note);
 
 /*
  * lull_catalogue_filter() - record of some events only the occurrences that a filter takes.
- * @hash: of the events' description
  * @filtering: from lull_filtering_create(); the session's where this succeeds
- * Context: may sleep. Return: 0; -ENOENT: there is no such event; -EBUSY: one of them is enabled;
- * -EEXIST: one has a filter; -EINVAL: the program is not one for them; -ENOSPC; -ENOMEM.
+ * Context: may sleep. Return: 0; -EBUSY: the session has events; or as lull_filtering_add().
  */
-int lull_catalogue_filter(struct session *session, uint64_t hash, struct lull_filtering *filtering);
+int lull_catalogue_filter(struct session *session, struct lull_filtering *filtering);
+
+/*
+ * lull_catalogue_count() - count an event that patterns match.
+ * @error: what enabling it came to: 0; -ENOENT; -EIO; -EINVAL; -ENOSPC
+ */
+void lull_catalogue_count(struct lull_kernel_enable *result, int error);
 
 /*
  * lull_catalogue_enable() - record the events that the session's patterns match, and its own.

@@ -84,10 +84,10 @@ static long device_filter(struct session *session, void __user *argument)
 		return bytes;
 	if (filter.flags || filter.unused)
 		return -EINVAL;
-	filtering = lull_filtering_create(filter.program, filter.program_bytes);
+	filtering = lull_filtering_create(filter.event_hash, filter.program, filter.program_bytes);
 	if (IS_ERR(filtering))
 		return PTR_ERR(filtering);
-	error = lull_catalogue_filter(session, filter.event_hash, filtering);
+	error = lull_catalogue_filter(session, filtering);
 	if (error)
 		kvfree(filtering);
 	return error;

@@ -1,43 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Filters in the kernel's probes: values of an event's fields for core/filter, and the programs of
- * sessions. Design: docs/design/70-filter.md.
- *
- * A record's mask has a second bit for each session that filters the event. While none does, a
- * probe tests that word, which it has loaded already, and does no more.
+ * Filters of sessions: programs that a recorder gives, each for the events of one description,
+ * whichever probe has them: lull.ko's own, another module's, or a source's. They are given before
+ * the session has any event, and tied to an event when that gets its identifier. Design:
+ * docs/design/70-filter.md.
  */
 #ifndef LULL_KERNEL_FILTERING_H
 #define LULL_KERNEL_FILTERING_H
 
+#include <linux/hashtable.h>
 #include "filter/filter.h"
-#include "lull/abi/site.h"
+#include "lull/inputs.h"
 
-/* Of a record's mask: the bit that a session records the event, and that it filters it. */
-#define LULL_MASK_SESSION(index) (1u << (index))
-#define LULL_MASK_FILTER(index) (1u << ((index) + LULL_SESSIONS_MAX))
-#define LULL_MASK_SESSIONS ((1u << LULL_SESSIONS_MAX) - 1)
-#define LULL_MASK_FILTERED (LULL_MASK_SESSIONS << LULL_SESSIONS_MAX)
+struct session;
 
 /* One session's filter of events that have the same description. */
 struct lull_filtering {
-	struct lull_filtering *next; /* of the session's */
+	struct hlist_node node;
+	uint64_t event_hash; /* of that description */
 	uint32_t contexts; /* those that the program reads */
 	uint32_t bytes; /* of the program, as user space gave it */
-	struct lull_filter program;
+	bool is_used; /* an event has it */
+	struct lull_filter program __aligned(8);
+};
+
+/* What a session has of them; under the catalogue's mutex. */
+struct filterings {
+	DECLARE_HASHTABLE(by_hash, 8);
+	uint32_t count;
+	uint32_t used_count; /* those that an event has */
+	struct lull_filtering **by_event; /* by identifier; NULL while there are none */
 };
 
 /*
  * lull_filtering_create() - copy a program of user space, which is not checked yet.
  * Return: what kvfree() frees; -EINVAL for a size that no program has; -EFAULT; -ENOMEM.
  */
-struct lull_filtering *lull_filtering_create(uint64_t from, uint32_t bytes);
+struct lull_filtering *lull_filtering_create(uint64_t event_hash, uint64_t from, uint32_t bytes);
 
 /*
- * lull_filtering_check() - check a program for an event, once, before a probe may run it.
- * @description: of the event, NUL-terminated
- * Return: 0 or -EINVAL.
+ * lull_filtering_add() - give a filter to a session that has no event yet.
+ * Return: 0, and it is the session's; -EEXIST: there is one for these events; -ENOSPC: there is one
+ * for each event that the session can have; -ENOMEM.
  */
-int lull_filtering_check(struct lull_filtering *filtering, const char *description);
+int lull_filtering_add(struct session *session, struct lull_filtering *filtering);
+
+/*
+ * lull_filtering_tie() - an event gets an identifier: it is filtered, if its description has one.
+ * @id: the event's, or, where the call before this failed after it, that of another one
+ * @description: NUL-terminated after @bytes
+ * Return: 0; -EINVAL: the program is not one for this event.
+ */
+int lull_filtering_tie(struct session *session, uint32_t id, const char *description, size_t bytes);
+
+/* lull_filtering_bits() - those of a record's mask for a session in which its event has @id. */
+uint32_t lull_filtering_bits(const struct session *session, uint16_t id);
+
+/* lull_filterings_free() - the session ends. */
+void lull_filterings_free(struct session *session);
 
 /*
  * lull_probe_filter() - which sessions record this occurrence of an event?
@@ -48,18 +68,5 @@ int lull_filtering_check(struct lull_filtering *filtering, const char *descripti
  */
 uint32_t lull_probe_filter(const struct lull_probe_record *record, uint32_t mask,
 			   const uint64_t *values);
-
-/*
- * The operation INPUT on fields (lull/fields.h): the two words of a struct lull_filter_value. They
- * are words because gcc would align an array of structures of 16 bytes by 16, and with it the stack
- * of each probe, also where nothing is filtered.
- */
-#define LULL_FIELD_INPUT(kind, line, variable, condition, message, ...) \
-	LULL_INPUT_##kind(variable, __VA_ARGS__),
-#define LULL_FIELD_INPUT_MANY
-#define LULL_INPUT_LULL_FIXED(variable, ...) (uint64_t) variable, 0
-#define LULL_INPUT_LULL_NAMED(variable, ...) (uint64_t) variable, 0
-#define LULL_INPUT_LULL_STRINGS(variable, ...) variable.bytes, (uintptr_t)variable.text
-#define LULL_INPUT_LULL_ARRAY(variable, ...) 0, 0
 
 #endif

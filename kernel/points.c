@@ -48,6 +48,7 @@ static const struct lull_module_interface interface = {
 	.probe = { .version = 1, .reserve = lull_slot_reserve, .commit = lull_slot_commit },
 	.enter = point_enter,
 	.leave = point_leave,
+	.filter = lull_probe_filter,
 };
 
 /* What tests/module reads, to know which code modules reach: as .lull_bindings has probes. */
@@ -88,30 +89,21 @@ static void point_enable(struct lull_point *point, const struct session *session
 	record->id[session->index] = id;
 	/* [site.enable:A], as in user/objects.c: interface and identifier before the mask's bit,
 	 * else a probe calls through an interface that is not there yet */
-	lull_store32_release(&record->enabled_mask, mask | LULL_MASK_SESSION(session->index));
+	lull_store32_release(&record->enabled_mask, mask | lull_filtering_bits(session, id));
 	if (!mask)
 		static_branch_enable(&point->key);
 }
 
 static void point_disable(struct lull_point *point, const struct session *session)
 {
-	uint32_t mask = point->record.enabled_mask & ~LULL_MASK_SESSION(session->index);
+	uint32_t bits = LULL_MASK_SESSION(session->index) | LULL_MASK_FILTER(session->index);
+	uint32_t mask = point->record.enabled_mask & ~bits;
 
 	if (mask == point->record.enabled_mask)
 		return;
 	lull_store32(&point->record.enabled_mask, mask);
 	if (!mask)
 		static_branch_disable(&point->key);
-}
-
-/* Give an event its identifier in a session, if it has none. Return: false when that is full. */
-static bool event_describe(struct point_event *event, struct session *session)
-{
-	uint16_t *id = &event->ids[session->index];
-
-	if (!*id)
-		*id = lull_catalogue_describe(session, &event->note);
-	return *id;
 }
 
 static struct point_event *event_find(const struct lull_note *note)
@@ -189,8 +181,8 @@ void lull_points_add(struct tracepoint *tracepoint)
 
 		if (!session || !is_wanted(session, &event->note))
 			continue;
-		if (event_describe(event, session))
-			point_enable(point, session, event->ids[session->index]);
+		if (!lull_catalogue_identify(session, &event->note, &event->ids[i]))
+			point_enable(point, session, event->ids[i]);
 		else
 			pr_warn("lull: a session has no room for an event of a module that came\n");
 	}
@@ -223,19 +215,18 @@ void lull_points_enable(struct session *session, struct lull_kernel_enable *resu
 
 	enabled[session->index] = session;
 	list_for_each_entry(event, &events, node) {
+		uint16_t *id = &event->ids[session->index];
+		int error;
+
 		if (!event->points)
 			continue;
 		result->event_count++;
 		if (!is_wanted(session, &event->note))
 			continue;
-		result->matched_count++;
-		if (!event_describe(event, session)) {
-			result->undescribed_count++;
-			continue;
-		}
-		result->enabled_count++;
-		for (point = event->points; point; point = point->next)
-			point_enable(point, session, event->ids[session->index]);
+		error = lull_catalogue_identify(session, &event->note, id);
+		for (point = event->points; point && !error; point = point->next)
+			point_enable(point, session, *id);
+		lull_catalogue_count(result, error);
 	}
 }
 

@@ -68,13 +68,7 @@ static int rules_read(struct session *session, size_t patterns_bytes)
 
 static void session_free(struct session *session)
 {
-	while (session->filterings) {
-		struct lull_filtering *next = session->filterings->next;
-
-		kvfree(session->filterings);
-		session->filterings = next;
-	}
-	kvfree(session->filters);
+	lull_filterings_free(session);
 	lull_recorded_free(session->recorded);
 	lull_memory_free(&session->memory);
 	bitmap_free(session->ring_readers);

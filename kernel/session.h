@@ -8,10 +8,10 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include "dump/dump.h"
+#include "filtering.h"
 #include "memory.h"
 #include "source/source.h"
 
-struct lull_filtering;
 struct lull_rule;
 struct recorded;
 
@@ -35,8 +35,7 @@ struct session {
 
 	/* This side's copies of what the event table holds; under the catalogue's mutex. */
 	uint16_t *ids; /* of each event of the catalogue; 0: not described yet */
-	struct lull_filtering **filters; /* by identifier; NULL while there are none */
-	struct lull_filtering *filterings; /* all of them */
+	struct filterings filterings;
 	uint32_t event_next;
 	uint32_t arena_used_bytes;
 };

@@ -12,7 +12,7 @@
 #include "source/source.h"
 
 struct values {
-	uint64_t numbers[LULL_SOURCE_FIELDS_MAX]; /* of a string: its bytes, with the NUL */
+	struct lull_filter_value fields[LULL_SOURCE_FIELDS_MAX]; /* as filters read them */
 	char strings[LULL_SOURCE_STRINGS_BYTES];
 	uint32_t strings_bytes;
 	uint32_t unread;
@@ -70,9 +70,9 @@ static uint32_t text_read(char *to, uint64_t address, uint32_t limit, bool is_us
 	return done;
 }
 
-/* A string becomes whole with a NUL, cut where it is too long. Return: its bytes. */
-static uint32_t string_read(struct values *values, const struct source *source, uint64_t address,
-			    bool is_user, bool *is_unread)
+/* A string becomes whole with a NUL, cut where it is too long. */
+static struct lull_filter_value string_read(struct values *values, const struct source *source,
+					    uint64_t address, bool is_user, bool *is_unread)
 {
 	char *to = values->strings + values->strings_bytes;
 	uint32_t bytes = 0;
@@ -91,7 +91,18 @@ static uint32_t string_read(struct values *values, const struct source *source, 
 	}
 	to[bytes - 1] = 0;
 	values->strings_bytes += bytes;
-	return bytes;
+	return (struct lull_filter_value){ .number = bytes - 1, .text = to };
+}
+
+/* The bits that a number's type has, extended as filters read them. */
+static uint64_t number_of(const struct source_field *field, uint64_t value)
+{
+	uint32_t unused_bits = 64 - 8 * field->bytes;
+
+	if (field->is_truth)
+		return !!value;
+	value <<= unused_bits;
+	return field->is_signed ? (uint64_t)((int64_t)value >> unused_bits) : value >> unused_bits;
 }
 
 static void field_read(struct values *values, const struct source *source, const struct hit *hit,
@@ -119,28 +130,28 @@ static void field_read(struct values *values, const struct source *source, const
 		value = 0;
 	if (asked->from == LULL_FROM_UNREAD)
 		value = values->unread;
-	if (!field->bytes)
-		value = string_read(values, source, is_unread ? PAGE_SIZE : value, asked->is_user,
-				    &is_unread);
-	values->numbers[number] = field->is_truth ? !!value : value;
+	if (field->bytes)
+		values->fields[number].number = number_of(field, value);
+	else
+		values->fields[number] = string_read(values, source, is_unread ? PAGE_SIZE : value,
+						     asked->is_user, &is_unread);
 	values->unread |= is_unread << number;
 }
 
 static void values_store(unsigned char *to, const struct source *source,
 			 const struct values *values)
 {
-	const char *string = values->strings;
 	uint32_t i;
 
 	for (i = 0; i < source->asked.field_count; i++) {
+		const struct lull_filter_value *value = &values->fields[i];
 		uint32_t bytes = source->fields[i].bytes;
 
-		if (bytes) {
-			__builtin_memcpy(to, &values->numbers[i], bytes);
+		if (!bytes) {
+			bytes = value->number + 1;
+			__builtin_memcpy(to, value->text, bytes);
 		} else {
-			bytes = values->numbers[i];
-			__builtin_memcpy(to, string, bytes);
-			string += bytes;
+			__builtin_memcpy(to, &value->number, bytes);
 		}
 		to += bytes;
 	}
@@ -150,17 +161,20 @@ void lull_source_hit(const struct source *source, const struct hit *hit)
 {
 	struct values values;
 	struct lull_slot slot;
-	uint32_t sessions = lull_probe_enter(&slot, &source->record), session, bytes, i;
+	uint32_t mask = lull_probe_enter(&slot, &source->record), session, bytes, i;
 
-	if (!sessions)
+	if (!mask)
 		return;
-	session = __builtin_ctz(sessions);
+	session = __builtin_ctz(mask);
 	values.strings_bytes = 0;
 	values.unread = 0;
 	for (i = 0; i < source->asked.field_count; i++)
 		field_read(&values, source, hit, i);
+	if (unlikely(mask & LULL_MASK_FILTERED))
+		mask = lull_probe_filter(&source->record, mask, &values.fields[0].number);
 	bytes = source->numbers_bytes + values.strings_bytes;
-	if (lull_slot_reserve(&slot, session, source->record.id[session], (bytes + 3u) & ~3u)) {
+	if (mask &&
+	    lull_slot_reserve(&slot, session, source->record.id[session], (bytes + 3u) & ~3u)) {
 		lull_padding_store(slot.payload, bytes);
 		values_store(slot.payload, source, &values);
 		lull_slot_commit(&slot);

@@ -33,6 +33,7 @@ static int type_read(struct source_field *field, const char *line)
 		if (strlen(types[i].name) == bytes && !memcmp(types[i].name, line, bytes)) {
 			field->bytes = types[i].bytes;
 			field->is_truth = *line == 'b';
+			field->is_signed = *line == 'i' || *line == 'e';
 			return 0;
 		}
 	return -EINVAL;

@@ -96,26 +96,25 @@ static long source_begin(struct session *session, struct source *source,
 {
 	struct sources *all = &session->sources;
 	uint32_t number = all->count;
-	uint16_t id;
-	int error;
+	int error, id;
 
 	if (number == LULL_SOURCES_MAX)
 		return -ENOSPC;
 	error = lull_place_watch(source);
 	if (error)
 		return error;
-	id = lull_catalogue_describe_one(session, note);
-	if (!id) {
+	id = lull_catalogue_describe(session, note);
+	if (id < 0) {
 		lull_place_leave(source);
 		lull_places_settle();
-		return -ENOSPC;
+		return id;
 	}
 	source->record.id[session->index] = id;
+	source->bits = lull_filtering_bits(session, id);
 	all->source[number] = source;
 	all->count++;
 	if (all->is_enabled)
-		lull_store32_release(&source->record.enabled_mask,
-				     LULL_MASK_SESSION(session->index));
+		lull_store32_release(&source->record.enabled_mask, source->bits);
 	return number;
 }
 
@@ -184,7 +183,7 @@ uint32_t lull_sources_enable(struct session *session)
 		/* [site.enable:A], as in kernel/catalogue.c: the identifier before the mask's bit,
 		 * else a probe writes the event under a wrong one */
 		lull_store32_release(&session->sources.source[i]->record.enabled_mask,
-				     LULL_MASK_SESSION(session->index));
+				     session->sources.source[i]->bits);
 	mutex_unlock(&mutex);
 	return i;
 }

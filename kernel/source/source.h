@@ -22,10 +22,12 @@ struct source_field {
 	struct lull_source_field asked;
 	uint8_t bytes; /* 0: a string */
 	bool is_truth; /* anything but 0 is 1 */
+	bool is_signed;
 };
 
 struct source {
 	struct lull_probe_record record; /* of its session alone */
+	uint32_t bits; /* of the record's mask, while the session is enabled */
 	struct lull_kernel_source asked;
 	struct source_field fields[LULL_SOURCE_FIELDS_MAX];
 	uint32_t numbers_bytes; /* of all fields but strings */

@@ -2,14 +2,18 @@
 /*
  * Filters of /dev/lull: which are refused, and what is recorded with those that are not. Run in a
  * kernel that has loaded lull.ko, by tests/boot.
+ *
+ * Usage: filter_test [SEED].
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "../../check/test.h"
-#include "lull/abi/filter.h"
+#include "filter_program.h"
 #include "session.h"
 #include "site/note.h"
 #include "switches.h"
@@ -17,87 +21,85 @@
 #define EVENT "sched:sched_switch"
 #define PREV_COMM 0 /* fields of it */
 #define PREV_PID 1
+#define RANDOM_FILTERS 200
 
-/* A program of one test. */
-struct program {
-	struct lull_filter head;
-	struct lull_filter_test only;
-};
+static uint64_t seed = 1;
 
-static struct program program_of(uint8_t left, uint64_t constant)
+static uint64_t random_next(void)
 {
-	return (struct program){
-		.head = { .bytes = sizeof(struct program), .test_count = 1 },
-		.only = { .kind = LULL_FILTER_EQUAL,
-			  .left = left,
-			  .right = LULL_FILTER_CONSTANT,
-			  .then = LULL_FILTER_ACCEPT,
-			  .otherwise = LULL_FILTER_REJECT,
-			  .mask = UINT64_MAX,
-			  .operand = constant },
-	};
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
 }
 
-/* Return: 0, or errno. */
-static int filter(const struct recorder *recorder, uint64_t hash, const struct program *program)
-{
-	struct lull_kernel_filter filter = {
-		.bytes = sizeof(filter),
-		.event_hash = hash,
-		.program = (uintptr_t)program,
-		.program_bytes = sizeof(*program),
-	};
-
-	return ioctl(recorder->descriptor, LULL_KERNEL_FILTER, &filter) ? errno : 0;
-}
-
-/* By its hash the module knows the event: from another session, which has it enabled. */
-static uint64_t hash_of_event(void)
+static int filters_that_are_none_are_refused(void)
 {
 	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
-	struct recorder recorder;
-	uint64_t hash = 0;
-	char *text;
-
-	if (recorder_open(&recorder, &plan))
-		return 0;
-	recorder_enable(&recorder);
-	text = recorder_description(&recorder, recorder_event(&recorder, EVENT));
-	if (text)
-		hash = lull_description_hash(text, strlen(text));
-	free(text);
-	recorder_close(&recorder);
-	return hash;
-}
-
-static int filters_that_do_not_fit_their_event_are_refused(void)
-{
-	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
-	struct program good = program_of(PREV_PID, 1), text = program_of(PREV_COMM, 1);
-	struct program backwards = good;
+	struct program good = program_of(PREV_PID, 1);
 	struct lull_kernel_filter call = { .bytes = sizeof(call), .program = (uintptr_t)&good };
-	uint64_t hash = hash_of_event();
 	struct recorder recorder;
 
-	backwards.only.then = 0;
-	CHECK(hash && recorder_open(&recorder, &plan) == 0);
-	CHECK(filter(&recorder, hash ^ 1, &good) == ENOENT);
-	CHECK(filter(&recorder, hash, &text) == EINVAL);
-	CHECK(filter(&recorder, hash, &backwards) == EINVAL);
-	CHECK(filter(&recorder, hash, (void *)8) == EFAULT);
-	call.event_hash = hash;
-	for (call.program_bytes = 0; call.program_bytes < sizeof(good); call.program_bytes++)
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	CHECK(filter_give(&recorder, 1, (void *)8) == EFAULT);
+	for (call.program_bytes = 0; call.program_bytes < sizeof(good.head); call.program_bytes++)
 		CHECK(ioctl(recorder.descriptor, LULL_KERNEL_FILTER, &call) && errno == EINVAL);
+	call.program_bytes = UINT32_MAX;
+	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_FILTER, &call) && errno == EINVAL);
+	call.program_bytes = sizeof(struct lull_filter) + LULL_FILTER_TEXTS_MAX + 1 +
+			     LULL_FILTER_TESTS_MAX * sizeof(struct lull_filter_test);
+	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_FILTER, &call) && errno == EINVAL);
+	call.program_bytes = good.head.bytes;
 	call.flags = 1;
 	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_FILTER, &call) && errno == EINVAL);
-	call.program_bytes = UINT32_MAX;
 	call.flags = 0;
+	call.unused = 1;
 	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_FILTER, &call) && errno == EINVAL);
-	CHECK(filter(&recorder, hash, &good) == 0);
-	CHECK(filter(&recorder, hash, &good) == EEXIST);
-	CHECK(recorder_enable(&recorder).enabled_count == 1);
-	CHECK(filter(&recorder, hash, &good) == EBUSY);
+	for (uint64_t hash = 0; hash < recorder.layout.event_capacity; hash++)
+		CHECK(filter_give(&recorder, hash, &good) == 0);
+	CHECK(filter_give(&recorder, 7, &good) == EEXIST);
+	CHECK(filter_give(&recorder, recorder.layout.event_capacity, &good) == ENOSPC);
+	CHECK(recorder_enable(&recorder).unused_filter_count == recorder.layout.event_capacity);
+	CHECK(filter_give(&recorder, 7, &good) == EBUSY);
 	recorder_close(&recorder);
+	return 0;
+}
+
+/* Enables the event under a program, and a source that has the program too. */
+static int event_refused_under(struct program program)
+{
+	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
+	const char *const description = "own:call\n6\n-:1\n";
+	struct lull_kernel_source source = { .bytes = sizeof(source),
+					     .kind = LULL_SOURCE_TRACEPOINT,
+					     .target = (uintptr_t) "sys_enter",
+					     .description = (uintptr_t)description,
+					     .target_bytes = sizeof("sys_enter"),
+					     .description_bytes =
+						     (uint32_t)strlen(description) + 1 };
+	struct lull_kernel_enable enable;
+	struct recorder recorder;
+
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	CHECK(filter_give(&recorder, event_hash(EVENT), &program) == 0);
+	CHECK(filter_give(&recorder, lull_description_hash(description, strlen(description)),
+			  &program) == 0);
+	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_SOURCE, &source) == -1 && errno == EINVAL);
+	enable = recorder_enable(&recorder);
+	CHECK(enable.matched_count == 1 && enable.enabled_count == 0 && enable.failed_count == 1);
+	CHECK(enable.unused_filter_count == 2);
+	recorder_close(&recorder);
+	return 0;
+}
+
+static int events_that_their_filter_does_not_fit_are_not_recorded(void)
+{
+	struct program backwards = program_of(PREV_PID, 1), large = backwards;
+
+	backwards.only.then = 0;
+	large.head.bytes += 8; /* of which the kernel has no more than before */
+	CHECK(event_refused_under(program_of(PREV_COMM, 1)) == 0);
+	CHECK(event_refused_under(backwards) == 0);
+	CHECK(event_refused_under(large) == 0);
 	return 0;
 }
 
@@ -130,9 +132,9 @@ static int recorded_under(struct program program)
 	plan.subbuf_size_bytes = 4096;
 	plan.subbuf_count = 128;
 	CHECK(recorder_open(&recorder, &plan) == 0);
-	CHECK(filter(&recorder, hash_of_event(), &program) == 0);
+	CHECK(filter_give(&recorder, event_hash(EVENT), &program) == 0);
 	CHECK(recorder_open(&all, &plan) == 0);
-	CHECK(recorder_enable(&recorder).enabled_count == 1);
+	CHECK(recorder_enable(&recorder).unused_filter_count == 0);
 	CHECK(recorder_enable(&all).enabled_count == 1);
 	switches_make(1000); /* those in an open sub-buffer stay there */
 	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
@@ -154,16 +156,112 @@ static int sessions_record_what_their_own_filter_takes(void)
 	return recorded_under(program_of(PREV_PID, (uint64_t)getpid()));
 }
 
-static int filters_read_the_context_of_the_running_thread(void)
+/*
+ * A source whose fields are of each kind that a filter reads, at calls that open files: the first
+ * has another name, the others have this one.
+ */
+#define NAME "/run/there is no such file"
+#define OPENS 20
+
+static const struct lull_source_field opening[] = {
+	{ .from = LULL_FROM_ARGUMENT },
+	{ .from = LULL_FROM_ARGUMENT, .index = 1, .step_count = 1, .is_user = 1 },
+	{ .from = LULL_FROM_CONSTANT, .constant = 0x1234567890ull },
+	{ .from = LULL_FROM_CONSTANT, .constant = 6 },
+	{ .from = LULL_FROM_CONSTANT, .constant = 0x80 },
+};
+static const char opened[] = "own:open\n6\n-:1\ni32 dfd\nstr name\nu16 cut\nbool is\ni8 low\n";
+
+/* Return: how many of the calls are recorded under a program; -1 where it is refused. */
+static long opens_under(const struct program *program)
 {
-	return recorded_under(
-		program_of(LULL_FILTER_CONTEXT + LULL_CONTEXT_TID, (uint64_t)getpid()));
+	struct lull_kernel_plan plan = plan_of("no:event", LULL_MODE_DISCARD);
+	struct lull_kernel_source source = { .bytes = sizeof(source),
+					     .kind = LULL_SOURCE_FUNCTION,
+					     .field_count = 5,
+					     .fields = (uintptr_t)opening,
+					     .target = (uintptr_t) "do_sys_openat2",
+					     .description = (uintptr_t)opened,
+					     .target_bytes = sizeof("do_sys_openat2"),
+					     .description_bytes = sizeof(opened) };
+	struct recorder recorder;
+	long count = -1, bad;
+
+	if (recorder_open(&recorder, &plan))
+		return -1;
+	if (!filter_give(&recorder, lull_description_hash(opened, strlen(opened)), program) &&
+	    !ioctl(recorder.descriptor, LULL_KERNEL_SOURCE, &source) &&
+	    recorder_enable(&recorder).enabled_count == 1) {
+		for (int i = 0; i <= OPENS; i++)
+			syscall(SYS_openat, AT_FDCWD, i ? NAME : "/run/another", O_RDONLY, 0);
+		ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
+		bad = recorder_read(&recorder, events_of_this_thread, &(long){ 0 });
+		count = 0;
+		if (bad < 0 || recorder_peek(&recorder, events_of_this_thread, &count) < 0)
+			count = -1;
+	}
+	recorder_close(&recorder);
+	return count;
 }
 
-int main(void)
+static int sources_are_filtered_by_fields_of_the_types_that_they_have(void)
 {
-	RUN(filters_that_do_not_fit_their_event_are_refused);
+	struct program negative = program_of(0, 0), named = text_program_of(1, NAME);
+	struct program number = program_of(2, 0x7890), truth = program_of(3, 1);
+	struct program below = program_of(4, (uint64_t)-128);
+
+	negative.only.kind = LULL_FILTER_LESS_SIGNED;
+	CHECK(opens_under(&negative) == OPENS + 1);
+	CHECK(opens_under(&named) == OPENS);
+	CHECK(opens_under(&number) == OPENS + 1);
+	CHECK(opens_under(&truth) == OPENS + 1);
+	CHECK(opens_under(&below) == OPENS + 1);
+	below.only.operand = 0x80;
+	CHECK(opens_under(&below) == 0);
+	named.only.kind = LULL_FILTER_EQUAL;
+	CHECK(opens_under(&named) == -1);
+	return 0;
+}
+
+/* Programs that are nearly right, for events and sources that are recorded all the while. */
+static int random_filters_harm_nobody(void)
+{
+	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
+	uint64_t hash = event_hash(EVENT);
+	int taken = 0;
+
+	for (int i = 0; i < RANDOM_FILTERS; i++) {
+		uint64_t what = random_next();
+		struct program program = what & 1 ? text_program_of(what >> 1 & 1, NAME) :
+						    program_of((what >> 1) % 80, what >> 9);
+		size_t at = sizeof(uint32_t) + random_next() % (program.head.bytes - 4);
+		struct recorder recorder;
+
+		((unsigned char *)&program)[at] = (unsigned char)random_next();
+		if (i & 1) {
+			taken += opens_under(&program) >= 0;
+			continue;
+		}
+		CHECK(recorder_open(&recorder, &plan) == 0);
+		CHECK(filter_give(&recorder, hash, &program) == 0);
+		taken += recorder_enable(&recorder).enabled_count == 1;
+		switches_make(10);
+		CHECK(recorder_read(&recorder, events_of_this_thread, &(long){ 0 }) >= 0);
+		recorder_close(&recorder);
+	}
+	printf("  %d of %d were taken\n", taken, RANDOM_FILTERS);
+	CHECK(taken > RANDOM_FILTERS / 20 && taken < RANDOM_FILTERS);
+	return 0;
+}
+
+int main(int argument_count, char **arguments)
+{
+	if (argument_count > 1)
+		seed = strtoull(arguments[1], NULL, 0) | 1;
+	RUN(filters_that_are_none_are_refused);
+	RUN(events_that_their_filter_does_not_fit_are_not_recorded);
 	RUN(sessions_record_what_their_own_filter_takes);
-	RUN(filters_read_the_context_of_the_running_thread);
+	RUN(sources_are_filtered_by_fields_of_the_types_that_they_have);
+	RUN(random_filters_harm_nobody);
 	return sums();
 }

@@ -37,6 +37,14 @@ def filters_of_sessions_decide_in_the_probe() -> None:
         guest.check("rmmod lull")
 
 
+def filters_read_what_is_known_of_the_running_thread() -> None:
+    program = MODULES / "filter_context_test"
+    with Guest(modules=[MODULE], files={"/bin/filter_context_test": program}) as guest:
+        guest.check(f"{LOAD} && mkdir /run/cgroups && mount -t cgroup2 none /run/cgroups")
+        _passes(guest, "filter_context_test /run/cgroups")
+        guest.check("rmmod lull")
+
+
 def hostile_recorders_harm_only_themselves() -> None:
     program = MODULES / "hostile_test"
     with Guest(modules=[MODULE], files={"/bin/hostile_test": program}) as guest:

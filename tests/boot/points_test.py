@@ -104,3 +104,30 @@ def events_of_other_modules_are_listed_and_recorded_with_the_kernels_own() -> No
     jobs = ["example:job"] * 2
     assert names == ["example:unloaded", "example:loaded", *jobs, "example:unloaded"], printed
     assert "module:module_load" in printed
+
+
+def filters_decide_on_events_of_other_modules_also_when_these_come_again() -> None:
+    files = {**lull_files(), "/usr/bin/bash": Path("/bin/bash")}
+    with Guest(modules=[MODULES / "lull.ko", EXAMPLE], files=files) as guest:
+        guest.check(f"insmod /modules/lull.ko && {LOAD}")
+        # Of the module's events, only example:job has a number: the others never meet the filter.
+        work = f"echo 5 > {JOBS}; rmmod lull_example; {LOAD}; echo 5 > {JOBS}"
+        wanted = """-e 'example:* if number >= 3 && kind != "sort"'"""
+        told = guest.check(
+            f"lull record -k {wanted} -o /share/trace -- bash -c '{work}'"
+            f" && lull record -k -e 'example:*' -o /share/all -- bash -c '{work}'",
+            240,
+        )
+        assert "4 events of the kernel's were filtered" in told, told
+        for problem in ("events lost", "could not", "no longer"):
+            assert problem not in told, told
+        printed = guest.run("lull print /share/trace; echo ALL; lull print /share/all").output
+        wrong = guest.run("lull record -k -e 'example:* if size == 3' -- true")
+        assert wrong.status == 125 and "^^^^" in wrong.output, wrong.output
+        guest.check("rmmod lull")
+    events = [line for line in printed.splitlines() if not line.startswith("lull:")]
+    filtered, everything = events[: events.index("ALL")], events[events.index("ALL") :]
+    jobs = [line for line in filtered if "example:" in line]
+    assert len(jobs) == 2, printed
+    assert all("example:job" in line and "number=3" in line for line in jobs), printed
+    assert sum("example:" in line for line in everything) == 2 * 5 * 2 + 2, printed

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import MODULES, Guest, lull_files
+from lab import MODULES, Guest, lull_files, read_events
 
 FILES = {"/bin/source_test": MODULES / "source_test"}
 KPROBES = "/run/debug/kprobes/list"
@@ -62,3 +62,43 @@ def places_that_the_user_names_are_recorded_with_their_arguments() -> None:
     assert any("bash/" in line and 'comm="bash"' in line for line in of["fork"]), of["fork"]
     assert any("sig=17" in line for line in of["exit"]), of["exit"]
     assert any("count=" in line and "flags=0x" in line for line in of["read"]), of["read"]
+
+
+def filters_decide_on_events_at_places_that_the_user_names() -> None:
+    programs = {"/usr/bin/bash": Path("/bin/bash")}
+    probes = (
+        "--probe 'p:own/open do_sys_openat2 dfd name=filename:ustring'"
+        " --probe 'r:own/opened do_sys_openat2 $retval:s32'"
+        " --probe 't:own/fork sched_process_fork child->comm'"
+        " --probe 'p:own/read vfs_read count' -e 'own:*'"
+    )
+    filters = (
+        """-e 'own:open if dfd == -100 && name == "/run/n*"' -e 'own:opened if arg1 < 0'"""
+        """ -e 'own:fork if comm == "bash" && $comm == "bash"' -e 'own:read if 1 == 2'"""
+    )
+    work = "for i in 1 2 3; do (:); read -r line < /run/none; read -r line < /run/file; done"
+    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **programs}) as guest:
+        guest.check("insmod /modules/lull.ko && echo text > /run/file")
+        for name, words in (("all", probes), ("trace", f"{probes} {filters}")):
+            told = guest.run(
+                f"lull record -k {words} -o /share/{name} -- bash -c '{work}' 2>&1", 300
+            ).output
+            assert "events lost" not in told and "no longer" not in told, told
+        assert "4 events of the kernel's were filtered" in told, told
+        wrong = guest.run(f"lull record -k {probes} -e 'own:open if no == 1' -- true 2>&1")
+        assert wrong.status == 125 and "^^" in wrong.output, wrong.output
+        guest.check("rmmod lull")
+        events = {name: list(read_events(guest.share / name)) for name in ("all", "trace")}
+
+    def values(trace: str, event: str, field: str) -> list:
+        found = [each for each in events[trace] if each["name"] == f"own:{event}"]
+        return [each["fields"][field] for each in found]
+
+    assert values("trace", "open", "name") == ["/run/none"] * 3, values("trace", "open", "name")
+    assert "/run/file" in values("all", "open", "name")
+    assert values("trace", "opened", "arg1"), "no failed call"
+    assert all(result < 0 for result in values("trace", "opened", "arg1"))
+    assert any(result >= 0 for result in values("all", "opened", "arg1"))
+    assert set(values("trace", "fork", "comm")) == {"bash"}
+    # What can never hold is a program, too: the place is watched in any case.
+    assert values("all", "read", "count") and not values("trace", "read", "count")

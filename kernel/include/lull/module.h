@@ -24,7 +24,7 @@
 #include <linux/jump_label.h>
 #include <linux/preempt.h>
 #include <linux/tracepoint.h>
-#include "lull/abi/site.h"
+#include "lull/inputs.h"
 
 #ifndef CONFIG_HAVE_ARCH_PREL32_RELOCATIONS
 #error "lull/module.h announces events by relative addresses, as x86-64 and arm64 have them"
@@ -36,10 +36,13 @@ struct lull_module_interface {
 	/* Begin in this context. Return: sessions, or 0 where the event is refused and counted. */
 	uint32_t (*enter)(struct lull_slot *slot, uint32_t sessions);
 	void (*leave)(struct lull_slot *slot);
+	/* Which sessions record an occurrence with these values (lull/inputs.h)? */
+	uint32_t (*filter)(const struct lull_probe_record *record, uint32_t mask,
+			   const uint64_t *values);
 };
 
 /* The name changes with the structure, so that lull.ko passes by events of other versions. */
-#define LULL_POINT_NAME "lull_event/1"
+#define LULL_POINT_NAME "lull_event/2"
 
 /* An event of a module; one for all copies that the compiler made of the line. */
 struct lull_point {
@@ -82,6 +85,8 @@ struct lull_point {
 
 #define LULL_PROBE_ENTER(probe) lull_point_enter(&(probe)->slot, (probe)->record)
 #define LULL_PROBE_LEAVE(probe) lull_point_leave(&(probe)->slot, (probe)->record)
+#define LULL_PROBE_WANTS(probe, ...) \
+	LULL_PROBE_FILTERED(LULL_POINT_INTERFACE((probe)->record)->filter, probe, __VA_ARGS__)
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)

@@ -128,20 +128,46 @@ pub fn module_events() -> Vec<Carried> {
     carried(found_in(Path::new(MODULE_NOTES)))
 }
 
-/// The descriptions of lull.ko's events, with the hash by which it knows each.
-pub fn module_descriptions() -> Vec<(u64, Description)> {
-    let read = |text: Vec<u8>| Some((hash(&text), Description::parse(&text).ok()?));
-    found_in(Path::new(MODULE_NOTES)).into_keys().filter_map(read).collect()
+/// An event, with the hash of its description, by which the kernel knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub hash: u64,
+    pub event: Description,
+}
+
+impl Known {
+    pub fn new(text: &[u8]) -> Option<Self> {
+        Some(Self { hash: hash(text), event: Description::parse(text).ok()? })
+    }
+}
+
+/// The events of lull.ko, as the kernel knows them.
+pub fn module_descriptions() -> Vec<Known> {
+    descriptions(Path::new(MODULE_NOTES)).collect()
+}
+
+/// The events of other modules that are loaded, as the kernel knows them.
+pub fn other_descriptions() -> Vec<Known> {
+    other_notes().iter().flat_map(|path| descriptions(path)).collect()
+}
+
+fn descriptions(path: &Path) -> impl Iterator<Item = Known> {
+    found_in(path).into_keys().filter_map(|text| Known::new(&text))
 }
 
 /// The events of other modules that are loaded, with where their notes are, by the modules' names.
 pub fn other_modules() -> Vec<(PathBuf, Vec<Carried>)> {
+    let found = other_notes().into_iter().map(|path| (carried(found_in(&path)), path));
+    found.filter(|(events, _)| !events.is_empty()).map(|(events, path)| (path, events)).collect()
+}
+
+/// Where the notes of modules other than lull.ko are.
+fn other_notes() -> Vec<PathBuf> {
     let folders = std::fs::read_dir(MODULES).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = folders.map(|folder| folder.path().join(NOTES)).collect();
+    paths.retain(|path| path != Path::new(MODULE_NOTES));
     paths.sort_unstable();
-    let others = paths.into_iter().filter(|path| path != Path::new(MODULE_NOTES));
-    let found = others.map(|path| (carried(found_in(&path)), path));
-    found.filter(|(events, _)| !events.is_empty()).map(|(events, path)| (path, events)).collect()
+    paths
 }
 
 /// What the notes in a file describe, which is a section as the kernel shows it.

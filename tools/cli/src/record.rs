@@ -54,7 +54,8 @@ const LOST: i32 = 124;
     devices and signals, and with the module what there was before (state:*); a pattern without a \
     letter, such as '*', means the same.\n\nA filter \
     behind a pattern, as in -e 'syscalls:sys_exit_* if ret < 0', says which occurrences of the \
-    kernel's events are recorded; it needs the module. It compares fields, contexts and \
+    kernel's events, those of --probe and of other modules included, are recorded; it needs the \
+    module. It compares fields, contexts and \
     constants: pid == 42 && comm == \"git*\", $prio < 100, flags & 0x40, syscall == openat. A name \
     is the event's field or else the context's; $NAME is always the context: $pid, $tid, $comm, \
     $prio, $cpu, $uid, $gid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \

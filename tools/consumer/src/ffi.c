@@ -324,6 +324,8 @@ const struct lull_fact lull_consumer_facts[] = {
 	FIELD(lull_kernel_enable, absent_count),
 	FIELD(lull_kernel_enable, failed_count),
 	FIELD(lull_kernel_enable, undescribed_count),
+	FIELD(lull_kernel_enable, unused_filter_count),
+	FIELD(lull_kernel_enable, unused),
 	SIZE(lull_kernel_reserved),
 	FIELD(lull_kernel_reserved, bytes),
 	FIELD(lull_kernel_reserved, flags),

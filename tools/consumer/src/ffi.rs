@@ -261,7 +261,7 @@ mod tests {
                 patterns, patterns_bytes, clock_kind, memory_bytes),
             fields!(KernelEnable at 0, "lull_kernel_enable":
                 bytes, flags, event_count, matched_count, enabled_count, absent_count,
-                failed_count, undescribed_count),
+                failed_count, undescribed_count, unused_filter_count, unused),
             fields!(KernelReserved at 0, "lull_kernel_reserved":
                 bytes, flags, state, given_count, reserved_bytes, memory_bytes, begun_cycles,
                 begun_ns),

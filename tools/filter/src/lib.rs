@@ -55,6 +55,18 @@ pub enum Compiled {
     Program(Vec<u8>),
 }
 
+impl Compiled {
+    /// The program for an event that is enabled in any case; none where every occurrence is to be
+    /// recorded.
+    pub fn into_program(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Always => None,
+            Self::Never => Some(program::never()),
+            Self::Program(program) => Some(program),
+        }
+    }
+}
+
 impl Filter {
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > TEXT_BYTES_MAX {

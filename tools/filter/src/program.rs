@@ -16,6 +16,7 @@ const ACCEPT: u16 = 65535;
 const REJECT: u16 = 65534;
 
 const HEAD_BYTES: usize = 8;
+const TEST_BYTES: usize = 24;
 
 #[derive(Default)]
 struct Writer {
@@ -25,8 +26,7 @@ struct Writer {
 
 /// The program's bytes, or what it has too much of.
 pub(crate) fn program(condition: &Condition) -> Result<Vec<u8>, &'static str> {
-    let count = test_count(condition);
-    if count > TESTS_MAX {
+    if test_count(condition) > TESTS_MAX {
         return Err("there are more than 128 comparisons");
     }
     let mut writer = Writer::default();
@@ -34,13 +34,15 @@ pub(crate) fn program(condition: &Condition) -> Result<Vec<u8>, &'static str> {
     if writer.texts.len() > TEXTS_MAX {
         return Err("all texts together have more than 4096 bytes");
     }
-    let bytes = HEAD_BYTES + writer.tests.len() + writer.texts.len();
-    let mut program = (bytes as u32).to_ne_bytes().to_vec();
-    program.extend((count as u16).to_ne_bytes());
-    program.extend((writer.texts.len() as u16).to_ne_bytes());
-    program.append(&mut writer.tests);
-    program.append(&mut writer.texts);
-    Ok(program)
+    Ok(writer.finish())
+}
+
+/// A program that takes nothing: both ends of its test reject.
+pub(crate) fn never() -> Vec<u8> {
+    let mut writer = Writer::default();
+    let kind = Kind::Equal(Right::Constant(0));
+    writer.test(&Test { left: CONTEXT, mask: u64::MAX, kind }, REJECT, REJECT);
+    writer.finish()
 }
 
 fn test_count(condition: &Condition) -> usize {
@@ -52,6 +54,16 @@ fn test_count(condition: &Condition) -> usize {
 }
 
 impl Writer {
+    fn finish(mut self) -> Vec<u8> {
+        let bytes = HEAD_BYTES + self.tests.len() + self.texts.len();
+        let mut program = (bytes as u32).to_ne_bytes().to_vec();
+        program.extend(((self.tests.len() / TEST_BYTES) as u16).to_ne_bytes());
+        program.extend((self.texts.len() as u16).to_ne_bytes());
+        program.append(&mut self.tests);
+        program.append(&mut self.texts);
+        program
+    }
+
     /// Writes the tests of a condition, the first of which is number `first`; `then` is where the
     /// program goes on if the condition holds.
     fn write(&mut self, condition: &Condition, first: usize, then: u16, otherwise: u16) {

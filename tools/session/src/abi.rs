@@ -240,6 +240,8 @@ pub struct KernelEnable {
     pub absent_count: u32,
     pub failed_count: u32,
     pub undescribed_count: u32,
+    pub unused_filter_count: u32,
+    pub unused: u32,
 }
 
 /// `struct lull_kernel_reserved`.

@@ -201,8 +201,8 @@ impl Mapping {
         Ok(answer.missed_count)
     }
 
-    /// Records only what a program takes (`core/include/lull/abi/filter.h`) of the event whose
-    /// description has this hash; before [`Mapping::enable`].
+    /// Records only what a program takes (`core/include/lull/abi/filter.h`) of the events whose
+    /// description has this hash; before [`Mapping::add_source`] and [`Mapping::enable`].
     pub fn filter(&self, event_hash: u64, program: &[u8]) -> io::Result<()> {
         let mut filter = KernelFilter {
             bytes: size_of::<KernelFilter>() as u32,

@@ -85,21 +85,27 @@ struct lull_kernel_enable {
 	uint32_t matched_count; /* those that the patterns match */
 	uint32_t enabled_count; /* those that are recorded now */
 	uint32_t absent_count; /* matched, but this kernel has no tracepoint for them now */
-	uint32_t failed_count; /* matched, but the kernel refused the probe */
+	uint32_t failed_count; /* matched, but the kernel refused the probe, or a filter is wrong */
 	uint32_t undescribed_count; /* matched, but the event table or the arena is full */
+	uint32_t unused_filter_count; /* filters that no event has got until now */
+	uint32_t unused; /* 0 */
 };
 
 /*
- * A filter of one event: LULL_KERNEL_ENABLE then records those occurrences that the program takes.
- * One that it does not take is not lost, and counted nowhere. Return: 0. ENOENT: the module has no
- * event with this description; EINVAL: the program is not one that is right for it; EEXIST: the
- * event has a filter in this session, which stays; EBUSY: the event is enabled; ENOSPC: the event
- * table or the arena is full.
+ * A filter of the events that have one description: those of this module, those of other modules,
+ * also of one that comes later, and sources. Of these, only those occurrences are recorded that the
+ * program takes; one that it does not take is not lost, and counted nowhere. Filters are given
+ * first. Return: 0. EINVAL: there is no program of this size; EEXIST: these events have a filter in
+ * this session, which stays; EBUSY: the session has events, by LULL_KERNEL_SOURCE or
+ * LULL_KERNEL_ENABLE; ENOSPC: it has as many filters as it can have events.
+ *
+ * Whether a program is one that is right for an event is found out when the event is: where it is
+ * not, LULL_KERNEL_SOURCE answers EINVAL, and LULL_KERNEL_ENABLE counts the event as failed.
  */
 struct lull_kernel_filter {
 	uint32_t bytes; /* of this structure */
 	uint32_t flags; /* 0 */
-	uint64_t event_hash; /* FNV-1a of the description that the module has for the event */
+	uint64_t event_hash; /* FNV-1a of the events' description */
 	uint64_t program; /* address of a program (filter.h) */
 	uint32_t program_bytes;
 	uint32_t unused; /* 0 */

@@ -4,6 +4,7 @@
 //! Place in the flow: `plan` takes the arguments apart before anything is made; `kernel` compiles
 //! the filters for the events that it records.
 
+use crate::elf::Known;
 use anyhow::bail;
 use filter::{Compiled, Filter};
 use session::description::Description;
@@ -49,16 +50,17 @@ impl Asked {
     /// what it comes to for each. The last pattern that matches an event says which filter it has.
     pub fn compile<'a>(
         &self,
-        events: &[&'a Description],
-    ) -> Result<Vec<(&'a Description, Compiled)>, filter::Error> {
+        events: &[&'a Known],
+    ) -> Result<Vec<(&'a Known, Compiled)>, filter::Error> {
         let mut decided = Vec::new();
         for (index, filter) in self.filters.iter().enumerate() {
             let Some(filter) = filter else { continue };
-            let is_its = |event: &&&'a Description| {
-                self.deciding(&[&event.name], event.level) == Some(index)
+            let is_its = |known: &&&'a Known| {
+                self.deciding(&[&known.event.name], known.event.level) == Some(index)
             };
-            let its: Vec<&Description> = events.iter().filter(is_its).copied().collect();
-            decided.extend(its.iter().copied().zip(filter.compile(&its)?));
+            let its: Vec<&Known> = events.iter().filter(is_its).copied().collect();
+            let descriptions: Vec<&Description> = its.iter().map(|known| &known.event).collect();
+            decided.extend(its.iter().copied().zip(filter.compile(&descriptions)?));
         }
         Ok(decided)
     }
@@ -103,8 +105,8 @@ mod tests {
         Asked::new(&arguments.iter().map(|text| text.to_string()).collect::<Vec<_>>())
     }
 
-    fn event(name: &str) -> Description {
-        Description::parse(format!("{name}\n6\n:\ni64 ret\n").as_bytes()).unwrap()
+    fn event(name: &str) -> Known {
+        Known::new(format!("{name}\n6\n:\ni64 ret\n").as_bytes()).unwrap()
     }
 
     #[test]
@@ -126,11 +128,11 @@ mod tests {
     #[test]
     fn last_pattern_that_matches_an_event_says_its_filter() {
         let names = ["a:one", "a:two", "a:three", "b:one"].map(event);
-        let names: Vec<&Description> = names.iter().collect();
+        let names: Vec<&Known> = names.iter().collect();
         let asked = asked(&["a:* if ret < 0", "a:two", "!a:three", "b:* if ret < -9000 || 1 < 2"]);
         let asked = asked.unwrap();
         let decided = asked.compile(&names).unwrap();
-        let found: Vec<&str> = decided.iter().map(|(event, _)| event.name.as_str()).collect();
+        let found: Vec<&str> = decided.iter().map(|(known, _)| known.event.name.as_str()).collect();
         assert_eq!(found, ["a:one", "b:one"]);
         assert!(matches!(decided[0].1, Compiled::Program(_)));
         assert_eq!(decided[1].1, Compiled::Always);

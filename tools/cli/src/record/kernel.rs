@@ -6,6 +6,7 @@
 
 use super::asked::Asked;
 use super::{context, RecordArgs};
+use crate::elf::Known;
 use crate::nearest::no_match;
 use crate::say;
 use ::kernel::root::Left;
@@ -15,11 +16,9 @@ use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
 use filter::Compiled;
 use session::clock::ClockKind;
-use session::description::Description;
 use session::device::{Device, Source};
 use session::pattern::Patterns;
 use session::Memory;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Packets have at most about this size.
@@ -153,10 +152,11 @@ impl Kernel {
     }
 }
 
-/// Which of lull.ko's events are recorded, and how they are filtered.
+/// Which of the kernel's events are recorded, and how they are filtered.
 struct Chosen {
+    /// Names of lull.ko's.
     events: Vec<String>,
-    /// Lines of patterns: events that cannot meet their filter.
+    /// Lines of patterns: events of lull.ko's that cannot meet their filter.
     left_out: Vec<String>,
     /// An event's name, the hash of its description, its program.
     programs: Vec<(String, u64, Vec<u8>)>,
@@ -164,30 +164,26 @@ struct Chosen {
     filtered: Option<String>,
 }
 
-/// `known`: lull.ko's events, with the hashes of their descriptions.
+/// `own`: lull.ko's events. `others`: those of other modules and of `--probe` that are recorded.
 fn choose(
     asked: &Asked,
     patterns: &Patterns,
-    known: &[(u64, Description)],
+    own: &[Known],
+    others: &[Known],
 ) -> anyhow::Result<Chosen> {
-    let names: Vec<String> = known.iter().map(|(_, event)| event.name.clone()).collect();
+    let names: Vec<String> = own.iter().map(|known| known.event.name.clone()).collect();
     let mut events = wanted(&names, patterns);
-    let hashes: HashMap<&str, u64> =
-        known.iter().map(|(hash, event)| (event.name.as_str(), *hash)).collect();
-    let is_wanted = |event: &&Description| events.contains(&event.name);
-    let wanted: Vec<&Description> =
-        known.iter().map(|(_, event)| event).filter(is_wanted).collect();
-    let decided = asked.compile(&wanted)?;
+    let own: Vec<&Known> = own.iter().filter(|known| events.contains(&known.event.name)).collect();
+    let all: Vec<&Known> = own.iter().copied().chain(others).collect();
+    let decided = asked.compile(&all)?;
     let filtered = asked.note(decided.len());
     let (mut left_out, mut programs) = (Vec::new(), Vec::new());
-    for (event, compiled) in decided {
-        match compiled {
-            Compiled::Always => {}
-            Compiled::Never => left_out.push(event.name.clone()),
-            Compiled::Program(program) => {
-                let hash = hashes.get(event.name.as_str()).copied().unwrap_or_default();
-                programs.push((event.name.clone(), hash, program));
-            }
+    for (known, compiled) in decided {
+        let name = known.event.name.clone();
+        if compiled == Compiled::Never && own.contains(&known) {
+            left_out.push(name);
+        } else if let Some(program) = compiled.into_program() {
+            programs.push((name, known.hash, program));
         }
     }
     events.retain(|name| !left_out.contains(name));
@@ -207,17 +203,18 @@ fn in_module(
     let Ok(Some(device)) = Device::open() else { return Ok(None) };
     let device = if args.reserved { device.in_reserved() } else { device };
     let mut known = crate::elf::module_descriptions();
-    known.retain(|(_, event)| !args.no_state_dump || !event.name.starts_with(STATE));
-    let Chosen { events, left_out, programs, filtered } = choose(asked, patterns, &known)?;
+    known.retain(|known| !args.no_state_dump || !known.event.name.starts_with(STATE));
     let of_modules = of_modules(patterns);
-    let is_in_others = of_modules.as_ref().is_some_and(is_in_a_module);
-    if events.is_empty() && !is_in_others && args.probes.is_empty() {
+    let mut others = of_modules.as_ref().map(of_other_modules).unwrap_or_default();
+    others.extend(args.probes.iter().filter_map(|probe| Known::new(probe.description.as_bytes())));
+    let Chosen { events, left_out, programs, filtered } = choose(asked, patterns, &known, &others)?;
+    if events.is_empty() && others.is_empty() {
         return Ok(None);
     }
     // Each of lull.ko's by its name: they are chosen already. Other modules may come later.
-    let others = of_modules.iter().map(|patterns| patterns.text());
+    let of_modules = of_modules.iter().map(|patterns| patterns.text());
     let own = left_out.iter().chain(&events).map(String::as_str);
-    let mut lines: Vec<&str> = others.chain(own).collect();
+    let mut lines: Vec<&str> = of_modules.chain(own).collect();
     if lines.is_empty() {
         lines.push("!*"); // a session has patterns
     }
@@ -228,10 +225,6 @@ fn in_module(
         let told = memory.device().map_or(Ok(()), |device| device.record_context(&context));
         told.map_err(|error| context::refused(&error))?;
     }
-    for source in &args.probes {
-        let added = memory.device().map_or(Ok(()), |device| device.add_source(source));
-        added.map_err(|error| refused(source, &error))?;
-    }
     let kind = memory.fixed().clock_kind;
     if ![session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind) {
         return Ok(None);
@@ -239,6 +232,10 @@ fn in_module(
     for (name, hash, program) in &programs {
         let given = memory.device().map_or(Ok(()), |device| device.filter(*hash, program));
         given.with_context(|| format!("the module lull refuses a filter of {name}"))?;
+    }
+    for source in &args.probes {
+        let added = memory.device().map_or(Ok(()), |device| device.add_source(source));
+        added.map_err(|error| refused(source, &error))?;
     }
     let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
     Ok(Some(Kernel::Module { memory: Arc::new(memory), sources, filtered }))
@@ -257,12 +254,14 @@ fn refused(source: &Source, error: &std::io::Error) -> anyhow::Error {
     anyhow::anyhow!("--probe: {}: {why}", source.name())
 }
 
-/// Whether a module that is loaded has an event that the patterns match.
-fn is_in_a_module(patterns: &Patterns) -> bool {
-    crate::elf::other_modules()
-        .iter()
-        .flat_map(|(_, events)| events)
-        .any(|event| patterns.matches(&event.description.name, event.description.level))
+/// The events of other modules that are loaded, as far as the patterns match them; each description
+/// once, because the kernel takes one filter for all of its events.
+fn of_other_modules(patterns: &Patterns) -> Vec<Known> {
+    let mut found = crate::elf::other_descriptions();
+    found.retain(|known| patterns.matches(&known.event.name, known.event.level));
+    found.sort_by_key(|known| known.hash);
+    found.dedup_by_key(|known| known.hash);
+    found
 }
 
 fn module_names() -> Vec<String> {

@@ -98,7 +98,13 @@ fn not_enabled(answer: &KernelEnable) -> Vec<String> {
         (answer.undescribed_count, "could not be enabled: the session's table of events is full"),
     ];
     let failed = counts.into_iter().filter(|(count, _)| *count > 0);
-    failed.map(|(count, why)| format!("{} {why}", plural(count.into(), "kernel event"))).collect()
+    let events =
+        failed.map(|(count, why)| format!("{} {why}", plural(count.into(), "kernel event")));
+    let unused = answer.unused_filter_count;
+    let filters = (unused > 0).then(|| {
+        format!("{} of events that the kernel no longer has", plural(unused.into(), "filter"))
+    });
+    events.chain(filters).collect()
 }
 
 #[cfg(test)]
@@ -123,12 +129,18 @@ mod tests {
     #[test]
     fn events_that_the_kernel_refused_are_counted_and_those_it_does_not_have_are_none() {
         assert!(not_enabled(&KernelEnable { absent_count: 3, ..Default::default() }).is_empty());
-        let answer = KernelEnable { failed_count: 2, undescribed_count: 1, ..Default::default() };
+        let answer = KernelEnable {
+            failed_count: 2,
+            undescribed_count: 1,
+            unused_filter_count: 1,
+            ..Default::default()
+        };
         assert_eq!(
             not_enabled(&answer),
             [
                 "2 kernel events could not be enabled: the kernel refused",
                 "1 kernel event could not be enabled: the session's table of events is full",
+                "1 filter of events that the kernel no longer has",
             ]
         );
     }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What a probe gives to filters: the values of its event's fields, and which sessions ask.
+ *
+ * A record's mask has a second bit for each session that filters the event. While none does, a
+ * probe tests that word, which it has loaded already, and does no more. Code whose probes have
+ * filters (lull.ko, modules that include lull/module.h) includes this before trace.h, and defines
+ * LULL_PROBE_WANTS by LULL_PROBE_FILTERED. Design: docs/design/70-filter.md.
+ */
+#ifndef LULL_INPUTS_H
+#define LULL_INPUTS_H
+
+#include "abi/site.h"
+
+/* Of a record's mask: the bit that a session records the event, and that it filters it. */
+#define LULL_MASK_SESSION(index) (1u << (index))
+#define LULL_MASK_FILTER(index) (1u << ((index) + LULL_SESSIONS_MAX))
+#define LULL_MASK_SESSIONS ((1u << LULL_SESSIONS_MAX) - 1)
+#define LULL_MASK_FILTERED (LULL_MASK_SESSIONS << LULL_SESSIONS_MAX)
+
+/*
+ * Does any session record this occurrence? `filter` is called where one has a filter, with the
+ * record, its mask and the values; it returns the bits of sessions that take them.
+ */
+#define LULL_PROBE_FILTERED(filter, probe, ...)                                                \
+	(__builtin_expect(!((probe)->mask & LULL_MASK_FILTERED), 1) || ({                      \
+		 const uint64_t lull_values_[] = { LULL_EACH(LULL_FIELD_INPUT, __VA_ARGS__) }; \
+		 (probe)->mask = filter((probe)->record, (probe)->mask, lull_values_);         \
+	 }))
+
+/*
+ * The operation INPUT on fields (fields.h): the two words of a struct lull_filter_value. They are
+ * words because gcc would align an array of structures of 16 bytes by 16, and with it the stack of
+ * each probe, also where nothing is filtered.
+ */
+#define LULL_FIELD_INPUT(kind, line, variable, condition, message, ...) \
+	LULL_INPUT_##kind(variable, __VA_ARGS__),
+#define LULL_FIELD_INPUT_MANY
+#define LULL_INPUT_LULL_FIXED(variable, ...) (uint64_t) variable, 0
+#define LULL_INPUT_LULL_NAMED(variable, ...) (uint64_t) variable, 0
+#define LULL_INPUT_LULL_STRINGS(variable, ...) variable.bytes, (uintptr_t)variable.text
+#define LULL_INPUT_LULL_ARRAY(variable, ...) 0, 0
+
+#endif
