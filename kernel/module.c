@@ -10,6 +10,7 @@
 #include "device.h"
 #include "reserved.h"
 #include "session.h"
+#include "source/source.h"
 #include "syscall/syscall.h"
 
 static int __init lull_init(void)
@@ -27,9 +28,14 @@ static int __init lull_init(void)
 	error = lull_reserved_init();
 	if (error)
 		goto failed_reserved;
+	error = lull_tracepoints_init();
+	if (error)
+		goto failed_tracepoints;
 	error = lull_device_register();
 	if (!error)
 		return 0;
+	lull_tracepoints_exit();
+failed_tracepoints:
 	lull_reserved_exit();
 failed_reserved:
 	lull_sessions_exit();
@@ -43,6 +49,7 @@ failed_catalogue:
 static void __exit lull_exit(void)
 {
 	lull_device_unregister();
+	lull_tracepoints_exit();
 	lull_reserved_exit();
 	lull_sessions_exit();
 	lull_catalogue_exit();

@@ -55,7 +55,7 @@ static const struct lull_module_interface interface = {
 static const struct lull_module_interface *const
 	interface_at __used __section(".lull_interfaces") = &interface;
 
-static bool is_point(const struct tracepoint *tracepoint)
+bool lull_points_has(const struct tracepoint *tracepoint)
 {
 	return !strcmp(tracepoint->name, LULL_POINT_NAME);
 }
@@ -160,7 +160,7 @@ void lull_points_add(struct tracepoint *tracepoint)
 	struct lull_note note;
 	size_t i;
 
-	if (!is_point(tracepoint))
+	if (!lull_points_has(tracepoint))
 		return;
 	point = container_of(tracepoint, struct lull_point, tracepoint);
 	if (point_read(point, &note)) {
@@ -192,7 +192,7 @@ void lull_points_remove(struct tracepoint *tracepoint)
 {
 	struct point_event *event, *next;
 
-	if (!is_point(tracepoint))
+	if (!lull_points_has(tracepoint))
 		return;
 	list_for_each_entry_safe(event, next, &events, node) {
 		struct lull_point **at = &event->points;

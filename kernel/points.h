@@ -10,6 +10,9 @@
 #include <linux/tracepoint.h>
 #include "session.h"
 
+/* lull_points_has() - whether this announces an event: then no probe may be registered with it. */
+bool lull_points_has(const struct tracepoint *tracepoint);
+
 /*
  * lull_points_add() - a module comes that has this tracepoint: if that announces an event, sessions
  * that are enabled and whose patterns match the event begin to record it.

@@ -53,7 +53,8 @@ static bool begin_is_there(uint32_t kind, const struct lull_source_field *asked)
 		return has_registers && asked->index <= MAX_REG_OFFSET &&
 		       !(asked->index % sizeof(long));
 	case LULL_FROM_RESULT:
-		return kind == LULL_SOURCE_RETURN && !asked->index;
+		return (kind == LULL_SOURCE_RETURN || kind == LULL_SOURCE_PROGRAM_RETURN) &&
+		       !asked->index;
 	case LULL_FROM_CONSTANT:
 		return !asked->index;
 	case LULL_FROM_UNREAD:

@@ -2,11 +2,7 @@
 /*
  * Where a source can be: how each kind is registered with the kernel and left again, and the
  * function that the kernel calls there. Paper: O 4.2 (instrumentation).
- *
- * A tracepoint's probe is written as if each argument had the size of a word. On the architectures
- * that Lull builds for arguments are passed like that: the first ones in registers, the others on
- * the stack, a word each; and to read more than there are is to read the caller's stack. Where the
- * kernel checks the types of indirect calls, this cannot be.
+ * Tracepoints are in tracepoint.c.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/namei.h>
@@ -15,17 +11,6 @@
 #include "compat/uprobes.h"
 #include "event.h"
 #include "source/source.h"
-
-static void tracepoint_hit(void *data, unsigned long a, unsigned long b, unsigned long c,
-			   unsigned long d, unsigned long e, unsigned long f, unsigned long g,
-			   unsigned long h, unsigned long i, unsigned long j, unsigned long k,
-			   unsigned long l)
-{
-	const unsigned long arguments[LULL_SOURCE_ARGUMENTS_MAX] = { a, b, c, d, e, f,
-								     g, h, i, j, k, l };
-
-	lull_source_hit(data, &(struct hit){ .arguments = arguments });
-}
 
 static int function_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
@@ -58,28 +43,16 @@ static int program_hit(struct uprobe_consumer *consumer, struct pt_regs *regs)
 	return 0;
 }
 
+static int program_return_hit(struct uprobe_consumer *consumer, unsigned long function,
+			      struct pt_regs *regs)
+{
+	return program_hit(consumer, regs);
+}
+
 /* What tests/module reads, to know which code the kernel calls: as .lull_bindings has probes. */
-static const void *const hits[] = { tracepoint_hit, function_hit, return_hit, access_hit,
-				    program_hit };
+static const void *const hits[] = { function_hit, return_hit, access_hit, program_hit,
+				    program_return_hit };
 static const void *const *const hits_at __used __section(".lull_interfaces") = hits;
-
-static void tracepoint_named(struct tracepoint *tracepoint, void *data)
-{
-	struct source *source = data;
-
-	if (!strcmp(tracepoint->name, source->target))
-		source->tracepoint = tracepoint;
-}
-
-static int tracepoint_watch(struct source *source)
-{
-	if (IS_ENABLED(CONFIG_CFI_CLANG))
-		return -EOPNOTSUPP;
-	for_each_kernel_tracepoint(tracepoint_named, source);
-	if (!source->tracepoint)
-		return -ENOENT;
-	return tracepoint_probe_register(source->tracepoint, tracepoint_hit, source);
-}
 
 static int access_watch(struct source *source)
 {
@@ -113,7 +86,10 @@ static int program_watch(struct source *source)
 	path_put(&path);
 	if (!source->program.inode)
 		return -ENOENT;
-	source->program.consumer.handler = program_hit;
+	if (source->asked.kind == LULL_SOURCE_PROGRAM)
+		source->program.consumer.handler = program_hit;
+	else
+		source->program.consumer.ret_handler = program_return_hit;
 	error = -EINVAL;
 	if (S_ISREG(source->program.inode->i_mode))
 		error = lull_uprobe_register(source->program.inode, source->asked.offset,
@@ -129,7 +105,7 @@ int lull_place_watch(struct source *source)
 
 	switch (asked->kind) {
 	case LULL_SOURCE_TRACEPOINT:
-		return tracepoint_watch(source);
+		return lull_tracepoint_watch(source);
 	case LULL_SOURCE_FUNCTION:
 		source->kprobe = (struct kprobe){ .symbol_name = source->target,
 						  .offset = asked->offset,
@@ -143,6 +119,7 @@ int lull_place_watch(struct source *source)
 	case LULL_SOURCE_ACCESS:
 		return access_watch(source);
 	case LULL_SOURCE_PROGRAM:
+	case LULL_SOURCE_PROGRAM_RETURN:
 		return program_watch(source);
 	}
 	return -EINVAL;
@@ -152,7 +129,7 @@ void lull_place_leave(struct source *source)
 {
 	switch (source->asked.kind) {
 	case LULL_SOURCE_TRACEPOINT:
-		tracepoint_probe_unregister(source->tracepoint, tracepoint_hit, source);
+		lull_tracepoint_leave(source);
 		break;
 	case LULL_SOURCE_FUNCTION:
 		unregister_kprobe(&source->kprobe);
@@ -164,6 +141,7 @@ void lull_place_leave(struct source *source)
 		unregister_wide_hw_breakpoint(source->breakpoint);
 		break;
 	case LULL_SOURCE_PROGRAM:
+	case LULL_SOURCE_PROGRAM_RETURN:
 		lull_uprobe_unregister(source->program.inode, source->asked.offset,
 				       &source->program.consumer, source->program.uprobe);
 		iput(source->program.inode);

@@ -31,18 +31,20 @@ static int owner_check(void)
 static int sizes_check(const struct lull_kernel_source *asked)
 {
 	bool is_access = asked->kind == LULL_SOURCE_ACCESS;
+	bool is_in_program =
+		asked->kind == LULL_SOURCE_PROGRAM || asked->kind == LULL_SOURCE_PROGRAM_RETURN;
 	bool has_offset =
 		asked->kind != LULL_SOURCE_TRACEPOINT && asked->kind != LULL_SOURCE_RETURN;
 
 	if (asked->flags || asked->kind < LULL_SOURCE_TRACEPOINT ||
-	    asked->kind > LULL_SOURCE_PROGRAM || asked->field_count > LULL_SOURCE_FIELDS_MAX ||
-	    !asked->target_bytes || asked->target_bytes > LULL_SOURCE_TARGET_MAX ||
-	    !asked->description_bytes || asked->description_bytes > LULL_DESCRIPTION_BYTES_MAX ||
-	    (asked->offset && !has_offset))
+	    asked->kind > LULL_SOURCE_PROGRAM_RETURN ||
+	    asked->field_count > LULL_SOURCE_FIELDS_MAX || !asked->target_bytes ||
+	    asked->target_bytes > LULL_SOURCE_TARGET_MAX || !asked->description_bytes ||
+	    asked->description_bytes > LULL_DESCRIPTION_BYTES_MAX || (asked->offset && !has_offset))
 		return -EINVAL;
 	if (asked->kind == LULL_SOURCE_FUNCTION && asked->offset > INT_MAX)
 		return -EINVAL;
-	if (asked->kind == LULL_SOURCE_PROGRAM && asked->offset > LLONG_MAX)
+	if (is_in_program && asked->offset > LLONG_MAX)
 		return -EINVAL;
 	if (asked->kind == LULL_SOURCE_RETURN)
 		return asked->length > LULL_SOURCE_TARGET_MAX || asked->access ? -EINVAL : 0;

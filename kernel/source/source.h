@@ -3,7 +3,8 @@
  * Sources: events of one session at any place that the kernel can watch (abi/kernel.h).
  *
  * source.c takes what a recorder asks for, and holds all of a session's; layout.c checks the
- * fields; place.c registers with the kernel; hit.c is the probe, which copies by the layout.
+ * fields; place.c and tracepoint.c register with the kernel; hit.c is the probe, which copies by
+ * the layout.
  */
 #ifndef LULL_KERNEL_SOURCE_SOURCE_H
 #define LULL_KERNEL_SOURCE_SOURCE_H
@@ -34,7 +35,10 @@ struct source {
 	uint32_t string_bytes; /* the most that one string has, with its NUL */
 	char *target;
 	union {
-		struct tracepoint *tracepoint;
+		struct {
+			struct tracepoint *tracepoint; /* NULL while its module is not there */
+			struct list_head node; /* of those at tracepoints of modules */
+		} at;
 		struct kprobe kprobe;
 		struct kretprobe kretprobe;
 		struct perf_event *__percpu *breakpoint;
@@ -69,6 +73,14 @@ int lull_place_watch(struct source *source);
  */
 void lull_place_leave(struct source *source);
 void lull_places_settle(void);
+
+/* lull_tracepoint_watch(), _leave() - the same for tracepoints: also those of modules to come. */
+int lull_tracepoint_watch(struct source *source);
+void lull_tracepoint_leave(struct source *source);
+
+/* lull_tracepoints_init(), _exit() - follow modules that come and go. Return: 0 or -errno. */
+int lull_tracepoints_init(void);
+void lull_tracepoints_exit(void);
 
 /* lull_place_missed() - how many hits the kernel could not hand to the probe. */
 uint64_t lull_place_missed(const struct source *source);

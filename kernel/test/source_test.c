@@ -209,29 +209,60 @@ static __attribute__((noinline)) void visit(const char *text)
 	__asm__ volatile("" : : "r"(text) : "memory");
 }
 
-static int function_of_a_program_is_recorded_with_its_strings(void)
+static __attribute__((noinline)) long answer(long question)
+{
+	__asm__ volatile("" : "+r"(question) : : "memory");
+	return question - 43;
+}
+
+/* Records a place in this program while both functions run. */
+static struct expected visited(struct lull_kernel_source *source, uintptr_t function,
+			       const void *payload, size_t bytes)
 {
 	extern const char __executable_start[];
+	struct expected expected = { .payload = payload, .bytes = bytes };
+	struct recorder recorder;
+
+	source->offset = function - (uintptr_t)__executable_start;
+	if (session_open(&recorder) || source_add(&recorder, source) != 0) {
+		printf("  not added: %s\n", strerror(errno));
+		return expected;
+	}
+	recorder_enable(&recorder);
+	for (int i = 0; i < CALLS; i++) {
+		visit(NOWHERE);
+		answer(1);
+	}
+	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
+	recorder_peek(&recorder, event_compare, &expected);
+	recorder_close(&recorder);
+	return expected;
+}
+
+static int function_of_a_program_is_recorded_with_its_strings(void)
+{
 	const struct lull_source_field fields[] = {
 		FIELD(.from = LULL_FROM_REGISTER, .index = offsetof(struct user_regs_struct, rdi),
 		      .step_count = 1, .is_user = 1),
 	};
 	struct lull_kernel_source source = source_of(LULL_SOURCE_PROGRAM, "/proc/self/exe",
 						     "own:visit\n6\n-:1\nstr text\n", fields, 1);
-	struct expected expected = { .payload = (const unsigned char *)NOWHERE,
-				     .bytes = sizeof(NOWHERE) };
-	struct recorder recorder;
+	struct expected expected = visited(&source, (uintptr_t)visit, NOWHERE, sizeof(NOWHERE));
 
-	source.offset = (uintptr_t)visit - (uintptr_t)__executable_start;
-	CHECK(session_open(&recorder) == 0);
-	CHECK(source_add(&recorder, &source) == 0);
-	recorder_enable(&recorder);
-	for (int i = 0; i < CALLS; i++)
-		visit(NOWHERE);
-	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
-	CHECK(recorder_peek(&recorder, event_compare, &expected) >= 0);
 	CHECK(expected.found == CALLS && expected.others == 0);
-	recorder_close(&recorder);
+	return 0;
+}
+
+static int return_of_a_programs_function_has_its_result(void)
+{
+	const struct lull_source_field fields[] = { FIELD(.from = LULL_FROM_RESULT) };
+	struct lull_kernel_source source =
+		source_of(LULL_SOURCE_PROGRAM_RETURN, "/proc/self/exe",
+			  "own:answered\n6\n-:1\ni64 result\n", fields, 1);
+	const int64_t payload = -42;
+	struct expected expected = visited(&source, (uintptr_t)answer, &payload, sizeof(payload));
+
+	CHECK(expected.found == CALLS && expected.others == 0);
 	return 0;
 }
 
@@ -298,7 +329,7 @@ static int sources_that_are_not_valid_are_refused(void)
 	CHECK(session_open(&recorder) == 0);
 	REFUSED(EINVAL, source.flags = 1);
 	REFUSED(EINVAL, source.kind = 0);
-	REFUSED(EINVAL, source.kind = 6);
+	REFUSED(EINVAL, source.kind = 7);
 	REFUSED(EINVAL, source.length = 1);
 	REFUSED(EINVAL, source.field_count = 0);
 	REFUSED(EINVAL, source.field_count = 2);
@@ -313,6 +344,11 @@ static int sources_that_are_not_valid_are_refused(void)
 	REFUSED(EINVAL, TEXT(description, "own:open\n6\n-:1\nstr dfd\n"));
 	REFUSED(ENOENT, TEXT(target, "there_is_no_such_symbol"));
 	REFUSED(ENOENT, (source.kind = LULL_SOURCE_TRACEPOINT, TEXT(target, "no_such")));
+	REFUSED(ENOENT, (source.kind = LULL_SOURCE_TRACEPOINT, TEXT(target, "9pnet:no_such")));
+	REFUSED(EINVAL, (source.kind = LULL_SOURCE_PROGRAM_RETURN, source.length = 1,
+			 fields[0].from = LULL_FROM_RESULT, TEXT(target, "/proc/self/exe")));
+	REFUSED(EINVAL, (source.kind = LULL_SOURCE_PROGRAM, fields[0].from = LULL_FROM_RESULT,
+			 TEXT(target, "/proc/self/exe")));
 	REFUSED(ENOENT, (source.kind = LULL_SOURCE_PROGRAM, fields[0].from = LULL_FROM_REGISTER,
 			 TEXT(target, NOWHERE)));
 	REFUSED(EINVAL, fields[0].from = 0);
@@ -471,6 +507,7 @@ int main(int argument_count, char **arguments)
 	RUN(return_has_its_result);
 	RUN(access_of_memory_and_of_code_is_recorded);
 	RUN(function_of_a_program_is_recorded_with_its_strings);
+	RUN(return_of_a_programs_function_has_its_result);
 	RUN(returns_that_the_kernel_cannot_follow_are_counted);
 	RUN(sources_that_are_not_valid_are_refused);
 	RUN(sources_are_for_the_administrator_and_have_a_limit);

@@ -124,6 +124,9 @@ def filters_decide_on_events_of_other_modules_also_when_these_come_again() -> No
         printed = guest.run("lull print /share/trace; echo ALL; lull print /share/all").output
         wrong = guest.run("lull record -k -e 'example:* if size == 3' -- true")
         assert wrong.status == 125 and "^^^^" in wrong.output, wrong.output
+        # What announces an event is no tracepoint that a probe could be registered with.
+        wrong = guest.run("lull record -k --probe 't lull_example:lull_event/2 $arg1' -- true")
+        assert wrong.status == 125 and "no such place" in wrong.output, wrong.output
         guest.check("rmmod lull")
     events = [line for line in printed.splitlines() if not line.startswith("lull:")]
     filtered, everything = events[: events.index("ALL")], events[events.index("ALL") :]

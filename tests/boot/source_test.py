@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import MODULES, Guest, lull_files, read_events
+from lab import MODULES, Guest, kernel, lull_files, read_events
 
 FILES = {"/bin/source_test": MODULES / "source_test"}
 KPROBES = "/run/debug/kprobes/list"
@@ -102,3 +102,46 @@ def filters_decide_on_events_at_places_that_the_user_names() -> None:
     assert set(values("trace", "fork", "comm")) == {"bash"}
     # What can never hold is a program, too: the place is watched in any case.
     assert values("all", "read", "count") and not values("trace", "read", "count")
+
+
+def tracepoints_and_functions_of_modules_are_recorded_also_of_those_that_come_later() -> None:
+    scsi = kernel("6.1").modules(["scsi_debug"])
+    loads = " && ".join(f"insmod /modules/{module.name}" for module in scsi)
+    disk, core = scsi[-1].stem, "scsi_mod"
+    files = {**lull_files(), "/usr/bin/bash": Path("/bin/bash")}
+    with Guest(modules=[MODULES / "lull.ko", *scsi], files=files) as guest:
+        guest.check("insmod /modules/lull.ko")
+        # The module is not there, comes, goes and comes again.
+        again = f"rmmod {disk} && rmmod {core} && insmod /modules/{core}.ko"
+        told = guest.check(
+            f"lull record -k --probe 't:own/begun {core}:scsi_dispatch_cmd_start $arg1'"
+            f" --probe 't:own/never {core}:no_such_tracepoint $arg1' -o /share/later -- bash -c"
+            f" '{loads} && {again} && insmod /modules/{disk}.ko' 2>&1",
+            300,
+        )
+        assert "events lost" not in told, told
+        # It is there, and tells its types.
+        told = guest.check(
+            f"lull record -k --probe 't:own/begun {core}:scsi_dispatch_cmd_start cmd->cmd_len'"
+            f" --probe 'p:own/queued {disk}:scsi_debug_queuecommand shost->host_no'"
+            f" --probe 'r:own/done {core}:scsi_decide_disposition $retval:s32'"
+            " -o /share/typed -- bash -c"
+            " 'for host in /sys/class/scsi_host/*; do echo \"- - -\" > $host/scan; done' 2>&1",
+            300,
+        )
+        assert "events lost" not in told, told
+        for name in (f"{core}:no_such", "no_such:name cmd"):
+            wrong = guest.run(f"lull record -k --probe 't {name} $arg1' -- true 2>&1")
+            assert wrong.status == 125 and "no " in wrong.output, wrong.output
+        guest.check(f"rmmod lull && rmmod {disk} && rmmod {core}")
+        later = list(read_events(guest.share / "later", status=1))  # insmod is not recorded
+        typed = list(read_events(guest.share / "typed"))
+    begun = [event for event in later if event["name"] == "own:begun"]
+    found = [event for event in typed if event["name"].startswith("own:")]
+    times = [event["cycles"] for event in begun]
+    assert len(begun) >= 4 and all(event["fields"]["arg1"] for event in begun), begun[:3]
+    assert times == sorted(times)
+    by_name = {event["name"]: event["fields"] for event in found}
+    assert 6 <= by_name["own:begun"]["cmd_len"] <= 32, by_name
+    assert by_name["own:queued"]["host_no"] < 8, by_name
+    assert by_name["own:done"]["arg1"] > 0, by_name

@@ -88,7 +88,8 @@ pub struct RecordArgs {
 
     /// An event at any place, by the module lull and as root: `p:own/read vfs_read count`, a
     /// function's begin; `r`, its return; `t`, a tracepoint; `p:... /PATH:OFFSET`, a place in a
-    /// program; `w`, an access of memory. The words are those of tracefs's kprobe_events
+    /// program, `r:...` a return there; `w`, an access of memory; `MODULE:` before the name of a
+    /// module's function or tracepoint. The words are those of tracefs's kprobe_events
     #[arg(long = "probe", value_name = "PLACE", requires = "kernel")]
     #[arg(value_parser = ::kernel::source::parse)]
     pub probes: Vec<session::device::Source>,

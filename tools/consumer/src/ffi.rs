@@ -207,6 +207,7 @@ mod tests {
             SOURCE_RETURN,
             SOURCE_ACCESS,
             SOURCE_PROGRAM,
+            SOURCE_PROGRAM_RETURN,
             ACCESS_WRITE,
             ACCESS_READ_WRITE,
             ACCESS_EXECUTE,

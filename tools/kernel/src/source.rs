@@ -5,10 +5,11 @@
 //! words are those of tracefs's `kprobe_events`, so that what an engineer knows of them holds:
 //!
 //! ```text
-//! p[:GROUP/EVENT] SYMBOL[+OFFSET] [FIELD...]      a function's begin, or a place in it
+//! p[:GROUP/EVENT] [MODULE:]SYMBOL[+OFFSET] [FIELD...]   a function's begin, or a place in it
 //! p[:GROUP/EVENT] /PATH:OFFSET [FIELD...]         a place in a program or library
-//! r[MAX][:GROUP/EVENT] SYMBOL [FIELD...]          a function's return
-//! t[:GROUP/EVENT] TRACEPOINT [FIELD...]           a tracepoint; without fields, all its arguments
+//! r[MAX][:GROUP/EVENT] [MODULE:]SYMBOL [FIELD...]       a function's return
+//! r[:GROUP/EVENT] /PATH:OFFSET [FIELD...]         the return of a program's function
+//! t[:GROUP/EVENT] [MODULE:]TRACEPOINT [FIELD...]  a tracepoint; without fields, all its arguments
 //! w[:GROUP/EVENT] SYMBOL|ADDRESS:BYTES:w|rw|x [FIELD...]   an access
 //! ```
 //!
@@ -51,23 +52,53 @@ struct Found {
     name: Option<String>,
 }
 
-/// What a parser needs to know of the kernel.
+/// What is asked of the kernel while a text is read.
+pub trait Known {
+    /// The types of the kernel, or of one of its modules.
+    fn types(&self, module: Option<&str>) -> Result<Types>;
+    /// Where a symbol is.
+    fn symbol(&self, name: &str) -> Result<u64>;
+}
+
+/// The kernel that runs.
+struct Running;
+
+impl Known for Running {
+    fn types(&self, module: Option<&str>) -> Result<Types> {
+        Types::read(module)
+    }
+
+    fn symbol(&self, name: &str) -> Result<u64> {
+        let symbols =
+            std::fs::read_to_string("/proc/kallsyms").map_err(|error| error.to_string())?;
+        let found = symbols.lines().find_map(|line| {
+            let mut words = line.split(' ');
+            let at = words.next()?;
+            (words.nth(1)?.split('\t').next() == Some(name)).then_some(at)
+        });
+        let at = found.and_then(|at| u64::from_str_radix(at, 16).ok()).filter(|at| *at != 0);
+        at.ok_or_else(|| format!("/proc/kallsyms does not tell where `{name}` is"))
+    }
+}
+
+/// The kernel while one text is read.
 struct Kernel<'a> {
-    types: &'a dyn Fn() -> Result<Types>,
+    known: &'a dyn Known,
     parameters: Option<(Types, Vec<Parameter>)>,
 }
 
 /// Reads one text of `--probe`.
 pub fn parse(text: &str) -> std::result::Result<Source, BadSource> {
-    parse_with(text, &Types::read).map_err(|why| BadSource { text: text.to_string(), why })
+    parse_with(text, &Running).map_err(|why| BadSource { text: text.to_string(), why })
 }
 
-fn parse_with(text: &str, types: &dyn Fn() -> Result<Types>) -> Result<Source> {
+/// The same for another kernel than the one that runs, as tests have it.
+pub fn parse_with(text: &str, known: &dyn Known) -> Result<Source> {
     let mut words = text.split_whitespace();
     let (head, place) = words.next().zip(words.next()).ok_or("it names no place")?;
     let (kind, name) = head.split_once(':').map_or((head, None), |(a, b)| (a, Some(b)));
-    let mut source = place_of(kind, place)?;
-    let mut kernel = Kernel { types, parameters: None };
+    let mut source = place_of(kind, place, known)?;
+    let mut kernel = Kernel { known, parameters: None };
     let mut words: Vec<&str> = words.collect();
     if words.is_empty() && source.kind == SOURCE_TRACEPOINT {
         words.push("$arg*");
@@ -103,23 +134,27 @@ fn is_held(value: &Value) -> bool {
     !matches!(value, Value::Structure(_) | Value::Other)
 }
 
-fn place_of(kind: &str, place: &str) -> Result<Source> {
+fn place_of(kind: &str, place: &str, known: &dyn Known) -> Result<Source> {
     let mut source = Source::default();
     let digits = kind.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let letters = kind.strip_suffix(digits).unwrap_or_default();
     source.kind = match letters {
         "p" if place.starts_with('/') => SOURCE_PROGRAM,
         "p" => SOURCE_FUNCTION,
+        "r" if place.starts_with('/') => SOURCE_PROGRAM_RETURN,
         "r" => SOURCE_RETURN,
         "t" => SOURCE_TRACEPOINT,
         "w" => SOURCE_ACCESS,
         _ => return Err(format!("`{kind}` is none of p, r, t and w")),
     };
+    if !digits.is_empty() && source.kind != SOURCE_RETURN {
+        return Err(format!("`{kind}`: only r of the kernel's functions takes a number"));
+    }
     if !digits.is_empty() {
         source.length = digits.parse().map_err(|_| format!("`{kind}` has no number"))?;
     }
     match source.kind {
-        SOURCE_PROGRAM => {
+        SOURCE_PROGRAM | SOURCE_PROGRAM_RETURN => {
             let (path, offset) = place.rsplit_once(':').ok_or("a path needs :OFFSET")?;
             source.target = path.to_string();
             source.offset = number(offset)? as u64;
@@ -134,7 +169,7 @@ fn place_of(kind: &str, place: &str) -> Result<Source> {
             let &[at, bytes, access] = parts.as_slice() else {
                 return Err("an access needs ADDRESS:BYTES:w, :rw or :x".into());
             };
-            source.offset = address(at)?;
+            source.offset = address(at, known)?;
             source.length = number(bytes)? as u32;
             source.access = match access {
                 "w" => ACCESS_WRITE,
@@ -146,6 +181,11 @@ fn place_of(kind: &str, place: &str) -> Result<Source> {
         _ => source.target = place.to_string(),
     }
     Ok(source)
+}
+
+/// The module that a symbol or a tracepoint is in, if one is named, and its name there.
+fn owner(target: &str) -> (Option<&str>, &str) {
+    target.split_once(':').map_or((None, target), |(module, name)| (Some(module), name))
 }
 
 /// GROUP/EVENT or EVENT, else the place's own name, as GROUP:EVENT.
@@ -239,10 +279,11 @@ impl Kernel<'_> {
             if !is_tracepoint && (source.kind != SOURCE_FUNCTION || source.offset != 0) {
                 return Err("only a function's begin and a tracepoint have parameters".into());
             }
-            let types = (self.types)()?;
+            let (module, name) = owner(&source.target);
+            let types = self.known.types(module)?;
             let found = match is_tracepoint {
-                true => types.tracepoint(&source.target),
-                false => types.function(&source.target),
+                true => types.tracepoint(name),
+                false => types.function(name),
             };
             let found = found.ok_or_else(|| {
                 format!("the kernel's types tell no parameters of `{}`", source.target)
@@ -276,7 +317,7 @@ impl Kernel<'_> {
             return Ok(begun(FROM_CONSTANT, 0, number(digits)? as u64));
         }
         if let Some(place) = text.strip_prefix('@') {
-            let mut found = begun(FROM_CONSTANT, 0, address(place)?);
+            let mut found = begun(FROM_CONSTANT, 0, address(place, self.known)?);
             found.steps.push(0);
             return Ok(found);
         }
@@ -347,28 +388,39 @@ fn number(text: &str) -> Result<i64> {
 }
 
 /// A number, or where the kernel has a symbol.
-fn address(text: &str) -> Result<u64> {
+fn address(text: &str, known: &dyn Known) -> Result<u64> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(number(text)? as u64);
     }
     let (symbol, offset) = text.split_once('+').unwrap_or((text, "0"));
-    let symbols = std::fs::read_to_string("/proc/kallsyms").map_err(|error| error.to_string())?;
-    let found = symbols.lines().find_map(|line| {
-        let mut words = line.split(' ');
-        let at = words.next()?;
-        (words.nth(1)?.split('\t').next() == Some(symbol)).then_some(at)
-    });
-    let at = found.and_then(|at| u64::from_str_radix(at, 16).ok()).filter(|at| *at != 0);
-    let at = at.ok_or_else(|| format!("/proc/kallsyms does not tell where `{symbol}` is"))?;
-    Ok(at.wrapping_add(number(offset)? as u64))
+    Ok(known.symbol(symbol)?.wrapping_add(number(offset)? as u64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A kernel that tells no types, and which it was asked for.
+    #[derive(Default)]
+    struct Silent(std::cell::RefCell<Vec<Option<String>>>);
+
+    impl Known for Silent {
+        fn types(&self, module: Option<&str>) -> Result<Types> {
+            self.0.borrow_mut().push(module.map(str::to_string));
+            Err("no types".into())
+        }
+
+        fn symbol(&self, name: &str) -> Result<u64> {
+            if name == "here" {
+                Ok(0x1000)
+            } else {
+                Err(format!("no {name}"))
+            }
+        }
+    }
+
     fn plain(text: &str) -> Result<Source> {
-        parse_with(text, &|| Err("no types".into()))
+        parse_with(text, &Silent::default())
     }
 
     #[test]
@@ -394,6 +446,27 @@ mod tests {
         let source = plain("w 0xffffffff81000000:8:rw").unwrap();
         assert_eq!((source.length, source.access), (8, ACCESS_READ_WRITE));
         assert_eq!(source.offset, 0xffff_ffff_8100_0000);
+        let source = plain("w here+8:8:rw at=@here").unwrap();
+        assert_eq!((source.offset, source.fields[0].constant), (0x1008, 0x1000));
+        assert!(plain("p x %di @there").is_err());
+    }
+
+    #[test]
+    fn places_in_modules_and_returns_of_programs_are_understood() {
+        let source = plain("r /bin/x:0x12 $retval:s32").unwrap();
+        assert_eq!((source.kind, source.target.as_str()), (SOURCE_PROGRAM_RETURN, "/bin/x"));
+        assert_eq!((source.offset, source.fields[0].from), (0x12, FROM_RESULT));
+        let source = plain("t 9pnet:9p_client_req $arg2").unwrap();
+        assert_eq!(source.target, "9pnet:9p_client_req");
+        assert_eq!(source.name(), "probe:9pnet_9p_client_req");
+        let source = plain("p ext4:ext4_sync_fs+4").unwrap();
+        assert_eq!((source.target.as_str(), source.offset), ("ext4:ext4_sync_fs", 4));
+        let asked = Silent::default();
+        for text in ["p a:b c", "t a:b c", "p b c"] {
+            assert!(parse_with(text, &asked).is_err());
+        }
+        let module = || Some("a".to_string());
+        assert_eq!(asked.0.into_inner(), [module(), module(), None]);
     }
 
     #[test]
@@ -413,6 +486,9 @@ mod tests {
             ("p vfs_read count", "no types"),
             ("r vfs_read count", "have parameters"),
             ("p /bin/x", ":OFFSET"),
+            ("r /bin/x", ":OFFSET"),
+            ("r8 /bin/x:4", "takes a number"),
+            ("p8 vfs_read", "takes a number"),
             ("w 0x1:8:q", "none of w, rw and x"),
         ] {
             let told = plain(text).unwrap_err();
@@ -424,7 +500,7 @@ mod tests {
 
     #[test]
     fn parameters_and_members_are_found_by_the_kernels_types() {
-        if Types::read().is_err() {
+        if Types::read(None).is_err() {
             return;
         }
         let source = parse("p vfs_read count file->f_mode:x32").unwrap();

@@ -6,8 +6,10 @@
 //! kernel's; what it says is only believed as far as the module checks it.
 
 use btf_rs::{Btf, BtfType, Type};
+use std::io::ErrorKind;
 
-const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
+const FOLDER: &str = "/sys/kernel/btf";
+const VMLINUX: &str = "vmlinux";
 /// Functions that the kernel has for each tracepoint, with its parameters' names.
 const NAMING: [&str; 3] = ["__traceiter_", "__probestub_", "__bpf_trace_"];
 /// A chain of names for one type is not longer in any kernel.
@@ -41,10 +43,22 @@ pub struct Parameter {
 }
 
 impl Types {
-    pub fn read() -> Result<Self, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{VMLINUX}: {error}");
-        let bytes = std::fs::read(VMLINUX).map_err(|error| failed(&error))?;
-        Ok(Self { btf: Btf::from_bytes(&bytes).map_err(|error| failed(&error))? })
+    /// The types that these bytes tell.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self { btf: Btf::from_bytes(bytes).map_err(|error| error.to_string())? })
+    }
+
+    /// The types of the kernel, or of one of its modules that is loaded, whose types refer to them.
+    pub fn read(module: Option<&str>) -> Result<Self, String> {
+        let kernel = read(VMLINUX, &Btf::from_bytes)?;
+        let Some(module) = module else { return Ok(Self { btf: kernel }) };
+        // The kernel calls a module by its file's name, with _ for -.
+        let name = module.replace('-', "_");
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(format!("`{module}` is no name of a module"));
+        }
+        let btf = read(&name, &|bytes| Btf::from_split_bytes(bytes, &kernel))?;
+        Ok(Self { btf })
     }
 
     /// The parameters of a function that the kernel's types name.
@@ -144,6 +158,18 @@ impl Types {
     }
 }
 
+/// The types that the kernel tells under a name.
+fn read(name: &str, parse: &dyn Fn(&[u8]) -> btf_rs::Result<Btf>) -> Result<Btf, String> {
+    let path = format!("{FOLDER}/{name}");
+    let bytes = std::fs::read(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound if name != VMLINUX => {
+            format!("{path}: no module of this name is loaded, or it has no types")
+        }
+        _ => format!("{path}: {error}"),
+    })?;
+    parse(&bytes).map_err(|error| format!("{path}: {error}"))
+}
+
 fn number(bytes: usize, is_signed: bool) -> Value {
     match (bytes, is_signed) {
         (1, false) => Value::Number("u8"),
@@ -164,7 +190,7 @@ mod tests {
 
     /// The kernel of this machine has types of its own, or this cannot be tested here.
     fn types() -> Option<Types> {
-        Types::read().ok()
+        Types::read(None).ok()
     }
 
     #[test]
@@ -182,5 +208,15 @@ mod tests {
         assert_eq!(types.member(task, "comm").unwrap().1, Value::Text);
         assert_eq!(types.member(task, "no_such_member"), None);
         assert_eq!(types.tracepoint("no_such_tracepoint"), None);
+    }
+
+    #[test]
+    fn module_that_is_not_loaded_and_name_that_is_none_are_told() {
+        if types().is_none() {
+            return;
+        }
+        let told = |module| Types::read(Some(module)).err().unwrap_or_default();
+        assert!(told("no_such-module").contains("no_such_module: no module of this name"));
+        assert!(told("../vmlinux").contains("no name of a module"));
     }
 }

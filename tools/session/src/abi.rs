@@ -199,6 +199,7 @@ pub const SOURCE_FUNCTION: u32 = 2;
 pub const SOURCE_RETURN: u32 = 3;
 pub const SOURCE_ACCESS: u32 = 4;
 pub const SOURCE_PROGRAM: u32 = 5;
+pub const SOURCE_PROGRAM_RETURN: u32 = 6;
 pub const ACCESS_WRITE: u32 = 1;
 pub const ACCESS_READ_WRITE: u32 = 3;
 pub const ACCESS_EXECUTE: u32 = 4;

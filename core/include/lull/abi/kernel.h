@@ -211,9 +211,12 @@ struct lull_kernel_reserved {
  * that are not locked down. It is recorded from LULL_KERNEL_ENABLE on, whatever the patterns are,
  * until LULL_KERNEL_DISABLE or the session's end, which removes it.
  *
- * EPERM: not for this caller; EINVAL: a field, a text or a size is not valid; ENOENT: the kernel
- * has no such tracepoint or symbol; ENOSPC: the session has LULL_SOURCES_MAX sources, or no room
- * for another event; other errors are those of the kernel's kprobes, uprobes and breakpoints.
+ * A tracepoint of a module that is not there is no error: it is watched whenever the module is.
+ *
+ * EPERM: not for this caller; EINVAL: a field, a text, a size or the event's filter is not valid;
+ * ENOENT: the kernel, or the module, has no such tracepoint or symbol; ENOSPC: the session has
+ * LULL_SOURCES_MAX sources, or no room for another event; other errors are those of the kernel's
+ * kprobes, uprobes and breakpoints.
  */
 #define LULL_SOURCES_MAX 256
 #define LULL_SOURCE_FIELDS_MAX 16
@@ -223,11 +226,12 @@ struct lull_kernel_reserved {
 #define LULL_SOURCE_STRINGS_BYTES 256 /* of one event: its strings share them, NULs too */
 
 enum lull_source_kind {
-	LULL_SOURCE_TRACEPOINT = 1, /* target: name of a tracepoint that is not in a module */
+	LULL_SOURCE_TRACEPOINT = 1, /* target: name of a tracepoint; of a module's, MODULE:NAME */
 	LULL_SOURCE_FUNCTION, /* kprobe; target: symbol; offset: bytes behind it */
 	LULL_SOURCE_RETURN, /* kretprobe; target: symbol of a function; length: see below */
 	LULL_SOURCE_ACCESS, /* breakpoint; offset: kernel address; length, access: see below */
-	LULL_SOURCE_PROGRAM /* uprobe; target: path of a file; offset: bytes in it */
+	LULL_SOURCE_PROGRAM, /* uprobe; target: path of a file; offset: bytes in it */
+	LULL_SOURCE_PROGRAM_RETURN /* uretprobe; the same, at a function's begin */
 };
 
 enum lull_source_access {
@@ -262,7 +266,7 @@ struct lull_kernel_source {
 enum lull_field_from {
 	LULL_FROM_ARGUMENT = 1, /* index: of a tracepoint's, or of a function's in a register */
 	LULL_FROM_REGISTER, /* index: offset in struct pt_regs; not of a tracepoint */
-	LULL_FROM_RESULT, /* of LULL_SOURCE_RETURN */
+	LULL_FROM_RESULT, /* of LULL_SOURCE_RETURN and LULL_SOURCE_PROGRAM_RETURN */
 	LULL_FROM_CONSTANT,
 	LULL_FROM_UNREAD /* bit i: memory that field i leads to could not be read */
 };
