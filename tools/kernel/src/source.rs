@@ -20,6 +20,7 @@
 use crate::types::{Parameter, Types, Value};
 use session::abi::*;
 use session::device::Source;
+use std::collections::HashSet;
 
 const LEVEL: u8 = 6;
 #[cfg(target_arch = "x86_64")]
@@ -121,6 +122,12 @@ pub fn parse_with(text: &str, known: &dyn Known) -> Result<Source> {
     }
     if source.fields.len() > SOURCE_FIELDS_MAX {
         return Err(format!("an event has at most {SOURCE_FIELDS_MAX} fields"));
+    }
+    let mut names = HashSet::new();
+    let twice =
+        lines.iter().filter_map(|line| line.split(' ').nth(1)).find(|name| !names.insert(*name));
+    if let Some(twice) = twice {
+        return Err(format!("two fields have the name `{twice}`"));
     }
     let name = event_name(name, place)?;
     let place: String = place.chars().filter(|c| !c.is_control()).collect();
@@ -483,6 +490,8 @@ mod tests {
             ("p vfs_read +1(+1(+1(+1(+1(%di)))))", "at most 4 steps"),
             ("p vfs_read +0x100000000(%di)", "too far"),
             ("p:a:b vfs_read", "no name of an event"),
+            ("p vfs_read a=%di b=%si a=%di", "two fields have the name `a`"),
+            ("p vfs_read unread=+0(%di)", "two fields have the name `unread`"),
             ("p vfs_read count", "no types"),
             ("r vfs_read count", "have parameters"),
             ("p /bin/x", ":OFFSET"),
