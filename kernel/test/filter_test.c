@@ -21,7 +21,7 @@
 #define EVENT "sched:sched_switch"
 #define PREV_COMM 0 /* fields of it */
 #define PREV_PID 1
-#define RANDOM_FILTERS 200
+#define RANDOM_FILTERS 100
 
 static uint64_t seed = 1;
 
@@ -172,7 +172,10 @@ static const struct lull_source_field opening[] = {
 };
 static const char opened[] = "own:open\n6\n-:1\ni32 dfd\nstr name\nu16 cut\nbool is\ni8 low\n";
 
-/* Return: how many of the calls are recorded under a program; -1 where it is refused. */
+/*
+ * Two sources at the same place, which have one description and so one filter. Return: how many of
+ * the calls each of them records under a program; -1 where it is refused.
+ */
 static long opens_under(const struct program *program)
 {
 	struct lull_kernel_plan plan = plan_of("no:event", LULL_MODE_DISCARD);
@@ -185,20 +188,22 @@ static long opens_under(const struct program *program)
 					     .target_bytes = sizeof("do_sys_openat2"),
 					     .description_bytes = sizeof(opened) };
 	struct recorder recorder;
-	long count = -1, bad;
+	long count = -1;
+	int bad;
 
 	if (recorder_open(&recorder, &plan))
 		return -1;
 	if (!filter_give(&recorder, lull_description_hash(opened, strlen(opened)), program) &&
-	    !ioctl(recorder.descriptor, LULL_KERNEL_SOURCE, &source) &&
-	    recorder_enable(&recorder).enabled_count == 1) {
+	    ioctl(recorder.descriptor, LULL_KERNEL_SOURCE, &source) == 0 &&
+	    ioctl(recorder.descriptor, LULL_KERNEL_SOURCE, &source) == 1 &&
+	    recorder_enable(&recorder).unused_filter_count == 0) {
 		for (int i = 0; i <= OPENS; i++)
 			syscall(SYS_openat, AT_FDCWD, i ? NAME : "/run/another", O_RDONLY, 0);
 		ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
-		bad = recorder_read(&recorder, events_of_this_thread, &(long){ 0 });
 		count = 0;
-		if (bad < 0 || recorder_peek(&recorder, events_of_this_thread, &count) < 0)
-			count = -1;
+		bad = recorder_read(&recorder, events_of_this_thread, &count) < 0 ||
+		      recorder_peek(&recorder, events_of_this_thread, &count) < 0;
+		count = bad || count % 2 ? -1 : count / 2;
 	}
 	recorder_close(&recorder);
 	return count;
