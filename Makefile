@@ -76,8 +76,8 @@ deps-test: ## install what the tests need, if it is missing
 deps-bench: ## install what the benchmarks need, peers included, if it is missing
 	$(Q)mk/deps build test bench
 
-fuzz: ## run the reader's fuzz target for FUZZ_SECONDS (600)
-	$(Q)tools/trace/fuzz/run $${FUZZ_SECONDS:-600}
+fuzz: ## fuzz the reader, filters and --probe for FUZZ_SECONDS (600) in all
+	$(Q)check/fuzz/run $${FUZZ_SECONDS:-600}
 
 models: ## prove the models on every machine that fits ten minutes; needs spin
 	$(Q)models/run

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_workspace_of_its_own_has_its_own_arrows() {
-        let path = "tools/trace/fuzz/Cargo.toml";
+        let path = "check/fuzz/Cargo.toml";
         let manifest = "[package]\n[dependencies]\ntrace = { path = \"..\" }\n[workspace]\n";
         assert!(check(&Tree::of(&[(path, manifest)])).is_empty());
     }

@@ -2,8 +2,8 @@
 //! Reads a trace in every way there is, whatever its bytes.
 //!
 //! Place in the flow: the body of all fuzzing: `tests/fuzz.rs` (a few seconds in every test run),
-//! `examples/fuzz.rs` (as long as asked) and `fuzz/` (libFuzzer). It returns how much was read, so
-//! that a fuzzer that only makes unreadable traces is noticed.
+//! `examples/fuzz.rs` (as long as asked) and `check/fuzz` (libFuzzer). It returns how much was
+//! read, so that a fuzzer that only makes unreadable traces is noticed.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Writes the fuzzer's first inputs: `corpus FOLDER`.
 //!
-//! Place in the flow: run by `fuzz/run` before libFuzzer.
+//! Place in the flow: run by `run` before libFuzzer.
 
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! libFuzzer's way into the reader: two bytes of metadata length, the metadata, one stream.
 //!
-//! Place in the flow: `fuzz/run` builds it with coverage instrumentation on stable Rust and starts
-//! it from testkit's traces.
+//! Place in the flow: `run` builds it with coverage instrumentation on stable Rust and starts it
+//! from testkit's traces.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../tests/exercise/mod.rs"]
+#[path = "../../../tools/trace/tests/exercise/mod.rs"]
 mod exercise;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//! libFuzzer's way into the kernel's check of filters: a program, and a byte for each input.
+//!
+//! Place in the flow: `run` builds it, with the check and the interpreter of core/filter compiled
+//! for coverage. What the check takes is run a second time by an interpreter that ends this program
+//! where it leaves its bounds, goes back, or comes to another result.
+#![no_main]
+
+use filter as _; // which links core/filter
+use libfuzzer_sys::fuzz_target;
+use std::ffi::{c_char, c_int};
+
+/// `struct lull_filter_value`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Value {
+    number: u64,
+    text: *const u8,
+}
+
+extern "C" {
+    fn lull_filter_check(
+        program: *const u64,
+        bytes: usize,
+        inputs: *const u8,
+        input_count: usize,
+    ) -> *const c_char;
+    fn lull_filter_run(program: *const u64, fields: *const Value, contexts: *const Value) -> c_int;
+}
+
+const TEXT: &[u8] = b"git-status\0\0\0\0\0\0";
+/// A number, a text, an array, a number, a text: `enum lull_filter_input`.
+const INPUTS: [u8; 5] = [1, 2, 0, 1, 2];
+const CONTEXTS: usize = 15;
+const COMM: usize = 2;
+const HEAD_BYTES: usize = 8;
+const TEST_BYTES: usize = 24;
+const CONTEXT: usize = 64;
+const CONSTANT: u8 = 255;
+const ACCEPT: usize = 65535;
+const REJECT: usize = 65534;
+
+fn word<const N: usize>(program: &[u8], at: usize) -> [u8; N] {
+    program[at..at + N].try_into().expect("so many bytes")
+}
+
+/// A value, and whether it is a text, of an input that a program names.
+fn input(number: u8, fields: &[Value], contexts: &[Value]) -> (Value, bool) {
+    let number = usize::from(number);
+    if number < INPUTS.len() {
+        assert_ne!(INPUTS[number], 0, "an array is read");
+        return (fields[number], INPUTS[number] == 2);
+    }
+    (contexts[number - CONTEXT], number - CONTEXT == COMM)
+}
+
+/// The second interpreter: everything that it reaches is checked as it goes.
+fn run_slowly(program: &[u8], fields: &[Value], contexts: &[Value]) -> bool {
+    let count = usize::from(u16::from_ne_bytes(word(program, 4)));
+    let texts = &program[HEAD_BYTES + count * TEST_BYTES..];
+    let mut next = 0;
+    while next != ACCEPT && next != REJECT {
+        assert!(next < count, "a test is outside of the program");
+        let test = &program[HEAD_BYTES + next * TEST_BYTES..][..TEST_BYTES];
+        let (kind, right) = (test[0], test[2]);
+        let (left, is_text) = input(test[1], fields, contexts);
+        let mask = u64::from_ne_bytes(word(test, 8));
+        let operand = u64::from_ne_bytes(word(test, 16));
+        assert_eq!(is_text, kind >= 3, "a number is read as a text, or a text as a number");
+        let holds = if is_text {
+            let wanted = &texts[operand as usize..][..mask as usize];
+            let found = &TEXT[..left.number as usize];
+            if kind == 3 {
+                found == wanted
+            } else {
+                found.starts_with(wanted)
+            }
+        } else {
+            let a = left.number & mask;
+            let b = match right {
+                CONSTANT => operand,
+                other => {
+                    let (value, is_text) = input(other, fields, contexts);
+                    assert!(!is_text, "a text is read as a number");
+                    value.number & operand
+                }
+            };
+            match kind {
+                0 => a == b,
+                1 => a < b,
+                _ => (a as i64) < b as i64,
+            }
+        };
+        let then = usize::from(u16::from_ne_bytes(word(test, if holds { 4 } else { 6 })));
+        assert!(then > next, "a program goes back");
+        next = then;
+    }
+    next == ACCEPT
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((seeds, program)) = bytes.split_first_chunk::<8>() else { return };
+    let seed = |i: usize| u64::from(seeds[i % 8]);
+    let value = |i: usize, is_text: bool| Value {
+        number: if is_text { seed(i) % 11 } else { seed(i).wrapping_sub(2) },
+        text: TEXT.as_ptr(),
+    };
+    let fields: Vec<Value> = (0..INPUTS.len()).map(|i| value(i, INPUTS[i] == 2)).collect();
+    let contexts: Vec<Value> = (0..CONTEXTS).map(|i| value(i + 3, i == COMM)).collect();
+    let mut words = vec![0u64; program.len().div_ceil(8)];
+    // SAFETY: the words have room for the program; the check reads no more than it states, and what
+    // it takes reads these inputs and itself.
+    unsafe {
+        let to = words.as_mut_ptr();
+        std::ptr::copy_nonoverlapping(program.as_ptr(), to.cast(), program.len());
+        if !lull_filter_check(to, program.len(), INPUTS.as_ptr(), INPUTS.len()).is_null() {
+            return;
+        }
+        let expected = run_slowly(program, &fields, &contexts);
+        let found = lull_filter_run(to, fields.as_ptr(), contexts.as_ptr()) == 1;
+        assert_eq!(found, expected, "the two interpreters differ");
+    }
+});
