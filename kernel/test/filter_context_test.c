@@ -24,6 +24,7 @@
 #define AT_ONCE (LULL_SESSIONS_MAX - 2) /* filters, beside a session without, and event_hash()'s */
 #define NAME "fifteen_letters"
 #define USER 1234
+#define GROUP 2345
 #define PRIORITY 7
 #define CPU 1
 
@@ -66,8 +67,9 @@ static pid_t other_process(void)
 		return child;
 	/* The user namespace comes last: what this process may do elsewhere ends with it. */
 	if (unshare(CLONE_NEWCGROUP) || sched_setscheduler(0, SCHED_FIFO, &priority) ||
-	    syscall(SYS_setresuid, 1, USER, 0) || unshare(CLONE_NEWUSER) ||
-	    pthread_create(&thread, NULL, other_thread, NULL) || pthread_join(thread, NULL))
+	    syscall(SYS_setresgid, 1, GROUP, 0) || syscall(SYS_setresuid, 1, USER, 0) ||
+	    unshare(CLONE_NEWUSER) || pthread_create(&thread, NULL, other_thread, NULL) ||
+	    pthread_join(thread, NULL))
 		_exit(3);
 	_exit(0);
 }
@@ -131,6 +133,8 @@ static uint64_t value_of(enum lull_context context, pid_t process, pid_t thread)
 		return CPU;
 	case LULL_CONTEXT_UID:
 		return USER;
+	case LULL_CONTEXT_GID:
+		return GROUP;
 	case LULL_CONTEXT_CGROUP:
 		return cgroup_enter(process);
 	case LULL_CONTEXT_PID_NS:
