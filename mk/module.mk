@@ -16,8 +16,9 @@ kernel-module: ## build the kernel modules, with the installed kernel headers
 KERNEL_TEST_FOLDER ?= build/kernel
 KERNEL_TESTS := $(addprefix $(KERNEL_TEST_FOLDER)/, \
 	$(basename $(notdir $(wildcard kernel/test/*_test.c))))
-KERNEL_TEST_SOURCES := kernel/test/session.c kernel/test/switches.c core/ring/reader.c \
-	core/ring/ring.c core/ring/layout.c core/clock/clock.c port/user/clock_user.c kernel/layout.c
+KERNEL_TEST_SOURCES := kernel/test/session.c kernel/test/switches.c kernel/layout.c \
+	core/ring/reader.c core/ring/ring.c core/ring/layout.c core/clock/clock.c \
+	port/user/clock_user.c
 KERNEL_TEST_FLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -fno-omit-frame-pointer -g -Wall -Wextra \
 	-Werror -static \
 	-Icore/include -Icore -Icore/ring -Icore/clock -Iport/user
