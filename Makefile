@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long boot-all boot-long guest clean FORCE
+	mutants sched-long foreign-traces boot-all boot-long guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -94,6 +94,9 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
+
+foreign-traces: ## compare what is read of CTF 2 with Babeltrace 2.1, fetched for that
+	$(Q)tests/foreign/ctf2
 
 boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels
