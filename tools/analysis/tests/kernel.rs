@@ -19,16 +19,16 @@ const PREEMPTED: i64 = 0x100;
 fn switch(program: &mut Program, at_ns: u64, prev: Who, state: i64, next: Who) {
     let fields = [
         ("prev_comm", Text(prev.2)),
-        ("prev_pid", Number(prev.1 as i64)),
+        ("prev_pid", Number(prev.1)),
         ("prev_state", Number(state)),
         ("next_comm", Text(next.2)),
-        ("next_pid", Number(next.1 as i64)),
+        ("next_pid", Number(next.1)),
     ];
     program.event(at_ns, 0, prev, "sched:sched_switch", &fields);
 }
 
 fn wakeup(program: &mut Program, at_ns: u64, by: Who, woken: Who) {
-    let fields = [("comm", Text(woken.2)), ("pid", Number(woken.1 as i64))];
+    let fields = [("comm", Text(woken.2)), ("pid", Number(woken.1))];
     program.event(at_ns, 0, by, "sched:sched_wakeup", &fields);
 }
 
