@@ -129,18 +129,19 @@ static int rouse_locked(struct qdo *instance, uint32_t most, uint32_t cpu)
 	return 1;
 }
 
-/* One at least, more while fewer than eager are awake. */
-static void rouse_some_locked(struct qdo *instance, const struct host_request *first)
+/* One at least, more while fewer than eager are awake. Return: 0: not even one. */
+static int rouse_some_locked(struct qdo *instance, const struct host_request *first)
 {
 	struct host_executors *pool = &instance->executors;
 	const struct host_request *request;
 
 	for (request = first; request; request = request->next) {
 		if (request != first && pool->count - pool->idle_count >= pool->eager)
-			return;
+			return 1;
 		if (!rouse_locked(instance, pool->eager, request->cpu))
-			return;
+			return request != first;
 	}
+	return 1;
 }
 
 static void append_locked(struct host_executors *pool, struct host_request *request)
@@ -155,6 +156,7 @@ void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first)
 {
 	struct host_executors *pool = &instance->executors;
 	struct host_request *request, **link;
+	int is_roused;
 
 	lull_lock_take(&pool->lock);
 	if (!pool->first) {
@@ -168,8 +170,14 @@ void lull_qdo_executors_put(struct qdo *instance, struct qdo_request *first)
 		request->cpu = qdo_set_next(&request->core.execution, 0, instance->core.cpu_count);
 		append_locked(pool, request);
 	}
-	rouse_some_locked(instance, *link);
+	is_roused = rouse_some_locked(instance, *link);
 	lull_lock_release(&pool->lock);
+	/*
+	 * The callbacks that run may wait for these. The first monitor sees to that, and may be
+	 * asleep where this is another one.
+	 */
+	if (!is_roused)
+		lull_qdo_monitors_tend(instance);
 }
 
 int lull_qdo_executors_tend(struct qdo *instance)

@@ -216,6 +216,18 @@ static void blocking(void)
 	qdo_statistics_read(instance, &statistics);
 	check(calls() == BLOCKED && statistics.executors <= 3, "no_more_threads_than_allowed_run");
 	end();
+	/* The monitor that looks after the pool may find nothing to do just before each request. */
+	begin((struct qdo_config){ .timer_only = 1, .cpu_count = 2, .period_us = 1 });
+	sem_init(&blocked, 0, 0);
+	for (i = 0; i < BLOCKED; i++) {
+		qdo_request(instance, block, NULL, NULL, NULL);
+		sem_wait(&blocked);
+	}
+	for (i = 0; i < BLOCKED; i++)
+		sem_post(&unblocked);
+	qdo_barrier(instance);
+	check(calls() == BLOCKED, "nor_do_they_where_each_cpu_has_a_monitor");
+	end();
 }
 
 static void exit_thread(void *argument)
