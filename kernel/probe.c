@@ -65,8 +65,9 @@ void lull_probe_reschedule(void)
  * An interrupt that ends leaves its context first, and wakes threads then: with PREEMPT_RT nearly
  * each does. So an event there has the context of the probe that was interrupted, and is told from
  * one of that probe's own by interrupts, which are off. A fault that a probe causes has them off,
- * too; only reads of a program's memory fault there, and faults are disabled for them. One level at
- * a time: within such an event, another is refused.
+ * too; only reads of a program's memory fault there, and faults are disabled for them. So where an
+ * interrupt ends in the middle of such a read, its event is refused as that of a fault would be.
+ * One level at a time: within such an event, another is refused.
  */
 static bool is_leaving(unsigned int interrupted)
 {
@@ -210,6 +211,8 @@ static noinline int reserve_with_context(struct lull_slot *slot, uint32_t sessio
 	is_reserved = reserve(slot, session, id, bytes);
 	if (is_reserved)
 		slot->payload = lull_context_store(slot->payload, recorded->contexts);
+	if (is_reserved && recorded->counters.wanted)
+		slot->payload = lull_counters_store(slot->payload, &recorded->counters);
 	if (!recorded->stacks.room)
 		return is_reserved;
 	if (is_reserved)

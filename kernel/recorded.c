@@ -15,9 +15,10 @@
 #include "recorded.h"
 #include "session.h"
 
-#define DESCRIPTION_BYTES_MAX 512 /* more than all lines together */
+#define DESCRIPTION_BYTES_MAX 1024 /* more than all lines together */
 
 static const char *const lines[LULL_CONTEXTS] = { LULL_CONTEXT_LINES };
+static const char *const counter_lines[LULL_COUNTERS] = { LULL_COUNTER_LINES };
 static DEFINE_MUTEX(deciding);
 
 /* Describe it to readers. Return: 0; -ENOSPC. */
@@ -30,6 +31,9 @@ static int describe(struct session *session, const struct recorded *recorded)
 	for (left = recorded->contexts; left; left &= left - 1)
 		used += scnprintf(text + used, sizeof(text) - used, "%s",
 				  lines[__builtin_ctz(left)]);
+	for (left = recorded->counters.wanted; left; left &= left - 1)
+		used += scnprintf(text + used, sizeof(text) - used, "%s",
+				  counter_lines[__builtin_ctz(left)]);
 	used += scnprintf(text + used, sizeof(text) - used, "%s%s",
 			  recorded->stacks.kernel_frames ? "aptr kernel_stack\n" : "",
 			  recorded->stacks.user_frames ? "aptr user_stack\n" : "");
@@ -41,19 +45,22 @@ static struct recorded *create(const struct lull_kernel_context *asked)
 	struct recorded *recorded;
 	int error;
 
-	if (asked->flags || asked->unused || asked->contexts >> LULL_CONTEXTS)
+	if (asked->flags || asked->contexts >> LULL_CONTEXTS || asked->counters >> LULL_COUNTERS)
 		return ERR_PTR(-EINVAL);
-	if (!asked->contexts && !asked->kernel_frames && !asked->user_frames)
+	if (!asked->contexts && !asked->counters && !asked->kernel_frames && !asked->user_frames)
 		return ERR_PTR(-EINVAL);
 	recorded = kzalloc(sizeof(*recorded), GFP_KERNEL_ACCOUNT);
 	if (!recorded)
 		return ERR_PTR(-ENOMEM);
 	recorded->contexts = asked->contexts;
-	recorded->contexts_bytes = lull_context_bytes(asked->contexts);
+	recorded->contexts_bytes =
+		lull_context_bytes(asked->contexts) + lull_counters_bytes(asked->counters);
 	error = lull_stacks_create(&recorded->stacks, asked->kernel_frames, asked->user_frames);
 	if (!error)
+		error = lull_counters_create(&recorded->counters, asked->counters);
+	if (!error)
 		return recorded;
-	kfree(recorded);
+	lull_recorded_free(recorded);
 	return ERR_PTR(error);
 }
 
@@ -92,6 +99,7 @@ void lull_recorded_free(struct recorded *recorded)
 {
 	if (!recorded)
 		return;
+	lull_counters_free(&recorded->counters);
 	lull_stacks_free(&recorded->stacks);
 	kfree(recorded);
 }

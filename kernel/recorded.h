@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include "lull/abi/kernel.h"
 
+#include "counters.h"
 #include "stacks.h"
 
 struct session;
@@ -18,7 +19,8 @@ struct session;
 /* What one session records. */
 struct recorded {
 	uint32_t contexts; /* 1 << LULL_CONTEXT_... */
-	uint32_t contexts_bytes;
+	uint32_t contexts_bytes; /* of counters, too */
+	struct counters counters;
 	struct stack_depths stacks;
 };
 

@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include "dump/record.h"
 
+#ifdef CONFIG_BLOCK
 struct found {
 	dev_t device, disk;
 	char name[BDEVNAME_SIZE];
@@ -59,3 +60,8 @@ void lull_dump_block_devices(struct dump *dump)
 				lull_u64(sectors, found.sectors),
 				lull_bool(is_read_only, found.is_read_only));
 }
+#else
+void lull_dump_block_devices(struct dump *dump)
+{
+}
+#endif

@@ -78,43 +78,62 @@ struct address {
 	uint8_t bytes[16], prefix_bits;
 };
 
-static void address_keep(struct address *found, uint16_t family, const void *bytes,
-			 uint8_t prefix_bits)
+static void __maybe_unused address_keep(struct address *found, uint16_t family, const void *bytes,
+					uint8_t prefix_bits)
 {
 	found->family = family;
 	found->prefix_bits = prefix_bits;
 	memcpy(found->bytes, bytes, family == AF_INET ? 4 : 16);
 }
 
-/* The address at a position: first those of version 4. Return: false where there is none. */
-static bool address_copy(const struct net_device *device, unsigned int position,
-			 struct address *found)
+/* Of version 4, the address at a position; those that are passed by are taken off it. */
+static bool address_four_copy(const struct net_device *device, unsigned int *position,
+			      struct address *found)
 {
-	struct in_device *four = __in_dev_get_rcu(device);
-	struct inet6_dev *six = __in6_dev_get(device);
-	struct inet6_ifaddr *address_six;
-	struct in_ifaddr *address_four;
-	bool is_found = false;
+#ifdef CONFIG_INET
+	const struct in_device *four = __in_dev_get_rcu(device);
+	const struct in_ifaddr *address;
 
-	if (four)
-		in_dev_for_each_ifa_rcu(address_four, four) if (!position--)
-		{
-			address_keep(found, AF_INET, &address_four->ifa_local,
-				     address_four->ifa_prefixlen);
-			return true;
-		}
+	if (!four)
+		return false;
+	in_dev_for_each_ifa_rcu(address, four) if (!(*position)--)
+	{
+		address_keep(found, AF_INET, &address->ifa_local, address->ifa_prefixlen);
+		return true;
+	}
+#endif
+	return false;
+}
+
+/* The same of version 6. */
+static bool address_six_copy(const struct net_device *device, unsigned int position,
+			     struct address *found)
+{
+	bool is_found = false;
+#if IS_ENABLED(CONFIG_IPV6)
+	struct inet6_dev *six = __in6_dev_get(device);
+	struct inet6_ifaddr *address;
+
 	if (!six)
 		return false;
 	read_lock_bh(&six->lock);
-	list_for_each_entry(address_six, &six->addr_list, if_list)
+	list_for_each_entry(address, &six->addr_list, if_list)
 		if (!position--) {
-			address_keep(found, AF_INET6, &address_six->addr,
-				     (uint8_t)address_six->prefix_len);
+			address_keep(found, AF_INET6, &address->addr, (uint8_t)address->prefix_len);
 			is_found = true;
 			break;
 		}
 	read_unlock_bh(&six->lock);
+#endif
 	return is_found;
+}
+
+/* The address at a position: first those of version 4. Return: false where there is none. */
+static bool address_copy(const struct net_device *device, unsigned int position,
+			 struct address *found)
+{
+	return address_four_copy(device, &position, found) ||
+	       address_six_copy(device, position, found);
 }
 
 /* The same of the device with this key, if that is still there. */

@@ -8,6 +8,9 @@
  * is "(null)", a structure zeros.
  * Of lists, the first elements are read; how many there are is another argument of the call. A list
  * of strings ends with a null pointer, and the event says whether it goes on behind what is there.
+ *
+ * What a call gives back in memory is read at its exit, in the same way, where its result says that
+ * it was given; it is zeros elsewhere. Other threads of the program may have changed it by then.
  */
 #ifndef LULL_SYSCALL_ARGUMENT_H
 #define LULL_SYSCALL_ARGUMENT_H
@@ -21,6 +24,7 @@
 #include <linux/sched/types.h>
 #include <linux/signal.h>
 #include <linux/socket.h>
+#include <linux/stat.h>
 #include <linux/time_types.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -40,14 +44,19 @@ struct call {
 	uint32_t elements; /* of the list that was read last */
 	uint8_t unread; /* bit i: the memory that argument i leads to */
 	bool is_cut; /* the list of strings that was read last goes on */
+	uint32_t given_bytes; /* of the socket's address that was read last */
 	union {
+		struct {
+			uint64_t data[CALL_ELEMENTS_MAX];
+			uint32_t masks[CALL_ELEMENTS_MAX];
+		};
 		uint64_t sizes[CALL_ELEMENTS_MAX];
 		struct {
 			int32_t fds[CALL_ELEMENTS_MAX];
 			uint16_t events[CALL_ELEMENTS_MAX];
 		};
 	}; /* the list's elements */
-	union {
+	union called {
 		struct __kernel_timespec timespec;
 		struct __kernel_itimerspec itimerspec;
 		struct __kernel_old_timeval timeval;
@@ -64,6 +73,10 @@ struct call {
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
 		struct sockaddr_un un;
+		struct stat stat;
+		struct epoll_event given_events[CALL_ELEMENTS_MAX];
+		int32_t pair[2];
+		int32_t number;
 		unsigned char bytes[sizeof(struct sockaddr_un)];
 	} memory; /* what call_memory() read last */
 };
@@ -94,6 +107,14 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 #endif
 }
 
+/* Each family has numbers of its own for its protocols. Return: -1 where it is none of IP's. */
+static __always_inline int32_t call_ip_protocol(unsigned long family, unsigned long protocol)
+{
+	bool is_ip = (int32_t)family == AF_INET || (int32_t)family == AF_INET6;
+
+	return is_ip ? (int32_t)protocol : -1;
+}
+
 /* The kind TEXT: a string that is measured already, in memory that nobody changes. */
 #define LULL_CHECK_LULL_TEXT(text)
 #define LULL_VALUE_LULL_TEXT(variable, text) const struct lull_string variable = text;
@@ -114,6 +135,13 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 #define call_x64(name, position) lull_x64(name, (uint64_t)CALL(position))
 #define call_ptr(name, position) lull_ptr(name, (void *)CALL(position))
 #define call_enum(name, position, names) lull_enum(name, (int32_t)CALL(position), names)
+/* A descriptor of a folder, or the number that stands for the current one. */
+#define call_folder(name, position) call_enum(name, position, CALL_FOLDER)
+/* A socket's protocol; the names are those of the internet's families. */
+#define call_protocol(name, position, family)                                        \
+	call_i32(name, position),                                                    \
+		lull_enum(name##_ip, call_ip_protocol(CALL(family), CALL(position)), \
+			  CALL_NAMES(CALL_IP_PROTOCOL))
 #define call_flags32(name, position, list) \
 	lull_flags32(name, (uint32_t)CALL(position), CALL_NAMES(list))
 #define call_flags64(name, position, list) \
@@ -196,5 +224,52 @@ static __always_inline unsigned long call_argument(const struct pt_regs *regs,
 		lull_u16(name##_port, call_port(&call)),                          \
 		lull_bytes(name##_address, call_address(&call),                   \
 			   call_address_bytes(&call, (uint32_t)CALL(length)))
+
+/* Results: the call's result is the variable ret. */
+#define GIVEN(position, bytes, is_given) call_given(&call, position, bytes, is_given)
+#define given_stat(name, position)                                                               \
+	lull_u64(name##_dev, GIVEN(position, sizeof(struct stat), ret >= 0)->stat.st_dev),       \
+		lull_u64(name##_ino, call.memory.stat.st_ino),                                   \
+		lull_flags32(name##_mode, call.memory.stat.st_mode, CALL_NAMES(CALL_FILE_TYPE)), \
+		lull_i64(name##_size, call.memory.stat.st_size)
+/* Of this structure, what is before the times; it lies where `bytes` is. */
+#define GIVEN_STATX ((const struct statx *)(const void *)call.memory.bytes)
+#define given_statx(name, position)                                                           \
+	lull_flags32(name##_mask,                                                             \
+		     (GIVEN(position, offsetof(struct statx, stx_atime), ret >= 0),           \
+		      GIVEN_STATX->stx_mask),                                                 \
+		     CALL_NAMES(CALL_STATX)),                                                 \
+		lull_u64(name##_ino, GIVEN_STATX->stx_ino),                                   \
+		lull_flags32(name##_mode, GIVEN_STATX->stx_mode, CALL_NAMES(CALL_FILE_TYPE)), \
+		lull_i64(name##_size, (int64_t)GIVEN_STATX->stx_size)
+#define given_timespec(name, position)                                                      \
+	lull_i64(name##_sec,                                                                \
+		 GIVEN(position, sizeof(call.memory.timespec), ret >= 0)->timespec.tv_sec), \
+		lull_i64(name##_nsec, call.memory.timespec.tv_nsec)
+/* The rest of a sleep that a signal ended. */
+#define given_rest(name, position)                                                 \
+	lull_i64(name##_sec, GIVEN(position, sizeof(call.memory.timespec),         \
+				   ret == -EINTR || ret == -ERESTART_RESTARTBLOCK) \
+				     ->timespec.tv_sec),                           \
+		lull_i64(name##_nsec, call.memory.timespec.tv_nsec)
+#define given_pair(name, position, first, second)                                               \
+	lull_i32(name##_##first, GIVEN(position, sizeof(call.memory.pair), ret >= 0)->pair[0]), \
+		lull_i32(name##_##second, call.memory.pair[1])
+#define given_status(name, position) \
+	lull_x32(name##_status,      \
+		 (uint32_t)GIVEN(position, sizeof(call.memory.number), ret > 0)->number)
+#define given_sockaddr(name, position, length)                                          \
+	lull_enum(name##_family, call_given_address(&call, position, length, ret >= 0), \
+		  CALL_FAMILY),                                                         \
+		lull_u16(name##_port, call_port(&call)),                                \
+		lull_bytes(name##_address, call_address(&call),                         \
+			   call_address_bytes(&call, call.given_bytes))
+/* An array's address and its count may be evaluated in either order: the count reads. */
+#define given_epoll_events(name, position)                                             \
+	lull_au32(name##_events, call.masks, call_given_events(&call, position, ret)), \
+		lull_au64(name##_data, call.data, call.elements)
+#define given_pollfd(name, position, count)    \
+	lull_au16(name##_revents, call.events, \
+		  call_given_revents(&call, position, ret < 0 ? 0 : (uint32_t)CALL(count)))
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef LULL_SYSCALL_NAMES_H
 #define LULL_SYSCALL_NAMES_H
 
+#define CALL_FOLDER "AT_FDCWD=-100"
 #define CALL_WHENCE "SEEK_SET=0,SEEK_CUR=1,SEEK_END=2,SEEK_DATA=3,SEEK_HOLE=4"
 #define CALL_SHUTDOWN "SHUT_RD=0,SHUT_WR=1,SHUT_RDWR=2"
 #define CALL_LEVEL                                                                          \

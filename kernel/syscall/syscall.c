@@ -6,16 +6,19 @@
  *
  * The kernel has one tracepoint for the entries of all calls and one for all exits. An entry goes
  * through a table of functions, which the compiler makes from table.h, one for each call: it stores
- * that call's arguments and nothing else. All exits are alike, so one function writes them, and
- * only the record with its identifiers is the call's own.
+ * that call's arguments and nothing else. All exits but those of calls that give something in
+ * memory are alike, so one function writes them, and only the record with its identifiers is the
+ * call's own.
  *
  * Paper: O 4.2 (instrumentation of system calls).
  */
 #include <linux/compat.h>
 #include <linux/falloc.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/inotify.h>
 #include <linux/io_uring.h>
+#include <linux/loop.h>
 #include <uapi/linux/memfd.h>
 #include <linux/mman.h>
 #include <uapi/linux/mount.h>
@@ -24,6 +27,7 @@
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <linux/splice.h>
 #include <linux/stat.h>
 #include <linux/timerfd.h>
@@ -31,7 +35,9 @@
 #include <linux/eventfd.h>
 #include <linux/futex.h>
 #include <uapi/linux/wait.h>
+#include <asm/ioctls.h>
 #include <asm/syscall.h>
+#include <asm/termbits.h>
 #include <trace/events/syscalls.h>
 #include "arguments.h"
 #include "compat/call_mode.h"
@@ -70,7 +76,10 @@ CALL_NAMES_CHECK(CALL_EVENT_FD)
 CALL_NAMES_CHECK(CALL_TIMER)
 CALL_NAMES_CHECK(CALL_MEMFD)
 CALL_NAMES_CHECK(CALL_URING_ENTER)
+CALL_NAMES_CHECK(CALL_FILE_TYPE)
 CALL_NAMES_CHECK(CALL_FD)
+CALL_NAMES_CHECK(CALL_REQUEST)
+CALL_NAMES_CHECK(CALL_IP_PROTOCOL)
 /* clang-format on */
 
 /* Strings of the call whose event this CPU makes. No call has more. */
@@ -194,6 +203,17 @@ static noinline void *call_memory(struct call *call, unsigned int position, uint
 	return (void *)from;
 }
 
+/* Read what a call gave into call->memory; zeros where it gave nothing. Return: call->memory. */
+static noinline const union called *call_given(struct call *call, unsigned int position,
+					       uint32_t bytes, bool is_given)
+{
+	if (is_given)
+		call_memory(call, position, bytes);
+	else
+		memset(&call->memory, 0, sizeof(call->memory));
+	return &call->memory;
+}
+
 /* Read the first elements of a list, of this size each. Return: where the program has it. */
 static void *elements_read(struct call *call, unsigned int position, uint64_t count, uint32_t bytes)
 {
@@ -226,6 +246,40 @@ static noinline void *call_pollfd_read(struct call *call, unsigned int position,
 		call->events[i] = (uint16_t)call->memory.pollfd[i].events;
 	}
 	return from;
+}
+
+/* The events of the descriptors that poll() was asked for. Return: how many are kept. */
+static noinline uint32_t call_given_revents(struct call *call, unsigned int position,
+					    uint32_t count)
+{
+	uint32_t i;
+
+	elements_read(call, position, count, sizeof(struct pollfd));
+	for (i = 0; i < call->elements; i++)
+		call->events[i] = (uint16_t)call->memory.pollfd[i].revents;
+	return call->elements;
+}
+
+static noinline uint32_t call_given_events(struct call *call, unsigned int position, long count)
+{
+	uint32_t i;
+
+	elements_read(call, position, count < 0 ? 0 : (uint64_t)count, sizeof(struct epoll_event));
+	for (i = 0; i < call->elements; i++) {
+		call->masks[i] = (uint32_t)call->memory.given_events[i].events;
+		call->data[i] = (uint64_t)call->memory.given_events[i].data;
+	}
+	return call->elements;
+}
+
+/* An address that a call gave, and its length beside it. Return: its family. */
+static noinline int32_t call_given_address(struct call *call, unsigned int position,
+					   unsigned int length, bool is_given)
+{
+	is_given &= call_argument(call->regs, position) != 0;
+	call->given_bytes =
+		(uint32_t)call_given(call, length, sizeof(call->memory.number), is_given)->number;
+	return call_given(call, position, call->given_bytes, is_given)->un.sun_family;
 }
 
 /* Of a socket's address: the port, and where the address itself is. */
@@ -270,9 +324,10 @@ static uint32_t call_address_bytes(const struct call *call, uint32_t given_bytes
 }
 
 /*
- * Each call's exit: a record in this array, and a note that locates it and describes the event. The
- * note stands in the entry's function, so that the two events of a call have identifiers that are
- * next to each other, and those of the calls that the table has first are small.
+ * The exit of each call that gives nothing in memory: a record in this array, and a note that
+ * locates it and describes the event. The note stands in the entry's function, so that the two
+ * events of a call have identifiers that are next to each other, and those of the calls that the
+ * table has first are small.
  */
 static struct lull_probe_record exit_records[__NR_syscalls];
 #define EXIT_NOTE(name)                                                                          \
@@ -310,17 +365,69 @@ static struct lull_probe_record exit_records[__NR_syscalls];
 		lull_event("syscalls:sys_enter_" #name, __VA_ARGS__,  \
 			   lull_x8(unread, call.unread));             \
 	}
+/* The same of a call that gives something in memory, whose exit is an event like its entry. */
+#define CALL_RESULTS(...) __VA_ARGS__
+#define CALL_EXIT(name, results)                                                                 \
+	static void IN_ORDER exit_##name(const struct pt_regs *regs, long ret)                   \
+	{                                                                                        \
+		struct call call;                                                                \
+                                                                                                 \
+		call.regs = regs;                                                                \
+		call.unread = 0;                                                                 \
+		lull_event("syscalls:sys_exit_" #name, lull_i64(ret, ret), CALL_RESULTS results, \
+			   lull_x8(unread, call.unread));                                        \
+	}
+#define LULL_CALL_GIVES(name, results, ...)                             \
+	CALL_EXIT(name, results)                                        \
+	static void IN_ORDER enter_##name(const struct pt_regs *regs)   \
+	{                                                               \
+		const struct call call = { .regs = regs };              \
+                                                                        \
+		(void)call;                                             \
+		lull_event("syscalls:sys_enter_" #name, ##__VA_ARGS__); \
+	}
+#define LULL_CALL_USER_GIVES(name, results, ...)                      \
+	CALL_EXIT(name, results)                                      \
+	static void IN_ORDER enter_##name(const struct pt_regs *regs) \
+	{                                                             \
+		struct call call;                                     \
+                                                                      \
+		call.regs = regs;                                     \
+		call.texts = 0;                                       \
+		call.unread = 0;                                      \
+		lull_event("syscalls:sys_enter_" #name, __VA_ARGS__,  \
+			   lull_x8(unread, call.unread));             \
+	}
 #include "syscall/table.h"
 #undef LULL_CALL
 #undef LULL_CALL_USER
+#undef LULL_CALL_GIVES
+#undef LULL_CALL_USER_GIVES
 
 #define LULL_CALL(name, ...) [__NR_##name] = enter_##name,
-#define LULL_CALL_USER(name, ...) [__NR_##name] = enter_##name,
+#define LULL_CALL_USER LULL_CALL
+#define LULL_CALL_GIVES LULL_CALL
+#define LULL_CALL_USER_GIVES LULL_CALL
 static void (*const enter_functions[__NR_syscalls])(const struct pt_regs *) = {
 #include "syscall/table.h"
 };
 #undef LULL_CALL
 #undef LULL_CALL_USER
+#undef LULL_CALL_GIVES
+#undef LULL_CALL_USER_GIVES
+
+/* Of calls that give something in memory. */
+#define LULL_CALL(name, ...)
+#define LULL_CALL_USER(name, ...)
+#define LULL_CALL_GIVES(name, ...) [__NR_##name] = exit_##name,
+#define LULL_CALL_USER_GIVES LULL_CALL_GIVES
+static void (*const exit_functions[__NR_syscalls])(const struct pt_regs *, long) = {
+#include "syscall/table.h"
+};
+#undef LULL_CALL
+#undef LULL_CALL_USER
+#undef LULL_CALL_GIVES
+#undef LULL_CALL_USER_GIVES
 
 /* Return: the call's number, or -1 where the table has no such call. */
 static __always_inline long number_known(long number)
@@ -368,16 +475,20 @@ static void probe_sys_exit(void *data, struct pt_regs *regs, long ret)
 	long id = syscall_get_nr(current, regs);
 	long number = number_known(id);
 
-	if (likely(number >= 0))
-		exit_write(ret, &exit_records[number]);
-	else
+	if (unlikely(number < 0))
 		exit_unknown(id, ret);
+	else if (unlikely(exit_functions[number]))
+		exit_functions[number](regs, ret);
+	else
+		exit_write(ret, &exit_records[number]);
 }
 
 #define LULL_CALL(name, ...)                                                            \
 	LULL_TRACEPOINT_EVENT(sys_enter, "syscalls:sys_enter_" #name, probe_sys_enter); \
 	LULL_TRACEPOINT_EVENT(sys_exit, "syscalls:sys_exit_" #name, probe_sys_exit);
 #define LULL_CALL_USER LULL_CALL
+#define LULL_CALL_GIVES LULL_CALL
+#define LULL_CALL_USER_GIVES LULL_CALL
 #include "syscall/table.h"
 LULL_TRACEPOINT_EVENT(sys_enter, "raw_syscalls:sys_enter", probe_sys_enter);
 LULL_TRACEPOINT_EVENT(sys_exit, "raw_syscalls:sys_exit", probe_sys_exit);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The system calls: LULL_CALL(NAME, ARGUMENTS...) for each, and LULL_CALL_USER() where an argument
- * leads to memory of the program's that the event has, too. This file is read several times, each
- * time with another meaning of the two.
+ * leads to memory of the program's that the entry's event has, too. LULL_CALL_GIVES(NAME,
+ * (RESULTS), ARGUMENTS...) and LULL_CALL_USER_GIVES() are calls that store results where an
+ * argument leads to: the exit's event has them. This file is read several times, each time with
+ * other meanings.
  *
  * Names of calls and arguments are those of the kernel's SYSCALL_DEFINE(), as tracefs shows them. A
- * kind of argument is call_KIND(NAME, POSITION), see argument.h. Numbers come from <asm/unistd.h>.
+ * kind of argument is call_KIND(NAME, POSITION), one of results given_KIND(NAME, POSITION), see
+ * argument.h. Numbers come from <asm/unistd.h>.
  */
 
 /* Calls that the kernel names otherwise than their numbers. */
@@ -22,15 +25,16 @@
 LULL_CALL(read, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(write, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2))
 LULL_CALL(close, call_u32(fd, 0))
-LULL_CALL(newfstat, call_u32(fd, 0), call_ptr(statbuf, 1))
+LULL_CALL_GIVES(newfstat, (given_stat(statbuf, 1)), call_u32(fd, 0), call_ptr(statbuf, 1))
 LULL_CALL(pread64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
 LULL_CALL(pwrite64, call_u32(fd, 0), call_ptr(buf, 1), call_u64(count, 2), call_i64(pos, 3))
 LULL_CALL_USER(execve, call_str(filename, 0), call_strings(argv, 1), call_ptr(envp, 2))
 LULL_CALL_USER(futex, call_ptr(uaddr, 0), call_flags32(op, 1, CALL_FUTEX), call_u32(val, 2),
 	  call_timespec(utime, 3), call_ptr(uaddr2, 4), call_u32(val3, 5))
 LULL_CALL(getdents64, call_u32(fd, 0), call_ptr(dirent, 1), call_u32(count, 2))
-LULL_CALL(clock_gettime, call_enum(which_clock, 0, CALL_CLOCK), call_ptr(tp, 1))
-LULL_CALL_USER(clock_nanosleep, call_enum(which_clock, 0, CALL_CLOCK),
+LULL_CALL_GIVES(clock_gettime, (given_timespec(tp, 1)), call_enum(which_clock, 0, CALL_CLOCK),
+	  call_ptr(tp, 1))
+LULL_CALL_USER_GIVES(clock_nanosleep, (given_rest(rmtp, 3)), call_enum(which_clock, 0, CALL_CLOCK),
 	  call_flags32(flags, 1, CALL_TIMER), call_timespec(rqtp, 2), call_ptr(rmtp, 3))
 LULL_CALL(exit_group, call_i32(error_code, 0))
 LULL_CALL_USER(epoll_ctl, call_i32(epfd, 0), call_enum(op, 1, CALL_EPOLL), call_i32(fd, 2),
@@ -38,28 +42,30 @@ LULL_CALL_USER(epoll_ctl, call_i32(epfd, 0), call_enum(op, 1, CALL_EPOLL), call_
 LULL_CALL(tgkill, call_i32(tgid, 0), call_i32(pid, 1), call_enum(sig, 2, CALL_SIGNAL))
 LULL_CALL(waitid, call_enum(which, 0, CALL_IDTYPE), call_i32(upid, 1), call_ptr(infop, 2),
 	  call_flags32(options, 3, CALL_WAIT), call_ptr(ru, 4))
-LULL_CALL_USER(openat, call_i32(dfd, 0), call_str(filename, 1), call_flags32(flags, 2, CALL_OPEN),
-	  call_x16(mode, 3))
-LULL_CALL_USER(newfstatat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(statbuf, 2),
-	  call_flags32(flag, 3, CALL_AT))
-LULL_CALL_USER(unlinkat, call_i32(dfd, 0), call_str(pathname, 1),
+LULL_CALL_USER(openat, call_folder(dfd, 0), call_str(filename, 1),
+	  call_flags32(flags, 2, CALL_OPEN), call_x16(mode, 3))
+LULL_CALL_USER_GIVES(newfstatat, (given_stat(statbuf, 2)), call_folder(dfd, 0),
+	  call_str(filename, 1), call_ptr(statbuf, 2), call_flags32(flag, 3, CALL_AT))
+LULL_CALL_USER(unlinkat, call_folder(dfd, 0), call_str(pathname, 1),
 	  call_flags32(flag, 2, CALL_AT_REMOVE))
-LULL_CALL_USER(readlinkat, call_i32(dfd, 0), call_str(pathname, 1), call_ptr(buf, 2),
+LULL_CALL_USER(readlinkat, call_folder(dfd, 0), call_str(pathname, 1), call_ptr(buf, 2),
 	  call_i32(bufsiz, 3))
 LULL_CALL_USER(pselect6, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),
 	  call_timespec(tsp, 4), call_ptr(sig, 5))
-LULL_CALL_USER(ppoll, call_pollfd(ufds, 0, 1), call_u32(nfds, 1), call_timespec(tsp, 2),
-	  call_ptr(sigmask, 3), call_u64(sigsetsize, 4))
+LULL_CALL_USER_GIVES(ppoll, (given_pollfd(ufds, 0, 1)), call_pollfd(ufds, 0, 1), call_u32(nfds, 1),
+	  call_timespec(tsp, 2), call_ptr(sigmask, 3), call_u64(sigsetsize, 4))
 LULL_CALL(set_robust_list, call_ptr(head, 0), call_u64(len, 1))
-LULL_CALL(epoll_pwait, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
-	  call_i32(timeout, 3), call_ptr(sigmask, 4), call_u64(sigsetsize, 5))
-LULL_CALL(accept4, call_i32(fd, 0), call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2),
+LULL_CALL_GIVES(epoll_pwait, (given_epoll_events(events, 1)), call_i32(epfd, 0),
+	  call_ptr(events, 1), call_i32(maxevents, 2), call_i32(timeout, 3), call_ptr(sigmask, 4),
+	  call_u64(sigsetsize, 5))
+LULL_CALL_GIVES(accept4, (given_sockaddr(upeer_sockaddr, 1, 2)), call_i32(fd, 0),
+	  call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2),
 	  call_flags32(flags, 3, CALL_SOCKET))
 LULL_CALL_USER(prlimit64, call_i32(pid, 0), call_enum(resource, 1, CALL_RLIMIT),
 	  call_rlimit(new_rlim, 2), call_ptr(old_rlim, 3))
 LULL_CALL(getrandom, call_ptr(ubuf, 0), call_u64(len, 1), call_flags32(flags, 2, CALL_RANDOM))
-LULL_CALL_USER(statx, call_i32(dfd, 0), call_str(filename, 1), call_flags32(flags, 2, CALL_AT),
-	  call_flags32(mask, 3, CALL_STATX), call_ptr(buffer, 4))
+LULL_CALL_USER_GIVES(statx, (given_statx(buffer, 4)), call_folder(dfd, 0), call_str(filename, 1),
+	  call_flags32(flags, 2, CALL_AT), call_flags32(mask, 3, CALL_STATX), call_ptr(buffer, 4))
 LULL_CALL(rseq, call_ptr(rseq, 0), call_u32(rseq_len, 1), call_x32(flags, 2),
 	  call_x32(sig, 3))
 LULL_CALL_USER(clone3, call_clone_args(uargs, 0), call_u64(size, 1))
@@ -74,7 +80,7 @@ LULL_CALL_USER(rt_sigaction, call_enum(sig, 0, CALL_SIGNAL), call_sigaction(act,
 LULL_CALL_USER(rt_sigprocmask, call_enum(how, 0, CALL_SIGMASK), call_sigset(nset, 1),
 	  call_ptr(oset, 2), call_u64(sigsetsize, 3))
 LULL_CALL(rt_sigreturn)
-LULL_CALL(ioctl, call_u32(fd, 0), call_x32(cmd, 1), call_x64(arg, 2))
+LULL_CALL(ioctl, call_u32(fd, 0), call_flags32(cmd, 1, CALL_REQUEST), call_x64(arg, 2))
 LULL_CALL_USER(readv, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2))
 LULL_CALL_USER(writev, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2))
 LULL_CALL(sched_yield)
@@ -87,7 +93,7 @@ LULL_CALL(shmget, call_i32(key, 0), call_u64(size, 1), call_x32(shmflg, 2))
 LULL_CALL(shmat, call_i32(shmid, 0), call_ptr(shmaddr, 1), call_x32(shmflg, 2))
 LULL_CALL(shmctl, call_i32(shmid, 0), call_i32(cmd, 1), call_ptr(buf, 2))
 LULL_CALL(dup, call_u32(fildes, 0))
-LULL_CALL_USER(nanosleep, call_timespec(rqtp, 0), call_ptr(rmtp, 1))
+LULL_CALL_USER_GIVES(nanosleep, (given_rest(rmtp, 1)), call_timespec(rqtp, 0), call_ptr(rmtp, 1))
 LULL_CALL(getitimer, call_enum(which, 0, CALL_ITIMER), call_ptr(value, 1))
 LULL_CALL_USER(setitimer, call_enum(which, 0, CALL_ITIMER), call_itimerval(value, 1),
 	  call_ptr(ovalue, 2))
@@ -95,21 +101,26 @@ LULL_CALL(getpid)
 LULL_CALL(sendfile64, call_i32(out_fd, 0), call_i32(in_fd, 1), call_ptr(offset, 2),
 	  call_u64(count, 3))
 LULL_CALL(socket, call_enum(family, 0, CALL_FAMILY), call_flags32(type, 1, CALL_SOCKET),
-	  call_i32(protocol, 2))
+	  call_protocol(protocol, 2, 0))
 LULL_CALL_USER(connect, call_i32(fd, 0), call_sockaddr(uservaddr, 1, 2), call_i32(addrlen, 2))
-LULL_CALL(accept, call_i32(fd, 0), call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2))
+LULL_CALL_GIVES(accept, (given_sockaddr(upeer_sockaddr, 1, 2)), call_i32(fd, 0),
+	  call_ptr(upeer_sockaddr, 1), call_ptr(upeer_addrlen, 2))
 LULL_CALL_USER(sendto, call_i32(fd, 0), call_ptr(buff, 1), call_u64(len, 2),
 	  call_flags32(flags, 3, CALL_MESSAGE), call_sockaddr(addr, 4, 5), call_i32(addr_len, 5))
-LULL_CALL(recvfrom, call_i32(fd, 0), call_ptr(ubuf, 1), call_u64(size, 2),
-	  call_flags32(flags, 3, CALL_MESSAGE), call_ptr(addr, 4), call_ptr(addr_len, 5))
+LULL_CALL_GIVES(recvfrom, (given_sockaddr(addr, 4, 5)), call_i32(fd, 0), call_ptr(ubuf, 1),
+	  call_u64(size, 2), call_flags32(flags, 3, CALL_MESSAGE), call_ptr(addr, 4),
+	  call_ptr(addr_len, 5))
 LULL_CALL_USER(sendmsg, call_i32(fd, 0), call_msghdr(msg, 1), call_flags32(flags, 2, CALL_MESSAGE))
 LULL_CALL_USER(recvmsg, call_i32(fd, 0), call_msghdr(msg, 1), call_flags32(flags, 2, CALL_MESSAGE))
 LULL_CALL(shutdown, call_i32(fd, 0), call_enum(how, 1, CALL_SHUTDOWN))
 LULL_CALL_USER(bind, call_i32(fd, 0), call_sockaddr(umyaddr, 1, 2), call_i32(addrlen, 2))
 LULL_CALL(listen, call_i32(fd, 0), call_i32(backlog, 1))
-LULL_CALL(getsockname, call_i32(fd, 0), call_ptr(usockaddr, 1), call_ptr(usockaddr_len, 2))
-LULL_CALL(getpeername, call_i32(fd, 0), call_ptr(usockaddr, 1), call_ptr(usockaddr_len, 2))
-LULL_CALL(socketpair, call_enum(family, 0, CALL_FAMILY), call_flags32(type, 1, CALL_SOCKET),
+LULL_CALL_GIVES(getsockname, (given_sockaddr(usockaddr, 1, 2)), call_i32(fd, 0),
+	  call_ptr(usockaddr, 1), call_ptr(usockaddr_len, 2))
+LULL_CALL_GIVES(getpeername, (given_sockaddr(usockaddr, 1, 2)), call_i32(fd, 0),
+	  call_ptr(usockaddr, 1), call_ptr(usockaddr_len, 2))
+LULL_CALL_GIVES(socketpair, (given_pair(usockvec, 3, first, second)),
+	  call_enum(family, 0, CALL_FAMILY), call_flags32(type, 1, CALL_SOCKET),
 	  call_i32(protocol, 2), call_ptr(usockvec, 3))
 LULL_CALL(setsockopt, call_i32(fd, 0), call_enum(level, 1, CALL_LEVEL), call_i32(optname, 2),
 	  call_ptr(optval, 3), call_i32(optlen, 4))
@@ -123,8 +134,8 @@ LULL_CALL(clone, call_x64(clone_flags, 0), call_x64(newsp, 1), call_ptr(parent_t
 	  call_ptr(child_tidptr, 3), call_x64(tls, 4))
 #endif
 LULL_CALL(exit, call_i32(error_code, 0))
-LULL_CALL(wait4, call_i32(upid, 0), call_ptr(stat_addr, 1), call_flags32(options, 2, CALL_WAIT),
-	  call_ptr(ru, 3))
+LULL_CALL_GIVES(wait4, (given_status(stat_addr, 1)), call_i32(upid, 0), call_ptr(stat_addr, 1),
+	  call_flags32(options, 2, CALL_WAIT), call_ptr(ru, 3))
 LULL_CALL(kill, call_i32(pid, 0), call_enum(sig, 1, CALL_SIGNAL))
 LULL_CALL(newuname, call_ptr(name, 0))
 LULL_CALL(semget, call_i32(key, 0), call_i32(nsems, 1), call_x32(semflg, 2))
@@ -300,18 +311,18 @@ LULL_CALL_USER(inotify_add_watch, call_i32(fd, 0), call_str(pathname, 1),
 LULL_CALL(inotify_rm_watch, call_i32(fd, 0), call_i32(wd, 1))
 LULL_CALL(migrate_pages, call_i32(pid, 0), call_u64(maxnode, 1), call_ptr(old_nodes, 2),
 	  call_ptr(new_nodes, 3))
-LULL_CALL_USER(mkdirat, call_i32(dfd, 0), call_str(pathname, 1), call_x16(mode, 2))
-LULL_CALL_USER(mknodat, call_i32(dfd, 0), call_str(filename, 1), call_x16(mode, 2),
+LULL_CALL_USER(mkdirat, call_folder(dfd, 0), call_str(pathname, 1), call_x16(mode, 2))
+LULL_CALL_USER(mknodat, call_folder(dfd, 0), call_str(filename, 1), call_x16(mode, 2),
 	  call_u32(dev, 3))
-LULL_CALL_USER(fchownat, call_i32(dfd, 0), call_str(filename, 1), call_u32(user, 2),
+LULL_CALL_USER(fchownat, call_folder(dfd, 0), call_str(filename, 1), call_u32(user, 2),
 	  call_u32(group, 3), call_flags32(flag, 4, CALL_AT))
-LULL_CALL_USER(renameat, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
+LULL_CALL_USER(renameat, call_folder(olddfd, 0), call_str(oldname, 1), call_folder(newdfd, 2),
 	  call_str(newname, 3))
-LULL_CALL_USER(linkat, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
+LULL_CALL_USER(linkat, call_folder(olddfd, 0), call_str(oldname, 1), call_folder(newdfd, 2),
 	  call_str(newname, 3), call_flags32(flags, 4, CALL_AT))
-LULL_CALL_USER(symlinkat, call_str(oldname, 0), call_i32(newdfd, 1), call_str(newname, 2))
-LULL_CALL_USER(fchmodat, call_i32(dfd, 0), call_str(filename, 1), call_x16(mode, 2))
-LULL_CALL_USER(faccessat, call_i32(dfd, 0), call_str(filename, 1),
+LULL_CALL_USER(symlinkat, call_str(oldname, 0), call_folder(newdfd, 1), call_str(newname, 2))
+LULL_CALL_USER(fchmodat, call_folder(dfd, 0), call_str(filename, 1), call_x16(mode, 2))
+LULL_CALL_USER(faccessat, call_folder(dfd, 0), call_str(filename, 1),
 	  call_flags32(mode, 2, CALL_ACCESS))
 LULL_CALL(unshare, call_flags64(unshare_flags, 0, CALL_CLONE))
 LULL_CALL(get_robust_list, call_i32(pid, 0), call_ptr(head_ptr, 1), call_ptr(len_ptr, 2))
@@ -325,7 +336,7 @@ LULL_CALL_USER(vmsplice, call_i32(fd, 0), call_iovec(uiov, 1, 2), call_u64(nr_se
 	  call_flags32(flags, 3, CALL_SPLICE))
 LULL_CALL(move_pages, call_i32(pid, 0), call_u64(nr_pages, 1), call_ptr(pages, 2),
 	  call_ptr(nodes, 3), call_ptr(status, 4), call_x32(flags, 5))
-LULL_CALL_USER(utimensat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(utimes, 2),
+LULL_CALL_USER(utimensat, call_folder(dfd, 0), call_str(filename, 1), call_ptr(utimes, 2),
 	  call_flags32(flags, 3, CALL_AT))
 LULL_CALL(timerfd_create, call_enum(clockid, 0, CALL_CLOCK), call_flags32(flags, 1, CALL_FD))
 LULL_CALL(fallocate, call_i32(fd, 0), call_flags32(mode, 1, CALL_ALLOCATE), call_i64(offset, 2),
@@ -338,7 +349,8 @@ LULL_CALL(signalfd4, call_i32(ufd, 0), call_ptr(user_mask, 1), call_u64(sizemask
 LULL_CALL(eventfd2, call_u32(count, 0), call_flags32(flags, 1, CALL_EVENT_FD))
 LULL_CALL(epoll_create1, call_flags32(flags, 0, CALL_FD))
 LULL_CALL(dup3, call_u32(oldfd, 0), call_u32(newfd, 1), call_flags32(flags, 2, CALL_FD))
-LULL_CALL(pipe2, call_ptr(fildes, 0), call_flags32(flags, 1, CALL_OPEN))
+LULL_CALL_GIVES(pipe2, (given_pair(fildes, 0, read, write)), call_ptr(fildes, 0),
+	  call_flags32(flags, 1, CALL_OPEN))
 LULL_CALL(inotify_init1, call_flags32(flags, 0, CALL_FD))
 LULL_CALL_USER(preadv, call_u64(fd, 0), call_iovec(vec, 1, 2), call_u64(vlen, 2),
 	  call_u64(pos_l, 3), call_u64(pos_h, 4))
@@ -352,10 +364,10 @@ LULL_CALL_USER(recvmmsg, call_i32(fd, 0), call_ptr(mmsg, 1), call_u32(vlen, 2),
 	  call_flags32(flags, 3, CALL_MESSAGE), call_timespec(timeout, 4))
 LULL_CALL(fanotify_init, call_x32(flags, 0), call_x32(event_f_flags, 1))
 LULL_CALL_USER(fanotify_mark, call_i32(fanotify_fd, 0), call_x32(flags, 1), call_x64(mask, 2),
-	  call_i32(dfd, 3), call_str(pathname, 4))
-LULL_CALL_USER(name_to_handle_at, call_i32(dfd, 0), call_str(name, 1), call_ptr(handle, 2),
+	  call_folder(dfd, 3), call_str(pathname, 4))
+LULL_CALL_USER(name_to_handle_at, call_folder(dfd, 0), call_str(name, 1), call_ptr(handle, 2),
 	  call_ptr(mnt_id, 3), call_x32(flag, 4))
-LULL_CALL(open_by_handle_at, call_i32(mountdirfd, 0), call_ptr(handle, 1),
+LULL_CALL(open_by_handle_at, call_folder(mountdirfd, 0), call_ptr(handle, 1),
 	  call_flags32(flags, 2, CALL_OPEN))
 LULL_CALL(clock_adjtime, call_enum(which_clock, 0, CALL_CLOCK), call_ptr(utx, 1))
 LULL_CALL(syncfs, call_i32(fd, 0))
@@ -373,14 +385,14 @@ LULL_CALL_USER(finit_module, call_i32(fd, 0), call_str(uargs, 1), call_x32(flags
 LULL_CALL(sched_setattr, call_i32(pid, 0), call_ptr(uattr, 1), call_x32(flags, 2))
 LULL_CALL(sched_getattr, call_i32(pid, 0), call_ptr(uattr, 1), call_u32(usize, 2),
 	  call_x32(flags, 3))
-LULL_CALL_USER(renameat2, call_i32(olddfd, 0), call_str(oldname, 1), call_i32(newdfd, 2),
+LULL_CALL_USER(renameat2, call_folder(olddfd, 0), call_str(oldname, 1), call_folder(newdfd, 2),
 	  call_str(newname, 3), call_flags32(flags, 4, CALL_RENAME))
 LULL_CALL(seccomp, call_enum(op, 0, CALL_SECCOMP), call_x32(flags, 1), call_ptr(uargs, 2))
 LULL_CALL_USER(memfd_create, call_str(uname, 0), call_flags32(flags, 1, CALL_MEMFD))
 LULL_CALL_USER(kexec_file_load, call_i32(kernel_fd, 0), call_i32(initrd_fd, 1),
 	  call_u64(cmdline_len, 2), call_str(cmdline_ptr, 3), call_x64(flags, 4))
 LULL_CALL(bpf, call_enum(cmd, 0, CALL_BPF), call_ptr(uattr, 1), call_u32(size, 2))
-LULL_CALL_USER(execveat, call_i32(fd, 0), call_str(filename, 1), call_strings(argv, 2),
+LULL_CALL_USER(execveat, call_folder(fd, 0), call_str(filename, 1), call_strings(argv, 2),
 	  call_ptr(envp, 3), call_flags32(flags, 4, CALL_AT))
 LULL_CALL(userfaultfd, call_x32(flags, 0))
 LULL_CALL(membarrier, call_enum(cmd, 0, CALL_MEMBARRIER), call_x32(flags, 1), call_i32(cpu_id, 2))
@@ -404,26 +416,27 @@ LULL_CALL(io_uring_enter, call_u32(fd, 0), call_u32(to_submit, 1), call_u32(min_
 	  call_flags32(flags, 3, CALL_URING_ENTER), call_ptr(argp, 4), call_u64(argsz, 5))
 LULL_CALL(io_uring_register, call_u32(fd, 0), call_enum(opcode, 1, CALL_URING), call_ptr(arg, 2),
 	  call_u32(nr_args, 3))
-LULL_CALL_USER(open_tree, call_i32(dfd, 0), call_str(filename, 1), call_x32(flags, 2))
-LULL_CALL_USER(move_mount, call_i32(from_dfd, 0), call_str(from_pathname, 1), call_i32(to_dfd, 2),
-	  call_str(to_pathname, 3), call_x32(flags, 4))
+LULL_CALL_USER(open_tree, call_folder(dfd, 0), call_str(filename, 1), call_x32(flags, 2))
+LULL_CALL_USER(move_mount, call_folder(from_dfd, 0), call_str(from_pathname, 1),
+	  call_folder(to_dfd, 2), call_str(to_pathname, 3), call_x32(flags, 4))
 LULL_CALL_USER(fsopen, call_str(_fs_name, 0), call_x32(flags, 1))
 LULL_CALL_USER(fsconfig, call_i32(fd, 0), call_enum(cmd, 1, CALL_FSCONFIG), call_str(_key, 2),
 	  call_ptr(_value, 3), call_i32(aux, 4))
 LULL_CALL(fsmount, call_i32(fs_fd, 0), call_x32(flags, 1), call_x32(attr_flags, 2))
-LULL_CALL_USER(fspick, call_i32(dfd, 0), call_str(path, 1), call_x32(flags, 2))
+LULL_CALL_USER(fspick, call_folder(dfd, 0), call_str(path, 1), call_x32(flags, 2))
 LULL_CALL(pidfd_open, call_i32(pid, 0), call_x32(flags, 1))
 LULL_CALL(close_range, call_u32(fd, 0), call_u32(max_fd, 1), call_x32(flags, 2))
-LULL_CALL_USER(openat2, call_i32(dfd, 0), call_str(filename, 1), call_open_how(how, 2),
+LULL_CALL_USER(openat2, call_folder(dfd, 0), call_str(filename, 1), call_open_how(how, 2),
 	  call_u64(usize, 3))
 LULL_CALL(pidfd_getfd, call_i32(pidfd, 0), call_i32(fd, 1), call_x32(flags, 2))
-LULL_CALL_USER(faccessat2, call_i32(dfd, 0), call_str(filename, 1),
+LULL_CALL_USER(faccessat2, call_folder(dfd, 0), call_str(filename, 1),
 	  call_flags32(mode, 2, CALL_ACCESS), call_flags32(flags, 3, CALL_AT_ACCESS))
 LULL_CALL(process_madvise, call_i32(pidfd, 0), call_ptr(vec, 1), call_u64(vlen, 2),
 	  call_enum(behavior, 3, CALL_ADVICE), call_x32(flags, 4))
-LULL_CALL_USER(epoll_pwait2, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
-	  call_timespec(timeout, 3), call_ptr(sigmask, 4), call_u64(sigsetsize, 5))
-LULL_CALL_USER(mount_setattr, call_i32(dfd, 0), call_str(path, 1), call_x32(flags, 2),
+LULL_CALL_USER_GIVES(epoll_pwait2, (given_epoll_events(events, 1)), call_i32(epfd, 0),
+	  call_ptr(events, 1), call_i32(maxevents, 2), call_timespec(timeout, 3),
+	  call_ptr(sigmask, 4), call_u64(sigsetsize, 5))
+LULL_CALL_USER(mount_setattr, call_folder(dfd, 0), call_str(path, 1), call_x32(flags, 2),
 	  call_ptr(uattr, 3), call_u64(usize, 4))
 LULL_CALL(quotactl_fd, call_u32(fd, 0), call_x32(cmd, 1), call_u32(id, 2), call_ptr(addr, 3))
 LULL_CALL(landlock_create_ruleset, call_ptr(attr, 0), call_u64(size, 1), call_x32(flags, 2))
@@ -439,12 +452,14 @@ LULL_CALL(set_mempolicy_home_node, call_x64(start, 0), call_u64(len, 1), call_u6
 
 /* Calls that only the older architectures have. */
 #ifdef __NR_open
-LULL_CALL_USER(newstat, call_str(filename, 0), call_ptr(statbuf, 1))
-LULL_CALL_USER(newlstat, call_str(filename, 0), call_ptr(statbuf, 1))
+LULL_CALL_USER_GIVES(newstat, (given_stat(statbuf, 1)), call_str(filename, 0), call_ptr(statbuf, 1))
+LULL_CALL_USER_GIVES(newlstat, (given_stat(statbuf, 1)), call_str(filename, 0),
+	  call_ptr(statbuf, 1))
 LULL_CALL_USER(open, call_str(filename, 0), call_flags32(flags, 1, CALL_OPEN), call_x16(mode, 2))
-LULL_CALL_USER(poll, call_pollfd(ufds, 0, 1), call_u32(nfds, 1), call_i32(timeout_msecs, 2))
+LULL_CALL_USER_GIVES(poll, (given_pollfd(ufds, 0, 1)), call_pollfd(ufds, 0, 1), call_u32(nfds, 1),
+	  call_i32(timeout_msecs, 2))
 LULL_CALL_USER(access, call_str(filename, 0), call_flags32(mode, 1, CALL_ACCESS))
-LULL_CALL(pipe, call_ptr(fildes, 0))
+LULL_CALL_GIVES(pipe, (given_pair(fildes, 0, read, write)), call_ptr(fildes, 0))
 LULL_CALL_USER(select, call_i32(n, 0), call_ptr(inp, 1), call_ptr(outp, 2), call_ptr(exp, 3),
 	  call_timeval(tvp, 4))
 LULL_CALL(dup2, call_u32(oldfd, 0), call_u32(newfd, 1))
@@ -476,11 +491,11 @@ LULL_CALL(iopl, call_u32(level, 0))
 LULL_CALL(ioperm, call_u64(from, 0), call_u64(num, 1), call_i32(turn_on, 2))
 LULL_CALL(time, call_ptr(tloc, 0))
 LULL_CALL(epoll_create, call_i32(size, 0))
-LULL_CALL(epoll_wait, call_i32(epfd, 0), call_ptr(events, 1), call_i32(maxevents, 2),
-	  call_i32(timeout, 3))
+LULL_CALL_GIVES(epoll_wait, (given_epoll_events(events, 1)), call_i32(epfd, 0), call_ptr(events, 1),
+	  call_i32(maxevents, 2), call_i32(timeout, 3))
 LULL_CALL_USER(utimes, call_str(filename, 0), call_ptr(utimes, 1))
 LULL_CALL(inotify_init)
-LULL_CALL_USER(futimesat, call_i32(dfd, 0), call_str(filename, 1), call_ptr(utimes, 2))
+LULL_CALL_USER(futimesat, call_folder(dfd, 0), call_str(filename, 1), call_ptr(utimes, 2))
 LULL_CALL(signalfd, call_i32(ufd, 0), call_ptr(user_mask, 1), call_u64(sizemask, 2))
 LULL_CALL(eventfd, call_u32(count, 0))
 #endif

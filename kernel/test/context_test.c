@@ -51,9 +51,11 @@ static int contexts_that_cannot_be_recorded_are_refused(void)
 	wrong.flags = 1;
 	CHECK(ask(recorder.descriptor, wrong) == EINVAL);
 	wrong.flags = 0;
-	wrong.unused = 1;
-	CHECK(ask(recorder.descriptor, wrong) == EINVAL);
-	wrong.unused = 0;
+	for (uint32_t bit = LULL_COUNTERS; bit < 32; bit++) {
+		wrong.counters = 1u << bit;
+		CHECK(ask(recorder.descriptor, wrong) == EINVAL);
+	}
+	wrong.counters = 0;
 	for (wrong.bytes = 0; wrong.bytes < 4; wrong.bytes++)
 		CHECK(ask(recorder.descriptor, wrong) == EINVAL);
 	CHECK(ioctl(recorder.descriptor, LULL_KERNEL_CONTEXT, (void *)8) && errno == EFAULT);
@@ -378,6 +380,97 @@ static int thread_without_a_program_has_no_users_stack(void)
 	return 0;
 }
 
+/* Before the event's fields: what was asked for below. */
+struct __attribute__((packed)) counted {
+	int64_t page_faults, switches;
+};
+
+struct counters_seen {
+	uint32_t id;
+	struct counted last[64]; /* by CPU; 0 faults before the first */
+	long count, wrong;
+	int64_t faults;
+};
+
+/* Each switch is one more than the last one of its CPU; faults never are fewer. */
+static void counters_look(const struct recorded *event, void *context)
+{
+	struct counters_seen *seen = context;
+	struct counted found, *last = &seen->last[event->cpu % 64];
+
+	if (event->id != seen->id)
+		return;
+	memcpy(&found, event->context, sizeof(found));
+	if (seen->count++ && last->switches) {
+		seen->wrong += found.switches != last->switches + 1;
+		seen->wrong += found.page_faults < last->page_faults;
+		seen->faults += found.page_faults - last->page_faults;
+	}
+	seen->wrong += found.switches < 0 || found.page_faults < 0;
+	*last = found;
+}
+
+static void fault_and_switch(void)
+{
+	volatile char *pages = malloc(300 * 4096);
+
+	if (!pages)
+		abort();
+	switches_make(100);
+	for (int i = 0; i < 300; i++)
+		pages[i * 4096] = 1;
+	switches_make(100);
+	free((void *)pages);
+}
+
+static int counters_go_on_with_what_the_kernel_counts(void)
+{
+	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
+	struct lull_kernel_context asked = asking_for(0);
+	struct counters_seen seen = { 0 };
+	struct recorder recorder;
+
+	plan.subbuf_size_bytes = 65536;
+	plan.subbuf_count = 32;
+	asked.counters = 1u << LULL_COUNTER_PAGE_FAULTS | 1u << LULL_COUNTER_CONTEXT_SWITCHES;
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	CHECK(ask(recorder.descriptor, asked) == 0);
+	CHECK(recorder_enable(&recorder).enabled_count == 1);
+	fault_and_switch();
+	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
+	seen.id = recorder_event(&recorder, EVENT);
+	CHECK(recorder_read(&recorder, counters_look, &seen) >= 0);
+	CHECK(recorder_peek(&recorder, counters_look, &seen) >= 0);
+	printf("  %ld switches, %ld wrong, %lld faults\n", seen.count, seen.wrong,
+	       (long long)seen.faults);
+	CHECK(seen.count > 300 && seen.wrong == 0 && seen.faults >= 300);
+	CHECK(recorder_lost(&recorder) == 0);
+	recorder_close(&recorder);
+	return 0;
+}
+
+/* Of the processor's counters there are none in a guest that QEMU interprets on x86. */
+static int counters_are_for_privileged_users_and_have_to_be_there(void)
+{
+	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
+	struct lull_kernel_context asked = asking_for(1);
+	struct recorder recorder;
+	int answer;
+
+	CHECK(recorder_open(&recorder, &plan) == 0);
+	asked.counters = 1u << LULL_COUNTER_PAGE_FAULTS;
+	CHECK(seteuid(9) == 0);
+	CHECK(ask(recorder.descriptor, asked) == EPERM);
+	CHECK(seteuid(0) == 0);
+	asked.counters = 1u << LULL_COUNTER_PAGE_FAULTS | 1u << LULL_COUNTER_CYCLES;
+	answer = ask(recorder.descriptor, asked);
+	CHECK(answer == 0 || answer == EOPNOTSUPP);
+	asked.counters = 0;
+	CHECK(ask(recorder.descriptor, asked) == (answer ? 0 : EEXIST));
+	recorder_close(&recorder);
+	return 0;
+}
+
 int main(void)
 {
 	RUN(contexts_that_cannot_be_recorded_are_refused);
@@ -386,5 +479,7 @@ int main(void)
 	RUN(users_stack_is_what_frame_pointers_say);
 	RUN(kernels_stack_is_the_path_of_its_functions);
 	RUN(thread_without_a_program_has_no_users_stack);
+	RUN(counters_go_on_with_what_the_kernel_counts);
+	RUN(counters_are_for_privileged_users_and_have_to_be_there);
 	return sums();
 }

@@ -10,14 +10,18 @@
  */
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -131,6 +135,73 @@ static void lists_give(void)
 	syscall(SYS_ppoll, polled, 2, &no_time, NULL, 8);
 }
 
+static void descriptors_give(void)
+{
+	int ends[2], pair[2], file = (int)syscall(SYS_memfd_create, touched("own"), 0);
+	int epoll = (int)syscall(SYS_epoll_create1, 0);
+	struct epoll_event event = { EPOLLIN, { .u64 = 0x1122334455 } }, events[4];
+	struct statx extended;
+	struct stat status;
+
+	syscall(SYS_pipe2, ends, 0);
+	syscall(SYS_pipe2, NOWHERE, 0);
+	syscall(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0, pair);
+	syscall(SYS_socket, AF_INET, SOCK_DGRAM, IPPROTO_UDP);
+	syscall(SYS_socket, AF_NETLINK, SOCK_RAW, 6);
+	syscall(SYS_ioctl, pair[0], FIONREAD, NULL);
+	syscall(SYS_write, file, "hello", 5);
+	syscall(SYS_fstat, file, &status);
+	syscall(SYS_fstat, -1, &status);
+	syscall(SYS_fstat, ends[0], &status);
+	syscall(SYS_statx, file, touched(""), AT_EMPTY_PATH, STATX_SIZE, &extended);
+	syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, ends[0], &event);
+	syscall(SYS_epoll_pwait, epoll, events, 4, 0, NULL, 8);
+	syscall(SYS_write, ends[1], "x", 1);
+	syscall(SYS_epoll_pwait, epoll, events, 4, 0, NULL, 8);
+	/* By which the test knows their numbers. */
+	syscall(SYS_close, ends[0]);
+	syscall(SYS_close, ends[1]);
+	syscall(SYS_close, pair[0]);
+	syscall(SYS_close, pair[1]);
+}
+
+static void sockets_give(void)
+{
+	struct sockaddr_un own = { AF_UNIX, "/run/own" }, found;
+	int socket = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0);
+	socklen_t bytes = sizeof(found);
+
+	syscall(SYS_getsockname, socket, &found, &bytes);
+	syscall(SYS_bind, socket, &own, sizeof(own.sun_family) + strlen(own.sun_path));
+	bytes = sizeof(found);
+	syscall(SYS_getsockname, socket, &found, &bytes);
+	syscall(SYS_getsockname, socket, NULL, NULL);
+}
+
+static void wake(int number)
+{
+	(void)number;
+}
+
+static void times_give(void)
+{
+	const struct itimerval soon = { .it_value = { 0, 20000 } };
+	struct sigaction action = { .sa_handler = wake };
+	struct timespec time = { 100, 0 }, rest;
+	int status, child;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &rest);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, &rest);
+	time.tv_sec = 0;
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, &rest);
+	child = fork();
+	if (!child)
+		_exit(7);
+	syscall(SYS_wait4, child, &status, 0, NULL);
+}
+
 static void call_of_32bit_make(void)
 {
 #ifdef __x86_64__
@@ -149,6 +220,9 @@ static void calls_make(void)
 	sockets_connect();
 	programs_execute();
 	lists_give();
+	descriptors_give();
+	sockets_give();
+	times_give();
 	syscall(SYS_nanosleep, &time, NULL);
 	syscall(SYS_nanosleep, NULL, NULL);
 	syscall(SYS_nanosleep, NOWHERE, NULL);

@@ -19,6 +19,7 @@
 #include "switches.h"
 
 #define EVENT "sched:sched_switch"
+#define BEFORE "sched:sched_waking" /* one that the module has before that */
 #define PREV_COMM 0 /* fields of it */
 #define PREV_PID 1
 #define RANDOM_FILTERS 100
@@ -122,25 +123,30 @@ static void look(const struct recorded *event, void *context)
 	seen->others += prev_pid != getpid();
 }
 
-/* Records switches under a program, which both of two sessions do not have. */
+/*
+ * Records switches under a program, which both of two sessions do not have. The event has another
+ * identifier in each, because the one without the program records an event more.
+ */
 static int recorded_under(struct program program)
 {
 	struct lull_kernel_plan plan = plan_of(EVENT, LULL_MODE_DISCARD);
+	struct lull_kernel_plan more = plan_of(BEFORE "\n" EVENT, LULL_MODE_DISCARD);
 	struct recorder recorder, all;
 	struct seen seen = { 0 }, seen_all = { 0 };
 
-	plan.subbuf_size_bytes = 4096;
-	plan.subbuf_count = 128;
+	more.subbuf_size_bytes = plan.subbuf_size_bytes = 4096;
+	more.subbuf_count = plan.subbuf_count = 128;
+	CHECK(recorder_open(&all, &more) == 0);
 	CHECK(recorder_open(&recorder, &plan) == 0);
 	CHECK(filter_give(&recorder, event_hash(EVENT), &program) == 0);
-	CHECK(recorder_open(&all, &plan) == 0);
 	CHECK(recorder_enable(&recorder).unused_filter_count == 0);
-	CHECK(recorder_enable(&all).enabled_count == 1);
+	CHECK(recorder_enable(&all).enabled_count == 2);
 	switches_make(1000); /* those in an open sub-buffer stay there */
 	ioctl(recorder.descriptor, LULL_KERNEL_DISABLE);
 	ioctl(all.descriptor, LULL_KERNEL_DISABLE);
 	seen.id = recorder_event(&recorder, EVENT);
 	seen_all.id = recorder_event(&all, EVENT);
+	CHECK(seen_all.id != seen.id);
 	CHECK(recorder_read(&recorder, look, &seen) >= 0);
 	CHECK(recorder_read(&all, look, &seen_all) >= 0);
 	printf("  %ld of %ld switches, %ld others\n", seen.count, seen_all.count, seen.others);

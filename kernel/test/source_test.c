@@ -27,6 +27,18 @@
 #define NOWHERE "/run/there is no such file"
 #define FIELD(...) ((struct lull_source_field){ __VA_ARGS__ })
 
+/* Where the kernel keeps, of a program's registers: the first two arguments of a function, and the
+ * number of a system call. On arm64, that is behind what it shows to programs. */
+#ifdef __x86_64__
+#define FIRST_ARGUMENT offsetof(struct user_regs_struct, rdi)
+#define SECOND_ARGUMENT offsetof(struct user_regs_struct, rsi)
+#define CALL_NUMBER offsetof(struct user_regs_struct, orig_rax)
+#else
+#define FIRST_ARGUMENT offsetof(struct user_regs_struct, regs[0])
+#define SECOND_ARGUMENT offsetof(struct user_regs_struct, regs[1])
+#define CALL_NUMBER (sizeof(struct user_regs_struct) + 8)
+#endif
+
 static uint64_t seed = 1;
 
 static uint64_t random_next(void)
@@ -118,10 +130,9 @@ static struct expected opened(const struct lull_kernel_source *source, const voi
 
 static int tracepoint_has_its_arguments_and_what_they_lead_to(void)
 {
-	const int registers = offsetof(struct user_regs_struct, orig_rax);
 	const struct lull_source_field fields[] = {
 		FIELD(.from = LULL_FROM_ARGUMENT, .index = 1),
-		FIELD(.from = LULL_FROM_ARGUMENT, .step_count = 1, .steps = { registers }),
+		FIELD(.from = LULL_FROM_ARGUMENT, .step_count = 1, .steps = { CALL_NUMBER }),
 		FIELD(.from = LULL_FROM_CONSTANT, .constant = 77),
 	};
 	const struct lull_kernel_source source =
@@ -142,8 +153,8 @@ static int function_has_arguments_registers_and_strings(void)
 {
 	const struct lull_source_field fields[] = {
 		FIELD(.from = LULL_FROM_ARGUMENT),
-		FIELD(.from = LULL_FROM_REGISTER, .index = offsetof(struct user_regs_struct, rsi),
-		      .step_count = 1, .is_user = 1),
+		FIELD(.from = LULL_FROM_REGISTER, .index = SECOND_ARGUMENT, .step_count = 1,
+		      .is_user = 1),
 		FIELD(.from = LULL_FROM_CONSTANT, .step_count = 1),
 		FIELD(.from = LULL_FROM_CONSTANT, .constant = 1ull << 63, .step_count = 2),
 		FIELD(.from = LULL_FROM_UNREAD),
@@ -188,7 +199,7 @@ static uint64_t symbol_address(const char *name)
 static int access_of_memory_and_of_code_is_recorded(void)
 {
 	const struct lull_source_field fields[] = {
-		FIELD(.from = LULL_FROM_REGISTER, .index = offsetof(struct user_regs_struct, rdi)),
+		FIELD(.from = LULL_FROM_REGISTER, .index = FIRST_ARGUMENT),
 	};
 	struct lull_kernel_source source =
 		source_of(LULL_SOURCE_ACCESS, "", "own:opens\n6\n-:1\ni32 dfd\n", fields, 1);
@@ -242,8 +253,8 @@ static struct expected visited(struct lull_kernel_source *source, uintptr_t func
 static int function_of_a_program_is_recorded_with_its_strings(void)
 {
 	const struct lull_source_field fields[] = {
-		FIELD(.from = LULL_FROM_REGISTER, .index = offsetof(struct user_regs_struct, rdi),
-		      .step_count = 1, .is_user = 1),
+		FIELD(.from = LULL_FROM_REGISTER, .index = FIRST_ARGUMENT, .step_count = 1,
+		      .is_user = 1),
 	};
 	struct lull_kernel_source source = source_of(LULL_SOURCE_PROGRAM, "/proc/self/exe",
 						     "own:visit\n6\n-:1\nstr text\n", fields, 1);

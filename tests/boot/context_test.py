@@ -74,7 +74,7 @@ def context_of_each_event_is_that_of_its_thread() -> None:
         assert expected.items() <= found.items(), (found, expected)
 
 
-def stacks_are_recorded_with_each_event_and_shown_as_addresses() -> None:
+def stacks_are_recorded_with_each_event_and_name_the_kernels_functions() -> None:
     with _guest() as guest:
         told = guest.check(
             "lull record -k --context prio,kernel_stack:6,user_stack -e 'syscalls:*' -e 'sched:*'"
@@ -83,9 +83,11 @@ def stacks_are_recorded_with_each_event_and_shown_as_addresses() -> None:
         )
         assert "complete: no event is missing" in told.lower(), told
         symbols = guest.check("grep -w do_syscall_64 /proc/kallsyms").split()
+        everything = guest.check("cat /proc/kallsyms", 240).splitlines()
         listed = guest.check("lull print -n 200 /share/trace")
         events = [event for event in read_events(guest.share / "trace") if "context" in event]
-    assert "kernel_stack=[0xffffffff" in listed, listed[:2000]
+    assert " do_syscall_64+0x" in listed, listed[:2000]
+    _check_names(events, everything)
     calls = [event["fields"] for event in events if event["name"].startswith("syscalls:sys_enter")]
     begin = int(symbols[0], 16)
     for fields in calls:
@@ -94,6 +96,65 @@ def stacks_are_recorded_with_each_event_and_shown_as_addresses() -> None:
         assert fields["user_stack"], fields
     threads = {event["thread"]["tid"] for event in events if event["fields"]["user_stack"]}
     assert 0 not in threads and len(threads) > 3, threads
+
+
+def counters_of_the_kernel_are_recorded_before_stacks_and_never_go_back() -> None:
+    with _guest() as guest:
+        told = guest.check(
+            "lull record -k --context pid,perf:page-faults,perf:context-switches,kernel_stack:2"
+            " -e 'syscalls:*' -e 'sched:*' -o /share/trace"
+            " -- bash -c 'for i in 1 2 3; do (:); done'",
+            240,
+        )
+        assert "complete: no event is missing" in told.lower(), told
+        events = [event for event in read_events(guest.share / "trace") if "context" in event]
+    last: dict[int, tuple[int, int]] = {}
+    for event in events:
+        context = event["context"]
+        assert list(context) == ["pid", "perf_page_faults", "perf_context_switches"], context
+        assert event["fields"]["kernel_stack"], event
+        found = (context["perf_page_faults"], context["perf_context_switches"])
+        before = last.get(event["cpu"], (0, 0))
+        assert before[0] <= found[0] and before[1] <= found[1], (before, event)
+        last[event["cpu"]] = found
+    assert sum(faults for faults, _ in last.values()) > 100, last
+
+
+def _check_names(events: list[dict], symbols: list[str]) -> None:
+    """Each address of a kernel's stack is in the function that its name says, behind its begin."""
+    begins: dict[str, set[int]] = {}
+    for line in symbols:
+        address, _, name, *module = line.split()
+        name = f"{module[0][1:-1]}:{name}" if module else name
+        begins.setdefault(name, set()).add(int(address, 16))
+    named = unnamed = 0
+    for event in events:
+        addresses = event["fields"]["kernel_stack"]
+        places = event["symbols"]["kernel_stack"]
+        assert len(addresses) == len(places), event
+        for address, place in zip(addresses, places, strict=True):
+            if place is None:
+                unnamed += 1
+                continue
+            name, offset = place.rsplit("+", 1)
+            behind = int(offset, 16)
+            assert behind > 0 and address - behind in begins[name], (place, address)
+            named += 1
+    assert named > 100 and unnamed == 0, (named, unnamed)
+
+
+def kernel_that_hides_its_addresses_is_told_and_stacks_have_none() -> None:
+    with _guest() as guest:
+        guest.check("echo 2 > /proc/sys/kernel/kptr_restrict")
+        told = guest.check(
+            "lull record -k --context kernel_stack:4 -e 'syscalls:*' -o /share/trace"
+            " -- bash -c true",
+            240,
+        )
+        assert "/proc/kallsyms shows this user no addresses (kernel.kptr_restrict)" in told, told
+        listed = guest.check("lull print -n 50 /share/trace")
+        assert "kernel_stack=[0xffffffff" in listed, listed[:2000]
+        assert not (guest.share / "trace" / ".symbols").exists()
 
 
 def _order() -> list[str]:
@@ -107,6 +168,8 @@ def contexts_that_there_are_not_are_refused_by_name() -> None:
         result = guest.run("lull record -k --context pid,nid --duration 1s")
         assert result.status == 125 and "nid" in result.output, result.output
         assert "there are pid, tid" in result.output, result.output
+        result = guest.run("lull record -k --context perf:cycles,perf:page-faults --duration 1s")
+        assert result.status == 125 and "has not all of the counters" in result.output, result
         result = guest.run("lull record --context pid -- true")
         assert result.status == 125 and "--kernel" in result.output, result.output
         result = guest.run("lull record -k --kernel-of program --context pid -- true")

@@ -228,7 +228,8 @@ def compare_events(kernel_name: str, module: Path, program: Path) -> None:
         for values in found
     ]
     # Threads that began while both recorded, and ended before either stopped.
-    threads = set(forks)
+    ended = {tid for tid, name in ours if name == "sched:sched_process_exit"}
+    threads = set(forks) & ended
     names = {name for _, name in ours}
     wrong, compared = [], defaultdict(int)
     for key in sorted(set(ours) | set(theirs)):
@@ -291,6 +292,18 @@ def fields_are_those_of_the_kernels_own_tracefs() -> None:
     compare_fields("6.1", MODULE)
 
 
+def arguments_that_are_one_of_several_values_have_their_names() -> None:
+    notes = MODULE.read_bytes()
+    for call, field in (
+        ("openat", b"enum dfd AT_FDCWD=-100\n"),
+        ("execveat", b"enum fd AT_FDCWD=-100\n"),
+        ("socket", b"enum protocol_ip IPPROTO_IP=0,IPPROTO_ICMP=1,"),
+        ("ioctl", b"x32 cmd TCGETS=0x5401,"),
+    ):
+        at = notes.index(b"syscalls:sys_enter_%s\n" % call.encode())
+        assert field in notes[at : notes.index(b"\0", at)], call
+
+
 def arguments_of_system_calls_are_decoded_or_told_unread() -> None:
     with Guest(modules=[MODULE], files={"/bin/events_test": PROGRAM}) as guest:
         guest.check("insmod /modules/lull.ko")
@@ -313,6 +326,11 @@ def arguments_of_system_calls_are_decoded_or_told_unread() -> None:
     ], [(text[:40], unread) for text, unread in opened]
     (linked,) = made["symlinkat"]
     assert (linked["oldname"], linked["newname"], linked["unread"]) == (b"from", b"/run/to", 0)
+    assert made["openat"][0]["dfd"] == -100, made["openat"][0]
+    # A protocol is one of IP's only in IP's families: 6 is no IPPROTO_TCP with AF_NETLINK.
+    sockets = {(e["protocol"], e["protocol_ip"]) for e in made["socket"]}
+    assert {(17, 17), (6, -1)} <= sockets, sockets
+    assert 0x541B in {e["cmd"] for e in made["ioctl"]}, made["ioctl"]
     slept = [(e["rqtp_sec"], e["rqtp_nsec"], e["unread"]) for e in made["nanosleep"]]
     assert slept == [(0, 1234, 0), (0, 0, 0), (0, 0, 1)], slept
     connected = [
@@ -345,3 +363,39 @@ def arguments_of_system_calls_are_decoded_or_told_unread() -> None:
     assert polled["ufds_events"] == struct.pack("<HH", 1, 4 | 2), polled
     unknown = [(e["id"], e["compat"], e["args"][:8]) for e in made["raw_syscalls:sys_enter"]]
     assert unknown == [(1000, 0, struct.pack("<Q", 77)), (20, 1, struct.pack("<Q", 5))], unknown
+    given = {
+        name.removeprefix("syscalls:sys_exit_"): found
+        for (tid, name), found in events.items()
+        if (tid, "syscalls:sys_enter_getpgid") in events
+    }
+    _check_results(given, [each["fd"] for each in made["close"]][-4:])
+
+
+def _check_results(given: dict[str, list[dict[str, object]]], closed: list[object]) -> None:
+    """What calls gave back in memory. closed: a pipe's ends, a pair of sockets."""
+
+    def of(name: str, *fields: str) -> list[tuple[object, ...]]:
+        return [tuple(each[field] for field in (*fields, "unread")) for each in given[name]]
+
+    assert of("pipe2", "ret", "fildes_read", "fildes_write") == [
+        (0, *closed[:2], 0),
+        (-14, 0, 0, 0),
+    ], given["pipe2"]
+    assert of("socketpair", "usockvec_first", "usockvec_second") == [(*closed[2:], 0)], closed
+    status = of("newfstat", "statbuf_mode", "statbuf_size")
+    assert status[-3:] == [(0o100777, 5, 0), (0, 0, 0), (0o010600, 0, 0)], status
+    numbers = [each["statbuf_ino"] for each in given["newfstat"][-3:]]
+    assert numbers[0] and not numbers[1] and numbers[2], numbers
+    assert of("statx", "buffer_size", "buffer_ino")[-1] == (5, numbers[0], 0), given["statx"]
+    assert of("epoll_pwait", "ret", "events_events", "events_data") == [
+        (0, b"", b"", 0),
+        (1, struct.pack("<I", 1), struct.pack("<Q", 0x1122334455), 0),
+    ], given["epoll_pwait"]
+    assert of("ppoll", "ufds_revents") == [(bytes(4), 0)], given["ppoll"]
+    named = of("getsockname", "ret", "usockaddr_family", "usockaddr_address")
+    assert named == [(0, 1, b"", 0), (0, 1, b"/run/own\0", 0), (-14, 0, b"", 0)], named
+    ((_, nanoseconds, unread),) = of("clock_gettime", "tp_sec", "tp_nsec")
+    assert 0 < int(str(nanoseconds)) < 10**9 and unread == 0, given["clock_gettime"]
+    rests = of("clock_nanosleep", "ret", "rmtp_sec")
+    assert rests == [(-516, 99, 0), (0, 0, 0)], rests
+    assert of("wait4", "stat_addr_status")[0] == (0x700, 0), given["wait4"]

@@ -112,7 +112,7 @@ def state_at_the_end_is_that_of_proc_after_a_storm() -> None:
         assert meanwhile.count(change) > 0, f"the dump met no {change}"
     assert "complete: no event is missing" in told.lower(), told
     assert "lull: the dump" not in told, told
-    _compare(proc, {process["pid"]: process for process in state})
+    _compare(proc, {each["pid"]: each for each in state if "pid" in each})
 
 
 def _compare(proc: _Proc, state: dict[int, dict]) -> None:
@@ -175,6 +175,40 @@ def dump_that_recording_did_not_wait_for_is_told_by_verdict_and_report() -> None
         assert "only a part is known: recording stopped before its dump had ended" in text, text
 
 
+def _check_shown(shown: list[dict], said: dict[str, list[str]]) -> None:
+    """`lull state` shows command lines, block devices and addresses."""
+    commands = {each["command"] for each in shown if "command" in each}
+    assert {"nc -l -p 4321", r"sh -c read\ line\ <\ /run/wait an\ argument"} <= commands, commands
+    devices = {
+        f"{each['block_device']} {each['number'] >> 20}:{each['number'] & 0xFFFFF}"
+        f" {each['bytes'] // 512} {int(each['is_read_only'])}"
+        for each in shown
+        if "block_device" in each
+    }
+    assert devices == set(said["block"]), (devices, said["block"])
+    addresses = {
+        (each["network_device"], each["address"]) for each in shown if "address" in each
+    }
+    assert addresses == {tuple(line.split()[1:4:2]) for line in said["addresses"]}, addresses
+
+
+def _check_maps(shown: list[dict], said: list[str]) -> None:
+    """The files that the memory of the first process is of, with `lull state`."""
+    first = next(each for each in shown if each.get("pid") == 1)
+    found = [
+        (each["begin"], each["until"], each["flags"], each["offset_bytes"], each["inode"], path)
+        for each in first["maps"]
+        if (path := each["path"])
+    ]
+    wanted = []
+    for line in said:
+        addresses, flags, offset, _, inode, *path = line.split()
+        if int(inode):
+            begin, until = (int(address, 16) for address in addresses.split("-"))
+            wanted.append((begin, until, flags, int(offset, 16), int(inode), *path))
+    assert found == wanted and len(wanted) >= 3, (found, wanted)
+
+
 def rest_of_the_dump_is_what_proc_says() -> None:
     with _guest("loop") as guest:
         guest.check("ip link set lo up; nc -l -p 4321 > /run/nc 2>&1 & sleep 1")
@@ -192,6 +226,9 @@ def rest_of_the_dump_is_what_proc_says() -> None:
         names = ("maps", "modules", "interrupts", "dev", "nc", "block", "addresses")
         said = {name: (guest.share / name).read_text().splitlines() for name in names}
         printed = _host(LULL, "print", "--json", guest.share / "trace").splitlines()
+        shown = _host(LULL, "state", "--json", "--maps", guest.share / "trace").splitlines()
+    _check_shown([json.loads(line) for line in shown], said)
+    _check_maps([json.loads(line) for line in shown], said["maps"])
     dump = defaultdict(list)
     for event in map(json.loads, printed):
         dump[event["name"].removeprefix("state:")].append(event["fields"])

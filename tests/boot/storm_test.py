@@ -21,7 +21,10 @@ NMIS_AT_ONCE = 10
 # What each recording is asked for, and whether it has room for all events.
 ROOM = "--buffer-size 4M --buffers 32"
 NO_ROOM = "--buffer-size 16K --buffers 4"
-CONTEXT = " --context comm,prio,cgroup,net_ns,kernel_stack,user_stack"
+CONTEXT = (
+    " --context comm,prio,cgroup,net_ns,perf:page-faults,perf:context-switches"
+    ",kernel_stack,user_stack"
+)
 # Linux 6.1 itself warns when printk:console is traced in an NMI: "srcu can't be used from NMI".
 EVERYTHING = "-e '*[a-z]*' -e '!printk:console' -e '!malloc:*'"
 # Runs inside of the recording: NMIs come from the first file's time to the last one's.
@@ -110,8 +113,11 @@ def interrupts_that_no_one_masks_are_recorded_in_the_middle_of_everything() -> N
         files = {**lull_files(), "/usr/bin/bash": Path("/bin/bash"), "/bin/storm": Path(storm.name)}
         # What the kernel says of an NMI that it does not know is not printed; its log is long.
         line = "apic_extnmi=all loglevel=0 log_buf_len=32M"
+        said = "NMI received for unknown reason|Dazed and confused|strange power saving"
         modules = [MODULES / "lull.ko"]
-        with Guest(modules=modules, files=files, append=line, memory_mib=1536) as guest:
+        with Guest(
+            modules=modules, files=files, append=line, unread=said, memory_mib=1536
+        ) as guest:
             guest.check("insmod /modules/lull.ko")
             tainted = guest.check("cat /proc/sys/kernel/tainted")
             for mode in ("", " --flight-recorder"):

@@ -52,6 +52,7 @@ class Guest:
         files: Mapping[str, Path] | None = None,
         share: Path | bool = True,
         allowed: Sequence[str] = (),
+        unread: str = "",
         boot_limit_s: float = BOOT_LIMIT_S,
         **machine: object,
     ) -> None:
@@ -62,11 +63,14 @@ class Guest:
         files: programs, with the libraries that they link, files and folders.
         share: a folder that is /share in the guest; True makes one for the time of the guest.
         allowed: patterns of complaints in the kernel's log that do not fail the guest.
+        unread: an extended regular expression for lines of the kernel's log that stay in the guest,
+        where a test causes so many that to hand them over would take minutes.
         machine: smp, memory_mib, append (to the kernel's command line), memory_file (holds the
         guest's memory, also after its end), devices (QEMU's options).
         """
         self.kernel: Kernel = kernel(kernel_name)
         self.allowed = allowed
+        self.log_command = f"dmesg | awk '!/{unread}/'" if unread else "dmesg"
         self.boot_limit_s = boot_limit_s
         self.work = Path(tempfile.mkdtemp(prefix="lull-boot-"))
         self.share = share if isinstance(share, Path) else self.work / "share"
@@ -137,7 +141,7 @@ class Guest:
 
     def dmesg(self) -> str:
         """The kernel's log until now."""
-        return self.check("dmesg")
+        return self.check(self.log_command)
 
     def ask_monitor(self, command: str, **arguments: object) -> object:
         """A command of QEMU's machine protocol; an answer, or a LabError."""
@@ -180,7 +184,7 @@ class Guest:
     def _told(self, why: str, answers: bool) -> str:
         if answers and self.channel:
             with contextlib.suppress(LabError):
-                self.log.dmesg = self.channel.run("dmesg", LAST_LOOK_LIMIT_S).output
+                self.log.dmesg = self.channel.run(self.log_command, LAST_LOOK_LIMIT_S).output
         messages = self._close()
         return self.log.tell(why, messages, self.allowed)
 

@@ -2,8 +2,9 @@
 /*
  * Context: what is known of the thread that an event interrupts, beside the event's own fields.
  *
- * Filters test it (filter.h), and sessions of the kernel's record it (kernel.h). The numbers stand
- * in programs and calls: new ones come last. Design: docs/design/70-filter.md.
+ * Filters test it (filter.h), and sessions of the kernel's record it (kernel.h), which record
+ * counters, too. The numbers stand in programs and calls: new ones come last. Design:
+ * docs/design/70-filter.md.
  */
 #ifndef LULL_ABI_CONTEXT_H
 #define LULL_ABI_CONTEXT_H
@@ -32,5 +33,31 @@ enum lull_context {
 	"i32 pid\n", "i32 tid\n", "name comm\n", "i32 prio\n", "u32 cpu\n", "u32 uid\n",        \
 		"u64 cgroup\n", "u32 pid_ns\n", "u32 net_ns\n", "u32 mnt_ns\n", "u32 uts_ns\n", \
 		"u32 ipc_ns\n", "u32 cgroup_ns\n", "u32 user_ns\n", "u32 gid\n"
+
+/*
+ * What has happened on the CPU of the event since the session was told to record it: the difference
+ * between two events of one CPU happened between them. -1 where that is not known: on a CPU that
+ * came later, and in NMIs for what the processor counts.
+ */
+enum lull_counter {
+	LULL_COUNTER_CYCLES, /* i64, counted by the processor, as the next five */
+	LULL_COUNTER_INSTRUCTIONS,
+	LULL_COUNTER_CACHE_REFERENCES,
+	LULL_COUNTER_CACHE_MISSES,
+	LULL_COUNTER_BRANCHES,
+	LULL_COUNTER_BRANCH_MISSES,
+	LULL_COUNTER_PAGE_FAULTS, /* i64, counted by the kernel, as the rest */
+	LULL_COUNTER_MAJOR_FAULTS,
+	LULL_COUNTER_CONTEXT_SWITCHES,
+	LULL_COUNTER_CPU_MIGRATIONS, /* of threads, to this CPU or from it */
+	LULL_COUNTERS
+};
+
+/* The line of each in a description. */
+#define LULL_COUNTER_LINES                                                                    \
+	"i64 perf_cycles\n", "i64 perf_instructions\n", "i64 perf_cache_references\n",        \
+		"i64 perf_cache_misses\n", "i64 perf_branches\n", "i64 perf_branch_misses\n", \
+		"i64 perf_page_faults\n", "i64 perf_major_faults\n",                          \
+		"i64 perf_context_switches\n", "i64 perf_cpu_migrations\n"
 
 #endif

@@ -113,12 +113,13 @@ struct lull_kernel_filter {
 
 /*
  * Context that the session records with each of its events, before the event's own fields. It is
- * described under LULL_EVENT_CONTEXT, in the order in which it lies there: contexts by number, the
- * kernel's call stack, the program's. A stack begins with the innermost function's address; where
- * the CPU's context cannot tell it, it is empty.
+ * described under LULL_EVENT_CONTEXT, in the order in which it lies there: contexts by number,
+ * counters by number, the kernel's call stack, the program's. A stack begins with the innermost
+ * function's address; where the CPU's context cannot tell it, it is empty.
  *
  * Return: 0. EINVAL: nothing is asked for, or something that there is not; EEXIST: the session has
- * been told already; EBUSY: it has been enabled; ENOSPC: the arena is full; ENOMEM.
+ * been told already; EBUSY: it has been enabled, or others use the processor's counters; EPERM:
+ * counters need CAP_PERFMON; EOPNOTSUPP: no CPU has one of them; ENOSPC: the arena is full; ENOMEM.
  */
 #define LULL_KERNEL_FRAMES_MAX 128
 struct lull_kernel_context {
@@ -127,7 +128,7 @@ struct lull_kernel_context {
 	uint32_t contexts; /* 1 << LULL_CONTEXT_... (context.h) for each */
 	uint32_t kernel_frames; /* of the kernel's stack, at most; 0: it is not recorded */
 	uint32_t user_frames; /* of the program's, by its frame pointers; likewise */
-	uint32_t unused; /* 0 */
+	uint32_t counters; /* 1 << LULL_COUNTER_... (context.h) for each */
 };
 
 /*
