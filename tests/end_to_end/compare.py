@@ -73,11 +73,19 @@ def read_babeltrace(trace):
     if run.stderr:
         sys.exit(f"babeltrace2 warns: {run.stderr}")
     streams = {}
+    shown = {}  # strings of each field until here, in any stream
     for line in run.stdout.splitlines():
         cycles, name, rest = LINE.fullmatch(line).groups()
         context, fields = rest.split(" }, {", 1) if " }, {" in rest else (rest, "")
         cpu = int(re.search(r"cpu_id = (\d+)", context).group(1))
-        streams.setdefault(cpu, []).append((int(cycles), name, values(fields)))
+        found = values(fields)
+        again = set()  # fields that may be empty, and show what they held before
+        for index, value in enumerate(found):
+            before = shown.setdefault((name, index), set())
+            if value in before:
+                again.add(index)
+            before.add(value)
+        streams.setdefault(cpu, []).append((int(cycles), name, found, again))
     return streams
 
 
@@ -91,27 +99,15 @@ def read_lull(trace):
     return streams
 
 
-class Comparison:
-    """Compares event by event, remembering strings that babeltrace2 may show again."""
-
-    def __init__(self):
-        self.strings = {}
-
-    def same(self, their, our):
-        if their is None or our is None or their[:2] != our[:2]:
-            return False
-        if len(their[2]) != len(our[2]):
-            return False
-        return all(self.same_value((our[1], index), their[2][index], our[2][index])
-                   for index in range(len(our[2])))
-
-    def same_value(self, field, their, our):
-        if isinstance(their, str):
-            shown_before = self.strings.setdefault(field, set())
-            if our == "" and their in shown_before:
-                return True
-            shown_before.add(their)
-        return their == our
+def same(their, our):
+    if their is None or our is None or their[:2] != our[:2]:
+        return False
+    if len(their[2]) != len(our[2]):
+        return False
+    return all(
+        value == our[2][index] or (our[2][index] == "" and index in their[3])
+        for index, value in enumerate(their[2])
+    )
 
 
 def main():
@@ -120,12 +116,12 @@ def main():
     count = sum(map(len, theirs.values()))
     if count == 0:
         sys.exit(f"{sys.argv[1]} holds no event")
-    comparison = Comparison()
     for cpu in sorted(set(theirs) | set(ours)):
         pairs = zip_longest(theirs.get(cpu, []), ours.get(cpu, []))
         for index, (their, our) in enumerate(pairs):
-            if not comparison.same(their, our):
-                sys.exit(f"CPU {cpu}, event {index}:\nbabeltrace2 {their}\nlull        {our}")
+            if not same(their, our):
+                shown = their and their[:3]
+                sys.exit(f"CPU {cpu}, event {index}:\nbabeltrace2 {shown}\nlull        {our}")
     print(f"{count} events agree")
 
 

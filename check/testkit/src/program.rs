@@ -36,6 +36,8 @@ pub struct Program {
     classes: Vec<(&'static str, Kind)>,
     /// Processor, end of the packet, losses that the packet tells of.
     packet_ends: Vec<(u32, u64, Losses)>,
+    /// Processor, end of the packet before, how many packets are missing after it.
+    missing: Vec<(u32, u64, u64)>,
 }
 
 const THREAD_ID: u64 = 1;
@@ -51,7 +53,8 @@ impl Default for Program {
     fn default() -> Self {
         let environment = "tracer_name = \"lull\"; verdict = \"complete\";".into();
         let (happenings, classes) = (Vec::new(), Vec::new());
-        Self { environment, happenings, classes, packet_ends: Vec::new() }
+        let (packet_ends, missing) = (Vec::new(), Vec::new());
+        Self { environment, happenings, classes, packet_ends, missing }
     }
 }
 
@@ -96,9 +99,34 @@ impl Program {
         self.event(end_ns, 0, who, exit, exit_fields);
     }
 
+    /// The kernel's scheduler takes a processor from a thread, in a state as `prev_state` has it, and
+    /// gives it to the next.
+    pub fn switch(&mut self, (at_ns, cpu): (u64, u32), (prev, state): (Who, i64), next: Who) {
+        let fields = [
+            ("prev_comm", Text(prev.2)),
+            ("prev_pid", Number(prev.1)),
+            ("prev_state", Number(state)),
+            ("next_comm", Text(next.2)),
+            ("next_pid", Number(next.1)),
+        ];
+        self.event(at_ns, cpu, prev, "sched:sched_switch", &fields);
+    }
+
+    /// A thread wakes another.
+    pub fn wakeup(&mut self, (at_ns, cpu): (u64, u32), by: Who, woken: Who) {
+        let fields = [("comm", Text(woken.2)), ("pid", Number(woken.1))];
+        self.event(at_ns, cpu, by, "sched:sched_wakeup", &fields);
+    }
+
     /// Ends a processor's packet, which tells of losses.
     pub fn end_packet(&mut self, at_ns: u64, cpu: u32, losses: Losses) {
         self.packet_ends.push((cpu, at_ns, losses));
+    }
+
+    /// Leaves packets of a processor out, after the one that ends then: the next one begins with
+    /// its first event.
+    pub fn lose_packets(&mut self, end_ns: u64, cpu: u32, count: u64) {
+        self.missing.push((cpu, end_ns, count));
     }
 
     fn spec(&self) -> Spec {
@@ -163,6 +191,11 @@ impl Program {
             writer.lose(losses);
             writer.end_packet(end_ns, 0);
             begin_ns = end_ns;
+            let missing = self.missing.iter().find(|(of, at, _)| (*of, *at) == (cpu, end_ns));
+            if let Some((.., count)) = missing {
+                writer.skip_sequence(*count);
+                begin_ns = events.peek().map_or(end_ns, |happening| happening.at_ns);
+            }
         }
         writer.finish().0
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Rule `crates`: in which folder each crate of the workspace lies (tools/ is the product, check/
-//! what checks the project), which others it may depend on, and `anyhow` only in `cli`.
+//! what checks the project), which others it may depend on, and `anyhow` only in `cli`. What lies
+//! in tools keeps its arrows also where it is a workspace of its own.
 
 use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -15,18 +16,20 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("tools/verdict", &[]),
     ("tools/filter", &["session"]),
     ("tools/state", &["trace"]),
+    ("tools/history", &["state", "trace"]),
+    ("tools/symbols", &["state", "trace"]),
     ("tools/convert", &["trace"]),
     ("tools/kernel", &["session"]),
     ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),
     ("tools/relay", &["session", "state", "trace", "verdict"]),
-    ("tools/analysis", &["state", "trace", "verdict"]),
-    ("tools/query", &["analysis", "state", "trace"]),
-    ("tools/export", &["analysis", "state", "trace"]),
+    ("tools/analysis", &["history", "state", "symbols", "trace", "verdict"]),
+    ("tools/query", &["analysis", "history", "state", "trace", "verdict"]),
+    ("tools/export", &["analysis", "history", "state", "trace"]),
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "convert", "export", "filter", "kernel", "query", "relay",
-            "session", "state", "trace", "verdict",
+            "analysis", "consumer", "convert", "export", "filter", "history", "kernel", "query",
+            "relay", "session", "state", "trace", "verdict",
         ],
     ),
 ];
@@ -48,15 +51,16 @@ fn dependencies(manifest: &str) -> Vec<(usize, &str, &str, bool)> {
     found
 }
 
-/// Is this the manifest of a crate, and of no workspace of its own?
-fn is_member(file: &File) -> bool {
+/// Is this the manifest of a crate of the product, or of one that is no workspace of its own?
+fn is_placed(file: &File) -> bool {
     let has = |section: &str| file.text.lines().any(|line| line == section);
-    file.path.ends_with("/Cargo.toml") && has("[package]") && !has("[workspace]")
+    let is_crate = file.path.ends_with("/Cargo.toml") && has("[package]");
+    is_crate && (file.path.starts_with("tools/") || !has("[workspace]"))
 }
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.files().into_iter().filter(|file| is_member(file)) {
+    for file in tree.files().into_iter().filter(|file| is_placed(file)) {
         let folder = file.folder();
         let name = folder.rsplit('/').next().unwrap_or(folder);
         let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == folder) else {
@@ -126,5 +130,12 @@ mod tests {
         let path = "check/fuzz/Cargo.toml";
         let manifest = "[package]\n[dependencies]\ntrace = { path = \"..\" }\n[workspace]\n";
         assert!(check(&Tree::of(&[(path, manifest)])).is_empty());
+    }
+
+    #[test]
+    fn a_workspace_of_its_own_in_the_product_keeps_its_arrows() {
+        let manifest = "[dependencies]\nconsumer = { path = \"../consumer\" }\n[workspace]\n";
+        assert_eq!(messages("tools/query", manifest), ["query may not depend on consumer"]);
+        assert_eq!(messages("tools/drawer", "[workspace]\n").len(), 1);
     }
 }

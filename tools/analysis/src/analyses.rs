@@ -19,6 +19,8 @@ use crate::losses::{late_beginnings, Losses};
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::scheduling::Scheduling;
+use crate::sheet::Sheet;
+use crate::studies::{End, Moment, Study};
 use crate::writers::Writers;
 
 /// Progress is reported each time that this many messages were read.
@@ -62,12 +64,17 @@ pub type Wanted<'a> = &'a dyn Fn(&[&str], Option<i64>) -> bool;
 /// Whether to report on an event that a thread wrote.
 pub type Takes<'a> = &'a dyn Fn(&Event<'_>, &Threads, ThreadIndex) -> bool;
 
+/// Whether a thread is one of those that are asked for.
+pub type Whose<'a> = &'a dyn Fn(&Threads, ThreadIndex) -> bool;
+
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// None: all.
     pub wanted: Option<Wanted<'a>>,
     /// Of those that are wanted; none: all. A pair is taken with its exit.
     pub takes: Option<Takes<'a>>,
+    /// Threads that named analyses and the report's table of the scheduler's tell of; none: all.
+    pub whose: Option<Whose<'a>>,
     /// What is read; nothing before it is known.
     pub span: Span,
     pub by: Option<By>,
@@ -75,9 +82,20 @@ pub struct Options<'a> {
 }
 
 /// Reads traces from beginning to end. `progress` hears how many bytes have been read.
-pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut(u64)) -> Report {
+pub fn analyse(traces: &[Trace], options: &Options<'_>, progress: impl FnMut(u64)) -> Report {
+    drive(traces, options, None, progress).0
+}
+
+/// The same, with a study that hears of each event.
+pub(crate) fn drive<'a>(
+    traces: &'a [Trace],
+    options: &Options<'a>,
+    study: Option<Box<dyn Study + 'a>>,
+    mut progress: impl FnMut(u64),
+) -> (Report, Option<Sheet>) {
     let mut merge = Merge::between(traces, &options.span);
     let mut analyses = Analyses::new(traces, options, merge.stream_count());
+    analyses.study = study;
     let mut until_progress = PROGRESS_MESSAGES;
     while let Some(message) = merge.next() {
         match message {
@@ -91,12 +109,14 @@ pub fn analyse(traces: &[Trace], options: &Options<'_>, mut progress: impl FnMut
         }
     }
     let limits = late_beginnings(traces, &merge);
-    analyses.finish(traces, &merge.problems(), limits)
+    let sheet = analyses.sheet();
+    (analyses.finish(traces, &merge.problems(), limits), sheet)
 }
 
 pub struct Analyses<'a> {
     by: Option<By>,
     takes: Option<Takes<'a>>,
+    whose: Option<Whose<'a>>,
     state: State,
     filter: Filter,
     events_read: Vec<u64>,
@@ -107,7 +127,10 @@ pub struct Analyses<'a> {
     locks: Locks,
     files: Files,
     scheduling: Scheduling,
+    /// Whether names of events that moved threads were asked for.
+    shows_scheduling: bool,
     losses: Losses,
+    study: Option<Box<dyn Study + 'a>>,
 }
 
 impl<'a> Analyses<'a> {
@@ -117,6 +140,7 @@ impl<'a> Analyses<'a> {
         Self {
             by: options.by,
             takes: options.takes,
+            whose: options.whose,
             filter: Filter::new(state.classes(), options.wanted),
             events_read: vec![0; traces.len()],
             counts: Counts::new(state.classes().names().len(), limits.grouped_events),
@@ -125,19 +149,40 @@ impl<'a> Analyses<'a> {
             latency: Latency::new(limits.latencies),
             locks: Locks::new(limits.locks),
             files: Files::new(limits.files),
-            scheduling: Scheduling::new(traces, limits.state.threads),
+            scheduling: Scheduling::new(limits.state.threads, options.span.from),
+            shows_scheduling: false,
             losses: Losses::new(),
+            study: None,
             state,
         }
     }
 
     pub fn loss(&mut self, message: &LossMessage<'_>) {
         self.state.loss(message);
+        self.scheduling.moves(&self.state);
         self.losses.event(message);
+        if let Some(study) = &mut self.study {
+            let at = message.begin_ns().or(message.time_ns()).unwrap_or(Ns(0));
+            study.moved(&self.state, None, at);
+            study.loss(message, &self.state);
+        }
+    }
+
+    /// What the study says, if there is one.
+    fn sheet(&mut self) -> Option<Sheet> {
+        let (first, last) = (self.counts.first, self.counts.last);
+        let end = End { state: &self.state, first, last, whose: self.whose };
+        Some(self.study.as_mut()?.finish(&end))
     }
 
     pub fn event(&mut self, event: &Event<'_>) {
-        let Some(Step { name, thread, done }) = self.state.event(event) else { return };
+        while let Some(at) = self.state.advance(event.time_ns()) {
+            self.scheduling.moves(&self.state);
+            if let Some(study) = &mut self.study {
+                study.moved(&self.state, None, at);
+            }
+        }
+        let Some(Step { name, thread, part, done }) = self.state.event(event) else { return };
         if event.is_before_span() {
             return;
         }
@@ -160,8 +205,17 @@ impl<'a> Analyses<'a> {
             self.counts.event(Counted { name: name.0, group, cpu, bits });
             self.writers.event(thread, at);
             self.rate.event(at);
-            let calls = self.state.calls();
-            self.scheduling.event(event, || calls.innermost(thread));
+        }
+        // Who is told of decides about rows: others put the threads that are asked for on CPUs.
+        self.scheduling.moves(&self.state);
+        self.shows_scheduling |= self.filter.counts(name) && !self.state.moves().is_empty();
+        if let Some(study) = &mut self.study {
+            let step = Step { name, thread, part, done };
+            if !self.state.moves().is_empty() {
+                let host = self.state.host(event.trace_index());
+                study.moved(&self.state, event.cpu().map(|cpu| (host, cpu)), at);
+            }
+            study.event(&Moment { event, step, state: &self.state, is_taken: is_counted });
         }
         if let Some(done) = done {
             let counts_pair = |pair| is_taken && self.filter.counts_pair(pair);
@@ -190,6 +244,6 @@ impl<'a> Analyses<'a> {
     }
 }
 
-fn since(begin: Ns, until: Ns) -> u64 {
+pub(crate) fn since(begin: Ns, until: Ns) -> u64 {
     u64::try_from(until.0.saturating_sub(begin.0)).unwrap_or(0)
 }

@@ -55,11 +55,29 @@ impl<const DIGITS: u8> Distribution<DIGITS> {
         self.count
     }
 
+    /// The value below which a part of all is, 0 to 1.
+    pub fn quantile(&self, quantile: f64) -> u64 {
+        let found = self.histogram.as_ref().map_or(0, |h| h.value_at_quantile(quantile));
+        found.clamp(self.least_ns, self.most_ns)
+    }
+
+    /// How many there are from one power of two to below the next, without empty ones.
+    pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
+        let mut counts = [0u64; MOST_NS.ilog2() as usize + 2];
+        for recorded in self.histogram.iter().flat_map(|histogram| histogram.iter_recorded()) {
+            let value = recorded.value_iterated_to().clamp(self.least_ns, self.most_ns);
+            let bucket = value.checked_ilog2().map_or(0, |log| log as usize + 1);
+            if let Some(count) = counts.get_mut(bucket) {
+                *count += u64::from(recorded.count_at_value());
+            }
+        }
+        let numbered = (0u32..).zip(counts).filter(|(_, count)| *count > 0);
+        let from = |bucket: u32| if bucket == 0 { 0 } else { 1 << (bucket - 1) };
+        numbered.map(|(bucket, count)| (from(bucket), 1 << bucket, count)).collect()
+    }
+
     pub fn report(&self) -> DistributionReport {
-        let quantile = |quantile: f64| {
-            let found = self.histogram.as_ref().map_or(0, |h| h.value_at_quantile(quantile));
-            found.clamp(self.least_ns, self.most_ns)
-        };
+        let quantile = |quantile| self.quantile(quantile);
         DistributionReport {
             count: self.count,
             total_ns: self.total_ns,

@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 use state::{File, Moved, ProcessIndex, Texts, Threads, Uses, Values, OTHERS_TEXT};
 
+use crate::distribution::Distribution;
 use crate::rows::Rows;
 
 /// EINTR, EAGAIN (which EWOULDBLOCK is, too) and EINPROGRESS, the same on all of Linux's machines
@@ -25,8 +26,7 @@ struct Account {
     other_calls: u64,
     failures: u64,
     retries: u64,
-    duration_ns: u64,
-    longest_ns: u64,
+    durations: Distribution<2>,
     process: Option<ProcessIndex>,
     has_several_processes: bool,
 }
@@ -49,6 +49,9 @@ pub struct FileRow {
     /// Calls to be made again, as nothing was ready or a signal came: EAGAIN, EINTR, EINPROGRESS.
     pub retries: u64,
     pub duration_ns: u64,
+    /// Exact to 1 %.
+    pub p50_ns: u64,
+    pub p99_ns: u64,
     pub max_ns: u64,
 }
 
@@ -73,6 +76,7 @@ impl Files {
         let used = self.accounts.iter().filter(|(_, account)| account.calls() > 0);
         let mut rows: Vec<FileRow> = used
             .map(|(file, account)| {
+                let durations = account.durations.report();
                 let one = account.process.filter(|_| !account.has_several_processes);
                 FileRow {
                     name: file.map_or_else(|| OTHERS_TEXT.into(), |file| file.label(texts)),
@@ -85,8 +89,10 @@ impl Files {
                     other_calls: account.other_calls,
                     failures: account.failures,
                     retries: account.retries,
-                    duration_ns: account.duration_ns,
-                    max_ns: account.longest_ns,
+                    duration_ns: durations.total_ns,
+                    p50_ns: durations.p50_ns,
+                    p99_ns: durations.p99_ns,
+                    max_ns: durations.max_ns,
                 }
             })
             .collect();
@@ -116,8 +122,7 @@ impl Account {
             Outcome::Failure => self.failures += 1,
             Outcome::Retry => self.retries += 1,
         }
-        self.duration_ns = self.duration_ns.saturating_add(duration_ns);
-        self.longest_ns = self.longest_ns.max(duration_ns);
+        self.durations.record(duration_ns);
         self.has_several_processes |= self.process.is_some_and(|known| known != process);
         self.process = Some(process);
     }

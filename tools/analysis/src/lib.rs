@@ -13,6 +13,8 @@
 //! and `losses` each keep one part of the answer; `analyses` passes the events around and gathers
 //! the [`Report`].
 //!
+//! A named analysis ([`NAMED`]) is asked with [`ask`] and answers with a [`Sheet`] of its own.
+//!
 //! Memory is bounded by [`Limits`], whatever the trace: tables are `rows` that end in a row for
 //! all others. Any trace is safe: nothing panics.
 
@@ -21,27 +23,41 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod analyses;
+mod by_class;
+mod by_time;
+mod compare;
 mod counts;
 mod distribution;
+mod error;
 mod files;
 mod filter;
+mod holders;
 mod latency;
 mod locks;
 mod losses;
+mod pending;
 mod rate;
 mod report;
 mod rows;
 mod scheduling;
+mod sheet;
+mod spells;
+mod stacks;
+mod studies;
 mod writers;
 
-pub use analyses::{analyse, Analyses, By, Limits, Options, Takes, Wanted};
+pub use analyses::{analyse, Analyses, By, Limits, Options, Takes, Wanted, Whose};
+pub use compare::compare;
 pub use distribution::DistributionReport;
+pub use error::Error;
 pub use files::FileRow;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
 pub use losses::{late_beginnings, recorded_verdict, Cause, Lost, LostRow, Verdict};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
-pub use scheduling::{OffKind, OffRow, SchedulingRow};
-pub use state::{event_name, LockKind};
+pub use scheduling::{OffRow, SchedulingRow};
+pub use sheet::{Cell, Column, Fact, Shape, Sheet, Table};
+pub use state::{event_name, LockKind, OffKind};
+pub use studies::{ask, named, Answer, FlameOf, Moment, Named, Question, Study, COMPARE, NAMED};
 pub use writers::{ProcessRow, ThreadRow};

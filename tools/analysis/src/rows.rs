@@ -60,6 +60,11 @@ impl<K: Hash + Eq + Copy, V: Default> Rows<K, V> {
     pub fn iter(&self) -> impl Iterator<Item = (Option<K>, &V)> {
         self.rows.iter().map(|(key, value)| (*key, value))
     }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Option<K>, &mut V)> {
+        self.rows.iter_mut().map(|(key, value)| (*key, value))
+    }
 }
 
 #[cfg(test)]

@@ -1,62 +1,26 @@
 // SPDX-License-Identifier: MIT
 //! Where the time of each thread went: on a CPU, waiting for one, or off, and why.
 //!
-//! Place in the flow: `analyses` hands over the scheduler's events. A thread waits for a CPU from
-//! the wake-up, or from the moment at which another one took its place, to the moment at which it
-//! runs; it is off from the moment at which it gave its CPU up itself to the wake-up. Why it is off
-//! is the call that it was in then, as far as the trace has its entry, and the kernel's word for
-//! the wait.
+//! Place in the flow: `state` follows the scheduler's events and says which threads they moved from
+//! place to place; `analyses` hands that over. A thread waits for a CPU from the wake-up, or from
+//! the moment at which another one took its place, to the moment at which it runs; it is off from
+//! the moment at which it gave its CPU up itself to the wake-up. Why it is off is the call that it
+//! was in then, as far as the trace has its entry, and the kernel's word for the wait. Time in
+//! which it is not known where a thread is, after a loss, is none of these.
 
 use std::cmp::Reverse;
 
 use serde::Serialize;
-use state::{OpenCall, PairIndex, ShortName};
-use trace::{Event, EventClass, Ns, Trace, Value};
+use state::{Move, OffKind, PairIndex, Place, State, Stay, ThreadIndex};
+use trace::Ns;
 
-use crate::rows::{RowIndex, Rows};
+use crate::rows::Rows;
 
-/// Bits of a thread's state when it stops running that say why; without one it could go on.
-const WHY_MASK: i64 = 0xff;
-const UNINTERRUPTIBLE: i64 = 2;
-const STOPPED: i64 = 4 | 8;
-const DEAD: i64 = 0x10 | 0x20;
 /// Reasons told apart for each thread.
 const REASONS: usize = 16;
 
-/// What an event class says, with the positions of its fields.
-#[derive(Debug, Clone, Copy)]
-enum Role {
-    Switch { prev: usize, state: usize, next: usize, name: usize },
-    Wakeup { tid: usize, name: usize },
-}
-
-/// How the kernel calls a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OffKind {
-    /// A signal ends it, too.
-    Sleep,
-    /// Nothing but what it waits for ends it: most often a disk.
-    Uninterruptible,
-    /// By a signal or a debugger.
-    Stopped,
-    Other,
-}
-
-/// Where a thread is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Unknown,
-    Running(Ns),
-    Waiting(Ns),
-    Off(Ns, (Option<PairIndex>, OffKind)),
-}
-
 #[derive(Debug, Default)]
 struct Account {
-    name: ShortName,
-    place: Place,
     on_cpu_ns: u64,
     waits: u64,
     wait_ns: u64,
@@ -97,100 +61,69 @@ pub struct OffRow {
 }
 
 pub(crate) struct Scheduling {
-    roles: Vec<Vec<Option<Role>>>,
-    accounts: Rows<(usize, i64), Account>,
+    accounts: Rows<ThreadIndex, Account>,
+    /// Nothing before counts.
+    from: Ns,
 }
 
 impl Scheduling {
-    pub fn new(traces: &[Trace], limit: usize) -> Self {
-        let roles = traces.iter().map(|trace| {
-            let mut roles = Vec::new();
-            for class in trace.event_classes() {
-                if roles.len() <= class.index {
-                    roles.resize(class.index + 1, None);
-                }
-                roles[class.index] = role(class);
-            }
-            roles
-        });
-        Self { roles: roles.collect(), accounts: Rows::new(limit) }
+    pub fn new(limit: usize, from: Option<Ns>) -> Self {
+        Self { accounts: Rows::new(limit), from: from.unwrap_or(Ns(i64::MIN)) }
     }
 
-    /// Takes an event. `open`: the call that its thread is in.
-    pub fn event(&mut self, event: &Event<'_>, open: impl FnOnce() -> Option<OpenCall>) {
-        let roles = self.roles.get(event.trace_index());
-        let Some(role) = roles.and_then(|roles| *roles.get(event.class().index)?) else { return };
-        let number = |field| event.value(field).and_then(|value| value.as_i64());
-        let name = |field| match event.value(field) {
-            Some(Value::Text(bytes)) => ShortName::new(bytes),
-            _ => ShortName::default(),
-        };
-        let (at, trace) = (event.time_ns(), event.trace_index());
-        match role {
-            Role::Wakeup { tid, name: text } => {
-                if let Some(account) = number(tid).and_then(|tid| self.account(trace, tid)) {
-                    account.name = name(text);
-                    account.woken(at);
-                }
-            }
-            Role::Switch { prev, state, next, name: text } => {
-                let why = kind(number(state).unwrap_or(0)).map(|kind| {
-                    (kind.is_some(), (open().map(|call| call.pair), kind.unwrap_or(OffKind::Other)))
-                });
-                if let Some(account) = number(prev).and_then(|tid| self.account(trace, tid)) {
-                    account.stops(at, why);
-                }
-                if let Some(account) = number(next).and_then(|tid| self.account(trace, tid)) {
-                    account.name = name(text);
-                    account.runs(at);
-                }
-            }
+    /// Takes over where threads have been until now.
+    pub fn moves(&mut self, state: &State) {
+        for Move { thread, was } in state.moves() {
+            let until = state.stay(*thread).since;
+            let was = Stay { since: was.since.max(self.from), ..*was };
+            self.accounts.row(*thread).stayed(was, until);
         }
     }
 
-    /// None for idle threads, and where there is no space.
-    fn account(&mut self, trace: usize, tid: i64) -> Option<&mut Account> {
-        if tid == 0 {
-            return None;
-        }
-        match self.accounts.index((trace, tid)) {
-            RowIndex::OTHERS => None,
-            index => Some(self.accounts.at(index)),
-        }
-    }
-
-    /// Threads in order of the time that they waited for a CPU or were on one. `end`: of the trace,
-    /// until which a thread goes on as the last event about it left it.
-    pub fn finish(&self, end: Ns, pair: impl Fn(PairIndex) -> String) -> Vec<SchedulingRow> {
-        let known = self.accounts.iter().filter_map(|(key, account)| Some((key?.1, account)));
-        let mut rows: Vec<SchedulingRow> = known
-            .filter(|(_, account)| account.place != Place::Unknown)
-            .map(|(tid, account)| account.row(tid, end, &pair))
-            .collect();
+    /// Threads that are asked for, in order of the time that they waited for a CPU or were on one.
+    /// `end`: of the trace, until which a thread stays where the last event about it left it.
+    pub fn finish(
+        &self,
+        state: &State,
+        end: Ns,
+        is_asked: impl Fn(ThreadIndex) -> bool,
+        pair: impl Fn(PairIndex) -> String,
+    ) -> Vec<SchedulingRow> {
+        let known = self.accounts.iter().filter_map(|(thread, account)| Some((thread?, account)));
+        let known =
+            known.filter(|(thread, _)| is_asked(*thread)).filter_map(|(thread, account)| {
+                let mut whole = account.copy();
+                let stay = state.stay(thread);
+                whole.stayed(Stay { since: stay.since.max(self.from), ..stay }, end);
+                let is_known = stay.place != Place::Unknown || whole.has_any();
+                let tid = state.threads().tid(thread).filter(|_| is_known)?;
+                Some(whole.row(state.threads().label(thread), tid, &pair))
+            });
+        let mut rows: Vec<SchedulingRow> = known.collect();
         rows.sort_by_key(|row| (Reverse(row.on_cpu_ns.saturating_add(row.wait_ns)), row.tid));
         rows
     }
 }
 
 impl Account {
-    fn woken(&mut self, at: Ns) {
-        match self.place {
-            Place::Off(since, why) => self.was_off(since, at, why),
-            // It had not stopped yet, or wakes up for the second time.
-            Place::Running(_) | Place::Waiting(_) => return,
-            Place::Unknown => {}
+    fn stayed(&mut self, was: Stay, until: Ns) {
+        let Stay { place, since, call } = was;
+        match place {
+            Place::Running(_) => {
+                self.on_cpu_ns = self.on_cpu_ns.saturating_add(between(since, until));
+            }
+            Place::Waiting => self.waited(since, until),
+            Place::Off(kind) if since <= until => self.was_off(since, until, (call, kind)),
+            Place::Off(_) | Place::Over | Place::Unknown => {}
         }
-        self.place = Place::Waiting(at);
     }
 
-    fn runs(&mut self, at: Ns) {
-        match self.place {
-            Place::Waiting(since) => self.waited(since, at),
-            // Its wake-up is not in the trace.
-            Place::Off(since, why) => self.was_off(since, at, why),
-            Place::Running(_) | Place::Unknown => {}
-        }
-        self.place = Place::Running(at);
+    fn has_any(&self) -> bool {
+        self.on_cpu_ns > 0 || self.waits > 0 || !self.off.is_empty()
+    }
+
+    fn copy(&self) -> Self {
+        Self { off: self.off.clone(), ..*self }
     }
 
     fn waited(&mut self, since: Ns, until: Ns) {
@@ -198,19 +131,6 @@ impl Account {
         self.waits += 1;
         self.wait_ns = self.wait_ns.saturating_add(ns);
         self.longest_wait_ns = self.longest_wait_ns.max(ns);
-    }
-
-    /// `why`: None where it could go on.
-    fn stops(&mut self, at: Ns, why: Option<(bool, (Option<PairIndex>, OffKind))>) {
-        if let Place::Running(since) = self.place {
-            self.on_cpu_ns = self.on_cpu_ns.saturating_add(between(since, at));
-        }
-        self.place = match why {
-            None => Place::Waiting(at),
-            Some((true, why)) => Place::Off(at, why),
-            // It is over.
-            Some((false, _)) => Place::Off(Ns(i64::MAX), (None, OffKind::Other)),
-        };
     }
 
     fn was_off(&mut self, since: Ns, until: Ns, why: (Option<PairIndex>, OffKind)) {
@@ -229,22 +149,8 @@ impl Account {
         off.ns = off.ns.saturating_add(ns);
     }
 
-    fn row(&self, tid: i64, end: Ns, pair: impl Fn(PairIndex) -> String) -> SchedulingRow {
-        let mut whole = Self {
-            off: self.off.clone(),
-            waits: self.waits,
-            wait_ns: self.wait_ns,
-            longest_wait_ns: self.longest_wait_ns,
-            ..Self::default()
-        };
-        let mut on_cpu_ns = self.on_cpu_ns;
-        match self.place {
-            Place::Running(since) => on_cpu_ns = on_cpu_ns.saturating_add(between(since, end)),
-            Place::Waiting(since) => whole.waited(since, end),
-            Place::Off(since, why) if since <= end => whole.was_off(since, end, why),
-            _ => {}
-        }
-        let mut off: Vec<OffRow> = whole
+    fn row(&self, thread: String, tid: i64, pair: impl Fn(PairIndex) -> String) -> SchedulingRow {
+        let mut off: Vec<OffRow> = self
             .off
             .iter()
             .map(|Off { why: (call, kind), count, ns }| OffRow {
@@ -256,12 +162,12 @@ impl Account {
             .collect();
         off.sort_by(|a, b| (b.off_ns, &a.call, a.kind).cmp(&(a.off_ns, &b.call, b.kind)));
         SchedulingRow {
-            thread: format!("{}[{tid}]", self.name.text()),
+            thread,
             tid,
-            on_cpu_ns,
-            waits: whole.waits,
-            wait_ns: whole.wait_ns,
-            max_wait_ns: whole.longest_wait_ns,
+            on_cpu_ns: self.on_cpu_ns,
+            waits: self.waits,
+            wait_ns: self.wait_ns,
+            max_wait_ns: self.longest_wait_ns,
             off_ns: off.iter().fold(0, |sum, row| sum.saturating_add(row.off_ns)),
             off,
         }
@@ -272,82 +178,33 @@ fn between(since: Ns, until: Ns) -> u64 {
     u64::try_from(until.0.saturating_sub(since.0)).unwrap_or(0)
 }
 
-/// Why a thread stops in this state: None where it could go on, Some(None) where it is over.
-fn kind(state: i64) -> Option<Option<OffKind>> {
-    match state & WHY_MASK {
-        0 => None,
-        why if why & DEAD != 0 => Some(None),
-        why if why & STOPPED != 0 => Some(Some(OffKind::Stopped)),
-        why if why & UNINTERRUPTIBLE != 0 => Some(Some(OffKind::Uninterruptible)),
-        1 => Some(Some(OffKind::Sleep)),
-        _ => Some(Some(OffKind::Other)),
-    }
-}
-
-fn role(class: &EventClass) -> Option<Role> {
-    let field = |name| class.field_index(name);
-    match &*class.name {
-        "sched:sched_switch" => Some(Role::Switch {
-            prev: field("prev_pid")?,
-            state: field("prev_state")?,
-            next: field("next_pid")?,
-            name: field("next_comm")?,
-        }),
-        "sched:sched_wakeup" | "sched:sched_wakeup_new" => {
-            Some(Role::Wakeup { tid: field("pid")?, name: field("comm")? })
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::CpuId;
 
     const READ: PairIndex = PairIndex(3);
 
     #[test]
     fn time_of_a_thread_is_on_a_cpu_waiting_for_one_or_off() {
         let mut account = Account::default();
-        account.woken(Ns(10));
-        account.runs(Ns(13)); // waited 3
-        account.stops(Ns(20), None); // ran 7, and another one took its place
-        account.runs(Ns(24)); // waited 4
-        account.woken(Ns(25)); // before it slept
-        account.stops(Ns(30), Some((true, (Some(READ), OffKind::Sleep)))); // ran 6
-        account.woken(Ns(130)); // off 100
-        account.runs(Ns(131)); // waited 1
-        account.stops(Ns(132), Some((true, (None, OffKind::Uninterruptible)))); // ran 1
-        account.runs(Ns(142)); // off 10, the wake-up was lost
-        let row = account.row(7, Ns(150), |pair| format!("pair{}", pair.0)); // runs for 8
-        assert_eq!((row.on_cpu_ns, row.waits, row.wait_ns, row.max_wait_ns), (22, 3, 8, 4));
+        let mut stayed = |place, since, until, call| {
+            account.stayed(Stay { place, since: Ns(since), call }, Ns(until));
+        };
+        let (running, sleeps) = (Place::Running(CpuId(0)), Place::Off(OffKind::Sleep));
+        stayed(Place::Waiting, 10, 13, None);
+        stayed(running, 13, 20, None);
+        stayed(Place::Waiting, 20, 24, None);
+        stayed(running, 24, 30, None);
+        stayed(sleeps, 30, 130, Some(READ));
+        stayed(Place::Unknown, 130, 140, None);
+        stayed(Place::Off(OffKind::Uninterruptible), 140, 150, None);
+        stayed(Place::Over, 150, 190, None);
+        let row = account.row("a[7]".into(), 7, |pair| format!("pair{}", pair.0));
+        assert_eq!((row.on_cpu_ns, row.waits, row.wait_ns, row.max_wait_ns), (13, 2, 7, 4));
         let off: Vec<_> = row.off.iter().map(|o| (o.call.as_deref(), o.kind, o.off_ns)).collect();
         let expected = [(Some("pair3"), OffKind::Sleep, 100), (None, OffKind::Uninterruptible, 10)];
         assert_eq!((row.off_ns, off), (110, expected.to_vec()));
-    }
-
-    #[test]
-    fn thread_that_sleeps_at_the_end_is_off_until_then_and_one_that_is_over_is_not() {
-        let row_after = |why| {
-            let mut account = Account::default();
-            account.runs(Ns(0));
-            account.stops(Ns(5), Some(why));
-            account.row(7, Ns(50), |_| String::new())
-        };
-        assert_eq!(row_after((true, (None, OffKind::Sleep))).off_ns, 45);
-        let over = row_after((false, (None, OffKind::Other)));
-        assert_eq!((over.off_ns, over.on_cpu_ns), (0, 5));
-    }
-
-    #[test]
-    fn states_are_the_kernels_and_a_thread_that_was_preempted_could_go_on() {
-        assert_eq!((kind(0), kind(0x100), kind(0x20)), (None, None, Some(None)));
-        assert_eq!(kind(1), Some(Some(OffKind::Sleep)));
-        assert_eq!(kind(2 | 0x80), Some(Some(OffKind::Uninterruptible)));
-        assert_eq!(
-            (kind(4), kind(0x40)),
-            (Some(Some(OffKind::Stopped)), Some(Some(OffKind::Other)))
-        );
     }
 
     #[test]

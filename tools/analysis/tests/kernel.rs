@@ -2,8 +2,9 @@
 //! What the report says of a kernel's trace: each number is computed by hand from the times below.
 
 use analysis::{analyse, By, OffKind, Options, Report, SchedulingRow};
-use testkit::program::{Number, Program, Text, Who};
-use trace::Trace;
+use state::{ThreadIndex, Threads};
+use testkit::program::{Number, Program, Who};
+use trace::{Event, Trace};
 
 const IDLE: Who = (0, 0, "swapper/0");
 const APP: Who = (10, 10, "app");
@@ -16,47 +17,31 @@ const WAITS_FOR_DISK: i64 = 2;
 const DEAD: i64 = 0x20;
 const PREEMPTED: i64 = 0x100;
 
-fn switch(program: &mut Program, at_ns: u64, prev: Who, state: i64, next: Who) {
-    let fields = [
-        ("prev_comm", Text(prev.2)),
-        ("prev_pid", Number(prev.1)),
-        ("prev_state", Number(state)),
-        ("next_comm", Text(next.2)),
-        ("next_pid", Number(next.1)),
-    ];
-    program.event(at_ns, 0, prev, "sched:sched_switch", &fields);
-}
-
-fn wakeup(program: &mut Program, at_ns: u64, by: Who, woken: Who) {
-    let fields = [("comm", Text(woken.2)), ("pid", Number(woken.1))];
-    program.event(at_ns, 0, by, "sched:sched_wakeup", &fields);
-}
-
 /// One CPU, two threads. `app` reads, which takes it through a wait; an interrupt comes meanwhile;
 /// then it waits for a disk outside of any call. `other` fails to write, is preempted, and ends.
 /// `last` is woken and has not run when the trace ends.
 fn program() -> Program {
     let mut program = Program::new();
     let p = &mut program;
-    wakeup(p, 100, IDLE, APP);
-    switch(p, 150, IDLE, RUNNABLE, APP);
+    p.wakeup((100, 0), IDLE, APP);
+    p.switch((150, 0), (IDLE, RUNNABLE), APP);
     p.event(200, 0, APP, "io:read_entry", &[("fd", Number(3))]);
     p.event(210, 0, APP, "syscalls:sys_enter_read", &[("fd", Number(3))]);
     p.event(220, 0, APP, "irq:irq_handler_entry", &[("irq", Number(5))]);
     p.event(235, 0, APP, "irq:irq_handler_exit", &[("irq", Number(5))]);
-    switch(p, 240, APP, SLEEPS, OTHER);
+    p.switch((240, 0), (APP, SLEEPS), OTHER);
     p.event(250, 0, OTHER, "syscalls:sys_enter_write", &[("fd", Number(9))]);
-    wakeup(p, 255, OTHER, APP);
+    p.wakeup((255, 0), OTHER, APP);
     p.event(290, 0, OTHER, "syscalls:sys_exit_write", &[("ret", Number(-9))]);
-    switch(p, 300, OTHER, PREEMPTED, APP);
+    p.switch((300, 0), (OTHER, PREEMPTED), APP);
     p.event(330, 0, APP, "syscalls:sys_exit_read", &[("ret", Number(5))]);
     p.event(340, 0, APP, "io:read_exit", &[("result", Number(5))]);
-    switch(p, 400, APP, WAITS_FOR_DISK, OTHER);
-    wakeup(p, 450, OTHER, APP);
+    p.switch((400, 0), (APP, WAITS_FOR_DISK), OTHER);
+    p.wakeup((450, 0), OTHER, APP);
     p.event(460, 0, OTHER, "irq:softirq_entry", &[("vec", Number(1))]);
     p.event(470, 0, OTHER, "irq:softirq_exit", &[("vec", Number(1))]);
-    switch(p, 500, OTHER, DEAD, APP);
-    wakeup(p, 520, APP, LAST);
+    p.switch((500, 0), (OTHER, DEAD), APP);
+    p.wakeup((520, 0), APP, LAST);
     p.event(550, 0, APP, "demo:done", &[]);
     program
 }
@@ -65,6 +50,22 @@ fn report(by: Option<By>) -> Report {
     let (metadata, streams) = program().files();
     let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
     analyse(&[trace], &Options { by, ..Options::default() }, |_| {})
+}
+
+/// The report on events of a thread.
+fn report_on(tid: i64, pattern: &'static str) -> Report {
+    let (metadata, streams) = program().files();
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
+    let whose = |threads: &Threads, thread: ThreadIndex| threads.tid(thread) == Some(tid);
+    let takes = |_: &Event<'_>, threads: &Threads, thread: ThreadIndex| whose(threads, thread);
+    let wanted = |names: &[&str], _| names.iter().any(|name| name.starts_with(pattern));
+    let options = Options {
+        wanted: Some(&wanted),
+        takes: Some(&takes),
+        whose: Some(&whose),
+        ..Options::default()
+    };
+    analyse(&[trace], &options, |_| {})
 }
 
 fn row(report: &Report, tid: i64) -> &SchedulingRow {
@@ -93,6 +94,20 @@ fn time_of_each_thread_is_on_a_cpu_waiting_for_one_and_off_by_reason() {
     // Woken at 520, and not on a CPU before the trace's end.
     let last = row(&report, 30);
     assert_eq!((last.on_cpu_ns, last.waits, last.wait_ns, last.max_wait_ns), (0, 1, 30, 30));
+}
+
+#[test]
+fn threads_that_are_asked_for_have_the_times_of_the_whole_report_and_others_no_row() {
+    let whole = report(None);
+    for tid in [10, 20, 30] {
+        let found = report_on(tid, "");
+        // By hand: above. Events of others put each of them on the CPU.
+        assert_eq!(found.scheduling, [row(&whole, tid).clone()], "{tid}");
+        assert_eq!(report_on(tid, "sched:sched_wakeup").scheduling, found.scheduling, "{tid}");
+        assert!(report_on(tid, "io:").scheduling.is_empty(), "nobody asked for the scheduler's");
+    }
+    // `app` wrote 10 of the events.
+    assert_eq!(report_on(10, "").matched_events, 10);
 }
 
 #[test]

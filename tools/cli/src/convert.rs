@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! `lull convert`: the events of a trace as another trace, in CTF 1.8 or 2.
 //!
-//! Place in the flow: opens the old trace, claims the new one's directory as `record` does, and
-//! lets the `convert` crate write. Until the metadata is written, last, there is no new trace;
-//! after an error nothing of it is left.
+//! Place in the flow: the arguments become the options of the `convert` crate; `derived` writes.
 
-use std::io;
 use std::path::PathBuf;
 
-use ::convert::{Format, Options};
-use anyhow::{bail, Context};
+use ::convert::{Format, Options, Part};
 use clap::ValueEnum;
-use consumer::folder::Sharing;
-use consumer::output::{self, Older, Output};
-use trace::{find_traces, ByteOrder, Trace};
+use trace::ByteOrder;
 
 use crate::report::progress::Progress;
-use crate::{newest, say};
-
-const DONE: i32 = 0;
-const INCOMPLETE: i32 = 1;
-/// Problems shown one by one.
-const PROBLEMS_SHOWN: usize = 20;
+use crate::{derived, say};
 
 /// Which version of CTF is written.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -79,15 +68,7 @@ pub struct ConvertArgs {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
-    let root = match &args.trace {
-        Some(path) => path.clone(),
-        None => newest::find()?,
-    };
-    let folders = find_traces(&root).context("no trace to convert")?;
-    let [folder] = &folders[..] else {
-        bail!("{} holds {} traces; name one of them", root.display(), folders.len());
-    };
-    let trace = Trace::open(folder)?;
+    let trace = derived::only(args.trace.as_ref(), "convert")?;
     let options = Options {
         format: match args.format {
             FormatArg::Ctf1 => Format::Ctf1,
@@ -99,37 +80,18 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
         },
         for_trace_compass: matches!(args.reader, Some(ReaderArg::TraceCompass)),
     };
-    let output = match Output::create(&args.output, Sharing::PRIVATE, Older::Refuse) {
-        Err(output::Error::Older { path }) => {
-            bail!("{} holds a trace; choose another directory with -o", path.display());
-        }
-        other => other?,
-    };
-    let mut make = |name: &str| -> io::Result<std::fs::File> { output.folder().make_file(name) };
+    let output = derived::claim(&args.output)?;
     let mut progress = Progress::new(std::slice::from_ref(&trace));
-    let done = ::convert::convert(&trace, options, &mut make, &mut |bytes| progress.advance(bytes));
+    let done = derived::write(&trace, (options, &Part::default()), &output, &mut progress);
     progress.finish();
-    let done = done.with_context(|| format!("{} was not converted", folder.display()))?;
-    output.finish(&done.metadata).context("writing the metadata")?;
+    let done = done?;
     output.keep();
-    for problem in done.problems.iter().take(PROBLEMS_SHOWN) {
-        say(&problem.to_string());
-    }
-    if done.problems.len() > PROBLEMS_SHOWN {
-        say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
-    }
+    let status = derived::tell(&done);
     let path = output.path().display();
     say(&format!("{path}: {} events written", done.events));
     if done.lost_events + done.lost_packets > 0 {
         let (events, packets) = (done.lost_events, done.lost_packets);
         say(&format!("the old trace had lost {events} events and {packets} packets"));
     }
-    if done.cut_streams > 0 {
-        let count = done.cut_streams;
-        say(&format!(
-            "the first packets of {count} streams are not in the old trace, which the new one does \
-             not tell: what was lost with them is not known"
-        ));
-    }
-    Ok(if done.problems.is_empty() { DONE } else { INCOMPLETE })
+    Ok(status)
 }

@@ -3,27 +3,34 @@
 //! completions.
 //!
 //! Place in the flow: `record` makes a session, runs a program and consumes its rings; `print`,
-//! `report` and `state` read the trace. `record` exits with the program's own status (125 to 127
-//! for its own failures); all other commands with 0 done, 1 incomplete or nothing found, 2 error.
+//! `report`, `state` and `export` read the trace, and `query` has it read. `record` exits with the
+//! program's own status (125 to 127 for its own failures); all other commands with 0 done, 1
+//! incomplete or nothing found, 2 error.
 
 mod chosen;
 mod convert;
+mod derived;
 mod doctor;
+mod duration;
 mod elf;
+mod export;
 mod generate;
 mod library;
 mod list;
-mod nearest;
+mod merge;
 mod newest;
 mod print;
+mod query;
 mod record;
 mod recover;
 mod report;
 mod selection;
-use verdict::shown;
+use verdict::{nearest, shown};
 mod snapshot;
-mod state_end;
+mod states;
+mod stdout;
 mod target;
+mod trim;
 mod unfinished;
 
 use clap::{Parser, Subcommand};
@@ -41,8 +48,12 @@ enum Command {
     Record(record::RecordArgs),
     Print(print::PrintArgs),
     Report(report::ReportArgs),
-    State(state_end::StateArgs),
+    Query(query::QueryArgs),
+    State(states::StateArgs),
     Convert(convert::ConvertArgs),
+    Export(export::ExportArgs),
+    Trim(trim::TrimArgs),
+    Merge(merge::MergeArgs),
     Snapshot(snapshot::SnapshotArgs),
     Recover(recover::RecoverArgs),
     List(list::ListArgs),
@@ -60,8 +71,12 @@ fn main() {
         Command::Record(args) => (record::run(args), record::FAILED),
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
-        Command::State(args) => (state_end::run(args), 2),
+        Command::Query(args) => (query::run(args), 2),
+        Command::State(args) => (states::run(args), 2),
         Command::Convert(args) => (convert::run(args), 2),
+        Command::Export(args) => (export::run(args), 2),
+        Command::Trim(args) => (trim::run(args), 2),
+        Command::Merge(args) => (merge::run(args), 2),
         Command::Snapshot(args) => (snapshot::run(args), 2),
         Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),

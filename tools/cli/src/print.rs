@@ -7,12 +7,11 @@
 //! what was printed is all there was: 0 done, 1 incomplete, not finished or nothing matched, 2 an
 //! error.
 
-mod classes;
-mod clock;
+pub(crate) mod classes;
+pub(crate) mod clock;
 mod json;
 mod labels;
 mod line;
-mod names;
 mod number;
 #[cfg(test)]
 mod tests;
@@ -24,7 +23,9 @@ use std::path::PathBuf;
 
 use analysis::event_name;
 use anyhow::Context;
-use trace::{in_slices, processors, Event, LossMessage, Merge, Message, Problem, Span, Trace};
+use trace::{
+    in_slices, processors, Event, LossMessage, Merge, Message, Problem, Span, Symbols, Trace,
+};
 
 use crate::selection::{Selection, SelectionArgs};
 use crate::{chosen, nearest, say, unfinished};
@@ -89,7 +90,9 @@ trait Form {
 #[derive(Clone, Copy)]
 struct About<'a> {
     class: &'a ClassPlan,
-    thread: Option<&'a Thread>,
+    thread: Option<Thread<'a>>,
+    /// For the addresses of its call stack.
+    symbols: Option<&'a Symbols>,
 }
 
 /// What was printed.
@@ -239,7 +242,8 @@ fn print<F: Form>(
                 let thread = threads.of(&event);
                 if classes.take(&event, thread) {
                     tally.events += 1;
-                    form.event(&mut buffer, &event, About { class, thread });
+                    let symbols = classes.symbols(&event);
+                    form.event(&mut buffer, &event, About { class, thread, symbols });
                 }
             }
             Message::Loss(loss) => {
@@ -283,7 +287,7 @@ fn show_verdict(trace: &Trace) -> bool {
     verdict.state.is_failure()
 }
 
-fn show_problems(problems: &[Problem]) {
+pub(crate) fn show_problems(problems: &[Problem]) {
     for problem in problems.iter().take(PROBLEMS_SHOWN) {
         say(&problem.to_string());
     }

@@ -8,7 +8,6 @@
 mod absent;
 pub mod asked;
 mod context;
-pub mod duration;
 mod judge;
 pub mod kernel;
 mod launch;
@@ -16,12 +15,12 @@ mod plan;
 mod program;
 mod progress;
 mod signals;
-mod size;
+pub(crate) mod size;
 mod supervise;
 pub mod tell;
 mod unmatched;
 
-use crate::say;
+use crate::{duration, say};
 use consumer::folder::Sharing;
 use plan::Plan;
 use std::path::PathBuf;
@@ -62,7 +61,9 @@ const LOST: i32 = 124;
     $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
     under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
     programs that keep frame pointers; a number behind a colon says how many frames at most, up \
-    to 128 (otherwise 32). It needs the module."
+    to 128 (otherwise 32). perf:cycles, instructions, cache-references, cache-misses, branches, \
+    branch-misses, page-faults, major-faults, context-switches and cpu-migrations, each behind \
+    perf:, record how many there were on the event's CPU. It needs the module."
 )]
 pub struct RecordArgs {
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
@@ -95,7 +96,8 @@ pub struct RecordArgs {
     pub probes: Vec<session::device::Source>,
 
     /// What to record of what runs with each of the kernel's events, by the module lull:
-    /// contexts of filters, kernel_stack or user_stack, as in `--context prio,user_stack:16`
+    /// contexts of filters, kernel_stack, user_stack or counters, as in `--context
+    /// prio,user_stack:16,perf:cycles`
     #[arg(long = "context", value_name = "NAME,...", requires = "kernel", value_delimiter = ',')]
     #[arg(value_parser = context::parse)]
     pub contexts: Vec<context::Asked>,
@@ -108,7 +110,7 @@ pub struct RecordArgs {
     #[arg(long, requires = "kernel")]
     pub no_state_dump: bool,
 
-    /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m
+    /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m; a number alone is seconds
     #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]
     #[arg(conflicts_with = "program")]
     pub duration: Option<std::time::Duration>,
@@ -138,9 +140,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub max_size: Option<u64>,
 
-    /// How often events of quiet CPUs are written out, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 100)]
-    pub flush_period: u64,
+    /// How often events of quiet CPUs are written out; a number alone is milliseconds
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    #[arg(value_parser = duration::parse_period)]
+    pub flush_period: std::time::Duration,
 
     /// Go on until all of the program's descendants have ended, too, or until a signal says to end
     #[arg(long)]

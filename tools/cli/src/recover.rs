@@ -8,10 +8,11 @@
 
 mod facts;
 mod reserved;
+mod stacks;
 mod whole;
 
 use crate::shown::{json_shown, lines_shown};
-use crate::{record, say};
+use crate::{record, say, stdout};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{Older, Output};
@@ -192,7 +193,11 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
             whole::count(verdict);
         }
     })?;
-    tell(args, &told);
+    if has_kernel {
+        // The session is of this boot: its memory would be gone otherwise.
+        stacks::name_functions(consumer.output());
+    }
+    tell(args, &told)?;
     if told.unwritten_packets > 0 || !whole::is_finished(&told.trace) {
         say(&format!("{} stays: run `lull recover` again", left.path.display()));
         return Ok(FAILED);
@@ -205,14 +210,13 @@ fn is_gone(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-fn tell(args: &RecoverArgs, verdict: &Verdict) {
+fn tell(args: &RecoverArgs, verdict: &Verdict) -> anyhow::Result<()> {
     if args.json {
-        println!("{}", json_shown(&serde_json::to_string(verdict).unwrap_or_default()));
-        return;
+        let json = json_shown(&serde_json::to_string(verdict).unwrap_or_default());
+        return stdout::write(&(json + "\n"));
     }
-    for line in verdict.lines() {
-        println!("{}", lines_shown(&line));
-    }
+    let lines = verdict.lines();
+    stdout::write(&lines.iter().map(|line| lines_shown(line) + "\n").collect::<String>())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Which events of a trace `print` and `report` take: their arguments for it are the same, and mean
-//! the same.
+//! Which events of a trace `print`, `report` and `export` take: their arguments for it are the
+//! same, and mean the same.
 //!
 //! Place in the flow: the arguments become a [`Selection`] before the traces are opened, and
 //! [`Rules`] for the classes of their events afterwards. The -e means what it means for `lull
@@ -15,12 +15,12 @@ mod time;
 use anyhow::bail;
 use filter::{Input, Known};
 use session::pattern::Patterns;
-use state::ThreadContext;
+use state::{ThreadContext, ThreadIndex, Threads};
 use trace::{Event, EventClass, Span, Trace};
 
 use crate::record::asked::Asked;
 use fields::ClassRule;
-pub use time::Time;
+pub use time::{parse as parse_time, span, Time};
 
 const DEBUG: u8 = 7;
 
@@ -72,6 +72,14 @@ pub struct Who<'a> {
     pub name: Option<&'a [u8]>,
 }
 
+/// Asks about a thread of the state.
+pub fn with_who(threads: &Threads, thread: ThreadIndex, ask: impl FnOnce(Who<'_>) -> bool) -> bool {
+    let name = threads.threads().get(thread.0 as usize).map(|thread| thread.name.text());
+    let pid = threads.pid(threads.process_of(thread));
+    let name = name.as_ref().map(|name| name.as_bytes());
+    ask(Who { pid, tid: threads.tid(thread), name })
+}
+
 impl<'a> Selection<'a> {
     pub fn new(args: &'a SelectionArgs) -> anyhow::Result<Self> {
         let asked = Asked::new(&args.events)?;
@@ -99,11 +107,15 @@ impl<'a> Selection<'a> {
         Ok(span)
     }
 
+    /// Whether threads are asked for, by number, process or name.
+    pub fn has_threads(&self) -> bool {
+        let SelectionArgs { pid, tid, comm, .. } = self.args;
+        !pid.is_empty() || !tid.is_empty() || !comm.is_empty()
+    }
+
     /// Whether anything but names and times decides.
     fn has_conditions(&self) -> bool {
-        let SelectionArgs { pid, tid, cpu, comm, .. } = self.args;
-        let has_any = !pid.is_empty() || !tid.is_empty() || !cpu.is_empty() || !comm.is_empty();
-        has_any || self.asked.has_filters()
+        self.has_threads() || !self.args.cpu.is_empty() || self.asked.has_filters()
     }
 
     /// Whether all events are asked for.
@@ -153,6 +165,17 @@ impl Rules<'_> {
         !self.has_conditions || self.decide(event, who)
     }
 
+    /// Whether a thread is one of those that were asked for by number or name.
+    pub fn take_thread(&self, who: Who<'_>) -> bool {
+        let is_one = |asked: &[i64], found: Option<i64>| {
+            asked.is_empty() || found.is_some_and(|found| asked.contains(&found))
+        };
+        let SelectionArgs { pid, tid, comm, .. } = self.args;
+        is_one(pid, who.pid)
+            && is_one(tid, who.tid)
+            && (comm.is_empty() || who.name.is_some_and(|name| is_called(comm, name)))
+    }
+
     fn decide(&self, event: &Event<'_>, who: Option<Who<'_>>) -> bool {
         let own = match who {
             Some(_) => ThreadContext::default(),
@@ -162,14 +185,9 @@ impl Rules<'_> {
         let of_own =
             || Who { pid: own.pid, tid: own.tid, name: name.as_ref().map(|n| n.as_bytes()) };
         let who = who.unwrap_or_else(of_own);
-        let is_one = |asked: &[i64], found: Option<i64>| {
-            asked.is_empty() || found.is_some_and(|found| asked.contains(&found))
-        };
-        let SelectionArgs { pid, tid, cpu, comm, .. } = self.args;
-        is_one(pid, who.pid)
-            && is_one(tid, who.tid)
+        let cpu = &self.args.cpu;
+        self.take_thread(who)
             && (cpu.is_empty() || event.cpu().is_some_and(|found| cpu.contains(&found.0)))
-            && (comm.is_empty() || who.name.is_some_and(|name| is_called(comm, name)))
             && self.rule_holds(event, who)
     }
 

@@ -8,6 +8,8 @@ use anyhow::{bail, Context};
 use session::directory::{running, Found};
 use std::time::{Duration, Instant};
 
+use crate::stdout;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -40,7 +42,7 @@ pub fn run(args: &SnapshotArgs) -> anyhow::Result<i32> {
             if let Some(error) = done.error {
                 bail!("recorder {pid} could not write a snapshot: {error}");
             }
-            println!("{}", done.path.display());
+            stdout::write(&format!("{}\n", done.path.display()))?;
             return Ok(0);
         }
         if !found.path.exists() {

@@ -13,7 +13,6 @@ mod turn;
 
 use crate::clock::{end_cycles, now_cycles};
 use crate::drain::{Drain, OpenSlots, Tally, Tools};
-use crate::dumps::Told;
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
@@ -21,6 +20,7 @@ use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
 use channel::{channels, judge_stream, ring_name, stream, Channel};
+pub use module::name_functions;
 use session::abi::{
     ControlLive, LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG,
 };
@@ -351,6 +351,7 @@ impl Consumer {
         }
         self.drain_all(patience, last);
         let mut verdict = self.verdict(path);
+        self.name_functions(&mut verdict);
         let seen = self.seen();
         adjust(&mut verdict, seen);
         verdict.conclude(self.tools.limit_reached);
@@ -397,6 +398,7 @@ impl Consumer {
         self.finish_kernel();
         self.drain_all(FINISH_PATIENCE, true);
         let mut verdict = self.verdict(self.output.path().to_path_buf());
+        self.name_functions(&mut verdict);
         let seen = self.seen();
         adjust(&mut verdict, seen);
         verdict.conclude(self.tools.limit_reached);
@@ -460,10 +462,9 @@ impl Consumer {
         }
         self.judge_kernel(&mut verdict, &mut cpus);
         verdict.missing.extend(self.missing_of_module());
-        match self.tools.walker.dump_told() {
-            Some(Told::Note(note)) => verdict.notes.push(note),
-            Some(Told::Limit(limit)) => verdict.limits.push(limit),
-            None => {}
+        // What a crash left is judged by `lull recover`, which reads all of the trace.
+        if !self.session.memory.is_past() {
+            self.tools.walker.dumps().judge(&mut verdict);
         }
         verdict.cpus = cpus.len() as u64;
         for memory in &self.memories {

@@ -3,13 +3,15 @@
 //!
 //! Place in the flow: `walk` hands over `state:begin`, `state:count` and `state:end`; the verdict
 //! says whether the last dump is whole, and what it lacks. The dump runs on any CPU and rings are
-//! read one after the other, so the events count by their times, not by their order.
+//! read one after the other, so the events count by their times, not by their order. `lull recover`
+//! hands over the events of a whole trace, in their order, and counts the records beside them.
 
 use crate::events::Event;
 use crate::lives::{field, Field};
 use crate::view::View;
 use std::collections::BTreeMap;
 use verdict::text::plural;
+use verdict::Verdict;
 
 /// Kinds that one dump counts.
 const KINDS_MAX: usize = 64;
@@ -36,26 +38,31 @@ impl Part {
     }
 }
 
-/// What the last dump has not written of one kind.
+/// What the last dump says of one kind: what it has written, and what not.
 #[derive(Debug, Clone, Copy)]
-struct Lacking {
-    cycles: u64,
+struct Count {
+    at: u64,
+    written: u64,
     lost: u64,
     skipped: u64,
+    /// Of what was written, what is not there; 0 where nobody counts what is.
+    absent: u64,
 }
 
 /// The last dump of which events were read.
 #[derive(Debug, Default)]
 pub struct Dumps {
-    begun_cycles: Option<u64>,
+    begun: Option<u64>,
     /// When it ended, and whether the kernel says that it is whole.
     ended: Option<(u64, bool)>,
-    lacking: BTreeMap<Box<str>, Lacking>,
+    counts: BTreeMap<Box<str>, Count>,
+    /// Records since the begin, by kind; None where nobody counts them.
+    records: Option<BTreeMap<Box<str>, u64>>,
 }
 
 /// What the verdict says of a dump.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Told {
+enum Told {
     /// That it is whole.
     Note(String),
     /// What it lacks.
@@ -63,59 +70,95 @@ pub enum Told {
 }
 
 impl Dumps {
+    /// For events that come in the order of their times, records among them.
+    pub fn in_order() -> Self {
+        Self { records: Some(BTreeMap::new()), ..Self::default() }
+    }
+
     /// Takes an event of a dump: its payload is the bytes `at..until` of `view`.
     pub fn note(&mut self, part: Part, payload: (View, usize, usize), event: &Event, cycles: u64) {
         let (view, at, until) = payload;
-        let field = |name| field(view, (at, until), event, name);
+        self.take(part, cycles, |name| field(view, (at, until), event, name));
+    }
+
+    /// Takes an event of a dump; `at` is its time, on any one clock.
+    pub fn take(&mut self, part: Part, at: u64, field: impl Fn(&str) -> Option<Field>) {
         let number = |name| match field(name) {
             Some(Field::Number(number)) => number,
             _ => 0,
         };
         match part {
-            Part::Begin => self.begun_cycles = self.begun_cycles.max(Some(cycles)),
+            Part::Begin => {
+                self.begun = self.begun.max(Some(at));
+                self.records.iter_mut().for_each(BTreeMap::clear);
+            }
             Part::End => {
-                let ended = (cycles, number("is_whole") != 0);
+                let ended = (at, number("is_whole") != 0);
                 self.ended = self.ended.max(Some(ended));
             }
             Part::Count => {
                 let Some(Field::Text(kind)) = field("kind") else { return };
                 let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                let has_room = self.lacking.len() < KINDS_MAX || self.lacking.contains_key(&kind);
+                let has_room = self.counts.len() < KINDS_MAX || self.counts.contains_key(&kind);
                 if has_room && kind.len() <= KIND_BYTES && kind.chars().all(is_name) {
+                    let written = number("written");
                     let (lost, skipped) = (number("lost"), number("skipped"));
-                    let older =
-                        self.lacking.insert(kind.clone(), Lacking { cycles, lost, skipped });
-                    if let Some(newer) = older.filter(|older| older.cycles > cycles) {
-                        self.lacking.insert(kind, newer);
+                    let there = |records: &BTreeMap<_, _>| records.get(&kind).copied().unwrap_or(0);
+                    let absent =
+                        self.records.as_ref().map_or(0, |all| written.saturating_sub(there(all)));
+                    let count = Count { at, written, lost, skipped, absent };
+                    let older = self.counts.insert(kind.clone(), count);
+                    if let Some(newer) = older.filter(|older| older.at > at) {
+                        self.counts.insert(kind, newer);
                     }
                 }
             }
         }
     }
 
-    /// None where no dump was read, or only the rest of one that was overwritten.
-    pub fn told(&self) -> Option<Told> {
-        let begun = self.begun_cycles?;
+    /// Takes a record of a thing of this kind.
+    pub fn take_record(&mut self, kind: &str) {
+        let Some(records) = &mut self.records else { return };
+        if let Some(count) = records.get_mut(kind) {
+            *count += 1;
+        } else if records.len() < KINDS_MAX {
+            records.insert(kind.into(), 1);
+        }
+    }
+
+    /// Says in the verdict what the last dump has. Nothing is said where no dump was read, or only
+    /// the rest of one that was overwritten.
+    pub fn judge(&self, verdict: &mut Verdict) {
+        match self.told() {
+            Some(Told::Note(note)) => verdict.notes.push(note),
+            Some(Told::Limit(limit)) => verdict.limits.push(limit),
+            None => {}
+        }
+    }
+
+    fn told(&self) -> Option<Told> {
+        let begun = self.begun?;
         let of = "of the kernel's state when recording began";
-        let Some((_, is_whole)) = self.ended.filter(|(cycles, _)| *cycles >= begun) else {
+        let Some((_, is_whole)) = self.ended.filter(|(at, _)| *at >= begun) else {
             let why = "recording stopped before its dump had ended";
             return Some(Told::Limit(format!("{of}, only a part is known: {why}")));
         };
-        if is_whole {
-            return Some(Told::Note(format!("the dump {of} is whole")));
-        }
-        let counted = self.lacking.iter().filter(|(_, lacking)| lacking.cycles >= begun);
+        let counted = self.counts.iter().filter(|(_, count)| count.at >= begun);
         let mut lacking: Vec<String> = Vec::new();
-        for (kind, Lacking { lost, skipped, .. }) in counted {
+        for (kind, Count { written, lost, skipped, absent, .. }) in counted {
             let event = format!("state:{kind} event");
             if *lost > 0 {
                 lacking.push(format!("{} lost", plural(*lost, &event)));
+            }
+            if *absent > 0 {
+                lacking.push(format!("{absent} of {} not in the trace", plural(*written, &event)));
             }
             if *skipped > 0 {
                 lacking.push(format!("{skipped} of kind {kind} could not be read"));
             }
         }
         let why = match lacking.is_empty() {
+            true if is_whole => return Some(Told::Note(format!("the dump {of} is whole"))),
             true => "its dump was ended early".to_string(),
             false => lacking.join(", "),
         };
@@ -194,5 +237,21 @@ mod tests {
         note(&mut dumps, BEGIN, 40, &[2, 0, 0, 0]);
         note(&mut dumps, END, 50, &[2, 0, 0, 0, 0]);
         assert!(told(&dumps).1.ends_with("ended early"));
+    }
+
+    #[test]
+    fn records_that_a_whole_dump_has_written_and_the_trace_lacks_are_told() {
+        let mut dumps = Dumps::in_order();
+        let run = |dumps: &mut Dumps, at: u64, files: u64| {
+            note(dumps, BEGIN, at, &[1, 0, 0, 0]);
+            (0..files).for_each(|_| dumps.take_record("file"));
+            note(dumps, COUNT, at + 1, &count("file", 0, 0));
+            note(dumps, END, at + 2, &[1, 0, 0, 0, 1]);
+        };
+        run(&mut dumps, 10, 7);
+        assert!(told(&dumps).0);
+        run(&mut dumps, 20, 5);
+        let (is_whole, text) = told(&dumps);
+        assert!(!is_whole && text.ends_with("2 of 7 state:file events not in the trace"), "{text}");
     }
 }

@@ -12,6 +12,8 @@ use session::description::{Description, Field, FieldKind, SYSTEM_EVENTS};
 use session::Memory;
 use std::sync::Arc;
 
+/// The field of a context that has the kernel's call stack.
+pub(crate) const KERNEL_STACK: &str = "kernel_stack";
 /// A payload that `fixed` has no size for.
 const NOT_FIXED: u32 = u32::MAX;
 
@@ -50,13 +52,16 @@ pub struct Events {
     pub generation: u64,
     /// Of all but Lull's own.
     context: Arc<[Field]>,
+    /// Where in it the kernel's call stack begins.
+    stack_at: Option<usize>,
 }
 
 /// Lull's own events, which every trace has.
 impl Default for Events {
     fn default() -> Self {
         let (known, fixed, signs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut events = Self { known, fixed, signs, generation: 0, context: Arc::new([]) };
+        let context = Arc::new([]);
+        let mut events = Self { known, fixed, signs, generation: 0, context, stack_at: None };
         for (id, text) in SYSTEM_EVENTS {
             if let Ok(description) = Description::parse(text.as_bytes()) {
                 events.add(id, description);
@@ -91,6 +96,18 @@ pub(crate) fn fixed_bytes(kind: &FieldKind) -> Option<usize> {
     }
 }
 
+/// Where the kernel's call stack begins in a context: what is before it has a fixed size.
+fn stack_at(context: &[Field]) -> Option<usize> {
+    let mut at = 0;
+    for field in context {
+        if field.name == KERNEL_STACK && field.kind == FieldKind::Addresses {
+            return Some(at);
+        }
+        at += fixed_bytes(&field.kind)?;
+    }
+    None
+}
+
 impl Event {
     fn new(id: u32, description: Description, context: &Arc<[Field]>) -> Self {
         let context = if id >= EVENT_FIRST { Arc::clone(context) } else { Arc::new([]) };
@@ -108,9 +125,7 @@ impl Event {
                 _ => steps.push(step),
             }
         }
-        // A payload with a sign begins with the event's own fields.
-        let has_sign = id >= EVENT_FIRST && context.is_empty();
-        let sign = Sign::of(&description.name).filter(|_| has_sign);
+        let sign = Sign::of(&description.name).filter(|_| id >= EVENT_FIRST);
         Self { id, description, context, steps, counts: id >= EVENT_FIRST, sign }
     }
 
@@ -154,7 +169,14 @@ impl Events {
 
     /// None but Lull's own; those that are added have context before their fields.
     pub(crate) fn with_context(context: Description) -> Self {
-        Self { context: context.fields.into(), ..Self::default() }
+        let stack_at = stack_at(&context.fields);
+        Self { context: context.fields.into(), stack_at, ..Self::default() }
+    }
+
+    /// Where, in the payload of all events but Lull's own, the kernel's call stack begins.
+    #[inline]
+    pub fn stack_at(&self) -> Option<usize> {
+        self.stack_at
     }
 
     /// Adds what a session says of an event. Return: false when it says nothing usable.
@@ -296,10 +318,9 @@ mod tests {
         let names: Vec<String> = events.names().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a:none", "a:b", "a:text", "process:exit"]);
         assert_eq!(events.generation, 3 + 4);
-        let new = |id, context: &[Field]| {
-            Event::new(id, parse("process:exit\n6\nf:1\n"), &context.into()).sign
-        };
-        assert_eq!((new(7, &[]), new(11, &parse("a:b\n6\nf:1\nu8 x\n").fields)), (None, None));
+        let none: Arc<[Field]> = Arc::new([]);
+        let new = |id| Event::new(id, parse("process:exit\n6\nf:1\n"), &none).sign;
+        assert_eq!((new(7), new(EVENT_FIRST)), (None, Some(Sign::Exit)));
     }
 
     #[test]
@@ -344,6 +365,20 @@ mod tests {
         assert_eq!(events.get(9).unwrap().context.len(), 2);
         assert!(events.get(2).unwrap().context.is_empty());
         assert_eq!(events.get(2).unwrap().fixed_bytes(), Some(0));
+    }
+
+    #[test]
+    fn call_stack_of_the_kernels_is_found_behind_what_has_a_fixed_size() {
+        let at = |text: &str| {
+            let text = format!("lull:context\n6\n:\n{text}");
+            Events::with_context(Description::parse(text.as_bytes()).unwrap()).stack_at()
+        };
+        assert_eq!(at("i32 pid\nname comm\naptr kernel_stack\naptr user_stack\n"), Some(20));
+        assert_eq!(at("aptr kernel_stack\n"), Some(0));
+        for none in ["i32 pid\naptr user_stack\n", "au8 kernel_stack\n"] {
+            assert_eq!(at(none), None);
+        }
+        assert_eq!(at("aptr user_stack\naptr kernel_stack\n"), None);
     }
 
     #[test]

@@ -295,7 +295,7 @@ const struct lull_fact lull_consumer_facts[] = {
 	FIELD(lull_kernel_context, contexts),
 	FIELD(lull_kernel_context, kernel_frames),
 	FIELD(lull_kernel_context, user_frames),
-	FIELD(lull_kernel_context, unused),
+	FIELD(lull_kernel_context, counters),
 	SIZE(lull_kernel_filter),
 	FIELD(lull_kernel_filter, bytes),
 	FIELD(lull_kernel_filter, flags),

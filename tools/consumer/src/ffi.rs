@@ -274,7 +274,7 @@ mod tests {
             fields!(KernelMissed at 0, "lull_kernel_missed":
                 bytes, flags, number, unused, missed_count),
             fields!(KernelContext at 0, "lull_kernel_context":
-                bytes, flags, contexts, kernel_frames, user_frames, unused),
+                bytes, flags, contexts, kernel_frames, user_frames, counters),
             fields!(KernelFilter at 0, "lull_kernel_filter":
                 bytes, flags, event_hash, program, program_bytes, unused),
         ]

@@ -6,7 +6,7 @@
 //! mends what dead writers left; `stream`, `metadata` and `output` write, through the directory
 //! that `place` found and `folder` holds; `drain` ties one ring to one stream, `consumer` ticks
 //! them all, as often as `pace` says; `lives` finds processes that were not recorded, `dumps` what
-//! the kernel's state lacks.
+//! the kernel's state lacks, `stacks` which addresses call stacks hold.
 //! Rings are hostile input: nothing read from one is believed unchecked.
 //! Paper: B 4.3.2 (reading), 4.4 (barriers), 4.5 (sub-buffer exchange).
 
@@ -26,6 +26,7 @@ mod place;
 pub mod process;
 pub mod repair;
 pub mod ring;
+pub mod stacks;
 pub mod stream;
 pub mod view;
 pub mod walk;

@@ -289,7 +289,8 @@ impl Lives {
     }
 }
 
-pub(crate) enum Field {
+/// What a field of an event holds.
+pub enum Field {
     Number(u64),
     Text(Box<str>),
 }
@@ -302,15 +303,21 @@ pub(crate) fn field(
     name: &str,
 ) -> Option<Field> {
     let mut at = at;
-    for field in &event.description.fields {
-        let bytes = match fixed_bytes(&field.kind) {
-            Some(bytes) => bytes,
-            None if field.kind == FieldKind::Text => view.text_bytes(at, until)? + 1,
-            // None of the events with a sign has a sequence.
-            None => return None,
+    let context = event.context.iter().map(|field| (field, true));
+    let own = event.description.fields.iter().map(|field| (field, false));
+    for (field, is_context) in context.chain(own) {
+        let bytes = match (fixed_bytes(&field.kind), &field.kind) {
+            (Some(bytes), _) => bytes,
+            (None, FieldKind::Text) => view.text_bytes(at, until)? + 1,
+            (None, FieldKind::Addresses) => {
+                let count = view.bytes(at).map(u32::from_ne_bytes)? as usize;
+                count.checked_mul(8)?.checked_add(4)?
+            }
+            // None of the events with a sign has another sequence.
+            _ => return None,
         };
         let end = at.checked_add(bytes).filter(|end| *end <= until)?;
-        if field.name == name {
+        if field.name == name && !is_context {
             return match field.kind {
                 FieldKind::Text => Some(Field::Text(text(view, at, bytes - 1)?)),
                 _ => number(view, at, bytes).map(Field::Number),
@@ -485,5 +492,25 @@ mod tests {
         assert!(
             matches!(field(view, (0, 16), event, "odd"), Some(Field::Text(text)) if &*text == "abc")
         );
+    }
+
+    #[test]
+    fn fields_stand_behind_the_context_that_a_session_records() {
+        use session::description::Description;
+        let parse = |text: &[u8]| Description::parse(text).unwrap();
+        let context = parse(b"lull:context\n6\n:\nu32 number\naptr kernel_stack\n");
+        let mut events = crate::events::Events::with_context(context);
+        events.add(9, parse(b"state:end\n6\nf:1\nu32 number\nbool is_whole\n"));
+        let event = events.get(9).unwrap();
+        let words = [7, 1, 0x11, 0x22, 5, 1];
+        // SAFETY: the words outlive the view.
+        let view = unsafe { View::new(words.as_ptr().cast::<u32>().cast(), 24) };
+        let number = |name, until| match field(view, (0, until), event, name) {
+            Some(Field::Number(number)) => Some(number),
+            _ => None,
+        };
+        assert_eq!((number("number", 24), number("is_whole", 24)), (Some(5), Some(1)));
+        assert_eq!((number("number", 16), number("kernel_stack", 24)), (None, None));
+        assert!(event.sign.is_some());
     }
 }

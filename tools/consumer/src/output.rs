@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 const METADATA_FILE: &str = "metadata";
 const METADATA_NEW_FILE: &str = ".metadata.new";
 const RESERVE_FILE: &str = ".reserve";
+const SYMBOLS_FILE: &str = trace::SYMBOLS_FILE;
 const RESERVE_BYTES: u64 = 512 << 10;
 /// Where the disk has this much room, a recording begins without a reserve.
 const ROOM_BYTES: u64 = 64 << 20;
@@ -120,8 +121,11 @@ pub struct Output {
 /// Something in a directory that a recorder wrote.
 enum Part {
     File(OsString),
-    Snapshot { name: OsString, folder: Folder, files: Vec<OsString> },
+    Folder { name: OsString, folder: Folder, parts: Vec<Part> },
 }
+
+/// The folder in which readers leave indexes.
+const INDEX_FOLDER: &str = "index";
 
 /// What is in a directory where a trace is to go.
 enum Occupant {
@@ -335,6 +339,16 @@ impl Output {
         written
     }
 
+    /// Leaves the names of the kernel's functions beside the streams, in place of older ones.
+    pub fn write_symbols(&self, text: &str) -> io::Result<()> {
+        let _ = self.folder.remove(SYMBOLS_FILE);
+        let written = self.folder.make_file(SYMBOLS_FILE)?.write_all(text.as_bytes());
+        if written.is_err() {
+            let _ = self.folder.remove(SYMBOLS_FILE);
+        }
+        written
+    }
+
     /// Gives the reserve back, if there is one.
     pub fn release(&self) {
         let _ = self.folder.remove(RESERVE_FILE);
@@ -370,35 +384,76 @@ fn is_sibling(target: &[u8], name: &str) -> bool {
 
 /// What is in a directory, without following links in it.
 fn occupant(folder: &Folder) -> Result<Occupant, Error> {
-    let fail = |error: Errno| Error::Io { path: folder.path().into(), source: error.into() };
-    let entries = folder.entries().map_err(fail)?;
-    if entries.is_empty() {
-        return Ok(Occupant::Nothing);
-    }
-    let mut parts = Vec::new();
-    for (name, kind) in entries {
-        if is_file_of_ours(&name, kind) {
-            parts.push(Part::File(name));
-            continue;
-        }
-        if !(kind == FileType::Directory && is_numbered(&name, SNAPSHOT_PREFIX)) {
-            return Ok(Occupant::Other(name));
-        }
-        let snapshot = folder.folder(&name)?;
-        let inside = snapshot.entries().map_err(fail)?;
-        if let Some((file, _)) = inside.iter().find(|(file, kind)| !is_file_of_ours(file, *kind)) {
-            return Ok(Occupant::Other(Path::new(&name).join(file).into()));
-        }
-        if !has_our_mark(&snapshot) {
-            return Ok(Occupant::Other(Path::new(&name).join(METADATA_FILE).into()));
-        }
-        let files = inside.into_iter().map(|(file, _)| file).collect();
-        parts.push(Part::Snapshot { name, folder: snapshot, files });
-    }
+    let parts = match parts_of(folder, is_part_of_trace)? {
+        Ok(parts) if parts.is_empty() => return Ok(Occupant::Nothing),
+        Ok(parts) => parts,
+        Err(other) => return Ok(Occupant::Other(other)),
+    };
     match has_our_mark(folder) {
         true => Ok(Occupant::OurTrace(parts)),
         false => Ok(Occupant::Other(METADATA_FILE.into())),
     }
+}
+
+/// What a thing in a directory of ours may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    Snapshot,
+    /// What readers leave beside a trace: where its packets are, what was so when.
+    Indexes,
+}
+
+/// The parts of a directory, if all are ours; else the name of what is not. The depth is bounded:
+/// a snapshot holds no other, and indexes hold files.
+fn parts_of(
+    folder: &Folder,
+    kind_of: fn(&OsStr, FileType) -> Option<Kind>,
+) -> Result<Result<Vec<Part>, OsString>, Error> {
+    let fail = |error: Errno| Error::Io { path: folder.path().into(), source: error.into() };
+    let mut parts = Vec::new();
+    for (name, kind) in folder.entries().map_err(fail)? {
+        let inside = match kind_of(&name, kind) {
+            None => return Ok(Err(name)),
+            Some(Kind::File) => {
+                parts.push(Part::File(name));
+                continue;
+            }
+            Some(Kind::Snapshot) => is_part_of_snapshot,
+            Some(Kind::Indexes) => is_index,
+        };
+        let below = folder.folder(&name)?;
+        let other = match parts_of(&below, inside)? {
+            Err(other) => other,
+            Ok(_) if is_numbered(&name, SNAPSHOT_PREFIX) && !has_our_mark(&below) => {
+                METADATA_FILE.into()
+            }
+            Ok(inner) => {
+                parts.push(Part::Folder { name, folder: below, parts: inner });
+                continue;
+            }
+        };
+        return Ok(Err(Path::new(&name).join(other).into()));
+    }
+    Ok(Ok(parts))
+}
+
+fn is_part_of_trace(name: &OsStr, kind: FileType) -> Option<Kind> {
+    let is_snapshot = kind == FileType::Directory && is_numbered(name, SNAPSHOT_PREFIX);
+    is_snapshot.then_some(Kind::Snapshot).or_else(|| is_part_of_snapshot(name, kind))
+}
+
+fn is_part_of_snapshot(name: &OsStr, kind: FileType) -> Option<Kind> {
+    let is_indexes = kind == FileType::Directory && name == INDEX_FOLDER;
+    let is_file = is_file_of_ours(name, kind);
+    is_indexes.then_some(Kind::Indexes).or_else(|| is_file.then_some(Kind::File))
+}
+
+/// `STREAM.lull.idx`, `lull.history`, and the names that these have until they are whole.
+fn is_index(name: &OsStr, kind: FileType) -> Option<Kind> {
+    let text = name.to_string_lossy();
+    let is_ours = text.starts_with("lull.") || text.contains(".lull.");
+    (kind == FileType::RegularFile && is_ours).then_some(Kind::File)
 }
 
 /// Removes what was found to be ours.
@@ -406,8 +461,8 @@ fn clear(folder: &Folder, parts: Vec<Part>) -> io::Result<()> {
     for part in parts {
         match part {
             Part::File(name) => folder.remove(&name)?,
-            Part::Snapshot { name, folder: snapshot, files } => {
-                files.iter().try_for_each(|file| snapshot.remove(file))?;
+            Part::Folder { name, folder: below, parts } => {
+                clear(&below, parts)?;
                 folder.remove_folder(&name)?;
             }
         }
@@ -416,7 +471,8 @@ fn clear(folder: &Folder, parts: Vec<Part>) -> io::Result<()> {
 }
 
 fn is_file_of_ours(name: &OsStr, kind: FileType) -> bool {
-    let is_known = name == METADATA_FILE || name == METADATA_NEW_FILE || name == RESERVE_FILE;
+    let known = [METADATA_FILE, METADATA_NEW_FILE, RESERVE_FILE, SYMBOLS_FILE];
+    let is_known = known.iter().any(|known| name == *known);
     kind == FileType::RegularFile && (is_known || is_stream(name).unwrap_or(false))
 }
 

@@ -7,10 +7,11 @@
 //! holds and which threads wrote them. What that costs bounds how fast programs can record without
 //! loss while they use all CPUs.
 
-use crate::dumps::{Dumps, Told};
+use crate::dumps::Dumps;
 use crate::events::{Event, Events, Unmeasured};
 use crate::lives::{Absent, Lives, Sign};
 use crate::metadata::Class;
+use crate::stacks::Addresses;
 use crate::view::View;
 use session::abi::*;
 use session::description::Description;
@@ -40,6 +41,8 @@ pub struct Threads {
     pub lives: Lives,
     /// Of the kernel's state.
     pub dumps: Dumps,
+    /// In the kernel's call stacks.
+    addresses: Addresses,
 }
 
 impl Threads {
@@ -190,6 +193,9 @@ pub fn walk(
                 threads.note((view, payload, until), event, thread, cycles);
             }
         }
+        if let Some(stack_at) = events.stack_at().filter(|_| id >= EVENT_FIRST) {
+            threads.addresses.note(view, payload + stack_at, until);
+        }
         walk.events += u64::from(id >= EVENT_FIRST);
         walk.cycles = cycles;
         walk.content_until = until;
@@ -313,9 +319,19 @@ impl Walker {
         self.selected = source;
     }
 
-    /// What the verdict says of the kernel's dump of its state.
-    pub fn dump_told(&self) -> Option<Told> {
-        self.machine.dumps.told()
+    /// What was read of the kernel's dumps of its state.
+    pub fn dumps(&self) -> &Dumps {
+        &self.machine.dumps
+    }
+
+    /// Whether any events have the kernel's call stack.
+    pub fn records_stacks(&self) -> bool {
+        self.sources.iter().any(|source| source.events.stack_at().is_some())
+    }
+
+    /// The addresses in the kernel's call stacks.
+    pub fn addresses(&self) -> &Addresses {
+        &self.machine.addresses
     }
 
     /// The stream classes, each with its events.

@@ -41,7 +41,7 @@ const COUNTER_ROLES: [&str; COUNTERS.len()] = [
 ];
 
 pub(crate) fn metadata(old: &Metadata, layout: &Layout) -> Result<String, Error> {
-    let mut fragments = vec![preamble(layout), trace_class(old, layout)];
+    let mut fragments = vec![preamble(layout), trace_class(layout)];
     clock_classes(old, layout, &mut fragments);
     for (class, parts) in old.streams.iter().zip(&layout.streams) {
         fragments.push(stream_class(class, parts, layout)?);
@@ -60,9 +60,9 @@ fn preamble(layout: &Layout) -> Value {
     preamble
 }
 
-fn trace_class(old: &Metadata, layout: &Layout) -> Value {
+fn trace_class(layout: &Layout) -> Value {
     let mut environment = Map::new();
-    for (name, value) in &old.environment {
+    for (name, value) in &layout.environment {
         let value = match value {
             EnvironmentValue::Text(text) => json!(text),
             EnvironmentValue::Number(number) => match i64::try_from(*number) {

@@ -5,23 +5,27 @@
 
 use std::sync::Arc;
 
-use trace::{ByteOrder, Field, Metadata, StreamClass, Type};
+use trace::{
+    ByteOrder, EnvironmentValue, Field, Metadata, Ns, Span, StreamClass, Type, THREAD_EVENT,
+};
 
-use crate::{Format, Options};
+use crate::{Correction, Format, Options, Part};
 
 /// Name and size of each field that every packet context begins with.
 pub(crate) const COUNTERS: [&str; 4] =
     ["content_size", "packet_size", "packet_seq_num", "events_discarded"];
-/// Lull's own record of the thread that runs from here on.
-const THREAD_EVENT: &str = "lull:thread";
 
 /// The parts of the new trace that do not depend on one event.
 #[derive(Debug)]
 pub struct Layout {
     pub(crate) format: Format,
     pub(crate) order: ByteOrder,
-    /// Whether times are written in nanoseconds.
+    /// Whether times are written in nanoseconds, corrected if there is anything to correct.
     pub(crate) in_ns: bool,
+    pub(crate) correction: Option<Correction>,
+    /// Whether events of the old trace may be left out.
+    pub(crate) is_part: bool,
+    pub(crate) environment: Vec<(String, EnvironmentValue)>,
     /// Whether events get the contexts `vpid` and `vtid`.
     pub(crate) has_threads: bool,
     pub(crate) uuid: Option<[u8; 16]>,
@@ -41,18 +45,34 @@ pub(crate) struct StreamLayout {
 }
 
 impl Layout {
-    pub fn new(metadata: &Metadata, options: Options) -> Self {
+    pub fn new(metadata: &Metadata, options: Options, part: &Part<'_>) -> Self {
         let is_thread = |class: &trace::EventClass| &*class.name == THREAD_EVENT;
         let has_threads = metadata.event_classes().any(is_thread);
         Self {
             format: options.format,
             order: options.order,
-            in_ns: options.for_trace_compass,
+            in_ns: options.for_trace_compass || part.correction.is_some(),
+            correction: part.correction,
+            is_part: part.take.is_some() || part.span != Span::ALL,
+            environment: environment(metadata, part),
             has_threads: options.for_trace_compass && has_threads,
             uuid: metadata.uuid,
             streams: metadata.streams.iter().map(StreamLayout::new).collect(),
         }
     }
+
+    /// A time in nanoseconds as the new trace counts, which has none before its clock's origin.
+    pub(crate) fn ns(&self, ns: Ns) -> u64 {
+        let ns = self.correction.map_or(ns.0, |correction| correction.apply(ns.0));
+        ns.max(0) as u64
+    }
+}
+
+/// The old environment with the new entries in it.
+fn environment(metadata: &Metadata, part: &Part<'_>) -> Vec<(String, EnvironmentValue)> {
+    let is_new = |name: &str| part.environment.iter().any(|(other, _)| other == name);
+    let old = metadata.environment.iter().filter(|(name, _)| !is_new(name));
+    old.chain(&part.environment).cloned().collect()
 }
 
 impl StreamLayout {

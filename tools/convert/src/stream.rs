@@ -8,11 +8,12 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use trace::{
-    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Trace, Visitor,
+    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, RecordedThread, Trace,
+    Visitor,
 };
 
 use crate::encode::Encoder;
-use crate::layout::{Layout, COUNTERS};
+use crate::layout::{Layout, StreamLayout, COUNTERS};
 use crate::Error;
 
 const MAGIC: u64 = 0xc1fc_1fc1;
@@ -55,7 +56,19 @@ pub(crate) struct Stream {
     owes: Option<u64>,
     /// The values of the packet context that are kept, from the last old packet.
     others: Vec<(u64, u32)>,
-    thread: Option<(u64, u64)>,
+    /// The last record of a thread in the old packet, from its contexts on.
+    record: Option<Record>,
+}
+
+/// Lull's own record of the thread that runs from there on.
+#[derive(Debug)]
+struct Record {
+    /// Offset of its packet in the old file.
+    old_bytes: u64,
+    event_id: u64,
+    body: Vec<u8>,
+    /// Whether the open packet has it.
+    is_written: bool,
 }
 
 impl Stream {
@@ -87,47 +100,24 @@ impl Stream {
             causes: vec![0; parts.causes.len()],
             owes: None,
             others: sizes.map(|integer| (0, integer.size_bits)).collect(),
-            thread: None,
+            record: None,
         })
     }
 
-    pub fn event(&mut self, layout: &Layout, event: &Event<'_>) -> Result<(), Error> {
-        let unreadable = |fault| Error::Unreadable { event: event.name().into(), fault };
+    /// Appends an event. `thread` is what Lull recorded of it.
+    pub fn event(
+        &mut self,
+        layout: &Layout,
+        event: &Event<'_>,
+        thread: Option<&RecordedThread>,
+    ) -> Result<(), Error> {
+        self.enter_packet(layout, event)?;
         let parts = &layout.streams[self.index];
-        let old_bytes = event.packet().offset_bytes;
-        let is_same = self.packet.as_ref().is_some_and(|p| p.old_bytes == old_bytes);
-        if !is_same || self.encoder.bytes.len() >= PACKET_BYTES {
-            self.end_packet(is_same)?;
-            let mut numbers = Numbers::default();
-            event.packet_context(&mut numbers).map_err(unreadable)?;
-            for (position, (value, _)) in parts.others.iter().zip(&mut self.others) {
-                *value = numbers.values.get(*position).copied().unwrap_or(0);
-            }
-            let old = event.packet();
-            let begin = match (is_same, old.begin) {
-                (false, Some(begin)) => time(layout, event, begin.0.min(event.cycles().0)),
-                _ => time(layout, event, event.cycles().0),
-            };
-            let end = old.end.map(|end| time(layout, event, end.0));
-            if !is_same {
-                self.thread = None;
-            }
-            self.begin_packet(layout, old_bytes, begin, end);
-        }
-        self.follow_thread(event);
         let now = time(layout, event, event.cycles().0);
-        self.encoder.fixed(event.id().0, parts.event_id_bits);
-        if parts.has_clock {
-            self.encoder.fixed(now, 64);
-        }
-        event.stream_context(&mut self.encoder).map_err(unreadable)?;
-        if layout.has_threads {
-            let (pid, tid) = self.thread.unwrap_or((u64::MAX, u64::MAX));
-            self.encoder.fixed(pid, 32);
-            self.encoder.fixed(tid, 32);
-        }
-        event.context(&mut self.encoder).map_err(unreadable)?;
-        event.fields(&mut self.encoder).map_err(unreadable)?;
+        self.write_record(parts, event, now);
+        self.write_header(parts, event.id().0, now);
+        let thread = thread.map(|thread| (thread.pid, thread.tid));
+        write_body(&mut self.encoder, layout, event, thread)?;
         if let Some(packet) = &mut self.packet {
             packet.reached = packet.reached.max(now);
         }
@@ -137,12 +127,60 @@ impl Stream {
         }
     }
 
-    /// Takes over what Lull's own record says of the thread, up to the old packet's end.
-    fn follow_thread(&mut self, event: &Event<'_>) {
-        if event.name() == "lull:thread" {
-            let class = event.class();
-            let number = |name| event.value(class.field_index(name)?)?.as_u64();
-            self.thread = number("pid").zip(number("tid"));
+    /// Begins a packet where the event is of another one than the event before.
+    fn enter_packet(&mut self, layout: &Layout, event: &Event<'_>) -> Result<(), Error> {
+        let parts = &layout.streams[self.index];
+        let old_bytes = event.packet().offset_bytes;
+        let is_same = self.packet.as_ref().is_some_and(|p| p.old_bytes == old_bytes);
+        if is_same && self.encoder.bytes.len() < PACKET_BYTES {
+            return Ok(());
+        }
+        self.end_packet(is_same)?;
+        let mut numbers = Numbers::default();
+        event.packet_context(&mut numbers).map_err(|fault| unreadable(event, fault))?;
+        for (position, (value, _)) in parts.others.iter().zip(&mut self.others) {
+            *value = numbers.values.get(*position).copied().unwrap_or(0);
+        }
+        let old = event.packet();
+        let begin = match (is_same, old.begin) {
+            (false, Some(begin)) if !layout.is_part => begin.0.min(event.cycles().0),
+            _ => event.cycles().0,
+        };
+        let end = old.end.filter(|_| !layout.is_part).map(|end| time(layout, event, end.0));
+        self.begin_packet(layout, old_bytes, time(layout, event, begin), end);
+        Ok(())
+    }
+
+    /// Remembers what a record says of the thread, up to the old packet's end.
+    pub fn names_thread(&mut self, layout: &Layout, event: &Event<'_>) -> Result<(), Error> {
+        let mut body = Encoder::new(layout.format, layout.order);
+        let number = |name| event.value(event.class().field_index(name)?)?.as_u64();
+        write_body(&mut body, layout, event, number("pid").zip(number("tid")))?;
+        self.record = Some(Record {
+            old_bytes: event.packet().offset_bytes,
+            event_id: event.id().0,
+            body: body.bytes,
+            is_written: false,
+        });
+        Ok(())
+    }
+
+    /// Writes the record that an event's thread has, unless the packet has it, or the event is it.
+    fn write_record(&mut self, parts: &StreamLayout, event: &Event<'_>, now: u64) {
+        let Some(mut record) = self.record.take() else { return };
+        let is_current = record.old_bytes == event.packet().offset_bytes;
+        if is_current && !record.is_written && record.event_id != event.id().0 {
+            self.write_header(parts, record.event_id, now);
+            self.encoder.bytes.extend_from_slice(&record.body);
+        }
+        record.is_written = true;
+        self.record = is_current.then_some(record);
+    }
+
+    fn write_header(&mut self, parts: &StreamLayout, event_id: u64, now: u64) {
+        self.encoder.fixed(event_id, parts.event_id_bits);
+        if parts.has_clock {
+            self.encoder.fixed(now, 64);
         }
     }
 
@@ -151,7 +189,7 @@ impl Stream {
         self.end_packet(false)?;
         let loss = message.loss;
         let cycles = loss.until.map_or(message.cycles().0, |until| until.0);
-        let ns = message.until_ns().or(message.time_ns()).map_or(0, |ns| ns.0.max(0) as u64);
+        let ns = message.until_ns().or(message.time_ns()).map_or(0, |ns| layout.ns(ns));
         let now = if layout.in_ns { ns } else { cycles };
         if self.owes.is_some_and(|before| before != now) {
             self.settle(layout)?;
@@ -213,6 +251,9 @@ impl Stream {
         for (value, size_bits) in &self.others {
             encoder.fixed(*value, *size_bits);
         }
+        if let Some(record) = &mut self.record {
+            record.is_written = false;
+        }
         self.packet = Some(Packet { old_bytes, places, reached: begin, end });
     }
 
@@ -239,11 +280,32 @@ impl Stream {
     }
 }
 
+fn unreadable(event: &Event<'_>, fault: trace::Fault) -> Error {
+    Error::Unreadable { event: event.name().into(), fault }
+}
+
+/// What of an event comes after its header.
+fn write_body(
+    to: &mut Encoder,
+    layout: &Layout,
+    event: &Event<'_>,
+    thread: Option<(u64, u64)>,
+) -> Result<(), Error> {
+    let unreadable = |fault| unreadable(event, fault);
+    event.stream_context(to).map_err(unreadable)?;
+    if layout.has_threads {
+        let (pid, tid) = thread.unwrap_or((u64::MAX, u64::MAX));
+        to.fixed(pid, 32);
+        to.fixed(tid, 32);
+    }
+    event.context(to).map_err(unreadable)?;
+    event.fields(to).map_err(unreadable)
+}
+
 /// A clock value of the event's stream, as the new trace counts.
 fn time(layout: &Layout, event: &Event<'_>, cycles: u64) -> u64 {
     match event.clock().filter(|_| layout.in_ns) {
-        // Before its origin a clock of the new trace has no values.
-        Some(clock) => clock.ns(trace::Cycles(cycles)).0.max(0) as u64,
+        Some(clock) => layout.ns(clock.ns(trace::Cycles(cycles))),
         None => cycles,
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn metadata(old: &Metadata, layout: &Layout) -> Result<String, Error>
     trace_block(layout, &mut text);
     // Writing to a string does not fail.
     let _ = writeln!(text, "env {{");
-    for (key, value) in &old.environment {
+    for (key, value) in &layout.environment {
         let _ = match value {
             EnvironmentValue::Number(number) => writeln!(text, "\t{} = {number};", name(key)),
             EnvironmentValue::Text(value) => writeln!(text, "\t{} = {};", name(key), quoted(value)),

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use convert::{convert, Format, Options};
+use convert::{convert, Format, Options, Part};
 use testkit::{random_stream, Datum, Kind, Order, Spec, StreamWriter, TraceFolder, Written};
 use trace::{ByteOrder, Cycles, Message, Trace};
 
@@ -22,7 +22,7 @@ const PLAIN: Options =
 fn converted(trace: &Trace, options: Options) -> TraceFolder {
     let folder = TraceFolder::new("", &[]).unwrap();
     let mut make = |name: &str| File::create_new(folder.path().join(name));
-    let done = convert(trace, options, &mut make, &mut |_| {}).unwrap();
+    let done = convert(trace, options, &Part::default(), &mut make, &mut |_| {}).unwrap();
     assert_eq!(done.problems, []);
     std::fs::write(folder.path().join("metadata"), done.metadata).unwrap();
     folder
@@ -138,7 +138,7 @@ fn lost_events_and_packets_are_counted_where_they_were() {
     }
     let folder = TraceFolder::new("", &[]).unwrap();
     let mut make = |name: &str| File::create_new(folder.path().join(name));
-    let done = convert(&first, PLAIN, &mut make, &mut |_| {}).unwrap();
+    let done = convert(&first, PLAIN, &Part::default(), &mut make, &mut |_| {}).unwrap();
     assert_eq!((done.events, done.lost_events, done.lost_packets), (2, 13, 3));
 }
 
@@ -201,7 +201,8 @@ fn what_ctf_1_8_cannot_say_is_refused_before_anything_is_written() {
     let trace = Trace::from_bytes(metadata.as_bytes(), streams).unwrap();
     let mut make = |_: &str| -> std::io::Result<File> { panic!("a file was made") };
     let options = Options { format: Format::Ctf1, ..PLAIN };
-    let error = convert(&trace, options, &mut make, &mut |_| {}).unwrap_err().to_string();
+    let error =
+        convert(&trace, options, &Part::default(), &mut make, &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("event `e`") && error.contains("optional"), "{error}");
     let folder = converted(&trace, PLAIN);
     assert_eq!(events(&open(folder.path())), events(&trace));
@@ -218,7 +219,8 @@ fn of_a_damaged_trace_what_can_be_read_is_written_or_all_is_refused() {
             let folder = TraceFolder::new("", &[]).unwrap();
             let mut make = |name: &str| File::create_new(folder.path().join(name));
             let options = Options { format, ..PLAIN };
-            let Ok(done) = convert(&trace, options, &mut make, &mut |_| {}) else {
+            let Ok(done) = convert(&trace, options, &Part::default(), &mut make, &mut |_| {})
+            else {
                 refused += 1;
                 continue;
             };

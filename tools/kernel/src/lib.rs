@@ -7,7 +7,8 @@
 //! `decode` turns an event into the payload of a slot, `threads` tells whose it is, and `slots`
 //! puts slots into packets. `tracing` does all of this for all CPUs, in the order of time.
 //! The kernel's pages are trusted to mean what they say, and parsed as if they were not.
-//! Where the module is loaded, `source` and `types` read which places it is asked to watch.
+//! Where the module is loaded, `source` and `types` read which places it is asked to watch, and
+//! `symbols` names the functions of call stacks.
 
 pub mod cpu;
 pub mod decode;
@@ -17,6 +18,7 @@ pub mod page;
 pub mod root;
 pub mod slots;
 pub mod source;
+pub mod symbols;
 pub mod threads;
 pub mod tracing;
 pub mod types;

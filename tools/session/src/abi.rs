@@ -310,7 +310,7 @@ pub struct KernelContext {
     pub contexts: u32,
     pub kernel_frames: u32,
     pub user_frames: u32,
-    pub unused: u32,
+    pub counters: u32,
 }
 
 /// `struct lull_kernel_filter`.

@@ -50,6 +50,8 @@ pub struct RecordedContext {
     /// Of each stack, at most; 0: it is not recorded.
     pub kernel_frames: u32,
     pub user_frames: u32,
+    /// `1 << number` for each (`core/include/lull/abi/context.h`).
+    pub counters: u32,
 }
 
 /// An event of the session's own, at any place that the kernel can watch. Bytes and errors:
@@ -221,6 +223,7 @@ impl Mapping {
             contexts: context.contexts,
             kernel_frames: context.kernel_frames,
             user_frames: context.user_frames,
+            counters: context.counters,
             ..KernelContext::default()
         };
         call(&self.file, KERNEL_CONTEXT, &raw mut asked)

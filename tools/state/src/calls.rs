@@ -9,8 +9,11 @@ use std::collections::VecDeque;
 
 use trace::Ns;
 
+use crate::changes::{Change, Notes};
 use crate::classes::PairIndex;
-use crate::operation::Values;
+use crate::descriptors::File;
+use crate::operation::{LockKind, Values};
+use crate::texts::Texts;
 use crate::threads::ThreadIndex;
 
 /// Entries open at once in one thread, and in all; beyond, the oldest is forgotten.
@@ -28,6 +31,33 @@ pub struct OpenCall {
     pub begin: Ns,
     /// The operands, as far as the entry tells them.
     pub values: Values,
+    /// What it is about, as that was when it began.
+    pub about: About,
+    /// Events of its machine were lost since; its exit may be one of them.
+    pub may_be_over: bool,
+}
+
+/// What a call is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum About {
+    /// That is not known, or it is about none of these.
+    #[default]
+    Nothing,
+    /// A lock, by its address.
+    Lock(LockKind, u64),
+    /// A file.
+    File(File),
+}
+
+impl About {
+    /// What to call it.
+    pub fn label(self, texts: &Texts) -> Option<String> {
+        match self {
+            About::Nothing => None,
+            About::Lock(kind, address) => Some(format!("{} {address:#x}", kind.name())),
+            About::File(file) => Some(file.label(texts)),
+        }
+    }
 }
 
 /// How many events of a pair have no partner.
@@ -47,12 +77,23 @@ pub struct Calls {
     stacks: Vec<VecDeque<OpenCall>>,
     open_count: usize,
     unmatched: Vec<Unmatched>,
+    /// Threads of each machine with calls that no loss came after.
+    sure: Vec<Vec<ThreadIndex>>,
+    is_listed: Vec<bool>,
+    pub(crate) notes: Notes<Change>,
 }
 
 impl Calls {
     pub(crate) fn new(pair_count: usize) -> Self {
         let unmatched = vec![Unmatched::default(); pair_count];
-        Self { stacks: Vec::new(), open_count: 0, unmatched }
+        Self {
+            stacks: Vec::new(),
+            open_count: 0,
+            unmatched,
+            sure: Vec::new(),
+            is_listed: Vec::new(),
+            notes: Notes::default(),
+        }
     }
 
     /// What has found no partner, pair by pair in the order of their numbers.
@@ -73,6 +114,7 @@ impl Calls {
             }
             return;
         }
+        self.notes.add(Change::Calls(thread));
         let position = thread.0 as usize;
         if self.stacks.len() <= position {
             self.stacks.resize_with(position + 1, VecDeque::new);
@@ -105,7 +147,10 @@ impl Calls {
             stack.remove(stack.len() - 1 - behind)
         });
         match found {
-            Some(_) => self.open_count = self.open_count.saturating_sub(1),
+            Some(_) => {
+                self.open_count = self.open_count.saturating_sub(1);
+                self.notes.add(Change::Calls(thread));
+            }
             None => {
                 if let Some(unmatched) = self.unmatched_of(pair) {
                     unmatched.exits += 1;
@@ -113,6 +158,39 @@ impl Calls {
             }
         }
         found
+    }
+
+    /// A thread of a machine entered a call, and no event of that machine was lost since.
+    pub(crate) fn is_sure(&mut self, host: u32, thread: ThreadIndex) {
+        let (host, position) = (host as usize, thread.0 as usize);
+        if self.is_listed.len() <= position {
+            self.is_listed.resize(position + 1, false);
+        }
+        if self.is_listed.get(position) == Some(&false) {
+            self.is_listed[position] = true;
+            if self.sure.len() <= host {
+                self.sure.resize_with(host + 1, Vec::new);
+            }
+            self.sure[host].push(thread);
+        }
+    }
+
+    /// Exits of calls of a machine's threads may be lost. Bound: the entries since the loss before
+    /// and the threads that made them.
+    pub(crate) fn loss(&mut self, host: u32) {
+        let Some(sure) = self.sure.get_mut(host as usize) else { return };
+        for thread in std::mem::take(sure) {
+            self.is_listed[thread.0 as usize] = false;
+            let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { continue };
+            let entered = stack.iter_mut().rev().take_while(|call| !call.may_be_over);
+            entered.for_each(|call| call.may_be_over = true);
+            self.notes.add(Change::Calls(thread));
+        }
+    }
+
+    /// The calls that a thread is in, the outermost first.
+    pub fn of(&self, thread: ThreadIndex) -> impl Iterator<Item = &OpenCall> {
+        self.stacks.get(thread.0 as usize).into_iter().flatten()
     }
 
     /// The call that a thread is in, and in no other inside of it.
@@ -127,6 +205,7 @@ impl Calls {
         };
         let open = std::mem::take(stack);
         self.open_count = self.open_count.saturating_sub(open.len());
+        self.notes.add(Change::Calls(from));
         for open in open {
             self.enter(to, open);
         }
@@ -137,6 +216,7 @@ impl Calls {
         let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { return };
         let open = std::mem::take(stack);
         self.open_count = self.open_count.saturating_sub(open.len());
+        self.notes.add(Change::Calls(thread));
         for open in open {
             if let Some(unmatched) = self.unmatched_of(open.pair) {
                 unmatched.ended += 1;
@@ -165,7 +245,8 @@ mod tests {
     const B: PairIndex = PairIndex(1);
 
     fn open(pair: PairIndex, begin: i64) -> OpenCall {
-        OpenCall { pair, begin: Ns(begin), values: Values::default() }
+        let (values, about) = (Values::default(), About::Nothing);
+        OpenCall { pair, begin: Ns(begin), values, about, may_be_over: false }
     }
 
     fn begin(open: Option<OpenCall>) -> Option<i64> {

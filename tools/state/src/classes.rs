@@ -5,13 +5,13 @@
 //! of the same name share a number, whichever trace or program they come from.
 
 use rustc_hash::FxHashMap;
-use trace::{EventClass, Trace};
+use trace::{EventClass, Trace, THREAD_EVENT};
 
-use crate::operation::{Loads, Operation};
+use crate::operands::Loads;
+use crate::operation::Operation;
 
 /// Written by Lull's probes for readers; not events of the program.
 const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
-pub(crate) const THREAD_EVENT: &str = "lull:thread";
 pub(crate) const DUMP_END: &str = "state:end";
 
 /// How the two events of a pair end. `_entry` stands for a pair even where the trace has no exit,
@@ -67,7 +67,7 @@ pub(crate) struct ClassPlan {
 pub struct NameIndex(pub u32);
 
 /// Number of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PairIndex(pub u32);
 
 /// A name of events, of however many classes.

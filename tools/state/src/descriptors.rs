@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::changes::{Change, Notes};
 use crate::dump::Told;
 use crate::texts::{TextIndex, Texts};
 use crate::threads::ProcessIndex;
@@ -73,11 +74,13 @@ pub struct Descriptors {
     count: usize,
     limit: usize,
     pub(crate) told: Told,
+    pub(crate) notes: Notes<Change>,
 }
 
 impl Descriptors {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { tables: FxHashMap::default(), count: 0, limit, told: Told::default() }
+        let (told, notes) = (Told::default(), Notes::default());
+        Self { tables: FxHashMap::default(), count: 0, limit, told, notes }
     }
 
     pub(crate) fn opened(
@@ -98,6 +101,7 @@ impl Descriptors {
         }
         let table = self.tables.entry(process).or_default();
         let old = table.descriptors.insert(fd, open);
+        self.notes.add(Change::Descriptor(process, fd));
         self.count += usize::from(old.is_none());
     }
 
@@ -136,6 +140,7 @@ impl Descriptors {
         while let Some((fd, _)) = table.descriptors.range(range.clone()).next() {
             let fd = *fd;
             table.descriptors.remove(&fd);
+            self.notes.add(Change::Descriptor(process, fd));
             self.count -= 1;
         }
     }
@@ -175,6 +180,11 @@ impl Descriptors {
             self.count -= 1;
             self.closed(process, i64::from(fd), i64::from(fd));
         }
+    }
+
+    /// What a descriptor stands for, if an event told that it is open.
+    pub fn known(&self, process: ProcessIndex, fd: i32) -> Option<File> {
+        Some(self.tables.get(&process)?.descriptors.get(&fd)?.file)
     }
 
     /// What a descriptor stands for.
@@ -227,6 +237,7 @@ impl Descriptors {
             table.streams.entry(at).or_insert(to);
         }
         self.count += table.descriptors.len() + table.streams.len() - before;
+        self.notes.add(Change::Descriptors(child));
     }
 
     /// The process runs another program now.
@@ -237,12 +248,14 @@ impl Descriptors {
         table.descriptors.retain(|_, open| !open.closes_on_exec);
         table.streams = FxHashMap::default();
         self.count -= before - table.descriptors.len();
+        self.notes.add(Change::Descriptors(process));
     }
 
     /// The process is over.
     pub(crate) fn ended(&mut self, process: ProcessIndex) {
         if let Some(table) = self.tables.remove(&process) {
             self.count -= table.descriptors.len() + table.streams.len();
+            self.notes.add(Change::Descriptors(process));
         }
     }
 }

@@ -21,6 +21,8 @@ struct Of {
     /// Descriptors from a first to a last that were closed at once.
     ranges: Vec<(i32, i32)>,
     has_executed: bool,
+    /// Addresses of whose maps events told.
+    maps: Vec<(u64, u64)>,
     parent: Option<ProcessIndex>,
     /// Those that began since, and had its descriptors then.
     children: FxHashSet<ProcessIndex>,
@@ -76,6 +78,13 @@ impl Told {
         }
     }
 
+    /// Something happened to the maps of a range.
+    pub fn maps(&mut self, process: ProcessIndex, begin: u64, until: u64) {
+        if self.notes() {
+            self.processes.entry(process).or_default().maps.push((begin, until));
+        }
+    }
+
     pub fn executed(&mut self, process: ProcessIndex) {
         if self.notes() {
             self.processes.entry(process).or_default().has_executed = true;
@@ -113,6 +122,25 @@ impl Told {
     /// Whether the dump may know which program a process runs.
     pub fn takes_program(&self, process: ProcessIndex) -> bool {
         !self.processes.get(&process).is_some_and(|of| of.has_executed)
+    }
+
+    /// The processes that have a map as the dump says it, as for [`Told::holders`], each with the
+    /// ranges of which events told otherwise.
+    pub fn map_holders(&self, process: ProcessIndex) -> Vec<(ProcessIndex, Vec<(u64, u64)>)> {
+        let mut holders = Vec::new();
+        let mut next = vec![(process, Vec::new())];
+        // Bound: as in `holders`.
+        while let Some((process, mut ranges)) = next.pop() {
+            if let Some(of) = self.processes.get(&process) {
+                if of.has_executed {
+                    continue;
+                }
+                ranges.extend(&of.maps);
+                next.extend(of.children.iter().map(|child| (*child, ranges.clone())));
+            }
+            holders.push((process, ranges));
+        }
+        holders
     }
 
     /// The processes that have a descriptor as the dump says it: the one that it is of, and those

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The state of processes and threads at each moment of a trace: their names, the calls that they
-//! are in, the file that each descriptor stands for, which of them have ended and how.
+//! are in, the file that each descriptor and each range of memory stands for, which of them have
+//! ended and how.
 //!
 //! ```no_run
 //! use trace::{Merge, Message};
@@ -19,10 +20,11 @@
 //! ```
 //!
 //! Flow: `classes` decides from the metadata what each event class means, with the meanings in
-//! `operation`; for each event, `streams`, `running` and `threads` find its thread, `calls` joins
-//! exits with their entries, and what a finished call changes goes to `threads` and to
-//! `descriptors` (`usage` knows which call does what). [`State`] drives them, one event after the
-//! other, in the order of time.
+//! `operation` and the fields in `operands`; for each event, `streams`, `running` and `threads`
+//! find its thread, `calls` joins exits with their entries, and what a finished call changes goes
+//! to `threads`, `maps` and `descriptors` (`usage` knows which call does what). `running` and
+//! `places` follow the scheduler, `interrupts` those of each processor; `changes` notes what an
+//! event touched. [`State`] drives them, one event after the other, in the order of time.
 //!
 //! Everything is numbered: threads, processes, names, pairs and texts each have an index type of
 //! their own. Numbers stay valid as long as the state, whatever happens after.
@@ -36,11 +38,18 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod calls;
+mod changes;
 mod classes;
 mod descriptors;
 mod dump;
+mod errors;
+mod interrupts;
+mod maps;
 mod moment;
+mod names;
+mod operands;
 mod operation;
+mod places;
 mod running;
 mod streams;
 mod tasks;
@@ -48,15 +57,19 @@ mod texts;
 mod threads;
 mod usage;
 
-pub use calls::{Calls, OpenCall, Unmatched};
+pub use calls::{About, Calls, OpenCall, Unmatched};
+pub use changes::Change;
 pub use classes::{event_name, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
-pub use moment::{Done, Limits, State, Step};
-pub use operation::{LockKind, Operation, Values};
+pub use errors::error_name;
+pub use interrupts::{Interrupt, InterruptKind};
+pub use maps::{Map, Maps};
+pub use moment::{Done, Limits, Part, State, Step};
+pub use names::ShortName;
+pub use operation::{system_call, LockKind, Operation, Values};
+pub use places::{Move, OffKind, Place, Stay};
 pub use streams::ThreadContext;
 pub use tasks::Dump;
 pub use texts::{TextIndex, Texts, OTHERS_TEXT};
-pub use threads::{
-    Exit, Process, ProcessIndex, ShortName, Thread, ThreadIndex, ThreadKey, Threads,
-};
+pub use threads::{Exit, Process, ProcessIndex, Thread, ThreadIndex, ThreadKey, Threads};
 pub use usage::{Moved, Uses};

@@ -7,12 +7,16 @@
 //! texts and descriptors.
 
 use rustc_hash::FxHashMap;
-use trace::{Event, LossMessage, Ns, Trace};
+use trace::{CpuId, Event, LossMessage, Ns, Trace};
 
-use crate::calls::{Calls, OpenCall};
+use crate::calls::{About, Calls, OpenCall};
+use crate::changes::Change;
 use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
+use crate::interrupts::{Interrupt, Interrupts};
+use crate::maps::Maps;
 use crate::operation::{Operation, Values};
+use crate::places::{Move, Stay};
 use crate::running::Running;
 use crate::streams::Stream;
 use crate::tasks::Dump;
@@ -27,6 +31,8 @@ pub struct Limits {
     pub threads: usize,
     /// Open descriptors and streams, of all processes together.
     pub descriptors: usize,
+    /// Maps of files, of all processes together.
+    pub maps: usize,
     /// Paths, addresses and command lines; of each, the first 512 bytes.
     pub texts: usize,
 }
@@ -34,7 +40,7 @@ pub struct Limits {
 impl Default for Limits {
     /// Together with the open calls, these bound the memory to a few hundred megabytes.
     fn default() -> Self {
-        Self { threads: 1 << 16, descriptors: 1 << 20, texts: 1 << 16 }
+        Self { threads: 1 << 16, descriptors: 1 << 20, maps: 1 << 20, texts: 1 << 16 }
     }
 }
 
@@ -45,8 +51,21 @@ pub struct Step {
     pub name: NameIndex,
     /// The thread that wrote it.
     pub thread: ThreadIndex,
+    /// Whether it is one end of a call.
+    pub part: Part,
     /// What it finishes, if that has a meaning or a duration.
     pub done: Option<Done>,
+}
+
+/// The part of a call that an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Of none; or its thread is not known, so that it finds no partner.
+    None,
+    /// The entry of a call of this pair.
+    Entry(PairIndex),
+    /// The exit.
+    Exit(PairIndex),
 }
 
 /// A finished call, or something that happened in one event.
@@ -72,6 +91,7 @@ pub struct State {
     hosts: Vec<u32>,
     streams: Vec<Stream>,
     running: Running,
+    interrupts: Interrupts,
     /// Entries and exits of each trace that were not joined.
     unjoined: Vec<u64>,
     bytes_read: u64,
@@ -79,6 +99,7 @@ pub struct State {
     pub(crate) texts: Texts,
     calls: Calls,
     pub(crate) descriptors: Descriptors,
+    pub(crate) maps: Maps,
     pub(crate) dump: Dump,
 }
 
@@ -90,6 +111,7 @@ impl State {
         let hosts = hosts(traces);
         Self {
             running: Running::new(traces, &hosts),
+            interrupts: Interrupts::default(),
             hosts,
             unjoined: vec![0; traces.len()],
             streams: vec![Stream::default(); stream_count],
@@ -98,6 +120,7 @@ impl State {
             texts: Texts::new(limits.texts),
             calls: Calls::new(classes.pairs().len()),
             descriptors: Descriptors::new(limits.descriptors),
+            maps: Maps::new(limits.maps),
             dump: Dump::Absent,
             classes,
         }
@@ -128,6 +151,62 @@ impl State {
         &self.descriptors
     }
 
+    /// Which files their memory is of.
+    pub fn maps(&self) -> &Maps {
+        &self.maps
+    }
+
+    /// Where a thread is, as the scheduler told.
+    pub fn stay(&self, thread: ThreadIndex) -> Stay {
+        self.running.places.of(thread)
+    }
+
+    /// Which threads the latest event, loss or [`State::advance`] moved from place to place.
+    pub fn moves(&self) -> &[Move] {
+        self.running.places.moves()
+    }
+
+    /// The thread that a machine's processor runs, if that is known.
+    pub fn on(&self, host: u32, cpu: CpuId) -> Option<ThreadIndex> {
+        self.running.on(host, cpu)
+    }
+
+    /// Every processor of which it is known what it runs, with its machine.
+    pub fn processors(&self) -> impl Iterator<Item = (u32, CpuId, ThreadIndex)> + '_ {
+        self.running.all()
+    }
+
+    /// The interrupts that a machine's processor is in, the innermost last.
+    pub fn interrupts(&self, host: u32, cpu: CpuId) -> &[Interrupt] {
+        self.interrupts.of(host, cpu)
+    }
+
+    /// The interrupts of every processor, with its machine.
+    pub fn all_interrupts(&self) -> impl Iterator<Item = (u32, CpuId, &[Interrupt])> {
+        self.interrupts.all()
+    }
+
+    /// The number of the machine that a trace is of: traces of one name are of one machine.
+    pub fn host(&self, trace_index: usize) -> u32 {
+        self.hosts.get(trace_index).copied().unwrap_or(0)
+    }
+
+    /// From now on, [`State::changes`] says what changed.
+    pub fn watch(&mut self) {
+        self.running.notes.want();
+        self.interrupts.notes.want();
+        self.threads.notes.want();
+        self.calls.notes.want();
+        self.descriptors.notes.want();
+    }
+
+    /// Hands out what may have changed since it was asked before, moves of threads left aside.
+    pub fn changes(&mut self, take: impl FnMut(Change)) {
+        let noted = self.running.notes.drain().chain(self.interrupts.notes.drain());
+        let noted = noted.chain(self.threads.notes.drain()).chain(self.calls.notes.drain());
+        noted.chain(self.descriptors.notes.drain()).for_each(take);
+    }
+
     /// Whether the kernel told what there was before its events.
     pub fn dump(&self) -> Dump {
         self.dump
@@ -149,6 +228,8 @@ impl State {
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) -> Option<Step> {
         let trace_index = event.trace_index();
+        while self.advance(event.time_ns()).is_some() {}
+        self.running.places.next();
         let plan = self.classes.plan(trace_index, event.class())?;
         let stream = self.streams.get_mut(event.stream_index())?;
         let host = self.hosts.get(trace_index).copied().unwrap_or(0);
@@ -163,41 +244,79 @@ impl State {
         }
         let thread = stream.thread(event, (host, &self.running), &mut self.threads);
         let (name, is_plain) = (plan.name, matches!(plan.role, Role::Plain));
-        let is_end = matches!(plan.role, Role::Entry { .. } | Role::Exit { .. });
-        if is_end && !stream.tells_threads(event) {
+        let part = match plan.role {
+            Role::Entry { pair, .. } => Part::Entry(pair),
+            Role::Exit { pair, .. } => Part::Exit(pair),
+            Role::Plain | Role::Thread { .. } | Role::Single { .. } => Part::None,
+        };
+        if part != Part::None && !stream.tells_threads(event) {
             if let Some(count) = self.unjoined.get_mut(trace_index) {
                 *count += 1;
             }
-            return Some(Step { name, thread, done: None });
+            return Some(Step { name, thread, part: Part::None, done: None });
         }
         if self.running.is_told(host) {
             self.running.event(event, (host, thread), &mut self.threads, &mut self.calls);
         }
         let done = if is_plain { None } else { self.act(event, thread, host) };
-        Some(Step { name, thread, done })
+        Some(Step { name, thread, part, done })
     }
 
-    /// Events or packets were lost before the next event.
+    /// Goes on to the first moment before `to` at which something is not known any more, because a
+    /// loss of events may have gone on to there. `None`: there is none, and nothing changed.
+    #[inline]
+    pub fn advance(&mut self, to: Ns) -> Option<Ns> {
+        if self.running.losing_until() >= to {
+            return None;
+        }
+        self.running.places.next();
+        let (host, cpu, at) = self.running.loss_ends(to)?;
+        self.interrupts.loss(host, cpu);
+        self.calls.loss(host);
+        Some(at)
+    }
+
+    /// Events or packets were lost before the next event, from `LossMessage::begin_ns` on if that
+    /// is known. What an event tells between that and `LossMessage::until_ns` holds, until another
+    /// event or that time.
     pub fn loss(&mut self, message: &LossMessage<'_>) {
+        self.running.places.next();
         let host = self.hosts.get(message.trace_index).copied().unwrap_or(0);
         let Some(stream) = self.streams.get_mut(message.stream_index) else { return };
         if let Some(thread) = stream.forget_unnamed() {
             self.calls.thread_ended(thread);
         }
-        self.running.loss(host, message.loss.cpu);
+        self.calls.loss(host);
+        let at = message.begin_ns().or(message.time_ns()).unwrap_or(Ns(0));
+        let until =
+            message.until_ns().filter(|until| message.time_ns().is_some_and(|t| *until > t));
+        self.running.loss((host, message.loss.cpu), at, until);
+        self.interrupts.loss(host, message.loss.cpu);
     }
 
     /// The part that only events of a known meaning need.
     fn act(&mut self, event: &Event<'_>, thread: ThreadIndex, host: u32) -> Option<Done> {
         let plan = self.classes.plan(event.trace_index(), event.class())?;
         let mut values = Values::default();
+        let mut about = About::Nothing;
         let (pair, begin, operation) = match &plan.role {
             Role::Plain | Role::Thread { .. } => return None,
             Role::Entry { pair, loads } => {
                 loads.read(event, &mut values, &mut self.texts);
-                self.calls.enter(thread, OpenCall { pair: *pair, begin: event.time_ns(), values });
+                let begin = event.time_ns();
+                let operation = self.classes.pair(*pair)?.operation;
+                let about = self.about(operation, thread, &values);
+                let may_be_over = false;
+                let call = OpenCall { pair: *pair, begin, values, about, may_be_over };
+                self.calls.enter(thread, call);
+                self.calls.is_sure(host, thread);
+                if let Operation::Interrupt(kind) = operation {
+                    let (number, name) = (values.subject, values.text);
+                    let interrupt = Interrupt { pair: *pair, kind, number, name, begin };
+                    self.interrupts.enter(host, event.cpu()?, interrupt);
+                }
                 // What is closed may be opened by another thread before the call returns.
-                if self.classes.pair(*pair)?.operation == Operation::Close {
+                if operation == Operation::Close {
                     let process = self.threads.process_of(thread);
                     self.change(Operation::Close, (host, process, thread), &values);
                 }
@@ -205,12 +324,17 @@ impl State {
             }
             Role::Exit { pair, loads } => {
                 let operation = self.classes.pair(*pair)?.operation;
+                if let (Operation::Interrupt(_), Some(cpu)) = (operation, event.cpu()) {
+                    self.interrupts.leave(host, cpu, *pair);
+                }
                 let call = self.calls.leave(thread, *pair);
                 let is_told_by_exit = matches!(operation, Operation::Open | Operation::ChildWait);
                 if call.is_none() && !is_told_by_exit {
                     return None;
                 }
-                values = call.map_or(values, |call| call.values);
+                if let Some(call) = &call {
+                    (values, about) = (call.values, call.about);
+                }
                 loads.read(event, &mut values, &mut self.texts);
                 (Some(*pair), call.map(|call| call.begin), operation)
             }
@@ -221,7 +345,10 @@ impl State {
         };
         let process = self.threads.process_of(thread);
         let uses = self.descriptors.uses(operation, process, &values);
-        if pair.is_none() || operation != Operation::Close {
+        if operation.is_of_maps() {
+            let file = if let About::File(file) = about { Some(file) } else { None };
+            self.maps.change(operation, process, &values, file, &mut self.descriptors.told);
+        } else if pair.is_none() || operation != Operation::Close {
             self.change(operation, (host, process, thread), &values);
         }
         Some(Done { pair, begin, operation, values, uses })
@@ -235,19 +362,22 @@ impl State {
         values: &Values,
     ) {
         match operation {
-            Operation::None | Operation::SystemCall | Operation::Exec | Operation::Lock(_) => {}
+            Operation::None | Operation::SystemCall | Operation::Exec => {}
+            Operation::Lock(_) | Operation::Interrupt(_) => {}
             Operation::ProcessStart => self.start(host, process, values),
             Operation::ProcessExit => self.threads.exited(process, values.subject),
             Operation::Forked => {
                 if let Some(parent) = self.threads.known_process(host, values.subject) {
                     self.threads.forked(process, parent, values.subject);
                     self.descriptors.inherited(process, parent, false);
+                    self.maps.inherited(process, parent);
                 }
             }
             Operation::ChildWait => {
                 if let Some(child) = self.threads.known_process(host, values.subject) {
                     if self.threads.waited_for(child, values.other) {
                         self.descriptors.ended(child);
+                        self.maps.forget(child);
                     }
                 }
             }
@@ -274,6 +404,7 @@ impl State {
             self.calls.thread_ended(*thread);
         }
         self.descriptors.executed(process);
+        self.maps.forget(process);
         if !self.threads.has_origin(process) {
             if let Some(parent) = self.threads.known_process(host, parent_pid) {
                 self.descriptors.inherited(process, parent, true);
@@ -282,16 +413,14 @@ impl State {
         self.threads.started(process, parent_pid, values.text, values.more_text);
     }
 
-    /// The lock or file that a call is about; `None`: that is not known, or it is about neither.
-    pub fn subject(&self, thread: ThreadIndex, call: &OpenCall) -> Option<String> {
-        match self.classes.pair(call.pair)?.operation {
-            Operation::Lock(kind) => Some(format!("{} {:#x}", kind.name(), call.values.subject)),
-            operation => {
-                let process = self.threads.process_of(thread);
-                let file = self.descriptors.subject(operation, process, &call.values)?;
-                Some(file.label(&self.texts))
-            }
+    /// What a call is about that begins now.
+    fn about(&self, operation: Operation, thread: ThreadIndex, values: &Values) -> About {
+        if let Operation::Lock(kind) = operation {
+            return About::Lock(kind, values.subject as u64);
         }
+        let process = self.threads.process_of(thread);
+        let file = self.descriptors.subject(operation, process, values);
+        file.map_or(About::Nothing, About::File)
     }
 }
 

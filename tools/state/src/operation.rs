@@ -5,10 +5,10 @@
 //! each event. Known are the events of Lull's interposers (`io:`, `process:`, ...), system calls as
 //! LTTng names them, LTTng-UST's mutex events, and the kernel's events of tasks and of its state.
 
-use trace::{Event, EventClass, Value};
-
 use crate::classes::DUMP_END;
-use crate::texts::{TextIndex, Texts};
+use crate::interrupts::InterruptKind;
+use crate::operands::Slot;
+use crate::texts::TextIndex;
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -48,6 +48,8 @@ pub enum Operation {
     SystemCall,
     /// Waits for a lock.
     Lock(LockKind),
+    /// Interrupts a processor.
+    Interrupt(InterruptKind),
     /// Reads from a descriptor.
     Read,
     /// Writes to a descriptor.
@@ -86,6 +88,14 @@ pub enum Operation {
     Socket,
     /// Makes two sockets that are connected.
     SocketPair,
+    /// Maps memory.
+    Map,
+    /// Takes maps away.
+    Unmap,
+    /// Moves a map, or changes its length.
+    MoveMap,
+    /// Changes what may be done with memory.
+    Protect,
     /// Gives a socket an address.
     Bind,
     /// Connects a socket to an address.
@@ -110,6 +120,8 @@ pub enum Operation {
     ThreadName,
     /// The kernel makes a thread, or a process with its first.
     TaskNew,
+    /// The same, as LTTng tells it: with the numbers of both processes.
+    TaskFork,
     /// The kernel gives a process another program.
     TaskExec,
     /// The kernel gives a thread another name.
@@ -124,18 +136,10 @@ pub enum Operation {
     DumpProcess,
     /// There is an open descriptor.
     DumpFile,
-}
-
-/// Which of the [`Values`] a field's value becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
-    Subject,
-    Other,
-    Third,
-    Result,
-    Error,
-    Text,
-    MoreText,
+    /// A process's program was started with these arguments.
+    DumpCommand,
+    /// There is a map.
+    DumpMap,
 }
 
 /// Values of the fields an operation needs, of entry and exit together; what no field told is 0.
@@ -147,6 +151,12 @@ pub struct Values {
     pub other: i64,
     /// Flags.
     pub third: i64,
+    /// What else maps have: what may be done with them.
+    pub fourth: i64,
+    /// The place in a file.
+    pub fifth: i64,
+    /// The file's number.
+    pub sixth: i64,
     /// What the call returned; negative if it failed.
     pub result: i64,
     /// The number of the error, where the call tells it apart from its result; else 0.
@@ -156,16 +166,6 @@ pub struct Values {
     /// A command line.
     pub more_text: TextIndex,
 }
-
-type Fields = &'static [(Slot, &'static [&'static str])];
-
-const RESULT: (Slot, &[&str]) = (Slot::Result, &["result", "ret"]);
-const ERROR: (Slot, &[&str]) = (Slot::Error, &["error"]);
-const DESCRIPTOR: (Slot, &[&str]) = (Slot::Subject, &["fd", "fildes"]);
-const STREAM: (Slot, &[&str]) = (Slot::Subject, &["file"]);
-const PATH: (Slot, &[&str]) = (Slot::Text, &["path", "filename"]);
-const ADDRESS: (Slot, &[&str]) = (Slot::Text, &["address"]);
-const FLAGS: (Slot, &[&str]) = (Slot::Third, &["flags"]);
 
 const CALLS: &[(&str, Operation)] = &[
     ("read", Operation::Read),
@@ -220,6 +220,11 @@ const CALLS: &[(&str, Operation)] = &[
     ("connect", Operation::Connect),
     ("accept", Operation::Accept),
     ("accept4", Operation::Accept),
+    ("mmap", Operation::Map),
+    ("munmap", Operation::Unmap),
+    ("mremap", Operation::MoveMap),
+    ("mprotect", Operation::Protect),
+    ("pkey_mprotect", Operation::Protect),
 ];
 
 const NAMES: &[(&str, Operation)] = &[
@@ -229,6 +234,10 @@ const NAMES: &[(&str, Operation)] = &[
     ("cond:wait", Operation::Lock(LockKind::Cond)),
     ("sem:wait", Operation::Lock(LockKind::Sem)),
     ("barrier:wait", Operation::Lock(LockKind::Barrier)),
+    ("irq:irq_handler", Operation::Interrupt(InterruptKind::Device)),
+    ("irq_handler", Operation::Interrupt(InterruptKind::Device)),
+    ("irq:softirq", Operation::Interrupt(InterruptKind::Soft)),
+    ("irq_softirq", Operation::Interrupt(InterruptKind::Soft)),
     ("process:start", Operation::ProcessStart),
     ("process:exit", Operation::ProcessExit),
     ("process:quick_exit", Operation::ProcessExit),
@@ -240,21 +249,38 @@ const NAMES: &[(&str, Operation)] = &[
     ("syscalls:sys_execve", Operation::Exec),
     ("thread:exit", Operation::ThreadExit),
     ("sched:sched_process_exit", Operation::ThreadExit),
+    ("sched_process_exit", Operation::ThreadExit),
     ("thread:start", Operation::ThreadStart),
     ("thread:name", Operation::ThreadName),
     ("task:task_newtask", Operation::TaskNew),
+    ("sched_process_fork", Operation::TaskFork),
     ("sched:sched_process_exec", Operation::TaskExec),
+    ("sched_process_exec", Operation::TaskExec),
     ("task:task_rename", Operation::TaskName),
     ("state:begin", Operation::DumpBegin),
     (DUMP_END, Operation::DumpEnd),
     ("state:thread", Operation::DumpThread),
     ("state:process", Operation::DumpProcess),
     ("state:file", Operation::DumpFile),
+    ("state:command", Operation::DumpCommand),
+    ("state:map", Operation::DumpMap),
+    ("lttng_statedump_start", Operation::DumpBegin),
+    ("lttng_statedump_end", Operation::DumpEnd),
+    ("lttng_statedump_process_state", Operation::DumpThread),
+    ("lttng_statedump_file_descriptor", Operation::DumpFile),
 ];
+
+/// What the names of the processor's own interrupts begin with, tracefs's and LTTng's.
+const VECTORS: [&str; 2] = ["irq_vectors:", "x86_irq_vectors_"];
 
 /// The names of system calls' pairs: LTTng's `syscall_entry_read` and `syscall_exit_read` make
 /// `syscall_read`, the kernel's own `syscalls:sys_enter_read` and so on `syscalls:sys_read`.
 const SYSTEM_CALLS: [&str; 3] = ["syscall_", "compat_syscall_", "syscalls:sys_"];
+
+/// The name of the system call that a pair's base name is of.
+pub fn system_call(name: &str) -> Option<&str> {
+    SYSTEM_CALLS.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
 
 impl Operation {
     /// The meaning of a pair's base name, or of a single event's name.
@@ -262,7 +288,10 @@ impl Operation {
         if let Some((_, operation)) = NAMES.iter().find(|(known, _)| *known == name) {
             return *operation;
         }
-        let system_call = SYSTEM_CALLS.iter().find_map(|prefix| name.strip_prefix(prefix));
+        if VECTORS.iter().any(|prefix| name.starts_with(prefix)) {
+            return Operation::Interrupt(InterruptKind::Vector);
+        }
+        let system_call = system_call(name);
         let Some(call) = system_call.or(name.strip_prefix("io:")) else { return Operation::None };
         let known = CALLS.iter().find(|(known, _)| *known == call);
         match (known, system_call) {
@@ -298,6 +327,7 @@ impl Operation {
             self,
             None | SystemCall
                 | Lock(_)
+                | Interrupt(_)
                 | ProcessStart
                 | ProcessExit
                 | Forked
@@ -307,7 +337,13 @@ impl Operation {
                 | ThreadStart
                 | ThreadName
         );
-        !is_of_others && !self.is_of_tasks()
+        !is_of_others && !self.is_of_tasks() && !self.is_of_maps()
+    }
+
+    /// Whether it changes maps.
+    pub(crate) fn is_of_maps(self) -> bool {
+        use Operation::*;
+        matches!(self, Map | Unmap | MoveMap | Protect)
     }
 
     /// Whether it is the kernel's, of its tasks or of a dump of its state.
@@ -316,6 +352,7 @@ impl Operation {
         matches!(
             self,
             TaskNew
+                | TaskFork
                 | TaskExec
                 | TaskName
                 | DumpBegin
@@ -323,138 +360,9 @@ impl Operation {
                 | DumpThread
                 | DumpProcess
                 | DumpFile
+                | DumpCommand
+                | DumpMap
         )
-    }
-
-    fn fields(self) -> Fields {
-        use Operation::*;
-        match self {
-            None | ThreadExit => &[],
-            SystemCall => &[RESULT],
-            ThreadStart => &[(Slot::Subject, &["handle"])],
-            ThreadName => &[(Slot::Subject, &["handle"]), (Slot::Text, &["name"])],
-            Lock(LockKind::Mutex) => &[(Slot::Subject, &["mutex"])],
-            Lock(LockKind::Rwlock) => &[(Slot::Subject, &["rwlock"])],
-            Lock(LockKind::Cond) => &[(Slot::Subject, &["cond"])],
-            Lock(LockKind::Sem) => &[(Slot::Subject, &["sem"])],
-            Lock(LockKind::Barrier) => &[(Slot::Subject, &["barrier"])],
-            Read | Write | Touch | Close => &[DESCRIPTOR, RESULT, ERROR],
-            Copy => &[
-                (Slot::Subject, &["from_fd", "in_fd", "fd_in"]),
-                (Slot::Other, &["to_fd", "out_fd", "fd_out"]),
-                RESULT,
-                ERROR,
-            ],
-            StreamRead | StreamWrite => &[STREAM, (Slot::Other, &["size_bytes"]), RESULT, ERROR],
-            StreamTouch | StreamClose => &[STREAM, RESULT, ERROR],
-            Open => &[PATH, FLAGS, RESULT],
-            StreamOpen => &[PATH, STREAM, (Slot::Other, &["fd"])],
-            StreamAttach => &[STREAM, (Slot::Other, &["fd"])],
-            CloseRange => &[
-                (Slot::Subject, &["first_fd", "fd"]),
-                (Slot::Other, &["last_fd", "max_fd"]),
-                FLAGS,
-                RESULT,
-            ],
-            CloseFrom => &[(Slot::Subject, &["first_fd"])],
-            Duplicate => &[(Slot::Subject, &["fd", "fildes", "oldfd"]), FLAGS, RESULT],
-            Control => &[
-                DESCRIPTOR,
-                (Slot::Other, &["command", "cmd"]),
-                (Slot::Third, &["argument", "arg"]),
-                RESULT,
-            ],
-            Pipe => &[(Slot::Subject, &["read_fd"]), (Slot::Other, &["write_fd"]), FLAGS, RESULT],
-            Socket => &[RESULT],
-            SocketPair => &[(Slot::Subject, &["first_fd"]), (Slot::Other, &["second_fd"]), RESULT],
-            Bind | Connect | Accept => &[DESCRIPTOR, ADDRESS, RESULT],
-            ProcessStart => &[
-                (Slot::Subject, &["pid"]),
-                (Slot::Other, &["parent_pid"]),
-                PATH,
-                (Slot::MoreText, &["arguments"]),
-            ],
-            ProcessExit => &[(Slot::Subject, &["status", "error_code"])],
-            Forked => &[(Slot::Subject, &["parent_pid"])],
-            ChildWait => &[(Slot::Subject, &["child_pid"]), (Slot::Other, &["status"])],
-            Exec => &[PATH],
-            _ => self.task_fields(),
-        }
-    }
-
-    /// Of the kernel's operations on tasks.
-    fn task_fields(self) -> Fields {
-        use Operation::*;
-        match self {
-            DumpEnd => &[(Slot::Subject, &["is_whole"])],
-            TaskNew => &[
-                (Slot::Subject, &["pid"]),
-                (Slot::Third, &["clone_flags"]),
-                (Slot::Text, &["comm"]),
-            ],
-            TaskExec => &[(Slot::Subject, &["pid"]), PATH],
-            TaskName => &[(Slot::Subject, &["pid"]), (Slot::Text, &["newcomm"])],
-            DumpThread => &[
-                (Slot::Subject, &["tid"]),
-                (Slot::Other, &["pid"]),
-                (Slot::Third, &["ppid"]),
-                (Slot::Text, &["name"]),
-                (Slot::MoreText, &["state"]),
-            ],
-            DumpProcess => &[(Slot::Subject, &["pid"]), (Slot::Text, &["program"])],
-            DumpFile => &[
-                (Slot::Subject, &["pid"]),
-                (Slot::Other, &["fd"]),
-                (Slot::Third, &["closes_on_exec"]),
-                PATH,
-            ],
-            _ => &[],
-        }
-    }
-}
-
-/// The fields of one event class that an operation needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Loads {
-    fields: Box<[(Slot, usize)]>,
-}
-
-impl Loads {
-    pub fn of(operation: Operation, class: &EventClass) -> Self {
-        let position = |names: &[&str]| names.iter().find_map(|name| class.field_index(name));
-        let found = operation.fields().iter();
-        let fields = found.filter_map(|(slot, names)| Some((*slot, position(names)?)));
-        Self { fields: fields.collect() }
-    }
-
-    /// Reads the fields of an event over what is known already.
-    #[inline]
-    pub fn read(&self, event: &Event<'_>, values: &mut Values, texts: &mut Texts) {
-        for (slot, field) in &self.fields {
-            let Some(value) = event.value(*field) else { continue };
-            let text = |texts: &mut Texts| match value {
-                Value::Text(bytes) => texts.index(bytes),
-                _ => TextIndex::NONE,
-            };
-            match slot {
-                Slot::Subject => values.subject = number(value),
-                Slot::Other => values.other = number(value),
-                Slot::Third => values.third = number(value),
-                Slot::Result => values.result = number(value),
-                Slot::Error => values.error = number(value),
-                Slot::Text => values.text = text(texts),
-                Slot::MoreText => values.more_text = text(texts),
-            }
-        }
-    }
-}
-
-/// A number's bits: an address above 2^63 stays itself when read back as unsigned.
-fn number(value: Value<'_>) -> i64 {
-    match value {
-        Value::Unsigned(value) | Value::Enumeration { value, .. } => value as i64,
-        Value::Signed(value) => value,
-        _ => 0,
     }
 }
 

@@ -1,73 +1,106 @@
 // SPDX-License-Identifier: MIT
-//! Which thread each processor runs, where only the scheduler's events tell.
+//! Which thread each processor runs, and where each thread is, as the scheduler's events tell.
 //!
 //! Place in the flow: in traces whose events name no thread, `streams` asks here. A kernel's
 //! `sched_switch` names the thread that goes and the one that comes; between two of them all events
 //! of the processor are of one thread. After a loss of the processor's, which may have been of a
-//! switch, it is not known who runs until the next one.
+//! switch, it is not known who runs until the next one. `places` has what that means to threads.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use trace::{CpuId, Event, EventClass, Trace, Value};
+use trace::{CpuId, Event, EventClass, Ns, Trace, Value};
 
 use crate::calls::Calls;
+use crate::changes::{Change, Notes};
 use crate::classes::event_name;
-use crate::threads::{ShortName, ThreadIndex, Threads};
+use crate::names::ShortName;
+use crate::places::{stopped_in, Place, Places, Stay};
+use crate::threads::{ThreadIndex, Threads};
 
-/// The event as the kernel calls it, LTTng and tracefs with the kernel.
+/// The events as the kernel calls them, LTTng and tracefs with the kernel.
 const SWITCHES: [&str; 2] = ["sched_switch", "sched:sched_switch"];
+const WAKEUPS: [&str; 4] =
+    ["sched_wakeup", "sched:sched_wakeup", "sched_wakeup_new", "sched:sched_wakeup_new"];
 
-/// Positions of the fields of a switch.
+/// What an event of the scheduler's says, by positions of its fields.
 #[derive(Debug, Clone, Copy)]
-struct Switch {
-    gone: usize,
-    gone_name: Option<usize>,
-    comes: usize,
-    comes_name: Option<usize>,
+enum Told {
+    Switch {
+        gone: usize,
+        gone_name: Option<usize>,
+        state: Option<usize>,
+        comes: usize,
+        comes_name: Option<usize>,
+    },
+    Wakeup {
+        woken: usize,
+        name: Option<usize>,
+    },
 }
 
-impl Switch {
+impl Told {
     fn of(class: &EventClass) -> Option<Self> {
-        if !SWITCHES.contains(&event_name(class)) {
+        let field = |names: [&str; 2]| names.iter().find_map(|name| class.field_index(name));
+        let name = event_name(class);
+        if WAKEUPS.contains(&name) {
+            let woken = field(["tid", "pid"])?;
+            return Some(Told::Wakeup { woken, name: class.field_index("comm") });
+        }
+        if !SWITCHES.contains(&name) {
             return None;
         }
-        let field = |names: [&str; 2]| names.iter().find_map(|name| class.field_index(name));
-        Some(Self {
+        Some(Told::Switch {
             gone: field(["prev_tid", "prev_pid"])?,
             gone_name: class.field_index("prev_comm"),
+            state: class.field_index("prev_state"),
             comes: field(["next_tid", "next_pid"])?,
             comes_name: class.field_index("next_comm"),
         })
     }
 }
 
-/// What the scheduler told of each processor.
+/// What the scheduler told of each processor and each thread.
 #[derive(Debug)]
 pub(crate) struct Running {
     /// By trace and by number of the class.
-    switches: Vec<Vec<Option<Switch>>>,
+    told: Vec<Vec<Option<Told>>>,
     /// Whether a trace of a machine, by its number, has switches.
-    told: Vec<bool>,
+    has_switches: Vec<bool>,
     /// By machine and processor.
     threads: FxHashMap<(u32, CpuId), ThreadIndex>,
+    pub places: Places,
+    /// Until when losses that are known may go on, by machine and processor.
+    losing: BTreeMap<(u32, Option<CpuId>), Ns>,
+    losing_until: Ns,
+    pub notes: Notes<Change>,
 }
 
 impl Running {
     pub fn new(traces: &[Trace], hosts: &[u32]) -> Self {
         let of_trace =
-            |trace: &Trace| trace.event_classes().map(Switch::of).collect::<Vec<Option<Switch>>>();
-        let switches: Vec<_> = traces.iter().map(of_trace).collect();
-        let mut told = vec![false; traces.len()];
-        for (host, switches) in hosts.iter().zip(&switches) {
-            if let Some(told) = told.get_mut(*host as usize) {
-                *told |= switches.iter().any(Option::is_some);
+            |trace: &Trace| trace.event_classes().map(Told::of).collect::<Vec<Option<Told>>>();
+        let told: Vec<_> = traces.iter().map(of_trace).collect();
+        let mut has_switches = vec![false; traces.len()];
+        for (host, told) in hosts.iter().zip(&told) {
+            if let Some(has_any) = has_switches.get_mut(*host as usize) {
+                *has_any |= told.iter().any(|told| matches!(told, Some(Told::Switch { .. })));
             }
         }
-        Self { switches, told, threads: FxHashMap::default() }
+        Self {
+            told,
+            has_switches,
+            threads: FxHashMap::default(),
+            places: Places::default(),
+            losing: BTreeMap::new(),
+            losing_until: Ns(i64::MAX),
+            notes: Notes::default(),
+        }
     }
 
     /// Whether any event tells what a machine's processors run.
     pub fn is_told(&self, host: u32) -> bool {
-        self.told.get(host as usize).copied().unwrap_or(false)
+        self.has_switches.get(host as usize).copied().unwrap_or(false)
     }
 
     /// The thread that a processor runs, if that is known.
@@ -75,7 +108,12 @@ impl Running {
         self.threads.get(&(host, cpu)).copied()
     }
 
-    /// Takes over what an event tells if it is a switch. `by`: the thread that the event is of.
+    /// Every processor of which it is known what it runs, with its machine.
+    pub fn all(&self) -> impl Iterator<Item = (u32, CpuId, ThreadIndex)> + '_ {
+        self.threads.iter().map(|((host, cpu), thread)| (*host, *cpu, *thread))
+    }
+
+    /// Takes over what an event of the scheduler's tells. `by`: the thread that the event is of.
     pub fn event(
         &mut self,
         event: &Event<'_>,
@@ -83,29 +121,110 @@ impl Running {
         threads: &mut Threads,
         calls: &mut Calls,
     ) {
-        let switches = self.switches.get(event.trace_index());
-        let Some(switch) = switches.and_then(|all| *all.get(event.class().index)?) else { return };
+        let told = self.told.get(event.trace_index());
+        let Some(told) = told.and_then(|all| *all.get(event.class().index)?) else { return };
         let Some(cpu) = event.cpu() else { return };
         let number = |field| event.value(field).and_then(|value| value.as_i64());
         let name = |field: Option<usize>| match event.value(field?)? {
             Value::Text(bytes) => Some(ShortName::new(bytes)),
             _ => None,
         };
-        if self.on(host, cpu).is_none() {
-            // All since the trace began, or since the last loss, was of the thread that goes.
-            if let Some(tid) = number(switch.gone) {
-                let gone = threads.scheduled(host, cpu.0, tid, name(switch.gone_name));
-                calls.hand_over(by, gone);
+        let at = event.time_ns();
+        match told {
+            Told::Wakeup { woken, name: called } => {
+                if let Some(tid) = number(woken).filter(|tid| *tid != 0) {
+                    let woken = threads.scheduled(host, cpu.0, tid, name(called));
+                    self.places.woken((host, woken), at);
+                }
             }
-        }
-        if let Some(tid) = number(switch.comes) {
-            let comes = threads.scheduled(host, cpu.0, tid, name(switch.comes_name));
-            self.threads.insert((host, cpu), comes);
+            Told::Switch { gone, gone_name, state, comes, comes_name } => {
+                if let Some(tid) = number(gone) {
+                    let thread = threads.scheduled(host, cpu.0, tid, name(gone_name));
+                    if self.on(host, cpu).is_none() {
+                        // All since the trace began, or since the last loss, was of this thread.
+                        calls.hand_over(by, thread);
+                        calls.is_sure(host, thread);
+                    }
+                    let place = state.and_then(number).map_or(Place::Unknown, stopped_in);
+                    let call = calls.innermost(thread).map(|call| call.pair);
+                    self.stops((host, cpu), (tid, thread), Stay { place, since: at, call });
+                }
+                if let Some(tid) = number(comes) {
+                    let thread = threads.scheduled(host, cpu.0, tid, name(comes_name));
+                    self.runs((host, cpu), (tid, thread), at);
+                }
+            }
         }
     }
 
-    /// Events were lost: on one processor, or nobody knows on which.
-    pub fn loss(&mut self, host: u32, cpu: Option<CpuId>) {
-        self.threads.retain(|(of, on), _| *of != host || cpu.is_some_and(|cpu| cpu != *on));
+    fn stops(&mut self, (host, cpu): (u32, CpuId), (tid, thread): (i64, ThreadIndex), stay: Stay) {
+        let other = self.on(host, cpu).filter(|known| *known != thread);
+        if let Some(other) = other {
+            // The switch between the two is missing.
+            self.places.unknown((host, other), stay.since);
+        }
+        if tid != 0 {
+            self.places.moved((host, thread), stay);
+        }
+    }
+
+    fn runs(&mut self, (host, cpu): (u32, CpuId), (tid, thread): (i64, ThreadIndex), at: Ns) {
+        if let Place::Running(before) = self.places.of(thread).place {
+            if before != cpu && self.on(host, before) == Some(thread) {
+                self.threads.remove(&(host, before));
+                self.notes.add(Change::Processor(host, before.0));
+            }
+        }
+        self.threads.insert((host, cpu), thread);
+        self.notes.add(Change::Processor(host, cpu.0));
+        if tid != 0 {
+            let stay = Stay { place: Place::Running(cpu), since: at, call: None };
+            self.places.moved((host, thread), stay);
+        }
+    }
+
+    /// Events were lost from `at` on: on one processor, or nobody knows on which. `until`: the
+    /// packet's end that tells of the loss, if more may have been lost up to there.
+    pub fn loss(&mut self, (host, cpu): (u32, Option<CpuId>), at: Ns, until: Option<Ns>) {
+        self.forget((host, cpu), at);
+        if let Some(until) = until {
+            let known = self.losing.entry((host, cpu)).or_insert(until);
+            *known = (*known).max(until);
+            self.losing_until = self.losing.values().copied().min().unwrap_or(Ns(i64::MAX));
+        }
+    }
+
+    fn forget(&mut self, (host, cpu): (u32, Option<CpuId>), at: Ns) {
+        let lost: Vec<CpuId> = match cpu {
+            Some(cpu) => vec![cpu],
+            None => self.all().filter(|(of, ..)| *of == host).map(|(_, cpu, _)| cpu).collect(),
+        };
+        let gone = lost.into_iter().filter_map(|cpu| {
+            let thread = self.threads.remove(&(host, cpu))?;
+            Some((cpu, thread))
+        });
+        let gone: Vec<(CpuId, ThreadIndex)> = gone.collect();
+        for (cpu, thread) in gone {
+            self.notes.add(Change::Processor(host, cpu.0));
+            self.places.unknown((host, thread), at);
+        }
+        self.places.loss(host, at);
+    }
+
+    /// When the first of the losses is over that may go on.
+    #[inline]
+    pub fn losing_until(&self) -> Ns {
+        self.losing_until
+    }
+
+    /// The end of the first loss that is over by `now`: what was told during it is forgotten.
+    pub fn loss_ends(&mut self, now: Ns) -> Option<(u32, Option<CpuId>, Ns)> {
+        // Bound: the processors of the traces' streams.
+        let over = self.losing.iter().filter(|(_, until)| **until < now);
+        let (&(host, cpu), &until) = over.min_by_key(|(_, until)| **until)?;
+        self.losing.remove(&(host, cpu));
+        self.losing_until = self.losing.values().copied().min().unwrap_or(Ns(i64::MAX));
+        self.forget((host, cpu), until);
+        Some((host, cpu, until))
     }
 }

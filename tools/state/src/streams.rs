@@ -6,11 +6,12 @@
 //! to. In a trace with neither, `running` knows which thread a processor runs; where it does not,
 //! there is one nameless thread for each processor, which may be many.
 
-use trace::{Event, Integer, Name, Value, Visitor};
+use trace::{Event, Integer, Name, Value, Visitor, THREAD_EVENT};
 
-use crate::classes::{DUMP_END, THREAD_EVENT};
+use crate::classes::DUMP_END;
+use crate::names::ShortName;
 use crate::running::Running;
-use crate::threads::{ShortName, ThreadIndex, ThreadKey, Threads};
+use crate::threads::{ThreadIndex, ThreadKey, Threads};
 
 /// How a stream names the thread of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,12 @@
 //! begin told of the same thing (`dump` knows). Paper: O 4.2 (state dump).
 
 use crate::descriptors::File;
+use crate::maps::Map;
 use crate::moment::State;
+use crate::names::ShortName;
 use crate::operation::{Operation, Values};
 use crate::texts::TextIndex;
-use crate::threads::{ProcessIndex, ShortName, ThreadIndex, ThreadKey};
+use crate::threads::{ProcessIndex, ThreadIndex, ThreadKey};
 
 const CLONE_PARENT: i64 = 0x8000;
 const CLONE_THREAD: i64 = 0x1_0000;
@@ -38,6 +40,12 @@ impl State {
     ) {
         match operation {
             Operation::TaskNew => self.task_begins(host, thread, values),
+            Operation::TaskFork => {
+                let Values { subject: tid, other: pid, third: parent_pid, .. } = *values;
+                let parent = self.threads.known_process(host, parent_pid);
+                let parent = parent.unwrap_or(ProcessIndex::OTHERS);
+                self.thread_begins((host, pid, tid), (parent, parent_pid), values);
+            }
             Operation::TaskExec => self.task_executes(host, values),
             Operation::TaskName => {
                 if let Some(named) = self.threads.by_tid(host, values.subject) {
@@ -53,6 +61,8 @@ impl State {
             Operation::DumpThread => self.is_thread(host, values),
             Operation::DumpProcess => self.is_process(host, values),
             Operation::DumpFile => self.is_file(host, values),
+            Operation::DumpCommand => self.is_command(host, values),
+            Operation::DumpMap => self.is_map(host, values),
             _ => {}
         }
     }
@@ -60,25 +70,38 @@ impl State {
     /// The running thread made another one, or a process with its first.
     fn task_begins(&mut self, host: u32, by: ThreadIndex, values: &Values) {
         let Values { subject: tid, third: flags, .. } = *values;
-        let name = ShortName::new(self.texts.bytes(values.text));
         let parent = self.threads.process_of(by);
         let Some(parent_pid) = self.threads.pid(parent) else { return };
         let is_thread = flags & CLONE_THREAD != 0;
         let pid = if is_thread { parent_pid } else { tid };
+        let of_parent = self.threads.parent_pid(parent).unwrap_or(0);
+        let child = self.thread_begins((host, pid, tid), (parent, parent_pid), values);
+        if let (Some(child), true) = (child, flags & CLONE_PARENT != 0) {
+            self.threads.is_child_of(child, of_parent);
+        }
+    }
+
+    /// A thread is there from now on. The result is its process, if that is new with it.
+    fn thread_begins(
+        &mut self,
+        (host, pid, tid): (u32, i64, i64),
+        (parent, parent_pid): (ProcessIndex, i64),
+        values: &Values,
+    ) -> Option<ProcessIndex> {
+        let name = ShortName::new(self.texts.bytes(values.text));
         let begun = self.threads.lives(ThreadKey::Named { host, pid, tid }, name);
         self.descriptors.told.thread(begun);
         let child = self.threads.process_of(begun);
-        if is_thread || child == parent || child == ProcessIndex::OTHERS {
-            return;
+        if pid == parent_pid || child == parent || child == ProcessIndex::OTHERS {
+            return None;
         }
-        let of_parent = self.threads.parent_pid(parent).unwrap_or(0);
-        let is_sibling = flags & CLONE_PARENT != 0;
         self.threads.alone(begun);
         self.threads.forked(child, parent, parent_pid);
-        self.threads.is_child_of(child, if is_sibling { of_parent } else { parent_pid });
         self.descriptors.ended(child);
         self.descriptors.told.born(child, pid, parent);
         self.descriptors.inherited(child, parent, false);
+        self.maps.inherited(child, parent);
+        Some(child)
     }
 
     /// A process has another program; of its threads there is one left, with the process's number.
@@ -96,6 +119,7 @@ impl State {
         self.threads.alone(left);
         self.threads.runs(process, values.text);
         self.descriptors.executed(process);
+        self.maps.forget(process);
     }
 
     /// A whole dump told of every thread that there is, unless an event told of it. Another thread
@@ -133,6 +157,31 @@ impl State {
         let is_taken = told.takes_of(values.subject) && told.takes_program(process);
         if is_taken && values.text != TextIndex::NONE {
             self.threads.runs(process, values.text);
+        }
+    }
+
+    /// The arguments are those of the program that the process runs: they go when it runs another.
+    fn is_command(&mut self, host: u32, values: &Values) {
+        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        let told = &mut self.descriptors.told;
+        let is_taken = told.takes_of(values.subject) && told.takes_program(process);
+        if is_taken && self.texts.bytes(values.more_text) != b"(unreadable)" {
+            self.threads.was_given(process, values.more_text);
+        }
+    }
+
+    fn is_map(&mut self, host: u32, values: &Values) {
+        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        if self.descriptors.told.takes_of(values.subject) {
+            let map = Map {
+                begin: values.other as u64,
+                until: values.third as u64,
+                flags: values.fourth as u32,
+                offset_bytes: values.fifth as u64,
+                path: values.text,
+                inode: Some(values.sixth as u64),
+            };
+            self.maps.dumped(process, map, &self.descriptors.told);
         }
     }
 

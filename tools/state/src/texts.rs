@@ -39,6 +39,16 @@ impl Texts {
         Self { index: FxHashMap::default(), texts, limit: limit.saturating_add(2) }
     }
 
+    /// Texts with the numbers that they had in [`Texts::all`].
+    pub fn again(texts: Vec<Box<[u8]>>) -> Self {
+        Self { index: FxHashMap::default(), limit: texts.len(), texts }
+    }
+
+    /// Every text; a [`TextIndex`] is a position.
+    pub fn all(&self) -> &[Box<[u8]>] {
+        &self.texts
+    }
+
     /// The number of a text, which is remembered if there is space.
     pub(crate) fn index(&mut self, text: &[u8]) -> TextIndex {
         if text.is_empty() {

@@ -6,7 +6,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::texts::{TextIndex, Texts, OTHERS_TEXT};
+use crate::changes::{Change, Notes};
+use crate::names::ShortName;
+use crate::texts::TextIndex;
 
 /// Number of a thread. The first stands for all that found no space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,26 +68,6 @@ const NAME_BYTES_MAX: usize = 15;
 /// Threads of one process that have a name and have not begun.
 const NAMED_EARLY_MAX: usize = 64;
 
-/// A short name, as the kernel keeps it: 16 bytes at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ShortName([u8; 16]);
-
-impl ShortName {
-    /// The first 16 bytes.
-    pub fn new(bytes: &[u8]) -> Self {
-        let mut name = [0; 16];
-        let count = bytes.len().min(name.len());
-        name[..count].copy_from_slice(&bytes[..count]);
-        Self(name)
-    }
-
-    /// Up to the first NUL; bytes that are not UTF-8 are shown as such.
-    pub fn text(&self) -> String {
-        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
-        String::from_utf8_lossy(&self.0[..length]).into_owned()
-    }
-}
-
 /// What is known of a thread.
 #[derive(Debug)]
 pub struct Thread {
@@ -106,7 +88,7 @@ pub struct Thread {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exit {
     /// With this status, 0 to 255.
     Code(i32),
@@ -117,6 +99,8 @@ pub enum Exit {
 /// What is known of a process.
 #[derive(Debug)]
 pub struct Process {
+    /// Number of the machine, by its name.
+    pub host: u32,
     /// `None`: it stands for all processes that found no space.
     pub pid: Option<i64>,
     /// `None`: no event told where it comes from.
@@ -129,6 +113,10 @@ pub struct Process {
     pub exit: Option<Exit>,
     /// The threads that wrote events.
     pub threads: Vec<ThreadIndex>,
+    /// How many of them no event told the end of.
+    living: u32,
+    /// The one whose name the process has, where it has no other.
+    first: ThreadIndex,
     /// Names of threads, by handle, that were given before the threads began.
     named_early: Vec<(i64, ShortName)>,
 }
@@ -143,6 +131,7 @@ pub struct Threads {
     /// The latest thread that was met by each number.
     by_tid: FxHashMap<(u32, i64), ThreadIndex>,
     limit: usize,
+    pub(crate) notes: Notes<Change>,
 }
 
 fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) -> Thread {
@@ -150,10 +139,24 @@ fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) ->
     Thread { key, process, name, recorded: name, handle, has_ended, of_machine }
 }
 
-fn new_process(pid: Option<i64>) -> Process {
+fn new_process(host: u32, pid: Option<i64>) -> Process {
     let (path, arguments) = (TextIndex::NONE, TextIndex::NONE);
     let (threads, named_early) = (Vec::new(), Vec::new());
-    Process { pid, parent_pid: None, path, arguments, exit: None, threads, named_early }
+    let (exit, parent_pid) = (None, None);
+    let (living, first) = (0, ThreadIndex::OTHERS);
+    Process { host, pid, parent_pid, path, arguments, exit, threads, living, first, named_early }
+}
+
+impl Process {
+    /// The thread whose name the process has, where it has no other.
+    pub fn first(&self) -> ThreadIndex {
+        self.first
+    }
+
+    /// Whether an event told that it ended, or that all of its threads did.
+    pub fn is_over(&self) -> bool {
+        self.exit.is_some() || (self.living == 0 && !self.threads.is_empty())
+    }
 }
 
 impl Threads {
@@ -162,10 +165,11 @@ impl Threads {
         Self {
             threads: vec![new_thread(None, ProcessIndex::OTHERS, ShortName::default())],
             by_key: FxHashMap::default(),
-            processes: vec![new_process(None)],
+            processes: vec![new_process(0, None)],
             by_pid: FxHashMap::default(),
             by_tid: FxHashMap::default(),
             limit,
+            notes: Notes::default(),
         }
     }
 
@@ -175,9 +179,14 @@ impl Threads {
             if let (Some(name), Some(thread)) = (name, self.threads.get_mut(index.0 as usize)) {
                 if name != thread.recorded {
                     (thread.name, thread.recorded) = (name, name);
+                    self.notes.add(Change::Thread(*index));
+                    self.notes.add(Change::Process(thread.process));
                 }
             }
             return *index;
+        }
+        if let Some(index) = self.named(key) {
+            return self.index_again(index, name);
         }
         if self.by_key.len() >= self.limit {
             return ThreadIndex::OTHERS;
@@ -192,9 +201,60 @@ impl Threads {
         self.by_key.insert(key, index);
         self.has_tid(key, index);
         if process != ProcessIndex::OTHERS {
-            if let Some(process) = self.processes.get_mut(process.0 as usize) {
-                process.threads.push(index);
+            self.has_thread(process, index);
+        }
+        self.notes.add(Change::Thread(index));
+        index
+    }
+
+    fn has_thread(&mut self, process: ProcessIndex, thread: ThreadIndex) {
+        let (rank, before) = (self.rank(thread), self.first_rank(process));
+        self.change(process, |found| {
+            found.threads.push(thread);
+            found.living += 1;
+            if found.first == ThreadIndex::OTHERS || rank < before {
+                found.first = thread;
             }
+        });
+    }
+
+    /// The thread that has the process's number is its first, or else the one with the lowest.
+    fn rank(&self, thread: ThreadIndex) -> (bool, i64) {
+        match self.threads.get(thread.0 as usize).and_then(|thread| thread.key) {
+            Some(ThreadKey::Named { pid, tid, .. }) => (pid != tid, tid),
+            _ => (true, i64::MAX),
+        }
+    }
+
+    fn first_rank(&self, process: ProcessIndex) -> (bool, i64) {
+        match self.processes.get(process.0 as usize) {
+            Some(found) if found.first != ThreadIndex::OTHERS => self.rank(found.first),
+            _ => (true, i64::MAX),
+        }
+    }
+
+    /// The thread that only the scheduler told of until now, and an event gives its process.
+    fn named(&mut self, key: ThreadKey) -> Option<ThreadIndex> {
+        let ThreadKey::Named { host, pid, tid } = key else { return None };
+        let scheduled = ThreadKey::Scheduled { host, tid };
+        let index = *self.by_key.get(&scheduled)?;
+        if self.threads.get(index.0 as usize)?.has_ended {
+            return None;
+        }
+        self.by_key.remove(&scheduled);
+        self.by_key.insert(key, index);
+        self.has_tid(key, index);
+        let process = self.process(host, pid);
+        let thread = self.threads.get_mut(index.0 as usize)?;
+        (thread.key, thread.process) = (Some(key), process);
+        self.has_thread(process, index);
+        self.notes.add(Change::Thread(index));
+        Some(index)
+    }
+
+    fn index_again(&mut self, index: ThreadIndex, name: Option<ShortName>) -> ThreadIndex {
+        if let (Some(name), Some(thread)) = (name, self.threads.get_mut(index.0 as usize)) {
+            (thread.name, thread.recorded) = (name, name);
         }
         index
     }
@@ -224,6 +284,12 @@ impl Threads {
         self.index(key, name)
     }
 
+    /// The thread of a machine that has a number now, if an event told of it.
+    pub fn of_tid(&self, host: u32, tid: i64) -> Option<ThreadIndex> {
+        let scheduled = || self.by_key.get(&ThreadKey::Scheduled { host, tid }).copied();
+        self.by_tid(host, tid).or_else(scheduled)
+    }
+
     /// The thread that has a number now.
     pub(crate) fn by_tid(&self, host: u32, tid: i64) -> Option<ThreadIndex> {
         self.by_tid.get(&(host, tid)).copied()
@@ -242,8 +308,8 @@ impl Threads {
         }
         self.has_tid(key, index);
         self.is_called(index, name);
+        self.set_ended(index, false);
         if let Some(thread) = self.threads.get_mut(index.0 as usize) {
-            thread.has_ended = false;
             thread.handle = None;
         }
         self.is_of_machine(index);
@@ -259,16 +325,53 @@ impl Threads {
 
     /// Of the threads of the machine there is none left but these.
     pub(crate) fn only(&mut self, living: &FxHashSet<ThreadIndex>) {
-        for (index, thread) in self.threads.iter_mut().enumerate() {
-            let is_left = living.contains(&ThreadIndex(index as u32));
-            thread.has_ended |= thread.of_machine && !is_left;
+        for index in (0..self.threads.len() as u32).map(ThreadIndex) {
+            let of_machine = self.threads.get(index.0 as usize).is_some_and(|t| t.of_machine);
+            if of_machine && !living.contains(&index) {
+                self.set_ended(index, true);
+            }
         }
+    }
+
+    /// Changes a process, and notes what is over with it, or lives again.
+    fn change(&mut self, process: ProcessIndex, change: impl FnOnce(&mut Process)) {
+        let Some(found) = self.of(process) else { return };
+        let was_over = found.is_over();
+        change(found);
+        if found.is_over() == was_over {
+            return;
+        }
+        self.notes.add(Change::Descriptors(process));
+        for at in 0..self.threads_of(process).len() {
+            if let Some(thread) = self.threads_of(process).get(at).copied() {
+                self.notes.add(Change::Thread(thread));
+            }
+        }
+    }
+
+    fn set_ended(&mut self, index: ThreadIndex, has_ended: bool) {
+        let Some(thread) = self.threads.get_mut(index.0 as usize) else { return };
+        let process = thread.process;
+        if thread.has_ended == has_ended {
+            return;
+        }
+        thread.has_ended = has_ended;
+        self.change(process, |process| {
+            process.living = match has_ended {
+                true => process.living.saturating_sub(1),
+                false => process.living + 1,
+            };
+        });
+        self.notes.add(Change::Thread(index));
+        self.notes.add(Change::Process(process));
     }
 
     /// The kernel calls a thread so.
     pub(crate) fn is_called(&mut self, thread: ThreadIndex, name: ShortName) {
-        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
-            (thread.name, thread.recorded) = (name, name);
+        if let Some(found) = self.threads.get_mut(thread.0 as usize) {
+            (found.name, found.recorded) = (name, name);
+            self.notes.add(Change::Thread(thread));
+            self.notes.add(Change::Process(found.process));
         }
     }
 
@@ -285,9 +388,7 @@ impl Threads {
                 self.ended(other);
             }
         }
-        if let Some(process) = self.of(process) {
-            process.exit = None;
-        }
+        self.change(process, |process| process.exit = None);
     }
 
     /// The number of a process's parent, if it is known.
@@ -309,13 +410,20 @@ impl Threads {
         }
     }
 
+    /// The arguments that the program of a process was started with.
+    pub(crate) fn was_given(&mut self, process: ProcessIndex, arguments: TextIndex) {
+        if let Some(process) = self.of(process) {
+            process.arguments = arguments;
+        }
+    }
+
     /// The number of the process of a new thread: so there are no more processes than threads.
     fn process(&mut self, host: u32, pid: i64) -> ProcessIndex {
         if let Some(index) = self.by_pid.get(&(host, pid)) {
             return *index;
         }
         let index = ProcessIndex(self.processes.len() as u32);
-        self.processes.push(new_process(Some(pid)));
+        self.processes.push(new_process(host, Some(pid)));
         self.by_pid.insert((host, pid), index);
         index
     }
@@ -348,9 +456,11 @@ impl Threads {
             let position = names.iter().position(|(of, _)| *of == handle)?;
             Some(names.swap_remove(position).1)
         });
-        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
-            thread.handle = Some(handle);
-            thread.name = name.unwrap_or(thread.name);
+        if let Some(found) = self.threads.get_mut(thread.0 as usize) {
+            found.handle = Some(handle);
+            found.name = name.unwrap_or(found.name);
+            self.notes.add(Change::Thread(thread));
+            self.notes.add(Change::Process(process));
         }
     }
 
@@ -365,6 +475,8 @@ impl Threads {
         });
         if let Some(thread) = found.and_then(|index| self.threads.get_mut(index.0 as usize)) {
             thread.name = name;
+            self.notes.add(Change::Thread(found.unwrap_or(ThreadIndex::OTHERS)));
+            self.notes.add(Change::Process(process));
         } else if let Some(process) = self.of(process) {
             process.named_early.retain(|(of, _)| *of != handle);
             if process.named_early.len() < NAMED_EARLY_MAX {
@@ -374,9 +486,7 @@ impl Threads {
     }
 
     pub(crate) fn ended(&mut self, thread: ThreadIndex) {
-        if let Some(thread) = self.threads.get_mut(thread.0 as usize) {
-            thread.has_ended = true;
-        }
+        self.set_ended(thread, true);
     }
 
     pub(crate) fn started(
@@ -386,12 +496,12 @@ impl Threads {
         path: TextIndex,
         arguments: TextIndex,
     ) {
-        if let Some(process) = self.of(process) {
+        self.change(process, |process| {
             process.parent_pid = Some(parent_pid);
             process.path = path;
             process.arguments = arguments;
             process.exit = None;
-        }
+        });
     }
 
     pub(crate) fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
@@ -406,9 +516,8 @@ impl Threads {
 
     /// Takes over the status that a process itself tells when it ends.
     pub(crate) fn exited(&mut self, process: ProcessIndex, status: i64) {
-        if let Some(process) = self.of(process) {
-            process.exit = Some(Exit::Code((status & 0xff) as i32));
-        }
+        let exit = Exit::Code((status & 0xff) as i32);
+        self.change(process, |process| process.exit = Some(exit));
     }
 
     /// Takes over what wait() told the parent, which overrides what the process told itself.
@@ -419,9 +528,7 @@ impl Threads {
             (0x7f, _) => return false, // stopped or continued
             (signal, _) => Exit::Signal(signal as i32),
         };
-        if let Some(process) = self.of(process) {
-            process.exit = Some(exit);
-        }
+        self.change(process, |process| process.exit = Some(exit));
         true
     }
 
@@ -435,11 +542,14 @@ impl Threads {
         &self.processes
     }
 
-    /// The process, unless it stands for many.
+    /// The process, unless it stands for many, to change it.
     fn of(&mut self, process: ProcessIndex) -> Option<&mut Process> {
         match process {
             ProcessIndex::OTHERS => None,
-            _ => self.processes.get_mut(process.0 as usize),
+            _ => {
+                self.notes.add(Change::Process(process));
+                self.processes.get_mut(process.0 as usize)
+            }
         }
     }
 
@@ -449,129 +559,7 @@ impl Threads {
         let process = self.processes.get(thread.process.0 as usize);
         thread.has_ended || process.is_some_and(|process| process.exit.is_some())
     }
-
-    /// What to call a thread: `name[tid]`.
-    pub fn label(&self, thread: ThreadIndex) -> String {
-        match self.threads.get(thread.0 as usize) {
-            Some(Thread {
-                key: Some(ThreadKey::Named { tid, .. } | ThreadKey::Scheduled { tid, .. }),
-                name,
-                ..
-            }) => format!("{}[{tid}]", name.text()),
-            Some(Thread { key: Some(ThreadKey::Idle { cpu, .. }), .. }) => format!("swapper/{cpu}"),
-            Some(Thread { key: Some(ThreadKey::Unnamed { cpu, .. }), .. }) => format!("CPU {cpu}"),
-            _ => OTHERS_TEXT.into(),
-        }
-    }
-
-    /// What to call a process: `name[pid]`.
-    pub fn process_label(&self, process: ProcessIndex, texts: &Texts) -> String {
-        match self.processes.get(process.0 as usize) {
-            Some(found @ Process { pid: Some(pid), .. }) => {
-                format!("{}[{pid}]", self.process_name(found, texts))
-            }
-            _ => OTHERS_TEXT.into(),
-        }
-    }
-
-    /// The process's identifier, if it is known and the number is of one process.
-    pub fn pid(&self, process: ProcessIndex) -> Option<i64> {
-        self.processes.get(process.0 as usize)?.pid
-    }
-
-    /// The thread's identifier, if it is known and the number is of one thread.
-    pub fn tid(&self, thread: ThreadIndex) -> Option<i64> {
-        match self.threads.get(thread.0 as usize)?.key? {
-            ThreadKey::Named { tid, .. } | ThreadKey::Scheduled { tid, .. } => Some(tid),
-            ThreadKey::Idle { .. } => Some(0),
-            ThreadKey::Unnamed { .. } => None,
-        }
-    }
-
-    /// The last part of the program's path, or the name of the first thread.
-    pub fn process_name(&self, process: &Process, texts: &Texts) -> String {
-        let path = texts.text(process.path);
-        if let Some(name) = path.rsplit('/').next().filter(|name| !name.is_empty()) {
-            return name.into();
-        }
-        let of_threads = process.threads.iter().filter_map(|t| self.threads.get(t.0 as usize));
-        let main = of_threads.min_by_key(|thread| match thread.key {
-            Some(ThreadKey::Named { pid, tid, .. }) => (pid != tid, tid),
-            _ => (true, i64::MAX),
-        });
-        main.map_or_else(String::new, |thread| thread.name.text())
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(pid: i64, tid: i64) -> ThreadKey {
-        ThreadKey::Named { host: 0, pid, tid }
-    }
-
-    #[test]
-    fn threads_have_their_latest_name_and_processes_that_of_their_first_thread() {
-        let mut threads = Threads::new(9);
-        let other = threads.index(key(10, 11), Some(ShortName::new(b"worker-with-a-long-name")));
-        let main = threads.index(key(10, 10), Some(ShortName::new(b"sh\0")));
-        assert_eq!(threads.index(key(10, 10), Some(ShortName::new(b"sort"))), main);
-        assert_eq!(threads.label(main), "sort[10]");
-        assert_eq!(threads.label(other), "worker-with-a-lo[11]");
-        assert_eq!(threads.process_of(other), threads.process_of(main));
-        let process = threads.process_of(main);
-        let mut texts = Texts::new(9);
-        assert_eq!(threads.process_label(process, &texts), "sort[10]");
-        threads.started(process, 1, texts.index(b"/bin/cat"), TextIndex::NONE);
-        assert_eq!(threads.process_label(process, &texts), "cat[10]");
-    }
-
-    #[test]
-    fn name_that_another_thread_gives_lasts_until_the_thread_takes_a_new_one() {
-        let mut threads = Threads::new(9);
-        let program = |threads: &mut Threads, tid, name: &[u8]| {
-            threads.index(key(10, tid), Some(ShortName::new(name)))
-        };
-        let main = program(&mut threads, 10, b"server");
-        let worker = program(&mut threads, 11, b"server");
-        threads.has_handle(worker, 0x7f00);
-        threads.renamed(main, 0x7f00, b"pool-1");
-        program(&mut threads, 11, b"server");
-        assert_eq!(threads.label(worker), "pool-1[11]");
-        threads.renamed(main, 0x7e00, b"a-name-longer-than-15");
-        assert_eq!(
-            (threads.label(main), threads.label(worker)),
-            ("server[10]".into(), "pool-1[11]".into())
-        );
-        let late = program(&mut threads, 12, b"server");
-        threads.has_handle(late, 0x7e00);
-        assert_eq!(threads.label(late), "a-name-longer-t[12]");
-        program(&mut threads, 11, b"own-name");
-        assert_eq!(threads.label(worker), "own-name[11]");
-    }
-
-    #[test]
-    fn what_wait_told_overrides_what_the_process_said() {
-        let mut threads = Threads::new(9);
-        let thread = threads.index(key(1, 1), None);
-        let process = threads.process_of(thread);
-        threads.exited(process, 256 + 3);
-        let exit = |threads: &Threads| threads.processes()[process.0 as usize].exit;
-        assert_eq!(exit(&threads), Some(Exit::Code(3)));
-        threads.waited_for(process, 0x137f); // stopped: not an end
-        assert_eq!(exit(&threads), Some(Exit::Code(3)));
-        threads.waited_for(process, 0x8b); // SIGSEGV, core dumped
-        assert_eq!(exit(&threads), Some(Exit::Signal(11)));
-        assert!(threads.is_over(thread));
-    }
-
-    #[test]
-    fn threads_past_the_limit_have_one_number() {
-        let mut threads = Threads::new(1);
-        let indices = [1, 2, 3].map(|tid| threads.index(key(1, tid), None));
-        assert_eq!(indices, [ThreadIndex(1), ThreadIndex::OTHERS, ThreadIndex::OTHERS]);
-        assert_eq!(threads.label(ThreadIndex::OTHERS), "(others)");
-        assert_eq!(threads.threads().len(), 2);
-    }
-}
+mod tests;

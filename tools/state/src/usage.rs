@@ -68,6 +68,7 @@ impl Descriptors {
         Some(match operation {
             Operation::Connect | Operation::Accept => self.file(process, values.subject),
             Operation::Open if values.text != TextIndex::NONE => File::Path(values.text),
+            Operation::Map if values.subject >= 0 => self.file(process, values.subject),
             call => self.uses(call, process, values)[0]?.0,
         })
     }

@@ -78,6 +78,38 @@ impl Story {
         self.event(who, "syscalls:sys_exit_openat", &[("ret", Number(fd))])
     }
 
+    fn map(&mut self, pid: i64, begin: i64, until: i64, path: &'static str) -> &mut Self {
+        let fields = [
+            ("pid", Number(pid)),
+            ("begin", Number(begin)),
+            ("until", Number(until)),
+            ("flags", Number(0x75)),
+            ("offset_bytes", Number(0x1000)),
+            ("inode", Number(7)),
+            ("path", Text(path)),
+        ];
+        self.event(WORKER, "state:map", &fields)
+    }
+
+    /// `who` maps a descriptor's file, or no file by a descriptor of -1.
+    fn maps(&mut self, who: Who, fd: i64, at: i64, length: i64) -> &mut Self {
+        let fields = [
+            ("fd", Number(fd)),
+            ("len", Number(length)),
+            ("prot", Number(5)),
+            ("flags", Number(if fd < 0 { 0x22 } else { 2 })),
+            ("off", Number(0x2000)),
+        ];
+        self.event(who, "syscalls:sys_enter_mmap", &fields);
+        self.event(who, "syscalls:sys_exit_mmap", &[("ret", Number(at))])
+    }
+
+    fn unmap(&mut self, who: Who, at: i64, length: i64) -> &mut Self {
+        let fields = [("addr", Number(at)), ("len", Number(length))];
+        self.event(who, "syscalls:sys_enter_munmap", &fields);
+        self.event(who, "syscalls:sys_exit_munmap", &[("ret", Number(0))])
+    }
+
     fn state(&mut self) -> State {
         let fields = [("number", Number(1)), ("is_whole", Number(1))];
         self.event(WORKER, "state:end", &fields);
@@ -95,11 +127,25 @@ impl Story {
     }
 }
 
+fn process(state: &State, pid: i64) -> ProcessIndex {
+    let index = state.threads().processes().iter().position(|process| process.pid == Some(pid));
+    ProcessIndex(index.unwrap() as u32)
+}
+
+/// The maps of a process, each as `BEGIN-UNTIL FLAGS OFFSET PATH`, in pages.
+fn maps(state: &State, pid: i64) -> Vec<String> {
+    let all = state.maps().of(process(state, pid));
+    all.map(|map| {
+        let path = state.texts().text(map.path);
+        let [begin, until, first] = [map.begin, map.until, map.offset_bytes].map(|at| at >> 12);
+        format!("{begin:x}-{until:x} {} {first:x} {path}", map.flags_text())
+    })
+    .collect()
+}
+
 /// The open descriptors of a process, each as `NUMBER PATH`.
 fn files(state: &State, pid: i64) -> Vec<String> {
-    let index = state.threads().processes().iter().position(|process| process.pid == Some(pid));
-    let index = ProcessIndex(index.unwrap() as u32);
-    let open = state.descriptors().open(index);
+    let open = state.descriptors().open(process(state, pid));
     open.map(|(fd, file)| format!("{fd} {}", file.label(state.texts()))).collect()
 }
 
@@ -108,6 +154,45 @@ fn threads(state: &State) -> Vec<String> {
     let all = (1..state.threads().threads().len() as u32).map(state::ThreadIndex);
     let living = all.filter(|thread| !state.threads().is_over(*thread));
     living.map(|thread| state.threads().label(thread)).filter(|l| !l.contains("kworker")).collect()
+}
+
+#[test]
+fn command_lines_are_those_of_the_program_that_the_dump_met() {
+    let mut story = Story::new();
+    let command = |pid, text| [("pid", Number(pid)), ("text", Text(text)), ("is_cut", Number(0))];
+    story.thread(10, 10, "sh", "S").thread(12, 12, "cat", "S").thread(13, 13, "ls", "S");
+    let program = [("pid", Number(10)), ("program", Text("/bin/sh"))];
+    story.event(WORKER, "state:process", &program);
+    story.event(WORKER, "state:command", &command(10, "sh -c work"));
+    story.event(WORKER, "state:command", &command(13, "(unreadable)"));
+    story.execute((12, 12, "cat"));
+    story.event(WORKER, "state:command", &command(12, "old program"));
+    story.fork(SHELL, 20, 0);
+    let state = story.state();
+    let told = |pid| {
+        let process = state.threads().processes().iter().find(|process| process.pid == Some(pid));
+        state.texts().text(process.unwrap().arguments)
+    };
+    assert_eq!([told(10), told(20)], ["sh -c work", "sh -c work"]);
+    assert_eq!([told(12), told(13)], ["", ""], "another program by then; not in memory");
+}
+
+#[test]
+fn system_calls_tell_which_descriptors_they_made() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S");
+    story.event(
+        SHELL,
+        "syscalls:sys_enter_pipe2",
+        &[("fildes", Number(4096)), ("flags", Number(0))],
+    );
+    let ends = [("ret", Number(0)), ("fildes_read", Number(5)), ("fildes_write", Number(6))];
+    story.event(SHELL, "syscalls:sys_exit_pipe2", &ends);
+    story.event(SHELL, "syscalls:sys_enter_socketpair", &[("family", Number(1))]);
+    let pair = [("ret", Number(0)), ("usockvec_first", Number(7)), ("usockvec_second", Number(8))];
+    story.event(SHELL, "syscalls:sys_exit_socketpair", &pair);
+    let state = story.state();
+    assert_eq!(files(&state, 10), ["5 pipe", "6 pipe", "7 socket", "8 socket"]);
 }
 
 #[test]
@@ -200,4 +285,45 @@ fn pipe_whose_numbers_are_not_told_is_not_taken_for_standard_input() {
     story.event(SHELL, "syscalls:sys_enter_pipe2", &entry);
     story.event(SHELL, "syscalls:sys_exit_pipe2", &[("ret", Number(0))]);
     assert_eq!(files(&story.state(), 10), ["0 /dev/null"]);
+}
+
+#[test]
+fn maps_are_those_of_the_dump_but_for_what_calls_changed_since() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").file(10, 3, "/new.so", 0).maps(SHELL, 3, 0x8000, 0x1fff);
+    story.unmap(SHELL, 0x2000, 0x1000).fork(SHELL, 20, 0).maps(CHILD, -1, 0x4000, 0x1000);
+    story.map(10, 0x1000, 0x5000, "/bin/sh").map(10, 0x8000, 0x9000, "/old.so");
+    story.map(10, 0x6000, 0x7000, "");
+    story.unmap(SHELL, 0x8000, 0x1000);
+    let state = story.state();
+    assert_eq!(
+        maps(&state, 10),
+        ["1-2 r-xp 1 /bin/sh", "3-5 r-xp 3 /bin/sh", "9-a r-xp 3 /new.so"]
+    );
+    let of_child = ["1-2 r-xp 1 /bin/sh", "3-4 r-xp 3 /bin/sh", "8-a r-xp 2 /new.so"];
+    assert_eq!(maps(&state, 20), of_child);
+    let inode = |address| state.maps().at(process(&state, 10), address).unwrap().inode;
+    assert_eq!((inode(0x1000), inode(0x9fff)), (Some(7), None));
+    assert_eq!(state.maps().at(process(&state, 10), 0x2fff), None);
+}
+
+#[test]
+fn maps_of_a_process_that_became_another_program_are_unknown_until_calls_tell() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").map(10, 0x1000, 0x5000, "/bin/sh").execute(SHELL);
+    story.map(10, 0x6000, 0x7000, "/old/too").open(SHELL, "/lib/c.so", 3);
+    story.maps(SHELL, 3, 0x1000, 0x1000).maps(SHELL, 9, 0x3000, 0x1000);
+    let state = story.state();
+    assert_eq!(maps(&state, 10), ["1-2 r-xp 2 /lib/c.so", "3-4 r-xp 2 "]);
+}
+
+#[test]
+fn maps_are_gone_with_their_process_and_its_number() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").thread(20, 20, "older", "S").map(20, 0x1000, 0x5000, "/old");
+    let exit = [("comm", Text("older")), ("pid", Number(20))];
+    story.event(CHILD, "sched:sched_process_exit", &exit).fork(SHELL, 20, 0);
+    story.map(10, 0x1000, 0x2000, "/bin/sh").map(20, 0x6000, 0x7000, "/stale");
+    let state = story.state();
+    assert_eq!(maps(&state, 20), ["1-2 r-xp 1 /bin/sh"], "its parent's");
 }

@@ -7,7 +7,7 @@ use testkit::program::{Number, Program, Text};
 use testkit::Random;
 use trace::{Merge, Message, Trace};
 
-const LIMITS: Limits = Limits { threads: 5, descriptors: 7, texts: 3 };
+const LIMITS: Limits = Limits { threads: 5, descriptors: 7, maps: 4, texts: 3 };
 /// Two numbers of texts stand for none and for the others.
 const MOST_TEXT: TextIndex = TextIndex(LIMITS.texts as u32 + 1);
 
@@ -38,12 +38,18 @@ fn check(state: &State, thread: ThreadIndex) {
     let processes = (0..threads.processes().len() as u32).map(ProcessIndex);
     let open = processes.map(|process| {
         assert!(!threads.process_label(process, state.texts()).is_empty());
-        state.descriptors().open(process).count()
+        let mut behind = 0;
+        for map in state.maps().of(process) {
+            assert!(behind <= map.begin && map.begin < map.until);
+            behind = map.until;
+        }
+        (state.descriptors().open(process).count(), state.maps().of(process).count())
     });
-    assert!(open.sum::<usize>() <= LIMITS.descriptors);
+    let (open, maps) = open.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    assert!(open <= LIMITS.descriptors && maps <= LIMITS.maps);
     for (thread, call) in state.calls().still_open() {
         assert_ne!(thread, ThreadIndex::OTHERS);
-        state.subject(thread, &call);
+        call.about.label(state.texts());
     }
 }
 
@@ -58,7 +64,7 @@ fn absurd_values_under_meaningful_names_are_survived() {
     assert!(events > 5_000, "the traces had {events} events");
 }
 
-/// Processes that fork, execute, open, close and end, more of them than there is space for.
+/// Processes that fork, execute, open, map, close and end, more of them than there is space for.
 fn busy() -> Program {
     let mut program = Program::new();
     for i in 0..20 {
@@ -67,6 +73,10 @@ fn busy() -> Program {
         program.call((at_ns, at_ns), who, ("io:open_entry", &[]), ("io:open_exit", &opened));
         program.event(at_ns + 1, 0, who, "io:dup2", &[("fd", Number(i)), ("result", Number(99))]);
         program.event(at_ns + 2, 0, who, "io:read_entry", &[("fd", Number(99))]);
+        let mapped = [("fd", Number(99)), ("len", Number(9 << 12)), ("prot", Number(5))];
+        let (entry, exit) = ("syscalls:sys_enter_mmap", "syscalls:sys_exit_mmap");
+        let result = [("ret", Number(0x7000 + (i << 14)))];
+        program.call((at_ns + 2, at_ns + 2), who, (entry, &mapped), (exit, &result));
         let child = (11 + i, 11 + i, "busy");
         program.event(at_ns + 3, 0, child, "process:forked", &[("parent_pid", Number(10 + i))]);
         let start = [("parent_pid", Number(10 + i)), ("path", Text("/bin/y"))];

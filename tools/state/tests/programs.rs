@@ -83,7 +83,8 @@ fn thread_is_in_a_call_from_its_entry_to_its_exit_and_what_it_is_about_is_known(
     let mut seen = Vec::new();
     follow(trace(&program), |state, step| {
         let open = state.calls().still_open();
-        let subjects: Vec<_> = open.iter().map(|(t, call)| state.subject(*t, call)).collect();
+        let subjects: Vec<_> =
+            open.iter().map(|(_, call)| call.about.label(state.texts())).collect();
         let begin = step.done.map(|done| (done.pair, done.begin.map(|at| at.0)));
         seen.push((subjects, begin));
     });

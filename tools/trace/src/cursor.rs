@@ -6,8 +6,8 @@
 //! event are known without touching its fields. What it cannot handle goes to `step_slow`, which
 //! also decides about damage; `enter` is in `stream_file`.
 //!
-//! Invariants: `position <= limit_bits <= data.len() * 8` between steps; a step either moves
-//! `position` forward, leaves the packet, or ends the stream.
+//! Invariants: `limit_bits <= data.len() * 8`, and no step leaves `position` beyond it; a step
+//! either moves `position` forward, leaves the packet, or ends the stream.
 
 use std::collections::VecDeque;
 
@@ -45,9 +45,7 @@ pub(crate) struct Cursor<'t> {
     pub(crate) cycles: u64,
     shape: HeaderShape,
     table: &'t [EventEntry],
-    pub(crate) event_begin: u64,
-    pub(crate) event_body: u64,
-    pub(crate) event_class: u32,
+    pub(crate) event: Place,
 
     // What each packet uses.
     pub(crate) file: &'t StreamFile,
@@ -76,6 +74,16 @@ pub(crate) struct Cursor<'t> {
     pub(crate) loss: Option<Loss>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) problems_suppressed: u64,
+}
+
+/// Where an event is in its packet, in bits, and of which class it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    pub begin: u64,
+    /// Where its header ends.
+    pub body: u64,
+    pub until: u64,
+    pub class: u32,
 }
 
 /// What is remembered of the packet before.
@@ -115,9 +123,7 @@ impl<'t> Cursor<'t> {
             cycles: 0,
             shape: class.header_shape.unwrap_or(NO_SHAPE),
             table: &class.table.dense,
-            event_begin: 0,
-            event_body: 0,
-            event_class: 0,
+            event: Place::default(),
             file,
             metadata,
             signature,
@@ -152,7 +158,7 @@ impl<'t> Cursor<'t> {
 
     /// The event at `position`, if its header has the common shape and its end is in the packet.
     #[inline(always)]
-    fn step_fast(&mut self) -> bool {
+    pub(crate) fn step_fast(&mut self) -> bool {
         let shape = &self.shape;
         let begin = (self.position + shape.align_mask) & !shape.align_mask;
         let byte = (begin / 8) as usize;
@@ -179,9 +185,7 @@ impl<'t> Cursor<'t> {
                 && self.step_varying(begin, body, cycles, class);
         }
         self.cycles = cycles;
-        self.event_begin = begin;
-        self.event_body = body;
-        self.event_class = entry.class;
+        self.event = Place { begin, body, until, class: entry.class };
         self.position = until;
         true
     }
@@ -200,9 +204,7 @@ impl<'t> Cursor<'t> {
         let (until, after, budget) = (walk.position, walk.cycles, walk.budget);
         self.budget = budget;
         self.cycles = after;
-        self.event_begin = begin;
-        self.event_body = body;
-        self.event_class = class;
+        self.event = Place { begin, body, until, class };
         self.position = until;
         true
     }
@@ -262,9 +264,7 @@ impl<'t> Cursor<'t> {
             self.check_first_event(begin, after)?;
         }
         self.budget = budget;
-        self.event_begin = begin;
-        self.event_body = position;
-        self.event_class = entry.class;
+        self.event = Place { begin, body: position, until, class: entry.class };
         self.position = until;
         self.cycles = after;
         self.move_window();
@@ -290,9 +290,11 @@ impl<'t> Cursor<'t> {
     pub(crate) fn start_packet(&mut self, offset: usize, limit_bits: u64, events_at_bits: u64) {
         self.data = self.file.bytes().get(offset..).unwrap_or(&[]);
         self.packet.content_bits = limit_bits;
-        self.limit_bits = self.content_bits();
-        self.position = events_at_bits.min(self.limit_bits);
-        self.budget = packet_budget(self.limit_bits);
+        let limit_bits = self.content_bits();
+        self.position = events_at_bits.min(limit_bits);
+        self.budget = packet_budget(limit_bits);
+        // The first event is looked for the slow way: losses come before it.
+        self.limit_bits = 0;
         self.in_packet = true;
         self.at_first_event = true;
     }
@@ -305,14 +307,30 @@ impl<'t> Cursor<'t> {
     /// Gives back what was read, and lets the next steps go on for as long as a window is.
     fn move_window(&mut self) {
         let window = self.file.window_bytes();
-        let reached = self.packet.offset_bytes as usize + (self.position / 8) as usize;
+        self.release_window(self.packet.offset_bytes as usize + (self.position / 8) as usize);
+        let ahead = self.position.saturating_add(window as u64 * 8);
+        self.limit_bits = self.content_bits().min(ahead);
+    }
+
+    /// Gives back what was read up to a place, if it is as long as a window.
+    pub(crate) fn release_window(&mut self, reached: usize) {
         let released = *self.released.get_or_insert(reached);
-        if reached >= released.saturating_add(window) {
+        if reached >= released.saturating_add(self.file.window_bytes()) {
             self.file.release(released..reached);
             self.released = Some(reached);
         }
-        let ahead = self.position.saturating_add(window as u64 * 8);
-        self.limit_bits = self.content_bits().min(ahead);
+    }
+
+    /// Gives back what was read of the last window. The cursor may go on.
+    pub(crate) fn release(&mut self) {
+        let Some(released) = self.released.take() else { return };
+        let reached = match self.in_packet {
+            true => self.packet.offset_bytes as usize + (self.position / 8) as usize,
+            false => self.next_packet,
+        };
+        if released < reached {
+            self.file.release(released..reached);
+        }
     }
 
     fn leave(&mut self) {
@@ -329,7 +347,7 @@ impl<'t> Cursor<'t> {
             self.problem(fault, self.packet.offset_bytes, 0);
         }
         if let Some(end) = self.packet.end.map(|end| end.0).filter(|end| *end != 0) {
-            if self.cycles > end {
+            if self.cycles > end && !self.metadata.notes_ends_early() {
                 let fault = Fault::PastPacketEnd { end, found: self.cycles };
                 self.problem(fault, self.packet.offset_bytes, 0);
             }

@@ -6,7 +6,7 @@
 
 use crate::bits::{text_of, Bits};
 use crate::clock::Clock;
-use crate::cursor::Cursor;
+use crate::cursor::Place;
 use crate::error::Fault;
 use crate::metadata::{EventClass, StreamClass};
 use crate::packet::{self, Packet};
@@ -57,53 +57,73 @@ impl Value<'_> {
 /// An event, valid until the next one is asked for.
 #[derive(Clone, Copy)]
 pub struct Event<'a> {
-    cursor: &'a Cursor<'a>,
-    clock: Option<&'a Clock>,
+    source: &'a Source<'a>,
     stream_index: usize,
-    trace_index: usize,
-    is_before_span: bool,
+    at: Where<'a>,
+}
+
+/// Where an event's bytes are.
+#[derive(Clone, Copy)]
+pub(crate) struct Where<'a> {
+    pub place: Place,
+    pub cycles: u64,
+    pub is_before_span: bool,
+    /// The packet's bytes from a byte of it on, up to a bit; places count from there.
+    pub data: &'a [u8],
+    pub limit_bits: u64,
+    pub base_bytes: u64,
 }
 
 impl<'a> Event<'a> {
+    /// The event that a source has come to.
     #[inline(always)]
     pub(crate) fn new(source: &'a Source<'_>, stream_index: usize) -> Self {
-        Self {
-            cursor: &source.cursor,
-            clock: source.clock,
-            stream_index,
-            trace_index: source.trace_index,
+        let cursor = &source.cursor;
+        let at = Where {
+            place: cursor.event,
+            cycles: cursor.cycles,
             is_before_span: source.is_before,
-        }
+            data: cursor.data,
+            limit_bits: cursor.limit_bits,
+            base_bytes: 0,
+        };
+        Self::at(source, stream_index, at)
+    }
+
+    /// An event of the packet that a source is in, and in which it may have gone on.
+    #[inline(always)]
+    pub(crate) fn at(source: &'a Source<'_>, stream_index: usize, at: Where<'a>) -> Self {
+        Self { source, stream_index, at }
     }
 
     /// Whether the event is before the span that is merged, and comes only because it is in a
     /// packet with such as are in it: it may say of which thread those are.
     #[inline]
     pub fn is_before_span(&self) -> bool {
-        self.is_before_span
+        self.at.is_before_span
     }
 
     /// The stream's clock after this event's header.
     #[inline]
     pub fn cycles(&self) -> Cycles {
-        Cycles(self.cursor.cycles)
+        Cycles(self.at.cycles)
     }
 
     /// Nanoseconds from the clock's origin; 0 in a stream without a clock.
     #[inline]
     pub fn time_ns(&self) -> Ns {
-        self.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
+        self.source.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
     }
 
     pub fn clock(&self) -> Option<&'a Clock> {
-        self.clock
+        self.source.clock
     }
 
     /// The class; it outlives the event.
     #[inline]
     pub fn class(&self) -> &'a EventClass {
         // The cursor stops only at events of its stream's table.
-        &self.cursor.class.events[self.cursor.event_class as usize]
+        &self.source.cursor.class.events[self.at.place.class as usize]
     }
 
     pub fn name(&self) -> &'a str {
@@ -115,7 +135,7 @@ impl<'a> Event<'a> {
     }
 
     pub fn stream_class(&self) -> &'a StreamClass {
-        self.cursor.class
+        self.source.cursor.class
     }
 
     /// Position of the stream among all that are merged.
@@ -127,55 +147,55 @@ impl<'a> Event<'a> {
     /// Position of the trace among all that are merged.
     #[inline]
     pub fn trace_index(&self) -> usize {
-        self.trace_index
+        self.source.trace_index
     }
 
     /// The processor of the event's packet.
     #[inline]
     pub fn cpu(&self) -> Option<CpuId> {
-        self.cursor.packet.cpu
+        self.source.cursor.packet.cpu
     }
 
     pub fn packet(&self) -> &'a Packet {
-        &self.cursor.packet
+        &self.source.cursor.packet
     }
 
     /// Offset of the event within its file.
     pub fn offset_bytes(&self) -> u64 {
-        self.cursor.packet.offset_bytes + self.cursor.event_begin / 8
+        self.source.cursor.packet.offset_bytes + self.at.base_bytes + self.at.place.begin / 8
     }
 
     /// Header and body, in bits.
     pub fn size_bits(&self) -> u64 {
-        self.cursor.position - self.cursor.event_begin
+        self.at.place.until - self.at.place.begin
     }
 
     fn visit(&self, position: u64) -> Visit<'a> {
         Visit {
-            bits: Bits::new(self.cursor.data, self.cursor.limit_bits),
+            bits: Bits::new(self.at.data, self.at.limit_bits),
             position,
-            slots: &self.cursor.slots,
-            cycles: self.cursor.cycles,
-            budget: packet_budget(self.cursor.limit_bits),
+            slots: &self.source.cursor.slots,
+            cycles: self.at.cycles,
+            budget: packet_budget(self.at.limit_bits),
         }
     }
 
     /// Position after the scopes before the payload (or before the event's own context).
     fn skip_to(&self, past_event_context: bool) -> Result<u64, Fault> {
         let class = self.class();
-        let stream_plan = &self.cursor.class.event_context_plan;
+        let stream_plan = &self.source.cursor.class.event_context_plan;
         // The common case: the payload follows the header.
         let nothing_between = stream_plan.steps.is_empty()
             && (!past_event_context || class.context_plan.steps.is_empty());
         if nothing_between {
-            return Ok(self.cursor.event_body);
+            return Ok(self.at.place.body);
         }
         let mut walk = Walk {
-            bits: Bits::new(self.cursor.data, self.cursor.limit_bits),
-            position: self.cursor.event_body,
-            slots: &self.cursor.slots,
-            cycles: self.cursor.cycles,
-            budget: packet_budget(self.cursor.limit_bits),
+            bits: Bits::new(self.at.data, self.at.limit_bits),
+            position: self.at.place.body,
+            slots: &self.source.cursor.slots,
+            cycles: self.at.cycles,
+            budget: packet_budget(self.at.limit_bits),
         };
         walk.run(stream_plan)?;
         if past_event_context {
@@ -209,17 +229,17 @@ impl<'a> Event<'a> {
 
     /// Visits the context that all events of the stream have (`stream.event.context`).
     pub fn stream_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.cursor.class.event_context.as_ref(), self.cursor.event_body, visitor)
+        self.scope(self.source.cursor.class.event_context.as_ref(), self.at.place.body, visitor)
     }
 
     /// Visits the header (`stream.event.header`).
     pub fn header<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.cursor.class.event_header.as_ref(), self.cursor.event_begin, visitor)
+        self.scope(self.source.cursor.class.event_header.as_ref(), self.at.place.begin, visitor)
     }
 
     /// Visits the packet's context (`stream.packet.context`).
     pub fn packet_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        let cursor = self.cursor;
+        let cursor = &self.source.cursor;
         packet::visit_context(
             cursor.metadata.packet_header.as_ref(),
             cursor.class.packet_context.as_ref(),

@@ -79,6 +79,7 @@ impl Index {
             entries.push(entry);
             cursor.pass();
         }
+        cursor.release();
         let is_intact = cursor.problems.is_empty() && cursor.problems_suppressed == 0;
         Self::of(entries, cursor.file.bytes().len() as u64).filter(|_| is_intact)
     }
@@ -158,5 +159,6 @@ impl Cursor<'_> {
         self.in_packet = false;
         self.position = 0;
         self.limit_bits = 0;
+        self.release_window(self.next_packet);
     }
 }

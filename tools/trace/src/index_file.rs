@@ -61,12 +61,7 @@ pub(crate) fn store(stream: &Path, index: &Index) {
 fn write(stream: &Path, index: &Index) -> std::io::Result<()> {
     let path = beside(stream, OWN_SUFFIX).ok_or(ErrorKind::InvalidInput)?;
     let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
-    let trace = folder.parent().ok_or(ErrorKind::InvalidInput)?;
-    check_own(trace)?;
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => check_own(folder)?,
-    }
+    own_index_folder(folder.parent().ok_or(ErrorKind::InvalidInput)?)?;
     // Another reader sees the whole file or none.
     let unfinished = path.with_extension(format!("{}", std::process::id()));
     let written = fs::File::options()
@@ -81,8 +76,19 @@ fn write(stream: &Path, index: &Index) -> std::io::Result<()> {
     written
 }
 
+/// The folder for indexes in a trace's folder, made if it is not there. An error: nothing can be
+/// left there, or another user could lead what is left elsewhere.
+pub fn own_index_folder(trace: &Path) -> std::io::Result<PathBuf> {
+    check_own(trace)?;
+    let folder = trace.join(FOLDER);
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => check_own(&folder).map(|()| folder),
+    }
+}
+
 /// Refuses a folder in which another user could lead a file elsewhere.
-fn check_own(folder: &Path) -> std::io::Result<()> {
+pub fn check_own(folder: &Path) -> std::io::Result<()> {
     const WRITABLE_BY_OTHERS: u32 = 0o022;
     let about = fs::symlink_metadata(folder)?;
     let is_own = about.uid() == fs::metadata("/proc/self")?.uid();

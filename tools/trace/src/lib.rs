@@ -28,6 +28,7 @@
 
 #![cfg_attr(not(test), forbid(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod ahead;
 mod bits;
 mod clock;
 mod ctf2;
@@ -44,11 +45,14 @@ mod measure;
 mod merge;
 mod metadata;
 mod packet;
+mod packets;
 mod plan;
 mod slices;
 mod source;
 mod span;
 mod stream_file;
+mod symbols;
+mod threads;
 mod trace;
 mod tsdl;
 mod types;
@@ -60,13 +64,17 @@ mod walker;
 pub use clock::{extend, Clock};
 pub use error::{Error, Fault, MetadataError, Problem, ProblemKind};
 pub use event::{Event, Value};
+pub use index_file::{check_own, own_index_folder};
 pub use lineage::Beginning;
 pub use loss::{Loss, LossKind};
 pub use merge::{LossMessage, Merge, Message};
 pub use metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 pub use packet::Packet;
+pub use packets::PacketTimes;
 pub use slices::{in_slices, processors};
 pub use span::Span;
+pub use symbols::{symbols_text, Place, Symbol, Symbols, SymbolsError, FILE as SYMBOLS_FILE};
+pub use threads::{RecordedThread, RecordedThreads, ThreadFields, THREAD_EVENT};
 pub use trace::{find_traces, StreamFile, Trace};
 pub use types::{
     Array, Base, ByteOrder, Choice, Encoding, Enumeration, Field, Float, Form, Integer, Mapping,

@@ -25,7 +25,8 @@ pub struct Loss {
     pub causes: Vec<(Arc<str>, u64)>,
     /// End of the last packet before; `None` at the start of a stream.
     pub begin: Option<Cycles>,
-    /// End of the packet that tells of the loss.
+    /// End of the packet that tells of lost events, beginning of the one before which packets are
+    /// missing.
     pub until: Option<Cycles>,
     pub cpu: Option<CpuId>,
 }

@@ -38,6 +38,7 @@ pub(crate) fn measure_struct(s: &mut Struct, depth: u32) -> Result<Extent, &'sta
     for field in &mut s.fields {
         let inner = measure(&mut field.ty, depth + 1)?;
         extent.align_bits = extent.align_bits.max(inner.align_bits);
+        extent.inner_align_bits = extent.inner_align_bits.max(inner.inner_align_bits);
         extent.fixed_bits = match (extent.fixed_bits, inner.fixed_bits) {
             (Some(before), Some(size)) => {
                 Some(align_up(before, inner.align_bits).saturating_add(size))
@@ -52,6 +53,7 @@ pub(crate) fn measure_struct(s: &mut Struct, depth: u32) -> Result<Extent, &'sta
     if let Some(bits) = extent.fixed_bits {
         extent.least_bits = bits;
     }
+    extent.inner_align_bits = extent.inner_align_bits.max(extent.align_bits);
     s.extent = extent;
     Ok(extent)
 }
@@ -69,6 +71,7 @@ fn measure_array(a: &mut Array, depth: u32) -> Result<Extent, &'static str> {
     });
     a.extent = Extent {
         align_bits: inner.align_bits.max(a.least_align_bits),
+        inner_align_bits: inner.inner_align_bits.max(a.least_align_bits),
         fixed_bits,
         least_bits: fixed_bits.unwrap_or(least_bits),
         cost: cost.saturating_add(1),
@@ -81,6 +84,7 @@ fn measure_sequence(s: &mut Sequence, depth: u32) -> Result<Extent, &'static str
     let inner = measure(&mut s.element, depth + 1)?;
     s.extent = Extent {
         align_bits: inner.align_bits.max(s.least_align_bits),
+        inner_align_bits: inner.inner_align_bits.max(s.least_align_bits),
         fixed_bits: None,
         least_bits: 0,
         cost: 1,
@@ -96,6 +100,7 @@ fn measure_variant(v: &mut Variant, depth: u32) -> Result<Extent, &'static str> 
         let inner = measure(&mut option.ty, depth + 1)?;
         least_bits = least_bits.min(inner.least_bits);
         extent.cost = extent.cost.max(inner.cost);
+        extent.inner_align_bits = extent.inner_align_bits.max(inner.inner_align_bits);
         extent.reads |= inner.reads;
     }
     extent.least_bits = if v.options.is_empty() || v.is_optional { 0 } else { least_bits };

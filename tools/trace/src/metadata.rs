@@ -67,6 +67,28 @@ impl Metadata {
         }
     }
 
+    /// Whether the tracer is an LTTng that noted a packet's end before the last event of the packet
+    /// took its time, so that an event may be after the end: lttng-ust before 2.11, lttng-modules
+    /// before 2.9.13 and 2.10.10.
+    pub(crate) fn notes_ends_early(&self) -> bool {
+        let number = |key| match self.environment_value(key) {
+            Some(EnvironmentValue::Number(number)) => Some(*number),
+            _ => None,
+        };
+        let (Some(major), Some(minor)) = (number("tracer_major"), number("tracer_minor")) else {
+            return false;
+        };
+        let patch = number("tracer_patch").or_else(|| number("tracer_patchlevel")).unwrap_or(0);
+        let version = (major, minor, patch);
+        match self.environment_text("tracer_name") {
+            Some("lttng-ust") => version < (2, 11, 0),
+            Some("lttng-modules") => {
+                version < (2, 9, 13) || ((2, 10, 0)..(2, 10, 10)).contains(&version)
+            }
+            _ => false,
+        }
+    }
+
     pub fn stream(&self, id: StreamId) -> Option<&StreamClass> {
         self.streams.iter().find(|stream| stream.id == id)
     }
@@ -94,6 +116,8 @@ pub struct StreamClass {
     /// Names of the packet context's `lost_*` counters, without the prefix.
     pub(crate) loss_causes: Vec<Arc<str>>,
     pub(crate) header_shape: Option<HeaderShape>,
+    /// The largest alignment of anything in an event.
+    pub(crate) widest_align_bits: u32,
     pub(crate) event_context_plan: Plan,
     pub(crate) table: EventTable,
 }

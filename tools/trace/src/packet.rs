@@ -214,6 +214,15 @@ impl Signature {
         })
     }
 
+    /// The UUID of what may be a packet of another trace, at the beginning of a file: one whose
+    /// magic number is right.
+    pub fn uuid_of(&self, file: &[u8]) -> Option<[u8; 16]> {
+        let [(magic_at, magic), (uuid_at, _)] = self.parts.as_slice() else { return None };
+        let bytes = |at: usize, length: usize| file.get(at..at.checked_add(length)?);
+        (bytes(*magic_at, magic.len())? == magic.as_slice()).then_some(())?;
+        bytes(*uuid_at, 16)?.try_into().ok()
+    }
+
     /// The next packet start at or after `from`.
     pub fn find(&self, file: &[u8], from: usize) -> Option<usize> {
         let (offset, bytes) = self.parts.first()?;

@@ -80,6 +80,22 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// Goes on to the next event if that is in the window, ends in the packet at most at
+    /// `until_bits`, and is found fast.
+    #[inline(always)]
+    pub fn step_ahead(&mut self, until_bits: u64) -> bool {
+        let cursor = &mut self.cursor;
+        let before = (cursor.position, cursor.cycles, cursor.event, cursor.budget);
+        if !cursor.step_fast() {
+            return false;
+        }
+        let is_in = self.window.contains(cursor.cycles) && cursor.position <= until_bits;
+        if !is_in {
+            (cursor.position, cursor.cycles, cursor.event, cursor.budget) = before;
+        }
+        is_in
+    }
+
     /// Decides about a stop that is not in the window, and goes on until one counts.
     #[cold]
     fn step_outside(&mut self) {
@@ -129,7 +145,7 @@ impl<'t> Source<'t> {
         };
         let header = cursor.class.event_header.as_ref();
         let is_next =
-            cursor.event_begin == align_up(from, header.map_or(1, |h| h.extent.align_bits));
+            cursor.event.begin == align_up(from, header.map_or(1, |h| h.extent.align_bits));
         if is_next {
             self.before = (packet, cursor.position);
         }

@@ -233,6 +233,11 @@ impl Cursor<'_> {
         count: Option<Result<u64, Fault>>,
         causes: Vec<(Arc<str>, u64)>,
     ) {
+        let (begin, end) = (self.packet.begin, self.packet.end);
+        let until = match kind {
+            LossKind::Events => end.or(begin),
+            LossKind::Packets => begin.or(end),
+        };
         match count {
             None | Some(Ok(0)) => {}
             Some(Ok(count)) => self.losses.push_back(Loss {
@@ -240,7 +245,7 @@ impl Cursor<'_> {
                 count,
                 causes,
                 begin: self.previous.end.map(Cycles),
-                until: self.packet.end.or(self.packet.begin),
+                until,
                 cpu: self.packet.cpu,
             }),
             Some(Err(fault)) => self.problem(fault, self.packet.offset_bytes, 0),

@@ -18,6 +18,7 @@ use crate::mapping::Mapping;
 use crate::merge::Merge;
 use crate::metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};
 use crate::packet::{self, Signature};
+use crate::symbols::{self, Symbols, SymbolsError};
 use crate::units::{CpuId, Cycles, Ns};
 
 const METADATA_NAME: &str = "metadata";
@@ -26,7 +27,7 @@ const MAX_STREAM_FILES: usize = 1 << 16;
 /// How much of all files of a trace is kept in memory, and of each one at most and at least.
 const WINDOWS_BYTES: usize = 64 << 20;
 const WINDOW_BYTES_MAX: usize = 2 << 20;
-const WINDOW_BYTES_MIN: usize = 128 << 10;
+const WINDOW_BYTES_MIN: usize = 16 << 10;
 /// Warnings about the metadata that are told one by one.
 const MAX_WARNINGS_SHOWN: usize = 20;
 /// Folders that [`find_traces`] looks into, and how deep.
@@ -38,6 +39,15 @@ const MAX_FOLDER_DEPTH: u32 = 16;
 enum Bytes {
     Mapped(Mapping),
     Owned(Vec<u8>),
+}
+
+impl Bytes {
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map.bytes(),
+            Self::Owned(bytes) => bytes,
+        }
+    }
 }
 
 /// One stream file of a trace.
@@ -72,10 +82,7 @@ impl StreamFile {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Mapped(map) => map.bytes(),
-            Bytes::Owned(bytes) => bytes,
-        }
+        self.bytes.all()
     }
 
     /// How many bytes there were when the trace was opened.
@@ -118,6 +125,7 @@ pub struct Trace {
     signature: Signature,
     files: Vec<StreamFile>,
     problems: Vec<Problem>,
+    symbols: Result<Symbols, SymbolsError>,
 }
 
 impl Trace {
@@ -131,18 +139,20 @@ impl Trace {
             _ => Error::Io { path: metadata_path.clone(), reason },
         })?;
         let mut trace = Self::with_metadata(path, &bytes)?;
+        trace.symbols = Symbols::of_trace(path);
         let (files, are_all) = stream_paths(path, MAX_STREAM_FILES)?;
         if !are_all {
             let what = format!("only {MAX_STREAM_FILES} of the files in it are read");
             trace.unreadable(path.into(), what);
         }
+        let mut streams = Vec::with_capacity(files.len());
         for file in files {
             match map(&file) {
-                Ok(bytes) => trace.add_file(file, bytes),
+                Ok(bytes) => streams.push((file, bytes)),
                 Err(error) => trace.unreadable(file, error.to_string()),
             }
         }
-        trace.sort_files();
+        trace.add_files(streams);
         let share = WINDOWS_BYTES / trace.files.len().max(1);
         for file in &mut trace.files {
             file.window_bytes = share.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX);
@@ -153,10 +163,8 @@ impl Trace {
     /// A trace from bytes: the metadata, and the stream files with their names.
     pub fn from_bytes(metadata: &[u8], streams: Vec<(PathBuf, Vec<u8>)>) -> Result<Self, Error> {
         let mut trace = Self::with_metadata(Path::new(""), metadata)?;
-        for (path, bytes) in streams {
-            trace.add_file(path, Bytes::Owned(bytes));
-        }
-        trace.sort_files();
+        let owned = |(path, bytes)| (path, Bytes::Owned(bytes));
+        trace.add_files(streams.into_iter().map(owned).collect());
         Ok(trace)
     }
 
@@ -179,12 +187,47 @@ impl Trace {
             signature: Signature::of(&metadata),
             metadata,
             files: Vec::new(),
+            symbols: Ok(Symbols::default()),
         })
     }
 
     fn unreadable(&mut self, file: PathBuf, what: String) {
         let what = ProblemKind::Unreadable(what);
         self.problems.push(Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what });
+    }
+
+    fn add_files(&mut self, streams: Vec<(PathBuf, Bytes)>) {
+        if let Some(found) = self.uuid_of_all(&streams) {
+            let what = format!(
+                "the metadata is of trace {}, the packets are of trace {}: they are read by it",
+                shown_uuid(self.metadata.uuid.unwrap_or_default()),
+                shown_uuid(found)
+            );
+            self.problems.push(Problem {
+                file: self.path.join(METADATA_NAME),
+                packet: None,
+                offset_bytes: 0,
+                lost_bytes: 0,
+                what: ProblemKind::Metadata { line: 1, what },
+            });
+            self.metadata.uuid = Some(found);
+            self.signature = Signature::of(&self.metadata);
+        }
+        for (path, bytes) in streams {
+            self.add_file(path, bytes);
+        }
+        self.sort_files();
+    }
+
+    /// The UUID that every file begins with, if it is one and the same, and none of them has a
+    /// packet with the UUID of the metadata.
+    fn uuid_of_all(&self, streams: &[(PathBuf, Bytes)]) -> Option<[u8; 16]> {
+        let stated = self.metadata.uuid?;
+        let all = || streams.iter().map(|(_, bytes)| bytes.all()).filter(|all| !all.is_empty());
+        let found = self.signature.uuid_of(all().next()?)?;
+        let is_other = |all: &[u8]| self.signature.uuid_of(all) == Some(found);
+        let are_others = found != stated && all().all(is_other);
+        (are_others && all().all(|all| self.signature.find(all, 0).is_none())).then_some(found)
     }
 
     /// Adds a stream file after a look at its first intact packet.
@@ -263,8 +306,13 @@ impl Trace {
         &self.problems
     }
 
-    /// What was odd about the metadata, and made no difference to what could be read: a line for
-    /// each of the first oddities, and one for the rest.
+    /// Names of the kernel's functions, as far as the trace's recorder knew them.
+    pub fn symbols(&self) -> Option<&Symbols> {
+        self.symbols.as_ref().ok().filter(|symbols| !symbols.is_empty())
+    }
+
+    /// What was odd about the metadata and the list of symbols, and made no difference to what
+    /// could be read: a line for each of the first oddities, and one for the rest.
     pub fn warnings(&self) -> Vec<String> {
         let path = self.path.join(METADATA_NAME);
         let all = &self.metadata.warnings;
@@ -274,6 +322,10 @@ impl Trace {
         if all.len() > MAX_WARNINGS_SHOWN {
             let more = all.len() - MAX_WARNINGS_SHOWN;
             lines.push(format!("{}: and {more} more oddities", path.display()));
+        }
+        if let Err(error) = &self.symbols {
+            let path = self.path.join(symbols::FILE);
+            lines.push(format!("{}: {error}; addresses have no names", path.display()));
         }
         lines
     }
@@ -312,9 +364,12 @@ impl Trace {
         file: &'t StreamFile,
         cycles: u64,
     ) -> Option<(Cursor<'t>, bool)> {
+        // A packet whose end was noted early may have an event up to where the next one begins.
+        let packets_before = usize::from(self.metadata.notes_ends_early());
         let at = |index: &Index| {
             let mut cursor = self.cursor(file)?;
-            cursor.seek(index, index.position(cycles)).then_some((cursor, index.is_ordered))
+            let position = index.position(cycles).saturating_sub(packets_before);
+            cursor.seek(index, position).then_some((cursor, index.is_ordered))
         };
         let index = self.index(file);
         // Where a stored index turns out to be wrong, it is made again.
@@ -348,6 +403,13 @@ impl Trace {
             self.cursor(file).is_some_and(|mut cursor| cursor.seek(index, position))
         })
     }
+}
+
+/// A UUID as metadata writes it.
+fn shown_uuid(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| hex.get(part).unwrap_or_default());
+    parts.join("-")
 }
 
 /// The files of a trace folder that may hold streams, so many at most, and whether they are all.

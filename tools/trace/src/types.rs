@@ -218,16 +218,20 @@ impl Enumeration {
         self.mappings.iter().filter(holds).map(|m| &*m.label)
     }
 
-    /// Whether labels name bits of which a value may have several: the metadata wants such numbers
+    /// Whether labels may name bits of which a value has several: the metadata wants such numbers
     /// to be shown in base 16.
     pub fn names_bits(&self) -> bool {
         self.container.base == Base::Hexadecimal && !self.container.signed
     }
 
-    /// Gives the labels of the bits of `value`, those of more bits first, no bit twice. Return: the
-    /// bits without a label.
+    /// Gives the labels of the bits of `value`, those of more bits first, no bit twice. Where no
+    /// label is one bit, labels stand for whole values, as requests of ioctl() do, and none is
+    /// given. Return: the bits without a label.
     pub fn each_bit<'a>(&'a self, value: u64, mut label: impl FnMut(&'a str)) -> u64 {
         let mut rest = value;
+        if !self.mappings.iter().any(|m| m.begin == m.until && m.begin.is_power_of_two()) {
+            return rest;
+        }
         // Bound: each round takes at least one of 64 bits away.
         loop {
             let of_rest = |m: &&Mapping| m.begin == m.until && m.begin & !rest == 0;
@@ -242,12 +246,38 @@ impl Enumeration {
             }
         }
     }
+
+    /// The label of a value or, of bits that combine, the labels, with the rest in base 16. `None`
+    /// where nothing has a label.
+    pub fn text(&self, value: u64) -> Option<Cow<'_, str>> {
+        if self.is_bit_map {
+            let labels: Vec<&str> = self.labels(value).collect();
+            return (!labels.is_empty()).then(|| Cow::Owned(labels.join("|")));
+        }
+        if let Some(label) = self.label(value) {
+            return Some(Cow::Borrowed(label));
+        }
+        if !self.names_bits() {
+            return None;
+        }
+        let mut labels = Vec::new();
+        let rest = self.each_bit(value, |label| labels.push(Cow::Borrowed(label)));
+        if labels.is_empty() {
+            return None;
+        }
+        if rest != 0 {
+            labels.push(Cow::Owned(format!("{rest:#x}")));
+        }
+        Some(Cow::Owned(labels.join("|")))
+    }
 }
 
 /// Extents of a compound type, filled in by `measure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub align_bits: u32,
+    /// The largest alignment of anything inside, in whatever variant.
+    pub inner_align_bits: u32,
     /// Size from an aligned start, if it is the same for every value.
     pub fixed_bits: Option<u64>,
     /// Fewest bits any value takes.
@@ -260,7 +290,14 @@ pub(crate) struct Extent {
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { align_bits: 1, fixed_bits: Some(0), least_bits: 0, cost: 0, reads: false }
+        Self {
+            align_bits: 1,
+            inner_align_bits: 1,
+            fixed_bits: Some(0),
+            least_bits: 0,
+            cost: 0,
+            reads: false,
+        }
     }
 }
 
@@ -478,21 +515,17 @@ impl Type {
     pub(crate) fn extent(&self) -> Extent {
         let leaf = |align_bits, size_bits: u32, reads| Extent {
             align_bits,
+            inner_align_bits: align_bits,
             fixed_bits: Some(u64::from(size_bits)),
             least_bits: u64::from(size_bits),
             cost: 1,
             reads,
         };
+        let varying = |align_bits, reads| Extent { fixed_bits: None, ..leaf(align_bits, 8, reads) };
         let integer = |i: &Integer| {
             let reads = i.slot.is_some() || i.clock.is_some();
             match i.form {
-                Form::Variable => Extent {
-                    align_bits: i.align_bits,
-                    fixed_bits: None,
-                    least_bits: 8,
-                    cost: 1,
-                    reads,
-                },
+                Form::Variable => varying(i.align_bits, reads),
                 Form::Fixed | Form::Reversed => leaf(i.align_bits, i.size_bits, reads),
             }
         };
@@ -500,9 +533,7 @@ impl Type {
             Type::Integer(i) => integer(i),
             Type::Enumeration(e) => integer(&e.container),
             Type::Float(f) => leaf(f.align_bits, f.size_bits, false),
-            Type::Text(_) => {
-                Extent { align_bits: 8, fixed_bits: None, least_bits: 8, cost: 1, reads: false }
-            }
+            Type::Text(_) => varying(8, false),
             Type::Struct(s) => s.extent,
             Type::Array(a) => a.extent,
             Type::Sequence(s) => s.extent,

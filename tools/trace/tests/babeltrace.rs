@@ -13,6 +13,8 @@ use testkit::{
 };
 use trace::{Message, Trace};
 
+#[cfg(feature = "newer-babeltrace")]
+mod collection;
 mod notation;
 
 fn program() -> String {

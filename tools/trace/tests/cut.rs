@@ -5,9 +5,10 @@
 //! a matter of pages.
 
 use std::fs::OpenOptions;
+use std::ops::ControlFlow;
 
 use testkit::{repeat_packet, Datum, Kind, Order, Spec, StreamWriter, TraceFolder};
-use trace::{Fault, Message, ProblemKind, Trace};
+use trace::{in_slices, Fault, Merge, Message, ProblemKind, Span, Trace};
 
 const PACKET_EVENTS: u64 = 30;
 const TEXT_BYTES: usize = 500;
@@ -102,4 +103,29 @@ fn memory_does_not_grow_with_the_file() {
         assert_eq!((count, merge.problems().len()), (packets * events, 0));
         assert!(most < 8 << 20, "{most} bytes of {size} were in memory at once");
     }
+    // A look at each packet's header, and slices, in which each stream is shorter than a window.
+    let packets = 2000;
+    let bytes = stream(&spec, packets, PACKET_EVENTS);
+    let size = 3 * bytes.len() as u64;
+    let folder =
+        TraceFolder::new(&spec.metadata(), &[bytes.clone(), bytes.clone(), bytes]).unwrap();
+    let traces = [Trace::open(folder.path()).unwrap()];
+    let before = resident_file_bytes();
+    let grown = || resident_file_bytes().saturating_sub(before);
+    assert!(traces[0].bounds().is_some());
+    assert!(grown() < 8 << 20, "{} bytes of {size} are in memory", grown());
+    let count = |merge: &mut Merge<'_>| {
+        let mut count = 0;
+        while merge.next().is_some() {
+            count += 1;
+        }
+        count
+    };
+    let (mut events, mut slices, mut most) = (0, 0, 0);
+    let mut rest = in_slices(&traces, &Span::ALL, 2, count, |found| {
+        (events, slices, most) = (events + found, slices + 1, most.max(grown()));
+        ControlFlow::Continue(())
+    });
+    assert_eq!((events + count(&mut rest), slices > 9), (3 * packets * PACKET_EVENTS, true));
+    assert!(most < 16 << 20, "{most} bytes of {size} were in memory at once");
 }

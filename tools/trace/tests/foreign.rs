@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use trace::{Clock, Fault, Loss, Message, Problem, ProblemKind, Trace};
+use trace::{Clock, Fault, Loss, Merge, Message, Ns, Problem, ProblemKind, Span, Trace};
 
 const MAGIC: u32 = 0xc1fc_1fc1;
 /// Before the first event of a packet: the magic number and eight words.
@@ -247,17 +247,106 @@ fn time_beyond_64_bits_of_nanoseconds_is_an_error() {
     assert_eq!(clock.checked_ns(trace::Cycles(7)), Some(trace::Ns(7_000_000_000)));
 }
 
+/// Metadata of a trace whose packets begin with its UUID, 01 to 10.
+fn metadata_with_uuid() -> String {
+    metadata()
+        .replace("trace {", "trace { uuid = \"01020304-0506-0708-090a-0b0c0d0e0f10\";")
+        .replace("u32 magic;", "u32 magic; u8 uuid[16];")
+}
+
+/// A file of one packet, whose UUID is the numbers from `first` on.
+fn file_of_trace(first: u8) -> Vec<u8> {
+    let mut bytes = file(0, &[Packet::new(0, (10, 20), &[11])]);
+    bytes.splice(4..4, first..first + 16);
+    let size_bits = (bytes.len() as u64 * 8).to_le_bytes();
+    bytes.splice(36..52, [size_bits, size_bits].concat());
+    bytes
+}
+
 #[test]
 fn a_file_without_a_packet_of_the_trace_says_why() {
-    let with_uuid = metadata()
-        .replace("trace {", "trace { uuid = \"01020304-0506-0708-090a-0b0c0d0e0f10\";")
-        .replace("u32 magic;", "u32 magic; u8 uuid[16];");
-    let uuid: Vec<u8> = (0..16).collect();
-    let mut bytes = file(0, &[Packet::new(0, (10, 20), &[11])]);
-    bytes.splice(4..4, uuid);
-    let trace = open(&with_uuid, vec![("s", bytes)]);
-    let shown = trace.problems()[0].to_string();
-    assert!(shown.starts_with("s: packet 0, byte 0: the packet's UUID"), "{shown}");
+    let files = vec![("other", file_of_trace(0)), ("own", file_of_trace(1))];
+    let trace = open(&metadata_with_uuid(), files);
+    let shown: Vec<String> = trace.problems().iter().map(Problem::to_string).collect();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].starts_with("other: packet 0, byte 0: the packet's UUID"), "{shown:?}");
+    assert_eq!(read(&trace).times, [11], "those of the other file are not the trace's");
+}
+
+#[test]
+fn packets_that_are_all_of_one_other_trace_are_read_and_told() {
+    let files = || vec![("a", file_of_trace(3)), ("b", file_of_trace(3)), ("empty", Vec::new())];
+    let found = read(&open(&metadata_with_uuid(), files()));
+    assert_eq!(found.times, [11, 11]);
+    let shown: Vec<String> = found.problems.iter().map(Problem::to_string).collect();
+    let want = "metadata: line 1: the metadata is of trace 01020304-0506-0708-090a-0b0c0d0e0f10, \
+        the packets are of trace 03040506-0708-090a-0b0c-0d0e0f101112: they are read by it";
+    assert_eq!(shown, [want]);
+    let two = vec![("a", file_of_trace(3)), ("b", file_of_trace(4))];
+    let found = read(&open(&metadata_with_uuid(), two));
+    assert_eq!(faults(&found.problems), [Fault::WrongUuid; 2]);
+    let mut own_later = file_of_trace(3);
+    own_later.extend(file_of_trace(1));
+    let found = read(&open(&metadata_with_uuid(), vec![("a", own_later)]));
+    assert_eq!(found.times, [11]);
+    assert_eq!(faults(&found.problems), [Fault::WrongUuid]);
+}
+
+#[test]
+fn events_after_the_end_are_no_damage_where_the_tracer_noted_ends_early() {
+    let by = |tracer: &str, version: [u32; 3]| {
+        let [major, minor, patch] = version;
+        let environment = format!(
+            "env {{ tracer_name = \"{tracer}\"; tracer_major = {major}; tracer_minor = {minor};
+            tracer_patchlevel = {patch}; }};\n"
+        );
+        let files = vec![("s", file(0, &[Packet::new(0, (10, 20), &[11, 21])]))];
+        let found = read(&open(&[metadata(), environment].concat(), files));
+        assert_eq!(found.times, [11, 21]);
+        faults(&found.problems)
+    };
+    let damage = [Fault::PastPacketEnd { end: 20, found: 21 }];
+    for version in [[1, 9, 9], [2, 9, 12], [2, 10, 0], [2, 10, 9]] {
+        assert_eq!(by("lttng-modules", version), []);
+        assert_eq!(by("lttng-ust", version), []);
+        assert_eq!(by("lull", version), damage);
+    }
+    for version in [[2, 9, 13], [2, 10, 10]] {
+        assert_eq!(by("lttng-modules", version), damage);
+        assert_eq!(by("lttng-ust", version), []);
+    }
+    for version in [[2, 11, 0], [3, 0, 0]] {
+        assert_eq!(by("lttng-modules", version), damage);
+        assert_eq!(by("lttng-ust", version), damage);
+    }
+}
+
+#[test]
+fn events_after_an_end_that_was_noted_early_are_in_the_span_of_their_time() {
+    let environment =
+        "env { tracer_name = \"lttng-ust\"; tracer_major = 2; tracer_minor = 10; };\n";
+    let packets = [
+        Packet::new(0, (10, 20), &[11, 25]),
+        Packet::new(1, (30, 40), &[31]),
+        Packet::new(2, (50, 60), &[51, 69]),
+    ];
+    let trace = [open(&[metadata(), environment.into()].concat(), vec![("s", file(0, &packets))])];
+    let since = |from| {
+        let span = Span { from: Some(Ns(from)), until: None };
+        let mut merge = Merge::between(&trace, &span);
+        let mut times = Vec::new();
+        while let Some(message) = merge.next() {
+            if let Message::Event(event) = message {
+                if !event.is_before_span() {
+                    times.push(event.time_ns().0);
+                }
+            }
+        }
+        times
+    };
+    assert_eq!(since(22), [25, 31, 51, 69]);
+    assert_eq!(since(31), [31, 51, 69]);
+    assert_eq!(since(61), [69]);
 }
 
 /// Packets one after the other, with so many events discarded until the end of each.

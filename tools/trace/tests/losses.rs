@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use testkit::{offset, Datum, Kind, Order, Spec, StreamWriter};
+use testkit::{offset, Datum, HeaderForm, Kind, Order, Spec, StreamWriter};
 use trace::{LossKind, Message, Ns, Trace};
 
 fn spec() -> Spec {
@@ -82,7 +82,16 @@ fn losses_before_the_first_packet_have_no_beginning() {
 fn gaps_in_packet_numbers_are_lost_packets() {
     let spec = spec();
     let bytes = stream(&spec, 0, &[[0; 4]; 3], &[5, 0, 2]);
-    let want = ["e 1010", "e 2010", "lost packets 2  2500..3500", "e 3010"];
+    let want = ["e 1010", "e 2010", "lost packets 2  2500..3000", "e 3010"];
+    assert_eq!(messages(&spec, vec![bytes]), want);
+}
+
+#[test]
+fn lost_packets_and_lost_events_both_come_before_the_packet_that_tells_of_them() {
+    let spec = Spec { header: HeaderForm::Compact, ..spec() };
+    let bytes = stream(&spec, 0, &[[0; 4], [3, 0, 0, 0]], &[0, 4]);
+    let want =
+        ["e 1010", "lost packets 4  1500..2000", "lost events 3 full=3 1500..2500", "e 2010"];
     assert_eq!(messages(&spec, vec![bytes]), want);
 }
 

@@ -70,13 +70,24 @@ fn what_is_unknown_is_warned_about_and_ignored() {
 }
 
 #[test]
-fn another_version_is_warned_about_and_a_uuid_that_is_none_is_no_uuid() {
-    for (major, minor, is_known) in [(1, 8, true), (1, 9, false), (2, 8, false)] {
-        let text = format!("trace {{ major = {major}; minor = {minor}; byte_order = le; }};");
-        let warnings = Metadata::parse(&text).unwrap().warnings;
-        let is_told = warnings.iter().any(|warning| warning.to_string().contains("CTF 1.8"));
-        assert_eq!(is_told, !is_known, "{major}.{minor}: {warnings:?}");
+fn another_version_is_an_error_after_which_the_rest_is_read() {
+    for (major, minor, wrong) in [(1, 8, ""), (1, 9, "minor"), (2, 8, "major")] {
+        let text = format!(
+            "trace {{ major = {major};\nminor = {minor}; byte_order = le; }}; stream {{ id = 0; }};"
+        );
+        let (metadata, errors) = Metadata::salvage(text.as_bytes());
+        assert_eq!(metadata.streams.len(), 1);
+        let told: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
+        let line = if wrong == "minor" { 2 } else { 1 };
+        let want = format!(
+            "line {line}: the trace's `{wrong}` version is not that of CTF 1.8, as which it is read"
+        );
+        assert_eq!(told, if wrong.is_empty() { vec![] } else { vec![want] });
     }
+}
+
+#[test]
+fn a_uuid_that_is_none_is_no_uuid() {
     let uuid = |text: &str| parse(&format!("trace {{ uuid = \"{text}\"; }};")).uuid;
     assert_eq!(uuid("0102030405060708090a0b0c0d0e0f10").map(|uuid| uuid[1]), Some(2));
     for wrong in ["0102", "0102030405060708090a0b0c0d0e0f1", "x102030405060708090a0b0c0d0e0f10"] {
@@ -146,6 +157,7 @@ fn errors_name_the_line_and_the_reason() {
         ("event { name = ; };", "`name` is not a name or a string"),
         ("event { fields := struct { u8 a } };", "expected `;`, found `}`"),
         ("event { name = \"x; };", "a string has no end"),
+        ("event { name = \"x\0y\"; };", "line 3: a string holds a byte of zero"),
         ("clock { freq = 3; };", "a clock has no name"),
         ("?", "expected a declaration, found `?`"),
     ];

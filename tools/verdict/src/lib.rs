@@ -6,6 +6,7 @@
 //! that does not carry a verdict is never called complete.
 
 pub mod environment;
+pub mod nearest;
 pub mod number;
 pub mod shown;
 pub mod text;

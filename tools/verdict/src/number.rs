@@ -11,10 +11,13 @@ pub fn grouped(count: u64) -> String {
     HumanCount(count).to_string()
 }
 
-/// `1 event`, `2 events`, `3 processes`.
+/// `1 event`, `2 events`, `3 processes`, `4 analyses`.
 pub fn plural(count: u64, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
+        _ if noun.ends_with("sis") => {
+            format!("{} {}es", grouped(count), noun.trim_end_matches("is"))
+        }
         _ if noun.ends_with('s') => format!("{} {noun}es", grouped(count)),
         _ => format!("{} {noun}s", grouped(count)),
     }
@@ -33,7 +36,7 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!([grouped(123), grouped(1_234_567)], ["123", "1,234,567"]);
         assert_eq!([plural(1, "process"), plural(0, "process")], ["1 process", "0 processes"]);
-        assert_eq!(plural(1000, "event"), "1,000 events");
+        assert_eq!([plural(1000, "event"), plural(4, "analysis")], ["1,000 events", "4 analyses"]);
         assert_eq!([bytes(0), bytes(1023), bytes(1536)], ["0 B", "1023 B", "1.50 KiB"]);
         assert_eq!(bytes(u64::MAX), "16.00 EiB");
     }

@@ -11,6 +11,7 @@ use verdict::State;
 
 use super::{since, Analyses, By};
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
+use crate::scheduling::SchedulingRow;
 
 const SCHEMA_VERSION: u32 = 2;
 /// Entries without exits that are listed.
@@ -45,6 +46,17 @@ impl Analyses<'_> {
 
     fn pair_name(&self, pair: PairIndex) -> String {
         self.state.classes().pair(pair).map_or_else(String::new, |pair| pair.name.clone())
+    }
+
+    /// Of the threads that were asked for, if the events that moved threads were, too.
+    fn scheduling_rows(&self) -> Vec<SchedulingRow> {
+        if !self.shows_scheduling {
+            return Vec::new();
+        }
+        let threads = self.state.threads();
+        let is_asked = |thread| self.whose.is_none_or(|whose| whose(threads, thread));
+        let name = |pair| self.pair_name(pair);
+        self.scheduling.finish(&self.state, self.counts.last, is_asked, name)
     }
 
     /// What is still running, the longest first, and all halves of pairs.
@@ -93,7 +105,7 @@ impl Analyses<'_> {
             thread: threads.label(thread),
             pid: threads.pid(threads.process_of(thread)),
             tid: threads.tid(thread),
-            subject: self.state.subject(thread, call),
+            subject: call.about.label(self.state.texts()),
             begin_ns: call.begin.0,
             elapsed_ns: since(call.begin, self.counts.last),
             exit_may_be_lost: self.losses.latest().is_some_and(|latest| latest >= call.begin),
@@ -150,7 +162,7 @@ impl Analyses<'_> {
             unmatched,
             locks: self.locks.finish(by_index, texts),
             files: self.files.finish(by_index, texts),
-            scheduling: self.scheduling.finish(counts.last, |pair| self.pair_name(pair)),
+            scheduling: self.scheduling_rows(),
             processes,
             threads,
             cpus,

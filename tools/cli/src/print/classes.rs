@@ -6,36 +6,22 @@
 //! the end of the packet, are that thread's.
 
 use analysis::event_name;
-use trace::{Event, EventClass, Trace, Value};
+use trace::{
+    Event, EventClass, RecordedThread, RecordedThreads, Symbols, ThreadFields, Trace, THREAD_EVENT,
+};
 
-use super::{names, number, text};
+use super::{number, text};
 use crate::selection::{Rules, Selection, Who};
 
-const THREAD_EVENT: &str = "lull:thread";
 /// Bookkeeping: shown with `--all` only. What they tell is counted as lost by the packets.
 const HIDDEN_EVENTS: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
-
-/// Positions of the fields of `lull:thread`.
-pub(super) struct ThreadFields {
-    pid: usize,
-    tid: usize,
-    name: usize,
-}
-
-impl ThreadFields {
-    fn of(class: &EventClass) -> Option<Self> {
-        if &*class.name != THREAD_EVENT {
-            return None;
-        }
-        let field = |name| class.field_index(name);
-        Some(Self { pid: field("pid")?, tid: field("tid")?, name: field("name")? })
-    }
-}
 
 pub(super) fn is_hidden(name: &str) -> bool {
     HIDDEN_EVENTS.contains(&name)
 }
 
+/// The field of the kernel's call stack, whose addresses may have names.
+pub(super) const KERNEL_STACK: &str = "kernel_stack";
 /// The field of a system call's result, in events whose names begin so.
 pub(super) const RESULT: &str = "ret";
 const EXITS: [&str; 2] = ["syscalls:sys_exit_", "raw_syscalls:sys_exit"];
@@ -44,6 +30,7 @@ pub(super) struct ClassPlan {
     /// Of a system call's exit, which field has the result.
     result: Option<usize>,
     pub is_shown: bool,
+    has_stack: bool,
     /// The name as it stands in a line, with a blank before it.
     pub label: Vec<u8>,
     pub thread: Option<ThreadFields>,
@@ -56,18 +43,23 @@ impl ClassPlan {
 
     /// The name of the error that a system call ended with.
     pub fn error_of(&self, event: &Event<'_>) -> Option<&'static str> {
-        names::error(event.value(self.result?)?.as_i64()?)
+        state::error_name(event.value(self.result?)?.as_i64()?)
     }
 }
 
 /// The plans of all classes of all traces.
 pub(super) struct Classes<'a> {
     by_trace: Vec<Vec<ClassPlan>>,
+    symbols: Vec<Option<&'a Symbols>>,
     rules: Rules<'a>,
 }
 
 impl<'a> Classes<'a> {
-    pub fn new(traces: &[Trace], selection: &'a Selection<'_>, all: bool) -> anyhow::Result<Self> {
+    pub fn new(
+        traces: &'a [Trace],
+        selection: &'a Selection<'_>,
+        all: bool,
+    ) -> anyhow::Result<Self> {
         let names = |_, class: &EventClass| vec![class.name.to_string(), event_name(class).into()];
         let plan = |class: &EventClass| {
             let name = &*class.name;
@@ -79,22 +71,29 @@ impl<'a> Classes<'a> {
                 label,
                 result: class.field_index(RESULT).filter(|_| is_exit),
                 is_shown: matches && (all || !is_hidden(name)),
+                has_stack: has_stack(class),
                 thread: ThreadFields::of(class),
             }
         };
         let by_trace = traces.iter().map(|trace| trace.event_classes().map(plan).collect());
-        Ok(Self { by_trace: by_trace.collect(), rules: selection.rules(traces, &names)? })
+        let symbols = traces.iter().map(Trace::symbols).collect();
+        let rules = selection.rules(traces, &names)?;
+        Ok(Self { by_trace: by_trace.collect(), symbols, rules })
     }
 
     /// Whether an event of a class that is shown is printed.
     #[inline]
-    pub fn take(&self, event: &Event<'_>, thread: Option<&Thread>) -> bool {
-        let who = thread.map(|thread| Who {
-            pid: i64::try_from(thread.pid).ok(),
-            tid: i64::try_from(thread.tid).ok(),
-            name: Some(&thread.name),
-        });
-        self.rules.take(event, who)
+    pub fn take(&self, event: &Event<'_>, thread: Option<Thread<'_>>) -> bool {
+        self.rules.take(event, thread.map(|thread| who(thread.recorded)))
+    }
+
+    /// Names for the addresses of the event's call stack, if it has one and they are known.
+    #[inline]
+    pub fn symbols(&self, event: &Event<'_>) -> Option<&'a Symbols> {
+        if !self.of(event).has_stack {
+            return None;
+        }
+        *self.symbols.get(event.trace_index())?
     }
 
     /// The plan for an event's class.
@@ -103,50 +102,56 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// A stream's current thread.
-#[derive(Default)]
-pub(super) struct Thread {
-    /// Offset of the packet in which the thread was named.
-    packet_bytes: u64,
-    is_known: bool,
-    pub pid: u64,
-    pub tid: u64,
-    pub name: Vec<u8>,
-    /// `name/tid`, ready to print.
-    pub label: Vec<u8>,
+/// Whether an event has the kernel's call stack, among its fields or in its context.
+fn has_stack(class: &EventClass) -> bool {
+    let context = class.context.iter().flat_map(|context| &context.fields);
+    class.field_index(KERNEL_STACK).is_some()
+        || context.into_iter().any(|field| field.name() == KERNEL_STACK)
 }
 
+/// The thread of an event, and what it is called in a line.
+#[derive(Clone, Copy)]
+pub(super) struct Thread<'a> {
+    pub recorded: &'a RecordedThread,
+    /// `name/tid`, ready to print.
+    pub label: &'a [u8],
+}
+
+/// The threads of all streams.
 pub(super) struct Threads {
-    by_stream: Vec<Thread>,
+    recorded: RecordedThreads,
+    labels: Vec<Vec<u8>>,
 }
 
 impl Threads {
     pub fn new(stream_count: usize) -> Self {
-        Self { by_stream: (0..stream_count).map(|_| Thread::default()).collect() }
+        let labels = vec![Vec::new(); stream_count];
+        Self { recorded: RecordedThreads::new(stream_count), labels }
     }
 
     /// Takes over what a `lull:thread` event says.
     pub fn switch(&mut self, event: &Event<'_>, fields: &ThreadFields) {
-        let thread = &mut self.by_stream[event.stream_index()];
-        let number = |index| event.value(index).and_then(|value| value.as_u64()).unwrap_or(0);
-        thread.packet_bytes = event.packet().offset_bytes;
-        thread.is_known = true;
-        thread.pid = number(fields.pid);
-        thread.tid = number(fields.tid);
-        thread.name.clear();
-        if let Some(Value::Text(name)) = event.value(fields.name) {
-            thread.name.extend_from_slice(name);
+        let label = &mut self.labels[event.stream_index()];
+        label.clear();
+        if let Some(thread) = self.recorded.switch(event, fields) {
+            text::word(label, &thread.name);
+            label.push(b'/');
+            number::unsigned(label, thread.tid);
         }
-        thread.label.clear();
-        text::word(&mut thread.label, &thread.name);
-        thread.label.push(b'/');
-        number::unsigned(&mut thread.label, thread.tid);
     }
 
     /// The thread of an event, if its packet has named one.
-    pub fn of(&self, event: &Event<'_>) -> Option<&Thread> {
-        let thread = &self.by_stream[event.stream_index()];
-        let is_current = thread.is_known && thread.packet_bytes == event.packet().offset_bytes;
-        is_current.then_some(thread)
+    pub fn of(&self, event: &Event<'_>) -> Option<Thread<'_>> {
+        let recorded = self.recorded.of(event)?;
+        Some(Thread { recorded, label: &self.labels[event.stream_index()] })
+    }
+}
+
+/// A recorded thread, as selections ask for it.
+pub(crate) fn who(thread: &RecordedThread) -> Who<'_> {
+    Who {
+        pid: i64::try_from(thread.pid).ok(),
+        tid: i64::try_from(thread.tid).ok(),
+        name: Some(&thread.name),
     }
 }

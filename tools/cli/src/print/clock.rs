@@ -13,7 +13,7 @@ const NS_PER_SECOND: i64 = 1_000_000_000;
 const QUARTER_S: i64 = 900;
 const DAY_S: i64 = 86_400;
 
-pub(super) struct TimeOfDay {
+pub(crate) struct TimeOfDay {
     utc: bool,
     quarter: Option<i64>,
     offset_s: i64,

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! The JSON form: one object per line.
 //!
-//! Place in the flow: `lull print --json`; docs/formats/print.md describes it. An event is
-//! `{"v", "time_ns", "cycles", "cpu", "stream", "trace"?, "thread"?, "name", "error"?, "context"?,
-//! "fields", "packet"?}`, where the error is the name of what a system call's negative result says;
-//! a loss is `{"v", "lost": "events"|"packets", "count", "causes", "begin_ns", "until_ns", "cpu",
-//! "stream", "trace"?}`. Integers are numbers of up to 64 bits; enumerations and named bits
-//! `{"label", "value"}`; variants `{OPTION: value}`; optional fields that are absent `null`;
-//! floats without a JSON form are the strings `"NaN"`, `"inf"`, `"-inf"`.
+//! Place in the flow: `lull print --json`; docs/formats/print.md describes it. An event is `{"v",
+//! "time_ns", "cycles", "cpu", "stream", "trace"?, "thread"?, "name", "error"?, "context"?,
+//! "fields", "symbols"?, "packet"?}`, where the error is the name of what a system call's negative
+//! result says; a loss is `{"v", "lost": "events"|"packets", "count", "causes", "begin_ns",
+//! "until_ns", "cpu", "stream", "trace"?}`. Integers are numbers of up to 64 bits; enumerations
+//! and named bits `{"label", "value"}`; variants `{OPTION: value}`; optional fields that are
+//! absent `null`; floats without a JSON form are the strings `"NaN"`, `"inf"`, `"-inf"`.
 
 use std::io::Write;
 
 use trace::{
-    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Meaning, Name, Ns, Visitor,
+    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Meaning, Name, Ns, Symbols,
+    Visitor,
 };
 
-use super::{names, number, text, About, Form};
+use super::{classes, number, text, About, Form};
 
 #[derive(Default)]
 pub(super) struct JsonForm {
@@ -84,11 +85,11 @@ impl Form for JsonForm {
         if let Some(thread) = about.thread {
             key(out, "thread");
             out.extend_from_slice(b"{\"name\":");
-            text::json(out, &thread.name);
+            text::json(out, &thread.recorded.name);
             key(out, "pid");
-            number::unsigned(out, thread.pid);
+            number::unsigned(out, thread.recorded.pid);
             key(out, "tid");
-            number::unsigned(out, thread.tid);
+            number::unsigned(out, thread.recorded.tid);
             out.push(b'}');
         }
         key(out, "name");
@@ -106,6 +107,9 @@ impl Form for JsonForm {
         }
         key(out, "fields");
         object(out, |fields| event.fields(fields));
+        if let Some(symbols) = about.symbols {
+            stack(out, event, symbols);
+        }
         if self.has_packets {
             key(out, "packet");
             object(out, |fields| event.packet_context(fields));
@@ -158,6 +162,49 @@ fn object(out: &mut Vec<u8>, visit: impl Fn(&mut Fields<'_>) -> Result<(), trace
     out.push(b'}');
 }
 
+/// Writes the names of the places in the kernel's call stack, which its addresses stand for.
+fn stack(out: &mut Vec<u8>, event: &Event<'_>, symbols: &Symbols) {
+    let mut places = Places { out, symbols, is_stack: false, is_first: true };
+    key(places.out, "symbols");
+    places.out.extend_from_slice(b"{\"kernel_stack\":[");
+    // Damage is told where the fields are.
+    let _ = event.context(&mut places).and_then(|()| event.fields(&mut places));
+    out.extend_from_slice(b"]}");
+}
+
+/// Writes the elements of the field that is the kernel's call stack, and nothing else.
+struct Places<'a> {
+    out: &'a mut Vec<u8>,
+    symbols: &'a Symbols,
+    is_stack: bool,
+    is_first: bool,
+}
+
+impl Visitor for Places<'_> {
+    fn unsigned(&mut self, name: Name<'_>, value: u64, _: &Integer) {
+        if !self.is_stack || !matches!(name, Name::Index(_)) {
+            return;
+        }
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+        match self.symbols.returned_to(value) {
+            // The names have nothing but printable characters.
+            Some(place) => {
+                let place = format!("{}+{:#x}", place.function, place.offset);
+                text::json(self.out, place.as_bytes());
+            }
+            None => self.out.extend_from_slice(b"null"),
+        }
+    }
+    fn begin(&mut self, name: Name<'_>, _: Group<'_>) {
+        self.is_stack = name == Name::Field(classes::KERNEL_STACK);
+    }
+    fn end(&mut self, _: Group<'_>) {
+        self.is_stack = false;
+    }
+}
+
 struct Fields<'a> {
     out: &'a mut Vec<u8>,
     opened: bool,
@@ -206,7 +253,7 @@ impl Visitor for Fields<'_> {
     fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
         self.name(name);
         self.out.extend_from_slice(b"{\"label\":");
-        match names::of(ty, value) {
+        match ty.text(value) {
             Some(label) => text::json(self.out, label.as_bytes()),
             None => self.out.extend_from_slice(b"null"),
         }

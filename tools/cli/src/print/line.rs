@@ -3,20 +3,21 @@
 //!
 //! Place in the flow: the default of `lull print`. Integers have the base the trace asks for;
 //! floats the shortest digits that read back as the same value (as Rust's `{:?}` gives them);
-//! enumerations are `label(number)`, bits with names `label|label(number)`, a system call's error
-//! `NAME(number)`; structs `{a=1 b=2}`, arrays `[1 2]`, variants `{option=value}`; context is a
-//! struct before the fields; bytes in base sixteen `[0x12ab]`; unknown things are `-`. The field
-//! that holds a sequence's length is left out.
+//! enumerations are `label(number)`, or the number where it has no label, bits with names
+//! `label|label(number)`, a system call's error `NAME(number)`; structs `{a=1 b=2}`, arrays
+//! `[1 2]`, variants `{option=value}`; context is a struct before the fields; bytes in base sixteen
+//! `[0x12ab]`; an address in the kernel's call stack `function+0x12`, where the trace knows that;
+//! unknown things are `-`. The field that holds a sequence's length is left out.
 
 use std::io::Write;
 
 use trace::{
     Base, Enumeration, Event, Fault, Float, Group, Integer, LossKind, LossMessage, Meaning, Name,
-    Ns, Visitor,
+    Ns, Symbols, Visitor,
 };
 
 use super::clock::TimeOfDay;
-use super::{classes, names, number, text, About, Form};
+use super::{classes, number, text, About, Form};
 
 /// What stands in the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,11 +115,12 @@ impl Form for LineForm {
         }
         out.push(b' ');
         match about.thread {
-            Some(thread) => out.extend_from_slice(&thread.label),
+            Some(thread) => out.extend_from_slice(thread.label),
             None => out.push(b'-'),
         }
         out.extend_from_slice(&about.class.label);
-        let mut fields = Fields { out, opened: false, has_result: about.class.has_result() };
+        let mut fields = Fields::new(out, about.symbols);
+        fields.has_result = about.class.has_result();
         let scopes = [
             fields.context(event.stream_class().event_context.is_some(), |fields| {
                 event.stream_context(fields)
@@ -133,7 +135,9 @@ impl Form for LineForm {
         if self.has_packets {
             out.extend_from_slice(b" packet={");
             // Damage of a packet's context is told when the packet is entered.
-            let _ = event.packet_context(&mut Fields { out, opened: true, has_result: false });
+            let mut fields = Fields::new(out, None);
+            fields.opened = true;
+            let _ = event.packet_context(&mut fields);
             out.push(b'}');
         }
         out.push(b'\n');
@@ -186,9 +190,17 @@ struct Fields<'a> {
     opened: bool,
     /// Whether the field `ret` is a system call's result.
     has_result: bool,
+    /// For addresses of the kernel's call stack.
+    symbols: Option<&'a Symbols>,
+    /// Whether the elements that follow are such addresses, and have names.
+    is_stack: bool,
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    fn new(out: &'a mut Vec<u8>, symbols: Option<&'a Symbols>) -> Self {
+        Self { out, opened: false, has_result: false, symbols, is_stack: false }
+    }
+
     /// A scope before the event's own fields, whose names may be the same: in brackets.
     fn context(
         &mut self,
@@ -218,6 +230,18 @@ impl Fields<'_> {
         }
     }
 
+    /// An address of the kernel's call stack.
+    fn place(&mut self, name: Name<'_>, address: u64, ty: &Integer) {
+        self.name(name);
+        match self.symbols.and_then(|symbols| symbols.returned_to(address)) {
+            Some(place) => {
+                self.out.extend_from_slice(place.function.as_bytes());
+                number::based(self.out, b"+0x", place.offset, 4);
+            }
+            None => self.number(address, ty),
+        }
+    }
+
     #[inline]
     fn number(&mut self, value: u64, ty: &Integer) {
         // A negative number in another base than ten shows its own bits only.
@@ -243,6 +267,7 @@ impl Visitor for Fields<'_> {
                 let word: &[u8] = if value == 0 { b"false" } else { b"true" };
                 self.out.extend_from_slice(word);
             }
+            Name::Index(_) if self.is_stack => self.place(name, value, ty),
             Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
                 if std::mem::take(&mut self.opened) {
                     self.out.extend_from_slice(b"0x");
@@ -259,7 +284,7 @@ impl Visitor for Fields<'_> {
     fn signed(&mut self, name: Name<'_>, value: i64, ty: &Integer) {
         self.name(name);
         if value < 0 && self.has_result && name == Name::Field(classes::RESULT) {
-            if let Some(error) = names::error(value) {
+            if let Some(error) = state::error_name(value) {
                 self.out.extend_from_slice(error.as_bytes());
                 self.out.push(b'(');
                 self.number(value as u64, ty);
@@ -279,10 +304,9 @@ impl Visitor for Fields<'_> {
     }
     fn enumeration(&mut self, name: Name<'_>, value: u64, ty: &Enumeration) {
         self.name(name);
-        match names::of(ty, value) {
+        match ty.text(value) {
             Some(label) => text::word(self.out, label.as_bytes()),
-            None if ty.names_bits() => return self.number(value, &ty.container),
-            None => self.out.push(b'?'),
+            None => return self.number(value, &ty.container),
         }
         self.out.push(b'(');
         self.number(value, &ty.container);
@@ -293,6 +317,7 @@ impl Visitor for Fields<'_> {
         text::quoted(self.out, bytes);
     }
     fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
+        self.is_stack = self.symbols.is_some() && name == Name::Field(classes::KERNEL_STACK);
         self.name(name);
         match group {
             Group::Struct => self.out.push(b'{'),
@@ -308,7 +333,7 @@ impl Visitor for Fields<'_> {
         self.opened = true;
     }
     fn end(&mut self, group: Group<'_>) {
-        self.opened = false;
+        (self.opened, self.is_stack) = (false, false);
         match group {
             Group::Struct | Group::Variant { .. } => self.out.push(b'}'),
             Group::Array { .. } | Group::Sequence { .. } => self.out.push(b']'),

@@ -115,6 +115,57 @@ fn context_stands_in_brackets_before_the_fields() {
     assert!(found[0].ends_with("\"context\":{\"b\":1},\"fields\":{\"b\":2}}"), "{}", found[0]);
 }
 
+/// One event with a call stack of the kernel's, and the list of symbols beside it.
+fn stacked(symbols: &str) -> (testkit::TraceFolder, Trace) {
+    let length = Int::bytes(32, ORDER);
+    let stack = || Kind::Sequence { element: Box::new(Kind::u(64, ORDER)), length };
+    let fields = Kind::structure(vec![
+        ("kernel_stack", stack()),
+        ("user_stack", stack()),
+        ("a", Kind::u(32, ORDER)),
+    ]);
+    let spec = Spec { events: Spec::lull(ORDER, vec![(8, "demo:hit", fields)]).events, ..spec() };
+    let mut writer = StreamWriter::new(&spec, 2);
+    writer.begin_packet(1000);
+    let fields = vec![list(&[0x1010, 0x9000, 0x2004]), list(&[0x1010]), Datum::Unsigned(0x1010)];
+    writer.event(8, 1001, Datum::List(fields));
+    writer.end_packet(2000, 0);
+    let folder = testkit::TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap();
+    std::fs::write(folder.path().join(trace::SYMBOLS_FILE), symbols).unwrap();
+    let trace = Trace::open(folder.path()).unwrap();
+    (folder, trace)
+}
+
+#[test]
+fn addresses_of_the_kernels_stack_have_the_names_that_are_beside_the_trace() {
+    let own = "lull-symbols 1\nkernel 1000 1010 schedule\nkernel 2000 2080 nft:chain\n";
+    let (_folder, trace) = stacked(own);
+    let (found, _) = lines(&trace, utc(), &PLAIN);
+    assert!(
+        found[0].contains(" kernel_stack=[schedule+0x10 36864 nft:chain+0x4] "),
+        "{}",
+        found[0]
+    );
+    assert!(found[0].ends_with(" user_stack=[4112] a=4112"), "{}", found[0]);
+    let (found, _) = lines(&trace, super::json::JsonForm::new(), &PLAIN);
+    assert!(found[0].contains(r#""kernel_stack":[4112,36864,8196],"#), "{}", found[0]);
+    let want = r#""symbols":{"kernel_stack":["schedule+0x10",null,"nft:chain+0x4"]}}"#;
+    assert!(found[0].ends_with(want), "{}", found[0]);
+}
+
+#[test]
+fn list_of_symbols_that_is_wrong_is_told_and_addresses_are_shown() {
+    let (folder, trace) = stacked("lull-symbols 1\nkernel 1000 1010 schedule\nkernel 1000\n");
+    let (found, _) = lines(&trace, utc(), &PLAIN);
+    assert!(found[0].contains("kernel_stack=[4112 36864 8196]"), "{}", found[0]);
+    let (found, _) = lines(&trace, super::json::JsonForm::new(), &PLAIN);
+    assert!(!found[0].contains("symbols"), "{}", found[0]);
+    let told = trace.warnings();
+    let path = folder.path().join(".symbols");
+    let want = format!("{}: line 3: two addresses in base 16 are expected", path.display());
+    assert!(told.len() == 1 && told[0].starts_with(&want), "{told:?}");
+}
+
 #[test]
 fn the_date_is_shown_on_request() {
     let (found, _) = lines(&sample(), LineForm::new(false, Times::Utc).dated(), &PLAIN);
@@ -280,7 +331,7 @@ fn every_form() -> Trace {
 #[test]
 fn every_form_of_value_has_its_notation() {
     let (text, _) = lines(&every_form(), utc(), &PLAIN);
-    let want = "22:13:20.000000001 0 - e_v e=low_water(-5) u=?(99) f=0.1 d=1e300 n=NaN \
+    let want = "22:13:20.000000001 0 - e_v e=low_water(-5) u=99 f=0.1 d=1e300 n=NaN \
          s={x=1 y=-2} a=[-1 2] none=[] v_tag=pair(1) v={pair={x=1 y=-2}} raw=\"\\x1b[2J\\xffé\"";
     assert_eq!(text, [want]);
     let (json, _) = lines(&every_form(), super::json::JsonForm::new(), &PLAIN);
@@ -297,6 +348,8 @@ fn named() -> Trace {
     let label = |name: &str, value| (name.to_string(), value, value);
     let labels = vec![label("RDONLY", 0), label("CREATE", 0x40), label("DSYNC", 0x1000)];
     let labels = [labels, vec![label("SYNC", 0x10_1000), label("ANY", 3)]].concat();
+    let requests = vec![label("GET", 0x5401), label("SIZE", 0x5413)];
+    let request = Kind::Enumeration { container: bits, labels: requests };
     let signed = Int { signed: true, ..Int::bytes(64, ORDER) };
     let open = Kind::structure(vec![("flags", Kind::Enumeration { container: bits, labels })]);
     let result = Kind::structure(vec![("ret", Kind::Int(signed))]);
@@ -304,6 +357,7 @@ fn named() -> Trace {
         (8, "syscalls:sys_enter_open", open),
         (9, "syscalls:sys_exit_open", result.clone()),
         (10, "demo:exit", result),
+        (11, "syscalls:sys_enter_ioctl", Kind::structure(vec![("cmd", request)])),
     ];
     let spec = Spec { frequency_hz: 1_000_000_000, offset_cycles: 0, ..Spec::lull(ORDER, events) };
     let mut writer = StreamWriter::new(&spec, 0);
@@ -313,6 +367,9 @@ fn named() -> Trace {
     }
     for (id, result) in [(9, 7), (9, -2), (9, -4000), (10, -2)] {
         writer.event(id, 1, Datum::List(vec![Datum::Signed(result)]));
+    }
+    for request in [0x5413, 0x5417] {
+        writer.event(11, 1, list(&[request]));
     }
     writer.end_packet(2, 0);
     let hexadecimal = spec.metadata().replace("size = 48;", "size = 48; base = 16;");
@@ -334,6 +391,8 @@ fn bits_and_errors_have_their_names_beside_the_number() {
         "ret=ENOENT(-2)",
         "ret=-4000",
         "ret=-2",
+        "cmd=SIZE(0x5413)",
+        "cmd=0x5417",
     ];
     assert_eq!(shown, want);
     let (json, _) = lines(&named(), super::json::JsonForm::new(), &PLAIN);

@@ -10,6 +10,23 @@ use session::device::RecordedContext;
 
 const FRAMES: u32 = 32;
 
+/// What stands before the name of a counter.
+const PERF: &str = "perf:";
+/// By `enum lull_counter`, and how many of the first are the processor's.
+const COUNTERS: [&str; 10] = [
+    "cycles",
+    "instructions",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "page-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
+];
+const OF_PROCESSOR: usize = 6;
+
 /// One thing to be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
@@ -19,12 +36,17 @@ pub enum Asked {
     KernelStack(u32),
     /// The program's, likewise.
     UserStack(u32),
+    /// What happened on the CPU, by its number among the counters.
+    Counter(u8),
 }
 
 /// One of the names, for clap.
 pub fn parse(name: &str) -> Result<Asked, String> {
     if let Some(context) = Context::find(name) {
         return Ok(Asked::Context(context.number));
+    }
+    if let Some(name) = name.strip_prefix(PERF) {
+        return counter(name);
     }
     let (name, frames) = match name.split_once(':') {
         Some((name, number)) => (name, frames(number)?),
@@ -35,9 +57,18 @@ pub fn parse(name: &str) -> Result<Asked, String> {
         "user_stack" => Ok(Asked::UserStack(frames)),
         _ => {
             let names: Vec<&str> = Context::all().map(|context| context.name).collect();
-            Err(format!("there are {}, kernel_stack and user_stack", names.join(", ")))
+            let names = names.join(", ");
+            Err(format!(
+                "there are {names}, kernel_stack, user_stack and, behind `perf:`, counters"
+            ))
         }
     }
+}
+
+fn counter(name: &str) -> Result<Asked, String> {
+    let number = (0..).zip(COUNTERS).find(|(_, known)| *known == name);
+    let number = number.map(|(number, _)| Asked::Counter(number));
+    number.ok_or_else(|| format!("counters are {}", COUNTERS.join(", ")))
 }
 
 fn frames(number: &str) -> Result<u32, String> {
@@ -53,13 +84,41 @@ pub fn together(asked: &[Asked]) -> RecordedContext {
             Asked::Context(number) => all.contexts |= 1 << number,
             Asked::KernelStack(frames) => all.kernel_frames = frames.max(all.kernel_frames),
             Asked::UserStack(frames) => all.user_frames = frames.max(all.user_frames),
+            Asked::Counter(number) => all.counters |= 1 << number,
         }
     }
     all
 }
 
 /// Why the module does not record it.
-pub fn refused(error: &std::io::Error) -> anyhow::Error {
+pub fn refused(asked: &RecordedContext, error: &std::io::Error) -> anyhow::Error {
+    let number = error.raw_os_error();
+    if asked.counters == 0 {
+        return refused_without_counters(error);
+    }
+    let chosen = |range: std::ops::Range<usize>| {
+        let names = range.filter(|number| asked.counters & 1 << number != 0);
+        names.map(|number| format!("{PERF}{}", COUNTERS[number])).collect::<Vec<_>>().join(", ")
+    };
+    match number {
+        Some(libc::EPERM) => {
+            anyhow::anyhow!("--context: counters (`{PERF}`) are for root and for CAP_PERFMON")
+        }
+        Some(libc::EOPNOTSUPP) => anyhow::anyhow!(
+            "--context: this machine's processor, or the kernel, has not all of the counters {}; \
+             virtual machines often have none of the processor's",
+            chosen(0..COUNTERS.len())
+        ),
+        Some(libc::EBUSY) => anyhow::anyhow!(
+            "--context: the processor has no counter left for {}: others use them, such as `perf` \
+             or the watchdog (kernel.nmi_watchdog)",
+            chosen(0..OF_PROCESSOR)
+        ),
+        _ => refused_without_counters(error),
+    }
+}
+
+fn refused_without_counters(error: &std::io::Error) -> anyhow::Error {
     match error.raw_os_error() {
         Some(libc::ENOTTY | libc::EINVAL | libc::E2BIG) => {
             anyhow::anyhow!("--context: this module lull is older than this command")
@@ -84,6 +143,23 @@ mod tests {
         assert_eq!(all(&names).contexts, (1 << names.len()) - 1);
         let refused = parse("$tid").unwrap_err();
         assert!(refused.starts_with("there are pid, tid, comm,"), "{refused}");
+    }
+
+    #[test]
+    fn counters_stand_behind_perf_and_refusals_name_those_that_were_asked_for() {
+        let found = all(&["perf:cycles", "perf:page-faults", "pid"]);
+        assert_eq!((found.counters, found.contexts), (1 | 1 << 6, 1));
+        let last = all(&["perf:cpu-migrations"]).counters;
+        assert_eq!(last, 1 << (COUNTERS.len() - 1));
+        for wrong in ["perf:", "perf:cycle", "perf:cycles:2", "cycles"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("perf:no").unwrap_err().contains("cache-misses"));
+        let told = |number| refused(&found, &std::io::Error::from_raw_os_error(number)).to_string();
+        assert!(told(libc::EPERM).contains("CAP_PERFMON"));
+        assert!(told(libc::EOPNOTSUPP).contains("perf:cycles, perf:page-faults;"));
+        assert!(told(libc::EBUSY).contains("left for perf:cycles: others"));
+        assert!(told(libc::EINVAL).contains("older"));
     }
 
     #[test]

@@ -223,7 +223,7 @@ fn in_module(
     if !args.contexts.is_empty() {
         let context = context::together(&args.contexts);
         let told = memory.device().map_or(Ok(()), |device| device.record_context(&context));
-        told.map_err(|error| context::refused(&error))?;
+        told.map_err(|error| context::refused(&context, &error))?;
     }
     let kind = memory.fixed().clock_kind;
     if ![session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind) {

@@ -71,7 +71,7 @@ impl Plan {
             session.subbuf_size_bytes = SUBBUF_BYTES_MIN;
             session.subbuf_count = SUBBUF_COUNT_MIN;
         }
-        let flush_period = Duration::from_millis(args.flush_period.max(1));
+        let flush_period = args.flush_period.max(Duration::from_millis(1));
         Ok(Self { traced, kernel, patterns, session, buffer_bytes, clock, flush_period })
     }
 }

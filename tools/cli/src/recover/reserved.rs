@@ -61,7 +61,7 @@ fn recover(args: &RecoverArgs, left: Left) -> anyhow::Result<i32> {
         verdict.limits.push(STOPPED.into());
         whole::count(verdict);
     })?;
-    tell(args, &told);
+    tell(args, &told)?;
     if told.unwritten_packets > 0 || !whole::is_finished(&told.trace) {
         say("what a crash of the machine left stays: run `lull recover` again");
         return Ok(FAILED);

@@ -4,13 +4,20 @@
 //! Place in the flow: `recover` asks before the verdict is written: what the killed recorder had
 //! counted is lost with it, so the trace is read from its beginning.
 
+use consumer::dumps::{Dumps, Part};
+use consumer::lives::Field;
+use consumer::metadata::KERNEL_CLASS;
 use session::abi::{EVENT_FIRST, EVENT_THREAD};
 use std::collections::HashSet;
 use std::path::Path;
-use trace::{Event, Message, Trace};
+use trace::{Event, Message, Trace, Value};
 use verdict::{State, Verdict};
 
-/// Puts what is in the trace in place of what was recovered.
+/// How the names of the events begin by which the kernel tells its state.
+const STATE: &str = "state:";
+
+/// Puts what is in the trace in place of what was recovered, and says whether the dump of the
+/// kernel's state in it is whole.
 pub fn count(verdict: &mut Verdict) {
     let trace = match Trace::open(&verdict.trace) {
         Ok(trace) => trace,
@@ -22,6 +29,7 @@ pub fn count(verdict: &mut Verdict) {
     let recovered = verdict.events;
     let (mut pids, mut threads, mut cpus) = (HashSet::new(), HashSet::new(), HashSet::new());
     let (mut events, mut first, mut last) = (0, None, 0);
+    let mut dumps = Dumps::in_order();
     let mut merge = trace.merge();
     // Bound: the events of a file, which is not written to meanwhile.
     while let Some(message) = merge.next() {
@@ -33,11 +41,15 @@ pub fn count(verdict: &mut Verdict) {
         if event.id().0 < u64::from(EVENT_FIRST) {
             continue;
         }
+        if event.stream_class().id.0 == u64::from(KERNEL_CLASS) {
+            take_state(&mut dumps, &event);
+        }
         events += 1;
         cpus.extend(event.cpu().filter(|cpu| cpu.0 != u32::MAX));
         last = event.time_ns().0;
         first.get_or_insert(last);
     }
+    dumps.judge(verdict);
     verdict.events = events;
     verdict.cpus = cpus.len() as u64;
     verdict.processes = pids.len() as u64;
@@ -45,6 +57,22 @@ pub fn count(verdict: &mut Verdict) {
     verdict.duration_ns = u64::try_from(last.saturating_sub(first.unwrap_or(last))).unwrap_or(0);
     let many = verdict::text::plural(recovered, "event");
     verdict.notes.push(format!("{many} of these were added now, from what was in memory"));
+}
+
+/// Takes an event of a dump, if it is one.
+fn take_state(dumps: &mut Dumps, event: &Event) {
+    let Some(kind) = event.name().strip_prefix(STATE) else { return };
+    let field = |name: &str| {
+        let value = event.value(event.class().field_index(name)?)?;
+        Some(match value {
+            Value::Text(text) => Field::Text(String::from_utf8_lossy(text).into()),
+            _ => Field::Number(value.as_u64()?),
+        })
+    };
+    match Part::of(event.name()) {
+        Some(part) => dumps.take(part, event.cycles().0, field),
+        None => dumps.take_record(kind),
+    }
 }
 
 /// The process and thread that a thread record names.

@@ -25,7 +25,7 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
 }
 
 /// `0`, `17 ns`, `1.23 us`, `45.6 ms`, `1.00 s`, `12.3 min`, `3.05 h`.
-pub(super) fn duration(ns: u64) -> String {
+pub(crate) fn duration(ns: u64) -> String {
     match ns {
         0 => "0".into(),
         1..=999 => format!("{ns} ns"),

@@ -11,25 +11,47 @@ use indicatif::{ProgressBar, ProgressStyle};
 use trace::Trace;
 
 const PATIENCE: Duration = Duration::from_secs(1);
-const STYLE: &str = "reading {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+const STYLE: &str = " {bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 
 pub(crate) struct Progress {
     started: Instant,
     is_wanted: bool,
     total_bytes: u64,
+    /// Of the traces before the one that is read.
+    passed_bytes: u64,
+    what: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     pub fn new(traces: &[Trace]) -> Self {
-        let files = traces.iter().flat_map(Trace::files);
-        let sizes = files.map(|file| std::fs::metadata(file.path()).map_or(0, |m| m.len()));
+        Self::of("reading", traces)
+    }
+
+    /// Of an index that is built.
+    pub fn building(traces: &[Trace]) -> Self {
+        Self::of("building the index of states", traces)
+    }
+
+    fn of(what: &'static str, traces: &[Trace]) -> Self {
         Self {
             started: Instant::now(),
             is_wanted: std::io::stderr().is_terminal(),
-            total_bytes: sizes.sum(),
+            total_bytes: traces.iter().map(size_bytes).sum(),
+            passed_bytes: 0,
+            what,
             bar: None,
         }
+    }
+
+    /// All traces are read so many times.
+    pub fn times(self, passes: u64) -> Self {
+        Self { total_bytes: self.total_bytes.saturating_mul(passes), ..self }
+    }
+
+    /// Goes on from one of several traces to the next, whose bytes count from 0 again.
+    pub fn pass(&mut self, trace: &Trace) {
+        self.passed_bytes = self.passed_bytes.saturating_add(size_bytes(trace));
     }
 
     pub fn advance(&mut self, bytes_read: u64) {
@@ -37,11 +59,11 @@ impl Progress {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template(STYLE);
+            let style = ProgressStyle::with_template(&format!("{}{STYLE}", self.what));
             let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(self.total_bytes).with_style(style)
         });
-        bar.set_position(bytes_read);
+        bar.set_position(self.passed_bytes.saturating_add(bytes_read));
     }
 
     pub fn finish(self) {
@@ -49,4 +71,9 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+fn size_bytes(trace: &Trace) -> u64 {
+    let files = trace.files().iter();
+    files.map(|file| std::fs::metadata(file.path()).map_or(0, |m| m.len())).sum()
 }

@@ -2,15 +2,18 @@
 //! The whole way from packets to text, on made-up programs, against the files in `golden/`. With
 //! LULL_BLESS=1 set, the files are written instead; the difference is then for a person to read.
 
-use std::path::Path;
+mod named;
 
-use analysis::{analyse, By, Options, Report};
+use std::path::{Path, PathBuf};
+
+use analysis::{analyse, By, Options, Question, Report, COMPARE};
 use testkit::program::{Number, Program, Text, Who};
 use testkit::TraceFolder;
 use trace::Trace;
 
 use super::look::Look;
-use super::{run, text, Grouping, ReportArgs};
+use super::question::QuestionArgs;
+use super::{answer, run, text, Grouping, ReportArgs};
 use crate::selection::{Selection, SelectionArgs};
 
 const SERVER: Who = (100, 100, "server");
@@ -148,7 +151,8 @@ fn names_in_a_trace_cannot_reach_the_terminal_as_commands() {
 
 fn arguments(trace: &Path) -> ReportArgs {
     let selection = SelectionArgs::default();
-    ReportArgs { traces: vec![trace.into()], json: true, selection, top: 10, by: None }
+    let (traces, question) = (vec![trace.into()], QuestionArgs::default());
+    ReportArgs { traces, list: false, json: true, selection, question, top: 10, by: None }
 }
 
 fn events(pattern: &str) -> SelectionArgs {
@@ -183,4 +187,38 @@ fn missing_trace_and_bad_pattern_are_errors_that_say_what_to_do() {
     let bad = ReportArgs { selection: events("a["), ..arguments(complete.path()) };
     let error = run(&bad).expect_err("the pattern is wrong").to_string();
     assert!(error.contains("has no ']'"), "{error}");
+}
+
+#[test]
+fn the_first_argument_is_an_analysis_if_it_is_the_name_of_one() {
+    let named = |words: &[&str]| {
+        let arguments: Vec<PathBuf> = words.iter().map(PathBuf::from).collect();
+        let (named, folders) = super::asked(&arguments).map_err(|error| error.to_string())?;
+        Ok::<_, String>((named.map(|named| named.name), folders.len()))
+    };
+    assert_eq!(named(&[]), Ok((None, 0)));
+    assert_eq!(named(&["cpu", "cpu"]), Ok((Some("cpu"), 1)));
+    assert_eq!(named(&["./cpu"]), Ok((None, 1)), "a folder of that name");
+    let error = named(&["lock"]).unwrap_err();
+    assert_eq!(error, "lock is neither an analysis nor a folder; the nearest analysis is locks");
+}
+
+#[test]
+fn options_of_one_analysis_are_refused_by_the_others() {
+    let question = QuestionArgs { pair: vec!["io:read".into()], ..QuestionArgs::default() };
+    assert_eq!(question.question(Some("latency")).unwrap().pairs, ["io:read"]);
+    for other in [None, Some("cpu")] {
+        let error = question.question(other).unwrap_err().to_string();
+        assert_eq!(error, "--pair is for `lull report latency` and `lull report critical-path`");
+    }
+}
+
+#[test]
+fn an_answer_has_the_verdict_its_tables_and_what_they_cannot_tell() {
+    let (metadata, streams) = server().files();
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
+    let question = Question { pairs: vec!["io:read".into()], ..Question::default() };
+    let named = analysis::named("latency").expect("there is one");
+    let answer = analysis::ask(named, &question, &[trace], &Options::default(), |_| {});
+    check("latency.txt", &answer::render(&answer.expect("it is known"), &look(100, true)));
 }

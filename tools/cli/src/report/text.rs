@@ -42,12 +42,12 @@ pub(super) fn render(report: &Report, look: &Look) -> String {
         out.push('\n');
         out.push_str(&line);
     }
-    notes(report, look, &mut out);
+    notes(report, &[], look, &mut out);
     out
 }
 
 /// The one line that says how much there is, and a line for each trace.
-fn summary(report: &Report, look: &Look, out: &mut String) {
+pub(super) fn summary(report: &Report, look: &Look, out: &mut String) {
     let events = match report.matched_events == report.events {
         true => plural(report.events, "event"),
         false => {
@@ -73,7 +73,7 @@ fn summary(report: &Report, look: &Look, out: &mut String) {
 }
 
 /// A heading, the rows of a table up to --top, and how many there are more.
-fn section(title: &str, table: Table, count: usize, look: &Look, out: &mut String) {
+pub(super) fn section(title: &str, table: Table, count: usize, look: &Look, out: &mut String) {
     if count == 0 {
         return;
     }
@@ -328,8 +328,9 @@ fn threads(report: &Report, look: &Look, out: &mut String) {
     section("Threads", table, report.threads.len(), look, out);
 }
 
-fn notes(report: &Report, look: &Look, out: &mut String) {
-    let notes = verdict::notes(report);
+/// What the verdict means, after what else there is to say.
+pub(super) fn notes(report: &Report, own: &[String], look: &Look, out: &mut String) {
+    let notes: Vec<String> = own.iter().cloned().chain(verdict::notes(report)).collect();
     if notes.is_empty() {
         return;
     }

@@ -113,12 +113,24 @@ fn times_are_of_the_clock_since_the_beginning_and_before_the_end() {
     assert_eq!(found(&["--to", "1500000000"]), [1000]);
     assert_eq!(found(&["--from", "+500ms", "--to", "+1.5s"]), [1500, 2000]);
     assert_eq!(found(&["--from", "last 1s"]), [2000, 2500, 3000]);
+    for (from, to) in [
+        ("+500000000ns", "+1500000001ns"),
+        ("+500000us", "+1500000.001us"),
+        ("+500000\u{b5}s", "last 499.999999ms"),
+        ("+0.5s", "last 0.005min"),
+        ("+0.000125h", "+1.6 s"),
+    ] {
+        let wanted = [1500, 2000, 2500];
+        assert_eq!(found(&["--from", from, "--to", to]), wanted, "{from} {to}");
+    }
+    assert_eq!(found(&["--from", "+0s", "--to", "+100us"]), [1000]);
+    assert_eq!(found(&["--from", "last 0s"]), [3000]);
     assert_eq!(found(&["--from", "last 1s", "--to", "last 500ms"]), [2000]);
     assert_eq!(found(&["--from", "1970-01-01 00:00:02"]), [2000, 2500, 3000]);
     assert_eq!(found(&["--from", "1970-01-01T00:00:01.6Z", "--to", "00:00:03"]), [2000, 2500]);
     assert_eq!(found(&["--from", "1970-01-01", "--to", "00:00:01.001"]), [1000]);
     assert!(found(&["--from", "00:01"]).is_empty());
-    for text in ["", "later", "last", "last 0s", "+", "12", "1970-13-01", "25:00", "00:00:61.5"] {
+    for text in ["", "later", "last", "+", "12", "1970-13-01", "25:00", "00:00:61.5"] {
         let is_number = text.parse::<i64>().is_ok();
         assert_eq!(time::parse(text).is_ok(), is_number, "{text}");
     }
@@ -171,6 +183,25 @@ fn contexts_that_the_tracer_recorded_tell_the_thread_and_are_fields_of_filters()
         (&["-e", "* if $cgroup == 1"], &[]),
     ] {
         assert_eq!(chosen(trace(), text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_no_time_is_refused_with_what_is_wrong_and_what_to_write() {
+    for (text, reason) in [
+        ("+100xs", "xs is no unit of time: write a number with ns, us, ms, s, m or h"),
+        ("last 2d", "d is no unit of time"),
+        ("+", "write a number with ns"),
+        ("+-1s", "write a number with ns"),
+        ("100us", "100us is how long, not when: write +100us after the trace's beginning"),
+        ("1.5", "1.5 is how long, not when"),
+        ("2026-05-04 25:00", "25:00 is no time of day: write a time like 14:03:05.25"),
+        ("2026-13-04", "write a time like"),
+        ("noon", "write a time like"),
+        ("+3000000h", "it is out of range"),
+    ] {
+        let error = parse_time(text).expect_err(text);
+        assert!(error.starts_with(reason), "{text}: {error}");
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{bail, Context};
 use chrono::{DateTime, Days, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
 use trace::{Ns, Span, Trace};
 
-use crate::record::duration;
+use crate::duration::{self, Alone};
 
 const WRITE: &str = "write a time like 14:03:05.25, '2026-05-04 14:03', +1.5s after the trace's \
                      beginning, 'last 2s' before its end, or nanoseconds of its clock";
@@ -30,7 +30,7 @@ pub enum Time {
 pub fn parse(text: &str) -> Result<Time, String> {
     let text = text.trim();
     let ns = |text: &str| {
-        let duration = duration::parse(text.trim())?;
+        let duration = duration::parse_any(text, Alone::Seconds)?;
         i64::try_from(duration.as_nanos()).map_err(|_| "it is out of range".to_string())
     };
     if let Some(rest) = text.strip_prefix('+') {
@@ -57,7 +57,21 @@ pub fn parse(text: &str) -> Result<Time, String> {
     let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok();
     match date.zip(of_day(time)) {
         Some((date, time)) => Ok(Time::Date(date.and_time(time), is_utc)),
-        None => Err(WRITE.into()),
+        None => Err(refusal(text, date.is_some().then_some(time))),
+    }
+}
+
+/// Why a text is no time. `time`: what follows a date that is one.
+fn refusal(text: &str, time: Option<&str>) -> String {
+    if duration::parse_any(text, Alone::Seconds).is_ok() {
+        return format!(
+            "{text} is how long, not when: write +{text} after the trace's beginning, or 'last \
+             {text}' before its end"
+        );
+    }
+    match time {
+        Some(time) => format!("{time} is no time of day: {WRITE}"),
+        None => WRITE.into(),
     }
 }
 

@@ -5,25 +5,34 @@
 //! begins and ends: the kernel, when it is told to.
 
 use super::Consumer;
+use crate::output::Output;
+use crate::stacks::Addresses;
+use kernel::symbols::{OfModules, Symbols};
 use session::abi::KernelEnable;
 use session::Memory;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use trace::{symbols_text, Symbol};
 use verdict::text::plural;
+use verdict::Verdict;
 
 pub(super) struct Module {
     memory: Arc<Memory>,
     /// The names of the session's own events, by their numbers.
     sources: Vec<String>,
     problems: Vec<String>,
+    /// Functions of modules when recording began; where that is not known, theirs have no names.
+    earlier: OfModules,
 }
 
 impl Module {
+    fn new(memory: Arc<Memory>, sources: Vec<String>) -> Self {
+        Self { memory, sources, problems: Vec::new(), earlier: OfModules::default() }
+    }
+
     /// What a session of the kernel's left, whose counts of refused events are in the verdict.
     pub fn of_left(memory: &Arc<Memory>) -> Option<Self> {
-        let module =
-            || Self { memory: Arc::clone(memory), sources: Vec::new(), problems: Vec::new() };
-        memory.is_kernels().then(module)
+        memory.is_kernels().then(|| Self::new(Arc::clone(memory), Vec::new()))
     }
 }
 
@@ -36,8 +45,22 @@ impl Consumer {
         sources: Vec<String>,
     ) -> Result<(), crate::Error> {
         self.add_rings(&memory)?;
-        self.module = Some(Module { memory, sources, problems: Vec::new() });
+        let mut module = Module::new(memory, sources);
+        if self.tools.walker.records_stacks() {
+            // What cannot be read now is told at the end.
+            let symbols = Symbols::read().ok().flatten();
+            module.earlier = symbols.map(|symbols| symbols.of_modules()).unwrap_or_default();
+        }
+        self.module = Some(module);
         Ok(())
+    }
+
+    /// Leaves the names of the kernel's functions beside the trace, for the call stacks in it.
+    pub(super) fn name_functions(&self, verdict: &mut Verdict) {
+        let Some(Module { memory, earlier, .. }) = &self.module else { return };
+        let Some(trace) = self.tools.trace.as_ref().filter(|_| !memory.is_past()) else { return };
+        let addresses = self.tools.walker.addresses();
+        verdict.notes.extend(name_functions(&trace.output, addresses, earlier));
     }
 
     pub(super) fn begin_module(&mut self) -> Result<(), crate::Error> {
@@ -54,7 +77,7 @@ impl Consumer {
 
     /// Ends the kernel's events; those that had begun are whole when this returns.
     pub(super) fn stop_module(&mut self) {
-        let Some(Module { memory, sources, problems }) = &mut self.module else { return };
+        let Some(Module { memory, sources, problems, .. }) = &mut self.module else { return };
         memory.set_active(false);
         let stopped = memory.device().map_or(Ok(()), |device| device.disable());
         if let Err(error) = stopped {
@@ -73,6 +96,33 @@ impl Consumer {
             problems.iter().cloned().chain(refused(count))
         })
     }
+}
+
+/// Writes which functions of the kernel that runs are around the addresses. Return: what there is
+/// to tell, where not all could be done.
+pub fn name_functions(
+    output: &Output,
+    addresses: &Addresses,
+    earlier: &OfModules,
+) -> Option<String> {
+    if addresses.is_empty() {
+        return None;
+    }
+    let why = match Symbols::read() {
+        Ok(Some(symbols)) => {
+            let functions = symbols.functions(addresses.iter(), earlier).into_iter();
+            let symbols =
+                functions.map(|of| Symbol { begin: of.begin, until: of.until, name: of.name });
+            match output.write_symbols(&symbols_text(symbols.collect())) {
+                Ok(()) if addresses.is_full => "there are too many addresses".into(),
+                Ok(()) => return None,
+                Err(error) => format!("they could not be written: {error}"),
+            }
+        }
+        Ok(None) => "/proc/kallsyms shows this user no addresses (kernel.kptr_restrict)".into(),
+        Err(error) => format!("/proc/kallsyms: {error}"),
+    };
+    Some(format!("functions in the kernel's call stacks have no names: {why}"))
 }
 
 /// What the verdict says of events that no ring's counts have.

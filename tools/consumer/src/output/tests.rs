@@ -117,6 +117,7 @@ fn older_trace_is_refused_or_replaced_as_asked() {
     trace_at(&path);
     files::write(path.join("stream-cpu0"), "").unwrap();
     files::write(path.join("stream-user1000-cpu0"), "").unwrap();
+    files::write(path.join(".symbols"), "").unwrap();
     files::create_dir(path.join("snapshot-12")).unwrap();
     files::write(path.join("snapshot-12/stream-any0"), "").unwrap();
     assert!(matches!(create(&path, Older::Refuse), Err(Error::Older { .. })));
@@ -279,4 +280,34 @@ fn metadata_is_written_before_the_first_packet_with_a_new_event_and_not_again() 
     files::remove_dir_all(&path).unwrap();
     trace.prepare(&[Class { number: 0, events: &others }], 0);
     assert!(trace.last_error.is_some());
+}
+
+#[test]
+fn indexes_that_readers_left_go_with_the_trace_and_other_files_there_do_not() {
+    let path = place("indexes");
+    trace_at(&path);
+    let snapshot = path.join("snapshot-1");
+    files::create_dir(&snapshot).unwrap();
+    files::copy(path.join(METADATA_FILE), snapshot.join(METADATA_FILE)).unwrap();
+    for folder in [&path, &snapshot] {
+        files::create_dir(folder.join("index")).unwrap();
+        for name in ["channel_0.lull.idx", "lull.history", "lull.history.42-1.unfinished"] {
+            files::write(folder.join("index").join(name), "").unwrap();
+        }
+    }
+    let notes = snapshot.join("index").join("notes");
+    files::write(&notes, "").unwrap();
+    match create(&path, Older::Replace) {
+        Err(Error::Foreign { name, .. }) => {
+            assert_eq!(name, Path::new("snapshot-1/index/notes"));
+        }
+        other => panic!("{:?}", other.err()),
+    }
+    files::remove_file(&notes).unwrap();
+    assert!(matches!(create(&path, Older::Refuse), Err(Error::Older { .. })));
+    let output = create(&path, Older::Replace).unwrap();
+    let left: Vec<_> = files::read_dir(&path).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    drop(output);
+    let _ = files::remove_dir_all(&path);
 }

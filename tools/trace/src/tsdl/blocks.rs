@@ -222,7 +222,10 @@ impl Blocks {
     fn check_version(&mut self, attribute: &Attribute) {
         let expected = if attribute.key == ["major"] { 1 } else { 8 };
         if attribute.value != Value::Number(expected) {
-            self.builder.warn(attribute.line, "the trace is not CTF 1.8; it is read as if it were");
+            let key = attribute.key.join(".");
+            let what =
+                format!("the trace's `{key}` version is not that of CTF 1.8, as which it is read");
+            self.errors.push(MetadataError::new(attribute.line, what));
         }
     }
 

@@ -138,6 +138,7 @@ impl<'a> Lexer<'a> {
             self.at += 1;
             match byte {
                 b'\\' => text.push(self.escape()),
+                0 => return self.error("a string holds a byte of zero"),
                 _ if byte == quote => return Ok(String::from_utf8_lossy(&text).into_owned()),
                 _ => {
                     self.line += u32::from(byte == b'\n');

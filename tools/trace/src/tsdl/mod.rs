@@ -60,9 +60,9 @@ pub(crate) fn parse(text: &str) -> (Metadata, Vec<MetadataError>) {
 
 pub(crate) fn salvage(bytes: &[u8]) -> (Metadata, Vec<MetadataError>) {
     let (text, damage) = packetized::unwrap(bytes);
-    let (metadata, mut errors) = parse_either(&text);
-    errors.extend(damage);
-    (metadata, errors)
+    let (metadata, errors) = parse_either(&text);
+    // Damage comes first: what the text lacks may have been in it.
+    (metadata, damage.into_iter().chain(errors).collect())
 }
 
 struct Finish {
@@ -210,8 +210,10 @@ impl Finish {
             }
         }
         let [packet_context, event_header, event_context] = scopes;
+        let scopes = [event_header.as_ref(), event_context.as_ref()];
         let mut stream = StreamClass {
             id: StreamId(raw.id),
+            widest_align_bits: widest_align_bits(&scopes),
             header_shape: HeaderShape::of(event_header.as_ref()),
             event_context_plan: Plan::of(&[event_context.as_ref()]),
             packet_context,
@@ -253,6 +255,8 @@ impl Finish {
     fn add_event(&mut self, stream: &mut StreamClass, raw: RawEvent) {
         let (context, own_context) = (stream.event_context.as_ref(), raw.context.as_ref());
         let payload = raw.payload.as_ref();
+        let widest = widest_align_bits(&[own_context, payload]);
+        stream.widest_align_bits = stream.widest_align_bits.max(widest);
         let class = stream.events.len() as u32;
         let has_fixed_context =
             context.is_none_or(|c| c.extent.fixed_bits.is_some() && !c.extent.reads);
@@ -299,6 +303,12 @@ fn roots_of<'a>(
     roots.structs[Scope::EventHeader as usize] = event_header.as_mut();
     roots.structs[Scope::StreamContext as usize] = event_context.as_mut();
     roots
+}
+
+/// The largest alignment of anything in scopes.
+fn widest_align_bits(scopes: &[Option<&Struct>]) -> u32 {
+    let aligns = scopes.iter().flatten().map(|scope| scope.extent.inner_align_bits);
+    aligns.max().unwrap_or(1)
 }
 
 /// Offsets of a struct's leading fields while everything before them has a fixed size.

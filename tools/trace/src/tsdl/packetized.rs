@@ -11,6 +11,8 @@ const HEADER_BYTES: usize = 37;
 const CONTENT_BITS_AT: usize = 24;
 const PACKET_BITS_AT: usize = 28;
 const SCHEMES_AT: usize = 32;
+const VERSION_AT: usize = 35;
+const VERSION: [u8; 2] = [1, 8];
 
 /// The text in `bytes`, and where it is damaged. What comes before the damage is kept.
 pub(crate) fn unwrap(bytes: &[u8]) -> (String, Option<MetadataError>) {
@@ -71,6 +73,9 @@ fn next_packet(bytes: &[u8], big: bool) -> Result<(&[u8], usize), Damage<'_>> {
     if schemes.iter().take(2).any(|scheme| *scheme != 0) {
         return Err((&[], "is compressed or encrypted, which no reader supports"));
     }
+    if bytes.get(VERSION_AT..HEADER_BYTES).is_some_and(|version| version != VERSION) {
+        return Err((&[], "is not of CTF 1.8"));
+    }
     let content_bytes = content_bits as usize / 8;
     let packet_bytes = packet_bits as usize / 8;
     if content_bytes < HEADER_BYTES || packet_bytes < content_bytes {
@@ -121,6 +126,17 @@ mod tests {
             let (text, damage) = unwrap(&bytes[..length]);
             assert!("abcdefgh".starts_with(&text));
             assert_eq!(damage.is_none(), length == 40, "{length}");
+        }
+    }
+
+    #[test]
+    fn packets_of_another_version_are_refused_by_their_offset() {
+        for at in [VERSION_AT, VERSION_AT + 1] {
+            let mut second = packet("def", 0, true);
+            second[at] += 1;
+            let (text, damage) = unwrap(&[packet("abc", 0, true), second].concat());
+            let what = "the metadata packet at byte 40 is not of CTF 1.8";
+            assert_eq!((text.as_str(), damage), ("abc", Some(MetadataError::new(1, what))));
         }
     }
 

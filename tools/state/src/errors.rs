@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! Names of numbers: labels that the trace has, and error numbers, which all traces share.
+//! Names of error numbers, which all traces share.
 //!
-//! Place in the flow: `line` and `json` ask for each number that may have a name. Labels are the
-//! metadata's. A system call's result has none there, because readers take it for an integer: that
-//! a negative one is an error number is the kernel's interface (docs/formats/kernel-events.md).
-
-use std::borrow::Cow;
-
-use trace::Enumeration;
-
-/// The label of a value or, of bits that combine, the labels, with the rest in base 16. None where
-/// nothing has a label.
-pub(super) fn of(ty: &Enumeration, value: u64) -> Option<Cow<'_, str>> {
-    if ty.is_bit_map {
-        let labels: Vec<&str> = ty.labels(value).collect();
-        return (!labels.is_empty()).then(|| Cow::Owned(labels.join("|")));
-    }
-    if let Some(label) = ty.label(value) {
-        return Some(Cow::Borrowed(label));
-    }
-    if !ty.names_bits() {
-        return None;
-    }
-    let mut labels = Vec::new();
-    let rest = ty.each_bit(value, |label| labels.push(Cow::Borrowed(label)));
-    if labels.is_empty() {
-        return None;
-    }
-    if rest != 0 {
-        labels.push(Cow::Owned(format!("{rest:#x}")));
-    }
-    Some(Cow::Owned(labels.join("|")))
-}
+//! Place in the flow: readers ask for what a system call returned. The result has no label in the
+//! metadata, because readers take it for an integer: that a negative one is an error number is the
+//! kernel's interface (docs/formats/kernel-events.md).
 
 /// The name of the error that a system call's result says, on the architectures that Lull records.
-pub(super) fn error(result: i64) -> Option<&'static str> {
+pub fn error_name(result: i64) -> Option<&'static str> {
     let number = usize::try_from(result.checked_neg()?).ok()?;
     let seen_by_tracers =
         RESTARTS.iter().find(|(restart, _)| *restart == number).map(|(_, name)| *name);
@@ -81,11 +53,14 @@ mod tests {
         let named =
             [(-1, "EPERM"), (-2, "ENOENT"), (-11, "EAGAIN"), (-38, "ENOSYS"), (-110, "ETIMEDOUT")];
         for (result, name) in named {
-            assert_eq!(error(result), Some(name));
+            assert_eq!(error_name(result), Some(name));
         }
-        assert_eq!((error(-133), error(-516)), (Some("EHWPOISON"), Some("ERESTART_RESTARTBLOCK")));
+        assert_eq!(
+            (error_name(-133), error_name(-516)),
+            (Some("EHWPOISON"), Some("ERESTART_RESTARTBLOCK"))
+        );
         for result in [0, 2, -41, -134, -515, -4096, i64::MAX, i64::MIN] {
-            assert_eq!(error(result), None, "{result}");
+            assert_eq!(error_name(result), None, "{result}");
         }
     }
 
@@ -100,7 +75,7 @@ mod tests {
             (libc::ECONNREFUSED, "ECONNREFUSED"),
             (libc::EHWPOISON, "EHWPOISON"),
         ] {
-            assert_eq!(error(-i64::from(number)), Some(name));
+            assert_eq!(error_name(-i64::from(number)), Some(name));
         }
     }
 }

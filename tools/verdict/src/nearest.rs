@@ -2,7 +2,7 @@
 //! What to say when nothing has a name that was asked for: the names that are most like it.
 //!
 //! Place in the flow: `print` and `list`, when no event matches their -e; the verdict of `record`,
-//! for each pattern without a match.
+//! for each pattern without a match; `query`, for tables that are not there.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

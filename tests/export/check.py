@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds exports of a trace to what `lull print --json` says of it.
+
+Usage: check.py FOLDER RELEASE. FOLDER has events.json and out.* in each format; RELEASE is the
+folder of speedscope's bundle. Perfetto's packets are decoded by its own description of messages,
+speedscope's schema judges its format, and what its importer found is compared. A line per test.
+"""
+
+import collections
+import json
+import pathlib
+import sys
+import unittest
+
+import jsonschema
+from google.protobuf import unknown_fields
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
+
+FOLDER, RELEASE = (pathlib.Path(argument) for argument in sys.argv[1:3])
+CALLS = {"io:read": ("io:read_entry", "io:read_exit"), "job": ("job:begin", "job:end"),
+         "mutex:wait": ("mutex:wait_entry", "mutex:wait_exit"), "half": ("half:begin", "half:end")}
+EVENTS = [json.loads(line) for line in (FOLDER / "events.json").read_text().splitlines()]
+KNOWN = [event for event in EVENTS if "name" in event]
+LOST = [event for event in EVENTS if "lost" in event]
+IMPORTED = json.loads((FOLDER / "imported.json").read_text())
+
+
+def count(name):
+    return sum(event["name"] == name for event in KNOWN)
+
+
+def durations(call):
+    """Nanoseconds from each entry to its exit, of calls that are in none of their kind."""
+    entry, leave = CALLS[call]
+    total, open_since = 0, {}
+    for event in KNOWN:
+        thread = event["thread"]["tid"]
+        if event["name"] == entry:
+            open_since[thread] = event["time_ns"]
+        elif event["name"] == leave and thread in open_since:
+            total += event["time_ns"] - open_since.pop(thread)
+    return total
+
+
+def unknown(message, path):
+    """Fields of a message, and of those in it, that its description does not have."""
+    found = [f"{path}.{field.field_number}" for field in unknown_fields.UnknownFieldSet(message)]
+    for field, value in message.ListFields():
+        if field.message_type:
+            for item in value if hasattr(value, "add") else [value]:
+                found += unknown(item, f"{path}.{field.name}")
+    return found
+
+
+class Perfetto(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.packets = perfetto.Trace.FromString((FOLDER / "out.perfetto").read_bytes()).packet
+        cls.names, cls.arguments, cls.rows = {}, {}, {}
+        cls.drawn = []
+        for packet in cls.packets:
+            for name in packet.interned_data.event_names:
+                cls.names[name.iid] = name.name
+            for name in packet.interned_data.debug_annotation_names:
+                cls.arguments[name.iid] = name.name
+            if packet.HasField("track_descriptor"):
+                cls.rows[packet.track_descriptor.uuid] = packet.track_descriptor
+            if packet.HasField("track_event"):
+                event = packet.track_event
+                assert event.track_uuid in cls.rows, "a row is described before its events"
+                name = cls.names[event.name_iid] if event.name_iid else event.name
+                cls.drawn.append((packet.timestamp, event, name))
+
+    def of_kind(self, kind):
+        number = perfetto.TrackEvent.Type.Value(kind)
+        return [drawn for drawn in self.drawn if drawn[1].type == number]
+
+    def test_every_field_is_known_to_perfettos_own_description(self):
+        found = set()
+        for packet in self.packets:
+            found.update(unknown(packet, "TracePacket"))
+        self.assertEqual(found, set())
+
+    def test_each_entry_begins_a_slice_and_slices_of_a_row_end(self):
+        begun = collections.Counter(name for _, _, name in self.of_kind("TYPE_SLICE_BEGIN"))
+        for call, (entry, _) in CALLS.items():
+            twice = count(entry) if call == "half" else 0  # each is cut, and goes on beside
+            self.assertEqual(begun[call], count(entry) + twice, call)
+        depth = collections.Counter()
+        end = perfetto.TrackEvent.TYPE_SLICE_END
+        for _, event, _ in sorted(self.drawn, key=lambda drawn: drawn[0]):
+            if event.type in (perfetto.TrackEvent.TYPE_SLICE_BEGIN, end):
+                depth[event.track_uuid] += -1 if event.type == end else 1
+                self.assertGreaterEqual(depth[event.track_uuid], 0)
+        self.assertEqual(sorted(depth.values())[-1], 1, "one read is open at the end")
+        self.assertEqual(sum(depth.values()), 1)
+
+    def test_arguments_are_the_fields_of_both_ends(self):
+        ends = [event for _, event, _ in self.of_kind("TYPE_SLICE_END")]
+        results = [annotation.int_value for event in ends for annotation in event.debug_annotations
+                   if self.arguments[annotation.name_iid] == "result"]
+        self.assertEqual(collections.Counter(results), {-5: 100, 0: 100})
+
+    def test_scheduling_is_the_kernels_own_and_threads_have_its_numbers(self):
+        bundles = [packet.ftrace_events for packet in self.packets if
+                   packet.HasField("ftrace_events")]
+        switches = [event for bundle in bundles for event in bundle.event
+                    if event.HasField("sched_switch")]
+        self.assertEqual(len(switches), count("sched:sched_switch"))
+        self.assertEqual({event.sched_switch.next_pid for event in switches}, {10, 11})
+        threads = {row.thread.tid: row.thread.pid for row in self.rows.values()
+                   if row.HasField("thread")}
+        self.assertEqual(threads, {10: 10, 11: 10})
+
+    def test_arrows_have_two_ends(self):
+        tails = [flow for _, event, _ in self.drawn for flow in event.flow_ids]
+        heads = [flow for _, event, _ in self.drawn for flow in event.terminating_flow_ids]
+        self.assertEqual(len(set(tails)), 100 + 50)
+        self.assertTrue(set(heads) <= set(tails))
+        self.assertGreaterEqual(len(heads), 100)
+
+    def test_counters_and_losses_are_drawn(self):
+        self.assertEqual(len(self.of_kind("TYPE_COUNTER")), count("queue:length"))
+        lost = [name for _, _, name in self.drawn if name.endswith("lost")]
+        self.assertEqual(lost, [f"{LOST[0]['count']} events lost"])
+
+
+class Speedscope(unittest.TestCase):
+    def total(self, file, frame):
+        return sum(profile["frames"].get(frame, 0) for profile in IMPORTED[file])
+
+    def test_format_is_valid_by_its_schema(self):
+        schema = json.loads((RELEASE / "file-format-schema.json").read_text())
+        document = json.loads((FOLDER / "out.speedscope").read_text())
+        jsonschema.validate(document, schema)
+
+    def test_its_importer_finds_the_time_of_each_call(self):
+        for call in ("io:read", "job", "mutex:wait"):
+            self.assertEqual(self.total("out.speedscope", call), durations(call), call)
+        names = [profile["name"] for profile in IMPORTED["out.speedscope"]]
+        self.assertIn("server wor\"k;er[11], 1 call not finished", names)
+        self.assertIn("CPUs CPU 0", names)
+
+    def test_its_importer_of_collapsed_stacks_finds_the_same(self):
+        for call in ("io:read", "job", "mutex:wait"):
+            self.assertEqual(self.total("out.folded", call), durations(call), call)
+
+    def test_its_importer_of_chromes_trace_events_finds_the_same(self):
+        for call in ("io:read", "mutex:wait"):
+            frames = {}
+            for profile in IMPORTED["out.chrome"]:
+                for name, weight in profile["frames"].items():
+                    frames[name.split(" {")[0]] = frames.get(name.split(" {")[0], 0) + weight
+            self.assertAlmostEqual(frames[call] * 1000, durations(call), delta=1)
+
+
+class Firefox(unittest.TestCase):
+    def test_intervals_of_a_call_have_its_durations(self):
+        document = json.loads((FOLDER / "out.firefox").read_text())
+        for call in CALLS:
+            total = 0
+            for thread in document["threads"]:
+                markers = thread["markers"]
+                for row in range(markers["length"]):
+                    name = thread["stringArray"][markers["name"][row]]
+                    if name == call and markers["phase"][row] == 1:
+                        total += markers["endTime"][row] - markers["startTime"][row]
+            self.assertAlmostEqual(total * 1e6, durations(call), delta=1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])

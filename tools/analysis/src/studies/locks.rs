@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+//! `locks`: which locks were waited for, who waited for whom and when, and circles of threads that
+//! wait for each other.
+//!
+//! Place in the flow: the state joins waits; `holders` knows who held or let go. A lock that is
+//! free is taken without an event, so the holder is known only where it had to wait itself, and
+//! whoever let go only where unlocks were recorded.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use state::{event_name, Operation, State, ThreadIndex};
+use trace::{LossMessage, Ns};
+
+use super::{End, Moment, Start, Study};
+use crate::analyses::since;
+use crate::by_class::ByClass;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::holders::{Holders, Lock};
+use crate::pending::Pending;
+use crate::rows::Rows;
+use crate::sheet::{number, text, Cell, Column, Sheet, Table};
+
+/// Locks, and pairs of threads at a lock, that are told apart.
+const LOCKS_MAX: usize = 1 << 12;
+const MEETINGS_MAX: usize = 1 << 14;
+/// Circles that are kept.
+const CIRCLES_MAX: usize = 64;
+/// Kernel locks that are waited for at once.
+const KERNEL_WAITS_MAX: usize = 1 << 12;
+
+const LOCKS: [Column; 10] = [
+    text("kind", "kind", 0),
+    text("address", "address", 0),
+    text("process", "in", 1),
+    number("waits", "waits", 0),
+    number("wait_ns", "total", 0),
+    number("p50_ns", "p50", 3),
+    number("p99_ns", "p99", 2),
+    number("max_ns", "max", 0),
+    number("max_at_ns", "when", 1),
+    text("max_thread", "who", 1),
+];
+
+const MEETINGS: [Column; 9] = [
+    text("kind", "kind", 0),
+    text("address", "address", 0),
+    text("waiter", "waited", 0),
+    text("holder", "for", 0),
+    text("told_by", "known from", 2),
+    number("waits", "waits", 0),
+    number("wait_ns", "total", 0),
+    number("max_ns", "max", 1),
+    number("max_at_ns", "when", 1),
+];
+
+const CIRCLES: [Column; 4] = [
+    text("circle", "each waits for what the next holds", 0),
+    number("threads", "threads", 1),
+    number("count", "times", 0),
+    number("first_ns", "first", 0),
+];
+
+/// Whom a wait was for, and how that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Known {
+    /// It let the lock go during the wait.
+    Handed(ThreadIndex),
+    /// It had waited for the lock and not let it go when the wait began.
+    Held(ThreadIndex),
+    /// It had waited for the lock; whether it had let it go when the wait began is not recorded.
+    Last(ThreadIndex),
+    Nobody,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    durations: Distribution<2>,
+    longest: Option<(u64, Ns, ThreadIndex)>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Meeting {
+    waits: u64,
+    ns: u64,
+    longest_ns: u64,
+    longest_at: i64,
+}
+
+struct Locks {
+    holders: Holders,
+    locks: Rows<Lock, Waits>,
+    meetings: Rows<(Lock, ThreadIndex, Known), Meeting>,
+    /// By the threads and locks, the smallest first.
+    circles: BTreeMap<Vec<(ThreadIndex, Lock)>, (u64, Ns)>,
+    circles_left_out: u64,
+    /// Begin (`true`) and end of waits for locks of the kernel's, with the position of the address.
+    kernel: ByClass<(bool, usize)>,
+    kernel_waits: Pending<(ThreadIndex, u64), Ns>,
+    kernel_locks: Rows<u64, Waits>,
+}
+
+pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> {
+    let kernel = ByClass::new(start.traces, |class| match event_name(class) {
+        "lock:contention_begin" | "lock_contention_begin" => {
+            Some((true, class.field_index("lock_addr")?))
+        }
+        "lock:contention_end" | "lock_contention_end" => {
+            Some((false, class.field_index("lock_addr")?))
+        }
+        _ => None,
+    });
+    Ok(Box::new(Locks {
+        holders: Holders::new(start.traces),
+        locks: Rows::new(LOCKS_MAX),
+        meetings: Rows::new(MEETINGS_MAX),
+        circles: BTreeMap::new(),
+        circles_left_out: 0,
+        kernel,
+        kernel_waits: Pending::new(KERNEL_WAITS_MAX),
+        kernel_locks: Rows::new(LOCKS_MAX),
+    }))
+}
+
+impl Study for Locks {
+    fn event(&mut self, moment: &Moment<'_>) {
+        let (thread, at) = (moment.step.thread, moment.event.time_ns());
+        if self.holders.event(moment).is_some() {
+            self.look_for_circle(thread, at);
+        }
+        self.kernel_event(moment);
+        let Some(done) = moment.step.done else { return };
+        let (Operation::Lock(kind), Some(begin)) = (done.operation, done.begin) else { return };
+        let process = moment.state.threads().process_of(thread);
+        let lock = Lock { process, kind, address: done.values.subject as u64 };
+        let holder = self.holders.waited(lock, thread, begin, done.values.result);
+        if !moment.is_taken {
+            return;
+        }
+        let ns = since(begin, at);
+        self.locks.row(lock).add(ns, begin, thread);
+        let known = None
+            .or(holder.handed_by.map(Known::Handed))
+            .or(holder.held_by.map(Known::Held))
+            .or(holder.last_got_by.map(Known::Last))
+            .unwrap_or(Known::Nobody);
+        let meeting = self.meetings.row((lock, thread, known));
+        meeting.waits += 1;
+        meeting.ns = meeting.ns.saturating_add(ns);
+        if ns > meeting.longest_ns || meeting.waits == 1 {
+            (meeting.longest_ns, meeting.longest_at) = (ns, begin.0);
+        }
+    }
+
+    fn loss(&mut self, _loss: &LossMessage<'_>, state: &State) {
+        self.holders.forget(state);
+    }
+
+    fn finish(&mut self, end: &End<'_>) -> Sheet {
+        let tables = vec![self.locks(end), self.meetings(end), self.circles(end)];
+        let mut notes = vec![
+            "A lock that is free is taken without an event: whom a wait was for is known where an \
+             unlock was recorded during it (`lull record -e mutex:unlock`). Otherwise the thread \
+             is told that had waited for the lock and got it last; it may have let it go since."
+                .to_string(),
+        ];
+        if self.circles_left_out > 0 {
+            notes.push(format!("{} further circles have no row.", self.circles_left_out));
+        }
+        Sheet { tables, notes, ..Sheet::default() }
+    }
+}
+
+impl Locks {
+    fn look_for_circle(&mut self, thread: ThreadIndex, at: Ns) {
+        let mut circle = self.holders.circle(thread);
+        let Some(first) = (0..circle.len()).min_by_key(|index| circle[*index]) else { return };
+        circle.rotate_left(first);
+        if let Some((count, _)) = self.circles.get_mut(&circle) {
+            *count += 1;
+        } else if self.circles.len() < CIRCLES_MAX {
+            self.circles.insert(circle, (1, at));
+        } else {
+            self.circles_left_out += 1;
+        }
+    }
+
+    fn kernel_event(&mut self, moment: &Moment<'_>) {
+        let Some((is_begin, field)) = self.kernel.get(moment.event) else { return };
+        let address = moment.event.value(*field).and_then(|value| value.as_u64());
+        let (Some(address), at) = (address, moment.event.time_ns()) else { return };
+        let thread = moment.step.thread;
+        if *is_begin {
+            self.kernel_waits.begin((thread, address), at);
+        } else if let Some(begin) = self.kernel_waits.end(&(thread, address)) {
+            if moment.is_taken {
+                self.kernel_locks.row(address).add(since(begin, at), begin, thread);
+            }
+        }
+    }
+
+    fn locks(&self, end: &End<'_>) -> Table {
+        let users = self.locks.iter().map(|(lock, waits)| {
+            let name = lock.map_or([Cell::Others, Cell::None, Cell::None], |lock| {
+                let process = end.state.threads().process_label(lock.process, end.state.texts());
+                [kind(lock), address(lock.address), Cell::Text(process)]
+            });
+            (name, waits)
+        });
+        let kernels = self.kernel_locks.iter().map(|(lock, waits)| {
+            let name = lock.map_or([Cell::Others, Cell::None, Cell::None], |lock| {
+                [Cell::text("kernel"), address(lock), Cell::None]
+            });
+            (name, waits)
+        });
+        let mut rows: Vec<_> =
+            users.chain(kernels).filter(|(_, waits)| waits.durations.count() > 0).collect();
+        rows.sort_by_key(|(_, waits)| Reverse(waits.durations.report().total_ns));
+        let row = |(name, waits): ([Cell; 3], &Waits)| {
+            let report = waits.durations.report();
+            let label = |thread| Cell::text(end.state.threads().label(thread));
+            let numbers = [
+                Cell::Count(report.count),
+                Cell::Ns(report.total_ns),
+                Cell::Ns(report.p50_ns),
+                Cell::Ns(report.p99_ns),
+                Cell::Ns(report.max_ns),
+                waits.longest.map_or(Cell::None, |(_, at, _)| Cell::At(at.0)),
+                waits.longest.map_or(Cell::None, |(_, _, thread)| label(thread)),
+            ];
+            name.into_iter().chain(numbers).collect()
+        };
+        Table {
+            key: "locks",
+            title: "Waits for locks and conditions",
+            when_empty: "The trace has no finished waits for locks.",
+            columns: &LOCKS,
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+
+    fn meetings(&self, end: &End<'_>) -> Table {
+        let mut rows: Vec<_> = self.meetings.iter().filter(|(_, m)| m.waits > 0).collect();
+        rows.sort_by_key(|(key, meeting)| (Reverse(meeting.ns), *key));
+        let label = |thread| Cell::text(end.state.threads().label(thread));
+        let row = |(key, meeting): (Option<(Lock, ThreadIndex, Known)>, &Meeting)| {
+            let mut cells = match key {
+                None => vec![Cell::Others, Cell::None, Cell::None, Cell::None, Cell::None],
+                Some((lock, waiter, known)) => {
+                    let (holder, told_by) = match known {
+                        Known::Handed(by) => (label(by), Cell::text("let it go")),
+                        Known::Held(by) => (label(by), Cell::text("held it")),
+                        Known::Last(by) => (label(by), Cell::text("got it last")),
+                        Known::Nobody => (Cell::None, Cell::None),
+                    };
+                    vec![kind(lock), address(lock.address), label(waiter), holder, told_by]
+                }
+            };
+            cells.extend([
+                Cell::Count(meeting.waits),
+                Cell::Ns(meeting.ns),
+                Cell::Ns(meeting.longest_ns),
+                Cell::At(meeting.longest_at),
+            ]);
+            cells
+        };
+        Table {
+            key: "meetings",
+            title: "Who waited for whom",
+            when_empty: "",
+            columns: &MEETINGS,
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+
+    fn circles(&self, end: &End<'_>) -> Table {
+        let mut rows: Vec<_> = self.circles.iter().collect();
+        rows.sort_by_key(|(_, (_, first))| *first);
+        let row = |(circle, (count, first)): (&Vec<(ThreadIndex, Lock)>, &(u64, Ns))| {
+            let part = |(thread, lock): &(ThreadIndex, Lock)| {
+                let thread = end.state.threads().label(*thread);
+                format!("{thread} for {} {:#x}", lock.kind.name(), lock.address)
+            };
+            let parts: Vec<String> = circle.iter().map(part).collect();
+            vec![
+                Cell::Text(parts.join(", ")),
+                Cell::Count(circle.len() as u64),
+                Cell::Count(*count),
+                Cell::At(first.0),
+            ]
+        };
+        Table {
+            key: "circles",
+            title: "Circles of threads that waited for each other",
+            when_empty: "",
+            columns: &CIRCLES,
+            rows: rows.into_iter().map(row).collect(),
+        }
+    }
+}
+
+fn kind(lock: Lock) -> Cell {
+    Cell::text(lock.kind.name())
+}
+
+/// Hexadecimal; a JSON number would lose digits.
+fn address(address: u64) -> Cell {
+    Cell::Text(format!("{address:#x}"))
+}
+
+impl Waits {
+    fn add(&mut self, ns: u64, begin: Ns, thread: ThreadIndex) {
+        self.durations.record(ns);
+        if self.longest.is_none_or(|(longest, ..)| ns > longest) {
+            self.longest = Some((ns, begin, thread));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//! New traces that are made of old ones.
+//!
+//! Place in the flow: `convert`, `trim` and `merge` claim the new trace's directory as `record`
+//! does, and let the `convert` crate write. Until the metadata is written, last, there is no new
+//! trace; after an error nothing of it is left.
+
+use std::path::{Path, PathBuf};
+
+use ::convert::{convert, Converted, Options, Part};
+use anyhow::{bail, Context};
+use consumer::folder::Sharing;
+use consumer::output::{self, Older, Output};
+use trace::{find_traces, Trace, SYMBOLS_FILE};
+
+use crate::report::progress::Progress;
+use crate::{newest, say};
+
+pub(crate) const DONE: i32 = 0;
+pub(crate) const INCOMPLETE: i32 = 1;
+/// Problems shown one by one.
+const PROBLEMS_SHOWN: usize = 20;
+
+/// The only trace at or below a folder, or the newest made here.
+pub(crate) fn only(named: Option<&PathBuf>, purpose: &str) -> anyhow::Result<Trace> {
+    let root = match named {
+        Some(path) => path.clone(),
+        None => newest::find()?,
+    };
+    let folders = find_traces(&root).with_context(|| format!("no trace to {purpose}"))?;
+    let [folder] = &folders[..] else {
+        bail!("{} holds {} traces; name one of them", root.display(), folders.len());
+    };
+    Ok(Trace::open(folder)?)
+}
+
+/// Claims the directory of a new trace. Dropped before it is kept, nothing of it is left.
+pub(crate) fn claim(path: &Path) -> anyhow::Result<Output> {
+    match Output::create(path, Sharing::PRIVATE, Older::Refuse) {
+        Err(output::Error::Older { path }) => {
+            bail!("{} holds a trace; choose another directory with -o", path.display());
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Writes a new trace, metadata included; the caller keeps it.
+pub(crate) fn write(
+    trace: &Trace,
+    (options, part): (Options, &Part<'_>),
+    output: &Output,
+    progress: &mut Progress,
+) -> anyhow::Result<Converted> {
+    let mut make = |name: &str| output.folder().make_file(name);
+    let done = convert(trace, options, part, &mut make, &mut |bytes| progress.advance(bytes))
+        .with_context(|| format!("nothing was written of {}", trace.path().display()))?;
+    if trace.symbols().is_some_and(|symbols| !symbols.is_empty()) {
+        let text = std::fs::read_to_string(trace.path().join(SYMBOLS_FILE));
+        let written = text.and_then(|text| output.write_symbols(&text));
+        written.context("copying the names of the kernel's functions")?;
+    }
+    output.finish(&done.metadata).context("writing the metadata")?;
+    Ok(done)
+}
+
+/// Says what was wrong with the old trace, and gives the exit status.
+pub(crate) fn tell(done: &Converted) -> i32 {
+    for problem in done.problems.iter().take(PROBLEMS_SHOWN) {
+        say(&problem.to_string());
+    }
+    if done.problems.len() > PROBLEMS_SHOWN {
+        say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
+    }
+    if done.cut_streams > 0 {
+        let count = done.cut_streams;
+        say(&format!(
+            "the first packets of {count} streams are not in the old trace, which the new one does \
+             not tell: what was lost with them is not known"
+        ));
+    }
+    if done.problems.is_empty() {
+        DONE
+    } else {
+        INCOMPLETE
+    }
+}

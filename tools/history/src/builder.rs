@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+//! One pass over the events, in which intervals are gathered and written.
+//!
+//! Place in the flow: the state goes from event to event; what each may have changed is compared
+//! with what went on before (`facts`), and what is over becomes an interval. Intervals are kept
+//! until there are enough for a segment, so that memory is bounded by that, by the tracks that
+//! there may be, and by the state's own limits.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use state::{Change, Limits, ProcessIndex, State};
+use trace::{Merge, Message, Ns, Trace};
+
+use crate::facts::{groups, tell, Fact, Group};
+use crate::history::Lost;
+use crate::names::Names;
+use crate::segment::{write, Closed, Going, Segment};
+use crate::storage::Sink;
+use crate::tail::Tail;
+use crate::track::{Kind, Subject, Track};
+use crate::value::Value;
+
+/// Progress is told each time that this many messages were read.
+const PROGRESS_MESSAGES: u32 = 1 << 17;
+
+/// How much is remembered while a history is built, and in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Of the state.
+    pub state: Limits,
+    /// Tracks; what has none is left out, and counted.
+    pub tracks: usize,
+    /// Intervals of a segment.
+    pub segment: usize,
+    /// Losses that are told one by one.
+    pub losses: usize,
+    /// Traces of fewer bytes leave no file: they are read faster than an index of theirs is found.
+    pub least_bytes: u64,
+}
+
+impl Default for Bounds {
+    /// Together, a few hundred megabytes at most.
+    fn default() -> Self {
+        let (state, tracks, segment) = (Limits::default(), 1 << 20, 1 << 19);
+        Self { state, tracks, segment, losses: 1 << 14, least_bytes: 1 << 20 }
+    }
+}
+
+/// A state that goes on.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    value: Value,
+    since: i64,
+    key: i64,
+}
+
+struct Row {
+    track: Track,
+    open: Option<Open>,
+    /// Where the last interval ended.
+    ended: i64,
+}
+
+struct Builder<'s, 'p> {
+    sink: &'s mut Sink<'p>,
+    bounds: Bounds,
+    numbers: FxHashMap<Track, u32>,
+    rows: Vec<Row>,
+    /// Tracks of calls and interrupts that are open, by what they are of.
+    members: FxHashMap<Group, Vec<Track>>,
+    descriptors: FxHashMap<ProcessIndex, FxHashSet<i32>>,
+    closed: Vec<Closed>,
+    segments: Vec<Segment>,
+    now: i64,
+    revised: i64,
+    left_out: u64,
+    changed: Vec<Group>,
+    facts: Vec<Fact>,
+}
+
+/// Reads the traces once. The result lies in the sink, but for the tail.
+pub(crate) fn build(
+    traces: &[Trace],
+    sink: &mut Sink<'_>,
+    bounds: Bounds,
+    progress: &mut dyn FnMut(u64),
+) -> std::io::Result<Tail> {
+    let mut merge = Merge::over(traces);
+    let mut state = State::new(traces, merge.stream_count(), &bounds.state);
+    state.watch();
+    let mut builder = Builder::new(sink, bounds);
+    let mut losses = Vec::new();
+    let mut first = None;
+    let mut until_progress = PROGRESS_MESSAGES;
+    while let Some(message) = merge.next() {
+        match message {
+            Message::Event(event) => {
+                let at = event.time_ns();
+                first.get_or_insert(at.0);
+                while let Some(over) = state.advance(at) {
+                    builder.takes(&mut state, over.0);
+                }
+                state.event(&event);
+                builder.takes(&mut state, at.0);
+            }
+            Message::Loss(loss) => {
+                state.loss(&loss);
+                let at = loss.begin_ns().or(loss.time_ns()).map_or(builder.now, |at| at.0);
+                builder.takes(&mut state, at);
+                note(&mut losses, Lost::of(&loss, state.host(loss.trace_index)), bounds.losses);
+            }
+        }
+        if builder.closed.len() >= bounds.segment {
+            builder.flush()?;
+        }
+        until_progress -= 1;
+        if until_progress == 0 {
+            until_progress = PROGRESS_MESSAGES;
+            progress(state.bytes_read());
+        }
+    }
+    builder.flush()?;
+    let (begin, end) = (first.unwrap_or(0), builder.now.max(first.unwrap_or(0)));
+    let tracks = builder.rows.iter().map(|row| row.track).collect();
+    Ok(Tail {
+        names: Names::of(&state, traces),
+        tracks,
+        segments: builder.segments,
+        losses,
+        begin: Ns(begin),
+        end: Ns(end),
+        left_out: builder.left_out,
+    })
+}
+
+/// Remembers a loss; the last one that is remembered stands for all after it.
+fn note(losses: &mut Vec<Lost>, lost: Lost, limit: usize) {
+    let is_full = losses.len() >= limit.max(1);
+    match losses.last_mut() {
+        Some(last) if is_full => last.join(&lost),
+        _ => losses.push(lost),
+    }
+}
+
+impl<'s, 'p> Builder<'s, 'p> {
+    fn new(sink: &'s mut Sink<'p>, bounds: Bounds) -> Self {
+        Self {
+            sink,
+            bounds,
+            numbers: FxHashMap::default(),
+            rows: Vec::new(),
+            members: FxHashMap::default(),
+            descriptors: FxHashMap::default(),
+            closed: Vec::new(),
+            segments: Vec::new(),
+            now: i64::MIN,
+            revised: i64::MAX,
+            left_out: 0,
+            changed: Vec::new(),
+            facts: Vec::new(),
+        }
+    }
+
+    /// Takes over what changed in the state at a time.
+    fn takes(&mut self, state: &mut State, at: i64) {
+        self.now = self.now.max(at);
+        let mut changed = std::mem::take(&mut self.changed);
+        for moved in state.moves() {
+            changed.push(Group::Place(moved.thread));
+        }
+        state.changes(|change: Change| changed.extend(groups(change)));
+        for group in changed.drain(..) {
+            self.take(state, group, at);
+        }
+        self.changed = changed;
+    }
+
+    fn take(&mut self, state: &State, group: Group, at: i64) {
+        let mut facts = std::mem::take(&mut self.facts);
+        tell(state, group, &mut facts);
+        match group {
+            Group::Place(thread) => self.one((Subject::Thread(thread), Kind::Place), &facts, at),
+            Group::Name(thread) => self.one((Subject::Thread(thread), Kind::Name), &facts, at),
+            Group::Runs(host, cpu) => {
+                self.one((Subject::Cpu { host, cpu }, Kind::Runs), &facts, at);
+            }
+            Group::Life(process) => self.one((Subject::Process(process), Kind::Life), &facts, at),
+            Group::Descriptor(process, fd) => {
+                self.one((Subject::Descriptor { process, fd }, Kind::Open), &facts, at);
+                let known = self.descriptors.entry(process).or_default();
+                if facts.is_empty() {
+                    known.remove(&fd);
+                } else {
+                    known.insert(fd);
+                }
+            }
+            Group::Descriptors(process) => self.descriptors(process, &facts, at),
+            Group::Calls(_) | Group::Interrupts(..) => self.several(group, &facts, at),
+        }
+        facts.clear();
+        self.facts = facts;
+    }
+
+    fn one(&mut self, (subject, kind): (Subject, Kind), facts: &[Fact], at: i64) {
+        let track = Track::new(subject, kind);
+        match facts.first() {
+            Some(fact) => self.goes_on(fact, at),
+            None if !kind.is_always() => self.is_over(track, at),
+            None if self.numbers.contains_key(&track) => {
+                self.goes_on(&Fact { track, value: Value::Unknown, key: 0 }, at);
+            }
+            None => {}
+        }
+    }
+
+    fn several(&mut self, group: Group, facts: &[Fact], at: i64) {
+        let members = self.members.entry(group).or_default();
+        let mut before = std::mem::take(members);
+        members.extend(facts.iter().map(|fact| fact.track));
+        for track in before.drain(..) {
+            if !facts.iter().any(|fact| fact.track == track) {
+                self.is_over(track, at);
+            }
+        }
+        facts.iter().for_each(|fact| self.goes_on(fact, at));
+    }
+
+    fn descriptors(&mut self, process: ProcessIndex, facts: &[Fact], at: i64) {
+        let number = |fact: &Fact| match fact.track.subject {
+            Subject::Descriptor { fd, .. } => Some(fd),
+            _ => None,
+        };
+        let now: FxHashSet<i32> = facts.iter().filter_map(number).collect();
+        let before = self.descriptors.remove(&process).unwrap_or_default();
+        for fd in before.difference(&now) {
+            let subject = Subject::Descriptor { process, fd: *fd };
+            self.is_over(Track::new(subject, Kind::Open), at);
+        }
+        facts.iter().for_each(|fact| self.goes_on(fact, at));
+        self.descriptors.insert(process, now);
+    }
+
+    /// The number of a track, if there is space.
+    fn number(&mut self, track: Track) -> Option<u32> {
+        if let Some(number) = self.numbers.get(&track) {
+            return Some(*number);
+        }
+        if self.rows.len() >= self.bounds.tracks {
+            self.left_out += 1;
+            return None;
+        }
+        let number = self.rows.len() as u32;
+        self.rows.push(Row { track, open: None, ended: i64::MIN });
+        self.numbers.insert(track, number);
+        Some(number)
+    }
+
+    fn goes_on(&mut self, fact: &Fact, at: i64) {
+        let Some(number) = self.number(fact.track) else { return };
+        let Some(row) = self.rows.get_mut(number as usize) else { return };
+        match &row.open {
+            Some(open) if open.value == fact.value && open.key == fact.key => return,
+            Some(_) => self.close(number, at),
+            None => {}
+        }
+        if let Some(row) = self.rows.get_mut(number as usize) {
+            let (value, key) = (fact.value, fact.key);
+            row.open = Some(Open { value, since: at.max(row.ended), key });
+        }
+    }
+
+    fn is_over(&mut self, track: Track, at: i64) {
+        if let Some(number) = self.numbers.get(&track) {
+            self.close(*number, at);
+        }
+    }
+
+    fn close(&mut self, number: u32, at: i64) {
+        let Some(row) = self.rows.get_mut(number as usize) else { return };
+        let Some(Open { value, since, .. }) = row.open.take() else { return };
+        let end = at.max(since);
+        row.ended = end;
+        if end < self.now {
+            self.revised = self.revised.min(end);
+        }
+        if end > since || row.track.kind.keeps_empty() {
+            self.closed.push(Closed { track: number, begin: since, end, value });
+        }
+    }
+
+    /// Writes what has ended as a segment.
+    fn flush(&mut self) -> std::io::Result<()> {
+        let going = self.rows.iter().zip(0..);
+        let going = going.filter_map(|(row, track)| {
+            let Open { value, since, .. } = row.open?;
+            Some(Going { track, since, value })
+        });
+        let going: Vec<Going> = going.collect();
+        let times = (self.now, self.revised);
+        self.segments.push(write(self.sink, &mut self.closed, &going, times)?);
+        self.closed.clear();
+        self.revised = i64::MAX;
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//! What a track looks like from afar: in each part of a span, the state that took most of it.
+//!
+//! Place in the flow: `history` adds a track's intervals in the order of time. Only the part that
+//! is being filled is remembered with all of its states, so that the work is that of reading them.
+
+use trace::Ns;
+
+use crate::value::{Interval, Value};
+
+/// States of one part that are told apart; the time of further ones counts for none.
+const STATES: usize = 32;
+
+pub(crate) struct Overview {
+    from: i128,
+    width: i128,
+    parts: i128,
+    part: i128,
+    /// Of the part that is being filled: how long each state took.
+    shares: Vec<(Value, i128)>,
+    drawn: Vec<Interval>,
+    goes_on: bool,
+}
+
+impl Overview {
+    pub fn new((from, until): (Ns, Ns), parts: u32) -> Self {
+        Self {
+            from: from.0.into(),
+            width: (i128::from(until.0) - i128::from(from.0)).max(1),
+            parts: parts.max(1).into(),
+            part: 0,
+            shares: Vec::new(),
+            drawn: Vec::new(),
+            goes_on: false,
+        }
+    }
+
+    /// When a part begins.
+    fn edge(&self, part: i128) -> i128 {
+        self.from + self.width * part / self.parts
+    }
+
+    fn part_at(&self, at: i128) -> i128 {
+        let part = (at - self.from) * self.parts / self.width;
+        // Edges are rounded down: the time may be in the next.
+        let part = if self.edge(part + 1) <= at { part + 1 } else { part };
+        part.clamp(0, self.parts)
+    }
+
+    /// Adds an interval that begins where the one before ended, or later.
+    pub fn add(&mut self, interval: &Interval) {
+        let end = self.from + self.width;
+        let mut at = i128::from(interval.begin.0).max(self.from);
+        let until = i128::from(interval.end.0).min(end);
+        self.goes_on |= interval.goes_on && until == end;
+        if at == until && at < end {
+            // What takes no time counts as little as anything can.
+            self.reach(self.part_at(at));
+            self.share(interval.value, 0);
+        }
+        while at < until {
+            let part = self.part_at(at);
+            self.reach(part);
+            let edge = self.edge(part + 1).min(until);
+            if at == self.edge(part) && edge < until {
+                // All of the parts that an interval fills are one.
+                let last = self.part_at(until);
+                self.share(interval.value, edge - at);
+                self.draw();
+                self.extend(interval.value, part, last);
+                self.part = last;
+                at = self.edge(last);
+            } else {
+                self.share(interval.value, edge - at);
+                at = edge;
+            }
+        }
+    }
+
+    fn share(&mut self, value: Value, ns: i128) {
+        let has_space = self.shares.len() < STATES;
+        match self.shares.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, share)) => *share += ns,
+            None if has_space => self.shares.push((value, ns)),
+            None => {}
+        }
+    }
+
+    /// Goes on to a part.
+    fn reach(&mut self, part: i128) {
+        if part > self.part {
+            self.draw();
+            self.part = part;
+        }
+    }
+
+    /// Draws the part that was filled.
+    fn draw(&mut self) {
+        let most = self.shares.iter().rev().max_by_key(|(_, share)| *share);
+        if let Some((value, _)) = most.copied() {
+            self.extend(value, self.part, self.part + 1);
+        }
+        self.shares.clear();
+    }
+
+    fn extend(&mut self, value: Value, part: i128, until: i128) {
+        let (begin, end) = (Ns(self.edge(part) as i64), Ns(self.edge(until) as i64));
+        match self.drawn.last_mut() {
+            Some(last) if last.value == value && last.end >= begin => last.end = last.end.max(end),
+            Some(last) if last.end > begin => {}
+            _ => self.drawn.push(Interval { begin, end, goes_on: false, value }),
+        }
+    }
+
+    pub fn finish(mut self) -> Vec<Interval> {
+        self.draw();
+        if let Some(last) = self.drawn.last_mut() {
+            last.goes_on = self.goes_on && i128::from(last.end.0) == self.from + self.width;
+        }
+        self.drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(parts: u32, intervals: &[(i64, i64, u32)]) -> Vec<(i64, i64, Value)> {
+        let mut overview = Overview::new((Ns(0), Ns(100)), parts);
+        for (begin, end, cpu) in intervals {
+            let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(*cpu));
+            overview.add(&Interval { begin, end, goes_on: false, value });
+        }
+        overview.finish().iter().map(|i| (i.begin.0, i.end.0, i.value)).collect()
+    }
+
+    #[test]
+    fn each_part_shows_the_state_that_took_most_of_it_and_equal_ones_are_one() {
+        let (one, two) = (Value::Running(1), Value::Running(2));
+        assert_eq!(drawn(10, &[(0, 100, 1)]), [(0, 100, one)]);
+        assert_eq!(drawn(10, &[(0, 6, 1), (6, 10, 2), (10, 30, 2)]), [(0, 10, one), (10, 30, two)]);
+        let flicker: Vec<_> = (0..100).map(|at| (at, at + 1, u32::from(at % 3 == 0))).collect();
+        assert_eq!(drawn(5, &flicker), [(0, 100, Value::Running(0))]);
+        assert_eq!(
+            drawn(10, &[(-50, 15, 1), (17, 18, 2), (95, 500, 2)]),
+            [(0, 20, one), (90, 100, two)]
+        );
+        assert_eq!(drawn(10, &[(5, 5, 2)]), [(0, 10, two)]);
+        assert_eq!(drawn(10, &[(12, 24, 1), (24, 71, 2)]), [(10, 20, one), (20, 80, two)]);
+    }
+
+    #[test]
+    fn no_more_is_drawn_than_parts_and_in_the_order_of_time() {
+        let random = &mut testkit::Random::new(5);
+        for parts in [1, 2, 3, 7, 33, 100, 1000] {
+            let mut at = -20;
+            let mut intervals = Vec::new();
+            while at < 130 {
+                let begin = at + random.below(3) as i64;
+                at = begin + random.below(9) as i64;
+                intervals.push((begin, at, random.below(3) as u32));
+            }
+            let drawn = drawn(parts, &intervals);
+            assert!(drawn.len() <= parts as usize, "{parts}: {}", drawn.len());
+            assert!(drawn.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{parts}: {drawn:?}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+//! Which function is where in an ELF file.
+//!
+//! Place in the flow: `programs` hands over the bytes of a file, all of them; a place in the file
+//! becomes an address by its segments, and that a function by its symbols. Bytes may be anything.
+
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
+use object::Endianness;
+
+type Header = FileHeader64<Endianness>;
+type Sections<'d> = SectionTable<'d, Header>;
+
+/// Functions of one file; the largest programs have some hundred thousand.
+const FUNCTIONS_MAX: usize = 1 << 20;
+/// Longest name, mangled.
+const NAME_BYTES_MAX: usize = 4096;
+const NAMES_BYTES_MAX: usize = 64 << 20;
+/// Longest build id; usual ones have 20 bytes.
+const BUILD_ID_BYTES_MAX: usize = 64;
+const SEGMENTS_MAX: usize = 256;
+
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    offset: u64,
+    bytes: u64,
+    address: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Function {
+    begin: u64,
+    until: u64,
+    /// Where its name is.
+    name: (usize, usize),
+}
+
+/// The functions of an object, in the order of their addresses.
+#[derive(Debug, Default)]
+pub struct Functions {
+    segments: Vec<Segment>,
+    sorted: Vec<Function>,
+    names: Vec<u8>,
+    build_id: Vec<u8>,
+    /// Whether these are all of its functions, and not only those that other objects may call.
+    is_complete: bool,
+}
+
+/// A place in a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// As the file has it.
+    pub name: &'a [u8],
+    /// Bytes from its begin.
+    pub offset: u64,
+}
+
+impl Functions {
+    /// Reads a file's bytes. `None`: it is no ELF file of 64 bits, or a damaged one.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let header = Header::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, bytes).ok()?.iter();
+        let loaded = segments.filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
+        let mut found = Self {
+            segments: loaded
+                .take(SEGMENTS_MAX)
+                .map(|segment| Segment {
+                    offset: segment.p_offset(endian),
+                    bytes: segment.p_filesz(endian),
+                    address: segment.p_vaddr(endian),
+                })
+                .collect(),
+            ..Self::default()
+        };
+        // A file may be stripped of its sections: then it has no names.
+        if let Ok(sections) = header.sections(endian, bytes) {
+            found.build_id = build_id(&sections, endian, bytes).unwrap_or_default();
+            found.is_complete = found.read(&sections, elf::SHT_SYMTAB, endian, bytes);
+            if !found.is_complete {
+                found.read(&sections, elf::SHT_DYNSYM, endian, bytes);
+            }
+        }
+        Some(found)
+    }
+
+    /// Takes over the functions of a table of symbols. Return: whether the file has that table.
+    fn read(&mut self, of: &Sections<'_>, kind: u32, endian: Endianness, bytes: &[u8]) -> bool {
+        let Ok(table) = of.symbols(endian, bytes, kind) else { return false };
+        for symbol in table.iter() {
+            let begin = symbol.st_value(endian);
+            let until = begin.saturating_add(symbol.st_size(endian));
+            let is_function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC)
+                && symbol.st_shndx(endian) != elf::SHN_UNDEF;
+            if !is_function || begin >= until || self.sorted.len() >= FUNCTIONS_MAX {
+                continue;
+            }
+            let Ok(name) = symbol.name(endian, table.strings()) else { continue };
+            let at = self.names.len();
+            let is_name = (1..=NAME_BYTES_MAX).contains(&name.len());
+            if is_name && at + name.len() <= NAMES_BYTES_MAX {
+                self.names.extend_from_slice(name);
+                self.sorted.push(Function { begin, until, name: (at, name.len()) });
+            }
+        }
+        // Of several names of one place, the longest function's, then the first in the alphabet.
+        let names = &self.names;
+        let name = |f: &Function| names.get(f.name.0..f.name.0 + f.name.1);
+        let key = |f: &Function| (f.begin, std::cmp::Reverse(f.until));
+        self.sorted.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| name(a).cmp(&name(b))));
+        self.sorted.dedup_by_key(|function| function.begin);
+        table.len() > 1
+    }
+
+    /// The number that the linker gave this build of the object; empty if it gave none.
+    pub fn build_id(&self) -> &[u8] {
+        &self.build_id
+    }
+
+    /// Whether it has all of its functions.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The address in the object of a place in its file.
+    pub fn address(&self, offset: u64) -> Option<u64> {
+        self.segments.iter().find_map(|segment| {
+            let inside = offset.checked_sub(segment.offset)?;
+            (inside < segment.bytes).then(|| segment.address.checked_add(inside))?
+        })
+    }
+
+    /// The function that an address in the object is in.
+    pub fn at(&self, address: u64) -> Option<Place<'_>> {
+        let behind = self.sorted.partition_point(|function| function.begin <= address);
+        let function = self.sorted.get(behind.checked_sub(1)?)?;
+        let (at, length) = function.name;
+        let name = self.names.get(at..at + length)?;
+        let offset = address - function.begin;
+        (address < function.until).then_some(Place { name, offset })
+    }
+}
+
+fn build_id(sections: &Sections<'_>, endian: Endianness, bytes: &[u8]) -> Option<Vec<u8>> {
+    for section in sections.iter().filter(|section| section.sh_type(endian) == elf::SHT_NOTE) {
+        let Ok(Some(mut notes)) = section.notes(endian, bytes) else { continue };
+        // Bound: a note has at least 12 bytes of the section.
+        while let Ok(Some(note)) = notes.next() {
+            let is_id = note.name() == elf::ELF_NOTE_GNU;
+            if is_id && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+                let id = note.desc();
+                return (id.len() <= BUILD_ID_BYTES_MAX).then(|| id.to_vec());
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_has_its_functions_where_its_segments_say() {
+        let bytes = std::fs::read("/proc/self/exe").unwrap();
+        let functions = Functions::parse(&bytes).unwrap();
+        assert!(functions.is_complete() && functions.sorted.len() > 100);
+        let own = functions.sorted.iter().find(|f| {
+            let name = &functions.names[f.name.0..f.name.0 + f.name.1];
+            String::from_utf8_lossy(name).contains("this_program_has_its_functions")
+        });
+        let own = own.expect("the test itself is one of them");
+        let segment = functions.segments.iter().find(|segment| {
+            (segment.address..segment.address + segment.bytes).contains(&own.begin)
+        });
+        let segment = segment.unwrap();
+        let offset = own.begin - segment.address + segment.offset;
+        assert_eq!(functions.address(offset), Some(own.begin));
+        assert_eq!(functions.at(own.begin + 1).unwrap().offset, 1);
+        assert_eq!((functions.address(u64::MAX), functions.at(0)), (None, None));
+    }
+
+    #[test]
+    fn what_is_no_program_has_no_functions_and_damage_is_survived() {
+        assert!(Functions::parse(b"").is_none() && Functions::parse(b"#!/bin/sh\n").is_none());
+        let mut bytes = std::fs::read("/bin/true").unwrap();
+        assert!(!Functions::parse(&bytes).unwrap().is_complete(), "it is stripped");
+        for at in (0..bytes.len()).step_by(97).chain(0..64) {
+            let old = bytes[at];
+            bytes[at] ^= 0xff;
+            if let Some(functions) = Functions::parse(&bytes) {
+                let _ = functions.address(at as u64).map(|address| functions.at(address));
+            }
+            bytes[at] = old;
+        }
+        for length in (0..bytes.len()).step_by(97) {
+            let _ = Functions::parse(&bytes[..length]);
+        }
+    }
+}

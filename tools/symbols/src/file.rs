@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+//! Opens the files that a trace names.
+//!
+//! Place in the flow: `programs` asks for the file behind a map. Whoever made the trace chose the
+//! path: it may lead to a device, a pipe, or another file than the one that ran.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use trace::Ns;
+
+/// Largest file that is read.
+const BYTES_MAX: u64 = 512 << 20;
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// Why a file's names are not those of what ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Unread {
+    Gone,
+    NoFile,
+    TooLarge,
+    Another,
+    Changed,
+    NoProgram,
+}
+
+impl Unread {
+    pub fn why(self) -> &'static str {
+        match self {
+            Unread::Gone => "it cannot be opened",
+            Unread::NoFile => "it is no regular file",
+            Unread::TooLarge => "it is larger than 512 MiB",
+            Unread::Another => "it is not the file that ran: its number is another",
+            Unread::Changed => "by its clock it was changed after the event",
+            Unread::NoProgram => "it is no ELF file of 64 bits",
+        }
+    }
+}
+
+/// What is known of the file that ran.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    /// Its number in its file system.
+    pub inode: Option<u64>,
+    /// When it ran.
+    pub at: Ns,
+}
+
+/// The bytes of the file at a path, if it can be the one that is expected.
+pub(crate) fn read(path: &Path, expected: Option<Expected>) -> Result<Vec<u8>, Unread> {
+    // Opening does not wait for the other side of a pipe, and makes no terminal this process's.
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
+    // A device may act when it is opened: look first, and again at what was opened.
+    let is_file = |about: &std::fs::Metadata| about.is_file().then_some(()).ok_or(Unread::NoFile);
+    is_file(&std::fs::metadata(path).map_err(|_| Unread::Gone)?)?;
+    let file = options.open(path).map_err(|_| Unread::Gone)?;
+    let about = file.metadata().map_err(|_| Unread::Gone)?;
+    is_file(&about)?;
+    if let Some(expected) = expected {
+        if expected.inode.is_some_and(|inode| inode != about.ino()) {
+            return Err(Unread::Another);
+        }
+        let changed_ns = about.ctime().saturating_mul(NS_PER_S).saturating_add(about.ctime_nsec());
+        if changed_ns > expected.at.0 {
+            return Err(Unread::Changed);
+        }
+    }
+    if about.len() > BYTES_MAX {
+        return Err(Unread::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|_| Unread::Gone)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_file_that_ran_is_read_and_nothing_that_is_no_file_is_opened() {
+        let path = std::env::current_exe().unwrap();
+        let about = std::fs::metadata(&path).unwrap();
+        let changed_ns = about.ctime() * NS_PER_S + about.ctime_nsec();
+        let expected = |inode, at| Some(Expected { inode, at: Ns(at) });
+        let read = |expected| super::read(&path, expected).map(|bytes| bytes.len() as u64);
+        assert_eq!(read(expected(Some(about.ino()), changed_ns)), Ok(about.len()));
+        assert_eq!(read(expected(None, changed_ns)), Ok(about.len()));
+        assert_eq!(read(expected(Some(about.ino() + 1), changed_ns)), Err(Unread::Another));
+        assert_eq!(read(expected(None, changed_ns - 1)), Err(Unread::Changed));
+        for (path, why) in
+            [("/", Unread::NoFile), ("/dev/null", Unread::NoFile), ("/none", Unread::Gone)]
+        {
+            assert_eq!(super::read(Path::new(path), None), Err(why), "{path}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//! What the addresses in the stacks of programs are called.
+//!
+//! Place in the flow: analyses hand over an address at the moment of its event, when the state
+//! knows what was mapped there, and ask for the text at the end. A file's names are used if it has
+//! the number that the map had and has not been changed since; where only a call told of the map
+//! there is no number, and the path decides, which is told. Anything else is shown as the file's
+//! name and the place in it.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use state::{Map, ProcessIndex, State, TextIndex};
+use trace::Ns;
+
+use crate::elf::Functions;
+use crate::file::{self, Expected, Unread};
+use crate::readable::readable;
+
+/// Files whose functions are remembered.
+const FILES_MAX: usize = 1 << 10;
+/// Frames that have a text; others are shown as addresses.
+const FRAMES_MAX: usize = 1 << 20;
+/// A path of this length may have been cut by the state.
+const PATH_BYTES: usize = 512;
+/// Files that a note lists.
+const SHOWN: usize = 8;
+const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+/// Number of what a frame is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FrameIndex(u32);
+
+#[derive(Debug)]
+struct File {
+    path: String,
+    functions: Result<Functions, Unread>,
+    /// With the names, where the file itself has not all of them.
+    of_debug: Option<Functions>,
+    has_inode: bool,
+}
+
+/// Names of the functions of programs, as far as they were asked for.
+#[derive(Debug, Default)]
+pub struct Programs {
+    files: Vec<File>,
+    by_map: FxHashMap<(TextIndex, Option<u64>), usize>,
+    by_place: FxHashMap<(usize, u64), FrameIndex>,
+    by_text: FxHashMap<String, FrameIndex>,
+    texts: Vec<String>,
+}
+
+impl Programs {
+    /// What an address is called, to which a call of a process returns. `at`: the event's time, in
+    /// nanoseconds since the epoch. `None`: no file is known there.
+    pub fn frame(
+        &mut self,
+        state: &State,
+        process: ProcessIndex,
+        address: u64,
+        at: Ns,
+    ) -> Option<FrameIndex> {
+        // A function that ends with a call is the caller's, although the address is the next one's.
+        let called = address.checked_sub(1)?;
+        let map = state.maps().at(process, called)?;
+        if map.path == TextIndex::NONE {
+            return None;
+        }
+        let file = self.file(state, map, at)?;
+        let offset = map.offset_bytes.checked_add(called.checked_sub(map.begin)?)?;
+        if let Some(known) = self.by_place.get(&(file, offset)) {
+            return Some(*known);
+        }
+        if self.by_place.len() >= FRAMES_MAX {
+            return None;
+        }
+        let text = self.files.get(file)?.text(offset);
+        let next = FrameIndex(self.texts.len() as u32);
+        let frame = *self.by_text.entry(text.clone()).or_insert(next);
+        if frame == next {
+            self.texts.push(text);
+        }
+        self.by_place.insert((file, offset), frame);
+        Some(frame)
+    }
+
+    /// The text of a frame.
+    pub fn text(&self, frame: FrameIndex) -> &str {
+        self.texts.get(frame.0 as usize).map_or("", String::as_str)
+    }
+
+    fn file(&mut self, state: &State, map: &Map, at: Ns) -> Option<usize> {
+        let key = (map.path, map.inode);
+        if let Some(known) = self.by_map.get(&key) {
+            return Some(*known);
+        }
+        let bytes = state.texts().bytes(map.path);
+        if self.files.len() >= FILES_MAX || !bytes.starts_with(b"/") || bytes.len() >= PATH_BYTES {
+            return None;
+        }
+        let path = String::from_utf8(bytes.to_vec()).ok()?;
+        let functions = read(Path::new(&path), Some(Expected { inode: map.inode, at }));
+        let of_debug = functions.as_ref().ok().and_then(debug);
+        self.files.push(File { path, functions, of_debug, has_inode: map.inode.is_some() });
+        self.by_map.insert(key, self.files.len() - 1);
+        Some(self.files.len() - 1)
+    }
+
+    /// Which files the names could not be taken from, and which were not compared, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let unread: Vec<String> = self
+            .files
+            .iter()
+            .filter_map(|file| {
+                Some(format!("{} ({})", file.path, file.functions.as_ref().err()?.why()))
+            })
+            .collect();
+        if let Some(list) = list(&unread) {
+            notes.push(format!("Functions have no names where the file was not read: {list}."));
+        }
+        let by_path = self.files.iter().filter(|file| file.functions.is_ok() && !file.has_inode);
+        let by_path: Vec<String> = by_path.map(|file| file.path.clone()).collect();
+        if let Some(list) = list(&by_path) {
+            notes.push(format!(
+                "Names are not verified where the trace has only the file's path: {list}."
+            ));
+        }
+        notes
+    }
+}
+
+fn list(all: &[String]) -> Option<String> {
+    let mut text = all.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if all.len() > SHOWN {
+        // Writing to a string does not fail.
+        let _ = write!(text, " and {} more", all.len() - SHOWN);
+    }
+    (!all.is_empty()).then_some(text)
+}
+
+fn read(path: &Path, expected: Option<Expected>) -> Result<Functions, Unread> {
+    Functions::parse(&file::read(path, expected)?).ok_or(Unread::NoProgram)
+}
+
+/// What was split off an object that has not all of its names itself: a file of the same build.
+fn debug(functions: &Functions) -> Option<Functions> {
+    let (first, rest) = functions.build_id().split_first().filter(|_| !functions.is_complete())?;
+    let mut name = String::new();
+    rest.iter().for_each(|byte| {
+        let _ = write!(name, "{byte:02x}");
+    });
+    let path: PathBuf = [DEBUG, &format!("{first:02x}"), &format!("{name}.debug")].iter().collect();
+    let found = read(&path, None).ok()?;
+    (found.build_id() == functions.build_id()).then_some(found)
+}
+
+impl File {
+    /// The function's name, or the file's with the place in it.
+    fn text(&self, offset: u64) -> String {
+        let functions = self.functions.as_ref().ok();
+        let address = functions.and_then(|functions| functions.address(offset));
+        let of_debug = self.of_debug.as_ref().zip(address);
+        let found = of_debug.and_then(|(functions, address)| functions.at(address));
+        let found = found.or_else(|| functions.zip(address).and_then(|(f, at)| f.at(at)));
+        match found {
+            Some(place) => readable(place.name),
+            None => {
+                let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+                // The place that the call returns to, as the stack has it.
+                format!("{name}+{:#x}", offset.saturating_add(1))
+            }
+        }
+    }
+}
