@@ -41,7 +41,7 @@ all: library examples tools ## build the libraries, the command and the examples
 
 demo: ## install what is missing, build, record two programs, print their reports
 	$(Q)$(MAKE) deps
-	$(Q)$(MAKE) all
+	$(Q)$(MAKE) library examples build/bin/lull
 	$(Q)mk/demo
 
 test: ## install what tests need, build, run every test
@@ -95,8 +95,9 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
 
-foreign-traces: ## compare what is read of CTF 2 with Babeltrace 2.1, fetched for that
+foreign-traces: ## compare what is read with Babeltrace 2.1, on CTF 2 and on its tests' traces
 	$(Q)tests/foreign/ctf2
+	$(Q)tests/foreign/collection
 
 boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels

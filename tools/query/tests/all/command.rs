@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+//! The command as people use it: the guide's examples, the exit status, and `lull print --json`,
+//! which counts and decodes independently. Needs the command `lull`, which `make tools` builds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::made::{folder, lull};
+use serde_json::Value;
+use testkit::program::{Number, Program, Text, Who};
+use testkit::{random_stream, Spec, TraceFolder};
+
+const SHOP: Who = (410, 410, "shop");
+const WORKER: Who = (410, 411, "worker");
+const BACKUP: Who = (520, 520, "backup");
+
+/// A folder with `lull` and `lull-query` side by side, as they are installed.
+struct Bin(TraceFolder);
+
+impl Bin {
+    fn new() -> Self {
+        let lull = lull().expect("the command lull is built: run `make tools` first");
+        let folder = TraceFolder::new("", &[]).unwrap();
+        std::fs::copy(lull, folder.path().join("lull")).unwrap();
+        let engine = env!("CARGO_BIN_EXE_lull-query");
+        std::fs::copy(engine, folder.path().join("lull-query")).unwrap();
+        Self(folder)
+    }
+
+    /// Runs a line in a folder.
+    fn run(&self, line: &str, folder: &Path) -> Output {
+        let path = std::env::var("PATH").unwrap();
+        Command::new("sh")
+            .args(["-c", line])
+            .current_dir(folder)
+            .env("PATH", format!("{}:{path}", self.0.path().display()))
+            .output()
+            .unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The trace of the guide: a shop whose requests wait for a lock while a backup reads.
+fn shop() -> Program {
+    let mut program = Program::new();
+    program.environment = "tracer_name = \"lull\"; verdict = \"complete\"; \
+                           hostname = \"alpha\";"
+        .into();
+    const BEGIN: u64 = 1_780_000_000_000_000_000;
+    let us = |at: u64| BEGIN + at * 1000;
+    for number in 0..40u64 {
+        let (begin, who) = (1_000 + number * 500, if number % 2 == 0 { SHOP } else { WORKER });
+        let cpu = (number % 2) as u32;
+        let is_slow = (16..24).contains(&number);
+        let wait = if is_slow { 400 } else { 3 };
+        let url = ["/cart", "/item", "/pay", "/item"][(number % 4) as usize];
+        let id = Number(number as i64);
+        program.event(us(begin), cpu, who, "http:request_entry", &[("id", id), ("url", Text(url))]);
+        let mutex = [("mutex", Number(0x5580))];
+        program.event(us(begin + 10), cpu, who, "mutex:wait_entry", &mutex);
+        program.event(us(begin + 10 + wait), cpu, who, "mutex:wait_exit", &mutex);
+        let status = [("status", Number(if number == 20 { 503 } else { 200 }))];
+        let end = begin + 20 + wait + number % 4;
+        program.event(us(end), cpu, who, "http:request_exit", &status);
+    }
+    let opened = [("path", Text("/srv/shop.db")), ("result", Number(3))];
+    program.event(us(8_000), 0, BACKUP, "io:open_entry", &[("flags", Number(0))]);
+    program.event(us(8_020), 0, BACKUP, "io:open_exit", &opened);
+    for number in 0..5 {
+        let begin = 8_100 + number * 800;
+        let entry = [("fd", Number(3)), ("count", Number(65_536))];
+        program.event(us(begin), 0, BACKUP, "io:read_entry", &entry);
+        let exit = [("result", Number(65_536)), ("error", Number(0))];
+        program.event(us(begin + 390), 0, BACKUP, "io:read_exit", &exit);
+    }
+    program
+}
+
+/// The commands of a block, each with what it prints.
+fn commands(block: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            found.push((command.to_string(), String::new()));
+        } else if let Some((command, output)) = found.last_mut() {
+            match line.strip_prefix("> ").filter(|_| output.is_empty()) {
+                Some(more) => *command += &format!("\n{more}"),
+                None => *output += &format!("{line}\n"),
+            }
+        }
+    }
+    found
+}
+
+/// With GUIDE=write the guide gets what the commands print.
+#[test]
+fn commands_of_the_guide_print_what_the_guide_says() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/query.md");
+    let old = std::fs::read_to_string(&guide).unwrap();
+    let bin = Bin::new();
+    let place = TraceFolder::new("", &[]).unwrap();
+    let trace = folder(&shop());
+    std::fs::rename(trace.path(), place.path().join("shop")).unwrap();
+    let mut new = String::new();
+    let mut count = 0;
+    for (index, part) in old.split("```\n").enumerate() {
+        if index > 0 {
+            new += "```\n";
+        }
+        if index % 2 == 0 || !part.starts_with("$ lull") {
+            new += part;
+            continue;
+        }
+        for (command, _) in commands(part) {
+            let output = bin.run(&format!("{{ {command}\n}} 2>&1"), place.path());
+            new += &format!("$ {}\n{}", command.replace('\n', "\n> "), text(&output.stdout));
+            count += 1;
+        }
+    }
+    if std::env::var("GUIDE").is_ok_and(|word| word == "write") {
+        std::fs::write(guide, &new).unwrap();
+    } else {
+        assert_eq!(old, new);
+    }
+    assert!(count >= 8, "{count} commands");
+}
+
+#[test]
+fn the_status_says_whether_there_were_rows_and_whether_all_was_there() {
+    let bin = Bin::new();
+    let mut lossy = shop();
+    lossy.end_packet(1_780_000_100_000_000_000, 0, [3, 0, 0, 0]);
+    let (whole, lossy) = (folder(&shop()), folder(&lossy));
+    for (sql, trace, status, said) in [
+        ("SELECT 1 FROM calls", &whole, 0, ""),
+        ("SELECT 1 FROM calls WHERE pid = 0", &whole, 1, ""),
+        ("SELECT count(*) FROM calls", &lossy, 1, "3 events lost of what was read"),
+        ("SELECT nothing FROM calls", &whole, 2, "nothing"),
+        ("SELECT 1 FROM nothing", &whole, 2, "no table is named nothing"),
+    ] {
+        let output = bin.run(&format!("lull query '{sql}' ."), trace.path());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{sql}: {error}");
+        assert!(error.contains(said), "{sql}: {error}");
+    }
+    let missing = bin.run("lull query 'SELECT 1' /nowhere", whole.path());
+    assert_eq!(missing.status.code(), Some(2));
+    let alone = bin.run("rm -f lull-query; lull query 'SELECT 1' ; true", bin.0.path());
+    assert!(text(&alone.stderr).contains("is neither"), "{}", text(&alone.stderr));
+}
+
+#[test]
+fn queries_come_as_arguments_files_and_input_and_times_as_people_name_them() {
+    let bin = Bin::new();
+    let trace = folder(&shop());
+    std::fs::write(trace.path().join(".q.sql"), "SELECT count(*) AS n FROM calls").unwrap();
+    for line in [
+        "lull query 'SELECT count(*) AS n FROM calls' . --format csv",
+        "lull query -f .q.sql . --format csv",
+        "lull query - . --format csv < .q.sql",
+        "lull query --format csv -f .q.sql",
+    ] {
+        let output = bin.run(line, trace.path());
+        assert_eq!(text(&output.stdout), "n\n86\n", "{line}: {}", text(&output.stderr));
+    }
+    let line = "lull query --format csv --from +10ms --to +11ms \
+                'SELECT count(*) AS n FROM \"http:request_entry\"' .";
+    let output = bin.run(line, trace.path());
+    assert_eq!(text(&output.stdout), "n\n2\n", "{}", text(&output.stderr));
+    let line =
+        "lull query -n 2 -o out.arrow --format arrow 'SELECT * FROM events' . && wc -c < out.arrow";
+    let output = bin.run(line, trace.path());
+    assert!(text(&output.stdout).trim().parse::<u64>().unwrap() > 100);
+}
+
+/// Counts, and whole numbers and texts of fields, of what two programs say of the same events.
+#[test]
+fn rows_are_the_events_that_print_shows() {
+    let bin = Bin::new();
+    for seed in 0..12 {
+        let spec = Spec::random(seed);
+        let (bytes, _) = random_stream(&spec, 0, seed, 8);
+        let trace = TraceFolder::new(&spec.metadata(), &[bytes]).unwrap();
+        let printed = bin.run("lull print --json --all .", trace.path());
+        let mut events: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for line in text(&printed.stdout).lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            if let Some(name) = line["name"].as_str() {
+                events.entry(name.to_string()).or_default().push(line);
+            }
+        }
+        assert!(!events.is_empty(), "seed {seed}");
+        for (name, wanted) in events {
+            let sql = format!("SELECT * FROM \"{name}\"");
+            let line = format!("lull query '{sql}' . --format ndjson");
+            let found = text(&bin.run(&line, trace.path()).stdout);
+            let found: Vec<Value> =
+                found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(found.len(), wanted.len(), "seed {seed}, {name}");
+            for (found, wanted) in found.iter().zip(&wanted) {
+                assert_eq!(found["cpu"], wanted["cpu"]);
+                for (field, value) in wanted["fields"].as_object().unwrap() {
+                    let is_plain = value.is_i64() || value.is_u64() || value.is_string();
+                    let is_float = matches!(value.as_str(), Some("NaN" | "inf" | "-inf"));
+                    // A field that is called like a common column has another name.
+                    if is_plain && !is_float {
+                        assert_eq!(&found[field], value, "seed {seed}, {name}, {field}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_lists_of_tables_and_columns_can_be_asked_for() {
+    let bin = Bin::new();
+    let trace = folder(&shop());
+    let tables = text(&bin.run("lull query --tables .", trace.path()).stdout);
+    assert!(tables.lines().count() >= 15, "{tables}");
+    assert!(tables.contains("\n\"http:request_entry\""), "{tables}");
+    let columns = text(&bin.run("lull query --describe calls", trace.path()).stdout);
+    assert!(columns.starts_with("time "), "{columns}");
+    let wrong = bin.run("lull query --describe cals", trace.path());
+    assert!(text(&wrong.stderr).contains("the nearest is calls"), "{}", text(&wrong.stderr));
+}
+
+#[test]
+fn absurd_queries_are_refused_or_answered_and_end_nothing() {
+    let bin = Bin::new();
+    let folder = folder(&shop());
+    let parentheses = format!("SELECT {}1{}", "(".repeat(5_000), ")".repeat(5_000));
+    let sum = format!("SELECT 1{}", "+1".repeat(500));
+    let nots = format!("SELECT {} true", "NOT ".repeat(500));
+    let long = format!("SELECT '{}'", "x".repeat(20_000));
+    for (name, sql) in [("parentheses", parentheses), ("sum", sum), ("nots", nots), ("long", long)]
+    {
+        std::fs::write(folder.path().join("query.sql"), sql).unwrap();
+        let output = bin.run("lull query -f query.sql .", folder.path());
+        let said = text(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{name}: {:?} {said}", output.status);
+        assert!(said.lines().all(|line| line.len() < 400), "{name}: {said}");
+    }
+}
