@@ -28,8 +28,9 @@ def default_output() -> Path:
 class Measuring:
     """The choices of this run, and which sides can be measured here."""
 
-    def __init__(self, quick: bool) -> None:
-        self.quick = quick
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.quick = arguments.quick
         self.lull_missing = lull.missing()
         self.lttng_missing = lttng.missing()
 
@@ -58,14 +59,17 @@ def main(
     title: str,
     measure: Callable[[Measuring, Table], None],
     missing: Callable[[Measuring], list[str]] = Measuring.missing,
+    options: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
 ) -> None:
-    """Run one bench and write its results, with why a side is absent if one is."""
+    """Run one bench and write its results, with why a side is absent if one is. `options` adds
+    what only this bench takes."""
     parser = argparse.ArgumentParser(prog=f"bench/{name}/run", description=title)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter traces")
     parser.add_argument("--output", type=Path, default=default_output(), help="results folder")
+    options(parser)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, _stop)
-    measuring = Measuring(arguments.quick)
+    measuring = Measuring(arguments)
     table = Table(name, title, arguments.quick)
     for reason in missing(measuring):
         table.note(f"Not measured: {reason}.")

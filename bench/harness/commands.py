@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole commands and what they took: wall-clock time and CPU time, children included."""
+"""Whole commands and what they took: wall-clock time, CPU time and memory, children included."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .programs import ProgramError
 class Took:
     wall_s: float
     cpu_s: float
+    peak_bytes: int  # resident, of the largest process; at least what this process has
 
 
 def take(
@@ -63,4 +64,4 @@ def take(
         raise ProgramError(f"not done within {timeout_s:.0f} s")
     if process.returncode != 0:
         raise ProgramError(f"'{' '.join(words)}' ended with status {process.returncode}")
-    return Took(wall_s, usage.ru_utime + usage.ru_stime)
+    return Took(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)

@@ -9,8 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import packets, report, rounds, suite, table
+from harness import answers, commands, packets, report, rounds, suite, table
 from harness.places import BENCH
+from harness.programs import ProgramError
 from harness.spread import Spread, digits
 
 
@@ -47,6 +48,34 @@ class RoundsTest(unittest.TestCase):
         variants = {name: lambda: 1.0 for name in "ab"}
         taken = rounds.alternate(variants, 9, within_s=0.0)
         self.assertEqual([len(spread.samples) for spread in taken.values()], [3, 3])
+
+
+class CommandsTest(unittest.TestCase):
+    def test_the_memory_of_a_command_is_that_of_its_peak_in_bytes(self) -> None:
+        taken = commands.take(["python3", "-c", "x = bytearray(b'1') * 300_000_000"])
+        self.assertGreater(taken.peak_bytes, 300e6)
+        self.assertLess(taken.peak_bytes, 600e6)
+
+
+class AnswersTest(unittest.TestCase):
+    def say(self, *lines: str) -> list[str]:
+        return ["printf", "%s\\n", *lines]
+
+    def test_rows_that_differ_are_named_with_the_side_that_has_them(self) -> None:
+        ours, peer = self.say('{"n":1}', '{"n":2}'), self.say('{"n": 1}', '{"n": 3}')
+        answers.same("q", {"ours": ours, "peer": ours}, 10)
+        with self.assertRaisesRegex(ProgramError, "q: peer and ours differ: row 1: .*3.*2"):
+            answers.same("q", {"ours": ours, "peer": peer}, 10)
+        with self.assertRaisesRegex(ProgramError, "differ: more rows"):
+            answers.same("q", {"ours": ours, "peer": ours[:-1]}, 10)
+
+    def test_an_answer_without_rows_is_none(self) -> None:
+        with self.assertRaisesRegex(ProgramError, "ours found no rows"):
+            answers.same("q", {"ours": ["true"], "peer": ["true"]}, 10)
+
+    def test_a_time_is_the_same_however_it_is_written(self) -> None:
+        one, other = '{"time":"2023-11-14 22:13:20.5"}', '{"time":"2023-11-14T22:13:20.500000"}'
+        answers.same("q", {"ours": self.say(one), "peer": self.say(other)}, 10)
 
 
 def packet(layout: packets.Layout, content: int, size: int, lost: int) -> bytes:
