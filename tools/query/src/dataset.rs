@@ -2,13 +2,14 @@
 //! Datasets, which `export` writes, as tables of the engine.
 //!
 //! Place in the flow: where a folder that is named for a query is a dataset, its Parquet files are
-//! read in place of traces. Datasets of several hosts have one table for each name.
+//! read in place of traces. Datasets of several hosts have one table for each name, with the columns
+//! that any of them has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::catalog::TableProvider;
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
@@ -16,7 +17,7 @@ use datafusion::datasource::listing::{
 };
 use serde_json::{json, Value};
 
-use crate::engine::{Engine, Limits, TableInfo};
+use crate::engine::{quoted, Engine, Limits, TableInfo};
 
 /// The list of a dataset's tables.
 const LIST: &str = "lull-dataset.json";
@@ -82,29 +83,80 @@ impl Engine {
             }
         }
         for (name, folders) in parts {
-            let table = listing(&engine, &folders).await;
-            let table = table.map_err(|error| format!("table {name}: {error}"))?;
-            let schema = table.schema();
-            let place = TableReference::bare(name.clone());
-            engine.context().register_table(place, table).map_err(|e| e.to_string())?;
-            engine.add(TableInfo { name, schema, is_of_events: false, folders });
+            let said = |error: DataFusionError| format!("table {name}: {error}");
+            let parts = Parts::of(&engine, &folders).await.map_err(said)?;
+            let (schema, trouble) = parts.united(&name);
+            if trouble.is_none() {
+                let table = parts.listing(Arc::clone(&schema)).map_err(said)?;
+                let place = TableReference::bare(name.clone());
+                engine.context().register_table(place, table).map_err(|e| e.to_string())?;
+            }
+            engine.add(TableInfo { name, schema, is_of_events: false, folders, trouble });
         }
         Ok(engine)
     }
 }
 
-async fn listing(
-    engine: &Engine,
-    folders: &[PathBuf],
-) -> Result<Arc<ListingTable>, DataFusionError> {
-    let urls: Result<Vec<ListingTableUrl>, DataFusionError> = folders
-        .iter()
-        .map(|folder| ListingTableUrl::parse(format!("{}/", folder.display())))
-        .collect();
-    let options =
-        ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-    let state = engine.context().state();
-    let config = ListingTableConfig::new_with_multi_paths(urls?).with_listing_options(options);
-    let config = config.infer_schema(&state).await?;
-    Ok(Arc::new(ListingTable::try_new(config)?))
+/// A table's part in each dataset.
+struct Parts<'a> {
+    options: ListingOptions,
+    /// A folder of files, and their columns.
+    parts: Vec<(&'a Path, ListingTableUrl, SchemaRef)>,
+}
+
+impl<'a> Parts<'a> {
+    async fn of(engine: &Engine, folders: &'a [PathBuf]) -> Result<Self, DataFusionError> {
+        // Texts have the type here that they have in traces' tables.
+        let format = ParquetFormat::default().with_force_view_types(false);
+        let options = ListingOptions::new(Arc::new(format)).with_file_extension(".parquet");
+        let state = engine.context().state();
+        let mut parts = Vec::new();
+        for folder in folders {
+            let url = ListingTableUrl::parse(format!("{}/", folder.display()))?;
+            let columns = options.infer_schema(&state, &url).await?;
+            parts.push((folder.as_path(), url, columns));
+        }
+        Ok(Self { options, parts })
+    }
+
+    /// The columns that any part has: those that others lack are NULL in their rows. A column that
+    /// has two types is trouble.
+    fn united(&self, table: &str) -> (SchemaRef, Option<String>) {
+        let mut columns: Vec<(FieldRef, &Path)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut trouble = None;
+        for (folder, fields) in self.parts.iter().map(|(folder, _, part)| (*folder, part.fields()))
+        {
+            for field in fields {
+                let Some(&at) = places.get(field.name().as_str()) else {
+                    places.insert(field.name(), columns.len());
+                    columns.push((Arc::new(field.as_ref().clone().with_nullable(true)), folder));
+                    continue;
+                };
+                let Some((known, known_in)) = columns.get(at) else { continue };
+                if known.data_type() != field.data_type() && trouble.is_none() {
+                    trouble = Some(format!(
+                        "the datasets differ in the column {} of {}: it is {} in {}, and {} in {}; \
+                         name one of the datasets alone",
+                        quoted(field.name()),
+                        quoted(table),
+                        known.data_type(),
+                        known_in.display(),
+                        field.data_type(),
+                        folder.display(),
+                    ));
+                }
+            }
+        }
+        let fields: Vec<FieldRef> = columns.into_iter().map(|(field, _)| field).collect();
+        (Arc::new(Schema::new(fields)), trouble)
+    }
+
+    fn listing(self, columns: SchemaRef) -> Result<Arc<ListingTable>, DataFusionError> {
+        let urls = self.parts.into_iter().map(|(_, url, _)| url).collect();
+        let config = ListingTableConfig::new_with_multi_paths(urls)
+            .with_listing_options(self.options)
+            .with_schema(columns);
+        Ok(Arc::new(ListingTable::try_new(config)?))
+    }
 }

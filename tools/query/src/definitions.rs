@@ -14,6 +14,9 @@ use crate::engine::TableInfo;
 
 /// The statement that defines a table of datasets, in one line.
 pub fn definition(table: &TableInfo) -> Result<String, String> {
+    if let Some(trouble) = &table.trouble {
+        return Err(trouble.clone());
+    }
     let said = |what: String| format!("table {}: {what}", table.name);
     let columns = parts(table.schema.fields()).map_err(said)?;
     let places: Result<Vec<String>, String> = table.folders.iter().map(|f| place(f)).collect();

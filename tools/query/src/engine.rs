@@ -67,6 +67,8 @@ pub struct TableInfo {
     pub is_of_events: bool,
     /// Where the files of a dataset's table are; of a trace's table, nothing.
     pub folders: Vec<PathBuf>,
+    /// Why the table cannot be asked.
+    pub trouble: Option<String>,
 }
 
 /// Tables of traces, ready for queries.
@@ -126,7 +128,8 @@ impl Engine {
             let table = TableReference::bare(name.clone());
             engine.context.register_table(table, Arc::new(Table(Arc::clone(source))))?;
             let (schema, is_of_events) = (source.schema(), at >= GENERAL_TABLES);
-            engine.tables.push(TableInfo { name, schema, is_of_events, folders: Vec::new() });
+            let (folders, trouble) = (Vec::new(), None);
+            engine.tables.push(TableInfo { name, schema, is_of_events, folders, trouble });
         }
         Ok(engine)
     }
@@ -190,18 +193,23 @@ impl Engine {
         frame.execute_stream().await.map_err(complain)
     }
 
-    /// Finds tables that are not there, says where they are named and what is most like them.
+    /// Finds tables that are not there or cannot be asked, and says where they are named.
     fn check_tables(&self, statement: &Statement, sql: &str) -> Result<(), Complaint> {
         let state = self.context.state();
         let complain = |error: DataFusionError| Complaint::of(&error, sql);
         let named = state.resolve_table_references(statement).map_err(complain)?;
         for reference in named {
-            let is_known = self.table(reference.table()).is_some() && reference.schema().is_none();
+            let known = self.table(reference.table()).filter(|_| reference.schema().is_none());
             let is_inner = matches!(reference.schema(), Some("information_schema"));
-            if is_known || is_inner {
-                continue;
-            }
             let name = reference.to_string();
+            match known.map(|table| &table.trouble) {
+                Some(Some(trouble)) => {
+                    return Err(Complaint::new(trouble, sql).at(place_of(statement, &name)));
+                }
+                Some(None) => continue,
+                None if is_inner => continue,
+                None => (),
+            }
             let names = self.tables.iter().map(|table| table.name.as_str());
             let nearest = verdict::nearest::nearest(&[&name], names);
             let help = match nearest[..] {

@@ -340,6 +340,9 @@ fn describe(engine: &Engine, name: &str) -> Result<i32, String> {
         };
         return Err(format!("no table is named {}; {help}", quoted(name)));
     };
+    if let Some(trouble) = &table.trouble {
+        return Err(trouble.clone());
+    }
     let fields = table.schema.fields();
     let width = fields.iter().map(|field| quoted(field.name()).chars().count()).max().unwrap_or(0);
     let line = |field: &Arc<_>| {

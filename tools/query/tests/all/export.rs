@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Datasets: what is written is what is asked back.
 
+use std::path::{Path, PathBuf};
+
 use crate::made::{folder, limits, reading, rows_of, trace};
 use datafusion::prelude::SessionContext;
 use query::{definition, export, is_dataset, Engine, TableInfo};
@@ -70,6 +72,56 @@ fn datasets_of_several_machines_are_queried_together() {
     let sql = "SELECT host, count(*) AS n FROM \"http:request\" GROUP BY host ORDER BY host";
     let found: Vec<String> = rows_of(&engine, sql).iter().map(ToString::to_string).collect();
     assert_eq!(found, ["{\"host\":\"alpha\",\"n\":20000}", "{\"host\":\"beta\",\"n\":20000}"]);
+}
+
+fn dataset_of(host: &str, field: (&'static str, testkit::program::Value), place: &Path) -> PathBuf {
+    let mut program = Program::new();
+    program.environment = format!("hostname = \"{host}\"; tracer_name = \"lull\";");
+    program.event(1, 0, MAIN, "http:request", &[("id", Number(7)), field]);
+    let out = place.join(host);
+    export(&reading(vec![trace(&program)]), &out).unwrap();
+    out
+}
+
+#[test]
+fn a_column_that_one_dataset_lacks_is_null_in_its_rows() {
+    let place = folder(&program("alpha", 0));
+    let folders = [
+        dataset_of("alpha", ("url", Text("/a")), place.path()),
+        dataset_of("beta", ("customer", Text("x")), place.path()),
+    ];
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let sql = "SELECT host, id, url, customer FROM \"http:request\" \
+        WHERE url IS NULL OR customer IS NULL ORDER BY host";
+    let wanted = [
+        "{\"customer\":null,\"host\":\"alpha\",\"id\":7,\"url\":\"/a\"}",
+        "{\"customer\":\"x\",\"host\":\"beta\",\"id\":7,\"url\":null}",
+    ];
+    let engine = runtime.block_on(Engine::over_datasets(&folders, &limits())).unwrap();
+    let found: Vec<String> = rows_of(&engine, sql).iter().map(ToString::to_string).collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn a_column_of_two_types_is_told_when_its_table_is_asked_and_others_are_answered() {
+    let place = folder(&program("alpha", 0));
+    let folders = [
+        dataset_of("alpha", ("status", Number(200)), place.path()),
+        dataset_of("beta", ("status", Text("ok")), place.path()),
+    ];
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let engine = runtime.block_on(Engine::over_datasets(&folders, &limits())).unwrap();
+    assert_eq!(rows_of(&engine, "SELECT host FROM threads ORDER BY host").len(), 2);
+    let sql = "SELECT * FROM \"http:request\"";
+    let said = match runtime.block_on(engine.run(sql)) {
+        Ok(_) => panic!("it is answered"),
+        Err(complaint) => complaint.to_string(),
+    };
+    for part in ["column status of \"http:request\"", "Int64 in ", "Utf8 in ", "/alpha/", "^^^"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let table = engine.table("http:request").unwrap();
+    assert!(definition(table).unwrap_err().contains("column status"));
 }
 
 /// The lines of a query's rows, sorted.
