@@ -125,14 +125,8 @@ impl Source for CallTable {
 
     fn read(&self, request: &Request, give: &mut Give<'_>) {
         let reading = &*self.reading;
-        let rows = Rows::new(self.what.columns(), &request.columns, reading.batch_rows);
-        let rows = match rows {
-            Ok(rows) => rows,
-            Err(error) => {
-                let _ = give(Err(error));
-                return;
-            }
-        };
+        let rows = Rows::begin(self.what.columns(), request, reading, give);
+        let Some(rows) = rows else { return };
         let mut merge = Merge::between(&reading.traces, &reading.span);
         let state = State::new(&reading.traces, merge.stream_count(), &Limits::default());
         let keeps_arguments = matches!(self.what, What::Calls | What::SystemCalls);

@@ -16,7 +16,8 @@ use datafusion::common::Result;
 
 use crate::cells::Cells;
 use crate::columns::TIME;
-use crate::scan::Give;
+use crate::reading::Reading;
+use crate::scan::{Give, Request};
 use crate::shape::Shape;
 
 /// What a column holds.
@@ -99,7 +100,23 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn new(columns: &Columns, wanted: &[usize], batch_rows: usize) -> Result<Self> {
+    /// Begins to answer a request; where that cannot be, gives the error.
+    pub fn begin(
+        columns: &Columns,
+        request: &Request,
+        reading: &Reading,
+        give: &mut Give<'_>,
+    ) -> Option<Self> {
+        match Self::new(columns, &request.columns, reading.batch_rows) {
+            Ok(rows) => Some(rows),
+            Err(error) => {
+                let _ = give(Err(error));
+                None
+            }
+        }
+    }
+
+    fn new(columns: &Columns, wanted: &[usize], batch_rows: usize) -> Result<Self> {
         let of =
             |at: &usize| columns.get(*at).map(|(_, kind)| (*at, *kind, Cells::new(&kind.shape())));
         Ok(Self {

@@ -7,9 +7,8 @@
 //! all events from the beginning ([`needs_state`]).
 
 use state::{event_name, ShortName, State, ThreadContext};
-use trace::{Event, EventClass, StreamClass, Trace, Value};
+use trace::{Event, EventClass, StreamClass, ThreadFields, Trace, Value, THREAD_EVENT};
 
-const THREAD_EVENT: &str = "lull:thread";
 /// Written by Lull's probes for readers; not events of the program.
 const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
 const SWITCHES: [&str; 2] = ["sched_switch", "sched:sched_switch"];
@@ -44,24 +43,6 @@ fn has_contexts(stream: &StreamClass) -> bool {
     fields.iter().any(|field| matches!(field.name(), "tid" | "vtid" | "pid" | "vpid"))
 }
 
-/// Positions of the fields of `lull:thread`.
-#[derive(Clone, Copy)]
-struct RecordFields {
-    pid: usize,
-    tid: usize,
-    name: usize,
-}
-
-impl RecordFields {
-    fn of(class: &EventClass) -> Option<Self> {
-        if &*class.name != THREAD_EVENT {
-            return None;
-        }
-        let field = |name| class.field_index(name);
-        Some(Self { pid: field("pid")?, tid: field("tid")?, name: field("name")? })
-    }
-}
-
 /// What is remembered of a stream.
 #[derive(Clone, Copy, Default)]
 struct Stream {
@@ -73,13 +54,13 @@ struct Stream {
 /// Finds threads by what is in packets.
 pub struct Records {
     /// By trace and class.
-    fields: Vec<Vec<Option<RecordFields>>>,
+    fields: Vec<Vec<Option<ThreadFields>>>,
     streams: Vec<Stream>,
 }
 
 impl Records {
     pub fn new(traces: &[Trace], stream_count: usize) -> Self {
-        let fields = traces.iter().map(|t| t.event_classes().map(RecordFields::of).collect());
+        let fields = traces.iter().map(|t| t.event_classes().map(ThreadFields::of).collect());
         Self { fields: fields.collect(), streams: vec![Stream::default(); stream_count] }
     }
 
@@ -93,7 +74,7 @@ impl Records {
         }
     }
 
-    fn switch(&mut self, event: &Event<'_>, fields: RecordFields) {
+    fn switch(&mut self, event: &Event<'_>, fields: ThreadFields) {
         let Some(stream) = self.streams.get_mut(event.stream_index()) else { return };
         let number = |field| event.value(field).and_then(|value| value.as_i64());
         let name = match event.value(fields.name) {

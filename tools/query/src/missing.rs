@@ -49,16 +49,6 @@ pub struct PacketTable(pub Arc<Reading>);
 #[derive(Debug)]
 pub struct LostTable(pub Arc<Reading>);
 
-fn rows(columns: &Columns, wanted: &[usize], give: &mut Give<'_>, r: &Reading) -> Option<Rows> {
-    match Rows::new(columns, wanted, r.batch_rows) {
-        Ok(rows) => Some(rows),
-        Err(error) => {
-            let _ = give(Err(error));
-            None
-        }
-    }
-}
-
 /// What tells of which trace a row is.
 fn origin(reading: &Reading, trace_index: usize) -> (Cell<'_>, Cell<'_>) {
     (
@@ -82,7 +72,7 @@ impl Source for PacketTable {
 
     fn read(&self, request: &Request, give: &mut Give<'_>) {
         let reading = &*self.0;
-        let Some(mut rows) = rows(PACKETS, &request.columns, give, reading) else { return };
+        let Some(mut rows) = Rows::begin(PACKETS, request, reading, give) else { return };
         for (trace_index, trace) in reading.traces.iter().enumerate() {
             for file in trace.files() {
                 let name = file.path().file_name().map(|name| name.to_string_lossy());
@@ -132,7 +122,7 @@ impl Source for LostTable {
 
     fn read(&self, request: &Request, give: &mut Give<'_>) {
         let reading = &*self.0;
-        let Some(mut rows) = rows(LOST, &request.columns, give, reading) else { return };
+        let Some(mut rows) = Rows::begin(LOST, request, reading, give) else { return };
         let mut merge = Merge::between(&reading.traces, &reading.span);
         let (mut meter, mut tally) = (Meter::default(), Tally::default());
         let mut flow = ControlFlow::Continue(());

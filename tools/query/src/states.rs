@@ -47,13 +47,7 @@ impl Source for StateTable {
 
     fn read(&self, request: &Request, give: &mut Give<'_>) {
         let reading = &*self.0;
-        let rows = match Rows::new(STATES, &request.columns, reading.batch_rows) {
-            Ok(rows) => rows,
-            Err(error) => {
-                let _ = give(Err(error));
-                return;
-            }
-        };
+        let Some(rows) = Rows::begin(STATES, request, reading, give) else { return };
         let mut merge = Merge::between(&reading.traces, &reading.span);
         let state = State::new(&reading.traces, merge.stream_count(), &Limits::default());
         let mut pass = Pass { reading, state, rows, hosts: Vec::new() };

@@ -96,13 +96,8 @@ impl Source for TaskTable {
 
     fn read(&self, request: &Request, give: &mut Give<'_>) {
         let reading = &*self.reading;
-        let mut rows = match Rows::new(self.columns(), &request.columns, reading.batch_rows) {
-            Ok(rows) => rows,
-            Err(error) => {
-                let _ = give(Err(error));
-                return;
-            }
-        };
+        let rows = Rows::begin(self.columns(), request, reading, give);
+        let Some(mut rows) = rows else { return };
         let (state, activities) = pass(reading);
         let activity_of = |thread: usize| activities.get(thread).copied().unwrap_or_default();
         if self.is_of_processes {

@@ -14,9 +14,9 @@ pub const THREAD_EVENT: &str = "lull:thread";
 /// Positions of the fields of `lull:thread`.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadFields {
-    pid: usize,
-    tid: usize,
-    name: usize,
+    pub pid: usize,
+    pub tid: usize,
+    pub name: usize,
 }
 
 impl ThreadFields {
