@@ -22,8 +22,8 @@ use crate::{chosen, say, unfinished};
 const PROGRAM: &str = "lull-query";
 /// The list that makes a folder a dataset (tools/query/src/dataset.rs).
 const DATASET_LIST: &str = "lull-dataset.json";
-/// A query is not longer.
-const MOST_QUERY_BYTES: u64 = 1 << 20;
+/// The engine takes no longer one (tools/query/src/main.rs).
+const MOST_QUERY_BYTES: u64 = 16 << 10;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum FormatArg {
@@ -217,12 +217,12 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
 }
 
 fn read_sql(from: impl Read, name: &str) -> anyhow::Result<String> {
-    let mut text = String::new();
-    from.take(MOST_QUERY_BYTES + 1).read_to_string(&mut text).context(name.to_string())?;
+    let mut text = Vec::new();
+    from.take(MOST_QUERY_BYTES + 1).read_to_end(&mut text).context(name.to_string())?;
     if text.len() as u64 > MOST_QUERY_BYTES {
-        bail!("{name}: the query is longer than a megabyte");
+        bail!("{name}: the query is longer than {MOST_QUERY_BYTES} bytes");
     }
-    Ok(text)
+    String::from_utf8(text).context(name.to_string())
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
         assert!(read_sql(&b"\xff"[..], "f").is_err());
         let long = vec![b' '; MOST_QUERY_BYTES as usize + 1];
         let error = read_sql(&long[..], "f").unwrap_err().to_string();
-        assert_eq!(error, "f: the query is longer than a megabyte");
+        assert_eq!(error, "f: the query is longer than 16384 bytes");
     }
 
     #[test]
