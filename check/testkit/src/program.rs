@@ -99,8 +99,8 @@ impl Program {
         self.event(end_ns, 0, who, exit, exit_fields);
     }
 
-    /// The kernel's scheduler takes a processor from a thread, in a state as `prev_state` has it, and
-    /// gives it to the next.
+    /// The kernel's scheduler takes a processor from a thread, in a state as `prev_state` has it,
+    /// and gives it to the next.
     pub fn switch(&mut self, (at_ns, cpu): (u64, u32), (prev, state): (Who, i64), next: Who) {
         let fields = [
             ("prev_comm", Text(prev.2)),
