@@ -3,7 +3,8 @@
 //!
 //! Flow: a [`Spec`] describes a trace and gives its metadata text; a [`StreamWriter`] fills packets
 //! through a [`BitWriter`] and remembers what it wrote ([`Written`]); a [`program::Program`] does
-//! both for what a made-up program did; [`TraceFolder`] puts it on disk. Everything random is drawn
+//! both for what a made-up program did, a [`kernel::Kernel`] for what a kernel did, in the words of
+//! two tracers; [`TraceFolder`] puts it on disk. Everything random is drawn
 //! from a seeded [`Random`], so a failing test names its trace by a number.
 
 mod absurd;
@@ -11,6 +12,7 @@ mod bit_writer;
 mod datum;
 mod folder;
 mod json;
+pub mod kernel;
 mod kind;
 pub mod program;
 mod random;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Traces of made-up programs: events of named threads at chosen nanoseconds, in Lull's format.
+//! Traces of made-up programs: events of named threads at chosen nanoseconds, in Lull's format, or
+//! as LTTng writes a kernel's.
 //!
 //! Place in the flow: tests say what happened; `files()` gives it as the packets that Lull's probes
-//! would have written, with a `lull:thread` record wherever the thread changes.
+//! would have written, with a `lull:thread` record wherever the thread changes. LTTng's have what
+//! contexts it was asked for instead, and its names of fields begin with an underscore.
 
 use std::path::PathBuf;
 
@@ -11,9 +13,13 @@ use crate::{Datum, Int, Kind, Losses, Order, Spec, StreamWriter};
 pub enum Value {
     Number(i64),
     Text(&'static str),
+    /// 16 characters, as the kernel keeps the name of a thread.
+    Name(&'static str),
+    /// An array of two numbers.
+    Pair([i64; 2]),
 }
 
-pub use Value::{Number, Text};
+pub use Value::{Name, Number, Pair, Text};
 
 /// A thread: pid, tid, name.
 pub type Who = (i64, i64, &'static str);
@@ -32,6 +38,9 @@ struct Happening {
 pub struct Program {
     /// The text of the `env` block.
     pub environment: String,
+    /// The contexts of LTTng's events: any of `pid`, `tid`, `vpid`, `vtid` and `procname`. `None`:
+    /// the trace is Lull's.
+    contexts: Option<&'static [&'static str]>,
     happenings: Vec<Happening>,
     classes: Vec<(&'static str, Kind)>,
     /// Processor, end of the packet, losses that the packet tells of.
@@ -54,13 +63,22 @@ impl Default for Program {
         let environment = "tracer_name = \"lull\"; verdict = \"complete\";".into();
         let (happenings, classes) = (Vec::new(), Vec::new());
         let (packet_ends, missing) = (Vec::new(), Vec::new());
-        Self { environment, happenings, classes, packet_ends, missing }
+        Self { environment, contexts: None, happenings, classes, packet_ends, missing }
     }
 }
 
 impl Program {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A trace of LTTng's kernel tracer.
+    pub fn lttng(contexts: &'static [&'static str]) -> Self {
+        let environment = "hostname = \"guest\"; domain = \"kernel\"; sysname = \"Linux\"; \
+                           kernel_release = \"6.1.0\"; tracer_name = \"lttng-modules\"; \
+                           tracer_major = 2; tracer_minor = 16;";
+        let environment = environment.into();
+        Self { environment, contexts: Some(contexts), ..Self::default() }
     }
 
     /// An event. All events of one name have the same fields.
@@ -73,15 +91,22 @@ impl Program {
         fields: &[(&str, Value)],
     ) {
         if !self.classes.iter().any(|(known, _)| *known == name) {
+            let mark = if self.contexts.is_some() { "_" } else { "" };
             let kinds = fields.iter().map(|(field, value)| {
-                let kind = if matches!(value, Number(_)) { number() } else { Kind::Text };
-                (*field, kind)
+                let kind = match value {
+                    Number(_) => number(),
+                    Text(_) => Kind::Text,
+                    Name(_) => Kind::CharArray(NAME_BYTES),
+                    Pair(_) => Kind::Array { element: Box::new(number()), count: 2 },
+                };
+                (format!("{mark}{field}"), kind)
             });
-            self.classes.push((name, Kind::structure(kinds.collect())));
+            self.classes.push((name, Kind::Struct { fields: kinds.collect(), align_bits: 1 }));
         }
         let fields = fields.iter().map(|(_, value)| match value {
             Number(number) => Datum::Signed(*number),
-            Text(text) => Datum::Text(text.as_bytes().to_vec()),
+            Text(text) | Name(text) => Datum::Text(text.as_bytes().to_vec()),
+            Pair(pair) => Datum::List(pair.map(Datum::Signed).to_vec()),
         });
         let fields = fields.collect();
         self.happenings.push(Happening { at_ns, cpu, who, name, fields });
@@ -133,13 +158,27 @@ impl Program {
         let order = Order::native();
         let id = || Kind::Int(Int { signed: false, ..Int::bytes(32, order) });
         let thread = vec![("pid", id()), ("tid", id()), ("name", Kind::CharArray(NAME_BYTES))];
-        let mut events = vec![(THREAD_ID, "lull:thread", Kind::structure(thread))];
+        let mut events = match self.contexts {
+            None => vec![(THREAD_ID, "lull:thread", Kind::structure(thread))],
+            Some(_) => Vec::new(),
+        };
+        let context = |name: &&'static str| match *name {
+            "procname" => ("_procname", Kind::CharArray(NAME_BYTES)),
+            "pid" => ("_pid", number()),
+            "tid" => ("_tid", number()),
+            "vpid" => ("_vpid", number()),
+            _ => ("_vtid", number()),
+        };
+        let contexts = self.contexts.filter(|contexts| !contexts.is_empty());
+        let stream_context =
+            contexts.map(|contexts| Kind::structure(contexts.iter().map(context).collect()));
         let classes = self.classes.iter().enumerate();
         events.extend(classes.map(|(i, (name, kind))| (FIRST_ID + i as u64, *name, kind.clone())));
         Spec {
             frequency_hz: 1_000_000_000,
             offset_s: 0,
             offset_cycles: 0,
+            stream_context,
             ..Spec::lull(order, events)
         }
     }
@@ -162,6 +201,18 @@ impl Program {
         (metadata[..begin].to_string() + &environment + &metadata[until..], streams)
     }
 
+    /// In a container, threads have other numbers: here, greater ones by 1000.
+    fn context(&self, (pid, tid, name): Who) -> Datum {
+        let of = |context: &&str| match *context {
+            "procname" => Datum::Text(name.into()),
+            "pid" => Datum::Signed(pid),
+            "tid" => Datum::Signed(tid),
+            "vpid" => Datum::Signed(pid + 1000),
+            _ => Datum::Signed(tid + 1000),
+        };
+        Datum::List(self.contexts.unwrap_or(&[]).iter().map(of).collect())
+    }
+
     fn stream(&self, spec: &Spec, cpu: u32) -> Vec<u8> {
         let here = self.happenings.iter().filter(|happening| happening.cpu == cpu);
         let mut events: Vec<&Happening> = here.collect();
@@ -180,13 +231,16 @@ impl Program {
             writer.begin_packet(begin_ns);
             let mut current = None;
             while let Some(happening) = events.next_if(|happening| happening.at_ns <= end_ns) {
-                if happening.who != NOBODY && current != Some(happening.who) {
+                let is_told = self.contexts.is_none() && happening.who != NOBODY;
+                if is_told && current != Some(happening.who) {
                     current = Some(happening.who);
                     writer.event(THREAD_ID, happening.at_ns, identity(happening.who));
                 }
                 let id = self.classes.iter().position(|(name, _)| *name == happening.name);
                 let id = FIRST_ID + id.expect("every event has a class") as u64;
-                writer.event(id, happening.at_ns, Datum::List(happening.fields.clone()));
+                let context = spec.stream_context.is_some().then(|| self.context(happening.who));
+                let payload = Some(Datum::List(happening.fields.clone()));
+                writer.event_with(id, happening.at_ns, [context, None, payload]);
             }
             writer.lose(losses);
             writer.end_packet(end_ns, 0);

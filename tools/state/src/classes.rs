@@ -13,6 +13,7 @@ use crate::operation::Operation;
 /// Written by Lull's probes for readers; not events of the program.
 const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
 pub(crate) const DUMP_END: &str = "state:end";
+pub(crate) const LTTNG_DUMP_END: &str = "lttng_statedump_end";
 
 /// How the two events of a pair end. `_entry` stands for a pair even where the trace has no exit,
 /// for a call that has not returned yet; the others may mean something else when alone.

@@ -40,11 +40,36 @@ pub(crate) struct Told {
     latest: Option<i64>,
     /// The dump's next records of this number are of an older process that had it.
     stale: Option<i64>,
+    /// The table of descriptors of the latest thread that the dump told of, and its process.
+    table: Option<(u64, i64)>,
+    /// Events were lost since the dump began.
+    is_lossy: bool,
 }
 
 impl Told {
-    pub fn dump_begins(&mut self) {
-        *self = Self { is_running: true, ..Self::default() };
+    /// `is_lossy`: events may be missing now.
+    pub fn dump_begins(&mut self, is_lossy: bool) {
+        *self = Self { is_running: true, is_lossy, ..Self::default() };
+    }
+
+    /// Events were lost.
+    pub fn lossy(&mut self) {
+        self.is_lossy = true;
+    }
+
+    /// Whether the dump that runs has lost nothing.
+    pub fn is_whole(&self) -> bool {
+        self.is_running && !self.is_lossy
+    }
+
+    /// The dump tells of a thread with this table of descriptors, whose files come next.
+    pub fn has_table(&mut self, address: u64, pid: i64) {
+        self.table = Some((address, pid));
+    }
+
+    /// The process of the thread that the dump told of last, if the table is that thread's.
+    pub fn of_table(&self, address: u64) -> Option<i64> {
+        self.table.filter(|(of, _)| *of == address).map(|(_, pid)| pid)
     }
 
     /// The result is which threads there are, if that is known: those that were told of.

@@ -90,7 +90,7 @@ pub struct State {
     /// The machine of each trace: processes of one machine are the same in all its traces.
     hosts: Vec<u32>,
     streams: Vec<Stream>,
-    running: Running,
+    pub(crate) running: Running,
     interrupts: Interrupts,
     /// Entries and exits of each trace that were not joined.
     unjoined: Vec<u64>,
@@ -282,6 +282,7 @@ impl State {
     pub fn loss(&mut self, message: &LossMessage<'_>) {
         self.running.places.next();
         let host = self.hosts.get(message.trace_index).copied().unwrap_or(0);
+        self.descriptors.told.lossy();
         let Some(stream) = self.streams.get_mut(message.stream_index) else { return };
         if let Some(thread) = stream.forget_unnamed() {
             self.calls.thread_ended(thread);
@@ -315,10 +316,11 @@ impl State {
                     let interrupt = Interrupt { pair: *pair, kind, number, name, begin };
                     self.interrupts.enter(host, event.cpu()?, interrupt);
                 }
-                // What is closed may be opened by another thread before the call returns.
-                if operation == Operation::Close {
+                // What is closed may be opened by another thread before the call returns, and a
+                // call that ends the process does not return.
+                if matches!(operation, Operation::Close | Operation::ProcessExit) {
                     let process = self.threads.process_of(thread);
-                    self.change(Operation::Close, (host, process, thread), &values);
+                    self.change(operation, (host, process, thread), &values);
                 }
                 return None;
             }

@@ -4,7 +4,7 @@
 //! Place in the flow: `classes` finds the fields of each event class once; `moment` reads them for
 //! each event. Names are those of Lull's own events, of the kernel's and of LTTng's.
 
-use trace::{Event, EventClass, Value};
+use trace::{Event, EventClass, Group, Integer, Name, Value, Visitor};
 
 use crate::interrupts::InterruptKind;
 use crate::operation::{LockKind, Operation, Values};
@@ -19,6 +19,8 @@ pub(crate) enum Slot {
     Fourth,
     Fifth,
     Sixth,
+    /// Two numbers in an array: the subject and the other.
+    Both,
     Result,
     Error,
     Text,
@@ -80,18 +82,8 @@ impl Operation {
                 (Slot::Third, &["argument", "arg"]),
                 RESULT,
             ],
-            Pipe => &[
-                (Slot::Subject, &["read_fd", "fildes_read"]),
-                (Slot::Other, &["write_fd", "fildes_write"]),
-                FLAGS,
-                RESULT,
-            ],
+            Pipe | SocketPair => self.ends_fields(),
             Socket => &[RESULT],
-            SocketPair => &[
-                (Slot::Subject, &["first_fd", "usockvec_first"]),
-                (Slot::Other, &["second_fd", "usockvec_second"]),
-                RESULT,
-            ],
             Bind | Connect | Accept => &[DESCRIPTOR, ADDRESS, RESULT],
             Map | Unmap | MoveMap | Protect => self.map_fields(),
             ProcessStart => &[
@@ -105,6 +97,25 @@ impl Operation {
             ChildWait => &[(Slot::Subject, &["child_pid"]), (Slot::Other, &["status"])],
             Exec => &[PATH],
             _ => self.task_fields(),
+        }
+    }
+
+    /// Of the calls that make two descriptors at once.
+    fn ends_fields(self) -> Fields {
+        match self {
+            Operation::Pipe => &[
+                (Slot::Subject, &["read_fd", "fildes_read"]),
+                (Slot::Other, &["write_fd", "fildes_write"]),
+                (Slot::Both, &["fildes"]),
+                FLAGS,
+                RESULT,
+            ],
+            _ => &[
+                (Slot::Subject, &["first_fd", "usockvec_first"]),
+                (Slot::Other, &["second_fd", "usockvec_second"]),
+                (Slot::Both, &["socket"]),
+                RESULT,
+            ],
         }
     }
 
@@ -147,6 +158,8 @@ impl Operation {
                 (Slot::Subject, &["tid"]),
                 (Slot::Other, &["pid"]),
                 (Slot::Third, &["ppid"]),
+                (Slot::Fourth, &["file_table_address"]),
+                (Slot::Fifth, &["status"]),
                 (Slot::Text, &["name"]),
                 (Slot::MoreText, &["state"]),
             ],
@@ -165,6 +178,13 @@ impl Operation {
                 (Slot::Subject, &["pid"]),
                 (Slot::Other, &["fd"]),
                 (Slot::Third, &["closes_on_exec"]),
+                PATH,
+            ],
+            DumpTableFile => &[
+                (Slot::Subject, &["pid"]),
+                (Slot::Other, &["fd"]),
+                FLAGS,
+                (Slot::Fourth, &["file_table_address"]),
                 PATH,
             ],
             _ => &[],
@@ -202,12 +222,55 @@ impl Loads {
                 Slot::Fourth => values.fourth = number(value),
                 Slot::Fifth => values.fifth = number(value),
                 Slot::Sixth => values.sixth = number(value),
+                Slot::Both => {
+                    if let Some([first, second]) = Two::of(event, *field) {
+                        (values.subject, values.other) = (first, second);
+                    }
+                }
                 Slot::Result => values.result = number(value),
                 Slot::Error => values.error = number(value),
                 Slot::Text => values.text = text(texts),
                 Slot::MoreText => values.more_text = text(texts),
             }
         }
+    }
+}
+
+/// The elements of one field that is an array of two numbers.
+#[derive(Default)]
+struct Two<'c> {
+    field: &'c str,
+    is_inside: bool,
+    found: [i64; 2],
+    count: usize,
+}
+
+impl Two<'_> {
+    fn of(event: &Event<'_>, field: usize) -> Option<[i64; 2]> {
+        let field = event.class().payload.as_ref()?.fields.get(field)?.name();
+        let mut two = Two { field, ..Two::default() };
+        event.fields(&mut two).ok()?;
+        (two.count == two.found.len()).then_some(two.found)
+    }
+}
+
+impl Visitor for Two<'_> {
+    fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
+        if self.is_inside && matches!(name, Name::Index(_)) {
+            if let Some(found) = self.found.get_mut(self.count) {
+                *found = value;
+            }
+            self.count = self.count.saturating_add(1);
+        }
+    }
+    fn unsigned(&mut self, name: Name<'_>, value: u64, ty: &Integer) {
+        self.signed(name, value as i64, ty);
+    }
+    fn begin(&mut self, name: Name<'_>, _: Group<'_>) {
+        self.is_inside = name == Name::Field(self.field);
+    }
+    fn end(&mut self, _: Group<'_>) {
+        self.is_inside = false;
     }
 }
 

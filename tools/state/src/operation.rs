@@ -5,7 +5,7 @@
 //! each event. Known are the events of Lull's interposers (`io:`, `process:`, ...), system calls as
 //! LTTng names them, LTTng-UST's mutex events, and the kernel's events of tasks and of its state.
 
-use crate::classes::DUMP_END;
+use crate::classes::{DUMP_END, LTTNG_DUMP_END};
 use crate::interrupts::InterruptKind;
 use crate::operands::Slot;
 use crate::texts::TextIndex;
@@ -128,14 +128,18 @@ pub enum Operation {
     TaskName,
     /// The kernel begins to tell what there is.
     DumpBegin,
-    /// It has told all.
+    /// It has told all, or says that it could not.
     DumpEnd,
+    /// It has gone through all that there is, and does not say whether all of it was written.
+    DumpDone,
     /// There is a thread.
     DumpThread,
     /// There is a process.
     DumpProcess,
     /// There is an open descriptor.
     DumpFile,
+    /// The same, as LTTng tells it: of the kernel's table of descriptors, by its address.
+    DumpTableFile,
     /// A process's program was started with these arguments.
     DumpCommand,
     /// There is a map.
@@ -242,6 +246,8 @@ const NAMES: &[(&str, Operation)] = &[
     ("process:exit", Operation::ProcessExit),
     ("process:quick_exit", Operation::ProcessExit),
     ("syscall_exit_group", Operation::ProcessExit),
+    ("compat_syscall_exit_group", Operation::ProcessExit),
+    ("syscalls:sys_exit_group", Operation::ProcessExit),
     ("process:forked", Operation::Forked),
     ("process:wait", Operation::ChildWait),
     ("process:exec", Operation::Exec),
@@ -265,9 +271,9 @@ const NAMES: &[(&str, Operation)] = &[
     ("state:command", Operation::DumpCommand),
     ("state:map", Operation::DumpMap),
     ("lttng_statedump_start", Operation::DumpBegin),
-    ("lttng_statedump_end", Operation::DumpEnd),
+    (LTTNG_DUMP_END, Operation::DumpDone),
     ("lttng_statedump_process_state", Operation::DumpThread),
-    ("lttng_statedump_file_descriptor", Operation::DumpFile),
+    ("lttng_statedump_file_descriptor", Operation::DumpTableFile),
 ];
 
 /// What the names of the processor's own interrupts begin with, tracefs's and LTTng's.
@@ -303,7 +309,7 @@ impl Operation {
 
     /// Whether a name is that of an event which is by itself, however it ends.
     pub(crate) fn is_single(name: &str) -> bool {
-        matches!(Self::of(name), Self::DumpBegin | Self::DumpEnd)
+        matches!(Self::of(name), Self::DumpBegin | Self::DumpEnd | Self::DumpDone)
     }
 
     /// The same, where the calls on files are known from the interposers, too: a call that is seen
@@ -357,9 +363,11 @@ impl Operation {
                 | TaskName
                 | DumpBegin
                 | DumpEnd
+                | DumpDone
                 | DumpThread
                 | DumpProcess
                 | DumpFile
+                | DumpTableFile
                 | DumpCommand
                 | DumpMap
         )

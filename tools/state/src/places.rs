@@ -17,6 +17,9 @@ const WHY_MASK: i64 = 0xff;
 const UNINTERRUPTIBLE: i64 = 2;
 const STOPPED: i64 = 4 | 8;
 const DEAD: i64 = 0x10 | 0x20;
+const OWN_MASK: i64 = 0x3ff;
+const OWN_DEAD: i64 = DEAD | 0x40;
+const OWN_PARKED: i64 = 0x200;
 
 /// How the kernel calls a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -70,8 +73,46 @@ pub struct Move {
     pub was: Stay,
 }
 
-/// Why a thread stops in a state as the kernel numbers it.
-pub(crate) fn stopped_in(state: i64) -> Place {
+/// What the numbers of states mean that the scheduler's events have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// Those that the kernel makes for its events.
+    #[default]
+    Reported,
+    /// Those that it has itself, which were in the events before Linux 4.14.
+    Own {
+        /// Whether the highest of them is that of parked threads, since 3.9; before, it was that
+        /// of threads that were preempted.
+        has_parked: bool,
+    },
+}
+
+impl Numbers {
+    /// Those of a kernel, by its release as `uname -r` tells it.
+    pub fn of(release: &str) -> Self {
+        let mut parts = release.split(['.', '-']).map(str::parse::<u32>);
+        match (parts.next(), parts.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < (4, 14) => {
+                Self::Own { has_parked: (major, minor) >= (3, 9) }
+            }
+            _ => Self::Reported,
+        }
+    }
+
+    /// Why a thread stops in a state of a number.
+    pub fn stopped_in(self, state: i64) -> Place {
+        match self {
+            Self::Own { .. } if state & OWN_DEAD != 0 => Place::Over,
+            Self::Own { has_parked: true } if state & OWN_MASK == OWN_PARKED => {
+                Place::Off(OffKind::Other)
+            }
+            _ => stopped_in(state),
+        }
+    }
+}
+
+/// Why a thread stops in a state as the kernel's events number it.
+fn stopped_in(state: i64) -> Place {
     match state & WHY_MASK {
         0 => Place::Waiting,
         why if why & DEAD != 0 => Place::Over,
@@ -183,6 +224,20 @@ mod tests {
         assert_eq!(stopped_in(2 | 0x80), Place::Off(OffKind::Uninterruptible));
         assert_eq!(stopped_in(4), Place::Off(OffKind::Stopped));
         assert_eq!(stopped_in(0x40), Place::Off(OffKind::Other));
+    }
+
+    #[test]
+    fn states_of_old_kernels_are_their_own_numbers() {
+        let [old, older] = ["4.9.0-19-amd64", "3.2.0"].map(Numbers::of);
+        assert_eq!([old, older].map(|n| n.stopped_in(0x40)), [Place::Over; 2]);
+        assert_eq!(old.stopped_in(0x82), Place::Off(OffKind::Uninterruptible));
+        assert_eq!([0, 0x1000].map(|state| old.stopped_in(state)), [Place::Waiting; 2]);
+        assert_eq!(old.stopped_in(0x200), Place::Off(OffKind::Other));
+        assert_eq!(older.stopped_in(0x200), Place::Waiting);
+        for other in ["4.14.0", "6.1.0-56-amd64", "", "4", "x.y", "99999999999.1"] {
+            assert_eq!(Numbers::of(other), Numbers::Reported, "{other}");
+        }
+        assert_eq!(Numbers::Reported.stopped_in(0x40), Place::Off(OffKind::Other));
     }
 
     #[test]

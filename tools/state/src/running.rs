@@ -15,7 +15,7 @@ use crate::calls::Calls;
 use crate::changes::{Change, Notes};
 use crate::classes::event_name;
 use crate::names::ShortName;
-use crate::places::{stopped_in, Place, Places, Stay};
+use crate::places::{Numbers, Place, Places, Stay};
 use crate::threads::{ThreadIndex, Threads};
 
 /// The events as the kernel calls them, LTTng and tracefs with the kernel.
@@ -65,6 +65,10 @@ impl Told {
 pub(crate) struct Running {
     /// By trace and by number of the class.
     told: Vec<Vec<Option<Told>>>,
+    /// Whether each trace is a kernel's, as LTTng says.
+    is_of_kernel: Vec<bool>,
+    /// What each trace's numbers of states mean.
+    numbers: Vec<Numbers>,
     /// Whether a trace of a machine, by its number, has switches.
     has_switches: Vec<bool>,
     /// By machine and processor.
@@ -87,8 +91,14 @@ impl Running {
                 *has_any |= told.iter().any(|told| matches!(told, Some(Told::Switch { .. })));
             }
         }
+        let release =
+            |trace: &Trace| trace.metadata().environment_text("kernel_release").map(Numbers::of);
+        let is_of_kernel =
+            |trace: &Trace| trace.metadata().environment_text("domain") == Some("kernel");
         Self {
             told,
+            is_of_kernel: traces.iter().map(is_of_kernel).collect(),
+            numbers: traces.iter().map(|trace| release(trace).unwrap_or_default()).collect(),
             has_switches,
             threads: FxHashMap::default(),
             places: Places::default(),
@@ -96,6 +106,11 @@ impl Running {
             losing_until: Ns(i64::MAX),
             notes: Notes::default(),
         }
+    }
+
+    /// Whether a trace of another tracer is a kernel's.
+    pub fn is_of_kernel(&self, trace_index: usize) -> bool {
+        self.is_of_kernel.get(trace_index).copied().unwrap_or(false)
     }
 
     /// Whether any event tells what a machine's processors run.
@@ -145,7 +160,11 @@ impl Running {
                         calls.hand_over(by, thread);
                         calls.is_sure(host, thread);
                     }
-                    let place = state.and_then(number).map_or(Place::Unknown, stopped_in);
+                    let numbers =
+                        self.numbers.get(event.trace_index()).copied().unwrap_or_default();
+                    let place = state
+                        .and_then(number)
+                        .map_or(Place::Unknown, |state| numbers.stopped_in(state));
                     let call = calls.innermost(thread).map(|call| call.pair);
                     self.stops((host, cpu), (tid, thread), Stay { place, since: at, call });
                 }
@@ -209,6 +228,11 @@ impl Running {
             self.places.unknown((host, thread), at);
         }
         self.places.loss(host, at);
+    }
+
+    /// Whether events may be missing now.
+    pub fn is_losing(&self) -> bool {
+        !self.losing.is_empty()
     }
 
     /// When the first of the losses is over that may go on.

@@ -4,9 +4,10 @@
 //! Place in the flow: `moment` asks for each event. Lull writes a `lull:thread` event where a
 //! packet goes over to another thread; LTTng writes thread contexts with each event if it is asked
 //! to. In a trace with neither, `running` knows which thread a processor runs; where it does not,
-//! there is one nameless thread for each processor, which may be many.
+//! there is one nameless thread for each processor, which may be many. In a kernel's trace, numbers
+//! are those of the machine: what a thread is called in a container does not say which one it is.
 
-use trace::{Event, Integer, Name, Value, Visitor, THREAD_EVENT};
+use trace::{CpuId, Event, Integer, Name, Value, Visitor, THREAD_EVENT};
 
 use crate::classes::DUMP_END;
 use crate::names::ShortName;
@@ -103,7 +104,9 @@ impl Stream {
         (host, running): (u32, &Running),
         threads: &mut Threads,
     ) -> ThreadIndex {
-        let source = *self.source.get_or_insert_with(|| source(event, running.is_told(host)));
+        let is_kernels = running.is_of_kernel(event.trace_index());
+        let source =
+            *self.source.get_or_insert_with(|| source(event, is_kernels, running.is_told(host)));
         if source == Source::Scheduler {
             if let Some(thread) = event.cpu().and_then(|cpu| running.on(host, cpu)) {
                 return thread;
@@ -113,25 +116,42 @@ impl Stream {
             trace: event.trace_index() as u32,
             cpu: event.cpu().map_or(event.stream_index() as u32, |cpu| cpu.0),
         };
-        let (key, name) = match source {
-            Source::Records | Source::Scheduler | Source::Nowhere => (unnamed(), None),
+        let thread = match source {
+            Source::Records | Source::Scheduler | Source::Nowhere => threads.index(unnamed(), None),
             Source::Contexts => {
-                let context = ThreadContext::of(event);
+                let context = Contexts::of(event).numbers(is_kernels);
                 if let (Some(thread), true) = (self.thread, context == self.context) {
                     return thread;
                 }
                 self.context = context;
-                let pid = context.pid.or(context.tid);
-                match (pid, context.tid.or(context.pid)) {
-                    (Some(pid), Some(tid)) => (ThreadKey::Named { host, pid, tid }, context.name),
-                    _ => (unnamed(), None),
-                }
+                of_context(context, (host, is_kernels), event.cpu(), threads)
+                    .unwrap_or_else(|| threads.index(unnamed(), None))
             }
         };
-        let thread = threads.index(key, name);
         self.thread = Some(thread);
         thread
     }
+}
+
+/// The thread that a context tells.
+fn of_context(
+    ThreadContext { pid, tid, name }: ThreadContext,
+    (host, is_kernels): (u32, bool),
+    cpu: Option<CpuId>,
+    threads: &mut Threads,
+) -> Option<ThreadIndex> {
+    if !is_kernels {
+        let (pid, tid) = (pid.or(tid)?, tid.or(pid)?);
+        return Some(threads.index(ThreadKey::Named { host, pid, tid }, name));
+    }
+    let tid = tid?;
+    let thread = match (tid, pid, cpu) {
+        (0, _, Some(cpu)) => threads.index(ThreadKey::Idle { host, cpu: cpu.0 }, name),
+        (_, Some(pid), _) => threads.index(ThreadKey::Named { host, pid, tid }, name),
+        (_, None, cpu) => threads.scheduled(host, cpu.map_or(0, |cpu| cpu.0), tid, name),
+    };
+    threads.is_of_machine(thread);
+    Some(thread)
 }
 
 /// Whether there may be an event of this name in the stream.
@@ -139,13 +159,14 @@ fn has(event: &Event<'_>, name: &str) -> bool {
     event.stream_class().events.iter().any(|event| &*event.name == name)
 }
 
-fn source(event: &Event<'_>, scheduler_tells: bool) -> Source {
+fn source(event: &Event<'_>, is_kernels: bool, scheduler_tells: bool) -> Source {
     let class = event.stream_class();
     if has(event, THREAD_EVENT) {
         return Source::Records;
     }
     let fields = class.event_context.as_ref().map_or(&[][..], |context| &context.fields);
-    match fields.iter().any(|field| matches!(field.name(), "tid" | "vtid" | "pid" | "vpid")) {
+    let names: &[&str] = if is_kernels { &["tid"] } else { &["tid", "vtid", "pid", "vpid"] };
+    match fields.iter().any(|field| names.contains(&field.name())) {
         true => Source::Contexts,
         false if scheduler_tells && event.cpu().is_some() => Source::Scheduler,
         false => Source::Nowhere,
@@ -166,21 +187,44 @@ pub struct ThreadContext {
 impl ThreadContext {
     /// What an event's context tells.
     pub fn of(event: &Event<'_>) -> Self {
-        let mut context = Self::default();
-        // Damage is the reader's to report; what was read before it counts.
-        let _ = event.stream_context(&mut context);
-        context
+        Contexts::of(event).numbers(false)
     }
 }
 
-impl Visitor for ThreadContext {
+/// All context fields that may tell it.
+#[derive(Default)]
+struct Contexts {
+    of_machine: ThreadContext,
+    of_container: ThreadContext,
+}
+
+impl Contexts {
+    fn of(event: &Event<'_>) -> Self {
+        let mut contexts = Self::default();
+        // Damage is the reader's to report; what was read before it counts.
+        let _ = event.stream_context(&mut contexts);
+        contexts
+    }
+
+    /// The machine's numbers, or else those that the process's own container gives.
+    fn numbers(self, only_of_machine: bool) -> ThreadContext {
+        let Self { of_machine: ThreadContext { pid, tid, name }, of_container } = self;
+        match only_of_machine {
+            true => self.of_machine,
+            false => {
+                ThreadContext { pid: pid.or(of_container.pid), tid: tid.or(of_container.tid), name }
+            }
+        }
+    }
+}
+
+impl Visitor for Contexts {
     fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
         match name {
-            Name::Field("pid") => self.pid = Some(value),
-            Name::Field("tid") => self.tid = Some(value),
-            // As the process's own container numbers them: second choice.
-            Name::Field("vpid") => self.pid = self.pid.or(Some(value)),
-            Name::Field("vtid") => self.tid = self.tid.or(Some(value)),
+            Name::Field("pid") => self.of_machine.pid = Some(value),
+            Name::Field("tid") => self.of_machine.tid = Some(value),
+            Name::Field("vpid") => self.of_container.pid = Some(value),
+            Name::Field("vtid") => self.of_container.tid = Some(value),
             _ => {}
         }
     }
@@ -191,7 +235,7 @@ impl Visitor for ThreadContext {
 
     fn text(&mut self, name: Name<'_>, bytes: &[u8]) {
         if name == Name::Field("procname") {
-            self.name = Some(ShortName::new(bytes));
+            self.of_machine.name = Some(ShortName::new(bytes));
         }
     }
 }

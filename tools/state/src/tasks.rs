@@ -12,7 +12,10 @@ use crate::names::ShortName;
 use crate::operation::{Operation, Values};
 use crate::texts::TextIndex;
 use crate::threads::{ProcessIndex, ThreadIndex, ThreadKey};
+use crate::usage::CLOSES_ON_EXEC;
 
+/// What LTTng's dump calls zombies and the dead.
+const LTTNG_ENDED: [i64; 3] = [3, 4, 7];
 const CLONE_PARENT: i64 = 0x8000;
 const CLONE_THREAD: i64 = 0x1_0000;
 
@@ -24,7 +27,8 @@ pub enum Dump {
     Absent,
     /// Its begin, and not its end.
     Begun,
-    /// Its begin and its end, and the kernel says that it could not write all of it.
+    /// Its begin and its end, and the kernel says that it could not write all of it, or it does not
+    /// say and events were lost in between.
     CutOff,
     /// All of it.
     Whole,
@@ -54,13 +58,15 @@ impl State {
                 }
             }
             Operation::DumpBegin => {
-                self.descriptors.told.dump_begins();
+                self.descriptors.told.dump_begins(self.running.is_losing());
                 self.dump = Dump::Begun;
             }
             Operation::DumpEnd => self.dump_ends(values.subject != 0),
+            Operation::DumpDone => self.dump_ends(self.descriptors.told.is_whole()),
             Operation::DumpThread => self.is_thread(host, values),
             Operation::DumpProcess => self.is_process(host, values),
-            Operation::DumpFile => self.is_file(host, values),
+            Operation::DumpFile => self.is_file((host, values.subject), values, values.third != 0),
+            Operation::DumpTableFile => self.is_table_file(host, values),
             Operation::DumpCommand => self.is_command(host, values),
             Operation::DumpMap => self.is_map(host, values),
             _ => {}
@@ -134,12 +140,14 @@ impl State {
 
     fn is_thread(&mut self, host: u32, values: &Values) {
         let Values { subject: tid, other: pid, third: parent_pid, .. } = *values;
+        self.descriptors.told.has_table(values.fourth as u64, pid);
         let key = ThreadKey::Named { host, pid, tid };
         let is_taken = self.descriptors.told.takes_thread(self.threads.known(key), pid);
         if !is_taken {
             return;
         }
-        let has_ended = matches!(self.texts.bytes(values.more_text), b"Z" | b"X");
+        let has_ended = matches!(self.texts.bytes(values.more_text), b"Z" | b"X")
+            || LTTNG_ENDED.contains(&values.fifth);
         let name = ShortName::new(self.texts.bytes(values.text));
         let thread = self.threads.lives(key, name);
         self.descriptors.told.thread(thread);
@@ -185,11 +193,20 @@ impl State {
         }
     }
 
-    fn is_file(&mut self, host: u32, values: &Values) {
-        let Values { subject: pid, other: fd, third: on_exec, text, .. } = *values;
+    fn is_file(&mut self, (host, pid): (u32, i64), values: &Values, on_exec: bool) {
         let Some(process) = self.threads.known_process(host, pid) else { return };
         if self.descriptors.told.takes_of(pid) {
-            self.descriptors.dumped(process, fd, File::Path(text), on_exec != 0);
+            self.descriptors.dumped(process, values.other, File::Path(values.text), on_exec);
+        }
+    }
+
+    /// LTTng tells the descriptors of a table after the first thread of a process that has it; old
+    /// versions tell the process with each descriptor.
+    fn is_table_file(&mut self, host: u32, values: &Values) {
+        let told = (values.subject != 0).then_some(values.subject);
+        let of_table = || self.descriptors.told.of_table(values.fourth as u64);
+        if let Some(pid) = told.or_else(of_table) {
+            self.is_file((host, pid), values, values.third & CLOSES_ON_EXEC != 0);
         }
     }
 }

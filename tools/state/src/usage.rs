@@ -9,7 +9,7 @@ use crate::operation::{Operation, Values};
 use crate::texts::{TextIndex, Texts};
 use crate::threads::ProcessIndex;
 
-const CLOSES_ON_EXEC: i64 = 0o2_000_000;
+pub(crate) const CLOSES_ON_EXEC: i64 = 0o2_000_000;
 const CLOSE_RANGE_ON_EXEC: i64 = 4;
 const DUPLICATE: i64 = 0;
 const SET_FLAGS: i64 = 2;

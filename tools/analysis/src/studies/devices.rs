@@ -29,6 +29,13 @@ const STAYS_MAX: usize = 1 << 21;
 const SECTOR_BYTES: u64 = 512;
 /// Bits of the minor in a device's number, as the kernel has it.
 const MINOR_BITS: u32 = 20;
+/// LTTng's bits for what a request does, which has one of them; other bits say how.
+const BITS: [(u64, Operation); 4] = [
+    (1, Operation::Write),
+    (1 << 1, Operation::Discard),
+    (1 << 2, Operation::Read),
+    (1 << 8, Operation::Flush),
+];
 
 const OPERATIONS: [Column; 9] = [
     text("device", "device", 0),
@@ -132,9 +139,12 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
     Ok(Box::new(Devices {
         fields: ByClass::new(start.traces, fields),
         names: ByClass::new(start.traces, |class| {
-            let is_name = event_name(class) == "state:block_device";
-            let number = class.field_index("device").filter(|_| is_name)?;
-            Some((number, class.field_index("name")?))
+            let [device, name] = match event_name(class) {
+                "state:block_device" => ["device", "name"],
+                "lttng_statedump_block_device" => ["dev", "diskname"],
+                _ => return None,
+            };
+            Some((class.field_index(device)?, class.field_index(name)?))
         }),
         queued: Pending::new(REQUESTS_MAX),
         issued: Pending::new(REQUESTS_MAX),
@@ -166,9 +176,17 @@ fn fields(class: &EventClass) -> Option<Fields> {
     })
 }
 
-/// What the kernel's letters say: the first of them that is an operation.
+/// What the kernel's letters say, the first of them that is an operation, or LTTng's bits.
 fn operation(value: Option<Value<'_>>) -> Operation {
-    let Some(Value::Text(letters)) = value else { return Operation::Other };
+    let letters = match value {
+        Some(Value::Text(letters)) => letters,
+        Some(bits) => {
+            let bits = bits.as_u64().unwrap_or(0);
+            let known = BITS.iter().find(|(bit, _)| bits & bit != 0);
+            return known.map_or(Operation::Other, |(_, operation)| *operation);
+        }
+        None => return Operation::Other,
+    };
     let known = letters.iter().find_map(|letter| match letter {
         b'R' => Some(Operation::Read),
         b'W' => Some(Operation::Write),

@@ -5,6 +5,7 @@
 mod compared;
 mod critical;
 mod flame;
+mod kernels;
 mod latency;
 mod machine;
 mod regular;

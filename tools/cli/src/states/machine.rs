@@ -3,7 +3,8 @@
 //!
 //! Place in the flow: `states` hands over every event up to the end. The kernel tells of these once
 //! in a dump, and no event tells of a change: what is shown is how they were then. A dump replaces
-//! what an earlier one of the same trace said.
+//! what an earlier one of the same trace said. LTTng's dump has the names of block devices, and
+//! addresses without the bits of their prefix.
 
 use crate::shown::{json_shown, shown};
 use serde_json::{json, Value as Json};
@@ -21,6 +22,11 @@ const AF_INET6: u64 = 10;
 
 struct BlockDevice {
     name: String,
+    extent: Option<Extent>,
+}
+
+/// What Lull's dump tells of a block device beside its name.
+struct Extent {
     bytes: u64,
     is_read_only: bool,
     /// The number of the disk that a partition is of.
@@ -30,13 +36,21 @@ struct BlockDevice {
 /// A network device: its namespace and its number there.
 type Network = (u64, u64);
 
+/// The network device of an address.
+enum Of {
+    /// As Lull's dump tells it.
+    Number(Network),
+    /// As LTTng's does.
+    Name(String),
+}
+
 /// What one trace's last dump told.
 #[derive(Default)]
 struct Told {
     /// By number.
     block_devices: BTreeMap<u64, BlockDevice>,
     network_devices: BTreeMap<Network, String>,
-    addresses: Vec<(Network, String)>,
+    addresses: Vec<(Of, String)>,
 }
 
 /// Of each trace, by its position.
@@ -45,25 +59,42 @@ pub(super) struct Machine(BTreeMap<usize, Told>);
 
 impl Machine {
     pub fn event(&mut self, event: &Event<'_>) {
-        let Some(kind) = event.name().strip_prefix("state:") else { return };
+        let dump = ["state:", "lttng_statedump_"];
+        let Some(kind) = dump.iter().find_map(|dump| event.name().strip_prefix(dump)) else {
+            return;
+        };
         let value = |name| event.value(event.class().field_index(name)?);
         let number = |name| value(name).and_then(|value| value.as_u64()).unwrap_or(0);
-        let name = || match value("name") {
+        let text = |name| match value(name) {
             Some(Value::Text(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
             _ => String::new(),
         };
+        let name = || text("name");
         let network = || (number("net_namespace"), number("number"));
         let told = self.0.entry(event.trace_index()).or_default();
         match kind {
-            "begin" => *told = Told::default(),
+            "begin" | "start" => *told = Told::default(),
             "block_device" if told.block_devices.len() < MOST => {
-                let device = BlockDevice {
-                    name: name(),
-                    bytes: number("sectors").saturating_mul(SECTOR_BYTES),
-                    is_read_only: number("is_read_only") != 0,
-                    disk: number("disk"),
+                let (number, device) = match event.class().field_index("diskname") {
+                    Some(_) => {
+                        (number("dev"), BlockDevice { name: text("diskname"), extent: None })
+                    }
+                    None => {
+                        let extent = Some(Extent {
+                            bytes: number("sectors").saturating_mul(SECTOR_BYTES),
+                            is_read_only: number("is_read_only") != 0,
+                            disk: number("disk"),
+                        });
+                        (number("device"), BlockDevice { name: name(), extent })
+                    }
                 };
-                told.block_devices.insert(number("device"), device);
+                told.block_devices.insert(number, device);
+            }
+            "network_interface" if told.addresses.len() < MOST => {
+                // One that is not up is told with no address, which is 0.
+                if let Ok(address @ 1..) = u32::try_from(number("address_ipv4")) {
+                    told.addresses.push((Of::Name(name()), Ipv4Addr::from(address).to_string()));
+                }
             }
             "network_device" if told.network_devices.len() < MOST => {
                 told.network_devices.insert(network(), name());
@@ -77,7 +108,7 @@ impl Machine {
                 // Damage is told by who prints the trace.
                 let _ = event.fields(&mut bytes);
                 let address = address(family, &bytes.found, number("prefix_bits"));
-                told.addresses.push((network(), address));
+                told.addresses.push((Of::Number(network()), address));
             }
             _ => {}
         }
@@ -88,14 +119,16 @@ impl Machine {
         let mut text = String::new();
         for told in self.0.values() {
             for (number, device) in &told.block_devices {
-                let BlockDevice { name, bytes, is_read_only, .. } = device;
-                let only = if *is_read_only { ", read-only" } else { "" };
+                let extent = device.extent.as_ref().map_or(String::new(), |extent| {
+                    let only = if extent.is_read_only { ", read-only" } else { "" };
+                    format!(", {} bytes{only}", extent.bytes)
+                });
                 let (major, minor) = (number >> 20, number & 0xf_ffff);
-                let name = shown(name);
-                text += &format!("block device {name} ({major}:{minor}), {bytes} bytes{only}\n");
+                let name = shown(&device.name);
+                text += &format!("block device {name} ({major}:{minor}){extent}\n");
             }
-            for (network, address) in &told.addresses {
-                text += &format!("address {address} of {}\n", shown(told.name(network)));
+            for (of, address) in &told.addresses {
+                text += &format!("address {address} of {}\n", shown(told.name(of)));
             }
         }
         text
@@ -106,19 +139,24 @@ impl Machine {
         let devices = |told: &Told| {
             let disk = |number| told.block_devices.get(number).map(|disk| disk.name.clone());
             let devices = told.block_devices.iter().map(|(number, device)| {
+                let extent = device.extent.as_ref();
                 json!({
                     "block_device": device.name,
                     "number": number,
-                    "bytes": device.bytes,
-                    "is_read_only": device.is_read_only,
-                    "disk": disk(&device.disk),
+                    "bytes": extent.map(|extent| extent.bytes),
+                    "is_read_only": extent.map(|extent| extent.is_read_only),
+                    "disk": extent.and_then(|extent| disk(&extent.disk)),
                 })
             });
-            let addresses = told.addresses.iter().map(|(network, address)| {
+            let addresses = told.addresses.iter().map(|(of, address)| {
+                let namespace = match of {
+                    Of::Number((namespace, _)) => Some(namespace),
+                    Of::Name(_) => None,
+                };
                 json!({
                     "address": address,
-                    "network_device": told.name(network),
-                    "net_namespace": network.0,
+                    "network_device": told.name(of),
+                    "net_namespace": namespace,
                 })
             });
             devices.chain(addresses).collect::<Vec<Json>>()
@@ -130,8 +168,11 @@ impl Machine {
 
 impl Told {
     /// The network device's name, or nothing where the dump did not tell of it.
-    fn name(&self, network: &Network) -> &str {
-        self.network_devices.get(network).map_or("", String::as_str)
+    fn name<'a>(&'a self, of: &'a Of) -> &'a str {
+        match of {
+            Of::Number(network) => self.network_devices.get(network).map_or("", String::as_str),
+            Of::Name(name) => name,
+        }
     }
 }
 
@@ -170,6 +211,7 @@ impl Visitor for Bytes {
 mod tests {
     use super::*;
 
+    use testkit::program::{Number, Program, Text, NOBODY};
     use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter};
     use trace::{Message, Trace};
 
@@ -216,6 +258,40 @@ mod tests {
         Datum::List(values.into())
     }
 
+    fn machine(trace: &Trace) -> Machine {
+        let mut merge = trace.merge();
+        let mut machine = Machine::default();
+        while let Some(message) = merge.next() {
+            if let Message::Event(event) = message {
+                machine.event(&event);
+            }
+        }
+        machine
+    }
+
+    #[test]
+    fn of_lttng_s_dump_names_and_addresses_are_known_and_nothing_else() {
+        let mut program = Program::lttng(&[]);
+        let device = |dev: i64, name| [("dev", Number(dev)), ("diskname", Text(name))];
+        let network =
+            |name, address: i64| [("name", Text(name)), ("address_ipv4", Number(address))];
+        program.event(1, 0, NOBODY, "lttng_statedump_block_device", &device(7, "old"));
+        program.event(2, 0, NOBODY, "lttng_statedump_start", &[]);
+        program.event(3, 0, NOBODY, "lttng_statedump_block_device", &device(254 << 20, "vda"));
+        for (at, name, address) in [(4, "lo", 0x7f00_0001), (5, "down", 0), (6, "odd", -1)] {
+            let fields = network(name, address);
+            program.event(at, 0, NOBODY, "lttng_statedump_network_interface", &fields);
+        }
+        let (metadata, streams) = program.files();
+        let machine = machine(&Trace::from_bytes(metadata.as_bytes(), streams).unwrap());
+        assert_eq!(machine.text(), "block device vda (254:0)\naddress 127.0.0.1 of lo\n");
+        let json = machine.json_lines();
+        let lines: Vec<Json> =
+            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["bytes"], &lines[0]["disk"]), (&Json::Null, &Json::Null));
+        assert_eq!((lines.len(), &lines[1]["net_namespace"]), (2, &Json::Null));
+    }
+
     #[test]
     fn devices_and_addresses_are_those_of_the_last_dump() {
         let spec = spec();
@@ -233,13 +309,7 @@ mod tests {
         writer.end_packet(2000, 0);
         let streams = vec![("stream".into(), writer.finish().0)];
         let trace = Trace::from_bytes(spec.metadata().as_bytes(), streams).unwrap();
-        let mut merge = trace.merge();
-        let mut machine = Machine::default();
-        while let Some(message) = merge.next() {
-            if let Message::Event(event) = message {
-                machine.event(&event);
-            }
-        }
+        let machine = machine(&trace);
         let wanted = "\
 block device sda (8:0), 4096 bytes
 block device sda1 (8:1), 1024 bytes, read-only
