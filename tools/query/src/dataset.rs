@@ -2,8 +2,8 @@
 //! Datasets, which `export` writes, as tables of the engine.
 //!
 //! Place in the flow: where a folder that is named for a query is a dataset, its Parquet files are
-//! read in place of traces. Datasets of several hosts have one table for each name, with the columns
-//! that any of them has.
+//! read in place of traces. Datasets of several hosts have one table for each name, with the
+//! columns that any of them has.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
