@@ -26,6 +26,7 @@ use crate::events::Events;
 use crate::missing::{LostTable, PacketTable};
 use crate::reading::Reading;
 use crate::scan::{Source, Table};
+use crate::spill::Spill;
 use crate::states::StateTable;
 use crate::tasks::TaskTable;
 
@@ -148,11 +149,8 @@ impl Engine {
         // What a sort keeps for merging what it has written to files.
         let of_sort = limits.memory_bytes / 16 / limits.processors.max(1);
         options.execution.sort_spill_reservation_bytes = of_sort.clamp(SORT_LEAST, SORT_MOST);
-        let disk = DiskManagerBuilder::default()
-            .with_mode(datafusion::execution::disk_manager::DiskManagerMode::Directories(vec![
-                limits.spill_folder.clone(),
-            ]))
-            .with_max_temp_directory_size(limits.spill_bytes);
+        let spill = Spill::new(limits.spill_folder.clone(), limits.spill_bytes)?;
+        let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(spill));
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(limits.memory_bytes)))
             .with_disk_manager_builder(disk)

@@ -44,6 +44,7 @@ mod progress;
 mod reading;
 mod scan;
 mod shape;
+mod spill;
 mod states;
 mod tasks;
 
