@@ -62,7 +62,7 @@ pub struct QueryArgs {
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// List the tables and their columns
+    /// List the tables and their columns; with a --format for programs, a row for each column
     #[arg(long, conflicts_with_all = ["file", "describe"])]
     pub tables: bool,
 

@@ -5,8 +5,10 @@
 //! opened, and the answer is written. The exit status is that of all reading commands: 0 done, 1
 //! incomplete or no row, 2 an error.
 
+mod listing;
+
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::Arc;
@@ -14,11 +16,11 @@ use std::sync::Arc;
 use clap::Parser;
 use futures::StreamExt;
 use query::{
-    definition, export, is_dataset, quoted, Complaint, Engine, Failure, Format, Limits, Output,
-    Progress, Reading,
+    definition, export, is_dataset, Complaint, Engine, Failure, Format, Limits, Output, Progress,
+    Reading,
 };
 use trace::{Ns, Span, Trace};
-use verdict::shown::{lines_shown, shown};
+use verdict::shown::lines_shown;
 use verdict::State;
 
 const DONE: i32 = 0;
@@ -204,16 +206,13 @@ fn answer(
     reading: Option<&Arc<Reading>>,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<i32, String> {
-    if args.tables {
-        return list_tables(engine);
-    }
-    if let Some(name) = &args.describe {
-        return describe(engine, name);
+    if args.tables || args.describe.is_some() {
+        return listing::list(args.describe.as_deref(), engine, args.format, || out(args));
     }
     if args.ddl {
         let statements: Result<Vec<String>, String> =
             engine.tables.iter().map(definition).collect();
-        return write_lines(&statements?);
+        return listing::write_lines(&statements?);
     }
     let sql = args.sql.as_deref().unwrap_or_default();
     if sql.len() > SQL_BYTES_MAX {
@@ -226,12 +225,11 @@ fn answer(
         Ok(0) => Ok(INCOMPLETE),
         Ok(_) => Ok(DONE),
         Err(Trouble::Query(complaint)) => Err(complaint.to_string()),
-        Err(Trouble::Output(Failure::Io(error))) if error.kind() == ErrorKind::BrokenPipe => {
+        Err(Trouble::Output(failure)) if failure.is_gone() => {
             // A reader of our output that goes away early has what it wanted.
             Ok(DONE)
         }
-        Err(Trouble::Output(Failure::Io(error))) => Err(format!("writing the output: {error}")),
-        Err(Trouble::Output(Failure::Other(what))) => Err(format!("writing the output: {what}")),
+        Err(Trouble::Output(failure)) => Err(format!("writing the output: {failure}")),
     }
 }
 
@@ -263,6 +261,10 @@ async fn write_rows(
         None => u64::MAX,
     };
     let mut output = None;
+    if args.format == Format::Arrow && args.output.is_none() {
+        // Who reads the stream learns the columns before the rows are found.
+        output = Some(Output::new(args.format, out(args)?, &schema)?);
+    }
     let mut rows = 0;
     let mut is_cut = false;
     while let Some(batch) = stream.next().await {
@@ -306,48 +308,4 @@ fn out(args: &Arguments) -> Result<Box<dyn Write + Send>, Failure> {
         None => Box::new(std::io::stdout()),
     };
     Ok(Box::new(BufWriter::with_capacity(OUT_BYTES, out)))
-}
-
-/// Writes lines; a reader that goes away early has what it wanted.
-fn write_lines(lines: &[String]) -> Result<i32, String> {
-    let text = lines.join("\n") + "\n";
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(format!("writing the output: {error}"))
-        }
-        _ => Ok(DONE),
-    }
-}
-
-fn list_tables(engine: &Engine) -> Result<i32, String> {
-    let line = |table: &query::TableInfo| {
-        let columns: Vec<String> =
-            table.schema.fields().iter().map(|field| quoted(field.name())).collect();
-        let name = quoted(&table.name);
-        shown(&format!("{name:<24} {}", columns.join(", "))).into_owned()
-    };
-    write_lines(&engine.tables.iter().map(line).collect::<Vec<_>>())
-}
-
-fn describe(engine: &Engine, name: &str) -> Result<i32, String> {
-    let Some(table) = engine.table(name) else {
-        let names = engine.tables.iter().map(|table| table.name.as_str());
-        let nearest = verdict::nearest::nearest(&[name], names);
-        let help = match nearest[..] {
-            [] => "`lull query --tables` lists them".to_string(),
-            _ => format!("the nearest is {}", nearest.join(", ")),
-        };
-        return Err(format!("no table is named {}; {help}", quoted(name)));
-    };
-    if let Some(trouble) = &table.trouble {
-        return Err(trouble.clone());
-    }
-    let fields = table.schema.fields();
-    let width = fields.iter().map(|field| quoted(field.name()).chars().count()).max().unwrap_or(0);
-    let line = |field: &Arc<_>| {
-        let field: &query::Field = field;
-        shown(&format!("{:<width$}  {}", quoted(field.name()), field.data_type())).into_owned()
-    };
-    write_lines(&fields.iter().map(line).collect::<Vec<_>>())
 }

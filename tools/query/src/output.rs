@@ -5,6 +5,7 @@
 //! batch. Nothing is collected but the rows of the table for people, whose columns are as wide as
 //! their widest value.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -47,6 +48,22 @@ pub enum Format {
 pub enum Failure {
     Io(io::Error),
     Other(String),
+}
+
+impl Failure {
+    /// Whether the reader of the output went away.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -113,7 +130,12 @@ impl Output {
             }
             Format::Json => Self::Json(json().build(out)),
             Format::Ndjson => Self::Ndjson(json().build(out)),
-            Format::Arrow => Self::Arrow(StreamWriter::try_new(out, &schema)?),
+            Format::Arrow => {
+                // The writer has written the schema; whoever waits for it gets it now.
+                let mut writer = StreamWriter::try_new(out, &schema)?;
+                writer.flush()?;
+                Self::Arrow(writer)
+            }
             Format::Parquet => {
                 let properties = Some(parquet_properties());
                 Self::Parquet(Box::new(ArrowWriter::try_new(out, schema, properties)?))
