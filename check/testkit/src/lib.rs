@@ -16,6 +16,7 @@ pub mod kernel;
 mod kind;
 pub mod program;
 mod random;
+mod shop;
 mod spec;
 mod stream;
 
@@ -25,5 +26,6 @@ pub use datum::{encoded, Datum};
 pub use folder::TraceFolder;
 pub use kind::{random_struct, Int, Kind};
 pub use random::Random;
+pub use shop::shop;
 pub use spec::{EventSpec, HeaderForm, Spec, HEADER_FORMS};
 pub use stream::{offset, random_stream, repeat_packet, Losses, StreamWriter, Written};
