@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long foreign-traces boot-all boot-long guest clean FORCE
+	mutants sched-long foreign-traces foreign-lttng boot-all boot-long guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -98,6 +98,12 @@ sched-long: ## explore the ring's interleavings with larger bounds; minutes
 foreign-traces: ## compare what is read with Babeltrace 2.1, on CTF 2 and on its tests' traces
 	$(Q)tests/foreign/ctf2
 	$(Q)tests/foreign/collection
+
+foreign-lttng: ## record one load with Lull and LTTng in a guest, compare what is answered of both
+	$(Q)mk/deps build test boot bench
+	$(Q)$(MAKE) all kernel-module
+	$(Q)bench/fetch_peers lttng-modules
+	$(Q)tests/foreign/lttng/run
 
 boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels
