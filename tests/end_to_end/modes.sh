@@ -38,6 +38,19 @@ flight_recorder_keeps_the_newest_and_snapshots_on_request() {
 		fail "the last event is not in the last snapshot"
 }
 
+snapshots_that_are_named_together_are_read_once() {
+	local count
+	lull record -q --flight-recorder -o box -- bash -c \
+		'for i in 1 2; do cat /etc/passwd; kill -USR1 $PPID; sleep 0.5; done > /dev/null'
+	count=$(lull print box/snapshot-3 2> /dev/null | wc -l)
+	[ "$(lull print box/snapshot-1 2> /dev/null | wc -l)" -gt 10 ] || fail "nothing overlaps"
+	same "$(lull print box/snapshot-1 box/snapshot-2 box/snapshot-3 2> said | wc -l)" "$count" \
+		"events of three snapshots"
+	grep -q 'box/snapshot-1: packets of .* are also in box/snapshot-' said || fail "$(cat said)"
+	lull report box/snapshot-1 box/snapshot-3 > report
+	grep -q 'are also in box/snapshot-3, and are read only there' report || fail "$(cat report)"
+}
+
 loss_is_an_exit_status_on_request() {
 	storm_build
 	status_is 124 lull record -q --fail-on-loss -o small -e 'test:*' --buffer-size 4K \

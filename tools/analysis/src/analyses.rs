@@ -15,7 +15,7 @@ use crate::files::{outcome, Files, Outcome};
 use crate::filter::Filter;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
-use crate::losses::{late_beginnings, Losses};
+use crate::losses::Losses;
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::scheduling::Scheduling;
@@ -108,9 +108,8 @@ pub(crate) fn drive<'a>(
             progress(analyses.state.bytes_read());
         }
     }
-    let limits = late_beginnings(traces, &merge);
     let sheet = analyses.sheet();
-    (analyses.finish(traces, &merge.problems(), limits), sheet)
+    (analyses.finish(traces, &merge), sheet)
 }
 
 pub struct Analyses<'a> {

@@ -53,7 +53,9 @@ pub use error::Error;
 pub use files::FileRow;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
-pub use losses::{late_beginnings, recorded_verdict, Cause, Lost, LostRow, Verdict};
+pub use losses::{
+    late_beginnings, recorded_verdict, repeated_packets, Cause, Lost, LostRow, Verdict,
+};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
 pub use scheduling::{OffRow, SchedulingRow};

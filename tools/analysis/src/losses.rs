@@ -5,6 +5,8 @@
 //! with what the recorder wrote into the environment and what the reader found damaged. The three
 //! are combined into one verdict: of different counts of one loss, the largest counts.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Merge, Metadata, Ns, Problem, Trace};
 use verdict::environment::Value;
@@ -178,11 +180,12 @@ impl Losses {
         rows
     }
 
-    /// Forms the verdict. `events_read` has one count per trace.
+    /// Forms the verdict. `events_read` has a count for each trace, or nothing where events of the
+    /// trace were read in another.
     pub fn finish(
         &self,
         traces: &[&Metadata],
-        events_read: &[u64],
+        events_read: &[Option<u64>],
         problems: &[Problem],
     ) -> LossesReport {
         let mut lost = Lost::default();
@@ -209,8 +212,7 @@ impl Losses {
             add(&mut lost.unwritten_packets, said.unwritten_packets);
             add(&mut lost.unwritten_events, said.unwritten_events);
             add(&mut lost.damaged_packets, said.damaged_packets);
-            let read = events_read.get(index).copied().unwrap_or(0);
-            verdict.hear(said, read);
+            verdict.hear(said, events_read.get(index).copied().flatten());
         }
         for row in &places {
             let count = match row.cause {
@@ -229,7 +231,7 @@ impl Losses {
         if is_damaged || !places.is_empty() {
             verdict.state = verdict.state.max(State::Incomplete);
         }
-        if verdict.state.claims_all() && events_read.iter().all(|events| *events == 0) {
+        if verdict.state.claims_all() && events_read.iter().flatten().all(|events| *events == 0) {
             verdict.state = State::NothingMatched;
         }
         LossesReport { lost, places, verdict }
@@ -238,13 +240,13 @@ impl Losses {
 
 impl Verdict {
     /// Takes over what a trace's recorder said, but for the losses that the packets tell of.
-    fn hear(&mut self, said: verdict::Verdict, events_read: u64) {
+    fn hear(&mut self, said: verdict::Verdict, events_read: Option<u64>) {
         self.state = self.state.max(said.state);
         let counted = said.loss_sentences();
         self.missing.extend(said.missing.into_iter().filter(|line| !counted.contains(line)));
         self.limits.extend(said.limits);
         self.notes.extend(said.notes);
-        if said.events > events_read {
+        if let Some(events_read) = events_read.filter(|read| *read < said.events) {
             self.missing.push(format!(
                 "the recorder wrote {} events; {events_read} of them can be read",
                 said.events
@@ -276,6 +278,21 @@ pub fn late_beginnings(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
         }
     };
     told.map(sentence).collect()
+}
+
+/// Sentences about packets that two traces have.
+pub fn repeated_packets(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
+    let mut by_traces: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for repeated in merge.repeated() {
+        *by_traces.entry((repeated.trace_index, repeated.read_in)).or_default() += 1;
+    }
+    let sentence = |((of, read_in), streams): (&(usize, usize), &u64)| {
+        let (of, read_in) = (traces.get(*of)?.path(), traces.get(*read_in)?.path());
+        let streams = plural(*streams, "stream");
+        let (of, read_in) = (of.display(), read_in.display());
+        Some(format!("{of}: packets of {streams} are also in {read_in}, and are read only there"))
+    };
+    by_traces.iter().filter_map(sentence).collect()
 }
 
 /// What a trace's recorder wrote into its environment.

@@ -148,8 +148,9 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let problems = rest.problems();
     show_problems(&problems);
     let late = analysis::late_beginnings(&traces, &rest);
+    let repeated = analysis::repeated_packets(&traces, &rest);
     let odd = traces.iter().flat_map(Trace::warnings);
-    for line in odd.chain(chosen.notes).chain(late) {
+    for line in odd.chain(chosen.notes).chain(late).chain(repeated) {
         say(&line);
     }
     if tally.events == 0 && args.limit != Some(0) {

@@ -72,8 +72,9 @@ impl Reading {
     /// Takes down what one pass over the traces found.
     pub fn end(&self, tally: &Tally, rest: &Merge<'_>) {
         let problems = rest.problems();
-        let late = analysis::late_beginnings(&self.traces, rest);
-        self.found().add(tally, &problems, late);
+        let mut notes = analysis::late_beginnings(&self.traces, rest);
+        notes.extend(analysis::repeated_packets(&self.traces, rest));
+        self.found().add(tally, &problems, notes);
     }
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct Cursor<'t> {
     /// Whether no event of the packet has been read.
     pub(crate) at_first_event: bool,
     pub(crate) next_packet: usize,
+    /// The packet there, and those after it, are read elsewhere.
+    pub(crate) stop_at: usize,
     /// Everything before this offset in the file was given back; `None` before the first packet.
     released: Option<usize>,
     /// Whether it was told that the file is cut.
@@ -134,6 +136,7 @@ impl<'t> Cursor<'t> {
             in_packet: false,
             at_first_event: false,
             next_packet: 0,
+            stop_at: usize::MAX,
             released: None,
             has_told_cut: false,
             packets_seen: 0,

@@ -65,7 +65,7 @@ pub use clock::{extend, Clock};
 pub use error::{Error, Fault, MetadataError, Problem, ProblemKind};
 pub use event::{Event, Value};
 pub use index_file::{check_own, own_index_folder};
-pub use lineage::Beginning;
+pub use lineage::{Beginning, Repeated};
 pub use loss::{Loss, LossKind};
 pub use merge::{LossMessage, Merge, Message};
 pub use metadata::{EnvironmentValue, EventClass, Metadata, StreamClass};

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::cursor::Stop;
 use crate::error::{Problem, ProblemKind};
 use crate::event::Event;
-use crate::lineage::{self, Beginning};
+use crate::lineage::{self, Beginning, Repeated};
 use crate::loss::Loss;
 use crate::source::{Edges, Source};
 use crate::span::Span;
@@ -104,6 +104,8 @@ pub struct Merge<'t> {
     /// Whether the matches of the stream that was handed out last were played already.
     is_played: bool,
     opening_problems: Vec<Problem>,
+    /// Streams of which packets are read in another trace, and the position of that.
+    repeated: Vec<(usize, usize)>,
 }
 
 impl<'t> Merge<'t> {
@@ -127,7 +129,7 @@ impl<'t> Merge<'t> {
         }
         let mut cursors: Vec<_> =
             sources.iter_mut().map(|source| (&mut source.cursor, source.trace_index)).collect();
-        lineage::join(&mut cursors);
+        let repeated = lineage::join(&mut cursors);
         let one_scale = sources.windows(2).all(|pair| match (pair[0].clock, pair[1].clock) {
             (Some(a), Some(b)) => a.same_scale(b),
             (a, b) => a.is_none() && b.is_none(),
@@ -144,6 +146,7 @@ impl<'t> Merge<'t> {
             ahead: (0..ahead_count).map(|_| Ahead::new()).collect(),
             is_played: false,
             opening_problems: traces.iter().flat_map(|t| t.problems().to_vec()).collect(),
+            repeated,
         }
     }
 
@@ -296,6 +299,15 @@ impl<'t> Merge<'t> {
             let (packet_number, discarded) = source.cursor.beginning?;
             let (trace_index, file) = (source.trace_index, source.cursor.file.path());
             Some(Beginning { trace_index, file, packet_number, discarded })
+        })
+    }
+
+    /// Streams of which packets are also in another trace, and are read there.
+    pub fn repeated(&self) -> impl Iterator<Item = Repeated<'_>> {
+        self.repeated.iter().filter_map(|(stream, read_in)| {
+            let source = self.sources.get(*stream)?;
+            let (trace_index, file) = (source.trace_index, source.cursor.file.path());
+            Some(Repeated { trace_index, file, read_in: *read_in })
         })
     }
 

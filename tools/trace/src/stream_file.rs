@@ -52,12 +52,31 @@ impl Cursor<'_> {
         ahead.previous
     }
 
+    /// Where the packet of a number lies that begins then, and what is remembered of the one before
+    /// it; `None` if there is none.
+    pub(crate) fn find_packet(&self, number: u64, begin: u64) -> Option<(usize, Previous)> {
+        let mut ahead = Cursor::new(self.file, self.class, self.metadata, self.signature);
+        // Bound: the packets of the file.
+        loop {
+            let previous = ahead.previous.clone();
+            if !ahead.enter() {
+                return None;
+            }
+            ahead.losses.clear();
+            ahead.problems.clear();
+            if ahead.packet.sequence == Some(number) {
+                let is_it = ahead.packet.begin == Some(Cycles(begin));
+                return is_it.then_some((ahead.packet.offset_bytes as usize, previous));
+            }
+        }
+    }
+
     /// Enters the next readable packet; `false` at the end of the file.
     pub(crate) fn enter(&mut self) -> bool {
         loop {
             // Asked for each packet: it may become shorter at any time.
             let file = self.file.bytes();
-            if self.next_packet >= file.len() {
+            if self.next_packet >= file.len().min(self.stop_at) {
                 break;
             }
             let offset = self.next_packet;

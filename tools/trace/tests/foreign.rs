@@ -404,6 +404,57 @@ fn losses_between_traces_of_one_stream_are_counted_once() {
     assert_eq!(beginnings, [(4, 6)]);
 }
 
+/// Times of the events of several traces, what was lost, and of which streams packets are read in
+/// another trace.
+fn read_together(traces: &[Trace], span: &Span) -> (Vec<i64>, Vec<u64>, Vec<(usize, usize)>) {
+    let mut merge = trace::Merge::between(traces, span);
+    let (mut times, mut lost) = (Vec::new(), Vec::new());
+    while let Some(message) = merge.next() {
+        match message {
+            Message::Event(event) if event.is_before_span() => {}
+            Message::Event(event) => times.push(event.time_ns().0),
+            Message::Loss(message) => lost.push(message.loss.count),
+        }
+    }
+    assert_eq!(merge.problems(), []);
+    let told = merge.repeated().map(|repeated| (repeated.trace_index, repeated.read_in)).collect();
+    (times, lost, told)
+}
+
+#[test]
+fn packets_of_snapshots_that_overlap_are_read_once() {
+    let uuid = "trace { uuid = \"01020304-0506-0708-090a-0b0c0d0e0f10\";";
+    let text = metadata().replace("trace {", uuid);
+    let all = |packets: &[Packet]| open(&text, vec![("chan", file(0, packets))]);
+    // The first snapshot ends in packet 6, of which the second one has another event.
+    let mut first = packets(3, &[4, 4, 6]);
+    first.push(Packet::new(6, (70, 72), &[71]).discarded(6));
+    let mut second = packets(5, &[6]);
+    second.push(Packet::new(6, (70, 79), &[71, 75]).discarded(7));
+    second.extend(packets(7, &[7]));
+    let times = [41, 51, 61, 71, 75, 81];
+    let traces = [all(&first), all(&second)];
+    let found = read_together(&traces, &Span::ALL);
+    assert_eq!(found, (times.to_vec(), vec![2, 1], vec![(0, 1)]));
+    let span = Span { from: Some(Ns(50)), until: Some(Ns(75)) };
+    assert_eq!(read_together(&traces, &span).0, [51, 61, 71]);
+    let span = Span { from: Some(Ns(75)), until: None };
+    assert_eq!(read_together(&traces, &span).0, [75, 81]);
+    // In any order, with a third one that has nothing of its own, and one that is given twice.
+    let traces = [all(&second), all(&first[..2]), all(&first), all(&second)];
+    assert_eq!(read_together(&traces, &Span::ALL).0, times);
+    let found = read_together(&[all(&first), all(&first[..2])], &Span::ALL);
+    assert_eq!(found, (times[..4].to_vec(), vec![2], vec![(1, 0)]));
+    // A packet of that number that begins at another time is another packet, ...
+    second[0].times.0 += 1;
+    let found = read_together(&[all(&first), all(&second)], &Span::ALL);
+    assert_eq!((found.0.len(), found.2), (4 + 4, Vec::new()));
+    // ... and traces without a UUID may be of anyone.
+    let of_nobody = |packets| open(&metadata(), vec![("chan", file(0, packets))]);
+    let traces = [of_nobody(&first), of_nobody(&first)];
+    assert_eq!(read_together(&traces, &Span::ALL).0.len(), 8);
+}
+
 #[test]
 fn a_packet_that_is_missing_between_files_is_lost_with_its_events() {
     let files =

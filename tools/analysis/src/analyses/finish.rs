@@ -5,11 +5,12 @@
 //! whether their threads are over, and the verdict is weighed.
 
 use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
-use trace::{Problem, Trace};
+use trace::{Merge, Trace};
 use verdict::text::plural;
 use verdict::State;
 
 use super::{since, Analyses, By};
+use crate::losses::{late_beginnings, repeated_packets};
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::scheduling::SchedulingRow;
 
@@ -112,15 +113,23 @@ impl Analyses<'_> {
         }
     }
 
-    /// The report. `limits`: what the merge found that the traces do not tell.
-    pub fn finish(self, traces: &[Trace], problems: &[Problem], limits: Vec<String>) -> Report {
+    /// The report.
+    pub fn finish(self, traces: &[Trace], merge: &Merge<'_>) -> Report {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
-        let mut losses = self.losses.finish(&metadata, &self.events_read, problems);
+        let mut read: Vec<Option<u64>> = self.events_read.iter().copied().map(Some).collect();
+        for repeated in merge.repeated() {
+            if let Some(read) = read.get_mut(repeated.trace_index) {
+                *read = None;
+            }
+        }
+        let mut losses = self.losses.finish(&metadata, &read, &merge.problems());
+        let limits = late_beginnings(traces, merge);
         if !limits.is_empty() && losses.verdict.state == State::Complete {
             losses.verdict.state = State::Limited;
         }
         losses.verdict.limits.extend(limits);
         losses.verdict.notes.extend(self.notes(traces));
+        losses.verdict.notes.extend(repeated_packets(traces, merge));
         let (running, unmatched) = self.running();
         let names = self.state.classes().names();
         let name = |index: u32| {
