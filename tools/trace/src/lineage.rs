@@ -9,8 +9,8 @@
 //! Snapshots of one recording have packets in common. Each packet is handed out once: by the trace
 //! that goes on longer, which may have more of the packet in which the other one ends.
 //!
-//! Files are of one stream if they are of one trace (by its UUID, or in one folder), one stream
-//! class, one instance and one processor, and if the numbers of their packets go on.
+//! Files are of one stream if they are of one trace (by its UUID and host, or in one folder), one
+//! stream class, one instance and one processor, and if the numbers of their packets go on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,6 +34,7 @@ pub struct Beginning<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
     uuid: Option<[u8; 16]>,
+    host: Option<String>,
     /// Position of the trace if it has no UUID.
     trace_index: Option<usize>,
     class: u64,
@@ -48,6 +49,13 @@ struct First {
     begin: Option<u64>,
     number: Option<Counter>,
     discarded: Option<Counter>,
+}
+
+impl First {
+    /// Whether it is the first packet of its stream.
+    fn is_start(&self) -> bool {
+        self.number.is_some_and(|number| number.value == 0)
+    }
 }
 
 /// A stream whose packets, from one on, are also in another trace, and are read there.
@@ -73,7 +81,8 @@ pub(crate) fn join(cursors: &mut [(&mut Cursor<'_>, usize)]) -> Vec<(usize, usiz
         let (uuid, trace_index) = (cursor.metadata.uuid, *trace_index);
         let of_trace = uuid.is_none().then_some(trace_index);
         let class = cursor.class.id.0;
-        let identity = Identity { uuid, trace_index: of_trace, class, instance, cpu };
+        let host = cursor.metadata.environment_text("hostname").map(str::to_string);
+        let identity = Identity { uuid, host, trace_index: of_trace, class, instance, cpu };
         let begin = scan.begin.map(|_| scan.cycles);
         let (number, discarded) = (scan.sequence, scan.discarded);
         let first = First { cursor_index, trace_index, begin, number, discarded };
@@ -112,9 +121,14 @@ fn join_two(
     before: &First,
     after: &First,
 ) -> Option<Cut> {
+    let may_repeat = before.trace_index != after.trace_index;
+    if after.is_start() && !may_repeat {
+        return None;
+    }
     let cursor = &cursors.get(before.cursor_index)?.0;
     let ended = cursor.at_end();
-    let Some((offset, previous)) = common_packet(cursor, before, after, &ended) else {
+    let common = may_repeat.then(|| common_packet(cursor, before, after, &ended)).flatten();
+    let Some((offset, previous)) = common else {
         go_on(cursors, after, ended);
         return None;
     };
@@ -134,8 +148,7 @@ fn join_two(
 
 /// Tells a file where the one before it ended, if it goes on from there.
 fn go_on(cursors: &mut [(&mut Cursor<'_>, usize)], after: &First, ended: Previous) {
-    let is_start = after.number.is_some_and(|number| number.value == 0);
-    if is_start || !goes_on(after, &ended) {
+    if after.is_start() || !goes_on(after, &ended) {
         return;
     }
     if let Some((cursor, _)) = cursors.get_mut(after.cursor_index) {
@@ -147,17 +160,15 @@ fn go_on(cursors: &mut [(&mut Cursor<'_>, usize)], after: &First, ended: Previou
     }
 }
 
-/// Where a file has the first packet of another trace's file, as snapshots of one recording have
-/// it, and what is remembered of the packet before. Two traces of one UUID have the same packet if
-/// it has the same number and begins at the same time; it may have more events in the later one.
+/// Where a file has the first packet of another trace's file, as snapshots of one recording have it,
+/// and what is remembered of the packet before. It is the same packet if it has the same number and
+/// begins at the same time; it may have more events in the file that goes on longer.
 fn common_packet(
     cursor: &Cursor<'_>,
     before: &First,
     after: &First,
     ended: &Previous,
 ) -> Option<(usize, Previous)> {
-    let is_of_two_traces = before.trace_index != after.trace_index;
-    cursor.metadata.uuid.filter(|_| is_of_two_traces)?;
     let number = after.number?.value;
     let is_within = before.number?.value <= number && number <= ended.sequence?;
     is_within.then(|| cursor.find_packet(number, after.begin?)).flatten()

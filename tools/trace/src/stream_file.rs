@@ -46,9 +46,9 @@ impl Cursor<'_> {
     fn read_to_end(&self) -> Previous {
         let mut ahead = Cursor::new(self.file, self.class, self.metadata, self.signature);
         while ahead.enter() {
-            ahead.losses.clear();
-            ahead.problems.clear();
+            ahead.forget_packet();
         }
+        ahead.release();
         ahead.previous
     }
 
@@ -56,19 +56,27 @@ impl Cursor<'_> {
     /// it; `None` if there is none.
     pub(crate) fn find_packet(&self, number: u64, begin: u64) -> Option<(usize, Previous)> {
         let mut ahead = Cursor::new(self.file, self.class, self.metadata, self.signature);
-        // Bound: the packets of the file.
-        loop {
-            let previous = ahead.previous.clone();
-            if !ahead.enter() {
-                return None;
-            }
-            ahead.losses.clear();
-            ahead.problems.clear();
-            if ahead.packet.sequence == Some(number) {
-                let is_it = ahead.packet.begin == Some(Cycles(begin));
-                return is_it.then_some((ahead.packet.offset_bytes as usize, previous));
+        let mut previous = ahead.previous.clone();
+        let mut found = None;
+        while found.is_none() && ahead.enter() {
+            ahead.forget_packet();
+            let packet = &ahead.packet;
+            if packet.sequence == Some(number) {
+                found = Some((packet.offset_bytes as usize, packet.begin));
+            } else {
+                previous.clone_from(&ahead.previous);
             }
         }
+        ahead.release();
+        let (offset, _) = found.filter(|(_, at)| *at == Some(Cycles(begin)))?;
+        Some((offset, previous))
+    }
+
+    /// After a look at a header: keeps neither what it told nor its memory.
+    fn forget_packet(&mut self) {
+        self.losses.clear();
+        self.problems.clear();
+        self.release_window(self.next_packet);
     }
 
     /// Enters the next readable packet; `false` at the end of the file.
