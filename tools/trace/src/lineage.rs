@@ -160,9 +160,9 @@ fn go_on(cursors: &mut [(&mut Cursor<'_>, usize)], after: &First, ended: Previou
     }
 }
 
-/// Where a file has the first packet of another trace's file, as snapshots of one recording have it,
-/// and what is remembered of the packet before. It is the same packet if it has the same number and
-/// begins at the same time; it may have more events in the file that goes on longer.
+/// Where a file has the first packet of another trace's file, as snapshots of one recording have
+/// it, and what is remembered of the packet before. It is the same packet if it has the same number
+/// and begins at the same time; it may have more events in the file that goes on longer.
 fn common_packet(
     cursor: &Cursor<'_>,
     before: &First,
