@@ -4,13 +4,14 @@ recorded."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from .places import fresh
+from .places import BENCH, ROOT, fresh
 from .programs import run
 
 _EVENT = re.compile(r"(bench:\w+): .*?\bvalue = (-?\d+)")
@@ -59,3 +60,19 @@ def ordered_counts(trace: Path) -> tuple[dict[str, int], int]:
         last[name] = value
         counts[name] = counts.get(name, 0) + 1
     return counts, misplaced
+
+
+def decode_program() -> Path:
+    """The reader's library in a program that counts; compiled with cargo."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    manifest = BENCH / "reading" / "decode" / "Cargo.toml"
+    words = ["cargo", "build", "--quiet", "--release", "--manifest-path", str(manifest)]
+    run(words, timeout_s=240, env={**os.environ, "CARGO_TARGET_DIR": str(target)})
+    return target / "release" / "bench-decode"
+
+
+def made(program: Path, name: str, streams: int, events: int) -> tuple[Path, int]:
+    """A trace that the decoding program itself writes, and how many events are in it."""
+    trace = fresh(name)
+    words = [str(program), "make", str(streams), str(events), str(trace)]
+    return trace, int(run(words, timeout_s=900).stdout)
