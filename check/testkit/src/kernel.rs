@@ -24,6 +24,10 @@ pub struct Kernel {
 /// LTTng's bits of requests, by the kernel's letters.
 const REQUESTS: [(&str, i64); 4] = [("W", 1), ("R", 4), ("FF", 1 << 10 | 1 << 8), ("D", 2)];
 
+/// What stands before the name of a system call in the names of its events.
+const ENTRY: [&str; 2] = ["syscalls:sys_enter_", "syscall_entry_"];
+const EXIT: [&str; 2] = ["syscalls:sys_exit_", "syscall_exit_"];
+
 impl Kernel {
     pub fn new(tracer: Tracer) -> Self {
         match tracer {
@@ -45,6 +49,19 @@ impl Kernel {
             false => self.program.event(at_ns, cpu, who, lull, of_lull),
         }
         self
+    }
+
+    /// The entry or the exit of a system call.
+    fn half(
+        &mut self,
+        when: When,
+        who: Who,
+        (before, call): ([&str; 2], &str),
+        fields: [&[(&str, Value)]; 2],
+    ) -> &mut Self {
+        // Tests make a few of them, and events have the names of classes.
+        let names = before.map(|before| &*format!("{before}{call}").leak());
+        self.event(when, who, names, fields)
     }
 
     /// A processor goes over to another thread; the one before is in a state, by its number.
@@ -83,9 +100,7 @@ impl Kernel {
         call: &str,
         fields: &[(&str, Value)],
     ) -> &mut Self {
-        let names = [format!("syscalls:sys_enter_{call}"), format!("syscall_entry_{call}")];
-        // Tests make a few of them, and events have the names of classes.
-        self.event(when, who, names.map(|name| &*name.leak()), [fields; 2])
+        self.half(when, who, (ENTRY, call), [fields; 2])
     }
 
     /// It returns.
@@ -96,8 +111,7 @@ impl Kernel {
         call: &str,
         fields: &[(&str, Value)],
     ) -> &mut Self {
-        let names = [format!("syscalls:sys_exit_{call}"), format!("syscall_exit_{call}")];
-        self.event(when, who, names.map(|name| &*name.leak()), [fields; 2])
+        self.half(when, who, (EXIT, call), [fields; 2])
     }
 
     /// A call that makes two descriptors returns them.
@@ -114,8 +128,7 @@ impl Kernel {
         };
         let of_lull = [("ret", Number(0)), (first, Number(ends[0])), (second, Number(ends[1]))];
         let of_lttng = [("ret", Number(0)), (name, Pair(ends))];
-        let names = [format!("syscalls:sys_exit_{call}"), format!("syscall_exit_{call}")];
-        self.event(when, who, names.map(|name| &*name.leak()), [&of_lull, &of_lttng])
+        self.half(when, who, (EXIT, call), [&of_lull, &of_lttng])
     }
 
     /// A device interrupts from a time to another.
