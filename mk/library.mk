@@ -16,7 +16,8 @@ AR ?= ar
 SONAME := liblull.so.0
 comma := ,
 
-INCLUDES := -Iport/user -Icore/include -Icore -Icore/ring -Icore/clock -Icore/site -Iuser
+INCLUDES := -Iport/user -Icore/include -Icore -Icore/ring -Icore/clock -Icore/site \
+	-Icore/filter -Iuser
 WARNINGS := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
 LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
@@ -25,10 +26,7 @@ LULL_CFLAGS := -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initia
 LULL_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs \
 	-Wl,-z,noseparate-code -Wl,--build-id -Wl,-T,user/liblull.ld
 
-CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' \
-	! -path 'core/filter/*' | sort)
-# The kernel's probes have filters; those of programs do not yet.
-FILTER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard core/filter/*.c)))
+CORE_SOURCES := $(shell find core -name '*.c' ! -name '*_test.c' ! -path '*/test/*' | sort)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 USER_SOURCES := $(filter-out %_test.c,$(sort $(wildcard port/user/*.c user/*.c)))
 ASSEMBLY_SOURCES := $(sort $(wildcard port/user/*_$(ARCH).S user/*_$(ARCH).S))
@@ -112,7 +110,7 @@ $(BUILD)/examples/%: examples/%.cpp $(BUILD)/obj/flags
 
 # A test program holds its *_test.c and those of the library's objects that it refers to,
 # hidden symbols included.
-$(BUILD)/obj/objects.a: $(CORE_OBJECTS) $(call objects,$(FILTER_SOURCES))
+$(BUILD)/obj/objects.a: $(CORE_OBJECTS)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 

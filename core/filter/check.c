@@ -5,61 +5,20 @@
  * What is checked here, run.c relies on. The tests beside it, a fuzzer among them, hold the two
  * against each other. Design: docs/design/70-filter.md.
  */
-#include "filter.h"
+#include "description.h"
 
 #define HEAD_BYTES sizeof(struct lull_filter)
 #define TEST_BYTES sizeof(struct lull_filter_test)
 
-/* The length of a word that ends at a space, a line's end or the text's. */
-static size_t word_bytes(const char *word)
-{
-	size_t bytes = 0;
-
-	while (word[bytes] && word[bytes] != ' ' && word[bytes] != '\n')
-		bytes++;
-	return bytes;
-}
-
-static int is_word(const char *word, size_t bytes, const char *other)
-{
-	return __builtin_strlen(other) == bytes && !__builtin_memcmp(word, other, bytes);
-}
-
-/* A field's type, as descriptions spell it. */
-static uint8_t input_of(const char *type, size_t bytes)
-{
-	static const char *const numbers[] = { "8", "16", "32", "64" };
-	size_t i;
-
-	if (is_word(type, bytes, "str") || is_word(type, bytes, "strn"))
-		return LULL_FILTER_BYTES;
-	if (is_word(type, bytes, "bool") || is_word(type, bytes, "ptr") ||
-	    is_word(type, bytes, "enum"))
-		return LULL_FILTER_NUMBER;
-	if (bytes < 2 || (*type != 'u' && *type != 'i' && *type != 'x'))
-		return LULL_FILTER_NONE;
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (is_word(type + 1, bytes - 1, numbers[i]))
-			return LULL_FILTER_NUMBER;
-	return LULL_FILTER_NONE;
-}
-
-static const char *line_after(const char *line)
-{
-	while (*line && *line != '\n')
-		line++;
-	return *line ? line + 1 : line;
-}
-
 size_t lull_filter_fields(const char *description, uint8_t inputs[LULL_FILTER_FIELDS_MAX])
 {
-	/* Name, level and place are the first three lines. */
-	const char *line = line_after(line_after(line_after(description)));
+	const char *line = lull_description_fields(description);
+	struct field field;
 	size_t count;
 
 	for (count = 0; *line && count < LULL_FILTER_FIELDS_MAX; count++) {
-		inputs[count] = input_of(line, word_bytes(line));
-		line = line_after(line);
+		line = lull_description_field(line, &field);
+		inputs[count] = (uint8_t)lull_description_type(field.type).input;
 	}
 	return count;
 }
@@ -112,6 +71,7 @@ static const char *test_check(const struct lull_filter *program, uint32_t index,
 		return NULL;
 	case LULL_FILTER_TEXT:
 	case LULL_FILTER_PREFIX:
+	case LULL_FILTER_GLOB:
 		if (left != LULL_FILTER_BYTES)
 			return "an input that is compared as a text is none";
 		return text_check(program, test);

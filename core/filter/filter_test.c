@@ -152,6 +152,30 @@ static int texts_are_equal_or_begin_alike(void)
 	return 0;
 }
 
+static int glob(const char *glob)
+{
+	return run(program_of_text(LULL_FILTER_GLOB, NAME, glob));
+}
+
+static int texts_match_globs(void)
+{
+	static unsigned char longest[2 * LULL_FILTER_VALUE_MAX];
+
+	CHECK(glob("name") == 1 && glob("*") == 1 && glob("n*e") == 1 && glob("????") == 1);
+	CHECK(glob("*a*") == 1 && glob("n?m*") == 1 && glob("**e") == 1 && glob("*me*") == 1);
+	CHECK(glob("") == 0 && glob("nam") == 0 && glob("?????") == 0 && glob("*names") == 0);
+	CHECK(glob("n\\*e") == 0 && glob("\\name") == 1 && glob("nam\\") == 0 && glob("?") == 0);
+	CHECK(lull_filter_glob((void *)"a\\*\\?", 5, (void *)"a*?", 3) == 1);
+	CHECK(lull_filter_glob((void *)"*", 1, (void *)"", 0) == 1);
+	/* What is behind the bytes that are looked at does not matter. */
+	longest[LULL_FILTER_VALUE_MAX - 1] = 'x';
+	CHECK(lull_filter_glob((void *)"*x", 2, longest, sizeof(longest)) == 1);
+	longest[LULL_FILTER_VALUE_MAX - 1] = 0;
+	longest[LULL_FILTER_VALUE_MAX] = 'x';
+	CHECK(lull_filter_glob((void *)"*x*", 3, longest, sizeof(longest)) == 0);
+	return 0;
+}
+
 /* pid < 0 && (flags & 1 == 0 || $tid == 7), with the second test's constant in question. */
 static int decide(uint64_t flag, uint64_t tid)
 {
@@ -296,6 +320,7 @@ int main(void)
 	RUN(numbers_compare_as_their_test_says);
 	RUN(inputs_compare_with_each_other_under_their_masks);
 	RUN(texts_are_equal_or_begin_alike);
+	RUN(texts_match_globs);
 	RUN(tests_follow_one_another_as_they_say);
 	RUN(contexts_that_are_read_are_named);
 	RUN(program_of_another_size_is_refused);

@@ -23,6 +23,7 @@ static const uint8_t inputs[FIELDS] = { LULL_FILTER_NUMBER, LULL_FILTER_BYTES, L
 					LULL_FILTER_NUMBER, LULL_FILTER_BYTES };
 static const uint64_t numbers[] = { 0, 1, 42, 255, UINT64_MAX, 1ull << 63, INT64_MAX };
 static const char letters[] = "git-status";
+static const char wild[] = "g*-s?*\\u*s";
 static uint64_t state;
 
 /* xorshift: each round can be repeated by its seed. */
@@ -89,7 +90,8 @@ static struct lull_filter *program_make(unsigned char *end)
 			.operand = is_text ? at : numbers[random_below(7)],
 		};
 	}
-	memcpy(tests + count, letters, texts_bytes < 10 ? texts_bytes : 10);
+	memcpy(tests + count, random_below(2) ? letters : wild,
+	       texts_bytes < 10 ? texts_bytes : 10);
 	return program;
 }
 
@@ -102,6 +104,23 @@ static void program_damage(struct lull_filter *program)
 							 (unsigned char)random_below(256) :
 							 (unsigned char)(random_below(9) - 2);
 	}
+}
+
+/* A glob, by trying every way to share out the text among its stars. */
+static int is_like(const char *glob, uint64_t glob_bytes, const char *text, uint64_t text_bytes)
+{
+	uint64_t escaped = glob_bytes > 1 && *glob == '\\';
+
+	if (!glob_bytes)
+		return !text_bytes;
+	if (*glob == '*') {
+		for (uint64_t taken = 0; taken <= text_bytes; taken++)
+			if (is_like(glob + 1, glob_bytes - 1, text + taken, text_bytes - taken))
+				return 1;
+		return 0;
+	}
+	return text_bytes && (glob[escaped] == *text || (!escaped && *glob == '?')) &&
+	       is_like(glob + 1 + escaped, glob_bytes - 1 - escaped, text + 1, text_bytes - 1);
 }
 
 /* The second interpreter. Return: 0 or 1; -1 where it would leave its bounds or go on for ever. */
@@ -150,6 +169,10 @@ static int run_slowly(const struct lull_filter *program, const struct lull_filte
 		case LULL_FILTER_TEXT:
 			holds = value[0]->number == test->mask &&
 				!memcmp(value[0]->text, texts + test->operand, test->mask);
+			break;
+		case LULL_FILTER_GLOB:
+			holds = is_like(texts + test->operand, test->mask, value[0]->text,
+					value[0]->number);
 			break;
 		default:
 			holds = value[0]->number >= test->mask &&

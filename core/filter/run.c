@@ -26,9 +26,45 @@ static int is_same(const unsigned char *a, const unsigned char *b, uint64_t byte
 	return 1;
 }
 
+int lull_filter_glob(const unsigned char *glob, uint64_t glob_bytes, const unsigned char *text,
+		     uint64_t text_bytes)
+{
+	uint64_t at = 0, i = 0, star = 0, star_text = 0;
+	int has_star = 0;
+
+	if (text_bytes > LULL_FILTER_VALUE_MAX)
+		text_bytes = LULL_FILTER_VALUE_MAX;
+	/* Bound: each round takes a byte of the text, or of the glob, or moves star_text on. */
+	while (i < text_bytes) {
+		uint64_t escaped = at + 1 < glob_bytes && glob[at] == '\\';
+
+		if (at < glob_bytes && glob[at] == '*') {
+			has_star = 1;
+			star = ++at;
+			star_text = i;
+		} else if (at < glob_bytes &&
+			   (glob[at + escaped] == text[i] || (!escaped && glob[at] == '?'))) {
+			at += 1 + escaped;
+			i++;
+		} else if (has_star) {
+			/* The last star can match all that an earlier one could in its place. */
+			at = star;
+			i = ++star_text;
+		} else {
+			return 0;
+		}
+	}
+	while (at < glob_bytes && glob[at] == '*')
+		at++;
+	return at == glob_bytes;
+}
+
 static int text_holds(const struct lull_filter_test *test, const struct lull_filter_value *left,
 		      const unsigned char *texts)
 {
+	if (test->kind == LULL_FILTER_GLOB)
+		return lull_filter_glob(texts + test->operand, test->mask, left->text,
+					left->number);
 	if (test->kind == LULL_FILTER_TEXT ? left->number != test->mask : left->number < test->mask)
 		return 0;
 	return is_same(left->text, texts + test->operand, test->mask);

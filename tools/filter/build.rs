@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
-//! Compiles the check that the kernel holds programs to, and the code that runs them there: what
-//! this crate compiles is what they take.
+//! Compiles the C that links programs for events, the check that the kernel and liblull hold
+//! programs to, and the code that runs them there.
 
 use std::path::Path;
 
-const SOURCES: [&str; 2] = ["core/filter/check.c", "core/filter/run.c"];
+const SOURCES: [&str; 6] = [
+    "core/filter/check.c",
+    "core/filter/description.c",
+    "core/filter/link.c",
+    "core/filter/number.c",
+    "core/filter/run.c",
+    "core/filter/unlinked.c",
+];
 const INCLUDES: [&str; 2] = ["core/include", "core/filter"];
 
 fn main() {

@@ -54,6 +54,30 @@ fn input(number: u8, fields: &[Value], contexts: &[Value]) -> (Value, bool) {
     (contexts[number - CONTEXT], number - CONTEXT == COMM)
 }
 
+/// Which ends of the text each part of the glob can match up to, one after the other.
+fn is_like(glob: &[u8], text: &[u8]) -> bool {
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    let mut at = 0;
+    while at < glob.len() {
+        let escaped = usize::from(glob[at] == b'\\' && at + 1 < glob.len());
+        let byte = glob[at + escaped];
+        if byte == b'*' && escaped == 0 {
+            for i in 0..text.len() {
+                reached[i + 1] |= reached[i];
+            }
+        } else {
+            for i in (0..text.len()).rev() {
+                let is_one = text[i] == byte || (byte == b'?' && escaped == 0);
+                reached[i + 1] = reached[i] && is_one;
+            }
+            reached[0] = false;
+        }
+        at += 1 + escaped;
+    }
+    reached[text.len()]
+}
+
 /// The second interpreter: everything that it reaches is checked as it goes.
 fn run_slowly(program: &[u8], fields: &[Value], contexts: &[Value]) -> bool {
     let count = usize::from(u16::from_ne_bytes(word(program, 4)));
@@ -70,10 +94,10 @@ fn run_slowly(program: &[u8], fields: &[Value], contexts: &[Value]) -> bool {
         let holds = if is_text {
             let wanted = &texts[operand as usize..][..mask as usize];
             let found = &TEXT[..left.number as usize];
-            if kind == 3 {
-                found == wanted
-            } else {
-                found.starts_with(wanted)
+            match kind {
+                3 => found == wanted,
+                4 => found.starts_with(wanted),
+                _ => is_like(wanted, found),
             }
         } else {
             let a = left.number & mask;

@@ -3,7 +3,6 @@
 //!
 //! Place in the flow: filters name them, and `lull record --context` asks for them.
 
-use crate::program::CONTEXT;
 use session::description::FieldKind;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +48,8 @@ impl Context {
         CONTEXTS.iter().find(|context| context.name == name)
     }
 
-    /// What a program calls it.
-    pub(crate) fn input(&self) -> u8 {
-        CONTEXT + self.number
+    /// Whether a program's own events have it, too: liblull knows it without a system call.
+    pub fn is_programs(&self) -> bool {
+        matches!(self.name, "pid" | "tid" | "comm" | "cpu" | "uid")
     }
 }

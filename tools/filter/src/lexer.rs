@@ -12,14 +12,25 @@ pub(crate) enum Word {
     /// `$NAME`: a context.
     Context(String),
     Number(i128),
-    Text {
-        text: String,
-        /// A star ended it: what begins with the text.
-        is_prefix: bool,
-    },
+    Text(Text),
     /// An operator or a parenthesis.
     Sign(&'static str),
     End,
+}
+
+/// What stood in quotes. Which of it counts, the relation says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Text {
+    /// Its characters, without a star that ended it.
+    pub literal: String,
+    /// A star ended it: what begins with the text.
+    pub is_prefix: bool,
+    /// The first star.
+    pub star: Option<Range<usize>>,
+    /// As a glob: with stars, question marks, and a backslash before what means itself.
+    pub glob: String,
+    /// Whether the glob has more than a star at its end.
+    pub is_glob: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +40,8 @@ pub(crate) struct Placed {
 }
 
 /// The longer first, because the first that fits is taken.
-const SIGNS: [&str; 13] = ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "&", "!", "(", ")", "-"];
+const SIGNS: [&str; 14] =
+    ["==", "=~", "!=", "<=", ">=", "&&", "||", "<", ">", "&", "!", "(", ")", "-"];
 
 /// What looks like one of the signs and is none, with what to write.
 const MISTAKEN: [(&str, &str); 3] =
@@ -107,29 +119,60 @@ fn number(rest: &str, at: usize) -> Result<Placed, Problem> {
 
 /// A text in quotes, where a backslash takes the meaning from the character behind it.
 fn quoted(rest: &str, at: usize) -> Result<Placed, Problem> {
-    let mut text = String::new();
-    let mut star = None;
+    let mut text = Text::default();
     let mut characters = rest.char_indices().skip(1);
     while let Some((index, character)) = characters.next() {
         if character == '"' {
             let place = at..at + index + 1;
-            return Ok(Placed { word: Word::Text { text, is_prefix: star.is_some() }, place });
+            return Ok(Placed { word: Word::Text(text), place });
         }
-        if let Some(star) = star {
-            let why = "a star stands at the end only; write \\* for the character itself";
-            return Err((star..star + 1, why.into()));
-        }
-        match character {
-            '*' => star = Some(at + index),
+        let character = match character {
             '\\' => match characters.next() {
-                Some((_, escaped @ ('"' | '\\' | '*'))) => text.push(escaped),
+                Some((_, escaped @ ('"' | '\\' | '*' | '?'))) => escaped,
                 _ => {
-                    let why = "after a backslash stands \", * or another backslash";
+                    let why = "after a backslash stands \", *, ? or another backslash";
                     return Err((at + index..at + index + 1, why.into()));
                 }
             },
-            _ => text.push(character),
-        }
+            wild @ ('*' | '?') => {
+                text.wild(wild, at + index);
+                continue;
+            }
+            character => character,
+        };
+        text.add(character);
     }
     Err((at..at + 1, "the text that begins here has no \" at its end".into()))
+}
+
+impl Text {
+    /// Anything behind a star that ended the text so far: it was none of its end.
+    fn go_on(&mut self) {
+        if self.is_prefix {
+            self.is_prefix = false;
+            self.is_glob = true;
+            self.literal.push('*');
+        }
+    }
+
+    fn add(&mut self, character: char) {
+        self.go_on();
+        self.literal.push(character);
+        if matches!(character, '*' | '?' | '\\') {
+            self.glob.push('\\');
+        }
+        self.glob.push(character);
+    }
+
+    fn wild(&mut self, character: char, at: usize) {
+        self.go_on();
+        self.glob.push(character);
+        if character == '?' {
+            self.is_glob = true;
+            self.literal.push(character);
+        } else {
+            self.is_prefix = true;
+            self.star = self.star.take().or(Some(at..at + 1));
+        }
+    }
 }

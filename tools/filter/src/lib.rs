@@ -5,34 +5,34 @@
 //! pid == 42 && comm == "git*"        fields of the event, or else of the context
 //! $prio < 100 || $cgroup == 1234     the context, also where the event has a field of that name
 //! ret < 0 && !(flags & 0x40)         signed and unsigned integers, bits
+//! url =~ "/api/*/user?"              texts with any bytes, or any one, in these places
 //! syscall == openat                  of the events of system calls, those of this one
 //! ```
 //!
-//! Place in the flow: `lull record -e 'PATTERN if FILTER'` parses a filter once and compiles it for
-//! each event that the pattern matches, because a name means that event's own field. Probes run the
-//! programs (`core/filter`). `lull print` and `lull report` decide by a [`Rule`].
-//! docs/design/70-filter.md says what the language has and why.
+//! Place in the flow: `lull record -e 'PATTERN if FILTER'` parses a filter once into an unlinked
+//! program. That is linked for each event that the pattern matches, because a name means that
+//! event's own field: here for the kernel's events, and in each traced process for those that it
+//! brings. Probes run what is linked (`core/filter`). `lull print` and `lull report` decide by a
+//! [`Rule`]. docs/design/70-filter.md says what the language has and why.
 
-mod condition;
 mod context;
 mod error;
 mod lexer;
+mod link;
 mod parser;
-mod program;
-mod resolve;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod unlinked;
 
 pub use context::Context;
 pub use error::Error;
 pub use rule::{Input, Known, Rule};
 
-use condition::Condition;
-use parser::Tree;
-use resolve::{Missing, Resolver};
+use link::{link, Linked, Missing, Program};
 use session::description::Description;
 use std::ops::Range;
+use unlinked::Unlinked;
 
 /// Longer texts are refused, because what they nest is walked by recursion.
 const TEXT_BYTES_MAX: usize = 8192;
@@ -41,7 +41,16 @@ const TEXT_BYTES_MAX: usize = 8192;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     text: String,
-    tree: Tree,
+    unlinked: Unlinked,
+}
+
+/// Whose events a filter is for: which contexts they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// The kernel's, or those of a trace of anyone's: any context may be there.
+    Kernel,
+    /// Those of programs, which know of themselves what takes no system call to find out.
+    Program,
 }
 
 /// What a filter comes to for one event.
@@ -61,9 +70,16 @@ impl Compiled {
     pub fn into_program(self) -> Option<Vec<u8>> {
         match self {
             Self::Always => None,
-            Self::Never => Some(program::never()),
+            Self::Never => Some(Program::never().bytes),
             Self::Program(program) => Some(program),
         }
+    }
+}
+
+impl Of {
+    fn contexts(self) -> u32 {
+        let is_there = |context: &&Context| self == Self::Kernel || context.is_programs();
+        Context::all().filter(is_there).fold(0, |bits, context| bits | 1 << context.number)
     }
 }
 
@@ -73,47 +89,71 @@ impl Filter {
             let why = format!("it has more than {TEXT_BYTES_MAX} bytes");
             return Err(Error { text: String::new(), place: 0..0, why });
         }
-        Ok(Self { text: text.to_string(), tree: parser::parse(text)? })
+        let unlinked = Unlinked::new(text, &parser::parse(text)?)?;
+        Ok(Self { text: text.to_string(), unlinked })
     }
 
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Compiles it for events, each by itself. An error where it does not fit one of them, or where
-    /// it has a name that none of them explains.
+    /// The unlinked program, as `core/include/lull/abi/filter.h` describes it.
+    pub fn unlinked(&self) -> &[u8] {
+        &self.unlinked.program
+    }
+
+    /// Compiles it for the kernel's events, each by itself. An error where it does not fit one of
+    /// them, or where it has a name that none of them explains.
     pub fn compile(&self, events: &[&Description]) -> Result<Vec<Compiled>, Error> {
-        let rules = self.rules(events)?.into_iter();
-        let compiled = rules.map(|rule| match rule.0 {
-            Condition::Always => Ok(Compiled::Always),
-            Condition::Never => Ok(Compiled::Never),
-            condition => program::program(&condition)
-                .map(Compiled::Program)
-                .map_err(|why| self.error(0..self.text.len(), why.into())),
-        });
-        compiled.collect()
+        let compiled = |linked| match linked {
+            Linked::Always => Compiled::Always,
+            Linked::Never => Compiled::Never,
+            Linked::Program(program) => Compiled::Program(program.bytes),
+        };
+        Ok(self.link(events, Of::Kernel)?.into_iter().map(compiled).collect())
     }
 
     /// What it comes to for events that are read, each by itself. An error as of
     /// [`Filter::compile`].
     pub fn rules(&self, events: &[&Description]) -> Result<Vec<Rule>, Error> {
+        Ok(self.link(events, Of::Kernel)?.into_iter().map(Rule::new).collect())
+    }
+
+    /// Whether it fits these events: what is wrong with it for the first that it does not fit.
+    pub fn fits(&self, event: &Description, of: Of) -> Result<(), Error> {
+        let (linked, _) = link(&self.unlinked, event, of.contexts());
+        linked.map(|_| ()).map_err(|(place, why)| self.error(place, why))
+    }
+
+    /// A name that none of these events explains, as an error that marks it.
+    pub fn unexplained(&self, events: &[&Description], of: Of) -> Option<Error> {
+        let missing = events.iter().map(|event| link(&self.unlinked, event, of.contexts()).1);
+        let (place, why) = missing.reduce(in_both)?.pop_first()?;
+        Some(self.error(place.0..place.1, why.into()))
+    }
+
+    fn link(&self, events: &[&Description], of: Of) -> Result<Vec<Linked>, Error> {
+        let mut all = Vec::new();
         let mut missing: Option<Missing> = None;
-        let mut rules = Vec::new();
         for event in events {
-            let mut resolver = Resolver::new(event);
-            let condition = resolver.condition(&self.tree, false);
-            rules.push(Rule(condition.map_err(|(place, why)| self.error(place, why))?));
-            let mut left = missing.unwrap_or_else(|| resolver.missing.clone());
-            left.retain(|place, _| resolver.missing.contains_key(place));
-            missing = Some(left);
+            let (linked, its) = link(&self.unlinked, event, of.contexts());
+            all.push(linked.map_err(|(place, why)| self.error(place, why))?);
+            missing =
+                Some(missing.map_or_else(|| its.clone(), |known| in_both(known, its.clone())));
         }
         match missing.and_then(|mut missing| missing.pop_first()) {
-            Some(((begin, end), why)) => Err(self.error(begin..end, why)),
-            None => Ok(rules),
+            Some(((begin, end), why)) => Err(self.error(begin..end, why.into())),
+            None => Ok(all),
         }
     }
 
     fn error(&self, place: Range<usize>, why: String) -> Error {
         Error { text: self.text.clone(), place, why }
     }
+}
+
+/// What both of two events lack.
+fn in_both(mut one: Missing, other: Missing) -> Missing {
+    one.retain(|place, _| other.contains_key(place));
+    one
 }

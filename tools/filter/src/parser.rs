@@ -4,12 +4,12 @@
 //! ```text
 //! or         = and { "||" and }
 //! and        = comparison { "&&" comparison }
-//! comparison = bits [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) bits ]
+//! comparison = bits [ ( "==" | "!=" | "=~" | "<" | "<=" | ">" | ">=" ) bits ]
 //! bits       = unary { "&" unary }
 //! unary      = "!" unary | "(" or ")" | ["-"] number | text | name | "$" name
 //! ```
 //!
-//! Place in the flow: `lexer` -> **tree** -> `resolve`, for each event.
+//! Place in the flow: `lexer` -> **tree** -> `unlinked`.
 
 use crate::lexer::{words, Placed, Word};
 use crate::Error;
@@ -22,6 +22,8 @@ const DEPTH_MAX: u32 = 64;
 pub(crate) enum Relation {
     Equal,
     Unequal,
+    /// A text matches a glob.
+    Like,
     Less,
     LessOrEqual,
     Greater,
@@ -52,9 +54,10 @@ struct Parser<'a> {
     depth: u32,
 }
 
-const RELATIONS: [(&str, Relation); 6] = [
+const RELATIONS: [(&str, Relation); 7] = [
     ("==", Relation::Equal),
     ("!=", Relation::Unequal),
+    ("=~", Relation::Like),
     ("<", Relation::Less),
     ("<=", Relation::LessOrEqual),
     (">", Relation::Greater),

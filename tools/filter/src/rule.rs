@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: MIT
-//! Filters where events are read: what a probe's program decides in the kernel, decided here for
-//! events of any trace.
+//! Filters where events are read: what a probe's program decides, decided here for events of any
+//! trace.
 //!
 //! Place in the flow: `lull print` and `lull report` ask for the rule of each class of events, and
-//! then whether it holds for each event. Reading is not bound to what a program can hold, and a
-//! trace may not tell a context: a comparison with what is not known holds neither way.
+//! then whether it holds for each event. A trace may not tell a context: a comparison with what is
+//! not known holds neither way.
 
-use crate::condition::{Condition, Kind, Right, Test};
 use crate::context::Context;
-use crate::program::CONTEXT;
+use crate::link::{Linked, Program, Right, Step, Test, CONTEXT};
 use std::borrow::Cow;
+use std::ffi::c_int;
+
+extern "C" {
+    fn lull_filter_glob(
+        glob: *const u8,
+        glob_bytes: u64,
+        text: *const u8,
+        text_bytes: u64,
+    ) -> c_int;
+}
 
 /// What a filter comes to for one class of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule(pub(crate) Condition);
+pub struct Rule(Decision);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Decision {
+    Always,
+    Never,
+    Program(Program),
+}
 
 /// What a filter compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,31 +48,40 @@ pub enum Known<'a> {
 }
 
 impl Rule {
+    pub(crate) fn new(linked: Linked) -> Self {
+        Self(match linked {
+            Linked::Always => Decision::Always,
+            Linked::Never => Decision::Never,
+            Linked::Program(program) => Decision::Program(program),
+        })
+    }
+
     /// Whether it holds for every event of the class.
     pub fn is_always(&self) -> bool {
-        self.0 == Condition::Always
+        self.0 == Decision::Always
     }
 
     /// Whether it holds for an event whose inputs `know` tells.
     pub fn holds<'v>(&self, know: &dyn Fn(Input) -> Option<Known<'v>>) -> bool {
-        holds(&self.0, know)
-    }
-}
-
-/// Conditions nest as deep as the parser lets them.
-fn holds<'v>(condition: &Condition, know: &dyn Fn(Input) -> Option<Known<'v>>) -> bool {
-    match condition {
-        Condition::Always => true,
-        Condition::Never => false,
-        Condition::And(a, b) => holds(a, know) && holds(b, know),
-        Condition::Or(a, b) => holds(a, know) || holds(b, know),
-        Condition::Test { test, negated } => {
-            decide(test, know).is_some_and(|holds| holds != *negated)
+        let program = match &self.0 {
+            Decision::Always => return true,
+            Decision::Never => return false,
+            Decision::Program(program) => program,
+        };
+        let mut next = 0;
+        // Bound: programs only lead ahead.
+        while let Some(step) = program.step(next) {
+            next = match decide(&step, know) {
+                Some(true) => step.then,
+                Some(false) => step.otherwise,
+                None => step.unknown,
+            };
         }
+        Program::accepts(next)
     }
 }
 
-fn decide<'v>(test: &Test, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<bool> {
+fn decide<'v>(step: &Step<'_>, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<bool> {
     let value = |number: u8| match number.checked_sub(CONTEXT) {
         None => know(Input::Field(number.into())),
         Some(number) => know(Input::Context(Context::all().find(|c| c.number == number)?)),
@@ -65,19 +90,28 @@ fn decide<'v>(test: &Test, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<
         Known::Number(number) => Some(number & mask),
         Known::Text(_) => None,
     };
-    let right = |right: &Right| match right {
-        Right::Constant(number) => Some(*number),
-        Right::Input { input, mask } => number(*input, *mask),
+    let left = || number(step.left, step.mask);
+    let right = |right: Right| match right {
+        Right::Constant(number) => Some(number),
+        Right::Input { input, mask } => number(input, mask),
     };
-    let text = || match value(test.left)? {
+    let text = || match value(step.left)? {
         Known::Number(_) => None,
         Known::Text(text) => Some(text),
     };
-    Some(match &test.kind {
-        Kind::Equal(b) => number(test.left, test.mask)? == right(b)?,
-        Kind::Less(b) => number(test.left, test.mask)? < right(b)?,
-        Kind::LessSigned(b) => (number(test.left, test.mask)? as i64) < right(b)? as i64,
-        Kind::Text(whole) => *text()? == *whole.as_bytes(),
-        Kind::Prefix(begin) => text()?.starts_with(begin.as_bytes()),
+    Some(match step.test {
+        Test::Equal(b) => left()? == right(b)?,
+        Test::Less(b) => left()? < right(b)?,
+        Test::LessSigned(b) => (left()? as i64) < right(b)? as i64,
+        Test::Text(whole) => *text()? == *whole,
+        Test::Prefix(begin) => text()?.starts_with(begin),
+        Test::Glob(glob) => glob_matches(glob, &text()?),
     })
+}
+
+fn glob_matches(glob: &[u8], text: &[u8]) -> bool {
+    // SAFETY: both are readable for their lengths.
+    unsafe {
+        lull_filter_glob(glob.as_ptr(), glob.len() as u64, text.as_ptr(), text.len() as u64) != 0
+    }
 }

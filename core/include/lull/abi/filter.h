@@ -12,8 +12,15 @@
  * a list. Numbers are 64 bits, those of signed fields extended by their sign; which comparison is
  * meant for signed numbers, the test says.
  *
- * The compiler is tools/filter; core/filter checks programs and runs them. Whoever runs a program
- * has it checked first, whoever made it. All in native byte order.
+ * A program is linked from an unlinked one, which is for all events: its comparisons name their
+ * inputs by text, and mean numbers of any size and sign.
+ *
+ *	struct lull_unlinked | struct lull_unlinked_test[test_count] |
+ *	struct lull_unlinked_operand[operand_count] | texts
+ *
+ * tools/filter makes unlinked programs of a text; core/filter links them for one event's
+ * description, checks programs and runs them. Whoever links or runs one has it checked first,
+ * whoever made it. All in native byte order.
  *
  * Paper: B 3.1, T 4.5 (filters of a trace session); docs/design/70-filter.md.
  */
@@ -27,6 +34,7 @@
 #define LULL_FILTER_TEXT_MAX 255u /* bytes of one text */
 #define LULL_FILTER_TEXTS_MAX 4096u /* bytes of all texts */
 #define LULL_FILTER_FIELDS_MAX 64u /* fields of an event that a test can name */
+#define LULL_FILTER_VALUE_MAX 1024u /* bytes of a value that LULL_FILTER_GLOB looks at */
 
 /* Inputs: below LULL_FILTER_FIELDS_MAX fields, in their order; from here on enum lull_context. */
 #define LULL_FILTER_CONTEXT 64u
@@ -43,6 +51,7 @@ enum lull_filter_kind {
 	LULL_FILTER_LESS_SIGNED, /* left & mask < right, both signed */
 	LULL_FILTER_TEXT, /* left is the text */
 	LULL_FILTER_PREFIX, /* left begins with the text */
+	LULL_FILTER_GLOB, /* left is like the text: * any bytes, ? one, \ before what is itself */
 	LULL_FILTER_KINDS
 };
 
@@ -61,6 +70,58 @@ struct lull_filter {
 	uint32_t bytes; /* of the program, this structure included */
 	uint16_t test_count; /* 1 to LULL_FILTER_TESTS_MAX */
 	uint16_t texts_bytes;
+};
+
+#define LULL_FILTER_BYTES_MAX 7176u /* of a program */
+
+#define LULL_UNLINKED_OPERANDS_MAX 512u
+#define LULL_UNLINKED_BYTES_MAX 14352u /* of an unlinked program */
+
+enum lull_unlinked_relation {
+	LULL_UNLINKED_EQUAL, /* left == right; of a text: it is the one, or like it */
+	LULL_UNLINKED_LESS, /* left < right */
+	LULL_UNLINKED_TRUE, /* left is not 0; there is no right */
+	LULL_UNLINKED_RELATIONS
+};
+
+enum lull_unlinked_kind {
+	LULL_UNLINKED_NUMBER,
+	LULL_UNLINKED_NEGATIVE, /* minus the number */
+	/* a text: a field, a context, or what another operand of the test explains: a label */
+	LULL_UNLINKED_NAME,
+	LULL_UNLINKED_CONTEXT, /* the number is an enum lull_context */
+	LULL_UNLINKED_TEXT, /* compared as LULL_FILTER_TEXT, and so on */
+	LULL_UNLINKED_PREFIX,
+	LULL_UNLINKED_GLOB,
+	LULL_UNLINKED_KINDS
+};
+
+struct lull_unlinked_operand {
+	uint8_t kind; /* enum lull_unlinked_kind */
+	uint8_t text_bytes;
+	uint16_t text_place; /* among the texts */
+	uint32_t unused; /* 0 */
+	uint64_t number;
+};
+
+/* Operands of one side are joined by &. A side that the event lacks makes a test not hold. */
+struct lull_unlinked_test {
+	uint8_t relation; /* enum lull_unlinked_relation */
+	uint8_t negated; /* 1: the test holds where the relation does not */
+	uint8_t left_count; /* operands of the left side, from first on */
+	uint8_t right_count; /* those of the right side follow */
+	uint16_t first; /* operand */
+	uint16_t then; /* next test if this one holds: further ahead, or the end */
+	uint16_t otherwise; /* next test if it does not */
+	uint16_t unused[3]; /* 0 */
+};
+
+struct lull_unlinked {
+	uint32_t bytes; /* of the program, this structure included */
+	uint16_t test_count; /* 1 to LULL_FILTER_TESTS_MAX */
+	uint16_t operand_count; /* 1 to LULL_UNLINKED_OPERANDS_MAX */
+	uint16_t texts_bytes;
+	uint16_t unused[3]; /* 0 */
 };
 
 #endif
