@@ -31,6 +31,8 @@ pub(crate) enum Stop {
     End,
 }
 
+/// A look at the packet that follows brings at most so much of it into memory, usually.
+const NEXT_BYTES: usize = 64 << 10;
 /// After this many problems a stream only counts further ones.
 const MAX_PROBLEMS: usize = 1000;
 
@@ -315,24 +317,25 @@ impl<'t> Cursor<'t> {
         self.limit_bits = self.content_bits().min(ahead);
     }
 
+    /// Notes that bytes from here on are read, if none before them are still to be given back.
+    pub(crate) fn read_from(&mut self, offset: usize) {
+        self.released.get_or_insert(offset);
+    }
+
     /// Gives back what was read up to a place, if it is as long as a window.
     pub(crate) fn release_window(&mut self, reached: usize) {
-        let released = *self.released.get_or_insert(reached);
+        let released = self.released.unwrap_or(reached);
         if reached >= released.saturating_add(self.file.window_bytes()) {
             self.file.release(released..reached);
             self.released = Some(reached);
         }
     }
 
-    /// Gives back what was read of the last window. The cursor may go on.
+    /// Gives back what was read of the last window, and the packet that the cursor is in, with the
+    /// beginning of the next, which was looked at. The cursor may go on.
     pub(crate) fn release(&mut self) {
-        let Some(released) = self.released.take() else { return };
-        let reached = match self.in_packet {
-            true => self.packet.offset_bytes as usize + (self.position / 8) as usize,
-            false => self.next_packet,
-        };
-        if released < reached {
-            self.file.release(released..reached);
+        if let Some(released) = self.released.take() {
+            self.file.release(released..self.next_packet.saturating_add(NEXT_BYTES));
         }
     }
 

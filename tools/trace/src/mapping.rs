@@ -39,6 +39,10 @@ struct Guard {
     next: AtomicPtr<Guard>,
 }
 
+/// A fault brings not one page but those around it that are cached: usually 64 KiB, at most what
+/// one table of pages covers. So it brings again what was given back before.
+const FAULT_AROUND_MAX_BYTES: usize = 2 << 20;
+
 static FIRST: AtomicPtr<Guard> = AtomicPtr::new(std::ptr::null_mut());
 static FREE: Mutex<Vec<&'static Guard>> = Mutex::new(Vec::new());
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -79,11 +83,13 @@ impl Mapping {
         }
     }
 
-    /// Gives back the memory of bytes that have been read. They can be read again.
+    /// Gives back the memory of bytes that have been read, and of what reading them may have
+    /// brought that lies before them. They can be read again.
     pub fn release(&self, bytes: Range<usize>) {
         let page = PAGE_BYTES.load(Ordering::Relaxed);
-        let (begin, until) = (bytes.start - bytes.start % page, bytes.end - bytes.end % page);
-        if begin < until && until <= self.map.len() {
+        let begin = bytes.start.saturating_sub(FAULT_AROUND_MAX_BYTES) / page * page;
+        let until = bytes.end.min(self.map.len()) / page * page;
+        if begin < until {
             // SAFETY: the map is shared with the file and never written to, so that its pages come
             // back with the same bytes. Advice that is not taken changes nothing.
             let _ = unsafe {

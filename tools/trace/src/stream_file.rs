@@ -88,6 +88,7 @@ impl Cursor<'_> {
                 break;
             }
             let offset = self.next_packet;
+            self.read_from(offset);
             self.packets_seen += 1;
             match self.try_enter(file, offset) {
                 Ok(()) => return true,
