@@ -11,6 +11,9 @@ use crate::units::{Cycles, Ns};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
+/// 2^63, the first number that 64 bits with a sign do not hold.
+const MORE_THAN_SIGNED: f64 = 9_223_372_036_854_775_808.0;
+
 /// A `clock { ... }` block of the metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
@@ -24,6 +27,8 @@ pub struct Clock {
     /// Whether the origin is the Unix epoch as far as the writer knew.
     pub absolute: bool,
     base_ns: i64,
+    /// The frequency again, which need not be converted for each event.
+    hz: f64,
 }
 
 impl Clock {
@@ -38,6 +43,7 @@ impl Clock {
             offset_cycles: 0,
             absolute: false,
             base_ns: 0,
+            hz: NS_PER_SECOND as f64,
         }
     }
 
@@ -46,27 +52,45 @@ impl Clock {
         if self.frequency_hz == 0 {
             self.frequency_hz = NS_PER_SECOND;
         }
+        self.hz = self.frequency_hz as f64;
         let whole_s = self.offset_cycles / self.frequency_hz;
         let rest_cycles = self.offset_cycles % self.frequency_hz;
         self.base_ns = self
             .offset_s
             .saturating_add(i64::try_from(whole_s).unwrap_or(i64::MAX))
             .saturating_mul(NS_PER_SECOND as i64)
-            .saturating_add(saturate(cycles_to_ns(self.frequency_hz, rest_cycles)));
+            .saturating_add(saturate(self.since_base(rest_cycles)));
         self
     }
 
     /// Nanoseconds from the origin at a clock value.
     #[inline]
     pub fn ns(&self, cycles: Cycles) -> Ns {
-        let since_base = saturate(cycles_to_ns(self.frequency_hz, cycles.0));
+        let since_base = saturate(self.since_base(cycles.0));
         Ns(self.base_ns.saturating_add(since_base))
     }
 
     /// [`Clock::ns`], unless that is not the time because 64 bits cannot hold it.
     pub fn checked_ns(&self, cycles: Cycles) -> Option<Ns> {
-        let since_base = i64::try_from(cycles_to_ns(self.frequency_hz, cycles.0)).ok()?;
+        let since_base = i64::try_from(self.since_base(cycles.0)).ok()?;
         self.base_ns.checked_add(since_base).map(Ns)
+    }
+
+    /// A duration in nanoseconds, truncated; saturates instead of wrapping.
+    #[inline(always)]
+    fn since_base(&self, cycles: u64) -> u64 {
+        if self.frequency_hz == NS_PER_SECOND {
+            return cycles;
+        }
+        // Processors have instructions for numbers with a sign only.
+        if let Ok(signed) = i64::try_from(cycles) {
+            let ns = 1e9 * signed as f64 / self.hz;
+            if ns < MORE_THAN_SIGNED {
+                // SAFETY: the frequency is positive, so 0 <= ns < 2^63.
+                return unsafe { ns.to_int_unchecked::<i64>() } as u64;
+            }
+        }
+        (1e9 * cycles as f64 / self.hz) as u64
     }
 
     /// Whether 64 bits hold the time at which the clock reads 0, in nanoseconds.
@@ -86,15 +110,6 @@ impl Clock {
 #[inline]
 fn saturate(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
-}
-
-/// A duration in nanoseconds, truncated; saturates instead of wrapping.
-#[inline]
-fn cycles_to_ns(frequency_hz: u64, cycles: u64) -> u64 {
-    if frequency_hz == NS_PER_SECOND {
-        return cycles;
-    }
-    (1e9 * cycles as f64 / frequency_hz as f64) as u64
 }
 
 /// Extends `low_bits`, the low bits under `mask` of a clock that never runs backwards, to the
@@ -124,6 +139,21 @@ mod tests {
         clock.offset_cycles = 2500;
         let clock = clock.finish();
         assert_eq!(clock.ns(Cycles(1)), Ns(-499_000_000));
+    }
+
+    #[test]
+    fn conversion_is_that_of_a_double() {
+        let random = &mut testkit::Random::new(1);
+        for _ in 0..20_000 {
+            let mut clock = Clock::new("c".into());
+            clock.frequency_hz = (random.word() >> random.below(64)).max(1);
+            let clock = clock.finish();
+            for cycles in [random.word() >> random.below(64), 1 << 63, (1 << 63) - 1, u64::MAX] {
+                let wanted = (1e9 * cycles as f64 / clock.frequency_hz as f64) as u64;
+                let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+                assert_eq!(clock.ns(Cycles(cycles)), Ns(wanted), "{cycles} {clock:?}");
+            }
+        }
     }
 
     #[test]

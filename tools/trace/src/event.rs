@@ -181,15 +181,22 @@ impl<'a> Event<'a> {
     }
 
     /// Position after the scopes before the payload (or before the event's own context).
+    #[inline(always)]
     fn skip_to(&self, past_event_context: bool) -> Result<u64, Fault> {
         let class = self.class();
         let stream_plan = &self.source.cursor.class.event_context_plan;
         // The common case: the payload follows the header.
         let nothing_between = stream_plan.steps.is_empty()
             && (!past_event_context || class.context_plan.steps.is_empty());
-        if nothing_between {
-            return Ok(self.at.place.body);
+        match nothing_between {
+            true => Ok(self.at.place.body),
+            // A copy, so that the common case needs no event in memory.
+            false => Self::skip_contexts(*self, past_event_context),
         }
+    }
+
+    #[inline(never)]
+    fn skip_contexts(self, past_event_context: bool) -> Result<u64, Fault> {
         let mut walk = Walk {
             bits: Bits::new(self.at.data, self.at.limit_bits),
             position: self.at.place.body,
@@ -197,9 +204,9 @@ impl<'a> Event<'a> {
             cycles: self.at.cycles,
             budget: packet_budget(self.at.limit_bits),
         };
-        walk.run(stream_plan)?;
+        walk.run(&self.source.cursor.class.event_context_plan)?;
         if past_event_context {
-            walk.run(&class.context_plan)?;
+            walk.run(&self.class().context_plan)?;
         }
         Ok(walk.position)
     }
