@@ -30,7 +30,7 @@
 #define LULL_SITE_LOAD
 #define LULL_PROBE_ENTER(probe) lull_probe_enter(&(probe)->slot, (probe)->record)
 #define LULL_PROBE_LEAVE(probe) lull_probe_leave(&(probe)->slot)
-#define LULL_PROBE_WANTS(probe, ...) LULL_PROBE_FILTERED(lull_probe_filter, probe, __VA_ARGS__)
+#define LULL_PROBE_FILTER(probe) lull_probe_filter
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	lull_slot_reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) lull_slot_commit(&(probe)->slot)

@@ -4,8 +4,8 @@
  *
  * A session's memory comes from another process, and others may write to it at any time. So the
  * control block is read once, into private memory; the copy is checked against the size of the
- * segment, and only the copy is used. The patterns are copied too. A session that fails the check
- * is not used; the program runs on untraced. Paper: B 3.2, 3.4.
+ * segment, and only the copy is used. Patterns and filters are copied too. A session that fails
+ * the check is not used; the program runs on untraced. Paper: B 3.2, 3.4.
  *
  * Barrier pairs:
  *	[session.magic:A]	the memory's content before magic	[session.attach:A]
@@ -67,15 +67,23 @@ static int inside(uint64_t offset, uint64_t bytes, uint64_t size)
 	return offset <= size && bytes <= size - offset;
 }
 
+/* Of what became of each event's filter. */
+static uint32_t states_bytes(const struct lull_session_control *control)
+{
+	return control->event_capacity * (uint32_t)sizeof(uint32_t);
+}
+
 static int control_valid(const struct lull_session_control *control, uint64_t control_bytes)
 {
 	return control->version == LULL_SESSION_VERSION && control->cpu_count > 0 &&
 	       control->cpu_count <= LULL_CPU_COUNT_MAX && control->plain_count > 0 &&
 	       control->plain_count <= LULL_CPU_COUNT_MAX &&
 	       control->event_capacity <= LULL_EVENT_CAPACITY_MAX && control->patterns_bytes > 0 &&
-	       control->own_offset_bytes % 4 == 0 &&
+	       control->own_offset_bytes % 4 == 0 && control->filters_offset_bytes % 8 == 0 &&
 	       inside(control->own_offset_bytes, sizeof(struct lull_own_events), control_bytes) &&
 	       inside(control->patterns_offset_bytes, control->patterns_bytes, control_bytes) &&
+	       inside(control->filters_offset_bytes, control->filters_bytes, control_bytes) &&
+	       (!control->filters_bytes || control->filters_bytes >= states_bytes(control)) &&
 	       inside(control->events_offset_bytes,
 		      control->event_capacity * sizeof(struct lull_event_entry), control_bytes) &&
 	       inside(control->arena_offset_bytes, control->arena_bytes, control_bytes) &&
@@ -122,6 +130,26 @@ static int patterns_copy(struct session *session, const struct lull_session_cont
 	if (patterns[control->patterns_bytes - 1])
 		return -1;
 	session->patterns = patterns;
+	return 0;
+}
+
+/* The filters, of which the session says what became of them in front of them. */
+static int filters_copy(struct session *session, const struct lull_session_control *control,
+			const struct lull_mapping *map)
+{
+	unsigned char *shared = map->base + control->filters_offset_bytes, *filters;
+	uint32_t bytes = control->filters_bytes - states_bytes(control);
+
+	if (!control->filters_bytes || !bytes)
+		return 0;
+	filters = private_memory(bytes);
+	if (!filters)
+		return -1;
+	lull_fetch(filters, shared + states_bytes(control), bytes);
+	session->filters = filters;
+	session->filters_bytes = bytes;
+	session->filters_damaged = !lull_filters_check(filters, bytes);
+	session->filter_states = (uint32_t *)shared;
 	return 0;
 }
 
@@ -194,7 +222,8 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 	if (!control_copy(&control, &map))
 		goto leave;
 	if (!control_valid(&control, map.bytes) || patterns_copy(session, &control, &map) ||
-	    rings_attach(session, &control, &map) || lull_clock_start(control.clock_kind))
+	    filters_copy(session, &control, &map) || rings_attach(session, &control, &map) ||
+	    lull_clock_start(control.clock_kind))
 		goto refuse;
 	session->control = shared;
 	session->own = (struct lull_own_events *)(map.base + control.own_offset_bytes);
@@ -224,6 +253,8 @@ void lull_session_detach(struct session *session)
 		private_release(session->rules,
 				rules_capacity(session->patterns) * sizeof(*session->rules));
 	private_release(session->patterns, session->fixed.patterns_bytes);
+	if (session->filters)
+		private_release(session->filters, session->filters_bytes);
 	lull_memory_detach(&session->map);
 }
 
@@ -251,6 +282,9 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 			(control.cpu_count + control.plain_count) * sizeof(struct lull_ring));
 	__builtin_memcpy(map->base + control.patterns_offset_bytes, session->patterns,
 			 control.patterns_bytes);
+	if (session->filters)
+		__builtin_memcpy(map->base + control.filters_offset_bytes + states_bytes(&control),
+				 session->filters, session->filters_bytes);
 	control.magic = 0;
 	__builtin_memcpy(shared, &control, sizeof(control));
 	/*
@@ -285,6 +319,7 @@ uint32_t lull_attach(const char *variable)
 	const char *sessions = lull_text_keep(variable);
 
 	lull_process.user = (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
+	lull_process.effective_user = lull_process.user;
 	if (!sessions)
 		return 0;
 	while (*sessions && lull_process.session_count < LULL_SESSIONS_MAX) {

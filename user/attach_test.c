@@ -59,6 +59,11 @@ static void controls(void)
 	REFUSES("patterns_that_begin_outside", control->patterns_offset_bytes = ~0u);
 	REFUSES("patterns_that_end_outside", control->patterns_bytes = 0x7fffffff);
 	REFUSES("patterns_without_an_end", control->patterns_bytes--);
+	REFUSES("filters_that_begin_outside", control->filters_offset_bytes = ~7u;
+		control->filters_bytes = 4096);
+	REFUSES("filters_that_end_outside", control->filters_bytes = 0x7fffffff);
+	REFUSES("filters_off_their_boundary", control->filters_offset_bytes += 4);
+	REFUSES("fewer_bytes_of_filters_than_there_are_events", control->filters_bytes = 4);
 	REFUSES("an_arena_that_begins_outside", control->arena_offset_bytes = ~0u);
 	REFUSES("an_arena_that_ends_outside", control->arena_bytes = ~0u);
 	REFUSES("a_clock_that_there_is_not", control->clock_kind = 77);

@@ -26,12 +26,13 @@
 #define PAGE_BYTES 4096ull
 #define ROOT 0u
 
-/* Is @user one of the process's three user identifiers? */
+/* Look at the process's user identifiers. Return: is @user one of the three? */
 static int is_user(uint32_t user)
 {
 	uint32_t real, effective, saved;
 
 	lull_syscall(__NR_getresuid, (long)&real, (long)&effective, (long)&saved, 0, 0, 0);
+	lull_process.effective_user = effective;
 	return real == user || effective == user || saved == user;
 }
 
@@ -69,6 +70,7 @@ static void session_forget(struct session *session)
 		     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	session->patterns = "";
 	session->rule_count = 0;
+	session->filters_bytes = 0;
 }
 
 /* Record in a session what was recorded in session @from. Return: its index. */

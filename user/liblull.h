@@ -4,7 +4,8 @@
  * between files. Nothing here is public; programs know only <lull/trace.h>.
  *
  * Flow: attach.c maps the sessions -> objects.c finds sites and probes -> events.c gives
- * their events identifiers -> probe.c records. thread.c has each thread's identity.
+ * their events identifiers, filters.c links their filters -> probe.c records. thread.c has each
+ * thread's identity.
  */
 #ifndef LIBLULL_H
 #define LIBLULL_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include "lull/abi/session.h"
 #include "lull/abi/site.h"
+#include "lull/inputs.h"
 #include "ring/ring.h"
 #include "segment.h"
 #include "site/note.h"
@@ -26,6 +28,10 @@ struct session {
 	const char *patterns;
 	const struct lull_rule *rules; /* the patterns, parsed; NULL until a site asks for them */
 	size_t rule_count;
+	const unsigned char *filters; /* a copy of those in the session; NULL: it has none */
+	uint32_t filters_bytes;
+	uint32_t filters_damaged; /* the copy is not what a recorder writes */
+	uint32_t *filter_states; /* by event */
 	struct lull_own_events *own;
 	struct lull_event_entry *events;
 	char *arena;
@@ -54,6 +60,7 @@ struct process {
 	struct session sessions[LULL_SESSIONS_MAX];
 	uint32_t session_count;
 	uint32_t user; /* whose memory the sessions are */
+	uint32_t effective_user; /* as far as liblull has seen it change */
 	uint32_t pid;
 	uint32_t generation; /* one more for each fork between exec and here; never 0 or 1 */
 	char name[16]; /* of a thread that was given no name */
@@ -171,6 +178,29 @@ long lull_thread_place(void);
 
 /* thread.c: the calling thread's identifier; 0 where only a system call could tell. */
 uint32_t lull_thread_tid(void);
+
+/* filters.c: is this what a recorder writes as a session's filters? */
+int lull_filters_check(const unsigned char *filters, uint32_t bytes);
+
+/*
+ * filters.c: prepare a probe, which has its identifier, to ask the filter of a session, if the
+ * session has one for the rule that decides about the event; -1 where no rule does.
+ * Return: bits of the record's mask: the session, and that it filters; 0 where the filter cannot
+ * hold for any occurrence.
+ * Context: as lull_objects_scan().
+ */
+uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, int rule,
+			    const struct lull_note *note);
+
+/*
+ * filters.c: session @to gets the filter that a probe has for session @from.
+ * Return: bits of the record's mask for session @to. Context: as lull_objects_move().
+ */
+uint32_t lull_filter_move(struct lull_probe_record *record, uint32_t from, uint32_t to);
+
+/* filters.c: the member of struct lull_probe_interface. */
+uint32_t lull_filter_ask(const struct lull_probe_record *record, uint32_t mask,
+			 const uint64_t *values);
 
 /* thread.c: the program has installed a filter of system calls. */
 void lull_process_confined(void);

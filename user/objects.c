@@ -65,27 +65,33 @@ struct scan {
 	uint32_t unpatched_count[LULL_SESSIONS_MAX];
 };
 
-static int session_wants(struct session *session, const struct lull_note *note)
+/* The rule by which a session wants an event; -1 where it does not. */
+static int session_rule(struct session *session, const struct lull_note *note)
 {
+	int rule;
+
 	if (!session->rules)
 		lull_session_rules_read(session);
-	return lull_rules_match(session->rules, session->rule_count, note->name, note->name_bytes,
-				note->level);
+	rule = lull_rules_decide(session->rules, session->rule_count, note->name, note->name_bytes,
+				 note->level);
+	return rule >= 0 && !session->rules[rule].excludes ? rule : -1;
 }
 
 /*
  * Give the event an identifier in a session that wants it. An event that another process of the
  * session has registered is wanted, and that process checked its description.
+ * @mask: gets the bits of the record's mask for the session.
  * Return: 1 when the session wants it, 0 when not, -EINVAL for a description that is damaged.
  */
 static int event_enable(struct scan *scan, struct lull_probe_record *record, uint32_t index,
-			const struct lull_note *note)
+			const struct lull_note *note, uint32_t *mask)
 {
 	struct session *session = &lull_process.sessions[index];
 	uint32_t id = lull_event_known(session, note->description, note->description_bytes);
+	int rule = id && !session->filters_bytes ? -1 : session_rule(session, note);
 
 	if (!id) {
-		if (!session_wants(session, note))
+		if (rule < 0)
 			return 0;
 		if (lull_description_check(note->description, note->description_bytes))
 			return -EINVAL;
@@ -96,6 +102,8 @@ static int event_enable(struct scan *scan, struct lull_probe_record *record, uin
 		scan->has_unregistered = 1;
 	}
 	record->id[index] = (uint16_t)id;
+	if (id)
+		*mask |= lull_filter_enable(record, index, rule, note);
 	return 1;
 }
 
@@ -104,7 +112,8 @@ void lull_probe_enable(struct lull_probe_record *record, uint32_t mask)
 	record->interface = &lull_process.lines[0].interface;
 	/*
 	 * [site.enable:A] release. Pairs with [site.probe:A].
-	 * Orders: the stores of the interface and the identifier before the mask's bit.
+	 * Orders: the stores of the interface, the identifier and the filters before the mask's
+	 * bits.
 	 * Else: a probe that sees the bit loads an interface that is still NULL, or a wrong
 	 * identifier. Mutant: MASK_RELAXED.
 	 */
@@ -122,12 +131,11 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	scan->is_new = 1;
 	scan->has_others |= !lull_own_has(record);
 	for (uint32_t i = 0; i < lull_process.session_count; i++) {
-		int result = event_enable(scan, record, i, note);
+		int result = event_enable(scan, record, i, note, &mask);
 
 		if (result < 0)
 			return result;
 		wanted |= (uint32_t)result << i;
-		mask |= (uint32_t)(result && record->id[i]) << i;
 	}
 	scan->probe_description = note->description;
 	scan->probe_description_bytes = note->description_bytes;
@@ -145,7 +153,7 @@ static uint32_t site_wanted(const struct scan *scan, const struct lull_note *not
 	    !__builtin_memcmp(note->description, scan->probe_description, note->description_bytes))
 		return scan->probe_wanted;
 	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		wanted |= (uint32_t)session_wants(&lull_process.sessions[i], note) << i;
+		wanted |= (uint32_t)(session_rule(&lull_process.sessions[i], note) >= 0) << i;
 	return wanted;
 }
 
@@ -337,15 +345,16 @@ static int probe_moves(const struct lull_note *note, void *context)
 
 	if (note->type != LULL_NOTE_PROBE ||
 	    record->interface != &lull_process.lines[0].interface ||
-	    !(record->enabled_mask & 1u << move->from))
+	    !(record->enabled_mask & LULL_MASK_SESSION(move->from)))
 		return 0;
 	if (move->to < LULL_SESSIONS_MAX)
 		id = lull_event_register(&lull_process.sessions[move->to], note->description,
 					 note->description_bytes);
-	mask = record->enabled_mask & ~(1u << move->from);
+	mask = record->enabled_mask &
+	       ~(LULL_MASK_SESSION(move->from) | LULL_MASK_FILTER(move->from));
 	if (id) {
 		record->id[move->to] = (uint16_t)id;
-		mask |= 1u << move->to;
+		mask |= lull_filter_move(record, move->from, move->to);
 	}
 	/* [site.enable:A], as in probe_found(): the identifier before the mask's bit */
 	lull_store32_release(&record->enabled_mask, mask);

@@ -88,11 +88,20 @@ static void counts_add(const struct counts *counts)
 	}
 }
 
+/* Does a session have filters? They are linked with the descriptions, which notes have. */
+static int is_filtered(void)
+{
+	for (uint32_t i = 0; i < lull_process.session_count; i++)
+		if (lull_process.sessions[i].filters_bytes)
+			return 1;
+	return 0;
+}
+
 int lull_own_recall(struct build_id id)
 {
 	struct counts counts[LULL_SESSIONS_MAX];
 
-	if (!can_be_known(id))
+	if (!can_be_known(id) || is_filtered())
 		return 0;
 	if (__start_lull_records->interface)
 		return 1; /* they are set up: something else was unloaded since */
@@ -116,7 +125,7 @@ void lull_own_tell(uint32_t index, struct build_id id, uint32_t site_count, uint
 	struct lull_own_events *own = lull_process.sessions[index].own;
 	struct lull_own_events found = { 0 };
 
-	if (!can_be_known(id))
+	if (!can_be_known(id) || is_filtered())
 		return;
 	for (size_t i = 0; i < own_count(); i++) {
 		const struct lull_probe_record *record = &__start_lull_records[i];

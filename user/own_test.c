@@ -92,6 +92,11 @@ static void recalled(void)
 	check(same, "its_probes_are_what_those_of_the_first_were");
 	check(control[0].site_count == SITES && control[0].enabled_count == ENABLED,
 	      "its_sites_count_as_if_it_had_looked");
+	process_begin(1);
+	lull_process.sessions[0].filters_bytes = 8;
+	check(!lull_own_recall(build) && !is_set_up(), "nothing_is_recalled_where_filters_decide");
+	lull_process.sessions[0].filters_bytes = 0;
+	check(lull_own_recall(build), "it_is_where_they_do_not");
 	check(lull_own_recall(build) && control[0].site_count == SITES,
 	      "a_process_that_is_set_up_recalls_nothing_again");
 }

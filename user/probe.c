@@ -146,9 +146,10 @@ void lull_probe_line_set(uint32_t index)
 	line->thread = (int32_t)(thread - (char *)__builtin_thread_pointer());
 	line->place = lull_thread_place();
 	lull_process.lines[0].interface = (struct lull_probe_interface){
-		.version = 1,
+		.version = 2,
 		.session_mask_valid = (2u << index) - 1,
 		.reserve = is_counter ? reserve_counter : reserve_monotonic,
 		.commit = commit,
+		.filter = lull_filter_ask,
 	};
 }

@@ -17,6 +17,12 @@ static inline void emit_one_int(int value)
 	lull_event("bench:one_int", lull_i32(value, value));
 }
 
+#define SUBJECT_HAS_TEXT
+static inline void emit_text(const char *text)
+{
+	lull_event("bench:text", lull_str(text, text));
+}
+
 static inline void emit_alarm(long value, void *pointer)
 {
 	lull_event("bench:alarm", lull_i64(value, value), lull_ptr(pointer, pointer));

@@ -22,7 +22,7 @@ typedef void (*subject_loop)(uint64_t count);
 
 /*
  * Find the loop of that name, NULL when there is none. Names: empty, cycles, clock,
- * two_words, one_int, sites, no_sites (the last two: eight in each iteration).
+ * two_words, one_int, text (ours only), sites, no_sites (the last two: eight in each iteration).
  */
 subject_loop subject_loop_find(const char *name);
 

@@ -52,6 +52,16 @@ SUBJECT_LOOP loop_one_int(uint64_t count)
 		emit_one_int((int)i);
 }
 
+#ifdef SUBJECT_HAS_TEXT
+static const char text[] = "/api/users/1234567";
+
+SUBJECT_LOOP loop_text(uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		emit_text(text);
+}
+#endif
+
 /* Not static: the bench of disabled sites looks these two up in the disassembly. */
 __attribute__((noinline, aligned(64))) void subject_loop_sites(uint64_t count)
 {
@@ -85,13 +95,13 @@ static const struct {
 	const char *name;
 	subject_loop loop;
 } loops[] = {
-	{ "empty", loop_empty },
-	{ "cycles", loop_cycles },
-	{ "clock", loop_clock },
-	{ "two_words", loop_two_words },
+	{ "empty", loop_empty },	 { "cycles", loop_cycles },
+	{ "clock", loop_clock },	 { "two_words", loop_two_words },
 	{ "one_int", loop_one_int },
-	{ "sites", subject_loop_sites },
-	{ "no_sites", subject_loop_no_sites },
+#ifdef SUBJECT_HAS_TEXT
+	{ "text", loop_text },
+#endif
+	{ "sites", subject_loop_sites }, { "no_sites", subject_loop_no_sites },
 };
 
 subject_loop subject_loop_find(const char *name)

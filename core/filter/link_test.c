@@ -172,6 +172,11 @@ static int program_that_is_too_long_for_its_tests_is_wrong(void)
 			.then = i ? (uint16_t)(LULL_FILTER_TESTS_MAX - i) : end,
 			.otherwise = LULL_FILTER_REJECT,
 		};
+	unlinked.tests[1].then = 1;
+	CHECK(lull_unlinked_check(&unlinked.head, sizeof(unlinked)));
+	unlinked.tests[1].then = 0;
+	CHECK(lull_unlinked_check(&unlinked.head, sizeof(unlinked)));
+	unlinked.tests[1].then = 2;
 	CHECK(!lull_unlinked_check(&unlinked.head, sizeof(unlinked)));
 	/* A signed and an unsigned field: each comparison is two tests. */
 	CHECK(lull_filter_link(&unlinked.head, descriptions[0], ~0u, (void *)program, &found) ==

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Running a program that lull_filter_check() has taken, in the probe of an event.
- *
- * Nothing is checked again: the program lies in memory that only this side can write to. Inputs may
- * change while they are read, as the texts of the traced do: their length does not.
- * Design: docs/design/70-filter.md.
+ * Running a program that lull_filter_check() has taken, in the probe of an event: the tests of
+ * texts, contexts and two inputs. The rest is in run.h. Design: docs/design/70-filter.md.
  */
-#include "filter.h"
+#include "run.h"
 
-static const struct lull_filter_value *input(uint8_t input, const struct lull_filter_value *fields,
-					     const struct lull_filter_value *contexts)
-{
-	return input < LULL_FILTER_CONTEXT ? &fields[input] :
-					     &contexts[input - LULL_FILTER_CONTEXT];
-}
-
-/* A loop, and no memcmp(): what a probe may call in the kernel is little. */
+/* Loops, and no memcmp(): what a probe may call in the kernel is little. */
 static int is_same(const unsigned char *a, const unsigned char *b, uint64_t bytes)
 {
-	uint64_t i;
+	uint64_t i = 0, word_a, word_b;
 
-	for (i = 0; i < bytes; i++)
+	for (; bytes - i >= sizeof(word_a); i += sizeof(word_a)) {
+		__builtin_memcpy(&word_a, a + i, sizeof(word_a));
+		__builtin_memcpy(&word_b, b + i, sizeof(word_b));
+		if (word_a != word_b)
+			return 0;
+	}
+	for (; i < bytes; i++)
 		if (a[i] != b[i])
 			return 0;
 	return 1;
@@ -70,6 +66,13 @@ static int text_holds(const struct lull_filter_test *test, const struct lull_fil
 	return is_same(left->text, texts + test->operand, test->mask);
 }
 
+static const struct lull_filter_value *input(uint8_t input, const struct lull_filter_value *fields,
+					     const struct lull_filter_value *contexts)
+{
+	return input < LULL_FILTER_CONTEXT ? &fields[input] :
+					     &contexts[input - LULL_FILTER_CONTEXT];
+}
+
 static int test_holds(const struct lull_filter_test *test, const struct lull_filter_value *fields,
 		      const struct lull_filter_value *contexts, const unsigned char *texts)
 {
@@ -84,6 +87,22 @@ static int test_holds(const struct lull_filter_test *test, const struct lull_fil
 	if (test->kind == LULL_FILTER_EQUAL)
 		return a == b;
 	return test->kind == LULL_FILTER_LESS ? a < b : (int64_t)a < (int64_t)b;
+}
+
+int lull_filter_run_from(const struct lull_filter *program, const struct lull_filter_test *test,
+			 const struct lull_filter_value *fields,
+			 const struct lull_filter_value *contexts)
+{
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	const unsigned char *texts = (const unsigned char *)(tests + program->test_count);
+	uint32_t next;
+
+	/* Bound: each round is of a test further ahead, of test_count at most. */
+	for (;; test = &tests[next]) {
+		next = test_holds(test, fields, contexts, texts) ? test->then : test->otherwise;
+		if (next >= LULL_FILTER_REJECT)
+			return next == LULL_FILTER_ACCEPT;
+	}
 }
 
 uint32_t lull_filter_contexts(const struct lull_filter *program)
@@ -103,15 +122,5 @@ uint32_t lull_filter_contexts(const struct lull_filter *program)
 int lull_filter_run(const struct lull_filter *program, const struct lull_filter_value *fields,
 		    const struct lull_filter_value *contexts)
 {
-	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
-	const unsigned char *texts = (const unsigned char *)(tests + program->test_count);
-	uint32_t next = 0;
-
-	/* Bound: next grows in every round, up to test_count at most. */
-	while (next < LULL_FILTER_REJECT) {
-		const struct lull_filter_test *test = &tests[next];
-
-		next = test_holds(test, fields, contexts, texts) ? test->then : test->otherwise;
-	}
-	return next == LULL_FILTER_ACCEPT;
+	return filter_run(program, fields, contexts);
 }

@@ -172,14 +172,21 @@ size_t lull_rules_read(const char *patterns, struct lull_rule *rules, size_t cap
 	return count;
 }
 
+int lull_rules_decide(const struct lull_rule *rules, size_t count, const char *name,
+		      size_t name_bytes, uint32_t level)
+{
+	while (count--)
+		if (rule_matches(&rules[count], name, name_bytes, level))
+			return (int)count;
+	return -1;
+}
+
 int lull_rules_match(const struct lull_rule *rules, size_t count, const char *name,
 		     size_t name_bytes, uint32_t level)
 {
-	/* The last rule that matches decides. */
-	while (count--)
-		if (rule_matches(&rules[count], name, name_bytes, level))
-			return !rules[count].excludes;
-	return 0;
+	int rule = lull_rules_decide(rules, count, name, name_bytes, level);
+
+	return rule >= 0 && !rules[rule].excludes;
 }
 
 int lull_pattern_match(const char *patterns, const char *name, size_t name_bytes, uint32_t level)

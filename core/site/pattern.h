@@ -53,6 +53,14 @@ int lull_rules_match(const struct lull_rule *rules, size_t count, const char *na
 		     size_t name_bytes, uint32_t level);
 
 /**
+ * lull_rules_decide() - which rule decides about an event?
+ *
+ * As lull_rules_match(). Return: the index of the last rule that matches, or -1.
+ */
+int lull_rules_decide(const struct lull_rule *rules, size_t count, const char *name,
+		      size_t name_bytes, uint32_t level);
+
+/**
  * lull_pattern_match() - does a session want an event? For few events: it parses the text.
  * @patterns: text as above, NUL-terminated.
  * @name: of the event, not necessarily NUL-terminated.

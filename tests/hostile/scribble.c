@@ -3,12 +3,13 @@
  * A hostile process beside honest ones in one session: it writes what it likes into the memory
  * that they share, and they must come to no harm.
  *
- * scribble SEED MILLISECONDS: run by tests/hostile/run under `lull record`. Two honest processes
- * record events and watch a canary; each hostile one stores chosen values into chosen words of
- * the session's memory. As root, one hostile process is another user that kept root's memory (it
- * changed by the system call itself), one is another user in memory of its own, which only the
- * recorder shares with it; without root there is one of the same user. Prints what it did; the
- * status is 0 when the honest processes came to their end, unharmed.
+ * scribble SEED MILLISECONDS: run by tests/hostile/run under `lull record`, with filters. Two
+ * honest processes record events, watch a canary, and start others, which read what is there by
+ * then; each hostile one stores chosen values into chosen words of the session's memory. As root,
+ * one hostile process is another user that kept root's memory (it changed by the system call
+ * itself), one is another user in memory of its own, which only the recorder shares with it;
+ * without root there is one of the same user. Prints what it did; the status is 0 when the honest
+ * processes came to their end, unharmed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -140,7 +141,7 @@ static uint64_t *word_next(const struct target *target)
 	uint64_t commits = references + control->subbuf_count * sizeof(uint64_t);
 	uint64_t subbuf = random_below(control->subbuf_count + 1) * control->subbuf_size_bytes;
 
-	switch (random_below(8)) {
+	switch (random_below(9)) {
 	case 0:
 	case 1:
 		at += 8 * random_below(sizeof(struct lull_ring_shared) / 8);
@@ -159,6 +160,17 @@ static uint64_t *word_next(const struct target *target)
 		break;
 	case 6:
 		at = 8 * random_below(sizeof(*control) / 8);
+		break;
+	case 7:
+		/* What became of each event's filter, and the filters. */
+		at = control->filters_offset_bytes;
+		if (random_below(2))
+			at += 8 * random_below(control->filters_bytes / 8);
+		else
+			at += control->event_capacity * 4 +
+			      8 * random_below(
+					  (control->filters_bytes - control->event_capacity * 4) /
+					  8);
 		break;
 	default:
 		at = control->events_offset_bytes +
@@ -197,6 +209,22 @@ static void hostile_run(int which, uint64_t until_ms)
 	_exit(0);
 }
 
+/* A process that only starts: its events are filtered by what it finds. Return: 0. */
+static int start_run(void)
+{
+	for (uint64_t n = 0; n < 100; n++)
+		lull_event("hostile:number", lull_i32(who, -1), lull_u64(n, n));
+	return 0;
+}
+
+/* Wait for a process that was to start and end. Return: 1 where a signal ended it. */
+static int start_judge(pid_t child)
+{
+	int status = 0;
+
+	return waitpid(child, &status, 0) != child || WIFSIGNALED(status);
+}
+
 static void honest_run(int which, uint64_t until_ms)
 {
 	unsigned char *canary = malloc(CANARY_BYTES);
@@ -206,6 +234,14 @@ static void honest_run(int which, uint64_t until_ms)
 	memset(text, 'v', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	while (now_ms() < until_ms) {
+		pid_t child = fork();
+
+		if (!child) {
+			/* Reads all that a process reads when it starts, filters too. */
+			execl("/proc/self/exe", "scribble", "start", NULL);
+			_exit(1);
+		}
+		tally->harmed[which] += (uint64_t)start_judge(child);
 		for (uint64_t n = 0; n < 1000; n++) {
 			lull_event("hostile:number", lull_i32(who, which), lull_u64(n, n));
 			if (n % 7 == 0)
@@ -250,7 +286,7 @@ static int honest_judge(int which, pid_t child, uint64_t run_ms)
 		printf("an honest process ends by signal %d after %llu events\n", WTERMSIG(status),
 		       (unsigned long long)tally->events[which]);
 	if (tally->harmed[which])
-		printf("%llu bytes of an honest process changed\n",
+		printf("%llu bytes of an honest process changed, or processes of its ended\n",
 		       (unsigned long long)tally->harmed[which]);
 	return WIFSIGNALED(status) || tally->harmed[which];
 }
@@ -261,6 +297,8 @@ int main(int count, char **argument)
 	pid_t honest[HONEST], hostile[HOSTILE];
 	uint64_t run_ms, until_ms;
 
+	if (count == 2)
+		return start_run();
 	if (count < 3)
 		return 2;
 	run_ms = strtoull(argument[2], NULL, 0);

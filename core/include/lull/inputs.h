@@ -3,12 +3,13 @@
  * What a probe gives to filters: the values of its event's fields, and which sessions ask.
  *
  * A record's mask has a second bit for each session that filters the event. While none does, a
- * probe tests that word, which it has loaded already, and does no more. Code whose probes have
- * filters (lull.ko, modules that include lull/module.h) includes this before trace.h, and defines
- * LULL_PROBE_WANTS by LULL_PROBE_FILTERED. Design: docs/design/70-filter.md.
+ * probe tests that word, which it has loaded already, and does no more. Otherwise it asks a
+ * function (trace.h: LULL_PROBE_FILTER) before it reserves. Design: docs/design/70-filter.md.
  */
 #ifndef LULL_INPUTS_H
 #define LULL_INPUTS_H
+
+#pragma GCC system_header
 
 #include "abi/site.h"
 
@@ -19,14 +20,18 @@
 #define LULL_MASK_FILTERED (LULL_MASK_SESSIONS << LULL_SESSIONS_MAX)
 
 /*
- * Does any session record this occurrence? `filter` is called where one has a filter, with the
- * record, its mask and the values; it returns the bits of sessions that take them.
+ * Ask the filters of this occurrence: a statement in a loop, which it leaves where no session
+ * records it. `filter` is called where a session has a filter, with the record, its mask and the
+ * values; it returns the bits of sessions that take them. The last word is of no field: there may
+ * be none.
  */
-#define LULL_PROBE_FILTERED(filter, probe, ...)                                                \
-	(__builtin_expect(!((probe)->mask & LULL_MASK_FILTERED), 1) || ({                      \
-		 const uint64_t lull_values_[] = { LULL_EACH(LULL_FIELD_INPUT, __VA_ARGS__) }; \
-		 (probe)->mask = filter((probe)->record, (probe)->mask, lull_values_);         \
-	 }))
+#define LULL_PROBE_ASK(filter, probe, ...)                                                      \
+	if (__builtin_expect((probe)->mask & LULL_MASK_FILTERED, 0)) {                          \
+		const uint64_t lull_values_[] = { LULL_EACH(LULL_FIELD_INPUT, __VA_ARGS__) 0 }; \
+		(probe)->mask = filter((probe)->record, (probe)->mask, lull_values_);           \
+		if (!(probe)->mask)                                                             \
+			break;                                                                  \
+	}
 
 /*
  * The operation INPUT on fields (fields.h): the two words of a struct lull_filter_value. They are
@@ -36,7 +41,9 @@
 #define LULL_FIELD_INPUT(kind, line, variable, condition, message, ...) \
 	LULL_INPUT_##kind(variable, __VA_ARGS__),
 #define LULL_FIELD_INPUT_MANY
-#define LULL_INPUT_LULL_FIXED(variable, ...) (uint64_t) variable, 0
+/* A floating-point number has no value here, and to convert one could raise an exception. */
+#define LULL_INPUT_LULL_FIXED(variable, type, ...) \
+	(type)0.5 != 0 ? (uint64_t)0 : (uint64_t)variable, 0
 #define LULL_INPUT_LULL_NAMED(variable, ...) (uint64_t) variable, 0
 #define LULL_INPUT_LULL_STRINGS(variable, ...) variable.bytes, (uintptr_t)variable.text
 #define LULL_INPUT_LULL_ARRAY(variable, ...) 0, 0

@@ -71,10 +71,12 @@
 #define LULL_SITE_RECORDS ".data.lull"
 #endif
 
+/* A record of zeros, but for LULL_RECORD_ASKS. */
 #define LULL_SITE_RECORD(text)                                       \
 	"\t.pushsection " LULL_SITE_RECORDS ", \"aw?\", @progbits\n" \
 	"\t.balign 32\n"                                             \
-	"772:\t.zero 32\n"                                           \
+	"772:\t.long 0, 0, 0, 0x80000000\n"                          \
+	"\t.zero 16\n"                                               \
 	"\t.popsection\n" LULL_SITE_ADDRESS LULL_SITE_NOTE("2", "\t.long 772b - .\n", text)
 
 /*

@@ -10,8 +10,9 @@
  * lambdas and signal handlers; in constexpr functions it may not.
  *
  * The program needs nothing else of Lull to be built or run. While no session wants the event, the
- * event costs a no-op (site.h). Otherwise the probe below runs in its place: it asks the interface
- * in its record for a slot in each session that wants the event, copies the fields and commits.
+ * event costs a no-op (site.h). Otherwise the probe below runs in its place: it asks the filters of
+ * sessions that have some, asks the interface in its record for a slot in each session that wants
+ * the event, copies the fields and commits.
  *
  * Paper: T 8.1 (markers: one line), 8.2 (tracepoints: type checks), 8.3 (static jumps).
  */
@@ -23,6 +24,7 @@
 #include "abi/site.h"
 #include "each.h"
 #include "fields.h"
+#include "inputs.h"
 #include "site.h"
 
 /**
@@ -62,14 +64,13 @@
  * is enabled, and after it is disabled.
  *
  * [site.probe:A] acquire. Pairs with [site.enable:A].
- * Orders: the load of the mask before the loads of the record's interface and identifier, which
- * liblull stored before it set the mask's bit.
+ * Orders: the load of the mask before the loads of the record's interface, identifier and filters,
+ * which liblull stored before it set the mask's bits.
  * Else: the probe sees the bit and loads an interface that is still NULL, or a wrong identifier.
  * Mutant: MASK_READ_RELAXED.
  *
  * Code that is linked together with the ring, as the kernel module is, may define what a probe does
- * at its begin and end, how it reaches the ring, and whether it wants an occurrence with these
- * values of its fields, before it includes this file.
+ * at its begin and end, and how it reaches the ring and filters, before it includes this file.
  */
 #ifndef LULL_PROBE_ENTER
 #define LULL_PROBE_ENTER(probe) LULL_MASK_READ((probe)->record, __ATOMIC_ACQUIRE)
@@ -78,30 +79,35 @@
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)
 #endif
-#ifndef LULL_PROBE_WANTS
-#define LULL_PROBE_WANTS(probe, ...) 1
+#ifndef LULL_PROBE_FILTER
+#define LULL_PROBE_FILTER(probe) (probe)->record->interface->filter
 #endif
 
-#define LULL_PROBE(...)                                                                     \
-	struct lull_probe lull_probe_;                                                      \
-	lull_probe_.record = lull_record_;                                                  \
-	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                  \
-	if (lull_probe_.mask) {                                                             \
-		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                    \
-		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);   \
-		if (LULL_PROBE_WANTS(&lull_probe_, __VA_ARGS__)) {                          \
-			do {                                                                \
-				if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {        \
-					unsigned char *lull_at_ = lull_probe_.slot.payload; \
-					lull_padding_store(lull_at_, lull_bytes_);          \
-					LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)            \
-					(void)lull_at_;                                     \
-					LULL_PROBE_COMMIT(&lull_probe_);                    \
-				}                                                           \
-			} while ((lull_probe_.mask &= lull_probe_.mask - 1));               \
-		}                                                                           \
-		LULL_PROBE_LEAVE(&lull_probe_);                                             \
+#define LULL_PROBE(...)                                                                            \
+	struct lull_probe lull_probe_;                                                             \
+	lull_probe_.record = lull_record_;                                                         \
+	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                         \
+	if (lull_probe_.mask) {                                                                    \
+		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                           \
+		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);          \
+		do {                                                                               \
+			LULL_PROBE_ASK(LULL_PROBE_FILTER(&lull_probe_), &lull_probe_, __VA_ARGS__) \
+			LULL_PROBE_RECORD(__VA_ARGS__)                                             \
+		} while (0);                                                                       \
+		LULL_PROBE_LEAVE(&lull_probe_);                                                    \
 	}
+
+/* In each session of the mask. */
+#define LULL_PROBE_RECORD(...)                                              \
+	do {                                                                \
+		if (lull_probe_reserve(&lull_probe_, lull_bytes_)) {        \
+			unsigned char *lull_at_ = lull_probe_.slot.payload; \
+			lull_padding_store(lull_at_, lull_bytes_);          \
+			LULL_EACH(LULL_FIELD_STORE, __VA_ARGS__)            \
+			(void)lull_at_;                                     \
+			LULL_PROBE_COMMIT(&lull_probe_);                    \
+		}                                                           \
+	} while ((lull_probe_.mask &= lull_probe_.mask - 1));
 
 /*
  * The state of a probe that runs. All of it is in memory that reserve() could read, so that the

@@ -85,8 +85,7 @@ struct lull_point {
 
 #define LULL_PROBE_ENTER(probe) lull_point_enter(&(probe)->slot, (probe)->record)
 #define LULL_PROBE_LEAVE(probe) lull_point_leave(&(probe)->slot, (probe)->record)
-#define LULL_PROBE_WANTS(probe, ...) \
-	LULL_PROBE_FILTERED(LULL_POINT_INTERFACE((probe)->record)->filter, probe, __VA_ARGS__)
+#define LULL_PROBE_FILTER(probe) LULL_POINT_INTERFACE((probe)->record)->filter
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
 #define LULL_PROBE_COMMIT(probe) (probe)->record->interface->commit(&(probe)->slot)

@@ -14,6 +14,7 @@ use anyhow::Context;
 use kernel::decode::{Event, LEVEL};
 use kernel::Root;
 use serde_json::json;
+use session::description::Description;
 use session::pattern::Patterns;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -164,7 +165,7 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
 }
 
 /// Names and levels of all events that a program, its libraries and the interposers carry.
-pub fn known_events(program: &Path) -> Vec<(String, u8)> {
+pub fn known_events(program: &Path) -> Vec<Description> {
     let is_readable = elf::read(program).is_ok_and(|object| {
         matches!(object.kind, Kind::Script { .. } | Kind::Static | Kind::Dynamic { .. })
     });
@@ -177,7 +178,7 @@ pub fn known_events(program: &Path) -> Vec<(String, u8)> {
         let paths = [Some(libraries.lull), libraries.allocation].into_iter().flatten();
         events.extend(paths.filter_map(|path| elf::read(&path).ok()).flat_map(|o| o.events));
     }
-    events.into_iter().map(|event| (event.description.name, event.description.level)).collect()
+    events.into_iter().map(|event| event.description).collect()
 }
 
 /// A name without a slash is looked for in PATH, like the program of `lull record`.
@@ -350,7 +351,7 @@ mod tests {
     #[test]
     fn names_that_would_act_on_a_terminal_are_listed_escaped() {
         let text = "a:\u{1b}[2J\u{9b}\u{202e}b\n6\nf\u{85}:1\nu8 x\u{1b}\n";
-        let description = session::description::Description::parse(text.as_bytes()).unwrap();
+        let description = Description::parse(text.as_bytes()).unwrap();
         let event = Carried { description, sites: 1 };
         let source = Source { path: "/a\x1b".into(), events: vec![event] };
         for print in [print_text::<Vec<u8>>, print_json::<Vec<u8>>] {

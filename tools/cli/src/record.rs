@@ -8,6 +8,7 @@
 mod absent;
 pub mod asked;
 mod context;
+mod filtered;
 mod judge;
 pub mod kernel;
 mod launch;
@@ -51,13 +52,14 @@ const LOST: i32 = 124;
     (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
     the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
     devices and signals, and with the module what there was before (state:*); a pattern without a \
-    letter, such as '*', means the same.\n\nA filter \
-    behind a pattern, as in -e 'syscalls:sys_exit_* if ret < 0', says which occurrences of the \
-    kernel's events, those of --probe and of other modules included, are recorded; it needs the \
-    module. It compares fields, contexts and \
-    constants: pid == 42 && comm == \"git*\", $prio < 100, flags & 0x40, syscall == openat. A name \
-    is the event's field or else the context's; $NAME is always the context: $pid, $tid, $comm, \
-    $prio, $cpu, $uid, $gid, $cgroup, and $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
+    letter, such as '*', means the same.\n\nA filter behind a \
+    pattern, as in -e 'http:request if status >= 500' or -k -e 'syscalls:sys_exit_* if ret < 0', \
+    says which occurrences are recorded, of a program's events and, with the module, of the \
+    kernel's, those of --probe and of other modules included; events of process are never \
+    filtered. It compares fields, contexts and constants: pid == 42 && comm == \"git*\", url =~ \
+    \"/api/*/user?\", $cpu < 4, flags & 0x40, syscall == openat. A name is the event's field or \
+    else the context's; $NAME is always the context: $pid, $tid, $comm, $cpu, $uid, and of the \
+    kernel's events $prio, $gid, $cgroup, $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
     $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
     under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
     programs that keep frame pointers; a number behind a colon says how many frames at most, up \
@@ -78,8 +80,8 @@ pub struct RecordArgs {
     #[arg(long, value_name = "MODE", default_value = "0700")]
     pub mode: Sharing,
 
-    /// Events to record: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some of
-    /// the kernel's; later ones win
+    /// Events to record: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some
+    /// occurrences; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 

@@ -13,6 +13,7 @@ mod turn;
 
 use crate::clock::{end_cycles, now_cycles};
 use crate::drain::{Drain, OpenSlots, Tally, Tools};
+use crate::filtered::{filtered, Filtered};
 use crate::lives::Absent;
 use crate::metadata::Facts;
 use crate::output::{Output, Trace};
@@ -92,6 +93,8 @@ pub struct Seen {
     pub is_whole: bool,
     /// Names and levels of the events that some process had enabled.
     pub events: Vec<(String, u8)>,
+    /// The events of programs that have a filter.
+    pub filtered: Vec<Filtered>,
 }
 
 pub struct Consumer {
@@ -380,6 +383,7 @@ impl Consumer {
             unnumbered: self.tools.walker.threads.lives.unnumbered_count(),
             is_whole: !self.tools.limit_reached && !self.is_flight_recorder(),
             events: self.tools.walker.enabled_events().into_iter().chain(kernel_events).collect(),
+            filtered: self.memories.iter().flat_map(|memory| filtered(memory)).collect(),
         }
     }
 

@@ -334,6 +334,7 @@ mod tests {
             subbuf_size_bytes: 4096,
             subbuf_count: 2,
             patterns: "*".into(),
+            filters: Vec::new(),
         };
         let memory = Memory::create(&plan, |_| Ok(())).unwrap();
         memory.fill_in(&plan);

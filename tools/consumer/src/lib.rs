@@ -17,6 +17,7 @@ pub mod dumps;
 pub mod events;
 #[doc(hidden)]
 pub mod ffi;
+pub mod filtered;
 pub mod folder;
 pub mod lives;
 pub mod metadata;

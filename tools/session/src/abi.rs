@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 7;
+pub const SESSION_VERSION: u32 = 8;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -107,7 +107,9 @@ pub struct ControlFixed {
     pub user_id: u32,
     pub stream_id: u32,
     pub own_offset_bytes: u32,
-    pub reserved: [u8; 12],
+    pub filters_offset_bytes: u32,
+    pub filters_bytes: u32,
+    pub reserved: [u8; 4],
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.
@@ -145,6 +147,12 @@ pub struct OwnEvents {
     pub build_id: [u8; OWN_BUILD_ID_BYTES],
     pub id: [u16; OWN_EVENTS_MAX],
 }
+
+pub const FILTER_STATE_DECIDES: u32 = 1;
+pub const FILTER_STATE_OLD: u32 = 2;
+pub const FILTER_STATE_UNFIT: u32 = 4;
+pub const FILTER_STATE_FULL: u32 = 8;
+pub const FILTER_STATE_DAMAGED: u32 = 16;
 
 pub const TAKEN: u64 = 0x800;
 

@@ -13,6 +13,11 @@ const EVENT_CAPACITY: u32 = 8192;
 const ARENA_BYTES: u32 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 const LINE_BYTES: u64 = 64;
+const FILTER_ALIGN: usize = 8;
+/// Of all filters of a session.
+pub(crate) const FILTERS_BYTES_MAX: usize = 1 << 20;
+/// What became of each event's filter, in front of the filters.
+pub(crate) const FILTER_STATES_BYTES: u32 = EVENT_CAPACITY * size_of::<u32>() as u32;
 
 /// What a session is to be like.
 #[derive(Debug, Clone)]
@@ -29,6 +34,21 @@ pub struct Plan {
     pub subbuf_count: u32,
     /// One pattern a line.
     pub patterns: String,
+    /// Of programs' events, as [`filters`] writes them.
+    pub filters: Vec<u8>,
+}
+
+/// Filters of programs' events as a session has them: each is the number of the pattern that it
+/// belongs to, from 0, and an unlinked program.
+pub fn filters<'f>(of: impl Iterator<Item = (usize, &'f [u8])>) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (rule, unlinked) in of {
+        all.extend((rule as u32).to_ne_bytes());
+        all.extend((unlinked.len() as u32).to_ne_bytes());
+        all.extend(unlinked);
+        all.resize(all.len().next_multiple_of(FILTER_ALIGN), 0);
+    }
+    all
 }
 
 impl Plan {
@@ -81,14 +101,27 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
             allowed: "up to 1M",
         });
     }
+    if plan.filters.len() > FILTERS_BYTES_MAX {
+        return Err(Error::Setting {
+            what: "bytes of filters",
+            value: plan.filters.len() as u64,
+            allowed: "up to 1M",
+        });
+    }
+    let filters_bytes = match plan.filters.len() as u32 {
+        0 => 0,
+        bytes => FILTER_STATES_BYTES + bytes,
+    };
     let ring_bytes = ring_bytes(plan.subbuf_count, physical_count);
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);
     let data_stride_bytes = u64::from(physical_count) * plan.subbuf_size_bytes;
     let own_offset_bytes = size_of::<Control>() as u32;
     let patterns_offset_bytes = own_offset_bytes + size_of::<OwnEvents>() as u32;
-    let events_offset_bytes =
+    let filters_offset_bytes =
         (patterns_offset_bytes + patterns_bytes).next_multiple_of(LINE_BYTES as u32);
+    let events_offset_bytes =
+        (filters_offset_bytes + filters_bytes).next_multiple_of(LINE_BYTES as u32);
     let arena_offset_bytes = events_offset_bytes + EVENT_CAPACITY * size_of::<EventEntry>() as u32;
     let control_bytes = (arena_offset_bytes + ARENA_BYTES).next_multiple_of(PAGE_BYTES as u32);
     let rings_offset_bytes = u64::from(control_bytes);
@@ -121,7 +154,9 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         user_id: unsafe { libc::geteuid() },
         stream_id: 0,
         own_offset_bytes,
-        reserved: [0; 12],
+        filters_offset_bytes,
+        filters_bytes,
+        reserved: [0; 4],
     })
 }
 
@@ -138,6 +173,7 @@ impl Plan {
             subbuf_size_bytes: 4096,
             subbuf_count: 2,
             patterns: "io:*".into(),
+            filters: Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::abi::{Control, ControlFixed, MODE_FLIGHT_RECORDER, SESSION_MAGIC, SESSION_VERSION};
 use crate::error::{Error, Result};
-use crate::layout::{layout, Plan};
+use crate::layout::{layout, Plan, FILTERS_BYTES_MAX, FILTER_STATES_BYTES};
 use crate::memory::Memory;
 use crate::segment::Segment;
 use std::mem::size_of;
@@ -50,6 +50,13 @@ fn plan(found: &ControlFixed) -> Option<Plan> {
     if patterns_bytes > PATTERNS_BYTES_MAX {
         return None;
     }
+    let filters_bytes = match found.filters_bytes {
+        0 => 0,
+        bytes => bytes.checked_sub(FILTER_STATES_BYTES)? as usize,
+    };
+    if filters_bytes > FILTERS_BYTES_MAX {
+        return None;
+    }
     Some(Plan {
         uuid: found.uuid,
         flight_recorder: found.mode == MODE_FLIGHT_RECORDER,
@@ -60,6 +67,7 @@ fn plan(found: &ControlFixed) -> Option<Plan> {
         subbuf_count: found.subbuf_count,
         // Only their length matters here: they chose the events that were recorded.
         patterns: " ".repeat(patterns_bytes as usize),
+        filters: vec![0; filters_bytes],
     })
 }
 

@@ -100,6 +100,11 @@ impl Patterns {
         self.text.to_str().unwrap_or_default()
     }
 
+    /// Which line of the text the first of the arguments is, from 0: the others follow.
+    pub fn first_asked(&self) -> usize {
+        self.text().lines().count() - self.asked.len()
+    }
+
     pub fn matches(&self, name: &str, level: u8) -> bool {
         // SAFETY: the text is NUL-terminated, the name readable for its length.
         unsafe {
@@ -228,6 +233,7 @@ mod tests {
         assert!(!patterns.is_default());
         let exactly = Patterns::exactly(&["io:*".into()]).unwrap();
         assert_eq!(exactly.text(), "io:*");
+        assert_eq!((exactly.first_asked(), patterns.first_asked()), (0, LIVES.len()));
         assert!(Patterns::exactly(&[]).unwrap().is_default());
         assert!(Patterns::alone_matches("io:*", "io:read_entry", 6));
         assert!(!Patterns::alone_matches("a:b@info", "a:b", 7));

@@ -14,7 +14,7 @@
  * filled in and has the user's link. Only the segment's user can attach it. No side trusts the
  * other: geometry is copied and checked once, when the segment is attached, and never read again.
  *
- *	struct lull_session_control | struct lull_own_events | patterns | event table |
+ *	struct lull_session_control | struct lull_own_events | patterns | filters | event table |
  *	description arena |
  *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
  *
@@ -32,7 +32,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 7u
+#define LULL_SESSION_VERSION 8u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -91,7 +91,9 @@ struct lull_session_control {
 	uint32_t user_id; /* whose processes write here */
 	uint32_t stream_id; /* of the CTF streams that these rings become */
 	uint32_t own_offset_bytes; /* of struct lull_own_events; a multiple of 4 */
-	uint8_t reserved[12];
+	uint32_t filters_offset_bytes; /* a multiple of 8 */
+	uint32_t filters_bytes; /* of what became of them, and of them; 0: there are none */
+	uint8_t reserved[4];
 
 	/* Written while tracing. */
 	uint32_t arena_used_bytes;
@@ -122,6 +124,36 @@ struct lull_own_events {
 	uint32_t build_id_bytes; /* it holds for a liblull with this build identifier */
 	uint8_t build_id[LULL_OWN_BUILD_ID_BYTES];
 	uint16_t id[LULL_OWN_EVENTS_MAX]; /* by place in liblull; or LULL_OWN_UNWANTED */
+};
+
+/*
+ * Filters of programs' events: a uint32_t for each identifier of the event table, of the bits of
+ * enum lull_filter_state, and then the filters, each as follows and filled up to a multiple of 8.
+ *
+ *	struct lull_session_filter | struct lull_unlinked ... (filter.h)
+ *
+ * The last pattern that matches an event says its filter. Processes copy the filters when they
+ * attach, check them and link them for each of their events.
+ */
+struct lull_session_filter {
+	uint32_t rule; /* the pattern that it belongs to, counted from 0 */
+	uint32_t bytes; /* of the unlinked program behind this */
+};
+
+#define LULL_SESSION_FILTER_BYTES(unlinked_bytes) \
+	(((uint32_t)sizeof(struct lull_session_filter) + (unlinked_bytes) + 7u) & ~7u)
+
+/*
+ * What became of an event's filter, as processes tell it: of the same event in several processes,
+ * and of copies of its probe, there may be several. But for the first, the event is recorded
+ * unfiltered there.
+ */
+enum lull_filter_state {
+	LULL_FILTER_STATE_DECIDES = 1, /* the filter decides which occurrences are recorded */
+	LULL_FILTER_STATE_OLD = 2, /* the probe is of a header that knows no filters */
+	LULL_FILTER_STATE_UNFIT = 4, /* the filter does not fit the event's fields */
+	LULL_FILTER_STATE_FULL = 8, /* the process has no room for more */
+	LULL_FILTER_STATE_DAMAGED = 16 /* something else was written over the session's filters */
 };
 
 #define LULL_TAKEN 0x800u /* in `taken`, where it names a sub-buffer */

@@ -61,6 +61,7 @@ struct lull_slot {
 };
 
 struct lull_session;
+struct lull_probe_record;
 
 /*
  * What liblull offers to probes, one per process. The layout only grows: a program built
@@ -79,13 +80,25 @@ struct lull_probe_interface {
 		       uint32_t payload_bytes);
 	/* Make a reserved slot readable. Context: any, async-signal-safe. Progress: wait-free. */
 	void (*commit)(struct lull_slot *slot);
+	/*
+	 * Which sessions record an occurrence? From version 2 on. Called where the record's mask
+	 * has a bit of LULL_MASK_FILTERED (inputs.h), which is so only for probes that ask.
+	 * mask: of the record. values: of all fields, two words for each.
+	 * Returns a bit for each session that records it, without those of filters.
+	 * Context: any, async-signal-safe. Progress: wait-free: filters go ahead only.
+	 */
+	uint32_t (*filter)(const struct lull_probe_record *record, uint32_t mask,
+			   const uint64_t *values);
 };
+
+/* Of a record's filter: set where the probe asks before it reserves, by the header it is of. */
+#define LULL_RECORD_ASKS 0x80000000u
 
 /* Writable state of one probe: set once, before its sites are patched. */
 struct lull_probe_record {
 	const struct lull_probe_interface *interface;
-	uint32_t enabled_mask; /* bit i: record in session i */
-	uint32_t reserved;
+	uint32_t enabled_mask; /* bit i: record in session i; from bit 8 on: ask its filter */
+	uint32_t filter; /* LULL_RECORD_ASKS; liblull adds where the filters are */
 	uint16_t id[LULL_SESSIONS_MAX]; /* event identifier in each session */
 };
 

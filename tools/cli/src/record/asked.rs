@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! What the arguments of -e ask for: patterns, and filters of the kernel's events behind them.
+//! What the arguments of -e ask for: patterns, and filters behind them.
 //!
 //! Place in the flow: `plan` takes the arguments apart before anything is made; `kernel` compiles
-//! the filters for the events that it records.
+//! the filters for the kernel's events that it records, `filtered` gives them to programs.
 
 use crate::elf::Known;
 use anyhow::bail;
@@ -65,6 +65,12 @@ impl Asked {
         Ok(decided)
     }
 
+    /// The filter that decides about an event, with the pattern's number.
+    pub fn filter_of(&self, name: &str, level: u8) -> Option<(usize, &Filter)> {
+        let index = self.deciding(&[name], level)?;
+        Some((index, self.filters.get(index)?.as_ref()?))
+    }
+
     /// The last pattern that matches one of an event's names.
     pub fn deciding(&self, names: &[&str], level: u8) -> Option<usize> {
         self.patterns.iter().rposition(|pattern| {
@@ -78,22 +84,24 @@ impl Asked {
         self.filters.iter().map(Option::as_ref)
     }
 
-    /// What the verdict says of filters that were in force for so many events.
-    pub fn note(&self, event_count: usize) -> Option<String> {
-        let given = self.patterns.iter().zip(&self.filters);
-        let given: Vec<String> = given
-            .filter_map(|(pattern, filter)| {
-                Some(format!("{pattern}{IF}{}", filter.as_ref()?.text()))
-            })
-            .collect();
+    /// What the verdict says of filters that were in force for so many events of someone's.
+    pub fn note(&self, event_count: usize, whose: &str) -> Option<String> {
+        let given = (0..self.filters.len()).filter_map(|index| self.told(index));
+        let given: Vec<String> = given.collect();
         let events = plural(event_count as u64, "event");
         (event_count > 0).then(|| {
             format!(
-                "{events} of the kernel's were filtered, and what the filter left out is not \
-                 counted as lost: {}",
+                "{events} of {whose} were filtered, and what the filter left out is not counted \
+                 as lost: {}",
                 given.join("; ")
             )
         })
+    }
+
+    /// A pattern with its filter, as it was given.
+    pub fn told(&self, index: usize) -> Option<String> {
+        let filter = self.filters.get(index)?.as_ref()?;
+        Some(format!("{}{IF}{}", self.patterns.get(index)?, filter.text()))
     }
 }
 
@@ -141,8 +149,8 @@ mod tests {
     #[test]
     fn verdict_says_which_filters_were_in_force_and_none_where_none_was() {
         let asked = asked(&["a:* if ret < 0", "b:*"]).unwrap();
-        assert_eq!(asked.note(0), None);
-        let note = asked.note(2).unwrap();
+        assert_eq!(asked.note(0, "the kernel's"), None);
+        let note = asked.note(2, "the kernel's").unwrap();
         assert!(note.starts_with("2 events of the kernel's were filtered"), "{note}");
         assert!(note.ends_with("not counted as lost: a:* if ret < 0"), "{note}");
     }

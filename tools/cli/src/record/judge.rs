@@ -5,8 +5,9 @@
 //! Place in the flow: called when everything was read, before the verdict is written. What
 //! processes claimed is repeated, never acted on beyond a look at a file.
 
+use super::asked::Asked;
 use super::kernel::Kernel;
-use super::{absent, unmatched};
+use super::{absent, filtered, unmatched};
 use consumer::consumer::Seen;
 use consumer::process::attaches;
 use session::pattern::Patterns;
@@ -19,6 +20,7 @@ use verdict::{Verdict, WentOn};
 
 pub struct Judge<'a> {
     pub patterns: &'a Patterns,
+    pub asked: &'a Asked,
     /// None: only the kernel is recorded.
     pub program: Option<(&'a Path, u32)>,
     pub segments: &'a [i32],
@@ -34,6 +36,7 @@ impl Judge<'_> {
         verdict.notes.extend(self.kernel.into_iter().flat_map(Kernel::notes));
         if let Some((program, pid)) = self.program {
             self.add_processes(verdict, &seen, pid);
+            filtered::judge(verdict, self.asked, &seen.filtered);
             if seen.joined || self.kernel.is_some() {
                 let known = || self.known_events(program);
                 unmatched::add(verdict, self.patterns, &seen.events, known);
@@ -42,7 +45,8 @@ impl Judge<'_> {
     }
 
     fn known_events(&self, program: &Path) -> Vec<(String, u8)> {
-        let mut known = crate::list::known_events(program);
+        let known = crate::list::known_events(program).into_iter();
+        let mut known: Vec<(String, u8)> = known.map(|event| (event.name, event.level)).collect();
         if self.kernel.is_some() {
             known.extend(super::kernel::known_events());
         }

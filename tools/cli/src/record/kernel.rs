@@ -9,6 +9,7 @@ use super::{context, RecordArgs};
 use crate::elf::Known;
 use crate::nearest::no_match;
 use crate::say;
+use ::kernel::decode::LEVEL;
 use ::kernel::root::Left;
 use ::kernel::{of_modules, wanted, Plan, Root, Scope, Tracing};
 use anyhow::{bail, Context};
@@ -82,12 +83,6 @@ impl Kernel {
                  record only the whole machine"
             );
         }
-        if asked.has_filters() {
-            bail!(
-                "a filter behind a pattern needs the module lull, with events that the patterns \
-                 ask for, and can record only the whole machine"
-            );
-        }
         if args.flight_recorder {
             bail!(
                 "-k with --flight-recorder needs the module lull, with events that the patterns \
@@ -97,6 +92,13 @@ impl Kernel {
         let root = Root::find()?;
         let all = root.events()?;
         let events = wanted(&all, patterns);
+        let is_filtered = |name: &&String| asked.filter_of(name, LEVEL).is_some();
+        if let Some(name) = events.iter().find(is_filtered) {
+            bail!(
+                "a filter of {name}, which is the kernel's, needs the module lull, with events \
+                 that the patterns ask for, and can record only the whole machine"
+            );
+        }
         if events.is_empty() {
             let names = all.iter().map(String::as_str);
             bail!("-k: of the kernel's events, {}", no_match(asked.patterns(), names));
@@ -176,7 +178,7 @@ fn choose(
     let own: Vec<&Known> = own.iter().filter(|known| events.contains(&known.event.name)).collect();
     let all: Vec<&Known> = own.iter().copied().chain(others).collect();
     let decided = asked.compile(&all)?;
-    let filtered = asked.note(decided.len());
+    let filtered = asked.note(decided.len(), "the kernel's");
     let (mut left_out, mut programs) = (Vec::new(), Vec::new());
     for (known, compiled) in decided {
         let name = known.event.name.clone();
@@ -275,7 +277,7 @@ pub fn known_events() -> Vec<(String, u8)> {
     names.extend(module_names());
     let events = crate::elf::other_modules().into_iter().flat_map(|(_, events)| events);
     names.extend(events.map(|event| event.description.name));
-    names.into_iter().map(|name| (name, ::kernel::decode::LEVEL)).collect()
+    names.into_iter().map(|name| (name, LEVEL)).collect()
 }
 
 /// Removes what recorders that were killed left in tracefs, and says so. Return: whether there was

@@ -6,7 +6,7 @@
 use super::asked::Asked;
 use super::kernel::Kernel;
 use super::program::Program;
-use super::RecordArgs;
+use super::{filtered, RecordArgs};
 use crate::library::{self, Libraries};
 use anyhow::bail;
 use session::abi::{SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MIN};
@@ -35,6 +35,7 @@ pub struct Plan {
     /// None: only programs are recorded.
     pub kernel: Option<Kernel>,
     pub patterns: Patterns,
+    pub asked: Asked,
     pub session: session::Plan,
     /// Of one CPU's buffer.
     pub buffer_bytes: u64,
@@ -45,11 +46,11 @@ pub struct Plan {
 impl Plan {
     pub fn new(args: &RecordArgs, program: Option<Program>) -> anyhow::Result<Self> {
         let asked = Asked::new(&args.events)?;
-        if asked.has_filters() && !args.kernel {
-            bail!("a filter behind a pattern is for the kernel's events, which -k records");
-        }
         let patterns = Patterns::new(asked.patterns())?;
         let traced = program.map(|program| Traced::new(program, &patterns)).transpose()?;
+        if let Some(traced) = traced.as_ref().filter(|_| asked.has_filters()) {
+            filtered::check(&asked, &crate::list::known_events(&traced.program.path))?;
+        }
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
         let mut session = session::Plan {
             uuid: Uuid::new_v4().into_bytes(),
@@ -60,6 +61,7 @@ impl Plan {
             subbuf_size_bytes: args.buffer_size.unwrap_or_else(|| default_size(args.buffers)),
             subbuf_count: args.buffers,
             patterns: patterns.text().to_string(),
+            filters: filtered::of_session(&asked, &patterns),
         };
         session.check()?;
         let kernel = Kernel::find(args, &asked, &patterns, &session)?;
@@ -72,7 +74,7 @@ impl Plan {
             session.subbuf_count = SUBBUF_COUNT_MIN;
         }
         let flush_period = args.flush_period.max(Duration::from_millis(1));
-        Ok(Self { traced, kernel, patterns, session, buffer_bytes, clock, flush_period })
+        Ok(Self { traced, kernel, patterns, asked, session, buffer_bytes, clock, flush_period })
     }
 }
 

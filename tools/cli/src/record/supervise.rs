@@ -5,6 +5,7 @@
 //! Place in the flow: the middle of `lull record`. One thread waits for signals and for the
 //! consumer's timer at once; the program's own signals go to the program.
 
+use super::asked::Asked;
 use super::judge::Judge;
 use super::kernel::Kernel;
 use super::launch::{self, Child};
@@ -87,6 +88,7 @@ pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
     let mut supervisor = Supervisor {
         args,
         patterns: plan.patterns,
+        asked: plan.asked,
         program: plan.traced.map(|traced| traced.program.path),
         kernel: plan.kernel,
         session,
@@ -221,6 +223,7 @@ fn environment(
 struct Supervisor<'a> {
     args: &'a RecordArgs,
     patterns: Patterns,
+    asked: Asked,
     /// None, as its process is: only the kernel is recorded.
     program: Option<PathBuf>,
     kernel: Option<Kernel>,
@@ -353,6 +356,7 @@ impl Supervisor<'_> {
         let segments = self.consumer.segments();
         let judge = Judge {
             patterns: &self.patterns,
+            asked: &self.asked,
             program: self.program.as_deref().zip(self.child.as_ref().map(Child::id)),
             segments: &segments,
             is_flight_recorder: self.args.flight_recorder,

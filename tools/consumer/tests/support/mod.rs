@@ -227,6 +227,7 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
         subbuf_size_bytes: setup.subbuf_size_bytes,
         subbuf_count: setup.subbuf_count,
         patterns: "*".into(),
+        filters: Vec::new(),
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let text = "test:step\n6\ntest.c:1\nu32 writer\nu32 step\nstr text\n";
