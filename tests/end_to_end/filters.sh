@@ -173,3 +173,33 @@ static_program_with_liblull_is_filtered() {
 	lull record -q -o trace -e 'http:request if status == 401' -- ./static
 	same "$(counted http:request)" 5 "requests of a static program"
 }
+
+# The new user's memory is made by the process, with the filters of the old one's.
+a_process_that_becomes_another_user_keeps_its_filters() {
+	[ "$(id -u)" -eq 0 ] || skip "becoming another user needs root"
+	place=$(mktemp -d /tmp/lull-filters.XXXXXX)
+	trap 'rm -rf "$place"' EXIT
+	chmod 755 "$place"
+	mkdir "$place/bin" "$place/lib"
+	cp "$root/build/bin/lull" "$place/bin"
+	cp -P "$root"/build/lib/liblull.so* "$place/lib"
+	cat > become.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <unistd.h>
+		int main(int count, char **argument)
+		{
+			if (setuid(65534))
+				return 1;
+			for (unsigned int i = 0; i < 10; i++)
+				lull_event("test:number", lull_u32(number, i));
+			if (count == 1)
+				execl(argument[0], argument[0], "again", NULL);
+			return count == 1;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o "$place/become" become.c
+	"$place/bin/lull" record -o trace -e 'test:* if number >= 7 && uid == 65534' -- \
+		"$place/become" 2> said
+	same "$(counted test:number)" 6 "numbers of the new user's two programs"
+	grep -q 'complete: no event is missing' said || fail "$(cat said)"
+}
