@@ -216,6 +216,8 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 	struct lull_mapping map = { 0 };
 	struct lull_session_control *shared, control;
 
+	/* What a session has none of, such as filters, and what is read later, stays 0. */
+	__builtin_memset(session, 0, sizeof(*session));
 	if (lull_memory_attach(directory, user, &map))
 		return -1;
 	shared = (struct lull_session_control *)map.base;
