@@ -182,6 +182,7 @@ int lull_memory_create(struct memory *memory, const char *patterns)
 		return error;
 	memcpy(memory->base + layout->patterns_offset_bytes, patterns, layout->patterns_bytes);
 	memcpy(memory->base, layout, offsetof(struct lull_session_control, arena_used_bytes));
+	lull_store(&memory_control(memory)->active, 1);
 	rings_attach(memory);
 	return 0;
 }

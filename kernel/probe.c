@@ -30,6 +30,7 @@ static_assert(offsetof(struct lull_slot, payload) == offsetof(struct lull_ring_s
 /* What probes need of a session; a line of the cache holds several. */
 struct target {
 	struct lull_ring *rings;
+	const uint64_t *active; /* the session's, in memory that its recorder writes */
 	uint32_t *refused;
 	struct lull_filtering *const *filters; /* by event; NULL while there are none */
 	const struct recorded *recorded; /* context of all events; NULL for none */
@@ -49,9 +50,12 @@ static struct target targets[LULL_SESSIONS_MAX] __read_mostly;
 static DEFINE_PER_CPU_ALIGNED(struct identity, identities);
 DEFINE_PER_CPU(unsigned int, lull_probe_context);
 
-void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused)
+void lull_probe_attach(uint32_t session, struct lull_ring *rings,
+		       struct lull_session_control *control)
 {
-	targets[session] = (struct target){ .rings = rings, .refused = refused };
+	targets[session] = (struct target){ .rings = rings,
+					    .active = &control->active,
+					    .refused = &control->recursion_count };
 }
 
 #ifdef CONFIG_PREEMPTION
@@ -186,7 +190,7 @@ static __always_inline int reserve(struct lull_slot *event_slot, uint32_t sessio
 	struct caller caller = { .cpu = lull_cpu(), .clock = lull_clock_cycles };
 	struct lull_ring *ring = &targets[session].rings[caller.cpu];
 
-	if (unlikely(!lull_load(&ring->shared->active)))
+	if (unlikely(!lull_load(targets[session].active)))
 		return 0;
 	caller.tid = identity_tid(current);
 	if (unlikely(!ring->memory.base)) {

@@ -12,6 +12,7 @@
 
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include "lull/abi/session.h"
 #include "lull/abi/site.h"
 #include "lull_port.h"
 
@@ -122,9 +123,10 @@ void lull_slot_commit(struct lull_slot *slot);
 /*
  * lull_probe_attach() - let probes reach a session's rings, before any record has its bit.
  * @rings: one for each possible CPU
- * @refused: where refused events are counted
+ * @control: has the flag that says whether to record, and the count of refused events
  */
-void lull_probe_attach(uint32_t session, struct lull_ring *rings, uint32_t *refused);
+void lull_probe_attach(uint32_t session, struct lull_ring *rings,
+		       struct lull_session_control *control);
 
 /*
  * lull_probe_filters() - let probes reach a session's filters, before any record has a bit of them.

@@ -122,8 +122,7 @@ struct session *lull_session_create(struct lull_kernel_plan *plan, char *pattern
 	session->is_made = true;
 	lull_catalogue_describe_system(session);
 	lull_memory_keep(&session->memory);
-	lull_probe_attach(index, session->memory.rings,
-			  &memory_control(&session->memory)->recursion_count);
+	lull_probe_attach(index, session->memory.rings, memory_control(&session->memory));
 	plan->clock_kind = lull_sessions_clock;
 	plan->memory_bytes = session->memory.layout.memory_bytes;
 	return session;

@@ -268,7 +268,7 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 {
 	struct lull_session_control *shared = (struct lull_session_control *)map->base;
 	struct lull_session_control control = session->fixed;
-	uint64_t active = lull_load(&session->rings[0].shared->active);
+	uint64_t active = lull_load(&session->control->active);
 	struct session made = { 0 };
 
 	__builtin_memset(&control.arena_used_bytes, 0,
@@ -276,10 +276,9 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	control.user_id = user;
 	if (rings_attach(&made, &control, map))
 		return -1;
-	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++) {
+	control.active = active;
+	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++)
 		lull_ring_reset(&made.rings[i], 0);
-		lull_store(&made.rings[i].shared->active, active);
-	}
 	private_release(made.rings,
 			(control.cpu_count + control.plain_count) * sizeof(struct lull_ring));
 	__builtin_memcpy(map->base + control.patterns_offset_bytes, session->patterns,

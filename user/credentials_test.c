@@ -185,10 +185,9 @@ static int run(char part, struct counts counts[3])
 
 	if (lull_session_attach(&session, &directory, 0))
 		abort();
-	for (uint32_t i = 0; i < RINGS; i++) {
+	session.control->active = 1;
+	for (uint32_t i = 0; i < RINGS; i++)
 		lull_ring_reset(&session.rings[i], 0);
-		session.rings[i].shared->active = 1;
-	}
 	status = execute(&offer, part);
 	counts[0] =
 		(struct counts){ 1, offer.control->process_count, offer.control->refused_count };

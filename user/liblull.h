@@ -50,6 +50,7 @@ struct session {
 struct process_line {
 	struct lull_probe_interface interface; /* in the first session's; not used in the others */
 	struct lull_ring *rings;
+	const uint64_t *active; /* the session's, in memory that it shares */
 	uint32_t cpu_count;
 	int32_t thread; /* from any thread's pointer to its struct thread, in bytes */
 	long place; /* lull_place(), of threads that have a restartable-sequence area */

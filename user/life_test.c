@@ -290,10 +290,9 @@ static void rings_begin(const struct offer *offer, struct session *session)
 
 	if (lull_session_attach(session, &directory, geteuid()))
 		abort();
-	for (uint32_t i = 0; i < RINGS; i++) {
+	session->control->active = 1;
+	for (uint32_t i = 0; i < RINGS; i++)
 		lull_ring_reset(&session->rings[i], 0);
-		session->rings[i].shared->active = 1;
-	}
 }
 
 static void start_and_exit(pid_t child)

@@ -36,7 +36,7 @@ reserve_again(struct lull_ring_slot *slot, uint32_t index, uint32_t id, uint32_t
 	struct thread *thread = &lull_thread;
 	uint64_t state = lull_load(&lull_fork_page.state);
 
-	if (thread->state & THREAD_SILENT || !lull_load(&session->rings[0].shared->active))
+	if (thread->state & THREAD_SILENT || !lull_load(&session->control->active))
 		return 0;
 	if (!state || (uint32_t)thread->state != (uint32_t)state)
 		lull_thread_refresh();
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) int reserve(struct lull_slot *user_
 		if (__builtin_expect(caller.cpu < line->cpu_count, 1)) {
 			struct lull_ring *ring = &line->rings[caller.cpu];
 
-			if (__builtin_expect(lull_load(&ring->shared->active) != 0, 1) &&
+			if (__builtin_expect(lull_load(line->active) != 0, 1) &&
 			    __builtin_expect(reserve_fast(ring, &caller, id, payload_bytes, slot),
 					     1)) {
 				thread->near.slot = slot->start + slot->slot_bytes;
@@ -142,6 +142,7 @@ void lull_probe_line_set(uint32_t index)
 	char *thread = (char *)&lull_thread;
 
 	line->rings = lull_process.sessions[index].rings;
+	line->active = &lull_process.sessions[index].control->active;
 	line->cpu_count = lull_process.sessions[index].cpu_count;
 	line->thread = (int32_t)(thread - (char *)__builtin_thread_pointer());
 	line->place = lull_thread_place();

@@ -73,7 +73,6 @@ void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes)
 	lull_zero(shared, lull_ring_control_bytes(&ring->geometry));
 	lull_store(&shared->write_count, start_bytes);
 	lull_store(&shared->read_count, start_bytes);
-	lull_store(&shared->active, 1);
 	for (uint32_t k = 0; k < ring->geometry.subbuf_count; k++)
 		lull_store(&ring->reference[k], before | k);
 	for (uint32_t p = 0; p < ring->geometry.physical_count; p++) {

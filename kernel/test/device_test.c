@@ -155,6 +155,11 @@ static int switches_follow_each_other_in_flight_recorder_mode(void)
 	return switches_are_recorded(LULL_MODE_FLIGHT_RECORDER);
 }
 
+static struct lull_session_control *control_of(const struct recorder *recorder)
+{
+	return (struct lull_session_control *)recorder->base;
+}
+
 static int session_that_is_disabled_records_nothing_and_can_go_on(void)
 {
 	struct lull_kernel_plan plan = plan_of("sched:sched_switch", LULL_MODE_FLIGHT_RECORDER);
@@ -173,11 +178,11 @@ static int session_that_is_disabled_records_nothing_and_can_go_on(void)
 	switches_make(100);
 	CHECK(recorder.rings[0].shared->write_count == after);
 	CHECK(recorder_enable(&recorder).enabled_count == 1);
-	recorder.rings[0].shared->active = 0;
+	control_of(&recorder)->active = 0;
 	after = recorder.rings[0].shared->write_count;
 	switches_make(100);
 	CHECK(recorder.rings[0].shared->write_count == after);
-	recorder.rings[0].shared->active = 1;
+	control_of(&recorder)->active = 1;
 	switches_make(100);
 	CHECK(recorder.rings[0].shared->write_count > after);
 	recorder_close(&recorder);

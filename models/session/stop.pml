@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session, as shipped: a flag, then a drain, no grace period. Papers: B 3.4, T 4.6.1.
- * C: user/probe.c reserve(), commit(). Rust: tools/session set_active(), tools/consumer
- * Consumer::finish(), drain_all(), Drain::flush_open(), Drain::rescue().
+ * The end of a session, and pauses before it, as shipped: one flag for all CPUs, then a drain, no
+ * grace period. Papers: B 3.4, T 4.6.1. C: user/probe.c reserve(), commit(). Rust: tools/session
+ * set_active(), tools/consumer Consumer::pause_probes(), resume_probes(), finish(), drain_all(),
+ * Drain::flush_open(), Drain::rescue().
  *
  *	recorder                             | a thread of a traced process, on each CPU
  *	read each ring now and then          | not active: nothing
+ *	  (PAUSE: active = 0, active = 1)    |
  *	active = 0 (finish)                  | reserve, or count the event as lost
  *	read each ring until nothing is      | fill in
  *	  open, or patience is over: what is | commit
@@ -15,9 +17,10 @@
  * The ring is a row of slots, each reserved, committed, read or counted in one step: models/ring
  * proves that a ring behaves so. The flag is a word of the machine: a thread may see it late.
  *
- * Proved, by assertions: every event that is reserved before active = 0 is stored is in the trace
- * or counted as lost when the verdict is written, even if threads die; no thread touches memory
- * that is gone, because a process never unmaps its sessions and the recorder only removes names.
+ * Proved, by assertions: every event that is reserved before the last active = 0 is stored is in
+ * the trace or counted as lost when the verdict is written, even if threads die, and also where a
+ * thread sees a pause late and reserves in it; no thread touches memory that is gone, because a
+ * process never unmaps its sessions and the recorder only removes names.
  *
  * Not promised (STRICT, a run that fails): a thread that found the session active may reserve after
  * the recorder last read its ring, and no count contains that event. This needs a program that runs
@@ -26,11 +29,12 @@
  * for these threads and no event is left out.
  *
  * Mutants that an assertion catches: STOP_LAST (the recorder drains before it stores active = 0),
- * LEFT_OPEN (an open slot is not counted as lost), UNMAPPED (a process unmaps its sessions),
- * TRUNCATED (the recorder truncates the files).
+ * LEFT_OPEN (an open slot is not counted as lost), PAUSED_UNREAD (a session that is stopped in a
+ * pause is not drained, for nothing is recorded in a pause), UNMAPPED (a process unmaps its
+ * sessions), TRUNCATED (the recorder truncates the files).
  *
- * Bounds: two CPUs with a ring and a thread each, EVENTS events per thread; any patience. Not
- * modelled: --max-size, snapshots, packets. 0.5 million states in 3 s (ALPHA).
+ * Bounds: two CPUs with a ring and a thread each, EVENTS events per thread, one pause; any
+ * patience. Not modelled: --max-size, snapshots, packets. 0.5 million states in 3 s (ALPHA).
  */
 #define CPUS 3
 #define VARS 1
@@ -176,6 +180,8 @@ inline stop()
 active proctype recorder()
 {
 	bit waited;
+	bit paused;
+	bit resumed;
 
 	atomic { STORE(RECORDER, ACTIVE, 1); run thread(1); run thread(2) };
 	/* Programs start after it, and so find the session active. */
@@ -183,6 +189,10 @@ active proctype recorder()
 	do
 	:: d_step { look(1) }
 	:: d_step { look(2) }
+#ifdef PAUSE
+	:: atomic { !paused && !resumed -> STORE(RECORDER, ACTIVE, 0); paused = 1 }
+	:: atomic { paused -> STORE(RECORDER, ACTIVE, 1); paused = 0; resumed = 1 }
+#endif
 	:: break
 	od;
 #ifdef MUTANT_STOP_LAST
@@ -191,8 +201,15 @@ active proctype recorder()
 	stop();
 #else
 	stop();
+#ifdef MUTANT_PAUSED_UNREAD
+	if
+	:: paused
+	:: else -> drain_to_end(1); drain_to_end(2)
+	fi;
+#else
 	drain_to_end(1);
 	drain_to_end(2);
+#endif
 #endif
 	/* The verdict. Every event until the end is there or counted. */
 	d_step {

@@ -244,13 +244,14 @@ mod tests {
                 filters_offset_bytes, filters_bytes, reserved),
             fields!(ControlLive at live, "lull_session_control":
                 arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
-                unregistered_count, refused_count, recursion_count, label_count),
+                unregistered_count, refused_count, recursion_count, label_count, active,
+                unused),
             fields!(OwnEvents at 0, "lull_own_events":
                 claimed, count, site_count, enabled_count, build_id_bytes, build_id, id),
             fields!(RingShared at 0, "lull_ring_shared":
-                write_count, run, last_cycles, physical, active, unused_1, read_count,
-                recorded_index, recorded_count, recorded_bytes, recorded_packets, lost,
-                unused_2, taken, unused_3),
+                write_count, run, last_cycles, physical, unused_1, read_count, recorded_index,
+                recorded_count, recorded_bytes, recorded_packets, lost, unused_2, taken,
+                unused_3),
             fields!(Commit at 0, "lull_commit":
                 count, seq),
             fields!(Geometry at 0, "lull_ring_geometry":

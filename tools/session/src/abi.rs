@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 8;
+pub const SESSION_VERSION: u32 = 9;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -124,6 +124,8 @@ pub struct ControlLive {
     pub refused_count: AtomicU32,
     pub recursion_count: AtomicU32,
     pub label_count: AtomicU64,
+    pub active: AtomicU64,
+    pub unused: [u64; 7],
 }
 
 /// `struct lull_session_control`.
@@ -163,8 +165,7 @@ pub struct RingShared {
     pub run: AtomicU64,
     pub last_cycles: AtomicU64,
     pub physical: AtomicU64,
-    pub active: AtomicU64,
-    pub unused_1: [u64; 3],
+    pub unused_1: [u64; 4],
     pub read_count: AtomicU64,
     pub recorded_index: AtomicU64,
     pub recorded_count: [AtomicU64; 2],

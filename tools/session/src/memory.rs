@@ -199,17 +199,16 @@ impl Memory {
         &control.live
     }
 
-    /// Lets probes record, or stops them all. Nothing is ordered by it: a probe may see it late,
+    /// Lets probes record, or stops them all, by one word that they all read (T 2, B 3.4). Nothing
+    /// is ordered by it: a probe may see it late,
     /// and what it reserves before that is read, or counted as lost (`models/session/stop.pml`).
     pub fn set_active(&self, active: bool) {
-        for ring in 0..self.ring_count() {
-            self.ring_shared(ring).active.store(u64::from(active), Ordering::Relaxed);
-        }
+        self.live().active.store(u64::from(active), Ordering::Relaxed);
     }
 
-    /// Whether probes may record, as far as the first ring tells.
+    /// Whether probes may record. Any process that shares the memory can have changed it.
     pub fn is_active(&self) -> bool {
-        self.ring_shared(0).active.load(Ordering::Relaxed) != 0
+        self.live().active.load(Ordering::Relaxed) != 0
     }
 
     fn ring_shared(&self, ring: u32) -> &RingShared {

@@ -32,7 +32,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 8u
+#define LULL_SESSION_VERSION 9u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -105,6 +105,10 @@ struct lull_session_control {
 	uint32_t refused_count; /* processes that could not attach after opening control */
 	uint32_t recursion_count; /* events refused inside of another's probe: the kernel's */
 	uint64_t label_count; /* threads, and names of threads, so far */
+
+	/* In a line that only a start, a stop and a pause write, for every event reads it. */
+	uint64_t active; /* 0: probes record nothing (start and stop, T 2, B 3.4) */
+	uint64_t unused[7];
 };
 
 #define LULL_OWN_UNWANTED 0xffffu
@@ -168,8 +172,7 @@ struct lull_ring_shared {
 	uint64_t run; /* label and thread id << 32 plus 1 plus low half of its write_count */
 	uint64_t last_cycles; /* time stamp of the last slot; valid where run is */
 	uint64_t physical; /* physical index of the open sub-buffer; valid where run is */
-	uint64_t active; /* 0: probes record nothing (start and stop, B 3.4) */
-	uint64_t unused_1[3];
+	uint64_t unused_1[4];
 	uint64_t read_count; /* bytes consumed, free-running, whole sub-buffers */
 	/*
 	 * How far the ring is on disk, for `lull recover` after the recorder was killed. The
