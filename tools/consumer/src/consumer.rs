@@ -8,6 +8,7 @@
 mod channel;
 mod kernel;
 mod module;
+mod pause;
 mod recover;
 mod turn;
 
@@ -22,6 +23,8 @@ use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
 use channel::{channels, judge_stream, ring_name, stream, Channel};
 pub use module::name_functions;
+pub use pause::PauseError;
+use pause::Pauses;
 use session::abi::{
     ControlLive, LOST_CAUSES, LOST_FULL, LOST_IN_FLIGHT, LOST_OVERFLOW, LOST_TOO_BIG,
 };
@@ -91,6 +94,8 @@ pub struct Seen {
     pub unnumbered: u64,
     /// Whether all that was recorded was seen: nothing was overwritten or cut off.
     pub is_whole: bool,
+    /// Whether nothing was recorded for a while.
+    pub was_paused: bool,
     /// Names and levels of the events that some process had enabled.
     pub events: Vec<(String, u8)>,
     /// The events of programs that have a filter.
@@ -112,8 +117,9 @@ pub struct Consumer {
     /// When a sub-buffer was last read.
     moved: Instant,
     queue: turn::Queue,
-    /// Whether probes may record.
+    /// Whether recording goes on, be it paused.
     active: bool,
+    pauses: Pauses,
     snapshots: u64,
     problems: Vec<String>,
     /// None: no events are read from tracefs. It is given back before the session is.
@@ -166,6 +172,7 @@ impl Consumer {
             moved: now,
             queue: turn::Queue::default(),
             active: true,
+            pauses: Pauses::default(),
             snapshots: 0,
             problems: Vec::new(),
             kernel: None,
@@ -202,9 +209,8 @@ impl Consumer {
 
     fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
         self.add_rings(&memory)?;
-        if !self.active {
-            memory.set_active(false);
-        }
+        // Its maker took the flag over from its own user's, which may have changed meanwhile.
+        memory.set_active(self.is_recording());
         self.memories.push(memory);
         Ok(())
     }
@@ -235,7 +241,7 @@ impl Consumer {
         Ok(false)
     }
 
-    /// Whether probes may record.
+    /// Whether recording goes on, be it paused.
     pub fn is_active(&self) -> bool {
         self.active
     }
@@ -254,6 +260,7 @@ impl Consumer {
         if self.met.elapsed() >= CALM_PAUSE {
             self.met = Instant::now();
             self.meet_users();
+            self.check_flags();
         }
         if self.is_flight_recorder() {
             return self.tick_flight_recorder();
@@ -369,6 +376,18 @@ impl Consumer {
         self.expect_in_kernel(pid, program);
     }
 
+    /// The same of a process that is about to run it now, while others are recorded.
+    pub fn expect_from_now(&mut self, pid: u32, program: &str) {
+        self.tools.walker.threads.lives.expect(pid, program, now_cycles());
+        self.expect_in_kernel(pid, program);
+    }
+
+    /// Processes that recorded events, as far as these were read, by number; each with how many
+    /// of its threads did.
+    pub fn processes(&self) -> Vec<(u32, u64)> {
+        self.tools.walker.threads.processes()
+    }
+
     /// What the rings told; the caller, which can look at the machine, judges it.
     fn seen(&mut self) -> Seen {
         let (absent, absent_more) = self.tools.walker.threads.absent();
@@ -381,6 +400,7 @@ impl Consumer {
             absent_more,
             unwatched: self.tools.walker.threads.lives.unwatched_count(),
             unnumbered: self.tools.walker.threads.lives.unnumbered_count(),
+            was_paused: !self.pauses().is_empty(),
             is_whole: !self.tools.limit_reached && !self.is_flight_recorder(),
             events: self.tools.walker.enabled_events().into_iter().chain(kernel_events).collect(),
             filtered: self.memories.iter().flat_map(|memory| filtered(memory)).collect(),
@@ -480,6 +500,8 @@ impl Consumer {
                 ));
             }
         }
+        verdict.limits.extend(pause::sentence(self.pauses()));
+        verdict.pauses = self.pauses().to_vec();
         verdict.processes = threads.process_count();
         verdict.threads = threads.thread_count();
         verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);

@@ -533,9 +533,14 @@ impl Trace {
     pub fn prepare(&mut self, classes: &[Class], written_bytes: u64) {
         self.output.provide(written_bytes);
         if self.described != Some(generation(classes)) {
-            if let Err(error) = self.write(classes) {
-                self.last_error = Some(error.to_string());
-            }
+            self.update(classes);
+        }
+    }
+
+    /// Writes the metadata again, whose facts have changed.
+    pub fn update(&mut self, classes: &[Class]) {
+        if let Err(error) = self.write(classes) {
+            self.last_error = Some(error.to_string());
         }
     }
 

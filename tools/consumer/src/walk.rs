@@ -16,7 +16,7 @@ use crate::view::View;
 use session::abi::*;
 use session::description::Description;
 use session::Memory;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Above the thread's identifier a writer keeps a number of its own.
@@ -74,6 +74,15 @@ impl Threads {
 
     pub fn pids(&self) -> HashSet<u32> {
         self.seen.keys().map(|(pid, _)| *pid).collect()
+    }
+
+    /// Processes that recorded events, by number, each with how many of its threads did.
+    pub fn processes(&self) -> Vec<(u32, u64)> {
+        let mut processes = BTreeMap::new();
+        for (pid, _) in self.seen.keys() {
+            *processes.entry(*pid).or_insert(0) += 1;
+        }
+        processes.into_iter().collect()
     }
 
     /// Processes that recorded events; those of one number are told apart where it is known.

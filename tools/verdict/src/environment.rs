@@ -6,7 +6,7 @@
 //! read may be anyone's: numbers that do not fit count as 0, lines that lack a part are left out.
 
 use crate::shown::shown;
-use crate::{Lost, NotRecorded, RingLost, State, Unmatched, Verdict, WentOn};
+use crate::{Lost, NotRecorded, Pause, RingLost, State, Unmatched, Verdict, WentOn};
 use std::path::PathBuf;
 
 /// A value of the trace's environment.
@@ -78,6 +78,33 @@ fn lines<T>(list: &[T], line: impl Fn(&T) -> Vec<String>) -> Value {
     Value::Text(list.iter().map(parts).collect::<Vec<_>>().join("\n"))
 }
 
+const PAUSES: &str = "pauses";
+
+/// The entry that tells of pauses: of each when it began and, where it ended, when, in cycles and
+/// in nanoseconds since recording began.
+pub fn of_pauses(pauses: &[Pause]) -> (String, Value) {
+    let words = |pause: &Pause| {
+        let moments = std::iter::once(pause.begin).chain(pause.until);
+        moments.flat_map(|(cycles, ns)| [cycles.to_string(), ns.to_string()]).collect()
+    };
+    (PAUSES.to_string(), lines(pauses, words))
+}
+
+/// The pauses that an environment tells of.
+pub fn pauses(entry: impl Fn(&str) -> Option<Value>) -> Vec<Pause> {
+    let Some(Value::Text(text)) = entry(PAUSES) else { return Vec::new() };
+    let pause = |line: &str| {
+        let mut numbers = line.split('\t').map(|word| word.parse::<u64>().ok());
+        let begin = (numbers.next()??, numbers.next()??);
+        let until = match numbers.next() {
+            None => None,
+            Some(cycles) => Some((cycles?, numbers.next()??)),
+        };
+        Some(Pause { begin, until })
+    };
+    text.lines().take(LINES_MAX).filter_map(pause).collect()
+}
+
 impl Verdict {
     /// What the trace's environment says.
     pub fn environment(&self) -> Environment {
@@ -105,12 +132,14 @@ impl Verdict {
             ("went_on", went_on),
             ("unmatched", unmatched),
         ];
+        let pauses = (!self.pauses.is_empty()).then(|| of_pauses(&self.pauses));
         let mut copy = self.clone();
         let numbers = numbers(&mut copy).map(|(name, number)| match number {
             Number::Long(value) => (name, Value::from(*value)),
             Number::Short(value) => (name, Value::from(u64::from(*value))),
         });
-        texts.into_iter().chain(numbers).map(|(name, value)| (name.to_string(), value)).collect()
+        let all = texts.into_iter().chain(numbers);
+        all.map(|(name, value)| (name.to_string(), value)).chain(pauses).collect()
     }
 
     /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
@@ -136,6 +165,7 @@ impl Verdict {
             let text = text(name);
             text.lines().filter(|line| !line.is_empty()).take(LINES_MAX).map(Into::into).collect()
         };
+        verdict.pauses = pauses(&entry);
         verdict.missing = list("verdict_missing");
         verdict.limits = list("verdict_limits");
         verdict.notes = list("verdict_notes");

@@ -12,7 +12,7 @@ pub mod shown;
 pub mod text;
 
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use text::{bytes, causes, events, plural, seconds, short};
 
 /// What is known of a trace as a whole. The order is that of severity: the verdict on several
@@ -166,6 +166,15 @@ pub struct Unmatched {
     pub nearest: Vec<String>,
 }
 
+/// A time in which nothing was recorded, as `lull pause` and `lull resume` asked. Each moment is in
+/// cycles of the trace's clock, and in nanoseconds since recording began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pause {
+    pub begin: (u64, u64),
+    /// None: until the recording's end.
+    pub until: Option<(u64, u64)>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub state: State,
@@ -192,7 +201,11 @@ pub struct Verdict {
     /// Further processes that were not recorded and are not listed.
     pub not_recorded_more: u64,
     pub went_on: Vec<WentOn>,
+    pub pauses: Vec<Pause>,
     pub unmatched: Vec<Unmatched>,
+    /// The recording was asked to end, while programs may run.
+    #[serde(skip)]
+    pub was_asked_to_end: bool,
     /// No pattern matched anything.
     #[serde(skip)]
     pub nothing_matched: bool,
@@ -229,7 +242,9 @@ impl Verdict {
             not_recorded: Vec::new(),
             not_recorded_more: 0,
             went_on: Vec::new(),
+            pauses: Vec::new(),
             unmatched: Vec::new(),
+            was_asked_to_end: false,
             nothing_matched: false,
             missing: Vec::new(),
             limits: Vec::new(),
@@ -287,7 +302,7 @@ impl Verdict {
         missing.append(&mut self.missing);
         self.missing = missing;
         if !self.went_on.is_empty() {
-            self.limits.insert(0, text::went_on(&self.went_on));
+            self.limits.insert(0, text::went_on(&self.went_on, self.was_asked_to_end));
         }
         let patterns: Vec<String> = self.unmatched.iter().map(text::unmatched).collect();
         self.notes.splice(0..0, patterns);
@@ -348,6 +363,11 @@ impl Verdict {
 
     /// The verdict for people: what was recorded, then whether it is complete.
     pub fn lines(&self) -> Vec<String> {
+        self.lines_at(short(&self.trace))
+    }
+
+    /// The same for a person elsewhere, who finds the trace at this path.
+    pub fn lines_at(&self, trace: &Path) -> Vec<String> {
         let mut lines = vec![format!(
             "{} ({}){} of {} on {} in {}: {}",
             events(self.events),
@@ -356,7 +376,7 @@ impl Verdict {
             plural(self.processes, "process"),
             plural(self.cpus, "CPU"),
             seconds(self.duration_ns),
-            short(&self.trace).display()
+            trace.display()
         )];
         lines.extend(self.judgement());
         lines.extend(self.notes.iter().map(|line| format!("note: {line}")));

@@ -26,7 +26,8 @@ pub(crate) fn causes(lost: &Lost) -> Vec<(u64, &'static str)> {
     all.into_iter().filter(|(count, _)| *count > 0).collect()
 }
 
-pub(crate) fn went_on(processes: &[WentOn]) -> String {
+/// `was_asked_to_end`: the recording, and not a program that they descend from.
+pub(crate) fn went_on(processes: &[WentOn], was_asked_to_end: bool) -> String {
     let named = processes.iter().take(NAMED_MAX);
     let mut list: Vec<String> =
         named.map(|process| format!("{}, pid {}", process.path, process.pid)).collect();
@@ -34,10 +35,13 @@ pub(crate) fn went_on(processes: &[WentOn]) -> String {
         list.push(format!("{} more", processes.len() - NAMED_MAX));
     }
     let verb = if processes.len() == 1 { "is" } else { "are" };
+    let (until, noun, advice) = match was_asked_to_end {
+        true => ("the recording was stopped", "process", ""),
+        false => ("the program ended", "descendant", "; --wait-all waits for all"),
+    };
     format!(
-        "until the program ended: {} went on and {verb} no longer recorded: {}; --wait-all waits \
-         for all",
-        plural(processes.len() as u64, "descendant"),
+        "until {until}: {} went on and {verb} no longer recorded: {}{advice}",
+        plural(processes.len() as u64, noun),
         list.join("; ")
     )
 }
@@ -76,8 +80,14 @@ mod tests {
     fn sentence_names_a_few_processes_and_counts_the_rest() {
         let one = |pid| WentOn { path: "/d".into(), pid };
         let many: Vec<WentOn> = (1..=10).map(one).collect();
-        let text = went_on(&many);
+        let text = went_on(&many, false);
         assert!(text.contains("10 descendants went on and are no longer"), "{text}");
         assert!(text.contains("pid 8; 2 more; --wait-all"), "{text}");
+        let text = went_on(&many[..1], true);
+        assert_eq!(
+            text,
+            "until the recording was stopped: 1 process went on and is no longer recorded: /d, \
+             pid 1"
+        );
     }
 }

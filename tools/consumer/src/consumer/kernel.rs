@@ -132,6 +132,20 @@ impl Consumer {
         self.kernel.iter_mut().for_each(Kernel::stop);
     }
 
+    /// Lets the kernel's probes record, or stops them for a while.
+    pub(super) fn record_kernel(&mut self, is_on: bool) -> Result<(), String> {
+        let tracing = self.kernel.as_ref().map(|kernel| &kernel.tracing);
+        let switched = tracing.map_or(Ok(()), |tracing| match is_on {
+            true => tracing.begin(),
+            false => tracing.stop(),
+        });
+        switched.map_err(|error| error.to_string())?;
+        if let Some(module) = &self.module {
+            module.record(is_on);
+        }
+        Ok(())
+    }
+
     /// Takes what the kernel has recorded, if it is time to look. Return: when it is again.
     pub(super) fn look_at_kernel(&mut self, flush: bool) -> Duration {
         let Some(kernel) = &mut self.kernel else { return Duration::MAX };

@@ -30,6 +30,11 @@ impl Module {
         Self { memory, sources, problems: Vec::new(), earlier: OfModules::default() }
     }
 
+    /// Lets the kernel's probes record, or stops them all, by the session's one flag.
+    pub fn record(&self, is_on: bool) {
+        self.memory.set_active(is_on);
+    }
+
     /// What a session of the kernel's left, whose counts of refused events are in the verdict.
     pub fn of_left(memory: &Arc<Memory>) -> Option<Self> {
         memory.is_kernels().then(|| Self::new(Arc::clone(memory), Vec::new()))

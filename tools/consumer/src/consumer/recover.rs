@@ -36,6 +36,7 @@ impl Consumer {
             crate::clock::leave();
         }
         let mut problems = Vec::new();
+        let pauses = super::Pauses::of(&options.facts.environment);
         let mut memories = vec![Arc::clone(&session.memory)];
         memories.extend(others(&session, &output, &mut problems)?.into_iter().map(Arc::new));
         memories.iter().for_each(|memory| memory.set_active(false));
@@ -81,6 +82,7 @@ impl Consumer {
             moved: now,
             queue: turn::Queue::default(),
             active: false,
+            pauses,
             snapshots,
             problems,
             kernel: None,
