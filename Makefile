@@ -76,7 +76,7 @@ deps-test: ## install what the tests need, if it is missing
 deps-bench: ## install what the benchmarks need, peers included, if it is missing
 	$(Q)mk/deps build test bench
 
-fuzz: ## fuzz the reader, filters and --probe for FUZZ_SECONDS (600) in all
+fuzz: ## fuzz the reader, filters, --probe and the control socket for FUZZ_SECONDS (600) in all
 	$(Q)check/fuzz/run $${FUZZ_SECONDS:-600}
 
 models: ## prove the models on every machine that fits ten minutes; needs spin

@@ -7,13 +7,14 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
     ("tools/trace", &[]),
     ("tools/session", &[]),
     ("tools/verdict", &[]),
+    ("tools/control", &[]),
     ("tools/filter", &["session"]),
     ("tools/state", &["trace"]),
     ("tools/history", &["state", "trace"]),
@@ -28,8 +29,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "convert", "export", "filter", "history", "kernel", "query",
-            "relay", "session", "state", "trace", "verdict",
+            "analysis", "consumer", "control", "convert", "export", "filter", "history", "kernel",
+            "query", "relay", "session", "state", "trace", "verdict",
         ],
     ),
 ];

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//! The caller's side: one request, one answer.
+//!
+//! Place in the flow: the commands find a session's directory and ask here. The directory is one
+//! that only its user can change (`session::directory`), so the recorder behind the socket is that
+//! user's; it may be another version, or stopped.
+
+use crate::message::parse_answer;
+use crate::server::socket_in;
+use crate::{Answer, Error, Request, Result, ANSWER_BYTES_MAX, SOCKET};
+use rustix::io::Errno;
+use rustix::net::{
+    connect, recv, send, socket_with, sockopt, AddressFamily, RecvFlags, SendFlags, SocketFlags,
+    SocketType,
+};
+use std::path::Path;
+use std::time::Duration;
+
+/// Asks the recorder of a session. `patience`: how long to wait for the answer; without one, until
+/// the recorder answers or ends.
+pub fn ask(directory: &Path, request: &Request, patience: Option<Duration>) -> Result<Answer> {
+    let failed = |source: Errno| match source {
+        Errno::NOENT | Errno::CONNREFUSED => Error::Gone,
+        Errno::AGAIN => Error::Silent { seconds: patience.map_or(0, |limit| limit.as_secs()) },
+        Errno::CONNRESET | Errno::PIPE => Error::Ended,
+        source => Error::Socket {
+            doing: "asking by",
+            path: directory.join(SOCKET).display().to_string(),
+            source: source.into(),
+        },
+    };
+    let (_folder, address) = socket_in(directory)?;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let socket = socket.map_err(failed)?;
+    for timeout in [sockopt::Timeout::Send, sockopt::Timeout::Recv] {
+        sockopt::set_socket_timeout(&socket, timeout, patience).map_err(failed)?;
+    }
+    connect(&socket, &address).map_err(failed)?;
+    send(&socket, &request.bytes(), SendFlags::NOSIGNAL).map_err(failed)?;
+    let mut packet = vec![0u8; ANSWER_BYTES_MAX];
+    let (_, bytes) = loop {
+        match recv(&socket, &mut packet[..], RecvFlags::TRUNC) {
+            Err(Errno::INTR) => {}
+            other => break other.map_err(failed)?,
+        }
+    };
+    match packet.get(..bytes) {
+        Some([]) => Err(Error::Ended),
+        Some(packet) => parse_answer(packet),
+        None => Err(Error::TooLong { limit: ANSWER_BYTES_MAX }),
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//! The recorder's side: a socket that only its user can open, looked at between other work.
+//!
+//! Place in the flow: `lull record` waits for these descriptors together with its signals, takes
+//! requests, and answers each when it can. Nothing here waits. A caller that sends nothing, does
+//! not read, or comes too often costs its place among the callers, and no other's turn.
+
+use crate::message::parse_request;
+use crate::{Answer, Error, Request, Result, REQUEST_BYTES_MAX, SOCKET};
+use rustix::fs::{chmodat, open, AtFlags, Mode, OFlags};
+use rustix::net::{
+    accept_with, bind, listen, recv, send, socket_with, sockopt, AddressFamily, RecvFlags,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Callers that have a connection at once. One more takes the place of the one that has said
+/// nothing for longest.
+pub const CALLERS_MAX: usize = 16;
+/// Callers that wait to be let in: Linux keeps them.
+const BACKLOG: i32 = CALLERS_MAX as i32;
+/// Requests that are taken in one look.
+const REQUESTS_MAX: usize = 4;
+
+/// Who is to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller(u64);
+
+#[derive(Debug)]
+struct Connection {
+    caller: Caller,
+    /// The process that connected.
+    pid: u32,
+    socket: OwnedFd,
+    /// It has asked, and is to be answered.
+    has_asked: bool,
+}
+
+#[derive(Debug)]
+pub struct Server {
+    listener: OwnedFd,
+    connections: VecDeque<Connection>,
+    next: u64,
+}
+
+/// A directory of ours, and the path of its socket: by descriptor, because paths of sockets are
+/// short.
+pub(crate) fn socket_in(directory: &Path) -> Result<(OwnedFd, SocketAddrUnix)> {
+    let failed = |source: rustix::io::Errno| Error::Socket {
+        doing: "opening",
+        path: directory.display().to_string(),
+        source: source.into(),
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = open(directory, flags, Mode::empty()).map_err(failed)?;
+    let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+    let address = SocketAddrUnix::new(path).map_err(failed)?;
+    Ok((folder, address))
+}
+
+impl Server {
+    /// Makes the socket in a session's directory.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let (folder, address) = socket_in(directory)?;
+        let failed = |source: rustix::io::Errno| Error::Socket {
+            doing: "making",
+            path: directory.join(SOCKET).display().to_string(),
+            source: source.into(),
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+        let listener = listener.map_err(failed)?;
+        bind(&listener, &address).map_err(failed)?;
+        chmodat(&folder, SOCKET, Mode::RUSR | Mode::WUSR, AtFlags::empty()).map_err(failed)?;
+        listen(&listener, BACKLOG).map_err(failed)?;
+        Ok(Self { listener, connections: VecDeque::new(), next: 0 })
+    }
+
+    /// What becomes readable when there is something to [`Server::take`].
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        // One that has asked is not listened to until it is answered: it may be gone by then.
+        let silent = self.connections.iter().filter(|connection| !connection.has_asked);
+        std::iter::once(self.listener.as_fd()).chain(silent.map(|found| found.socket.as_fd()))
+    }
+
+    /// Requests that have come, a few at most, each with the process that asks; each is to be
+    /// answered.
+    pub fn take(&mut self) -> Vec<(Caller, u32, Request)> {
+        self.let_in();
+        let mut taken = Vec::new();
+        let silent = self.connections.iter().filter(|connection| !connection.has_asked);
+        let callers: Vec<(Caller, u32)> = silent.map(|found| (found.caller, found.pid)).collect();
+        // Bound: CALLERS_MAX.
+        for (caller, pid) in callers {
+            if taken.len() == REQUESTS_MAX {
+                break;
+            }
+            match self.read(caller) {
+                Some(Ok(request)) => taken.push((caller, pid, request)),
+                Some(Err(error)) => {
+                    self.answer(caller, &Answer::Refused { why: error.to_string() })
+                }
+                None => {}
+            }
+        }
+        taken
+    }
+
+    fn let_in(&mut self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        for _ in 0..CALLERS_MAX {
+            let Ok(socket) = accept_with(&self.listener, flags) else { return };
+            let Some(pid) = allowed(&socket) else { continue };
+            if self.connections.len() == CALLERS_MAX {
+                let silent = self.connections.iter().position(|found| !found.has_asked);
+                let Some(oldest) = silent else { continue };
+                self.connections.remove(oldest);
+            }
+            let caller = Caller(self.next);
+            self.next += 1;
+            self.connections.push_back(Connection { caller, pid, socket, has_asked: false });
+        }
+    }
+
+    /// What a caller sent; None where that is nothing yet, or it has gone.
+    fn read(&mut self, caller: Caller) -> Option<Result<Request>> {
+        let index = self.connections.iter().position(|found| found.caller == caller)?;
+        let connection = &mut self.connections[index];
+        let mut packet = [0u8; REQUEST_BYTES_MAX];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        match recv(&connection.socket, &mut packet[..], flags) {
+            Ok((_, bytes)) if bytes > 0 => {
+                connection.has_asked = true;
+                Some(match packet.get(..bytes) {
+                    Some(packet) => parse_request(packet),
+                    None => Err(Error::TooLong { limit: REQUEST_BYTES_MAX }),
+                })
+            }
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
+            _ => {
+                self.connections.remove(index);
+                None
+            }
+        }
+    }
+
+    /// Answers, and ends the connection. A caller that does not read what it is told is not told.
+    pub fn answer(&mut self, caller: Caller, answer: &Answer) {
+        let Some(index) = self.connections.iter().position(|found| found.caller == caller) else {
+            return;
+        };
+        if let Some(Connection { socket, .. }) = self.connections.remove(index) {
+            let _ = sockopt::set_socket_send_buffer_size(&socket, crate::ANSWER_BYTES_MAX);
+            let _ = send(&socket, &answer.bytes(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        }
+    }
+}
+
+/// A caller's process, where it is the recorder's user's, or root's.
+fn allowed(socket: &OwnedFd) -> Option<u32> {
+    let me = rustix::process::geteuid();
+    let peer = sockopt::socket_peercred(socket).ok()?;
+    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).ok()?;
+    (peer.uid == me || peer.uid.is_root()).then_some(pid)
+}
