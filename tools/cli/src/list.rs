@@ -134,7 +134,7 @@ fn names_of(sources: &[Source]) -> Vec<String> {
 
 /// `lull record --list`: what would be recorded.
 pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
-    let asked = Asked::new(&args.events)?;
+    let asked = Asked::new(&args.session.events)?;
     let patterns = Patterns::new(asked.patterns())?;
     let mut sources = Vec::new();
     if let Some(program) = args.program.first() {
@@ -147,7 +147,7 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
     }
     let mut names = names_of(&sources);
     sources.iter_mut().for_each(|source| source.keep(&patterns));
-    if args.kernel {
+    if args.session.kernel {
         let modules = kernel::of_modules(&patterns).into_iter().flat_map(|patterns| {
             Source::modules().map(move |mut source| {
                 source.keep(&patterns);

@@ -2,10 +2,11 @@
 //! The `lull` command: one definition of its arguments makes the help, the manual pages and the
 //! completions.
 //!
-//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `print`,
-//! `report`, `state` and `export` read the trace, and `query` has it read. `record` exits with the
-//! program's own status (125 to 127 for its own failures); all other commands with 0 done, 1
-//! incomplete or nothing found, 2 error.
+//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `start`
+//! makes one that others join, until `stop`. `print`, `report`, `state` and `export` read the
+//! trace, and `query` has it read. `record` exits with the program's own status (125 to 127 for its
+//! own failures), `run` becomes the program; all other commands exit with 0 done, 1 incomplete or
+//! nothing found, 2 error.
 
 mod chosen;
 mod convert;
@@ -17,6 +18,7 @@ mod export;
 mod generate;
 mod library;
 mod list;
+mod live;
 mod merge;
 mod newest;
 mod print;
@@ -26,7 +28,6 @@ mod recover;
 mod report;
 mod selection;
 use verdict::{nearest, shown};
-mod snapshot;
 mod states;
 mod stdout;
 mod target;
@@ -46,6 +47,14 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(record::RecordArgs),
+    Start(live::start::StartArgs),
+    Run(live::join::RunArgs),
+    Env(live::join::EnvArgs),
+    Sessions(live::sessions::SessionsArgs),
+    Status(live::status::StatusArgs),
+    Pause(live::hold::PauseArgs),
+    Resume(live::hold::ResumeArgs),
+    Stop(live::end::StopArgs),
     Print(print::PrintArgs),
     Report(report::ReportArgs),
     Query(query::QueryArgs),
@@ -54,7 +63,7 @@ enum Command {
     Export(export::ExportArgs),
     Trim(trim::TrimArgs),
     Merge(merge::MergeArgs),
-    Snapshot(snapshot::SnapshotArgs),
+    Snapshot(live::hold::SnapshotArgs),
     Recover(recover::RecoverArgs),
     List(list::ListArgs),
     Doctor(doctor::DoctorArgs),
@@ -69,6 +78,14 @@ fn main() {
     });
     let (result, failure) = match &arguments.command {
         Command::Record(args) => (record::run(args), record::FAILED),
+        Command::Start(args) => (live::start::run(args), 2),
+        Command::Run(args) => (live::join::run(args), record::FAILED),
+        Command::Env(args) => (live::join::env(args), 2),
+        Command::Sessions(args) => (live::sessions::run(args), 2),
+        Command::Status(args) => (live::status::run(args), 2),
+        Command::Pause(args) => (live::hold::pause(args), 2),
+        Command::Resume(args) => (live::hold::resume(args), 2),
+        Command::Stop(args) => (live::end::run(args), 2),
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
         Command::Query(args) => (query::run(args), 2),
@@ -77,7 +94,7 @@ fn main() {
         Command::Export(args) => (export::run(args), 2),
         Command::Trim(args) => (trim::run(args), 2),
         Command::Merge(args) => (merge::run(args), 2),
-        Command::Snapshot(args) => (snapshot::run(args), 2),
+        Command::Snapshot(args) => (live::hold::snapshot(args), 2),
         Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),
         Command::Doctor(args) => (doctor::run(args), 2),
@@ -90,12 +107,13 @@ fn main() {
     std::process::exit(status);
 }
 
-/// The status for arguments that are wrong: `record` keeps 125 for its own failures.
+/// The status for arguments that are wrong: `record` and `run` keep 125 for their own failures.
 fn usage_status(error: &clap::Error) -> i32 {
-    let is_record = std::env::args_os().nth(1).is_some_and(|name| name == "record");
+    let has_program =
+        std::env::args_os().nth(1).is_some_and(|name| name == "record" || name == "run");
     match error.exit_code() {
         0 => 0,
-        _ if is_record => record::FAILED,
+        _ if has_program => record::FAILED,
         _ => 2,
     }
 }

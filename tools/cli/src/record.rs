@@ -3,28 +3,33 @@
 //!
 //! Place in the flow: arguments -> checked plan -> session, consumer, program -> verdict. Nothing
 //! is started before everything that can be refused has been; once the program runs, its output,
-//! its input and its status are its own.
+//! its input and its status are its own. `lull start` does the same without a program.
 
 mod absent;
 pub mod asked;
 mod context;
+pub mod detach;
 mod filtered;
 mod judge;
 pub mod kernel;
-mod launch;
-mod plan;
-mod program;
+pub mod launch;
+pub mod name;
+pub mod plan;
+pub mod program;
 mod progress;
+mod serve;
 mod signals;
 pub(crate) mod size;
-mod supervise;
+pub mod supervise;
 pub mod tell;
 mod unmatched;
 
 use crate::{duration, say};
 use consumer::folder::Sharing;
 use plan::Plan;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Our own failure.
 pub const FAILED: i32 = 125;
@@ -35,39 +40,13 @@ const NOT_FOUND: i32 = 127;
 /// The trace lacks what was asked for, and --fail-on-loss was given.
 const LOST: i32 = 124;
 
-/// Run a program and record what it does
+/// What a session is to record, how, and into what.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The status is the program's own (128 + N when signal N ended it); 125 when \
-    recording itself failed, 126 or 127 when the program could not be started, 124 when the \
-    verdict is incomplete or nothing matched, with --fail-on-loss.\n\nWithout -e, what is \
-    recorded is everything the program itself instruments, process and thread life, lock \
-    contention, and file and socket I/O; memory allocation only when a pattern names it. With \
-    -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
-    exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
-    them out, and the verdict says so.\n\nWith -k, the kernel's events are recorded by the module \
-    lull where that is loaded and has what is asked for, otherwise through an instance of tracefs \
-    that is removed at the end; --kernel-of program needs tracefs, --flight-recorder the module. \
-    Their names are those of tracefs \
-    (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
-    the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
-    devices and signals, and with the module what there was before (state:*); a pattern without a \
-    letter, such as '*', means the same.\n\nA filter behind a \
-    pattern, as in -e 'http:request if status >= 500' or -k -e 'syscalls:sys_exit_* if ret < 0', \
-    says which occurrences are recorded, of a program's events and, with the module, of the \
-    kernel's, those of --probe and of other modules included; events of process are never \
-    filtered. It compares fields, contexts and constants: pid == 42 && comm == \"git*\", url =~ \
-    \"/api/*/user?\", $cpu < 4, flags & 0x40, syscall == openat. A name is the event's field or \
-    else the context's; $NAME is always the context: $pid, $tid, $comm, $cpu, $uid, and of the \
-    kernel's events $prio, $gid, $cgroup, $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
-    $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
-    under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
-    programs that keep frame pointers; a number behind a colon says how many frames at most, up \
-    to 128 (otherwise 32). perf:cycles, instructions, cache-references, cache-misses, branches, \
-    branch-misses, page-faults, major-faults, context-switches and cpu-migrations, each behind \
-    perf:, record how many there were on the event's CPU. It needs the module."
-)]
-pub struct RecordArgs {
+pub struct SessionArgs {
+    /// What to call the session [default: the program's name, or a name with a number]
+    #[arg(long, value_name = "NAME", value_parser = name::parse)]
+    pub name: Option<String>,
+
     /// Directory for the trace [default: lull-trace-DATE-TIME, and the link lull-trace to it]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -85,7 +64,7 @@ pub struct RecordArgs {
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
-    /// Record the kernel's events, too, as root; without PROGRAM until Ctrl-C or --duration
+    /// Record the kernel's events, too, as root
     #[arg(short, long)]
     pub kernel: bool,
 
@@ -112,15 +91,6 @@ pub struct RecordArgs {
     #[arg(long, requires = "kernel")]
     pub no_state_dump: bool,
 
-    /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m; a number alone is seconds
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]
-    #[arg(conflicts_with = "program")]
-    pub duration: Option<std::time::Duration>,
-
-    /// Only show which events of the program match, and run nothing
-    #[arg(long)]
-    pub list: bool,
-
     /// Size of one sub-buffer; each CPU has several [default: 1M, less on small machines]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub buffer_size: Option<u64>,
@@ -145,27 +115,87 @@ pub struct RecordArgs {
     /// How often events of quiet CPUs are written out; a number alone is milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     #[arg(value_parser = duration::parse_period)]
-    pub flush_period: std::time::Duration,
-
-    /// Go on until all of the program's descendants have ended, too, or until a signal says to end
-    #[arg(long)]
-    pub wait_all: bool,
+    pub flush_period: Duration,
 
     /// Exit with status 124 if events were lost, processes not recorded, or nothing matched
     #[arg(long)]
     pub fail_on_loss: bool,
 
-    /// Print the verdict as one line of JSON, on standard error
-    #[arg(long)]
-    pub json: bool,
-
     /// Say nothing, not even what was lost
-    #[arg(short, long, conflicts_with = "json")]
+    #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Run a program and record what it does
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The status is the program's own (128 + N when signal N ended it); 125 when \
+    recording itself failed, 126 or 127 when the program could not be started, 124 when the \
+    verdict is incomplete or nothing matched, with --fail-on-loss.\n\nWithout -e, what is \
+    recorded is everything the program itself instruments, process and thread life, lock \
+    contention, and file and socket I/O; memory allocation only when a pattern names it. With \
+    -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
+    exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
+    them out, and the verdict says so.\n\nWith -k and without PROGRAM, the kernel is recorded \
+    until Ctrl-C or --duration.\n\nWith -k, the kernel's events are recorded by the module \
+    lull where that is loaded and has what is asked for, otherwise through an instance of tracefs \
+    that is removed at the end; --kernel-of program needs tracefs, --flight-recorder the module. \
+    Their names are those of tracefs \
+    (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
+    the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
+    devices and signals, and with the module what there was before (state:*); a pattern without a \
+    letter, such as '*', means the same.\n\nA filter behind a \
+    pattern, as in -e 'http:request if status >= 500' or -k -e 'syscalls:sys_exit_* if ret < 0', \
+    says which occurrences are recorded, of a program's events and, with the module, of the \
+    kernel's, those of --probe and of other modules included; events of process are never \
+    filtered. It compares fields, contexts and constants: pid == 42 && comm == \"git*\", url =~ \
+    \"/api/*/user?\", $cpu < 4, flags & 0x40, syscall == openat. A name is the event's field or \
+    else the context's; $NAME is always the context: $pid, $tid, $comm, $cpu, $uid, and of the \
+    kernel's events $prio, $gid, $cgroup, $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
+    $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
+    under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
+    programs that keep frame pointers; a number behind a colon says how many frames at most, up \
+    to 128 (otherwise 32). perf:cycles, instructions, cache-references, cache-misses, branches, \
+    branch-misses, page-faults, major-faults, context-switches and cpu-migrations, each behind \
+    perf:, record how many there were on the event's CPU. It needs the module."
+)]
+pub struct RecordArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+
+    /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m; a number alone is seconds
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]
+    #[arg(conflicts_with = "program")]
+    pub duration: Option<Duration>,
+
+    /// Only show which events of the program match, and run nothing
+    #[arg(long)]
+    pub list: bool,
+
+    /// Go on until all of the program's descendants have ended, too, or until a signal says to end
+    #[arg(long)]
+    pub wait_all: bool,
+
+    /// Print the verdict as one line of JSON, on standard error
+    #[arg(long, conflicts_with = "quiet")]
+    pub json: bool,
 
     /// The program and its arguments
     #[arg(required_unless_present = "kernel", trailing_var_arg = true, value_name = "PROGRAM")]
-    pub program: Vec<std::ffi::OsString>,
+    pub program: Vec<OsString>,
+}
+
+/// What is recorded, until when, and for whom.
+pub struct Job<'a> {
+    pub session: &'a SessionArgs,
+    /// Empty: none is started.
+    pub program: &'a [OsString],
+    pub wait_all: bool,
+    pub duration: Option<Duration>,
+    pub json: bool,
+    /// The side of whoever waits until the session is ready; None: the recorder is in the
+    /// foreground.
+    pub starter: Option<detach::Starter>,
 }
 
 /// Runs the command; the result is the exit status.
@@ -173,7 +203,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
     if args.list {
         return crate::list::record_list(args);
     }
-    if args.program.is_empty() && args.kernel_of == kernel::Whose::Program {
+    if args.program.is_empty() && args.session.kernel_of == kernel::Whose::Program {
         anyhow::bail!("--kernel-of program: there is no program");
     }
     let program = match args.program.first().map(|name| program::find(name)).transpose() {
@@ -183,6 +213,14 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
             return Ok(problem.status());
         }
     };
-    let plan = Plan::new(args, program)?;
-    supervise::record(args, plan)
+    let plan = Plan::new(&args.session, program, !args.program.is_empty())?;
+    let mut job = Job {
+        session: &args.session,
+        program: &args.program,
+        wait_all: args.wait_all,
+        duration: args.duration,
+        json: args.json,
+        starter: None,
+    };
+    supervise::record(&mut job, plan)
 }

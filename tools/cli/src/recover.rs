@@ -225,6 +225,7 @@ mod tests {
 
     fn left(path: &str, output: &str) -> LeftBehind {
         let recorder = Recorder {
+            name: "p".into(),
             pid: 1,
             program: "p".into(),
             program_pid: 2,

@@ -8,12 +8,12 @@
 mod answer;
 mod exit;
 mod flame;
-mod look;
+pub(crate) mod look;
 pub(crate) mod number;
 pub(crate) mod progress;
 mod question;
 mod spark;
-mod table;
+pub(crate) mod table;
 mod text;
 mod verdict;
 

@@ -11,8 +11,13 @@ use anyhow::Context;
 
 /// Writes all of a text.
 pub fn write(text: &str) -> anyhow::Result<()> {
+    write_bytes(text.as_bytes())
+}
+
+/// Writes all of what may be no text, such as paths.
+pub fn write_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("writing the output")
         }

@@ -51,6 +51,7 @@ mod tests {
     #[test]
     fn recorder_writes_its_output_and_the_snapshots_in_it() {
         let recorder = Recorder {
+            name: "p".into(),
             pid: 1,
             program: "p".into(),
             program_pid: 2,

@@ -7,6 +7,7 @@
 
 mod channel;
 mod kernel;
+mod live;
 mod module;
 mod pause;
 mod recover;
@@ -374,18 +375,6 @@ impl Consumer {
     pub fn expect(&mut self, pid: u32, program: &str) {
         self.tools.walker.threads.lives.expect(pid, program, self.start_cycles);
         self.expect_in_kernel(pid, program);
-    }
-
-    /// The same of a process that is about to run it now, while others are recorded.
-    pub fn expect_from_now(&mut self, pid: u32, program: &str) {
-        self.tools.walker.threads.lives.expect(pid, program, now_cycles());
-        self.expect_in_kernel(pid, program);
-    }
-
-    /// Processes that recorded events, as far as these were read, by number; each with how many
-    /// of its threads did.
-    pub fn processes(&self) -> Vec<(u32, u64)> {
-        self.tools.walker.threads.processes()
     }
 
     /// What the rings told; the caller, which can look at the machine, judges it.

@@ -87,6 +87,7 @@ impl Recording {
 fn record(name: &str, setup: &Setup) -> ! {
     let (session, mut consumer, output) = start(name, setup);
     let recorder = Recorder {
+        name: "test".into(),
         pid: std::process::id(),
         program: "test".into(),
         program_pid: 1,

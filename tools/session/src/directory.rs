@@ -2,9 +2,10 @@
 //! Session directories: where they are made, how they are found again, what is left of
 //! those whose recorder was killed.
 //!
-//! Place in the flow: links in one name the segments of `memory`; `lull snapshot` finds the
-//! recorder behind one. A recorder holds a lock on its `recorder` file for as long as it lives,
-//! so a directory whose lock is free was left behind by a recorder that was killed.
+//! Place in the flow: links in one name the segments of `memory`; `lull status` and the other
+//! commands for running sessions find the recorder behind one. A recorder holds a lock on its
+//! `recorder` file for as long as it lives, so a directory whose lock is free was left behind by a
+//! recorder that was killed.
 
 use crate::abi::{SESSION_MEMORY_LINK, SESSION_MEMORY_PREFIX};
 use crate::error::{Error, Result};
@@ -19,7 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 const RECORDER_FILE: &str = "recorder";
-const SNAPSHOT_FILE: &str = "snapshot";
 /// The recorder's file before it is locked.
 const NEW_RECORDER_FILE: &str = "recorder.new";
 /// What a recorder says of itself is shorter.
@@ -29,22 +29,17 @@ const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
 /// What attaching processes can hold, less the longest name of a link.
 const PATH_BYTES_MAX: usize = 400;
 
-/// The recorder of a session, as its directory describes it for people and for `lull snapshot`.
+/// The recorder of a session, as its directory describes it.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Recorder {
+    /// Of the session: what people call it by.
+    #[serde(default)]
+    pub name: String,
     pub pid: u32,
     pub program: String,
     pub program_pid: u32,
     pub output: PathBuf,
     pub flight_recorder: bool,
-}
-
-/// The last snapshot a recorder made, counted from 1, and where it is or why it is not.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-pub struct SnapshotDone {
-    pub count: u64,
-    pub path: PathBuf,
-    pub error: Option<String>,
 }
 
 /// A session directory of this process; removed when dropped, if it is ours.
@@ -198,16 +193,6 @@ impl Directory {
         write().map_err(Error::io("write", self.path.join(RECORDER_FILE)))
     }
 
-    /// Says that a snapshot is done; `lull snapshot` waits for it.
-    pub fn announce(&self, snapshot: &SnapshotDone) -> Result<()> {
-        let path = self.path.join(SNAPSHOT_FILE);
-        let new = self.path.join(format!("{SNAPSHOT_FILE}.new"));
-        let text = serde_json::to_vec(snapshot).unwrap_or_default();
-        fs::write(&new, text)
-            .and_then(|()| fs::rename(&new, &path))
-            .map_err(Error::io("write", path))
-    }
-
     /// Whether new processes can still find the session: its directory was not removed.
     pub fn reachable(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode)
@@ -283,13 +268,6 @@ fn is_held(file: &File) -> bool {
 pub struct Found {
     pub path: PathBuf,
     pub recorder: Recorder,
-}
-
-impl Found {
-    /// The last snapshot the recorder made.
-    pub fn snapshot(&self) -> Option<SnapshotDone> {
-        serde_json::from_slice(&fs::read(self.path.join(SNAPSHOT_FILE)).ok()?).ok()
-    }
 }
 
 /// This user's sessions that are being recorded now.
@@ -392,6 +370,7 @@ mod tests {
 
     fn recorder() -> Recorder {
         Recorder {
+            name: "true".into(),
             pid: std::process::id(),
             program: "true".into(),
             program_pid: 1,
@@ -436,10 +415,6 @@ mod tests {
         directory.introduce(&other).unwrap();
         let again = running().into_iter().find(|found| found.path == path).unwrap();
         assert_eq!(again.recorder, other, "a shorter text leaves nothing of the longer one");
-        assert_eq!(found.snapshot(), None);
-        let done = SnapshotDone { count: 1, path: "/tmp/s".into(), error: None };
-        directory.announce(&done).unwrap();
-        assert_eq!(found.snapshot(), Some(done));
         drop(directory);
         assert!(!path.exists());
     }

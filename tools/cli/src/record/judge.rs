@@ -13,7 +13,7 @@ use consumer::process::attaches;
 use session::pattern::Patterns;
 use session::segment;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 use verdict::shown::shown;
 use verdict::text::plural;
 use verdict::{Verdict, WentOn};
@@ -22,7 +22,7 @@ pub struct Judge<'a> {
     pub patterns: &'a Patterns,
     pub asked: &'a Asked,
     /// None: only the kernel is recorded.
-    pub program: Option<(&'a Path, u32)>,
+    pub joined: Option<Joined<'a>>,
     pub segments: &'a [i32],
     pub is_flight_recorder: bool,
     /// None: only programs are recorded.
@@ -30,31 +30,45 @@ pub struct Judge<'a> {
     pub warnings: Vec<String>,
 }
 
+/// The programs of a session.
+#[derive(Clone, Copy)]
+pub struct Joined<'a> {
+    /// Those that are known by name.
+    pub programs: &'a [PathBuf],
+    /// No process of the session has a number that was given out before this one.
+    pub first_pid: u32,
+    /// Whether the session ended at its own time, and not with a program.
+    pub is_open: bool,
+    /// Processes that stop it, which may have been started in the session.
+    pub stoppers: &'a [u32],
+}
+
 impl Judge<'_> {
     pub fn add(self, verdict: &mut Verdict, seen: Seen) {
         verdict.notes.extend(self.warnings.iter().cloned());
         verdict.notes.extend(self.kernel.into_iter().flat_map(Kernel::notes));
-        if let Some((program, pid)) = self.program {
-            self.add_processes(verdict, &seen, pid);
+        if let Some(joined) = self.joined {
+            self.add_processes(verdict, &seen, joined);
             filtered::judge(verdict, self.asked, &seen.filtered);
             if seen.joined || self.kernel.is_some() {
-                let known = || self.known_events(program);
+                let known = || self.known_events(joined.programs);
                 unmatched::add(verdict, self.patterns, &seen.events, known);
             }
         }
     }
 
-    fn known_events(&self, program: &Path) -> Vec<(String, u8)> {
-        let known = crate::list::known_events(program).into_iter();
-        let mut known: Vec<(String, u8)> = known.map(|event| (event.name, event.level)).collect();
+    fn known_events(&self, programs: &[PathBuf]) -> Vec<(String, u8)> {
+        let events = programs.iter().flat_map(|program| crate::list::known_events(program));
+        let mut known: Vec<(String, u8)> = events.map(|event| (event.name, event.level)).collect();
         if self.kernel.is_some() {
             known.extend(super::kernel::known_events());
         }
         known
     }
 
-    fn add_processes(&self, verdict: &mut Verdict, seen: &Seen, program_pid: u32) {
-        let left = self.left(seen, program_pid);
+    fn add_processes(&self, verdict: &mut Verdict, seen: &Seen, joined: Joined) {
+        let left = self.left(seen, joined);
+        verdict.was_asked_to_end = joined.is_open;
         verdict.went_on = left.iter().map(|pid| went_on(*pid)).collect();
         if self.is_flight_recorder {
             verdict.limits.push(
@@ -68,6 +82,12 @@ impl Judge<'_> {
                  programs that were not recorded are not known"
                     .into(),
             );
+        } else if seen.was_paused {
+            verdict.limits.push(
+                "of the processes that joined: recording was paused, so programs that were not \
+                 recorded are not known"
+                    .into(),
+            );
         } else if !seen.is_whole {
             verdict.limits.push(
                 "until recording stopped: programs that were not recorded are not known".into(),
@@ -75,7 +95,9 @@ impl Judge<'_> {
         } else {
             self.add_absent(verdict, seen, &left);
         }
-        if !seen.joined && verdict.not_recorded.is_empty() {
+        if !seen.joined && joined.programs.is_empty() {
+            verdict.notes.push("no program joined the session".into());
+        } else if !seen.joined && verdict.not_recorded.is_empty() {
             verdict.missing.push(
                 "no process joined the session: the program is static, cleared its environment, \
                  or ended before it began"
@@ -109,14 +131,16 @@ impl Judge<'_> {
     }
 
     /// Processes of the session that still run.
-    fn left(&self, seen: &Seen, program_pid: u32) -> BTreeSet<u32> {
+    fn left(&self, seen: &Seen, joined: Joined) -> BTreeSet<u32> {
         let has_others = |id: &i32| segment::status(*id).map_or(true, |found| found.attached > 1);
         if !self.segments.iter().any(has_others) {
             return BTreeSet::new(); // without a look at all processes of the machine
         }
-        let candidates = seen.pids.iter().copied().chain(pids_since(program_pid));
+        let candidates = seen.pids.iter().copied().chain(pids_since(joined.first_pid));
         let is_left = |pid: &u32| {
-            *pid != std::process::id() && self.segments.iter().any(|id| attaches(*pid, *id))
+            *pid != std::process::id()
+                && !joined.stoppers.contains(pid)
+                && self.segments.iter().any(|id| attaches(*pid, *id))
         };
         candidates.collect::<BTreeSet<u32>>().into_iter().filter(is_left).collect()
     }

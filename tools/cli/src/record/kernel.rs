@@ -5,7 +5,7 @@
 //! refused at once; `supervise` prepares the recording when there is a trace to write to.
 
 use super::asked::Asked;
-use super::{context, RecordArgs};
+use super::{context, SessionArgs};
 use crate::elf::Known;
 use crate::nearest::no_match;
 use crate::say;
@@ -57,7 +57,7 @@ pub enum Kernel {
 impl Kernel {
     /// None where only programs are to be recorded. `session`: what theirs is to be like.
     pub fn find(
-        args: &RecordArgs,
+        args: &SessionArgs,
         asked: &Asked,
         patterns: &Patterns,
         session: &session::Plan,
@@ -197,7 +197,7 @@ fn choose(
 /// ask for, filtered. None where there is no module that this process may use, where it has no such
 /// event, or where it has a clock that programs cannot have.
 fn in_module(
-    args: &RecordArgs,
+    args: &SessionArgs,
     asked: &Asked,
     patterns: &Patterns,
     session: &session::Plan,

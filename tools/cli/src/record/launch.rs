@@ -7,7 +7,8 @@
 //! recorder waits (as that of vfork(2) does): to copy the page tables would take longer than all
 //! that the new process does.
 
-use super::plan::Traced;
+use super::plan::Loaded;
+use super::program::Program;
 use std::ffi::{c_char, c_int, c_void, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,7 +18,7 @@ use std::process::ExitStatus;
 
 /// Stack of the new process, beside what execvpe(3) may need for the arguments.
 const STACK_BYTES: usize = 64 << 10;
-const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
+pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// The parts of the recorder's signal state that the program must not inherit.
 #[derive(Clone, Copy)]
@@ -78,28 +79,41 @@ impl Texts {
 
 /// Starts the program. The error is that of the execution.
 pub fn start(
-    traced: &Traced,
+    program: &Program,
+    loaded: &Loaded,
     arguments: &[OsString],
     session: &Path,
     inherited: Inherited,
 ) -> io::Result<Child> {
+    let preload = loaded.preload();
+    let ours = variables(session, if program.loads { &preload } else { &[] });
     run(Execution {
-        path: CString::new(traced.program.path.as_os_str().as_bytes())?,
+        path: CString::new(program.path.as_os_str().as_bytes())?,
         arguments: Texts::new(arguments.iter().cloned())?,
-        environment: Texts::new(environment(traced, session))?,
+        environment: Texts::new(environment(ours))?,
         inherited,
         error: 0,
     })
 }
 
-/// Our own environment, with the library and the session.
-fn environment(traced: &Traced, session: &Path) -> impl Iterator<Item = OsString> {
+/// The variables by which a program that we start takes part in a session, beside those that we
+/// take part in. `preload`: nothing for a program that cannot load it.
+pub fn variables(session: &Path, preload: &[&Path]) -> Vec<(&'static str, OsString)> {
     let variable = session::abi::SESSION_VARIABLE;
     let mut ours = vec![(variable, sessions(session, std::env::var_os(variable).as_deref()))];
-    if traced.program.loads {
+    if let Some((first, others)) = preload.split_first() {
+        let mut value = first.as_os_str().to_os_string();
+        for other in others {
+            value = append(value, Some(other.as_os_str()));
+        }
         let existing = std::env::var_os(PRELOAD_VARIABLE);
-        ours.push((PRELOAD_VARIABLE, preload(traced, existing.as_deref())));
+        ours.push((PRELOAD_VARIABLE, append(value, existing.as_deref())));
     }
+    ours
+}
+
+/// Our own environment, with these variables.
+fn environment(ours: Vec<(&'static str, OsString)>) -> impl Iterator<Item = OsString> {
     let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
     let others = std::env::vars_os().filter(move |(name, _)| !names.iter().any(|our| name == our));
     let ours = ours.into_iter().map(|(name, value)| (OsString::from(name), value));
@@ -166,17 +180,6 @@ fn restore(inherited: &Inherited) -> bool {
     ignore(libc::SIGXFSZ, inherited.file_size_ignored);
     // SAFETY: the mask was filled in by sigprocmask.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &inherited.mask, std::ptr::null_mut()) == 0 }
-}
-
-fn preload(traced: &Traced, existing: Option<&OsStr>) -> OsString {
-    let mut value = traced.libraries.lull.clone().into_os_string();
-    if let Some(allocation) =
-        traced.libraries.allocation.as_ref().filter(|_| traced.preload_allocation)
-    {
-        value.push(":");
-        value.push(allocation);
-    }
-    append(value, existing)
 }
 
 /// Sessions of a recorder that records this recorder go on: the new one comes after them.

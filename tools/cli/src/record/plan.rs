@@ -6,13 +6,14 @@
 use super::asked::Asked;
 use super::kernel::Kernel;
 use super::program::Program;
-use super::{filtered, RecordArgs};
+use super::{filtered, SessionArgs};
 use crate::library::{self, Libraries};
 use anyhow::bail;
 use session::abi::{SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MIN};
 use session::clock::{ClockFacts, ClockKind};
 use session::machine;
 use session::pattern::Patterns;
+use std::path::Path;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -22,16 +23,17 @@ const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
 /// Default buffers take at most this part of the memory that is available.
 const MEMORY_PART: u64 = 16;
 
-/// A program to be recorded, and what is loaded into it.
-pub struct Traced {
-    pub program: Program,
-    pub libraries: Libraries,
-    pub preload_allocation: bool,
+/// What is loaded into programs that are recorded.
+pub struct Loaded {
+    libraries: Libraries,
+    preload_allocation: bool,
 }
 
 pub struct Plan {
-    /// None: only the kernel is recorded.
-    pub traced: Option<Traced>,
+    /// None: none is started.
+    pub program: Option<Program>,
+    /// None: only the kernel is recorded, and no program can join.
+    pub loaded: Option<Loaded>,
     /// None: only programs are recorded.
     pub kernel: Option<Kernel>,
     pub patterns: Patterns,
@@ -44,12 +46,20 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(args: &RecordArgs, program: Option<Program>) -> anyhow::Result<Self> {
+    /// `can_join`: programs are recorded, that one or any.
+    pub fn new(
+        args: &SessionArgs,
+        program: Option<Program>,
+        can_join: bool,
+    ) -> anyhow::Result<Self> {
         let asked = Asked::new(&args.events)?;
         let patterns = Patterns::new(asked.patterns())?;
-        let traced = program.map(|program| Traced::new(program, &patterns)).transpose()?;
-        if let Some(traced) = traced.as_ref().filter(|_| asked.has_filters()) {
-            filtered::check(&asked, &crate::list::known_events(&traced.program.path))?;
+        let loaded = can_join.then(|| Loaded::find(&patterns)).transpose()?;
+        if let Some(program) = &program {
+            check_sessions_around()?;
+            if asked.has_filters() {
+                filtered::check(&asked, &crate::list::known_events(&program.path))?;
+            }
         }
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
         let mut session = session::Plan {
@@ -68,18 +78,28 @@ impl Plan {
         let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
         session.clock_kind = clock.abi();
         let buffer_bytes = session.subbuf_size_bytes.saturating_mul(session.subbuf_count.into());
-        if traced.is_none() {
+        if loaded.is_none() {
             // Nobody writes to the session's own buffers.
             session.subbuf_size_bytes = SUBBUF_BYTES_MIN;
             session.subbuf_count = SUBBUF_COUNT_MIN;
         }
         let flush_period = args.flush_period.max(Duration::from_millis(1));
-        Ok(Self { traced, kernel, patterns, asked, session, buffer_bytes, clock, flush_period })
+        Ok(Self {
+            program,
+            loaded,
+            kernel,
+            patterns,
+            asked,
+            session,
+            buffer_bytes,
+            clock,
+            flush_period,
+        })
     }
 }
 
-impl Traced {
-    fn new(program: Program, patterns: &Patterns) -> anyhow::Result<Self> {
+impl Loaded {
+    fn find(patterns: &Patterns) -> anyhow::Result<Self> {
         let libraries = library::find()?;
         let preload_allocation = patterns.names_allocation();
         if preload_allocation && libraries.allocation.is_none() {
@@ -99,13 +119,24 @@ impl Traced {
                 path.display()
             );
         }
-        let around = std::env::var_os(SESSION_VARIABLE).unwrap_or_default();
-        let around = around.as_encoded_bytes().split(|byte| *byte == b':');
-        if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
-            bail!("{SESSIONS_MAX} recorders record this program already; no more can at once");
-        }
-        Ok(Self { program, libraries, preload_allocation })
+        Ok(Self { libraries, preload_allocation })
     }
+
+    /// What is preloaded, in this order.
+    pub fn preload(&self) -> Vec<&Path> {
+        let allocation = self.libraries.allocation.as_deref().filter(|_| self.preload_allocation);
+        std::iter::once(self.libraries.lull.as_path()).chain(allocation).collect()
+    }
+}
+
+/// A program of ours takes part in the sessions that we take part in, and in one more.
+pub fn check_sessions_around() -> anyhow::Result<()> {
+    let around = std::env::var_os(SESSION_VARIABLE).unwrap_or_default();
+    let around = around.as_encoded_bytes().split(|byte| *byte == b':');
+    if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
+        bail!("{SESSIONS_MAX} recorders record this program already; no more can at once");
+    }
+    Ok(())
 }
 
 /// A size for sub-buffers that leaves the machine its memory.

@@ -24,6 +24,14 @@ pub struct Program {
     pub warning: Option<String>,
 }
 
+/// The status of a command whose program could not be executed.
+pub fn start_status(error: &std::io::Error) -> i32 {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_EXECUTABLE,
+    }
+}
+
 /// Why it is not started.
 #[derive(Debug)]
 pub enum Problem {

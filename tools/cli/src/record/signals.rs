@@ -6,7 +6,7 @@
 
 use super::launch::Inherited;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Signals that are meant for the program when they reach the recorder.
@@ -188,26 +188,36 @@ impl Signals {
         }
     }
 
-    /// Waits for signals, at most for `pause`.
-    pub fn wait(&self, pause: Duration) -> std::io::Result<Vec<libc::signalfd_siginfo>> {
-        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    /// Waits for signals, or for one of the other descriptors to be readable, at most for `pause`.
+    /// Return: the signals, and whether another is readable.
+    pub fn wait<'a>(
+        &self,
+        pause: Duration,
+        others: impl Iterator<Item = BorrowedFd<'a>>,
+    ) -> std::io::Result<(Vec<libc::signalfd_siginfo>, bool)> {
+        let poll =
+            |fd: BorrowedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut polls: Vec<libc::pollfd> =
+            std::iter::once(poll(self.file.as_fd())).chain(others.map(poll)).collect();
         let timeout = libc::timespec {
             tv_sec: pause.as_secs().min(60) as libc::time_t,
             tv_nsec: pause.subsec_nanos().into(),
         };
         let mut found = Vec::new();
-        // SAFETY: the descriptor is ours, the signal mask stays as it is; each read fills one
+        let count = polls.len() as libc::nfds_t;
+        // SAFETY: the descriptors are open, the signal mask stays as it is; each read fills one
         // whole structure or none.
         unsafe {
-            if libc::ppoll(&mut poll, 1, &timeout, std::ptr::null()) == 0 {
-                return Ok(found);
+            if libc::ppoll(polls.as_mut_ptr(), count, &timeout, std::ptr::null()) <= 0 {
+                return Ok((found, false));
             }
+            let is_readable = polls[1..].iter().any(|poll| poll.revents != 0);
             loop {
                 let mut signal: libc::signalfd_siginfo = std::mem::zeroed();
                 let bytes = std::mem::size_of_val(&signal);
                 let read = libc::read(self.file.as_raw_fd(), (&raw mut signal).cast(), bytes);
                 if read != bytes as isize {
-                    return Ok(found);
+                    return Ok((found, is_readable));
                 }
                 found.push(signal);
             }

@@ -6,106 +6,180 @@
 //! consumer's timer at once; the program's own signals go to the program.
 
 use super::asked::Asked;
-use super::judge::Judge;
+use super::detach::Ready;
+use super::judge::{Joined, Judge};
 use super::kernel::Kernel;
 use super::launch::{self, Child};
-use super::plan::Plan;
+use super::plan::{Loaded, Plan};
 use super::progress::Progress;
 use super::signals::{self, Signals, Witness};
-use super::{tell, RecordArgs, NOT_EXECUTABLE, NOT_FOUND};
+use super::{name, program, serve, tell, Job, SessionArgs, FAILED};
 use crate::{newest, say};
 use anyhow::Context;
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
+use control::{Caller, Server};
 use session::clock::{Calibration, Recording};
-use session::directory::{Recorder, SnapshotDone};
+use session::directory::{running, Recorder};
 use session::pattern::Patterns;
 use session::{machine, Session};
+use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verdict::environment::{Environment, Value};
-use verdict::text::short;
+use verdict::Verdict;
 
 /// How long to look more often, at the beginning, whether buffers need more memory, and how often.
 const BEGINNING: Duration = Duration::from_millis(100);
 const BEGINNING_PAUSE: Duration = Duration::from_millis(1);
+/// How often a recorder in the background looks whether its directory is still there.
+const REACH_PERIOD: Duration = Duration::from_secs(1);
 
-pub fn record(args: &RecordArgs, plan: Plan) -> anyhow::Result<i32> {
-    if let Some(warning) = plan.traced.as_ref().and_then(|traced| traced.program.warning.as_ref()) {
-        tell(args, warning);
+/// Records in the background, and tells the starter how that begins. Return: the exit status.
+pub fn record_in_background(
+    mut job: Job,
+    plan: impl FnOnce() -> anyhow::Result<Plan>,
+) -> anyhow::Result<i32> {
+    let recorded = plan().and_then(|plan| record(&mut job, plan));
+    match (recorded, job.starter.take()) {
+        (Err(error), Some(starter)) => {
+            starter.failed(&error);
+            Ok(FAILED)
+        }
+        (recorded, _) => recorded,
+    }
+}
+
+/// Records, until the program ends or the session is told to. Return: the exit status.
+pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
+    let warning = plan.program.as_ref().and_then(|program| program.warning.as_ref());
+    if let Some(warning) = warning {
+        tell(job.session, warning);
     }
     let signals = Signals::take().context("taking over signals")?;
-    let witness = match plan.traced {
+    let witness = match plan.program {
         Some(_) => Some(Witness::start().context("starting the witness of signals")?),
         None => None,
     };
-    let output = make_output(args)?;
-    let mut recording = Recording::start(plan.clock);
-    let session = Arc::new(Session::create(&plan.session)?);
-    let mut consumer = make_consumer(args, &plan, output, &session, &recording.provisional())?;
-    if args.wait_all {
+    let mut begun = begin(job, &plan)?;
+    if job.wait_all {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     }
-    // Before the program starts: it may ask for a snapshot at once.
-    let recorder = Recorder {
-        pid: std::process::id(),
-        program: args
-            .program
-            .first()
-            .map_or("(kernel)".into(), |name| name.to_string_lossy().into()),
-        program_pid: 0,
-        output: consumer.output().path().to_path_buf(),
-        flight_recorder: args.flight_recorder,
-    };
-    session.directory.introduce(&recorder)?;
-    consumer.begin_kernel()?;
+    begun.consumer.begin_kernel()?;
     let mut child = None;
-    if let Some(traced) = &plan.traced {
-        let path = &traced.program.path;
-        let begun = launch::start(traced, &args.program, session.path(), signals.inherited);
-        let begun = match begun {
-            Ok(begun) => child.insert(begun),
-            Err(error) => return Ok(start_failed(path, &error)),
+    if let (Some(program), Some(loaded)) = (&plan.program, &plan.loaded) {
+        let (arguments, inherited) = (job.program, signals.inherited);
+        let started = launch::start(program, loaded, arguments, begun.session.path(), inherited);
+        let started = match started {
+            Ok(started) => child.insert(started),
+            Err(error) => return Ok(start_failed(&program.path, &error)),
         };
-        consumer.expect(begun.id(), &path.to_string_lossy());
-        session.directory.introduce(&Recorder { program_pid: begun.id(), ..recorder })?;
+        begun.consumer.expect(started.id(), &program.path.to_string_lossy());
+        begun.recorder.program_pid = started.id();
+        begun.session.directory.introduce(&begun.recorder)?;
     }
-    consumer.output().keep();
+    begun.consumer.output().keep();
     // While the program starts.
-    tell::left_behind(args);
+    if job.starter.is_none() {
+        tell::left_behind(job.session.quiet);
+    }
     ask_for_promptness();
-    if args.output.is_none() {
-        if let Err(error) = consumer.output().link(newest::LINK) {
-            tell(args, &error.to_string());
+    if job.session.output.is_none() {
+        if let Err(error) = begun.consumer.output().link(newest::LINK) {
+            tell(job.session, &error.to_string());
         }
     }
-    let progress = Progress::new(args.quiet);
+    let is_background = job.starter.is_some();
+    if let Some(starter) = job.starter.take() {
+        starter.ready(&begun.ready(), begun.session.path())?;
+    }
+    let Begun { session, consumer, recording, control, recorder } = begun;
     let mut supervisor = Supervisor {
-        args,
+        programs: plan.program.map(|program| program.path).into_iter().collect(),
+        progress: Progress::new(job.session.quiet || is_background),
+        job,
         patterns: plan.patterns,
         asked: plan.asked,
-        program: plan.traced.map(|traced| traced.program.path),
+        loaded: plan.loaded,
         kernel: plan.kernel,
         session,
         consumer,
         recording,
+        control,
+        recorder,
         signals,
         witness,
         child,
-        progress,
+        is_background,
+        started: chrono::Utc::now().to_rfc3339(),
+        begun: Instant::now(),
+        reached: Instant::now(),
+        stoppers: Vec::new(),
         snapshots: 0,
     };
-    let status = supervisor.watch()?;
-    supervisor.conclude(status)
+    let ending = supervisor.watch()?;
+    supervisor.conclude(ending)
+}
+
+/// A session that programs can join.
+struct Begun {
+    session: Arc<Session>,
+    consumer: Consumer,
+    recording: Recording,
+    control: Server,
+    recorder: Recorder,
+}
+
+impl Begun {
+    fn ready(&self) -> Ready {
+        Ready {
+            name: self.recorder.name.clone(),
+            pid: self.recorder.pid,
+            output: self.recorder.output.display().to_string(),
+            directory: self.session.path().display().to_string(),
+        }
+    }
+}
+
+/// Makes the trace's directory, the session, what reads it and what is asked, and says which
+/// session it is: before any program starts, which may ask for a snapshot at once.
+fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
+    let program = job.program.first().map(OsString::as_os_str);
+    let asked = job.session.name.as_deref();
+    let is_kernels = plan.loaded.is_none();
+    let name = name::choose(asked, program, is_kernels, &running())?;
+    let output = make_output(job.session)?;
+    let mut recording = Recording::start(plan.clock);
+    let session = Arc::new(Session::create(&plan.session)?);
+    let consumer = make_consumer(job, plan, output, &session, &recording.provisional())?;
+    let control = Server::open(session.path())?;
+    let nobody = if is_kernels { "(kernel)" } else { "(programs)" };
+    let mut recorder = Recorder {
+        name,
+        pid: std::process::id(),
+        program: program.map_or(nobody.into(), |name| name.to_string_lossy().into()),
+        program_pid: 0,
+        output: consumer.output().path().to_path_buf(),
+        flight_recorder: job.session.flight_recorder,
+    };
+    session.directory.introduce(&recorder)?;
+    // Another may have begun meanwhile.
+    let mut others = running();
+    others.retain(|found| found.path != session.path());
+    if others.iter().any(|found| found.recorder.name == recorder.name) {
+        recorder.name = name::choose(asked, program, is_kernels, &others)?;
+        session.directory.introduce(&recorder)?;
+    }
+    Ok(Begun { session, consumer, recording, control, recorder })
 }
 
 fn make_consumer(
-    args: &RecordArgs,
+    job: &Job,
     plan: &Plan,
     output: Output,
     session: &Arc<Session>,
@@ -115,14 +189,14 @@ fn make_consumer(
         uuid: plan.session.uuid,
         clock: calibration.ctf(),
         clock_uuid: machine::boot_id(),
-        environment: environment(args, plan, session, calibration),
+        environment: environment(job, plan, session, calibration),
         kept: String::new(),
     };
-    let limit_bytes = args.max_size;
+    let limit_bytes = job.session.max_size;
     let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
     let mut consumer = Consumer::start(Arc::clone(session), output, options)?;
     if let Some(kernel) = &plan.kernel {
-        super::kernel::remove_left(args.quiet);
+        super::kernel::remove_left(job.session.quiet);
         kernel.prepare(plan, &mut consumer)?;
     }
     Ok(consumer)
@@ -168,14 +242,14 @@ fn ask_for_promptness() {
 }
 
 /// Prints a line that is no part of the verdict, unless --quiet was given.
-fn tell(args: &RecordArgs, line: &str) {
+fn tell(args: &SessionArgs, line: &str) {
     if !args.quiet {
         say(line);
     }
 }
 
 /// The directory that was named, or one of a new name.
-fn make_output(args: &RecordArgs) -> Result<Output, consumer::output::Error> {
+fn make_output(args: &SessionArgs) -> Result<Output, consumer::output::Error> {
     match (&args.output, args.overwrite) {
         (Some(path), true) => Output::create(path, args.mode, Older::Replace),
         (Some(path), false) => Output::create(path, args.mode, Older::Refuse),
@@ -183,24 +257,20 @@ fn make_output(args: &RecordArgs) -> Result<Output, consumer::output::Error> {
     }
 }
 
-fn start_failed(program: &Path, error: &std::io::Error) -> i32 {
-    say(&format!("{}: cannot be started: {error}", program.display()));
-    if error.kind() == std::io::ErrorKind::NotFound {
-        NOT_FOUND
-    } else {
-        NOT_EXECUTABLE
-    }
+fn start_failed(path: &Path, error: &std::io::Error) -> i32 {
+    say(&format!("{}: cannot be started: {error}", path.display()));
+    program::start_status(error)
 }
 
 fn environment(
-    args: &RecordArgs,
+    job: &Job,
     plan: &Plan,
     session: &Session,
     calibration: &Calibration,
 ) -> Environment {
     let number = |text: &str| Value::from(text.parse::<u64>().unwrap_or(0));
-    let command: Vec<_> = args.program.iter().map(|word| word.to_string_lossy()).collect();
-    let mode = if args.flight_recorder { "flight recorder" } else { "discard" };
+    let command: Vec<_> = job.program.iter().map(|word| word.to_string_lossy()).collect();
+    let mode = if job.session.flight_recorder { "flight recorder" } else { "discard" };
     let mut environment: Environment = vec![
         ("tracer_name".into(), "lull".into()),
         ("tracer_major".into(), number(env!("CARGO_PKG_VERSION_MAJOR"))),
@@ -220,61 +290,68 @@ fn environment(
     environment
 }
 
-struct Supervisor<'a> {
-    args: &'a RecordArgs,
-    patterns: Patterns,
+pub(super) struct Supervisor<'a> {
+    pub(super) job: &'a Job<'a>,
+    pub(super) patterns: Patterns,
     asked: Asked,
-    /// None, as its process is: only the kernel is recorded.
-    program: Option<PathBuf>,
+    /// None: no program can join.
+    pub(super) loaded: Option<Loaded>,
+    /// Those that were started or told of, some at most.
+    pub(super) programs: Vec<PathBuf>,
     kernel: Option<Kernel>,
-    session: Arc<Session>,
-    consumer: Consumer,
+    pub(super) session: Arc<Session>,
+    pub(super) consumer: Consumer,
     recording: Recording,
+    pub(super) control: Server,
+    pub(super) recorder: Recorder,
     signals: Signals,
     /// As long as there is a program to pass signals on to.
     witness: Option<Witness>,
-    child: Option<Child>,
+    pub(super) child: Option<Child>,
     progress: Progress,
-    snapshots: u64,
+    pub(super) is_background: bool,
+    /// RFC 3339.
+    pub(super) started: String,
+    pub(super) begun: Instant,
+    /// When the directory was last looked for.
+    reached: Instant,
+    /// Who waits for the end, each with its process.
+    pub(super) stoppers: Vec<(Caller, u32)>,
+    pub(super) snapshots: u64,
+}
+
+/// Why the recording ends.
+enum Ending {
+    /// There was no program, or it ended.
+    Over(ExitStatus),
+    /// It was asked for, while the program runs.
+    Asked,
 }
 
 impl Supervisor<'_> {
-    /// Moves packets until the program, or with --wait-all its last descendant, has ended.
-    fn watch(&mut self) -> anyhow::Result<ExitStatus> {
+    /// Moves packets until the program, or with --wait-all its last descendant, has ended, or the
+    /// session is told to end.
+    fn watch(&mut self) -> anyhow::Result<Ending> {
         let mut status = self.child.is_none().then(ExitStatus::default);
-        let begun = Instant::now();
         loop {
-            if let Some(calibration) = self.recording.refined() {
-                self.consumer.calibrate(&calibration);
+            let Some(pause) = self.turn() else { return Ok(Ending::Over(ExitStatus::default())) };
+            let (signals, has_callers) = self.signals.wait(pause, self.control.descriptors())?;
+            if has_callers && self.serve() {
+                return Ok(status.map_or(Ending::Asked, Ending::Over));
             }
-            let mut pause = self.consumer.tick();
-            if let Some(duration) = self.args.duration {
-                match duration.checked_sub(begun.elapsed()) {
-                    Some(left) => pause = pause.min(left),
-                    None => return Ok(ExitStatus::default()),
-                }
-            }
-            if self.allocate() {
-                pause = Duration::ZERO;
-            } else if begun.elapsed() < BEGINNING {
-                pause = pause.min(BEGINNING_PAUSE);
-            }
-            if self.progress.is_due() {
-                self.progress.show(&self.consumer.progress());
-            }
-            for signal in self.signals.wait(pause)? {
+            for signal in signals {
                 if signal.ssi_signo as i32 == libc::SIGUSR1 {
-                    self.snapshot();
+                    self.snapshot_for_signal();
                 } else if let Some(status) = status.filter(|_| signals::is_passed_on(&signal)) {
                     // The program has ended, or there is none, so the signal is to end the
                     // recording. A second signal is to end the writing of the trace, too; but not
                     // before tracefs is as it was.
-                    if !self.args.kernel {
+                    if !self.job.session.kernel {
                         signals::end_at_the_next();
                     }
-                    return Ok(status);
+                    return Ok(Ending::Over(status));
                 } else {
-                    self.pass_on(&signal);
+                    pass_on(&signal, self.child.as_ref(), self.witness.as_mut());
                 }
             }
             let Some(child) = &self.child else { continue };
@@ -283,30 +360,41 @@ impl Supervisor<'_> {
             }
             if let Some(status) = status {
                 self.witness = None;
-                if !self.args.wait_all || !reap_descendants() {
-                    return Ok(status);
+                if !self.job.wait_all || !reap_descendants() {
+                    return Ok(Ending::Over(status));
                 }
             }
         }
     }
 
-    /// Gives the program a signal that was meant for it and reached only us.
-    fn pass_on(&mut self, signal: &libc::signalfd_siginfo) {
-        // What the terminal sends has reached the program already; this came by kill(2).
-        let by_a_process = signal.ssi_code <= 0;
-        if !signals::is_passed_on(signal) || !by_a_process {
-            return;
+    /// One turn over everything that is due. Return: when the next is; None at the end of
+    /// --duration, and where nobody can reach the session any more.
+    fn turn(&mut self) -> Option<Duration> {
+        if let Some(calibration) = self.recording.refined() {
+            self.consumer.calibrate(&calibration);
         }
-        let number = signal.ssi_signo as i32;
-        if self.witness.as_mut().is_some_and(|witness| witness.saw(number)) {
-            return; // so did the program
+        let mut pause = self.consumer.tick();
+        if let Some(duration) = self.job.duration {
+            pause = pause.min(duration.checked_sub(self.begun.elapsed())?);
         }
-        let pid = self.child.as_ref().and_then(|child| libc::pid_t::try_from(child.id()).ok());
-        if let Some(pid) = pid {
-            // SAFETY: the child has not been waited for while status is unknown, so the number
-            // is still its own.
-            unsafe { libc::kill(pid, number) };
+        if self.is_background {
+            pause = pause.min(REACH_PERIOD);
+            if self.reached.elapsed() >= REACH_PERIOD {
+                self.reached = Instant::now();
+                if !self.session.directory.reachable() {
+                    return None;
+                }
+            }
         }
+        if self.allocate() {
+            pause = Duration::ZERO;
+        } else if self.begun.elapsed() < BEGINNING {
+            pause = pause.min(BEGINNING_PAUSE);
+        }
+        if self.progress.is_due() {
+            self.progress.show(&self.consumer.progress());
+        }
+        Some(pause)
     }
 
     /// Goes on allocating buffers. Return: whether there is more to do.
@@ -323,59 +411,116 @@ impl Supervisor<'_> {
         })
     }
 
-    fn snapshot(&mut self) {
-        if !self.args.flight_recorder {
+    fn snapshot_for_signal(&mut self) {
+        if !self.job.session.flight_recorder {
             say("SIGUSR1 asks for a snapshot, which only --flight-recorder makes");
             return;
         }
-        self.snapshots += 1;
-        self.consumer.calibrate(&self.recording.finish());
-        let done = match self.consumer.snapshot() {
-            Ok(verdict) => {
-                if !self.args.quiet {
-                    say(&format!("snapshot: {}", short(&verdict.trace).display()));
-                }
-                SnapshotDone { count: self.snapshots, path: verdict.trace, error: None }
-            }
-            Err(error) => {
-                say(&format!("snapshot: {error}"));
-                let error = Some(error.to_string());
-                SnapshotDone { count: self.snapshots, path: Default::default(), error }
-            }
-        };
-        if let Err(error) = self.session.directory.announce(&done) {
-            say(&error.to_string());
+        if let Err(error) = self.snapshot() {
+            say(&format!("snapshot: {error}"));
         }
     }
 
-    /// Completes the trace, tells the verdict, and ends as the program did.
-    fn conclude(mut self, status: ExitStatus) -> anyhow::Result<i32> {
+    /// Writes what a flight recorder holds. Return: where.
+    pub(super) fn snapshot(&mut self) -> Result<PathBuf, consumer::Error> {
+        self.snapshots += 1;
+        self.consumer.calibrate(&self.recording.finish());
+        let path = self.consumer.snapshot()?.trace;
+        tell(self.job.session, &serve::snapshot_line(&path));
+        Ok(path)
+    }
+
+    /// Completes the trace, removes the session, tells the verdict to all who wait for it, and ends
+    /// as the program does.
+    fn conclude(mut self, ending: Ending) -> anyhow::Result<i32> {
         self.progress.clear();
-        let calibration = self.recording.finish();
-        self.consumer.calibrate(&calibration);
-        let segments = self.consumer.segments();
-        let judge = Judge {
-            patterns: &self.patterns,
-            asked: &self.asked,
-            program: self.program.as_deref().zip(self.child.as_ref().map(Child::id)),
-            segments: &segments,
-            is_flight_recorder: self.args.flight_recorder,
-            kernel: self.kernel.as_ref(),
-            warnings: calibration.warnings(),
+        let told = match self.finish() {
+            Ok(told) => told,
+            Err(error) => {
+                serve::tell_failure(&mut self.control, &self.stoppers, &error);
+                return Err(error);
+            }
         };
-        let told = self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?;
-        tell::tell(self.args, &told);
+        tell::tell(self.job, &told);
+        let Self { job, mut control, signals, witness, child, .. } = self;
+        drop(self.consumer);
+        drop(self.session);
+        serve::tell_end(&mut control, &self.stoppers, &told, tell::status(job, &told, 0));
+        drop(control);
+        let status = match (ending, child) {
+            (Ending::Over(status), _) => status,
+            (Ending::Asked, Some(child)) => wait(&child, &signals, witness)?,
+            (Ending::Asked, None) => ExitStatus::default(),
+        };
         let program_status = match (status.code(), status.signal()) {
             (Some(code), _) => code,
             (None, signal) => 128 + signal.unwrap_or(0),
         };
-        let ours = tell::status(self.args, &told, program_status);
-        drop(self.consumer);
-        drop(self.session);
+        let ours = tell::status(job, &told, program_status);
         if let Some(signal) = status.signal().filter(|_| ours == program_status) {
             end_by(signal);
         }
         Ok(ours)
+    }
+
+    /// The last of the trace, with what the machine tells about it.
+    fn finish(&mut self) -> anyhow::Result<Verdict> {
+        let calibration = self.recording.finish();
+        self.consumer.calibrate(&calibration);
+        let segments = self.consumer.segments();
+        let first_pid = self.child.as_ref().map_or(self.recorder.pid, Child::id);
+        let stoppers: Vec<u32> = self.stoppers.iter().map(|(_, pid)| *pid).collect();
+        let is_open = self.child.is_none() || !self.stoppers.is_empty();
+        let judge = Judge {
+            patterns: &self.patterns,
+            asked: &self.asked,
+            joined: self.loaded.as_ref().map(|_| Joined {
+                programs: &self.programs,
+                first_pid,
+                is_open,
+                stoppers: &stoppers,
+            }),
+            segments: &segments,
+            is_flight_recorder: self.job.session.flight_recorder,
+            kernel: self.kernel.as_ref(),
+            warnings: calibration.warnings(),
+        };
+        Ok(self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?)
+    }
+}
+
+/// Gives the program a signal that was meant for it and reached only us.
+fn pass_on(signal: &libc::signalfd_siginfo, child: Option<&Child>, witness: Option<&mut Witness>) {
+    // What the terminal sends has reached the program already; this came by kill(2).
+    let by_a_process = signal.ssi_code <= 0;
+    if !signals::is_passed_on(signal) || !by_a_process {
+        return;
+    }
+    let number = signal.ssi_signo as i32;
+    if witness.is_some_and(|witness| witness.saw(number)) {
+        return; // so did the program
+    }
+    let pid = child.and_then(|child| libc::pid_t::try_from(child.id()).ok());
+    if let Some(pid) = pid {
+        // SAFETY: the child has not been waited for while status is unknown, so the number
+        // is still its own.
+        unsafe { libc::kill(pid, number) };
+    }
+}
+
+/// Waits for the program, which is no longer recorded.
+fn wait(
+    child: &Child,
+    signals: &Signals,
+    mut witness: Option<Witness>,
+) -> anyhow::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait().context("waiting for the program")? {
+            return Ok(status);
+        }
+        for signal in signals.wait(Duration::MAX, std::iter::empty())?.0 {
+            pass_on(&signal, Some(child), witness.as_mut());
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! Telling the verdict: lines for people or one line of JSON, always on standard error, for
 //! standard output is the program's.
 
-use super::RecordArgs;
+use super::Job;
 use crate::say;
 use crate::shown::json_shown;
 use session::directory::LeftBehind;
@@ -10,11 +10,11 @@ use std::io::Write;
 use verdict::text::plural;
 use verdict::Verdict;
 
-pub fn tell(args: &RecordArgs, verdict: &Verdict) {
-    if args.quiet {
+pub fn tell(job: &Job, verdict: &Verdict) {
+    if job.session.quiet {
         return;
     }
-    if args.json {
+    if job.json {
         let text = serde_json::to_string(verdict).unwrap_or_default();
         let _ = writeln!(std::io::stderr(), "{}", json_shown(&text));
         return;
@@ -25,8 +25,8 @@ pub fn tell(args: &RecordArgs, verdict: &Verdict) {
 }
 
 /// The status that is ours to give after the program's own.
-pub fn status(args: &RecordArgs, verdict: &Verdict, program_status: i32) -> i32 {
-    if args.fail_on_loss && verdict.has_loss() {
+pub fn status(job: &Job, verdict: &Verdict, program_status: i32) -> i32 {
+    if job.session.fail_on_loss && verdict.has_loss() {
         super::LOST
     } else {
         program_status
@@ -35,9 +35,9 @@ pub fn status(args: &RecordArgs, verdict: &Verdict, program_status: i32) -> i32 
 
 /// Says which sessions killed recorders left behind: what they hold may be in no trace, so they
 /// stay until the user recovers or discards them.
-pub fn left_behind(args: &RecordArgs) {
+pub fn left_behind(is_quiet: bool) {
     let left = session::directory::left_behind();
-    if args.quiet || left.is_empty() {
+    if is_quiet || left.is_empty() {
         return;
     }
     let paths: Vec<String> = left.iter().map(left_line).collect();

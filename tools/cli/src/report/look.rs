@@ -10,7 +10,7 @@ const PIPE_COLUMNS: usize = 132;
 const LEAST_COLUMNS: usize = 40;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(crate) struct Look {
     pub columns: usize,
     pub is_utf8: bool,
     pub has_color: bool,

@@ -15,7 +15,7 @@ const LEAST_TEXT: usize = 12;
 const ENOUGH_TEXT: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Number,
     /// Text of which the beginning matters most.
     Text,
@@ -32,7 +32,7 @@ struct Column {
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }

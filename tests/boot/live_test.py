@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Live sessions with the kernel's events: a pause is for the kernel as for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import MODULES, Guest, lull_files, read_events
+
+PROGRAMS = ("sleep", "dd", "tar")
+
+
+def _programs_told(guest: Guest) -> set[str]:
+    """Which of the programs began, as the kernel's events say; one of them in a pause."""
+    guest.check("lull start -k --name k -o /share/trace -e 'sched:sched_process_exec'", 120)
+    # With their paths: the guest's shell has programs of these names in itself.
+    sleep, dd, tar = (f"/usr/bin/{name}" for name in PROGRAMS)
+    guest.check(f"{sleep} 0; lull pause k; {dd} --version; lull resume k; {tar} --version")
+    told = guest.check("lull stop k", 120)
+    assert "outside of the pause, in which nothing was recorded" in told, told
+    assert "no event is missing" not in told, told
+    events = read_events(guest.share / "trace")
+    begun = [event for event in events if event["name"] == "sched:sched_process_exec"]
+    assert begun, told
+    return {Path(event["fields"]["filename"]).name for event in begun} & set(PROGRAMS)
+
+
+def _files() -> dict:
+    return {**lull_files(), **{f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}}
+
+
+def pause_stops_the_modules_probes_and_they_go_on_after_it() -> None:
+    with Guest(modules=[MODULES / "lull.ko"], files=_files()) as guest:
+        guest.check("insmod /modules/lull.ko")
+        told = _programs_told(guest)
+        guest.check("rmmod lull")
+    assert told == {"sleep", "tar"}, told
+
+
+def pause_stops_an_instance_of_tracefs_and_it_goes_on_after_it() -> None:
+    with Guest(files=_files()) as guest:
+        told = _programs_told(guest)
+    assert told == {"sleep", "tar"}, told

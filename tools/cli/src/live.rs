@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//! Sessions that live on without a terminal: the commands that begin one, put programs into it,
+//! look at it, hold it and end it.
+//!
+//! Place in the flow: `start` makes a recorder as `record` does (`record::supervise`); all others
+//! find the recorder of a session (`find`) and ask it by its control socket (crate `control`).
+
+pub mod end;
+mod find;
+pub mod hold;
+pub mod join;
+pub mod sessions;
+pub mod start;
+pub mod status;
+
+use anyhow::{bail, Context};
+use control::{Answer, Request};
+use session::directory::Found;
+use std::time::Duration;
+
+/// How long a recorder may take to answer what costs it next to nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take to write a snapshot.
+const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks the recorder of a session; what it refuses is an error.
+fn ask(found: &Found, request: &Request, patience: Option<Duration>) -> anyhow::Result<Answer> {
+    let name = &found.recorder.name;
+    match control::ask(&found.path, request, patience).with_context(|| format!("session {name}"))? {
+        Answer::Refused { why } => bail!("session {name}: {why}"),
+        answer => Ok(answer),
+    }
+}
+
+/// The answer is not one to the request: the recorder is broken.
+fn confused<T>(found: &Found) -> anyhow::Result<T> {
+    bail!("session {}: its recorder answered something else", found.recorder.name)
+}

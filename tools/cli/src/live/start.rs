@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//! `lull start`: begin a session whose recorder runs in the background.
+//!
+//! Place in the flow: the arguments are checked here, then the process splits in two
+//! (`record::detach`); the recorder's half goes the way of `lull record`.
+
+use crate::record::detach::{self, Ready, Side};
+use crate::record::kernel::Whose;
+use crate::record::plan::Plan;
+use crate::record::tell::left_behind;
+use crate::record::{supervise, Job, SessionArgs};
+use crate::{duration, stdout};
+use std::time::Duration;
+
+/// Begin a session that programs can join, until `lull stop`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "The session records every program that is started with `lull run NAME -- \
+    PROGRAM`, or by a shell that has the variables of `lull env NAME`, and with -k the kernel. It \
+    ends with `lull stop NAME`, with --duration, or when its recorder gets SIGTERM, SIGINT or \
+    SIGHUP; programs go on, and are no longer recorded. The options are those of `lull record`, \
+    whose help says more about patterns, filters and the kernel.\n\nWith systemd's \
+    KillUserProcesses=yes, sessions end when their user logs out; `loginctl enable-linger` keeps \
+    them.")]
+pub struct StartArgs {
+    #[command(flatten)]
+    pub session: SessionArgs,
+
+    /// End after this time, such as 500ms, 10s or 2m; a number alone is seconds
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub duration: Option<Duration>,
+
+    /// Print the session as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
+    if args.session.kernel_of == Whose::Program {
+        anyhow::bail!("--kernel-of program: a started session has no program of its own");
+    }
+    let starter = match detach::split()? {
+        Side::Starter(ready) => {
+            if args.json {
+                stdout::write(&format!("{}\n", serde_json::to_string(&ready)?))?;
+            } else if !args.session.quiet {
+                stdout::write(&text(&ready))?;
+            }
+            left_behind(args.session.quiet);
+            return Ok(0);
+        }
+        Side::Recorder(starter) => starter,
+    };
+    let job = Job {
+        session: &args.session,
+        program: &[],
+        wait_all: false,
+        duration: args.duration,
+        json: false,
+        starter: Some(starter),
+    };
+    supervise::record_in_background(job, || Plan::new(&args.session, None, true))
+}
+
+fn text(ready: &Ready) -> String {
+    let Ready { name, output, .. } = ready;
+    format!(
+        "session {name} records into {output}\n  \
+         lull run {name} -- PROGRAM   runs a program in it\n  \
+         eval \"$(lull env {name})\"    puts this shell into it\n  \
+         lull status {name}           says what it has recorded\n  \
+         lull stop {name}             ends it and prints the verdict\n"
+    )
+}

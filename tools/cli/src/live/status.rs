@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//! `lull status`: all that the recorder of one session says of it.
+//!
+//! Place in the flow: the recorder knows what was recorded; names of processes come from the
+//! machine, as they are now.
+
+use super::find::find;
+use super::{ask, confused, PATIENCE};
+use crate::report::look::Look;
+use crate::report::table::{Kind, Table};
+use crate::shown::shown;
+use crate::{say, stdout};
+use control::{Answer, Request, State, Status};
+use serde_json::{json, Value};
+use verdict::text::{bytes, grouped, plural};
+
+/// Say what a running session has recorded so far
+#[derive(Debug, clap::Args)]
+pub struct StatusArgs {
+    /// The session: its name, its recorder's process, or its trace's directory [default: the only
+    /// one]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command; the result is the exit status.
+pub fn run(args: &StatusArgs) -> anyhow::Result<i32> {
+    let Some(found) = find(args.session.as_deref())? else {
+        say("no session of yours is running");
+        return Ok(1);
+    };
+    let Answer::Status(status) = ask(&found, &Request::Status, Some(PATIENCE))? else {
+        return confused(&found);
+    };
+    stdout::write(&match args.json {
+        true => format!("{}\n", as_json(&status)),
+        false => text(&status),
+    })?;
+    Ok(0)
+}
+
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::Recording => "recording",
+        State::Paused => "paused",
+        State::Ended => "ended",
+    }
+}
+
+pub fn mode(status: &Status) -> String {
+    let kernel = if status.kernel { ", kernel" } else { "" };
+    format!("{}{kernel}", status.mode)
+}
+
+/// A time for people: seconds, then minutes, then hours.
+pub fn age(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// The status, each process with its name.
+pub fn as_json(status: &Status) -> Value {
+    let mut object = serde_json::to_value(status).unwrap_or_default();
+    let processes = status.processes.iter().map(|process| {
+        json!({"pid": process.pid, "threads": process.threads, "name": name(process.pid)})
+    });
+    object["processes"] = processes.collect();
+    object
+}
+
+/// What a process is called now; None where it has ended.
+fn name(pid: u32) -> Option<String> {
+    let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&name).trim_end().to_string())
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.3} s", ns as f64 / 1e9)
+}
+
+fn text(status: &Status) -> String {
+    let mut lines = vec![
+        ("session", format!("{} ({})", status.name, state(status.state))),
+        ("trace", status.output.clone()),
+        ("begun", format!("{}, {} ago", status.started, age(status.age_ns))),
+        ("recorder", recorder(status)),
+        ("patterns", status.patterns.trim().replace('\n', ", ")),
+        ("mode", format!("{}, {} of buffers", mode(status), bytes(status.buffer_bytes))),
+        (
+            "recorded",
+            format!(
+                "{} in {}",
+                plural(status.progress.events, "event"),
+                bytes(status.progress.bytes)
+            ),
+        ),
+        ("lost", plural(status.progress.lost, "event")),
+        (
+            "processes",
+            format!(
+                "{} now; events of {} so far",
+                grouped(status.attached),
+                plural(status.recorded, "process")
+            ),
+        ),
+    ];
+    if status.mode != "discard" {
+        lines.push(("snapshots", grouped(status.snapshots)));
+    }
+    let count = status.pauses.len() as u64 + status.pauses_more;
+    if count > 0 {
+        let last = status.pauses.last().map_or(String::new(), |pause| match pause.until_ns {
+            Some(until) => format!("{} to {}", seconds(pause.begin_ns), seconds(until)),
+            None => format!("since {}", seconds(pause.begin_ns)),
+        });
+        lines.push(("pauses", format!("{}, the last {last} after the begin", grouped(count))));
+    }
+    let mut text: String =
+        lines.iter().map(|(what, value)| format!("{what:<10} {}\n", shown(value))).collect();
+    if !status.processes.is_empty() {
+        text.push('\n');
+        processes(status).render(&Look::of_stdout(usize::MAX), &mut text);
+    }
+    text
+}
+
+fn recorder(status: &Status) -> String {
+    let pid = status.pid;
+    match (status.background, &status.program, status.program_pid) {
+        (true, ..) => format!("pid {pid}, in the background, until `lull stop`"),
+        (_, Some(program), Some(program_pid)) => {
+            format!("pid {pid}, until {program}, pid {program_pid}, ends")
+        }
+        _ => format!("pid {pid}"),
+    }
+}
+
+fn processes(status: &Status) -> Table {
+    let mut table = Table::new()
+        .column("pid", Kind::Number, 0)
+        .column("threads", Kind::Number, 0)
+        .column("name", Kind::Text, 0);
+    for process in &status.processes {
+        let name = name(process.pid).unwrap_or_else(|| "(ended)".into());
+        table.row(vec![process.pid.to_string(), grouped(process.threads), name]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_has_two_units_at_most() {
+        let s = 1_000_000_000;
+        assert_eq!(age(s - 1), "0 s");
+        assert_eq!(age(59 * s), "59 s");
+        assert_eq!(age(61 * s), "1 min 01 s");
+        assert_eq!(age(3 * 3600 * s + 59 * s), "3 h 00 min");
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//! What the recorder does when it is asked: status, pause, resume, snapshot, stop, and what
+//! programs need that are to join.
+//!
+//! Place in the flow: `supervise` calls this between two turns over the rings, when something came
+//! by the control socket (docs/formats/control.md).
+
+use super::supervise::Supervisor;
+use control::{Answer, Caller, PausedFor, Process, Request, State, Status, Stopped};
+use session::segment;
+use std::path::Path;
+use verdict::text::short;
+use verdict::Verdict;
+
+/// The newest pauses that a status lists.
+const PAUSES_MAX: usize = 64;
+/// Programs that joined whose events the verdict compares patterns with.
+const PROGRAMS_MAX: usize = 64;
+
+impl Supervisor<'_> {
+    /// Does what was asked for. Return: whether the session is to end.
+    pub(super) fn serve(&mut self) -> bool {
+        for (caller, pid, request) in self.control.take() {
+            let answer = match request {
+                Request::Status => Answer::Status(Box::new(self.status())),
+                Request::Pause => done(self.consumer.pause_probes()),
+                Request::Resume => done(self.consumer.resume_probes()),
+                Request::Snapshot => self.snapshot_for_caller(),
+                Request::Environment => self.environment(),
+                Request::Expect { program } => self.expect(pid, &program),
+                Request::Stop => {
+                    self.stoppers.push((caller, pid));
+                    continue;
+                }
+            };
+            self.control.answer(caller, &answer);
+        }
+        !self.stoppers.is_empty()
+    }
+
+    fn snapshot_for_caller(&mut self) -> Answer {
+        if !self.job.session.flight_recorder {
+            let why = "it is no flight recorder: begin it with --flight-recorder";
+            return Answer::Refused { why: why.into() };
+        }
+        match self.snapshot() {
+            Ok(path) => Answer::Snapshot { trace: path.display().to_string() },
+            Err(error) => Answer::Refused { why: format!("the snapshot failed: {error}") },
+        }
+    }
+
+    fn environment(&self) -> Answer {
+        match &self.loaded {
+            Some(loaded) if self.consumer.is_active() => Answer::Environment {
+                preload: loaded.preload().iter().map(|path| path.display().to_string()).collect(),
+            },
+            Some(_) => refused("it has the size that --max-size allows, and records nothing more"),
+            None => refused("it records the kernel only; begin one with `lull start -k`"),
+        }
+    }
+
+    /// Notes that a process is about to become a program of the session's.
+    fn expect(&mut self, pid: u32, program: &str) -> Answer {
+        if self.loaded.is_none() {
+            return refused("it records the kernel only");
+        }
+        self.consumer.expect_from_now(pid, program);
+        let program = Path::new(program).to_path_buf();
+        if self.programs.len() < PROGRAMS_MAX && !self.programs.contains(&program) {
+            self.programs.push(program);
+        }
+        Answer::Done
+    }
+
+    fn status(&self) -> Status {
+        let (consumer, recorder) = (&self.consumer, &self.recorder);
+        let now = consumer.progress();
+        let mut processes = consumer.processes();
+        let recorded = processes.len() as u64;
+        processes.truncate(control::PROCESSES_MAX);
+        let attached = |id: i32| segment::status(id).map_or(0, |found| found.attached);
+        // Less one each, which is this process's.
+        let attached = consumer.segments().into_iter().map(|id| attached(id).saturating_sub(1));
+        let paused = |pause: &verdict::Pause| PausedFor {
+            begin_ns: pause.begin.1,
+            until_ns: pause.until.map(|until| until.1),
+        };
+        let pauses_more = consumer.pauses().len().saturating_sub(PAUSES_MAX);
+        Status {
+            name: recorder.name.clone(),
+            state: match (consumer.is_active(), consumer.is_paused()) {
+                (false, _) => State::Ended,
+                (true, true) => State::Paused,
+                (true, false) => State::Recording,
+            },
+            pid: recorder.pid,
+            background: self.is_background,
+            program: self.job.program.first().map(|name| name.to_string_lossy().into()),
+            program_pid: self.child.as_ref().map(super::launch::Child::id),
+            output: recorder.output.display().to_string(),
+            mode: if recorder.flight_recorder { "flight recorder" } else { "discard" }.into(),
+            kernel: self.job.session.kernel,
+            patterns: self.patterns.text().into(),
+            started: self.started.clone(),
+            age_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            progress: control::Progress { events: now.events, bytes: now.bytes, lost: now.lost },
+            attached: attached.sum(),
+            recorded,
+            processes: processes
+                .into_iter()
+                .map(|(pid, threads)| Process { pid, threads })
+                .collect(),
+            pauses: consumer.pauses()[pauses_more..].iter().map(paused).collect(),
+            pauses_more: pauses_more as u64,
+            snapshots: self.snapshots,
+            buffer_bytes: self.session.memory.buffer_bytes(),
+        }
+    }
+}
+
+fn refused(why: &str) -> Answer {
+    Answer::Refused { why: why.into() }
+}
+
+fn done(result: Result<(), consumer::consumer::PauseError>) -> Answer {
+    match result {
+        Ok(()) => Answer::Done,
+        Err(error) => Answer::Refused { why: error.to_string() },
+    }
+}
+
+/// Answers all who wait for an end that failed.
+pub(super) fn tell_failure(
+    control: &mut control::Server,
+    stoppers: &[(Caller, u32)],
+    error: &anyhow::Error,
+) {
+    for (caller, _) in stoppers {
+        control.answer(*caller, &refused(&format!("its trace could not be finished: {error:#}")));
+    }
+}
+
+/// Answers all who wait for the end, and all who asked for something else too late.
+pub(super) fn tell_end(
+    control: &mut control::Server,
+    stoppers: &[(Caller, u32)],
+    verdict: &Verdict,
+    status: i32,
+) {
+    let stopped = Answer::Stopped(Box::new(Stopped {
+        trace: verdict.trace.display().to_string(),
+        status,
+        lines: verdict.lines_at(&verdict.trace),
+        verdict: serde_json::to_value(verdict).unwrap_or_default(),
+    }));
+    for (caller, _) in stoppers {
+        control.answer(*caller, &stopped);
+    }
+    // Bound: the callers that came before the session's directory was removed.
+    for _ in 0..control::CALLERS_MAX {
+        for (caller, _, request) in control.take() {
+            match request {
+                Request::Stop => control.answer(caller, &stopped),
+                _ => control.answer(caller, &refused("it has just ended")),
+            }
+        }
+    }
+}
+
+/// The path of a snapshot, for a person who reads the recorder's own messages.
+pub(super) fn snapshot_line(path: &Path) -> String {
+    format!("snapshot: {}", short(path).display())
+}
