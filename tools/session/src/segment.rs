@@ -114,7 +114,10 @@ impl Segment {
             // SAFETY: `at` is a page boundary in the segment, which populate() checked.
             let word =
                 unsafe { &*self.as_ptr().add(at as usize).cast::<std::sync::atomic::AtomicU64>() };
-            word.fetch_or(0, std::sync::atomic::Ordering::Relaxed);
+            // Compilers make a plain read of an addition of nothing, but not of this. Where it
+            // fails, another process has stored, and so the page is there.
+            let found = word.load(Ordering::Relaxed);
+            let _ = word.compare_exchange(found, found, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 }
