@@ -73,12 +73,12 @@ fn leave(writer: OwnedFd) -> io::Result<File> {
     // this process has opened none but the pipe, which is moved below the others first.
     let file = unsafe {
         libc::setsid();
-        if writer.as_raw_fd() != FIRST && libc::dup3(writer.as_raw_fd(), FIRST, libc::O_CLOEXEC) < 0
-        {
-            return Err(io::Error::last_os_error());
-        }
         if writer.as_raw_fd() == FIRST {
             std::mem::forget(writer);
+        } else if libc::dup3(writer.as_raw_fd(), FIRST, libc::O_CLOEXEC) < 0 {
+            return Err(io::Error::last_os_error());
+        } else {
+            drop(writer);
         }
         libc::syscall(libc::SYS_close_range, FIRST + 1, u32::MAX, 0);
         File::from_raw_fd(FIRST)
