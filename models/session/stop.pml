@@ -28,6 +28,14 @@
  * no earlier than that message. With the grace period of the papers' tracer (GRACE), stop waits
  * for these threads and no event is left out.
  *
+ * CLOSE is how that can end without a grace period, which no code does yet: a thread loads the
+ * ring's write count first and looks at the flag then, and the recorder moves each write count
+ * after it has stored active = 0, on the ring's CPU. A reservation succeeds only if the write count
+ * is what was loaded; so either it was there before the recorder moved it, and is read, or the
+ * thread loads the write count again, and then sees the flag. FLAG_FIRST: the flag is looked at
+ * before the write count is loaded, as now. CLOSED_FROM_AFAR: the recorder moves it from another
+ * CPU, unordered.
+ *
  * Mutants that an assertion catches: STOP_LAST (the recorder drains before it stores active = 0),
  * LEFT_OPEN (an open slot is not counted as lost), PAUSED_UNREAD (a session that is stopped in a
  * pause is not drained, for nothing is recorded in a pause), UNMAPPED (a process unmaps its
@@ -57,6 +65,7 @@ byte slot[2 * EVENTS];
 bit early[2 * EVENTS]; /* reserved before active was stored */
 #define SLOT(cpu, i) (((cpu) - 1) * EVENTS + (i))
 
+byte position[CPUS]; /* a ring's write count: only what runs on its CPU moves it */
 bit begun; /* the session is mapped and active: what comes before is attach.pml's */
 bit stopping; /* active was stored */
 bit closed[CPUS]; /* the recorder has looked at this ring for the last time */
@@ -65,9 +74,25 @@ bit present = 1; /* the files have their pages */
 hidden byte i_;
 hidden byte open_;
 
+/* Looks at the flag. CLOSE: a reservation succeeds only where its ring has not moved since. */
+#ifndef CLOSE
+#define LOOK found = LOAD(cpu, ACTIVE)
+#define MOVE skip
+#define HAS_MOVED false
+#else
+#define MOVE position[cpu] == seen -> position[cpu]++
+#define HAS_MOVED position[cpu] != seen
+#ifdef MUTANT_FLAG_FIRST
+#define LOOK found = LOAD(cpu, ACTIVE); seen = position[cpu]
+#else
+#define LOOK seen = position[cpu]; found = LOAD(cpu, ACTIVE)
+#endif
+#endif
+
 proctype thread(byte cpu)
 {
 	byte count;
+	byte seen;
 	bit found;
 
 	begun;
@@ -75,12 +100,13 @@ proctype thread(byte cpu)
 	:: count == EVENTS -> break
 	:: count < EVENTS ->
 		assert(mapped && present); /* the program is not killed by its tracer */
-		found = LOAD(cpu, ACTIVE);
+again:		LOOK;
 		if
 		:: !found
 		:: else -> assert(mapped && present);
 			if
-			:: atomic { slot[SLOT(cpu, count)] = OPEN;
+			:: HAS_MOVED -> goto again /* and nothing was stored */
+			:: atomic { MOVE; slot[SLOT(cpu, count)] = OPEN;
 				early[SLOT(cpu, count)] = !stopping;
 #ifdef STRICT
 				assert(!closed[cpu]); /* else no one would read it */
@@ -99,10 +125,10 @@ proctype thread(byte cpu)
 			:: break /* it dies */
 			fi
 		fi;
-		d_step { count++; found = 0 }
+		d_step { count++; found = 0; seen = 0 }
 	:: SCHEDULE(cpu)
 	od;
-	atomic { count = 0; found = 0 };
+	atomic { count = 0; found = 0; seen = 0 };
 end:	do
 	:: SCHEDULE(cpu)
 	od
@@ -162,11 +188,28 @@ inline drain_to_end(cpu)
 	skip /* a d_step may follow, which nothing may jump into */
 }
 
+/*
+ * The recorder runs on the ring's CPU, and there reserves what is left of a sub-buffer. That it
+ * came there is a full barrier on that CPU.
+ */
+inline close(cpu)
+{
+#ifdef MUTANT_CLOSED_FROM_AFAR
+	position[cpu]++
+#else
+	d_step { barrier_(RECORDER); barrier_(cpu); position[cpu]++ }
+#endif
+}
+
 inline stop()
 {
 	atomic { STORE(RECORDER, ACTIVE, 0); stopping = 1 };
 #ifdef GRACE
 	synchronize();
+#endif
+#ifdef CLOSE
+	close(1);
+	close(2);
 #endif
 #ifdef MUTANT_UNMAPPED
 	mapped = 0 /* by the process, which has seen that it is over */
