@@ -33,7 +33,7 @@ from .places import LabError, Skip
 from .qemu import Machine, Monitor, Process
 
 BOOT_LIMIT_S = 180
-COMMAND_LIMIT_S = 60
+COMMAND_LIMIT_S = 120
 SHUTDOWN_LIMIT_S = 60
 EXACT_LIMIT_S = 300
 LAST_LOOK_LIMIT_S = 10  # at the log of a guest whose test has failed

@@ -19,6 +19,7 @@ KINDS = (
     "pagealloc: ",  # of page_poison
     r"\bWARNING:",
     "Oops",
+    r": [0-9a-f]{4} \[#\d+\]",  # how every oops begins: "int3: 0000 [#1]"
     "lockdep",
     "KASAN",
     "UBSAN",
