@@ -206,6 +206,7 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 		geometry.cpu_id = i;
 		lull_ring_attach(&session->rings[i], &geometry,
 				 rings + i * control->ring_stride_bytes, memory);
+		session->rings[i].active = &((struct lull_session_control *)map->base)->active;
 	}
 	return 0;
 }

@@ -37,6 +37,8 @@
  *	[ring.reserve:B]	write_count before run, last_cycles	[ring.publish:A]
  *	[ring.take:B]	commit.count before the walk		[ring.commit:B]
  *	[ring.peek:B]	the walk before the reference again	[ring.open:C]
+ *	[ring.close:A]	the flag before write_count		[ring.close:B]
+ *	[ring.close:B]	write_count before the flag		[ring.close:A]
  *
  * Invariants:
  *	I1 a count names its sub-buffer and lap; commit[p].count says how many bytes are committed
@@ -306,8 +308,8 @@ static int may_open(const struct lull_ring *ring, uint64_t begin, enum lull_lost
 /*
  * Close the sub-buffer of @count and, with @open, open the next one.
  * @tid: this thread, which the end mark names in case it dies before it has written both headers.
- * Return: 0 when done or when the write count moved; -ENOBUFS when the next one is not free and
- * an event is lost.
+ * Return: 1 when done; 0 when another was first or the step was interrupted; -ENOBUFS when the next
+ * one is not free and an event is lost.
  */
 static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, uint64_t cycles,
 			 int open)
@@ -355,7 +357,7 @@ static int switch_subbuf(struct lull_ring *ring, uint32_t tid, uint64_t count, u
 		switch_old(ring, count, physical, cycles);
 	if (open)
 		switch_new(ring, begin, cycles);
-	return 0;
+	return 1;
 }
 
 static struct layout slot_layout(const struct lull_ring *ring,
@@ -470,6 +472,16 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		/* [ring.reserve:B], as in ring_fast.h: write_count before last_cycles and run, else
 		 * a run that another thread has ended meanwhile is taken for the present one */
 		count = lull_load_acquire(&ring->shared->write_count);
+		/*
+		 * [ring.close:B] the acquire of write_count. Pairs with [ring.close:A].
+		 * Orders: the load of write_count before that of the flag, in each round.
+		 * Else: a thread that found the flag set begins a run at the write count that
+		 * lull_ring_close() moved to, and no one reads its event. A common reservation
+		 * needs no such order: it goes on with a run, and the close has ended that.
+		 * Mutant: FLAG_FIRST.
+		 */
+		if (ring->active && !lull_load(ring->active))
+			return -ESHUTDOWN;
 		if (!LULL_MUTANT(TIME_ONCE) || !cycles)
 			cycles = ring->geometry.plain ? lull_clock_cycles_ordered() :
 							lull_clock_cycles();
@@ -485,7 +497,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		}
 		if (count_offset(ring, count) == 0 ||
 		    slot_offset(ring, count) + layout.slot_bytes > subbuf_bytes(ring)) {
-			if (switch_subbuf(ring, writer->tid, count, cycles, 1))
+			if (switch_subbuf(ring, writer->tid, count, cycles, 1) < 0)
 				return -ENOBUFS;
 			continue;
 		}
@@ -541,4 +553,47 @@ int lull_ring_force_switch(struct lull_ring *ring)
 		cycles = last;
 	switch_subbuf(ring, 0, count, cycles, 0);
 	return lull_load(&ring->shared->write_count) != count;
+}
+
+/*
+ * Move the write count to the end of the open sub-buffer, by a step of this thread's: another's may
+ * go on with a run, and does not end it.
+ * Return: 1 when the ring is closed, 0 to try again, or as lull_ring_close().
+ */
+static int close_once(struct lull_ring *ring)
+{
+	/* [ring.reserve:B], as in lull_ring_force_switch() */
+	uint64_t count = lull_load_acquire(&ring->shared->write_count);
+	uint64_t cycles = lull_clock_cycles_ordered();
+	uint64_t last = lull_load(&ring->shared->last_cycles);
+
+	/* Here writers open a sub-buffer, and before they reserve in it they look at the flag. */
+	if (count_offset(ring, count) == 0)
+		return 1;
+	if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
+		return -EAGAIN;
+	if ((int64_t)(cycles - last) < 0)
+		cycles = last;
+	return switch_subbuf(ring, 0, count, cycles, 0);
+}
+
+int lull_ring_close(struct lull_ring *ring)
+{
+	int result = 0;
+
+	/*
+	 * [ring.close:A] heavy barrier. Pairs with [ring.close:B].
+	 * Orders: the caller's store of 0 to the flag before the load of write_count.
+	 * Else: a thread that finds the flag set reserves where this thread saw no sub-buffer open,
+	 * and no one reads the event. Mutant: CLOSED_UNORDERED.
+	 */
+	if (!LULL_MUTANT(CLOSED_UNORDERED))
+		lull_barrier_heavy();
+	/*
+	 * Bound: each round follows a success of another writer, or an interruption of this thread;
+	 * there are more only in a damaged ring.
+	 */
+	for (int round = 0; round < LULL_ROUNDS_MAX && !result; round++, lull_port_stuck())
+		result = close_once(ring);
+	return result > 0 ? 0 : result ? result : -EBUSY;
 }

@@ -50,6 +50,8 @@ struct lull_ring {
 	uint64_t *reference; /* [subbuf_count] */
 	struct lull_ring_geometry geometry;
 	uint32_t buffer_bits; /* lg2 of subbuf_size_bytes * subbuf_count */
+	/* Not NULL: no run begins while this word is 0, on which lull_ring_close() relies. */
+	const uint64_t *active;
 } __attribute__((aligned(128))); /* indexed by CPU: a power of two, and no line shared */
 
 /* A writer's identity: one per thread, in thread-local memory of the traced process. */
@@ -137,7 +139,8 @@ void lull_ring_reset(struct lull_ring *ring, uint64_t start_bytes);
  * stores are inside the ring.
  * Return: 0; -EAGAIN when the caller is not on the ring's CPU any more; -EBUSY when the step
  * was interrupted LULL_REFUSED_MAX times without a cause, as a single-stepping debugger does:
- * the caller uses a plain ring; -ENOBUFS when the event is lost and counted.
+ * the caller uses a plain ring; -ESHUTDOWN where the ring has a flag, and it is 0; -ENOBUFS when
+ * the event is lost and counted.
  * Paper: B 4.3.1, algorithms 1 and 2.
  */
 int lull_ring_reserve(struct lull_ring *ring, const struct lull_ring_writer *writer, uint32_t id,
@@ -157,6 +160,14 @@ void lull_ring_commit(struct lull_ring_slot *slot);
  * on the ring's CPU. Paper: B 4.3.1, algorithm 4.
  */
 int lull_ring_force_switch(struct lull_ring *ring);
+
+/*
+ * lull_ring_close() - end what a ring's flag has ended: when this returns 0, no reservation succeeds
+ * any more. The caller has stored 0 to the word that @active of all writers' views points to.
+ * Context: as lull_ring_force_switch(); anywhere, where no sub-buffer is open. Progress: wait-free.
+ * Return: 0; -EAGAIN when not on the ring's CPU; -EBUSY where a damaged ring does not let it happen.
+ */
+int lull_ring_close(struct lull_ring *ring);
 
 /* lull_ring_poll() - what there is to read, and how urgently. Paper: B algorithm 5. */
 enum lull_ring_readiness lull_ring_poll(const struct lull_ring *ring);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session, and pauses before it, as shipped: one flag for all CPUs, then a drain, no
- * grace period. Papers: B 3.4, T 4.6.1. C: user/probe.c reserve(), commit(). Rust: tools/session
+ * The end of a session, and pauses before it: one flag for all CPUs, then a drain, no grace period. Papers: B 3.4, T 4.6.1. C: user/probe.c reserve(), commit(). Rust: tools/session
  * set_active(), tools/consumer Consumer::pause_probes(), resume_probes(), finish(), drain_all(),
  * Drain::flush_open(), Drain::rescue().
  *
@@ -28,13 +27,12 @@
  * no earlier than that message. With the grace period of the papers' tracer (GRACE), stop waits
  * for these threads and no event is left out.
  *
- * CLOSE is how that can end without a grace period, which no code does yet: a thread loads the
- * ring's write count first and looks at the flag then, and the recorder moves each write count
- * after it has stored active = 0, on the ring's CPU. A reservation succeeds only if the write count
- * is what was loaded; so either it was there before the recorder moved it, and is read, or the
- * thread loads the write count again, and then sees the flag. FLAG_FIRST: the flag is looked at
- * before the write count is loaded, as now. CLOSED_FROM_AFAR: the recorder moves it from another
- * CPU, unordered.
+ * CLOSE is what ends that without a grace period (lull_ring_close()): a thread loads the ring's
+ * write count first and looks at the flag then, and the recorder moves each write count after it has
+ * stored active = 0, on the ring's CPU. A reservation succeeds only if the write count is what was
+ * loaded; so either it was there before the recorder moved it, and is read, or the thread loads the
+ * write count again, and then sees the flag. FLAG_FIRST: the flag is looked at before the write
+ * count is loaded. CLOSED_FROM_AFAR: the recorder moves it from another CPU, unordered.
  *
  * Mutants that an assertion catches: STOP_LAST (the recorder drains before it stores active = 0),
  * LEFT_OPEN (an open slot is not counted as lost), PAUSED_UNREAD (a session that is stopped in a

@@ -76,6 +76,17 @@
 	X(COMMITTED_UNBOUNDED, "more bytes are committed than a sub-buffer has",              \
 	  "hostile_stores_beside_a_reader_alone")
 
+/* Tested by core/ring/close_sched_test.c. */
+#define SCHED_MUTANTS_CLOSE(X)                                                           \
+	X(CLOSED_FIRST, "a ring is closed before its flag is stored",                    \
+	  "ring_is_closed_between_events_of_a_run")                                      \
+	X(CLOSED_UNORDERED, "the flag is stored after the ring was looked at",           \
+	  "ring_is_closed_from_another_cpu")                                             \
+	X(CLOSED_BY_ANOTHER, "a ring is taken for closed where its writer has moved on", \
+	  "ring_is_closed_between_events_of_a_run")                                      \
+	X(FLAG_FIRST, "a reservation looks at the flag before it loads the write count", \
+	  "ring_is_closed_between_two_writers")
+
 /* Tested by user/events_sched_test.c. */
 #define SCHED_MUTANTS_EVENTS(X)                                                  \
 	X(CLAIM_STORED, "an identifier is claimed by a load and a store",        \
@@ -215,13 +226,12 @@
 enum sched_mutant {
 	SCHED_MUTANT_NONE,
 	SCHED_MUTANTS_EVENTS(SCHED_MUTANT_NAME) SCHED_MUTANTS_RING(SCHED_MUTANT_NAME)
-		SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME)
-			SCHED_MUTANTS_GRACE(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(
-				SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME)
-				SCHED_MUTANTS_QDO(SCHED_MUTANT_NAME)
-					SCHED_MUTANTS_CALL(SCHED_MUTANT_NAME)
-						SCHED_MUTANTS_DEFER(SCHED_MUTANT_NAME)
-							SCHED_MUTANT_COUNT
+		SCHED_MUTANTS_HOSTILE(SCHED_MUTANT_NAME) SCHED_MUTANTS_CLOSE(SCHED_MUTANT_NAME)
+			SCHED_MUTANTS_CLOCK(SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE(
+				SCHED_MUTANT_NAME) SCHED_MUTANTS_GRACE_NUMBER(SCHED_MUTANT_NAME)
+				SCHED_MUTANTS_GRACE_PHASES(SCHED_MUTANT_NAME) SCHED_MUTANTS_QDO(
+					SCHED_MUTANT_NAME) SCHED_MUTANTS_CALL(SCHED_MUTANT_NAME)
+					SCHED_MUTANTS_DEFER(SCHED_MUTANT_NAME) SCHED_MUTANT_COUNT
 };
 
 extern enum sched_mutant sched_mutant;

@@ -123,6 +123,8 @@ pub struct Consumer {
     pauses: Pauses,
     snapshots: u64,
     problems: Vec<String>,
+    /// CPUs whose rings could not be closed when the session was stopped.
+    unclosed: Vec<u32>,
     /// None: no events are read from tracefs. It is given back before the session is.
     kernel: Option<kernel::Kernel>,
     /// None: no module records the kernel's events.
@@ -176,6 +178,7 @@ impl Consumer {
             pauses: Pauses::default(),
             snapshots: 0,
             problems: Vec::new(),
+            unclosed: Vec::new(),
             kernel: None,
             module: None,
         })
@@ -254,6 +257,13 @@ impl Consumer {
             memory.set_active(false);
         }
         self.stop_kernel();
+    }
+
+    /// After `stop_probes()`: threads of programs that found the session active reserve no more.
+    fn close_rings(&mut self) {
+        let rings = self.channels.iter_mut().map(|Channel { drain, .. }| &mut drain.ring);
+        let programs = rings.filter(|ring| !ring.is_kernels());
+        self.unclosed = programs.filter_map(|ring| (!ring.close()).then_some(ring.index)).collect();
     }
 
     /// Reads what there is. Return: when to come back.
@@ -404,6 +414,7 @@ impl Consumer {
     ) -> Result<Verdict, crate::Error> {
         self.meet_users();
         self.stop_probes();
+        self.close_rings();
         if self.is_flight_recorder() {
             self.output.release();
             return self.write_snapshot(FINISH_PATIENCE, true, adjust);
@@ -490,6 +501,7 @@ impl Consumer {
             }
         }
         verdict.limits.extend(pause::sentence(self.pauses()));
+        verdict.limits.extend(unclosed_sentence(&self.unclosed));
         verdict.pauses = self.pauses().to_vec();
         verdict.processes = threads.process_count();
         verdict.threads = threads.thread_count();
@@ -515,6 +527,18 @@ impl Consumer {
         }
         verdict
     }
+}
+
+/// The recorder could not come to these rings' CPUs when the session was stopped.
+fn unclosed_sentence(rings: &[u32]) -> Option<String> {
+    let cpus: Vec<String> = rings.iter().map(u32::to_string).collect();
+    (!rings.is_empty()).then(|| {
+        format!(
+            "until the recording was stopped: the recorder may not run on CPU {}, where an event \
+             that was under way at that moment may be missing",
+            cpus.join(", ")
+        )
+    })
 }
 
 fn lost_of(words: [u64; LOST_CAUSES]) -> Lost {

@@ -15,8 +15,12 @@
 _Static_assert(sizeof(struct lull_ring) == 128, "RingView in ffi.rs");
 _Static_assert(sizeof(struct lull_ring_subbuf) == 48, "Subbuf in ffi.rs");
 
-/* The recorder never writes events; tests point this at their thread's area. */
+/* Of a thread that closes a ring; tests, which write events, point it at their thread's area. */
 __thread struct rseq *lull_rseq_area;
+
+/* Absent from C libraries before 2.35, which register no area. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
 
 /* Session of the kernel's whose ring this thread reads; -1 where programs write to the ring. */
 static __thread int kernel_session = -1;
@@ -25,6 +29,7 @@ void lull_barrier_programs(void); /* lull_barrier_heavy() of port/user */
 void lull_consumer_select(int descriptor);
 uint64_t lull_consumer_cycles(void);
 void lull_consumer_rseq(void *area);
+int lull_consumer_close(struct lull_ring *ring);
 
 uint64_t lull_consumer_cycles(void)
 {
@@ -48,6 +53,22 @@ void lull_barrier_heavy(void)
 void lull_consumer_rseq(void *area)
 {
 	lull_rseq_area = area;
+}
+
+/* lull_ring_close(), by a thread that may never have written to a ring. */
+int lull_consumer_close(struct lull_ring *ring)
+{
+	/* Where there is no restartable sequence, this thread is on no ring's CPU. */
+	static struct rseq none = { .cpu_id = RSEQ_CPU_ID_UNINITIALIZED };
+	struct rseq *kept = lull_rseq_area;
+	int result;
+
+	if (!kept && &__rseq_size && __rseq_size)
+		kept = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+	lull_rseq_area = kept ? kept : &none;
+	result = lull_ring_close(ring);
+	lull_rseq_area = kept;
+	return result;
 }
 
 /* One fact of the headers: an offset, a size, a constant, or a text. */
@@ -181,6 +202,7 @@ const struct lull_fact lull_consumer_facts[] = {
 	FIELD(lull_ring, reference),
 	FIELD(lull_ring, geometry),
 	FIELD(lull_ring, buffer_bits),
+	FIELD(lull_ring, active),
 	SIZE(lull_ring_subbuf),
 	FIELD(lull_ring_subbuf, data),
 	FIELD(lull_ring_subbuf, position),

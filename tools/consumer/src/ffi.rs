@@ -41,6 +41,7 @@ pub struct RingView {
     pub reference: *mut AtomicU64,
     pub geometry: Geometry,
     pub buffer_bits: u32,
+    pub active: *const AtomicU64,
 }
 
 /// `struct lull_ring_subbuf`.
@@ -78,6 +79,7 @@ extern "C" {
     pub fn lull_ring_lost(ring: *const RingView, cause: c_uint) -> u64;
     pub fn lull_ring_count_lost(ring: *mut RingView, cause: c_uint, events: u64);
     pub fn lull_barrier_heavy();
+    pub fn lull_consumer_close(ring: *mut RingView) -> c_int;
     pub fn lull_consumer_select(descriptor: c_int);
     pub fn lull_clock_start(kind: u32) -> c_int;
     pub fn lull_clock_kind() -> u32;
@@ -261,7 +263,7 @@ mod tests {
                 base, pages),
             fields!(RingView at 0, "lull_ring":
                 shared, commit, memory, subbuf_mask, slot_mask, physical_mask, subbuf_bits,
-                reference, geometry, buffer_bits),
+                reference, geometry, buffer_bits, active),
             fields!(Subbuf at 0, "lull_ring_subbuf":
                 data, position, content_bytes, committed_bytes, physical, complete, last_cycles),
             fields!(KernelPlan at 0, "lull_kernel_plan":

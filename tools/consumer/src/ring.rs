@@ -172,6 +172,32 @@ impl Ring {
         })
     }
 
+    /// Ends what the session's flag has ended: after that, no thread reserves in this ring, even if
+    /// it found the flag set. Return: false where this thread may not run on the ring's CPU.
+    pub fn close(&mut self) -> bool {
+        if self.is_left || self.close_here() {
+            return true;
+        }
+        let Ok(before) = rustix::thread::sched_getaffinity(None) else { return false };
+        let mut there = rustix::thread::CpuSet::new();
+        if self.index as usize >= rustix::thread::CpuSet::MAX_CPU {
+            return false;
+        }
+        there.set(self.index as usize);
+        if rustix::thread::sched_setaffinity(None, &there).is_err() {
+            return false;
+        }
+        let is_closed = self.close_here();
+        // It may fail where the CPUs of this thread were changed meanwhile: then it stays there.
+        let _ = rustix::thread::sched_setaffinity(None, &before);
+        is_closed
+    }
+
+    fn close_here(&mut self) -> bool {
+        // SAFETY: the view is attached.
+        unsafe { ffi::lull_consumer_close(&mut self.view) == 0 }
+    }
+
     /// The physical sub-buffer that a reference names.
     fn physical_at(&self, index: u32) -> u32 {
         assert!(index < self.subbuf_count());

@@ -85,6 +85,7 @@ impl Consumer {
             pauses,
             snapshots,
             problems,
+            unclosed: Vec::new(),
             kernel: None,
             module,
         })
