@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! The events of one stream of many that were read ahead, with a copy of their bytes.
+//! The events of one stream that were read ahead, with a copy of their bytes.
 //!
-//! Place in the flow: a merge of many streams takes its keys from here. From one event of a stream
-//! to its next lie events of all the others, so that by then the stream's bytes are in no cache
-//! near the processor, and its page is not in the table of addresses. So several events are read
-//! whenever a stream's pages have to be touched. The copies of all streams lie close together.
+//! Place in the flow: a cursor fills it, in a loop of its own that does nothing else; a merge takes
+//! its keys from [`Times`], and hands out the events. Where streams are many, from one event of a
+//! stream to its next lie events of all the others, so that by then the stream's bytes are in no
+//! cache near the processor, and its page is not in the table of addresses: so several events are
+//! read whenever a stream's pages have to be touched. The copies of all streams lie close together,
+//! and their times closer still.
 //!
 //! Invariant: a stream is read ahead within its packet only, and only as far as [`Cursor`]'s fast
 //! step goes. So nothing that an event refers to changes before it has been handed out, and what is
@@ -12,125 +14,151 @@
 //!
 //! [`Cursor`]: crate::cursor::Cursor
 
+use crate::clock::Clock;
 use crate::cursor::Place;
 use crate::event::Where;
+use crate::metadata::StreamClass;
 use crate::source::Source;
 
-/// With fewer streams than this there is nothing to gain.
-pub(crate) const LEAST_STREAMS: usize = 48;
 /// Events that a stream is read ahead, and bytes of them.
-const DEPTH: usize = 32;
+pub(crate) const DEPTH: usize = 32;
 const BYTES: usize = 1024;
 /// Bytes after the last event that are copied too: numbers are read in words.
 const TAIL_BYTES: usize = 8;
 /// Copies begin at a multiple of this, so that places have the same alignment in them.
 const ALIGN_BYTES: u64 = 16;
 
-/// An event, its clock value, and its place in the copy, in bits.
+/// An event's class, and its place in the copy, in bits.
 #[derive(Debug, Clone, Copy, Default)]
-struct Waiting {
-    cycles: u64,
-    class: u32,
-    begin: u16,
-    body: u16,
-    until: u16,
+pub(crate) struct Spot {
+    pub class: u32,
+    pub begin: u16,
+    pub until: u16,
 }
 
+/// The clock values of a stream's events that were read ahead.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct Times {
+    next: u8,
+    count: u8,
+    /// How long an event is, roughly.
+    stride_bytes: u16,
+    pub cycles: [u64; DEPTH],
+}
+
+pub(crate) struct Ahead<'t> {
+    class: &'t StreamClass,
+    clock: Option<&'t Clock>,
     /// Where in the packet the copy begins.
     base_bytes: u64,
     /// Up to where bytes were copied, from the packet's first on.
     limit_bits: u64,
-    next: u8,
-    count: u8,
-    events: [Waiting; DEPTH],
+    header_bits: u64,
+    is_forbidden: bool,
+    spots: [Spot; DEPTH],
     bytes: [u8; BYTES + TAIL_BYTES],
 }
 
-impl Ahead {
+impl Times {
     pub fn new() -> Self {
+        Self { next: 0, count: 0, stride_bytes: 0, cycles: [0; DEPTH] }
+    }
+
+    /// The position and the clock value of the next event.
+    #[inline(always)]
+    pub fn next(&self) -> Option<(u8, u64)> {
+        if self.next >= self.count {
+            return None;
+        }
+        self.cycles.get(usize::from(self.next)).map(|cycles| (self.next, *cycles))
+    }
+
+    /// Goes on to the event after it.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.next += 1;
+    }
+}
+
+impl<'t> Ahead<'t> {
+    pub fn new(class: &'t StreamClass, clock: Option<&'t Clock>) -> Self {
         Self {
+            class,
+            clock,
             base_bytes: 0,
             limit_bits: 0,
-            next: 0,
-            count: 0,
-            events: [Waiting::default(); DEPTH],
+            header_bits: 0,
+            // Places would have another alignment in the copy.
+            is_forbidden: u64::from(class.widest_align_bits) > ALIGN_BYTES * 8,
+            spots: [Spot::default(); DEPTH],
             bytes: [0; BYTES + TAIL_BYTES],
         }
     }
 
-    /// The clock value of the next event.
     #[inline(always)]
-    pub fn next_cycles(&self) -> Option<u64> {
-        (self.next < self.count).then(|| self.events.get(usize::from(self.next)))?.map(|e| e.cycles)
+    pub fn clock(&self) -> Option<&'t Clock> {
+        self.clock
     }
 
-    /// Takes the next event, if there is one.
+    /// The event at a position, which has this clock value.
     #[inline(always)]
-    pub fn take(&mut self) {
-        match self.next < self.count {
-            true => self.next += 1,
-            // What comes next is the source's own.
-            false => (self.next, self.count) = (0, 0),
-        }
-    }
-
-    /// The event that was taken last.
-    #[inline(always)]
-    pub fn taken(&self) -> Option<Where<'_>> {
-        let event = self.events.get(usize::from(self.next.checked_sub(1)?))?;
-        let Waiting { cycles, class, begin, body, until } = *event;
-        let (begin, body, until) = (u64::from(begin), u64::from(body), u64::from(until));
+    pub fn at(&self, position: u8, cycles: u64) -> Option<Where<'_>> {
+        let Spot { class, begin, until } = *self.spots.get(usize::from(position))?;
+        let (begin, until) = (u64::from(begin), u64::from(until));
         Some(Where {
-            place: Place { begin, body, until, class },
+            place: Place { begin, body: begin + self.header_bits, until, class },
             cycles,
             is_before_span: false,
+            class: self.class,
+            clock: self.clock,
             data: &self.bytes,
             limit_bits: self.limit_bits,
             base_bytes: self.base_bytes,
         })
     }
 
-    /// Reads a source ahead, if it can be; there must be no event left.
-    pub fn fill(&mut self, source: &mut Source<'_>) {
-        (self.next, self.count) = (0, 0);
-        if u64::from(source.cursor.class.widest_align_bits) > ALIGN_BYTES * 8 {
+    /// Reads a source ahead, if it can be; no event may be left.
+    pub fn fill(&mut self, times: &mut Times, source: &mut Source<'_>) {
+        (times.next, times.count) = (0, 0);
+        if self.is_forbidden {
             return;
         }
         let base_bytes = source.cursor.position / 8 / ALIGN_BYTES * ALIGN_BYTES;
-        let mut until_bits = 0;
-        for waiting in &mut self.events {
-            if !source.step_ahead((base_bytes + BYTES as u64) * 8) {
-                break;
-            }
-            let cursor = &source.cursor;
-            let Place { begin, body, until, class } = cursor.event;
-            let within = |bits: u64| (bits - base_bytes * 8) as u16;
-            let (begin, body) = (within(begin), within(body));
-            *waiting = Waiting { cycles: cursor.cycles, class, begin, body, until: within(until) };
-            until_bits = until - base_bytes * 8;
-            self.count += 1;
-        }
+        let base_bits = base_bytes * 8;
+        let until_bits = base_bits + BYTES as u64 * 8;
+        let count = source.step_ahead((base_bits, until_bits), &mut times.cycles, &mut self.spots);
+        let Some(last) = count.checked_sub(1).and_then(|last| self.spots.get(last)) else { return };
+        let limit_bits = u64::from(last.until);
         let from = source.cursor.data.get(base_bytes as usize..).unwrap_or(&[]);
-        let count = (until_bits.div_ceil(8) as usize + TAIL_BYTES).min(from.len());
-        if let (Some(to), Some(from)) = (self.bytes.get_mut(..count), from.get(..count)) {
+        let bytes = (limit_bits.div_ceil(8) as usize + TAIL_BYTES).min(from.len());
+        if let (Some(to), Some(from)) = (self.bytes.get_mut(..bytes), from.get(..bytes)) {
             to.copy_from_slice(from);
         }
-        (self.base_bytes, self.limit_bits) = (base_bytes, until_bits);
+        (self.base_bytes, self.limit_bits) = (base_bytes, limit_bits);
+        self.header_bits = source.cursor.header_bits();
+        times.count = count as u8;
+        times.stride_bytes = (limit_bits / 8 / count as u64) as u16;
     }
 
-    /// Asks for what handing out the next event needs.
+    /// Lets nothing be read ahead from now on.
+    #[cfg(test)]
+    pub fn forbid(&mut self) {
+        self.is_forbidden = true;
+    }
+
+    /// Asks for what handing out the event at a position needs.
     #[inline(always)]
-    pub fn prefetch(&self) {
-        prefetch(self);
-        prefetch(&raw const self.bytes);
+    pub fn prefetch(&self, times: &Times, position: u8) {
+        let position = usize::from(position);
+        prefetch(&raw const self.class);
+        prefetch(self.spots.as_ptr().wrapping_add(position));
+        prefetch(self.bytes.as_ptr().wrapping_add(position * usize::from(times.stride_bytes)));
     }
 }
 
 /// Says that memory will be read soon.
 #[inline(always)]
-pub(crate) fn prefetch<T>(address: *const T) {
+fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which neither faults nor changes anything, whatever the address.
     unsafe {

@@ -71,6 +71,17 @@ impl<'a> Bits<'a> {
         self.data.get(begin as usize..until as usize)
     }
 
+    /// The bytes from `position_bits` on, if that is at a byte and `size_bits` from there are inside.
+    /// More bytes follow them, up to the end of the slice.
+    #[inline(always)]
+    pub fn window(&self, position_bits: u64, size_bits: u64) -> Option<&'a [u8]> {
+        let left = self.limit_bits.checked_sub(position_bits)?;
+        if position_bits % 8 != 0 || size_bits > left {
+            return None;
+        }
+        self.data.get((position_bits / 8) as usize..)
+    }
+
     /// A LEB128 number, sign-extended if it is signed, and how many bytes it takes.
     pub fn variable(&self, position_bits: u64, signed: bool) -> Result<(u64, u32), Fault> {
         let begin = (position_bits / 8) as usize;

@@ -66,7 +66,10 @@ impl Clock {
     /// Nanoseconds from the origin at a clock value.
     #[inline]
     pub fn ns(&self, cycles: Cycles) -> Ns {
-        let since_base = saturate(self.since_base(cycles.0));
+        let since_base = match self.since_base_signed(cycles.0) {
+            Some(ns) => ns,
+            None => saturate(self.since_base(cycles.0)),
+        };
         Ns(self.base_ns.saturating_add(since_base))
     }
 
@@ -76,21 +79,25 @@ impl Clock {
         self.base_ns.checked_add(since_base).map(Ns)
     }
 
-    /// A duration in nanoseconds, truncated; saturates instead of wrapping.
+    /// [`Clock::since_base`] by the instructions that processors have, which are for numbers with a
+    /// sign; `None` where those do not hold it.
     #[inline(always)]
-    fn since_base(&self, cycles: u64) -> u64 {
+    fn since_base_signed(&self, cycles: u64) -> Option<i64> {
+        let cycles = i64::try_from(cycles).ok()?;
         if self.frequency_hz == NS_PER_SECOND {
-            return cycles;
+            return Some(cycles);
         }
-        // Processors have instructions for numbers with a sign only.
-        if let Ok(signed) = i64::try_from(cycles) {
-            let ns = 1e9 * signed as f64 / self.hz;
-            if ns < MORE_THAN_SIGNED {
-                // SAFETY: the frequency is positive, so 0 <= ns < 2^63.
-                return unsafe { ns.to_int_unchecked::<i64>() } as u64;
-            }
+        let ns = 1e9 * cycles as f64 / self.hz;
+        // SAFETY: the frequency is positive, so 0 <= ns, and it is below 2^63.
+        (ns < MORE_THAN_SIGNED).then(|| unsafe { ns.to_int_unchecked::<i64>() })
+    }
+
+    /// A duration in nanoseconds, truncated; saturates instead of wrapping.
+    fn since_base(&self, cycles: u64) -> u64 {
+        match self.frequency_hz {
+            NS_PER_SECOND => cycles,
+            _ => (1e9 * cycles as f64 / self.hz) as u64,
         }
-        (1e9 * cycles as f64 / self.hz) as u64
     }
 
     /// Whether 64 bits hold the time at which the clock reads 0, in nanoseconds.

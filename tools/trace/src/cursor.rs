@@ -11,12 +11,15 @@
 
 use std::collections::VecDeque;
 
+use crate::ahead::{Spot, DEPTH};
 use crate::bits::{align_up, whole_word, Bits};
+use crate::clock::extend;
 use crate::error::{Fault, Problem, ProblemKind};
 use crate::header::{HeaderShape, IdScan};
 use crate::loss::Loss;
 use crate::metadata::{EventEntry, Metadata, StreamClass};
 use crate::packet::{Packet, Signature};
+use crate::span::Window;
 use crate::trace::StreamFile;
 use crate::units::Cycles;
 use crate::visit::Visit;
@@ -103,6 +106,44 @@ pub(crate) struct Previous {
     pub reached_cycles: u64,
 }
 
+/// An event that a look at its header found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// Its end is beyond all packets where its size varies.
+    place: Place,
+    cycles: u64,
+    is_varying: bool,
+}
+
+/// The event after a place and a clock value, if its header has the common shape.
+#[inline(always)]
+fn look(
+    shape: &HeaderShape,
+    table: &[EventEntry],
+    data: &[u8],
+    (position, before): (u64, u64),
+) -> Option<Found> {
+    let begin = (position + shape.align_mask) & !shape.align_mask;
+    let byte = (begin / 8) as usize;
+    let id_word = whole_word(data, byte + shape.id.byte)?;
+    let time_word = match shape.id.byte == shape.timestamp.byte {
+        true => id_word,
+        false => whole_word(data, byte + shape.timestamp.byte)?,
+    };
+    let id = shape.id.extract(id_word);
+    if id.wrapping_sub(shape.first_id) > shape.more_ids {
+        return None;
+    }
+    let EventEntry { body_bits, align_mask, class } = *table.get(id as usize)?;
+    let body = begin + shape.size_bits;
+    let align_mask = u64::from(align_mask);
+    let until = ((body + align_mask) & !align_mask).saturating_add(body_bits);
+    let low = shape.timestamp.extract(time_word);
+    let cycles = extend(before, low, shape.timestamp.mask);
+    let is_varying = body_bits == EventEntry::DYNAMIC;
+    Some(Found { place: Place { begin, body, until, class }, cycles, is_varying })
+}
+
 /// Stands in where a header has no shape: its range of ids is empty, so every event is slow.
 const NO_SHAPE: HeaderShape = HeaderShape {
     align_mask: 7,
@@ -163,42 +204,71 @@ impl<'t> Cursor<'t> {
 
     /// The event at `position`, if its header has the common shape and its end is in the packet.
     #[inline(always)]
-    pub(crate) fn step_fast(&mut self) -> bool {
-        let shape = &self.shape;
-        let begin = (self.position + shape.align_mask) & !shape.align_mask;
-        let byte = (begin / 8) as usize;
-        let (Some(id_word), Some(time_word)) = (
-            whole_word(self.data, byte + shape.id.byte),
-            whole_word(self.data, byte + shape.timestamp.byte),
-        ) else {
-            return false;
-        };
-        let id = shape.id.extract(id_word);
-        if id.wrapping_sub(shape.first_id) > shape.more_ids {
-            return false;
+    fn step_fast(&mut self) -> bool {
+        let at = (self.position, self.cycles);
+        let Some(found) = look(&self.shape, self.table, self.data, at) else { return false };
+        if found.place.until > self.limit_bits {
+            return self.step_varying(&found);
         }
-        let Some(entry) = self.table.get(id as usize) else { return false };
-        let body = begin + shape.size_bits;
-        let (body_bits, align_mask) = (entry.body_bits, u64::from(entry.align_mask));
-        let until = ((body + align_mask) & !align_mask).saturating_add(body_bits);
-        let low = shape.timestamp.extract(time_word);
-        let ahead = low.wrapping_sub(self.cycles) & shape.timestamp.mask;
-        let cycles = self.cycles.wrapping_add(ahead);
-        if until > self.limit_bits {
-            let class = entry.class;
-            return body_bits == EventEntry::DYNAMIC
-                && self.step_varying(begin, body, cycles, class);
-        }
-        self.cycles = cycles;
-        self.event = Place { begin, body, until, class: entry.class };
-        self.position = until;
+        self.cycles = found.cycles;
+        self.event = found.place;
+        self.position = found.place.until;
         true
+    }
+
+    /// Steps over events for as long as they are found fast, are in a window of the clock, end at
+    /// most at the end of a range of bits, and there is room. Their places are counted from the
+    /// beginning of the range. Return: how many.
+    pub(crate) fn step_ahead(
+        &mut self,
+        window: Window,
+        (base_bits, until_bits): (u64, u64),
+        times: &mut [u64; DEPTH],
+        spots: &mut [Spot; DEPTH],
+    ) -> usize {
+        let (shape, table, data) = (self.shape, self.table, self.data);
+        let limit_bits = self.limit_bits.min(until_bits);
+        let mut at = (self.position, self.cycles);
+        let mut count = 0;
+        for (time, spot) in times.iter_mut().zip(spots) {
+            let Some(mut found) = look(&shape, table, data, at) else { break };
+            if found.place.until > limit_bits {
+                let budget = self.budget;
+                if !self.step_varying(&found) {
+                    break;
+                }
+                found = Found { place: self.event, cycles: self.cycles, ..found };
+                if found.place.until > until_bits || !window.contains(found.cycles) {
+                    self.budget = budget;
+                    break;
+                }
+            }
+            if !window.contains(found.cycles) {
+                break;
+            }
+            let Place { begin, until, class, .. } = found.place;
+            *time = found.cycles;
+            let (begin, end) = ((begin - base_bits) as u16, (until - base_bits) as u16);
+            *spot = Spot { class, begin, until: end };
+            at = (until, found.cycles);
+            count += 1;
+        }
+        (self.position, self.cycles) = at;
+        count
+    }
+
+    /// The size of the headers that are found fast.
+    pub(crate) fn header_bits(&self) -> u64 {
+        self.shape.size_bits
     }
 
     /// The rest of a step to an event whose size depends on its content.
     #[inline(never)]
-    fn step_varying(&mut self, begin: u64, body: u64, cycles: u64, class: u32) -> bool {
-        let Some(event) = self.class.events.get(class as usize) else { return false };
+    fn step_varying(&mut self, found: &Found) -> bool {
+        let Found { place: Place { begin, body, class, .. }, cycles, is_varying } = *found;
+        let Some(event) = self.class.events.get(class as usize).filter(|_| is_varying) else {
+            return false;
+        };
         let bits = Bits::new(self.data, self.limit_bits);
         let (slots, budget) = (&*self.slots, self.budget);
         let mut walk = Walk { bits, position: body, slots, cycles, budget };

@@ -68,6 +68,8 @@ pub(crate) struct Where<'a> {
     pub place: Place,
     pub cycles: u64,
     pub is_before_span: bool,
+    pub class: &'a StreamClass,
+    pub clock: Option<&'a Clock>,
     /// The packet's bytes from a byte of it on, up to a bit; places count from there.
     pub data: &'a [u8],
     pub limit_bits: u64,
@@ -83,6 +85,8 @@ impl<'a> Event<'a> {
             place: cursor.event,
             cycles: cursor.cycles,
             is_before_span: source.is_before,
+            class: cursor.class,
+            clock: source.clock,
             data: cursor.data,
             limit_bits: cursor.limit_bits,
             base_bytes: 0,
@@ -112,18 +116,18 @@ impl<'a> Event<'a> {
     /// Nanoseconds from the clock's origin; 0 in a stream without a clock.
     #[inline]
     pub fn time_ns(&self) -> Ns {
-        self.source.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
+        self.at.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
     }
 
     pub fn clock(&self) -> Option<&'a Clock> {
-        self.source.clock
+        self.at.clock
     }
 
     /// The class; it outlives the event.
     #[inline]
     pub fn class(&self) -> &'a EventClass {
         // The cursor stops only at events of its stream's table.
-        &self.source.cursor.class.events[self.at.place.class as usize]
+        &self.at.class.events[self.at.place.class as usize]
     }
 
     pub fn name(&self) -> &'a str {
@@ -135,7 +139,7 @@ impl<'a> Event<'a> {
     }
 
     pub fn stream_class(&self) -> &'a StreamClass {
-        self.source.cursor.class
+        self.at.class
     }
 
     /// Position of the stream among all that are merged.
@@ -183,12 +187,7 @@ impl<'a> Event<'a> {
     /// Position after the scopes before the payload (or before the event's own context).
     #[inline(always)]
     fn skip_to(&self, past_event_context: bool) -> Result<u64, Fault> {
-        let class = self.class();
-        let stream_plan = &self.source.cursor.class.event_context_plan;
-        // The common case: the payload follows the header.
-        let nothing_between = stream_plan.steps.is_empty()
-            && (!past_event_context || class.context_plan.steps.is_empty());
-        match nothing_between {
+        match self.class().leading.follows_header {
             true => Ok(self.at.place.body),
             // A copy, so that the common case needs no event in memory.
             false => Self::skip_contexts(*self, past_event_context),
@@ -204,7 +203,7 @@ impl<'a> Event<'a> {
             cycles: self.at.cycles,
             budget: packet_budget(self.at.limit_bits),
         };
-        walk.run(&self.source.cursor.class.event_context_plan)?;
+        walk.run(&self.at.class.event_context_plan)?;
         if past_event_context {
             walk.run(&self.class().context_plan)?;
         }
@@ -222,7 +221,11 @@ impl<'a> Event<'a> {
     #[inline]
     pub fn fields<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
         let at = self.skip_to(true)?;
-        self.scope(self.class().payload.as_ref(), at, visitor)
+        let class = self.class();
+        match &class.payload {
+            Some(payload) => self.visit(at).payload(payload, &class.leading, visitor),
+            None => Ok(()),
+        }
     }
 
     /// Visits the event's own context (`event.context`).
@@ -236,12 +239,12 @@ impl<'a> Event<'a> {
 
     /// Visits the context that all events of the stream have (`stream.event.context`).
     pub fn stream_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.source.cursor.class.event_context.as_ref(), self.at.place.body, visitor)
+        self.scope(self.at.class.event_context.as_ref(), self.at.place.body, visitor)
     }
 
     /// Visits the header (`stream.event.header`).
     pub fn header<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.source.cursor.class.event_header.as_ref(), self.at.place.begin, visitor)
+        self.scope(self.at.class.event_header.as_ref(), self.at.place.begin, visitor)
     }
 
     /// Visits the packet's context (`stream.packet.context`).
@@ -264,7 +267,7 @@ impl<'a> Event<'a> {
         let field = payload.fields.get(index)?;
         let at = crate::bits::align_up(self.skip_to(true).ok()?, payload.extent.align_bits);
         let mut visit = self.visit(at);
-        match class.payload_offsets.get(index) {
+        match class.leading.offsets.get(index) {
             Some(offset) => visit.position = at + offset,
             None => {
                 for before in &payload.fields[..index] {

@@ -21,13 +21,18 @@ pub(crate) struct Lane {
 
 impl Lane {
     fn of(offset_bits: u64, integer: &Integer) -> Option<Self> {
-        let within = (offset_bits % 8) as u32;
+        // One load is enough for all that is in the first eight bytes.
+        let byte = match offset_bits + u64::from(integer.size_bits) {
+            0..=64 => 0,
+            _ => offset_bits / 8,
+        };
+        let within = (offset_bits - byte * 8) as u32;
         if within + integer.size_bits > 64 {
             return None;
         }
         let big = integer.order == ByteOrder::Big;
         Some(Self {
-            byte: (offset_bits / 8) as usize,
+            byte: byte as usize,
             shift: if big { 64 - within - integer.size_bits } else { within },
             mask: mask(integer.size_bits),
             big,
@@ -249,8 +254,8 @@ mod tests {
         assert_eq!((little.first_id, little.more_ids), (1, 251));
         let word = u64::from_le_bytes([7, 0x33, 0x22, 0x11, 0, 0, 0, 0]);
         assert_eq!(little.id.extract(word), 7);
-        let word = u64::from_le_bytes([0x33, 0x22, 0x11, 0, 0, 0, 0, 0]);
-        assert_eq!((little.timestamp.byte, little.timestamp.extract(word)), (1, 0x112233));
+        assert_eq!(little.timestamp.extract(word), 0x112233);
+        assert_eq!((little.id.byte, little.timestamp.byte), (0, 0));
         let big = shape_of(LTTNG, "be").unwrap();
         let word = u64::from_le_bytes([0b0101_0111, 0xff, 0, 1, 9, 9, 9, 9]);
         assert_eq!(big.id.extract(word), 10);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! One pass over all streams in time order.
 //!
-//! Place in the flow: printers, reports and analyses pull messages from here. A loser tree keeps
-//! one key for each stream; taking the smallest and replacing it costs one comparison per level.
-//! Keys are (time, stream), so ties are broken by the order of the streams and every run gives the
-//! same order. If all streams share one clock the time is in cycles, otherwise in nanoseconds.
-//!
-//! Where the streams are many, `ahead` reads some events ahead; the order is the same.
+//! Place in the flow: printers, reports and analyses pull messages from here. Each stream is read
+//! `ahead`, a `tournament` finds which stream comes next, and what comes next is noted for some
+//! events at once: so each of the three is a short loop. If all streams share one clock the time
+//! that is compared is in cycles, otherwise in nanoseconds.
 //!
 //! A merge over a [`Span`] begins each stream with the packet in which the span begins, and ends it
 //! with its first event after the span, or, where packets overlap in time, that of each packet.
 
-use crate::ahead::{self, Ahead};
+use crate::ahead::{Ahead, Times};
 use crate::clock::Clock;
 use crate::cursor::Stop;
 use crate::error::{Problem, ProblemKind};
@@ -20,6 +18,7 @@ use crate::lineage::{self, Beginning, Repeated};
 use crate::loss::Loss;
 use crate::source::{Edges, Source};
 use crate::span::Span;
+use crate::tournament::Tournament;
 use crate::trace::Trace;
 use crate::units::{Cycles, Ns};
 
@@ -62,25 +61,27 @@ impl LossMessage<'_> {
     }
 }
 
-/// Time in bits 32 to 95, stream in the lower 32.
-type Key = u128;
-/// At and above this, a stream has ended.
-const AT_END: Key = 1 << 96;
+/// Events that are noted at once.
+const TURNS: usize = 64;
+/// With so many streams, what they were read ahead is in no cache near the processor.
+const MANY_STREAMS: usize = 48;
 
-/// The stream of a key.
-#[inline(always)]
-fn stream_of(key: Key) -> usize {
-    key as u32 as usize
+/// What comes next: an event that was read ahead, or what a stream itself has come to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    cycles: u64,
+    stream: u32,
+    /// Position among the events that were read ahead.
+    position: Option<u8>,
 }
 
-/// The key of what a stream has come to.
+/// What the times of streams are compared by.
 #[inline(always)]
-fn key_of(clock: Option<&Clock>, stream: usize, cycles: u64, in_cycles: bool) -> Key {
-    let time = match clock {
+fn time_of(clock: Option<&Clock>, cycles: u64, in_cycles: bool) -> u64 {
+    match clock {
         Some(clock) if !in_cycles => clock.ns(Cycles(cycles)).0 as u64 ^ (1 << 63),
         _ => cycles,
-    };
-    Key::from(time) << 32 | stream as Key
+    }
 }
 
 fn loss_of<'a>(source: &'a Source<'_>, index: usize) -> Option<LossMessage<'a>> {
@@ -95,14 +96,18 @@ fn loss_of<'a>(source: &'a Source<'_>, index: usize) -> Option<LossMessage<'a>> 
 
 pub struct Merge<'t> {
     sources: Vec<Source<'t>>,
-    /// `losers[0]` is the winner; the others lost the match at their node.
-    losers: Vec<Key>,
+    /// Of each stream, what was read ahead.
+    ahead: Vec<Ahead<'t>>,
+    times: Vec<Times>,
+    /// `None` before the first event.
+    tournament: Option<Tournament>,
     in_cycles: bool,
-    started: bool,
-    /// Of each stream, what was read ahead; nothing where few streams are merged.
-    ahead: Vec<Ahead>,
-    /// Whether the matches of the stream that was handed out last were played already.
-    is_played: bool,
+    /// What comes next; the first of them have been handed out.
+    turns: [Turn; TURNS],
+    turn_count: usize,
+    handed_out: usize,
+    /// The stream of the last turn, if nothing is left of what it was read ahead.
+    used_up: Option<usize>,
     opening_problems: Vec<Problem>,
     /// Streams of which packets are read in another trace, and the position of that.
     repeated: Vec<(usize, usize)>,
@@ -134,17 +139,16 @@ impl<'t> Merge<'t> {
             (Some(a), Some(b)) => a.same_scale(b),
             (a, b) => a.is_none() && b.is_none(),
         });
-        let ahead_count = match sources.len() {
-            0..ahead::LEAST_STREAMS => 0,
-            many => many,
-        };
         Self {
-            losers: Vec::new(),
+            ahead: sources.iter().map(|s| Ahead::new(s.cursor.class, s.clock)).collect(),
+            times: sources.iter().map(|_| Times::new()).collect(),
             sources,
+            tournament: None,
             in_cycles: one_scale,
-            started: false,
-            ahead: (0..ahead_count).map(|_| Ahead::new()).collect(),
-            is_played: false,
+            turns: [Turn::default(); TURNS],
+            turn_count: 0,
+            handed_out: 0,
+            used_up: None,
             opening_problems: traces.iter().flat_map(|t| t.problems().to_vec()).collect(),
             repeated,
         }
@@ -154,124 +158,87 @@ impl<'t> Merge<'t> {
     #[inline]
     #[allow(clippy::should_implement_trait)] // It lends: no iterator can.
     pub fn next(&mut self) -> Option<Message<'_>> {
-        let index = match self.ahead.is_empty() {
-            true => self.step()?,
-            false => self.step_of_many()?,
-        };
+        if self.handed_out == self.turn_count {
+            self.note_turns();
+        }
+        let turn = *self.turns.get(..self.turn_count)?.get(self.handed_out)?;
+        self.handed_out += 1;
+        let index = turn.stream as usize;
         let source = self.sources.get(index)?;
-        let ahead = self.ahead.get(index).and_then(Ahead::taken);
-        Some(match (ahead, source.stop) {
-            (Some(at), _) => Message::Event(Event::at(source, index, at)),
-            (None, Stop::Loss) => Message::Loss(loss_of(source, index)?),
-            (None, _) => Message::Event(Event::new(source, index)),
-        })
+        let Some(position) = turn.position else { return Self::own(source, index) };
+        let at = self.ahead.get(index)?.at(position, turn.cycles)?;
+        Some(Message::Event(Event::at(source, index, at)))
     }
 
-    /// Goes on to what comes next, which is of the stream at the position returned.
-    #[inline(always)]
-    fn step(&mut self) -> Option<usize> {
-        if self.started {
-            self.replay();
-        } else {
-            self.start();
-        }
-        let key = self.losers.first().copied().filter(|key| *key < AT_END)?;
-        Some(stream_of(key))
-    }
-
-    /// [`Merge::step`] where streams are read ahead.
-    fn step_of_many(&mut self) -> Option<usize> {
-        if !self.started {
-            self.start();
-        } else if !self.is_played {
-            self.replay_ahead();
-        }
-        let key = self.losers.first().copied().filter(|key| *key < AT_END)?;
-        let index = stream_of(key);
-        let ahead = self.ahead.get_mut(index)?;
-        ahead.take();
-        self.is_played = false;
-        if let Some(cycles) = ahead.next_cycles() {
-            let clock = self.sources.get(index)?.clock;
-            self.play(index, key_of(clock, index, cycles, self.in_cycles));
-            self.prefetch_winner();
-            self.is_played = true;
-        }
-        Some(index)
-    }
-
-    /// [`Merge::replay`] of a stream of which no event is left that was read ahead.
-    fn replay_ahead(&mut self) {
-        let Some(winner) = self.losers.first().map(|key| stream_of(*key)) else { return };
-        let Some(source) = self.sources.get_mut(winner) else { return };
-        let Some(ahead) = self.ahead.get_mut(winner) else { return };
-        ahead.fill(source);
-        let key = match ahead.next_cycles() {
-            Some(cycles) => key_of(source.clock, winner, cycles, self.in_cycles),
-            None => Self::advance(source, winner, self.in_cycles),
-        };
-        self.play(winner, key);
-    }
-
-    /// Asks for what the next event needs, while the one before it is used.
-    #[inline(always)]
-    fn prefetch_winner(&self) {
-        let Some(winner) = self.losers.first().map(|key| stream_of(*key)) else { return };
-        if let (Some(ahead), Some(source)) = (self.ahead.get(winner), self.sources.get(winner)) {
-            ahead.prefetch();
-            ahead::prefetch(source);
+    /// What a source itself has come to.
+    #[inline(never)]
+    fn own<'a>(source: &'a Source<'t>, index: usize) -> Option<Message<'a>> {
+        match source.stop {
+            Stop::Loss => Some(Message::Loss(loss_of(source, index)?)),
+            _ => Some(Message::Event(Event::new(source, index))),
         }
     }
 
-    /// Steps a source and gives its new key.
-    #[inline(always)]
-    fn advance(source: &mut Source<'t>, index: usize, in_cycles: bool) -> Key {
-        source.step();
-        if source.stop == Stop::End {
-            return AT_END | index as Key;
-        }
-        key_of(source.clock, index, source.cursor.cycles, in_cycles)
-    }
-
-    /// Steps the last winner and plays its matches again on the way to the root.
-    #[inline(always)]
-    fn replay(&mut self) {
-        let Some(winner) = self.losers.first().map(|key| stream_of(*key)) else { return };
-        let Some(source) = self.sources.get_mut(winner) else { return };
-        let key = Self::advance(source, winner, self.in_cycles);
-        self.play(winner, key);
-    }
-
-    /// Plays the matches of a stream's new key on the way to the root.
-    #[inline(always)]
-    fn play(&mut self, winner: usize, mut key: Key) {
-        let mut node = (winner + self.losers.len()) / 2;
-        while node > 0 {
-            if let Some(loser) = self.losers.get_mut(node) {
-                (key, *loser) = (key.min(*loser), key.max(*loser));
+    /// Notes what comes next, all turns before having been handed out: up to the last event that
+    /// a stream was read ahead, because reading on takes the place of what was handed out.
+    #[inline(never)]
+    fn note_turns(&mut self) {
+        (self.turn_count, self.handed_out) = (0, 0);
+        let in_cycles = self.in_cycles;
+        if let Some(stream) = self.used_up.take() {
+            let time = self.read_on(stream);
+            let Some(tournament) = &mut self.tournament else { return };
+            match time {
+                Some(time) => tournament.play(stream, time),
+                None => tournament.end(stream),
             }
-            node /= 2;
+        } else if self.tournament.is_none() {
+            self.start();
         }
-        self.losers[0] = key;
+        let Some(tournament) = &mut self.tournament else { return };
+        let are_many = self.sources.len() >= MANY_STREAMS;
+        for turn in &mut self.turns {
+            let Some(stream) = tournament.winner() else { return };
+            let Some(times) = self.times.get_mut(stream) else { return };
+            self.turn_count += 1;
+            let Some((position, cycles)) = times.next() else {
+                *turn = Turn { cycles: 0, stream: stream as u32, position: None };
+                self.used_up = Some(stream);
+                return;
+            };
+            *turn = Turn { cycles, stream: stream as u32, position: Some(position) };
+            let Some(ahead) = self.ahead.get(stream) else { return };
+            if are_many {
+                ahead.prefetch(times, position);
+            }
+            times.advance();
+            let Some((_, next)) = times.next() else {
+                self.used_up = Some(stream);
+                return;
+            };
+            tournament.play(stream, time_of(ahead.clock(), next, in_cycles));
+        }
     }
 
-    /// Steps every source once and plays all matches, leaves to root.
+    /// Reads a stream ahead, or else steps it. Return: the time of what comes next in it.
+    fn read_on(&mut self, stream: usize) -> Option<u64> {
+        let source = self.sources.get_mut(stream)?;
+        let times = self.times.get_mut(stream)?;
+        self.ahead.get_mut(stream)?.fill(times, source);
+        let cycles = match times.next() {
+            Some((_, cycles)) => cycles,
+            None => {
+                source.step();
+                (source.stop != Stop::End).then_some(source.cursor.cycles)?
+            }
+        };
+        Some(time_of(source.clock, cycles, self.in_cycles))
+    }
+
+    /// Steps every source once.
     fn start(&mut self) {
-        self.started = true;
-        let count = self.sources.len();
-        let mut winners = vec![AT_END; 2 * count];
-        for (index, source) in self.sources.iter_mut().enumerate() {
-            winners[count + index] = Self::advance(source, index, self.in_cycles);
-        }
-        self.losers = vec![AT_END; count];
-        for node in (1..count).rev() {
-            let (left, right) = (winners[2 * node], winners[2 * node + 1]);
-            winners[node] = left.min(right);
-            self.losers[node] = left.max(right);
-        }
-        if count > 0 {
-            self.losers[0] = winners[1];
-        }
+        let times = (0..self.sources.len()).map(|stream| self.read_on(stream)).collect();
+        self.tournament = Some(Tournament::new(times));
     }
 
     /// Everything found wrong so far, including when the traces were opened.
@@ -401,9 +368,8 @@ mod tests {
             let part = Span { from: Some(Ns(begin.0 + third.0)), until: Some(Ns(end.0 - third.0)) };
             for span in [Span::ALL, part] {
                 let ahead = Merge::between(&traces, &span);
-                assert!(!ahead.ahead.is_empty());
                 let mut one_by_one = Merge::between(&traces, &span);
-                one_by_one.ahead.clear();
+                one_by_one.ahead.iter_mut().for_each(Ahead::forbid);
                 let (found, wanted) = (read(ahead), read(one_by_one));
                 let differs = found.0.iter().zip(&wanted.0).find(|(found, wanted)| found != wanted);
                 assert_eq!(differs, None, "seed {seed}");

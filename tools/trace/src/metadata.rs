@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::error::MetadataError;
 use crate::header::HeaderShape;
+use crate::leading::Leading;
 use crate::plan::Plan;
 use crate::tsdl;
 use crate::types::{ByteOrder, Struct};
@@ -146,8 +147,7 @@ pub struct EventClass {
     pub(crate) context_plan: Plan,
     /// Context and payload in one; the stream's context comes before.
     pub(crate) body_plan: Plan,
-    /// Offsets of the payload's leading fields from its aligned start, while they are fixed.
-    pub(crate) payload_offsets: Vec<u64>,
+    pub(crate) leading: Leading,
     /// Position of the event class among all of the trace.
     pub index: usize,
 }

@@ -5,6 +5,7 @@
 //! in the window. Events before the window that are in a packet with such as are in it are handed
 //! out too, and marked, because a packet begins by saying which thread its events are of.
 
+use crate::ahead::{Spot, DEPTH};
 use crate::bits::align_up;
 use crate::clock::Clock;
 use crate::cursor::{Cursor, Stop};
@@ -80,20 +81,15 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// Goes on to the next event if that is in the window, ends in the packet at most at
-    /// `until_bits`, and is found fast.
-    #[inline(always)]
-    pub fn step_ahead(&mut self, until_bits: u64) -> bool {
-        let cursor = &mut self.cursor;
-        let before = (cursor.position, cursor.cycles, cursor.event, cursor.budget);
-        if !cursor.step_fast() {
-            return false;
-        }
-        let is_in = self.window.contains(cursor.cycles) && cursor.position <= until_bits;
-        if !is_in {
-            (cursor.position, cursor.cycles, cursor.event, cursor.budget) = before;
-        }
-        is_in
+    /// Goes on over events that are in the window and are found fast; see [`Cursor::step_ahead`].
+    #[inline]
+    pub fn step_ahead(
+        &mut self,
+        range_bits: (u64, u64),
+        times: &mut [u64; DEPTH],
+        spots: &mut [Spot; DEPTH],
+    ) -> usize {
+        self.cursor.step_ahead(self.window, range_bits, times, spots)
     }
 
     /// Decides about a stop that is not in the window, and goes on until one counts.

@@ -8,6 +8,7 @@
 use crate::bits::{align_up, mask, reverse, sign_extend, Bits};
 use crate::clock::extend;
 use crate::error::Fault;
+use crate::leading::Leading;
 use crate::types::{
     Array, Encoding, Enumeration, Field, Float, Form, Integer, Sequence, Struct, Type, Variant,
 };
@@ -79,10 +80,36 @@ pub(crate) struct Visit<'a> {
 }
 
 impl<'a> Visit<'a> {
+    /// The fields of a payload, without a group around them; those at known places first.
+    #[inline(always)]
+    pub fn payload<V: Visitor>(
+        &mut self,
+        payload: &Struct,
+        leading: &Leading,
+        visitor: &mut V,
+    ) -> Result<(), Fault> {
+        let at = align_up(self.position, payload.extent.align_bits);
+        let Some(bytes) = self.bits.window(at, leading.until_bits) else {
+            return self.scope(payload, visitor);
+        };
+        leading.visit(bytes, payload, visitor);
+        let known = leading.spots.len();
+        if known < payload.fields.len() {
+            self.position = at + leading.until_bits;
+            return self.fields(payload.fields.get(known..).unwrap_or(&[]), visitor);
+        }
+        Ok(())
+    }
+
     /// The fields of a scope, without a group around them.
     pub fn scope<V: Visitor>(&mut self, s: &Struct, visitor: &mut V) -> Result<(), Fault> {
         self.position = align_up(self.position, s.extent.align_bits);
-        for field in &s.fields {
+        self.fields(&s.fields, visitor)
+    }
+
+    #[inline(never)]
+    fn fields<V: Visitor>(&mut self, fields: &[Field], visitor: &mut V) -> Result<(), Fault> {
+        for field in fields {
             let name = Name::Field(field.name());
             // Nearly all fields are integers; they stay in this loop.
             match &field.ty {
@@ -179,11 +206,7 @@ impl<'a> Visit<'a> {
             raw = reverse(raw, float.size_bits);
         }
         self.position = at + u64::from(float.size_bits);
-        Ok(match float.size_bits {
-            16 => half(raw as u16),
-            32 => f64::from(f32::from_bits(raw as u32)),
-            _ => f64::from_bits(raw),
-        })
+        Ok(float_of(raw, float.size_bits))
     }
 
     #[inline(never)]
@@ -306,6 +329,16 @@ pub(crate) fn unusual_bits(bits: &Bits<'_>, at: u64, ty: &Integer) -> Result<(u6
     let value = reverse(bits.read(at, ty.size_bits, ty.order)?, ty.size_bits);
     let value = if ty.signed { sign_extend(value, ty.size_bits) as u64 } else { value };
     Ok((value, ty.size_bits))
+}
+
+/// The number in the bits of a float.
+#[inline]
+pub(crate) fn float_of(bits: u64, size_bits: u32) -> f64 {
+    match size_bits {
+        16 => half(bits as u16),
+        32 => f64::from(f32::from_bits(bits as u32)),
+        _ => f64::from_bits(bits),
+    }
 }
 
 /// A float of 16 bits, exactly.

@@ -24,10 +24,11 @@ use crate::clock::Clock;
 use crate::ctf2;
 use crate::error::MetadataError;
 use crate::header::HeaderShape;
+use crate::leading::Leading;
 use crate::measure::measure_struct;
 use crate::metadata::{EventClass, EventEntry, EventTable, Metadata, StreamClass};
 use crate::plan::Plan;
-use crate::types::{Field, Scope, Struct, Type};
+use crate::types::{Scope, Struct};
 use crate::units::{EventId, StreamId};
 pub(crate) use blocks::{parse_uuid, Blocks, RawEvent, RawStream, MAX_CLOCKS};
 use reference::Roots;
@@ -275,6 +276,7 @@ impl Finish {
             self.errors.push(MetadataError::new(raw.line, what));
             return;
         }
+        let before = Plan::of(&[context, own_context]);
         stream.events.push(EventClass {
             id: EventId(raw.id),
             stream: stream.id,
@@ -283,7 +285,7 @@ impl Finish {
             emf_uri: raw.emf_uri,
             context_plan: Plan::of(&[own_context]),
             body_plan: Plan::of(&[own_context, payload]),
-            payload_offsets: payload.map(fixed_offsets).unwrap_or_default(),
+            leading: Leading::of(&before, payload),
             context: raw.context,
             payload: raw.payload,
             index: 0,
@@ -309,20 +311,4 @@ fn roots_of<'a>(
 fn widest_align_bits(scopes: &[Option<&Struct>]) -> u32 {
     let aligns = scopes.iter().flatten().map(|scope| scope.extent.inner_align_bits);
     aligns.max().unwrap_or(1)
-}
-
-/// Offsets of a struct's leading fields while everything before them has a fixed size.
-fn fixed_offsets(s: &Struct) -> Vec<u64> {
-    let mut offsets = Vec::new();
-    let mut at = 0u64;
-    for Field { ty, .. } in &s.fields {
-        let extent = Type::extent(ty);
-        at = crate::bits::align_up(at, extent.align_bits);
-        offsets.push(at);
-        match extent.fixed_bits {
-            Some(bits) => at = at.saturating_add(bits),
-            None => break,
-        }
-    }
-    offsets
 }
