@@ -15,10 +15,10 @@
 //! [`Cursor`]: crate::cursor::Cursor
 
 use crate::clock::Clock;
-use crate::cursor::Place;
+use crate::cursor::{Cursor, Place};
 use crate::event::Where;
 use crate::metadata::StreamClass;
-use crate::source::Source;
+use crate::span::Window;
 
 /// Events that a stream is read ahead, and bytes of them.
 pub(crate) const DEPTH: usize = 32;
@@ -34,6 +34,15 @@ pub(crate) struct Spot {
     pub class: u32,
     pub begin: u16,
     pub until: u16,
+}
+
+impl Spot {
+    /// A place that is counted from a bit of its packet.
+    #[inline(always)]
+    pub fn of(place: &Place, base_bits: u64) -> Self {
+        let within = |bits: u64| (bits - base_bits) as u16;
+        Self { class: place.class, begin: within(place.begin), until: within(place.until) }
+    }
 }
 
 /// The clock values of a stream's events that were read ahead.
@@ -67,16 +76,23 @@ impl Times {
     /// The position and the clock value of the next event.
     #[inline(always)]
     pub fn next(&self) -> Option<(u8, u64)> {
-        if self.next >= self.count {
-            return None;
-        }
-        self.cycles.get(usize::from(self.next)).map(|cycles| (self.next, *cycles))
+        let next = self.next;
+        let left = self.cycles.get(..usize::from(self.count))?;
+        left.get(usize::from(next)).map(|cycles| (next, *cycles))
     }
 
-    /// Goes on to the event after it.
     #[inline(always)]
-    pub fn advance(&mut self) {
-        self.next += 1;
+    pub fn position(&self) -> u8 {
+        self.next
+    }
+
+    /// Goes on to the first event after the next one for which that does not hold.
+    #[inline(always)]
+    pub fn advance_while(&mut self, holds: impl Fn(u64) -> bool) {
+        let from = usize::from(self.next) + 1;
+        let left = self.cycles.get(from..usize::from(self.count)).unwrap_or(&[]);
+        let run = left.iter().take_while(|cycles| holds(**cycles)).count();
+        self.next = (from + run) as u8;
     }
 }
 
@@ -95,47 +111,45 @@ impl<'t> Ahead<'t> {
         }
     }
 
+    /// The event at a position, which has this clock value.
+    #[inline(always)]
+    pub fn at(&self, position: u8) -> Where<'_> {
+        // There are more places than positions that are handed out.
+        let Spot { class, begin, until } = self.spots[usize::from(position) % DEPTH];
+        let (begin, until) = (u64::from(begin), u64::from(until));
+        Where {
+            place: Place { begin, body: begin + self.header_bits, until, class },
+            class: self.class,
+            data: &self.bytes,
+            limit_bits: self.limit_bits,
+            base_bytes: self.base_bytes,
+        }
+    }
+
     #[inline(always)]
     pub fn clock(&self) -> Option<&'t Clock> {
         self.clock
     }
 
-    /// The event at a position, which has this clock value.
-    #[inline(always)]
-    pub fn at(&self, position: u8, cycles: u64) -> Option<Where<'_>> {
-        let Spot { class, begin, until } = *self.spots.get(usize::from(position))?;
-        let (begin, until) = (u64::from(begin), u64::from(until));
-        Some(Where {
-            place: Place { begin, body: begin + self.header_bits, until, class },
-            cycles,
-            is_before_span: false,
-            class: self.class,
-            clock: self.clock,
-            data: &self.bytes,
-            limit_bits: self.limit_bits,
-            base_bytes: self.base_bytes,
-        })
-    }
-
-    /// Reads a source ahead, if it can be; no event may be left.
-    pub fn fill(&mut self, times: &mut Times, source: &mut Source<'_>) {
+    /// Reads a cursor ahead in a window of its clock, if it can be; no event may be left.
+    pub fn fill(&mut self, times: &mut Times, cursor: &mut Cursor<'_>, window: Window) {
         (times.next, times.count) = (0, 0);
         if self.is_forbidden {
             return;
         }
-        let base_bytes = source.cursor.position / 8 / ALIGN_BYTES * ALIGN_BYTES;
+        let base_bytes = cursor.position / 8 / ALIGN_BYTES * ALIGN_BYTES;
         let base_bits = base_bytes * 8;
-        let until_bits = base_bits + BYTES as u64 * 8;
-        let count = source.step_ahead((base_bits, until_bits), &mut times.cycles, &mut self.spots);
+        let range_bits = (base_bits, base_bits + BYTES as u64 * 8);
+        let count = cursor.step_ahead(window, range_bits, &mut times.cycles, &mut self.spots);
         let Some(last) = count.checked_sub(1).and_then(|last| self.spots.get(last)) else { return };
         let limit_bits = u64::from(last.until);
-        let from = source.cursor.data.get(base_bytes as usize..).unwrap_or(&[]);
+        let from = cursor.data.get(base_bytes as usize..).unwrap_or(&[]);
         let bytes = (limit_bits.div_ceil(8) as usize + TAIL_BYTES).min(from.len());
         if let (Some(to), Some(from)) = (self.bytes.get_mut(..bytes), from.get(..bytes)) {
             to.copy_from_slice(from);
         }
         (self.base_bytes, self.limit_bits) = (base_bytes, limit_bits);
-        self.header_bits = source.cursor.header_bits();
+        self.header_bits = cursor.header_bits();
         times.count = count as u8;
         times.stride_bytes = (limit_bits / 8 / count as u64) as u16;
     }

@@ -93,6 +93,7 @@ impl Clock {
     }
 
     /// A duration in nanoseconds, truncated; saturates instead of wrapping.
+    #[inline(never)]
     fn since_base(&self, cycles: u64) -> u64 {
         match self.frequency_hz {
             NS_PER_SECOND => cycles,

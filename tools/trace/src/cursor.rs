@@ -115,30 +115,37 @@ struct Found {
     is_varying: bool,
 }
 
-/// The event after a place and a clock value, if its header has the common shape.
+/// The event after a place and a clock value, if its header has the common shape. `last` is the
+/// id and the entry of the event before: a processor that predicts that they are the same again
+/// finds the event after this one without waiting for what it loads here.
 #[inline(always)]
-fn look(
+fn look<const IS_ONE_WORD: bool>(
     shape: &HeaderShape,
     table: &[EventEntry],
     data: &[u8],
     (position, before): (u64, u64),
+    last: &mut (u64, EventEntry),
 ) -> Option<Found> {
     let begin = (position + shape.align_mask) & !shape.align_mask;
     let byte = (begin / 8) as usize;
-    let id_word = whole_word(data, byte + shape.id.byte)?;
-    let time_word = match shape.id.byte == shape.timestamp.byte {
-        true => id_word,
-        false => whole_word(data, byte + shape.timestamp.byte)?,
+    let (id, low) = if IS_ONE_WORD {
+        let word = whole_word(data, byte)?;
+        (shape.id.extract_little(word), shape.timestamp.extract_little(word))
+    } else {
+        let id_word = whole_word(data, byte + shape.id.byte)?;
+        let time_word = whole_word(data, byte + shape.timestamp.byte)?;
+        (shape.id.extract(id_word), shape.timestamp.extract(time_word))
     };
-    let id = shape.id.extract(id_word);
-    if id.wrapping_sub(shape.first_id) > shape.more_ids {
-        return None;
+    if id != last.0 {
+        if id.wrapping_sub(shape.first_id) > shape.more_ids {
+            return None;
+        }
+        *last = (id, *table.get(id as usize)?);
     }
-    let EventEntry { body_bits, align_mask, class } = *table.get(id as usize)?;
+    let EventEntry { body_bits, align_mask, class } = last.1;
     let body = begin + shape.size_bits;
     let align_mask = u64::from(align_mask);
     let until = ((body + align_mask) & !align_mask).saturating_add(body_bits);
-    let low = shape.timestamp.extract(time_word);
     let cycles = extend(before, low, shape.timestamp.mask);
     let is_varying = body_bits == EventEntry::DYNAMIC;
     Some(Found { place: Place { begin, body, until, class }, cycles, is_varying })
@@ -206,7 +213,9 @@ impl<'t> Cursor<'t> {
     #[inline(always)]
     fn step_fast(&mut self) -> bool {
         let at = (self.position, self.cycles);
-        let Some(found) = look(&self.shape, self.table, self.data, at) else { return false };
+        let mut last = (u64::MAX, EventEntry::ABSENT);
+        let found = look::<false>(&self.shape, self.table, self.data, at, &mut last);
+        let Some(found) = found else { return false };
         if found.place.until > self.limit_bits {
             return self.step_varying(&found);
         }
@@ -222,39 +231,65 @@ impl<'t> Cursor<'t> {
     pub(crate) fn step_ahead(
         &mut self,
         window: Window,
+        range_bits: (u64, u64),
+        times: &mut [u64; DEPTH],
+        spots: &mut [Spot; DEPTH],
+    ) -> usize {
+        match self.shape.is_one_word() {
+            true => self.step_ahead_by::<true>(window, range_bits, times, spots),
+            false => self.step_ahead_by::<false>(window, range_bits, times, spots),
+        }
+    }
+
+    #[inline(always)]
+    fn step_ahead_by<const IS_ONE_WORD: bool>(
+        &mut self,
+        window: Window,
         (base_bits, until_bits): (u64, u64),
         times: &mut [u64; DEPTH],
         spots: &mut [Spot; DEPTH],
     ) -> usize {
         let (shape, table, data) = (self.shape, self.table, self.data);
         let limit_bits = self.limit_bits.min(until_bits);
-        let mut at = (self.position, self.cycles);
+        let (mut position, mut cycles) = (self.position, self.cycles);
+        let mut last = (u64::MAX, EventEntry::ABSENT);
         let mut count = 0;
         for (time, spot) in times.iter_mut().zip(spots) {
-            let Some(mut found) = look(&shape, table, data, at) else { break };
-            if found.place.until > limit_bits {
-                let budget = self.budget;
-                if !self.step_varying(&found) {
-                    break;
-                }
-                found = Found { place: self.event, cycles: self.cycles, ..found };
-                if found.place.until > until_bits || !window.contains(found.cycles) {
-                    self.budget = budget;
-                    break;
-                }
-            }
-            if !window.contains(found.cycles) {
+            let Some(found) =
+                look::<IS_ONE_WORD>(&shape, table, data, (position, cycles), &mut last)
+            else {
                 break;
+            };
+            if found.place.until > limit_bits || !window.contains(found.cycles) {
+                // The end, or an event whose size varies.
+                (self.position, self.cycles) = (position, cycles);
+                if !self.step_varying_within(&found, window, until_bits) {
+                    return count;
+                }
+                (position, cycles) = (self.position, self.cycles);
+                (*time, *spot) = (cycles, Spot::of(&self.event, base_bits));
+            } else {
+                (position, cycles) = (found.place.until, found.cycles);
+                (*time, *spot) = (cycles, Spot::of(&found.place, base_bits));
             }
-            let Place { begin, until, class, .. } = found.place;
-            *time = found.cycles;
-            let (begin, end) = ((begin - base_bits) as u16, (until - base_bits) as u16);
-            *spot = Spot { class, begin, until: end };
-            at = (until, found.cycles);
             count += 1;
         }
-        (self.position, self.cycles) = at;
+        (self.position, self.cycles) = (position, cycles);
         count
+    }
+
+    /// [`Cursor::step_varying`] to an event that is in a window and ends at most at `until_bits`.
+    #[inline(never)]
+    fn step_varying_within(&mut self, found: &Found, window: Window, until_bits: u64) -> bool {
+        let before = (self.position, self.cycles, self.budget);
+        if !self.step_varying(found) {
+            return false;
+        }
+        let is_within = self.position <= until_bits && window.contains(self.cycles);
+        if !is_within {
+            (self.position, self.cycles, self.budget) = before;
+        }
+        is_within
     }
 
     /// The size of the headers that are found fast.

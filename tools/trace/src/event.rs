@@ -58,18 +58,17 @@ impl Value<'_> {
 #[derive(Clone, Copy)]
 pub struct Event<'a> {
     source: &'a Source<'a>,
-    stream_index: usize,
-    at: Where<'a>,
+    cycles: u64,
+    stream_index: u32,
+    /// Among the events that were read ahead; otherwise it is the one that the source has come to.
+    position: Option<u8>,
 }
 
 /// Where an event's bytes are.
 #[derive(Clone, Copy)]
 pub(crate) struct Where<'a> {
     pub place: Place,
-    pub cycles: u64,
-    pub is_before_span: bool,
     pub class: &'a StreamClass,
-    pub clock: Option<&'a Clock>,
     /// The packet's bytes from a byte of it on, up to a bit; places count from there.
     pub data: &'a [u8],
     pub limit_bits: u64,
@@ -77,57 +76,59 @@ pub(crate) struct Where<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// The event that a source has come to.
     #[inline(always)]
-    pub(crate) fn new(source: &'a Source<'_>, stream_index: usize) -> Self {
-        let cursor = &source.cursor;
-        let at = Where {
-            place: cursor.event,
-            cycles: cursor.cycles,
-            is_before_span: source.is_before,
-            class: cursor.class,
-            clock: source.clock,
-            data: cursor.data,
-            limit_bits: cursor.limit_bits,
-            base_bytes: 0,
-        };
-        Self::at(source, stream_index, at)
+    pub(crate) fn new(
+        source: &'a Source<'_>,
+        stream_index: u32,
+        cycles: u64,
+        position: Option<u8>,
+    ) -> Self {
+        Self { source, cycles, stream_index, position }
     }
 
-    /// An event of the packet that a source is in, and in which it may have gone on.
     #[inline(always)]
-    pub(crate) fn at(source: &'a Source<'_>, stream_index: usize, at: Where<'a>) -> Self {
-        Self { source, stream_index, at }
+    fn at(&self) -> Where<'a> {
+        let cursor = &self.source.cursor;
+        match self.position {
+            Some(position) => self.source.ahead.at(position),
+            None => Where {
+                place: cursor.event,
+                class: cursor.class,
+                data: cursor.data,
+                limit_bits: cursor.limit_bits,
+                base_bytes: 0,
+            },
+        }
     }
 
     /// Whether the event is before the span that is merged, and comes only because it is in a
     /// packet with such as are in it: it may say of which thread those are.
     #[inline]
     pub fn is_before_span(&self) -> bool {
-        self.at.is_before_span
+        self.position.is_none() && self.source.is_before
     }
 
     /// The stream's clock after this event's header.
     #[inline]
     pub fn cycles(&self) -> Cycles {
-        Cycles(self.at.cycles)
+        Cycles(self.cycles)
     }
 
     /// Nanoseconds from the clock's origin; 0 in a stream without a clock.
     #[inline]
     pub fn time_ns(&self) -> Ns {
-        self.at.clock.map_or(Ns(0), |clock| clock.ns(self.cycles()))
+        self.clock().map_or(Ns(0), |clock| clock.ns(self.cycles()))
     }
 
+    #[inline]
     pub fn clock(&self) -> Option<&'a Clock> {
-        self.at.clock
+        self.source.ahead.clock()
     }
 
     /// The class; it outlives the event.
     #[inline]
     pub fn class(&self) -> &'a EventClass {
-        // The cursor stops only at events of its stream's table.
-        &self.at.class.events[self.at.place.class as usize]
+        self.at().event_class()
     }
 
     pub fn name(&self) -> &'a str {
@@ -139,13 +140,13 @@ impl<'a> Event<'a> {
     }
 
     pub fn stream_class(&self) -> &'a StreamClass {
-        self.at.class
+        self.source.cursor.class
     }
 
     /// Position of the stream among all that are merged.
     #[inline]
     pub fn stream_index(&self) -> usize {
-        self.stream_index
+        self.stream_index as usize
     }
 
     /// Position of the trace among all that are merged.
@@ -166,44 +167,41 @@ impl<'a> Event<'a> {
 
     /// Offset of the event within its file.
     pub fn offset_bytes(&self) -> u64 {
-        self.source.cursor.packet.offset_bytes + self.at.base_bytes + self.at.place.begin / 8
+        let at = self.at();
+        self.source.cursor.packet.offset_bytes + at.base_bytes + at.place.begin / 8
     }
 
     /// Header and body, in bits.
     pub fn size_bits(&self) -> u64 {
-        self.at.place.until - self.at.place.begin
+        let place = self.at().place;
+        place.until - place.begin
     }
 
     fn visit(&self, position: u64) -> Visit<'a> {
+        let Where { data, limit_bits, .. } = self.at();
         Visit {
-            bits: Bits::new(self.at.data, self.at.limit_bits),
+            bits: Bits::new(data, limit_bits),
             position,
             slots: &self.source.cursor.slots,
-            cycles: self.at.cycles,
-            budget: packet_budget(self.at.limit_bits),
+            cycles: self.cycles,
+            budget: packet_budget(limit_bits),
         }
     }
 
     /// Position after the scopes before the payload (or before the event's own context).
-    #[inline(always)]
     fn skip_to(&self, past_event_context: bool) -> Result<u64, Fault> {
-        match self.class().leading.follows_header {
-            true => Ok(self.at.place.body),
-            // A copy, so that the common case needs no event in memory.
-            false => Self::skip_contexts(*self, past_event_context),
+        let Where { place, class, data, limit_bits, .. } = self.at();
+        if self.class().leading.follows_header {
+            return Ok(place.body);
         }
-    }
-
-    #[inline(never)]
-    fn skip_contexts(self, past_event_context: bool) -> Result<u64, Fault> {
         let mut walk = Walk {
-            bits: Bits::new(self.at.data, self.at.limit_bits),
-            position: self.at.place.body,
+            bits: Bits::new(data, limit_bits),
+            position: place.body,
             slots: &self.source.cursor.slots,
-            cycles: self.at.cycles,
-            budget: packet_budget(self.at.limit_bits),
+            cycles: self.cycles,
+            budget: packet_budget(limit_bits),
         };
-        walk.run(&self.at.class.event_context_plan)?;
+        walk.run(&class.event_context_plan)?;
         if past_event_context {
             walk.run(&self.class().context_plan)?;
         }
@@ -220,6 +218,22 @@ impl<'a> Event<'a> {
     /// Visits the payload (`event.fields`).
     #[inline]
     pub fn fields<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        let at = self.at();
+        let class = at.event_class();
+        // The common case, with as few steps as can be.
+        if let (true, Some(payload)) = (class.leading.is_all, &class.payload) {
+            let bits = Bits::new(at.data, at.limit_bits);
+            if let Some(bytes) = class.leading.window(&bits, at.place.body) {
+                class.leading.visit(bytes, payload, visitor);
+                return Ok(());
+            }
+        }
+        // A copy, so that the common case needs no event in memory.
+        Self::other_fields(*self, visitor)
+    }
+
+    #[inline(never)]
+    fn other_fields<V: Visitor>(self, visitor: &mut V) -> Result<(), Fault> {
         let at = self.skip_to(true)?;
         let class = self.class();
         match &class.payload {
@@ -239,12 +253,12 @@ impl<'a> Event<'a> {
 
     /// Visits the context that all events of the stream have (`stream.event.context`).
     pub fn stream_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.at.class.event_context.as_ref(), self.at.place.body, visitor)
+        self.scope(self.stream_class().event_context.as_ref(), self.at().place.body, visitor)
     }
 
     /// Visits the header (`stream.event.header`).
     pub fn header<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        self.scope(self.at.class.event_header.as_ref(), self.at.place.begin, visitor)
+        self.scope(self.stream_class().event_header.as_ref(), self.at().place.begin, visitor)
     }
 
     /// Visits the packet's context (`stream.packet.context`).
@@ -276,6 +290,14 @@ impl<'a> Event<'a> {
             }
         }
         read_value(&mut visit, &field.ty)
+    }
+}
+
+impl<'a> Where<'a> {
+    #[inline(always)]
+    fn event_class(&self) -> &'a EventClass {
+        // The cursor stops only at events of its stream's table.
+        &self.class.events[self.place.class as usize]
     }
 }
 

@@ -39,6 +39,12 @@ impl Lane {
         })
     }
 
+    /// [`Lane::extract`] of an integer that is little-endian itself.
+    #[inline(always)]
+    pub fn extract_little(&self, word: u64) -> u64 {
+        (word >> self.shift) & self.mask
+    }
+
     /// The integer within a little-endian load of its eight bytes.
     #[inline(always)]
     pub fn extract(&self, word: u64) -> u64 {
@@ -70,6 +76,11 @@ struct Flat<'a> {
 }
 
 impl HeaderShape {
+    /// Whether one load in the machine's byte order, at the header's first byte, has both integers.
+    pub fn is_one_word(&self) -> bool {
+        [self.id, self.timestamp].iter().all(|lane| lane.byte == 0 && !lane.big)
+    }
+
     /// The shape of a header; `None` if it has to be read the general way.
     pub fn of(header: Option<&Struct>) -> Option<Self> {
         let header = header?;

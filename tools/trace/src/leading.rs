@@ -4,7 +4,7 @@
 //! Place in the flow: `tsdl` makes one for each event class, `visit` reads them before it goes on
 //! to the other fields. A number at a known place takes one load and two shifts.
 
-use crate::bits::{align_up, load};
+use crate::bits::{align_up, load, Bits};
 use crate::plan::Plan;
 use crate::types::{ByteOrder, Float, Form, Integer, Struct, Type};
 use crate::visit::{float_of, Name, Visitor};
@@ -20,6 +20,9 @@ pub(crate) struct Leading {
     pub spots: Box<[Spot]>,
     /// Where those fields end.
     pub until_bits: u64,
+    align_bits: u32,
+    /// Whether they follow the header, and no other fields them.
+    pub is_all: bool,
 }
 
 /// Where a number lies in an eight-byte load.
@@ -52,8 +55,18 @@ impl Leading {
                 leading.until_bits = at;
             }
         }
+        leading.is_all =
+            leading.follows_header && payload.is_some_and(|p| p.fields.len() == spots.len());
+        leading.align_bits = payload.map_or(1, |payload| payload.extent.align_bits);
         leading.spots = spots.into();
         leading
+    }
+
+    /// The bytes of the leading fields, and what follows them, of a payload that begins after a bit;
+    /// `None` if they begin in the middle of a byte or are not all there.
+    #[inline(always)]
+    pub fn window<'a>(&self, bits: &Bits<'a>, position_bits: u64) -> Option<&'a [u8]> {
+        bits.window(align_up(position_bits, self.align_bits), self.until_bits)
     }
 
     /// Visits the leading fields, which all lie in `bytes`.

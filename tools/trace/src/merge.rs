@@ -9,7 +9,7 @@
 //! A merge over a [`Span`] begins each stream with the packet in which the span begins, and ends it
 //! with its first event after the span, or, where packets overlap in time, that of each packet.
 
-use crate::ahead::{Ahead, Times};
+use crate::ahead::Times;
 use crate::clock::Clock;
 use crate::cursor::Stop;
 use crate::error::{Problem, ProblemKind};
@@ -66,13 +66,13 @@ const TURNS: usize = 64;
 /// With so many streams, what they were read ahead is in no cache near the processor.
 const MANY_STREAMS: usize = 48;
 
-/// What comes next: an event that was read ahead, or what a stream itself has come to.
+/// What comes next: some events of a stream that were read ahead, or what it itself has come to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
-    cycles: u64,
     stream: u32,
-    /// Position among the events that were read ahead.
-    position: Option<u8>,
+    /// Positions among the events that were read ahead; the same where there are none.
+    from: u8,
+    until: u8,
 }
 
 /// What the times of streams are compared by.
@@ -96,8 +96,7 @@ fn loss_of<'a>(source: &'a Source<'_>, index: usize) -> Option<LossMessage<'a>> 
 
 pub struct Merge<'t> {
     sources: Vec<Source<'t>>,
-    /// Of each stream, what was read ahead.
-    ahead: Vec<Ahead<'t>>,
+    /// Of each stream, when the events are that were read ahead.
     times: Vec<Times>,
     /// `None` before the first event.
     tournament: Option<Tournament>,
@@ -105,7 +104,9 @@ pub struct Merge<'t> {
     /// What comes next; the first of them have been handed out.
     turns: [Turn; TURNS],
     turn_count: usize,
-    handed_out: usize,
+    next_turn: usize,
+    /// What is left of the last of them.
+    turn: Turn,
     /// The stream of the last turn, if nothing is left of what it was read ahead.
     used_up: Option<usize>,
     opening_problems: Vec<Problem>,
@@ -140,14 +141,14 @@ impl<'t> Merge<'t> {
             (a, b) => a.is_none() && b.is_none(),
         });
         Self {
-            ahead: sources.iter().map(|s| Ahead::new(s.cursor.class, s.clock)).collect(),
             times: sources.iter().map(|_| Times::new()).collect(),
             sources,
             tournament: None,
             in_cycles: one_scale,
             turns: [Turn::default(); TURNS],
             turn_count: 0,
-            handed_out: 0,
+            next_turn: 0,
+            turn: Turn::default(),
             used_up: None,
             opening_problems: traces.iter().flat_map(|t| t.problems().to_vec()).collect(),
             repeated,
@@ -158,33 +159,41 @@ impl<'t> Merge<'t> {
     #[inline]
     #[allow(clippy::should_implement_trait)] // It lends: no iterator can.
     pub fn next(&mut self) -> Option<Message<'_>> {
-        if self.handed_out == self.turn_count {
+        if self.turn.from < self.turn.until {
+            return self.event_ahead();
+        }
+        if self.next_turn == self.turn_count {
             self.note_turns();
         }
-        let turn = *self.turns.get(..self.turn_count)?.get(self.handed_out)?;
-        self.handed_out += 1;
-        let index = turn.stream as usize;
+        self.turn = *self.turns.get(..self.turn_count)?.get(self.next_turn)?;
+        self.next_turn += 1;
+        if self.turn.from < self.turn.until {
+            return self.event_ahead();
+        }
+        // What the stream itself has come to.
+        let index = self.turn.stream as usize;
         let source = self.sources.get(index)?;
-        let Some(position) = turn.position else { return Self::own(source, index) };
-        let at = self.ahead.get(index)?.at(position, turn.cycles)?;
-        Some(Message::Event(Event::at(source, index, at)))
+        Some(match source.stop {
+            Stop::Loss => Message::Loss(loss_of(source, index)?),
+            _ => Message::Event(Event::new(source, index as u32, source.cursor.cycles, None)),
+        })
     }
 
-    /// What a source itself has come to.
-    #[inline(never)]
-    fn own<'a>(source: &'a Source<'t>, index: usize) -> Option<Message<'a>> {
-        match source.stop {
-            Stop::Loss => Some(Message::Loss(loss_of(source, index)?)),
-            _ => Some(Message::Event(Event::new(source, index))),
-        }
+    /// The next event of the turn, which was read ahead.
+    #[inline(always)]
+    fn event_ahead(&mut self) -> Option<Message<'_>> {
+        let Turn { stream, from, .. } = self.turn;
+        self.turn.from += 1;
+        let source = self.sources.get(stream as usize)?;
+        let cycles = *self.times.get(stream as usize)?.cycles.get(usize::from(from))?;
+        Some(Message::Event(Event::new(source, stream, cycles, Some(from))))
     }
 
     /// Notes what comes next, all turns before having been handed out: up to the last event that
     /// a stream was read ahead, because reading on takes the place of what was handed out.
     #[inline(never)]
     fn note_turns(&mut self) {
-        (self.turn_count, self.handed_out) = (0, 0);
-        let in_cycles = self.in_cycles;
+        (self.turn_count, self.next_turn) = (0, 0);
         if let Some(stream) = self.used_up.take() {
             let time = self.read_on(stream);
             let Some(tournament) = &mut self.tournament else { return };
@@ -200,38 +209,35 @@ impl<'t> Merge<'t> {
         for turn in &mut self.turns {
             let Some(stream) = tournament.winner() else { return };
             let Some(times) = self.times.get_mut(stream) else { return };
+            let Some(source) = self.sources.get(stream) else { return };
             self.turn_count += 1;
-            let Some((position, cycles)) = times.next() else {
-                *turn = Turn { cycles: 0, stream: stream as u32, position: None };
+            *turn = Turn { stream: stream as u32, from: 0, until: 0 };
+            let Some((from, _)) = times.next() else {
                 self.used_up = Some(stream);
                 return;
             };
-            *turn = Turn { cycles, stream: stream as u32, position: Some(position) };
-            let Some(ahead) = self.ahead.get(stream) else { return };
             if are_many {
-                ahead.prefetch(times, position);
+                source.ahead.prefetch(times, from);
+                times.advance_while(|_| false);
+            } else if self.in_cycles {
+                let bound = tournament.bound(stream);
+                times.advance_while(|cycles| cycles < bound);
+            } else {
+                times.advance_while(|_| false);
             }
-            times.advance();
+            (turn.from, turn.until) = (from, times.position());
             let Some((_, next)) = times.next() else {
                 self.used_up = Some(stream);
                 return;
             };
-            tournament.play(stream, time_of(ahead.clock(), next, in_cycles));
+            tournament.play(stream, time_of(source.ahead.clock(), next, self.in_cycles));
         }
     }
 
     /// Reads a stream ahead, or else steps it. Return: the time of what comes next in it.
     fn read_on(&mut self, stream: usize) -> Option<u64> {
         let source = self.sources.get_mut(stream)?;
-        let times = self.times.get_mut(stream)?;
-        self.ahead.get_mut(stream)?.fill(times, source);
-        let cycles = match times.next() {
-            Some((_, cycles)) => cycles,
-            None => {
-                source.step();
-                (source.stop != Stop::End).then_some(source.cursor.cycles)?
-            }
-        };
+        let cycles = source.read_on(self.times.get_mut(stream)?)?;
         Some(time_of(source.clock, cycles, self.in_cycles))
     }
 
@@ -369,7 +375,7 @@ mod tests {
             for span in [Span::ALL, part] {
                 let ahead = Merge::between(&traces, &span);
                 let mut one_by_one = Merge::between(&traces, &span);
-                one_by_one.ahead.iter_mut().for_each(Ahead::forbid);
+                one_by_one.sources.iter_mut().for_each(|source| source.ahead.forbid());
                 let (found, wanted) = (read(ahead), read(one_by_one));
                 let differs = found.0.iter().zip(&wanted.0).find(|(found, wanted)| found != wanted);
                 assert_eq!(differs, None, "seed {seed}");

@@ -5,7 +5,7 @@
 //! in the window. Events before the window that are in a packet with such as are in it are handed
 //! out too, and marked, because a packet begins by saying which thread its events are of.
 
-use crate::ahead::{Spot, DEPTH};
+use crate::ahead::{Ahead, Times};
 use crate::bits::align_up;
 use crate::clock::Clock;
 use crate::cursor::{Cursor, Stop};
@@ -24,6 +24,7 @@ pub(crate) struct Edges {
 /// A cursor with its place in the merge.
 pub(crate) struct Source<'t> {
     pub cursor: Cursor<'t>,
+    pub ahead: Ahead<'t>,
     pub clock: Option<&'t Clock>,
     pub trace_index: usize,
     pub stop: Stop,
@@ -59,6 +60,7 @@ impl<'t> Source<'t> {
             cursor.beginning = cursor.first_beginning();
         }
         Some(Self {
+            ahead: Ahead::new(cursor.class, clock),
             cursor,
             clock,
             trace_index,
@@ -72,8 +74,7 @@ impl<'t> Source<'t> {
     }
 
     /// Goes on to the next event or loss.
-    #[inline(always)]
-    pub fn step(&mut self) {
+    fn step(&mut self) {
         self.stop = self.cursor.step();
         self.is_before = false;
         if !self.window.contains(self.cursor.cycles) {
@@ -81,15 +82,15 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// Goes on over events that are in the window and are found fast; see [`Cursor::step_ahead`].
-    #[inline]
-    pub fn step_ahead(
-        &mut self,
-        range_bits: (u64, u64),
-        times: &mut [u64; DEPTH],
-        spots: &mut [Spot; DEPTH],
-    ) -> usize {
-        self.cursor.step_ahead(self.window, range_bits, times, spots)
+    /// Reads the stream ahead, or else goes on to the next event or loss. Return: the clock value
+    /// of what comes next; `None` at the end.
+    pub fn read_on(&mut self, times: &mut Times) -> Option<u64> {
+        self.ahead.fill(times, &mut self.cursor, self.window);
+        if let Some((_, cycles)) = times.next() {
+            return Some(cycles);
+        }
+        self.step();
+        (self.stop != Stop::End).then_some(self.cursor.cycles)
     }
 
     /// Decides about a stop that is not in the window, and goes on until one counts.

@@ -20,6 +20,7 @@ pub(crate) struct Tournament {
     times: Vec<Option<u64>>,
     base: u64,
     stream_bits: u32,
+    stream_mask: Key,
     /// Times from here on, counted from `base`, are far; the next number is that of an end.
     far: u64,
 }
@@ -29,7 +30,9 @@ impl Tournament {
     pub fn new(times: Vec<Option<u64>>) -> Self {
         let stream_bits = times.len().next_power_of_two().trailing_zeros().max(1);
         let far = (u64::MAX >> stream_bits) - 1;
-        let mut tournament = Self { losers: Vec::new(), times, base: 0, stream_bits, far };
+        let stream_mask = (1 << stream_bits) - 1;
+        let losers = Vec::new();
+        let mut tournament = Self { losers, times, base: 0, stream_bits, stream_mask, far };
         tournament.build();
         tournament
     }
@@ -42,6 +45,18 @@ impl Tournament {
             true => Some(self.stream_of(key)),
             false => self.winner_of_far(),
         }
+    }
+
+    /// The time before which the winner comes before all other streams.
+    #[inline(always)]
+    pub fn bound(&self, stream: usize) -> u64 {
+        let mut key = Key::MAX;
+        let mut node = (stream + self.losers.len()) / 2;
+        while node > 0 {
+            key = key.min(self.losers.get(node).copied().unwrap_or(Key::MAX));
+            node /= 2;
+        }
+        self.base.saturating_add((key >> self.stream_bits).min(self.far))
     }
 
     /// Plays the matches of the winner's next time.
@@ -67,7 +82,7 @@ impl Tournament {
 
     #[inline(always)]
     fn stream_of(&self, key: Key) -> usize {
-        (key & !(u64::MAX << self.stream_bits)) as usize
+        (key & self.stream_mask) as usize
     }
 
     fn key_of(&self, stream: usize, time: Option<u64>) -> Key {

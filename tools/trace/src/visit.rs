@@ -81,24 +81,19 @@ pub(crate) struct Visit<'a> {
 
 impl<'a> Visit<'a> {
     /// The fields of a payload, without a group around them; those at known places first.
-    #[inline(always)]
     pub fn payload<V: Visitor>(
         &mut self,
         payload: &Struct,
         leading: &Leading,
         visitor: &mut V,
     ) -> Result<(), Fault> {
-        let at = align_up(self.position, payload.extent.align_bits);
-        let Some(bytes) = self.bits.window(at, leading.until_bits) else {
+        let Some(bytes) = leading.window(&self.bits, self.position) else {
             return self.scope(payload, visitor);
         };
         leading.visit(bytes, payload, visitor);
-        let known = leading.spots.len();
-        if known < payload.fields.len() {
-            self.position = at + leading.until_bits;
-            return self.fields(payload.fields.get(known..).unwrap_or(&[]), visitor);
-        }
-        Ok(())
+        let at = align_up(self.position, payload.extent.align_bits);
+        self.position = at + leading.until_bits;
+        self.fields(payload.fields.get(leading.spots.len()..).unwrap_or(&[]), visitor)
     }
 
     /// The fields of a scope, without a group around them.
