@@ -71,7 +71,7 @@ impl<'a> Bits<'a> {
         self.data.get(begin as usize..until as usize)
     }
 
-    /// The bytes from `position_bits` on, if that is at a byte and `size_bits` from there are inside.
+    /// The bytes from `position_bits` on, if that is at a byte and `size_bits` of them are inside.
     /// More bytes follow them, up to the end of the slice.
     #[inline(always)]
     pub fn window(&self, position_bits: u64, size_bits: u64) -> Option<&'a [u8]> {

@@ -62,7 +62,7 @@ impl Leading {
         leading
     }
 
-    /// The bytes of the leading fields, and what follows them, of a payload that begins after a bit;
+    /// The bytes of the leading fields of a payload that begins after a bit, and what follows them;
     /// `None` if they begin in the middle of a byte or are not all there.
     #[inline(always)]
     pub fn window<'a>(&self, bits: &Bits<'a>, position_bits: u64) -> Option<&'a [u8]> {

@@ -320,7 +320,8 @@ mod tests {
             for _ in 0..random.below(90) {
                 cycles += random.below(9);
                 let text = Datum::Text(vec![b'x'; random.below(60) as usize]);
-                let fields = Datum::List(vec![Datum::Unsigned(cycles), text]);
+                let name = Datum::Text(vec![b'y'; random.below(20) as usize]);
+                let fields = Datum::List(vec![Datum::Unsigned(cycles), name, text]);
                 let id = 1 + random.below(2);
                 writer.event(id, cycles, if id == 1 { fields } else { Datum::List(Vec::new()) });
             }
@@ -345,7 +346,7 @@ mod tests {
                 Message::Event(event) => {
                     let (at, bits) = (event.offset_bytes(), event.size_bits());
                     let who = (event.stream_index(), event.is_before_span(), event.packet());
-                    let fields = (event.value(0), event.value(1));
+                    let fields = (event.value(0), event.value(2), event.value(3));
                     format!("{who:?} {at} {bits} {} {:?} {fields:?}", event.name(), event.time_ns())
                 }
                 Message::Loss(lost) => {
@@ -360,7 +361,8 @@ mod tests {
     #[test]
     fn streams_that_are_read_ahead_give_what_they_give_one_event_at_a_time() {
         let order = Order::Little;
-        let fields = vec![("a", Kind::u(32, order)), ("text", Kind::Text)];
+        let name = Kind::CharSequence { length: testkit::Int::bytes(8, order) };
+        let fields = vec![("a", Kind::u(32, order)), ("name", name), ("text", Kind::Text)];
         let nothing = Kind::structure(Vec::new());
         let spec = Spec::lull(order, vec![(1, "e", Kind::structure(fields)), (2, "n", nothing)]);
         for seed in 0..20 {
