@@ -140,7 +140,10 @@ static int filters_copy(struct session *session, const struct lull_session_contr
 	unsigned char *shared = map->base + control->filters_offset_bytes, *filters;
 	uint32_t bytes = control->filters_bytes - states_bytes(control);
 
-	if (!control->filters_bytes || !bytes)
+	if (!control->filters_bytes)
+		return 0;
+	session->filter_states = (uint32_t *)shared;
+	if (!bytes)
 		return 0;
 	filters = private_memory(bytes);
 	if (!filters)
@@ -149,7 +152,21 @@ static int filters_copy(struct session *session, const struct lull_session_contr
 	session->filters = filters;
 	session->filters_bytes = bytes;
 	session->filters_damaged = !lull_filters_check(filters, bytes);
-	session->filter_states = (uint32_t *)shared;
+	return 0;
+}
+
+/* The tables of a session that counts, which says there what became of its events. */
+static int counts_attach(struct session *session, const struct lull_session_control *control,
+			 const struct lull_mapping *map)
+{
+	struct lull_counts *counts;
+
+	if (!control->count_pages)
+		return 0;
+	counts = private_memory(sizeof(*counts));
+	if (!counts || !session->filter_states || lull_count_plan_read(counts, control, map))
+		return -1;
+	session->counts = counts;
 	return 0;
 }
 
@@ -226,7 +243,7 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 		goto leave;
 	if (!control_valid(&control, map.bytes) || patterns_copy(session, &control, &map) ||
 	    filters_copy(session, &control, &map) || rings_attach(session, &control, &map) ||
-	    lull_clock_start(control.clock_kind))
+	    counts_attach(session, &control, &map) || lull_clock_start(control.clock_kind))
 		goto refuse;
 	session->control = shared;
 	session->own = (struct lull_own_events *)(map.base + control.own_offset_bytes);
@@ -258,6 +275,8 @@ void lull_session_detach(struct session *session)
 	private_release(session->patterns, session->fixed.patterns_bytes);
 	if (session->filters)
 		private_release(session->filters, session->filters_bytes);
+	if (session->counts)
+		private_release(session->counts, sizeof(*session->counts));
 	lull_memory_detach(&session->map);
 }
 
@@ -287,6 +306,10 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	if (session->filters)
 		__builtin_memcpy(map->base + control.filters_offset_bytes + states_bytes(&control),
 				 session->filters, session->filters_bytes);
+	if (session->counts)
+		__builtin_memcpy(map->base + (session->counts->tables - session->map.base) -
+					 LULL_COUNT_PLAN_BYTES,
+				 &session->counts->plan, sizeof(session->counts->plan));
 	control.magic = 0;
 	__builtin_memcpy(shared, &control, sizeof(control));
 	/*

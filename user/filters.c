@@ -26,11 +26,15 @@
 /* Those that take no system call. */
 #define CONTEXTS (CONTEXT(PID) | CONTEXT(TID) | CONTEXT(COMM) | CONTEXT(CPU) | CONTEXT(UID))
 
-/* The filters of one probe. */
+/* Of a set's contexts: a session counts the event. */
+#define SET_COUNTS (1u << 31)
+
+/* The filters of one probe, and what is counted there. */
 struct filter_set {
 	const struct lull_filter *program[LULL_SESSIONS_MAX];
-	uint32_t contexts; /* that any of them reads */
-	uint32_t unused;
+	uint32_t contexts; /* that any of them reads, and SET_COUNTS */
+	uint32_t
+		counting; /* where a struct lull_counting of each session is, as a record says it */
 };
 
 /* Written under the dynamic linker's lock only. */
@@ -172,6 +176,26 @@ static uint32_t probe_link(struct lull_probe_record *record, uint32_t index,
 	return LULL_FILTER_STATE_DECIDES;
 }
 
+static struct lull_counting *counting_of(const struct filter_set *set)
+{
+	return (void *)(room.base + (uint64_t)set->counting * ROOM_ALIGN);
+}
+
+/* What a probe counts, made where there is none. Return: NULL where there is no room. */
+static struct lull_counting *counting_get(struct lull_probe_record *record)
+{
+	struct filter_set *set = set_get(record);
+	uint32_t bytes = LULL_SESSIONS_MAX * sizeof(struct lull_counting);
+
+	if (!set || (!set->counting && !room_find(bytes)))
+		return NULL;
+	if (!set->counting) {
+		set->counting = room.used_bytes / ROOM_ALIGN;
+		room_take(bytes);
+	}
+	return counting_of(set);
+}
+
 /* The verdict rests on the lives of processes, and analyses on where objects are. */
 static int is_exempt(const struct lull_probe_record *record, const struct lull_note *note)
 {
@@ -181,6 +205,45 @@ static int is_exempt(const struct lull_probe_record *record, const struct lull_n
 	       !__builtin_memcmp(note->name, group, sizeof(group) - 1);
 }
 
+/*
+ * For a session that counts: what its filter takes is counted. Where it cannot be, the session is
+ * told why. Events of earlier rules than those that were asked for are recorded.
+ */
+static uint32_t counting_enable(struct lull_probe_record *record, uint32_t index, int rule,
+				const struct lull_note *note)
+{
+	const struct session *session = &lull_process.sessions[index];
+	const struct lull_count_plan *plan = &session->counts->plan;
+	const struct lull_unlinked *unlinked = NULL;
+	uint32_t bits = LULL_MASK_SESSION(index), state = 0;
+	int is_recorded = is_exempt(record, note);
+	struct lull_counting *counting = NULL;
+
+	if (rule < 0 || (uint32_t)rule < plan->first_rule)
+		return bits;
+	if (!is_recorded && session->filters_bytes)
+		unlinked = unlinked_find(session, rule);
+	if (session->filters_damaged)
+		state = LULL_FILTER_STATE_DAMAGED;
+	else if (!(record->filter & LULL_RECORD_ASKS))
+		state = LULL_FILTER_STATE_OLD;
+	else if (!(counting = counting_get(record)))
+		state = LULL_FILTER_STATE_FULL;
+	else if (unlinked)
+		state = probe_link(record, index, unlinked, note, &bits);
+	if (state)
+		tell(session, record->id[index], state);
+	if (state & ~(uint32_t)LULL_FILTER_STATE_DECIDES)
+		return is_recorded ? bits : 0;
+	if (!bits)
+		return 0;
+	counting[index] =
+		(struct lull_counting){ .is_counted = 1, .is_recorded = (uint8_t)is_recorded };
+	set_of(record)->contexts |= SET_COUNTS | lull_count_plan_link(plan, note->description,
+								      CONTEXTS, &counting[index]);
+	return bits | LULL_MASK_FILTER(index);
+}
+
 uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, int rule,
 			    const struct lull_note *note)
 {
@@ -188,6 +251,8 @@ uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, in
 	const struct lull_unlinked *unlinked;
 	uint32_t bits = LULL_MASK_SESSION(index), state;
 
+	if (session->counts)
+		return counting_enable(record, index, rule, note);
 	if (!session->filters_bytes || is_exempt(record, note))
 		return bits;
 	if (session->filters_damaged) {
@@ -213,6 +278,8 @@ uint32_t lull_filter_move(struct lull_probe_record *record, uint32_t from, uint3
 		return LULL_MASK_SESSION(to);
 	set = set_of(record);
 	set->program[to] = set->program[from];
+	if (set->counting)
+		counting_of(set)[to] = counting_of(set)[from];
 	return LULL_MASK_SESSION(to) | LULL_MASK_FILTER(to);
 }
 
@@ -245,23 +312,53 @@ static __attribute__((noinline)) void contexts_read(struct lull_filter_value *va
 		values[LULL_CONTEXT_CPU].number = lull_cpu();
 }
 
-/* With contexts, or in several sessions. */
-static __attribute__((noinline)) uint32_t ask_all(const struct filter_set *set, uint32_t mask,
+/* Count an occurrence in sessions of @counted that count. Return: those that do not record it. */
+static uint32_t count_all(const struct filter_set *set, const struct lull_probe_record *record,
+			  uint32_t counted, const struct lull_filter_value *fields,
+			  const struct lull_filter_value *contexts)
+{
+	const struct lull_counting *counting = counting_of(set);
+	uint32_t done = 0;
+
+	/* Bound: LULL_SESSIONS_MAX bits. */
+	for (; counted; counted &= counted - 1) {
+		uint32_t index = (uint32_t)__builtin_ctz(counted);
+		const struct process_line *line = &lull_process.lines[index];
+
+		if (!counting[index].is_counted)
+			continue;
+		if (lull_load(line->active))
+			lull_count_add(lull_process.sessions[index].counts, &counting[index],
+				       record->id[index], lull_cpu_at(line->place), fields,
+				       contexts);
+		if (!counting[index].is_recorded)
+			done |= LULL_MASK_SESSION(index);
+	}
+	return done;
+}
+
+/* With contexts, in several sessions, or in one that counts. */
+static __attribute__((noinline)) uint32_t ask_all(const struct filter_set *set,
+						  const struct lull_probe_record *record,
+						  uint32_t mask,
 						  const struct lull_filter_value *fields)
 {
-	uint32_t filtered = (mask & LULL_MASK_FILTERED) >> LULL_SESSIONS_MAX;
+	uint32_t asked = (mask & LULL_MASK_FILTERED) >> LULL_SESSIONS_MAX;
 	struct lull_filter_value contexts[LULL_CONTEXTS];
 
 	mask &= LULL_MASK_SESSIONS;
-	if (set->contexts)
+	if (set->contexts & CONTEXTS)
 		contexts_read(contexts, set->contexts);
 	/* Bound: LULL_SESSIONS_MAX bits. */
-	for (; filtered; filtered &= filtered - 1) {
+	for (uint32_t filtered = asked; filtered; filtered &= filtered - 1) {
 		uint32_t session = (uint32_t)__builtin_ctz(filtered);
 
-		if (!lull_filter_run(set->program[session], fields, contexts))
+		if (set->program[session] &&
+		    !lull_filter_run(set->program[session], fields, contexts))
 			mask &= ~LULL_MASK_SESSION(session);
 	}
+	if (set->contexts & SET_COUNTS)
+		mask &= ~count_all(set, record, mask & asked, fields, contexts);
 	return mask;
 }
 
@@ -273,6 +370,6 @@ uint32_t lull_filter_ask(const struct lull_probe_record *record, uint32_t mask,
 
 	if (__builtin_expect(set->contexts || mask != (LULL_MASK_SESSION(0) | LULL_MASK_FILTER(0)),
 			     0))
-		return ask_all(set, mask, fields);
+		return ask_all(set, record, mask, fields);
 	return filter_run(set->program[0], fields, NULL) ? LULL_MASK_SESSION(0) : 0;
 }

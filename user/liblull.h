@@ -15,6 +15,7 @@
 #include "lull/abi/session.h"
 #include "lull/abi/site.h"
 #include "lull/inputs.h"
+#include "counts.h"
 #include "ring/ring.h"
 #include "segment.h"
 #include "site/note.h"
@@ -32,6 +33,7 @@ struct session {
 	uint32_t filters_bytes;
 	uint32_t filters_damaged; /* the copy is not what a recorder writes */
 	uint32_t *filter_states; /* by event */
+	const struct lull_counts *counts; /* NULL: the session records */
 	struct lull_own_events *own;
 	struct lull_event_entry *events;
 	char *arena;
@@ -45,6 +47,12 @@ struct session {
 	struct lull_directory directory;
 	struct lull_session_control fixed; /* the control block as it was checked */
 };
+
+/* Does the session have to look at each event's description, and not only at its identifier? */
+static inline int lull_session_asks(const struct session *session)
+{
+	return session->filters_bytes || session->counts;
+}
 
 /* All that an event in one session reads of its process, in one cache line. Set once. */
 struct process_line {

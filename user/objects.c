@@ -88,7 +88,7 @@ static int event_enable(struct scan *scan, struct lull_probe_record *record, uin
 {
 	struct session *session = &lull_process.sessions[index];
 	uint32_t id = lull_event_known(session, note->description, note->description_bytes);
-	int rule = id && !session->filters_bytes ? -1 : session_rule(session, note);
+	int rule = id && !lull_session_asks(session) ? -1 : session_rule(session, note);
 
 	if (!id) {
 		if (rule < 0)

@@ -88,11 +88,11 @@ static void counts_add(const struct counts *counts)
 	}
 }
 
-/* Does a session have filters? They are linked with the descriptions, which notes have. */
+/* Does a session filter or count? Both take the descriptions, which notes have. */
 static int is_filtered(void)
 {
 	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		if (lull_process.sessions[i].filters_bytes)
+		if (lull_session_asks(&lull_process.sessions[i]))
 			return 1;
 	return 0;
 }

@@ -51,6 +51,18 @@ const char *lull_description_field(const char *line, struct field *field)
 	return line_after(line);
 }
 
+int lull_description_find(const char *description, struct word name, struct field *field)
+{
+	const char *line = lull_description_fields(description);
+
+	for (int i = 0; *line && i < (int)LULL_FILTER_FIELDS_MAX; i++) {
+		line = lull_description_field(line, field);
+		if (is_same_word(field->name, name))
+			return i;
+	}
+	return -1;
+}
+
 struct word lull_description_name(const char *description)
 {
 	size_t bytes = 0;

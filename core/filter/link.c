@@ -64,19 +64,6 @@ static struct word text_of(const struct linker *linker, const struct lull_unlink
 	return (struct word){ linker->texts + operand->text_place, operand->text_bytes };
 }
 
-/* The field of a name. Return: its place among the fields, or -1. */
-static int field_find(const char *description, struct word name, struct field *field)
-{
-	const char *line = lull_description_fields(description);
-
-	for (int i = 0; *line && i < (int)LULL_FILTER_FIELDS_MAX; i++) {
-		line = lull_description_field(line, field);
-		if (is_same_word(field->name, name))
-			return i;
-	}
-	return -1;
-}
-
 static struct number constant_of(wide value)
 {
 	return (struct number){ value, value, 0, LULL_FILTER_CONSTANT };
@@ -219,7 +206,8 @@ static int is_label(const struct linker *linker, const struct operands *of, uint
 		struct field field;
 
 		if (i != index && other->kind == LULL_UNLINKED_NAME &&
-		    field_find(linker->description, text_of(linker, other), &field) >= 0 &&
+		    lull_description_find(linker->description, text_of(linker, other), &field) >=
+			    0 &&
 		    label_find(&field, name, value))
 			return 1;
 	}
@@ -235,7 +223,7 @@ static int is_call_name(const struct linker *linker, const struct operands *of, 
 
 	return of->count == 2 && of->left_count == 1 && other->kind == LULL_UNLINKED_NAME &&
 	       is_word(text_of(linker, other), SYSCALL) &&
-	       field_find(linker->description, text_of(linker, other), &field) < 0;
+	       lull_description_find(linker->description, text_of(linker, other), &field) < 0;
 }
 
 static struct side name_side(struct linker *linker, const struct operands *of, uint32_t index)
@@ -253,7 +241,7 @@ static struct side name_side(struct linker *linker, const struct operands *of, u
 	}
 	if (is_label(linker, of, index, name, &value))
 		return (struct side){ .kind = NUMBER, .number = constant_of(value) };
-	place = field_find(linker->description, name, &field);
+	place = lull_description_find(linker->description, name, &field);
 	if (place < 0 && is_word(name, SYSCALL))
 		return (struct side){ .kind = CALL, .text = linker->call };
 	if (place < 0)

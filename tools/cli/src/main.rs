@@ -2,14 +2,15 @@
 //! The `lull` command: one definition of its arguments makes the help, the manual pages and the
 //! completions.
 //!
-//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `start`
-//! makes one that others join, until `stop`. `print`, `report`, `state` and `export` read the
-//! trace, and `query` has it read. `record` exits with the program's own status (125 to 127 for its
-//! own failures), `run` becomes the program; all other commands exit with 0 done, 1 incomplete or
+//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `count` reads
+//! what its probes counted; `start` makes one that others join, until `stop`. `print`, `report`, `state` and `export` read the
+//! trace, and `query` has it read. `record` and `count` exit with the program's own status (125 to 127
+//! for their own failures), `run` becomes the program; all other commands exit with 0 done, 1 incomplete or
 //! nothing found, 2 error.
 
 mod chosen;
 mod convert;
+mod count;
 mod derived;
 mod doctor;
 mod duration;
@@ -47,6 +48,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(record::RecordArgs),
+    Count(count::CountArgs),
     Start(live::start::StartArgs),
     Run(live::join::RunArgs),
     Env(live::join::EnvArgs),
@@ -78,6 +80,7 @@ fn main() {
     });
     let (result, failure) = match &arguments.command {
         Command::Record(args) => (record::run(args), record::FAILED),
+        Command::Count(args) => (count::run(args), record::FAILED),
         Command::Start(args) => (live::start::run(args), 2),
         Command::Run(args) => (live::join::run(args), record::FAILED),
         Command::Env(args) => (live::join::env(args), 2),
@@ -109,8 +112,9 @@ fn main() {
 
 /// The status for arguments that are wrong: `record` and `run` keep 125 for their own failures.
 fn usage_status(error: &clap::Error) -> i32 {
-    let has_program =
-        std::env::args_os().nth(1).is_some_and(|name| name == "record" || name == "run");
+    let has_program = std::env::args_os()
+        .nth(1)
+        .is_some_and(|name| name == "record" || name == "run" || name == "count");
     match error.exit_code() {
         0 => 0,
         _ if has_program => record::FAILED,

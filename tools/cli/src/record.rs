@@ -24,9 +24,11 @@ pub mod supervise;
 pub mod tell;
 mod unmatched;
 
+use crate::count::display::Display;
 use crate::{duration, say};
 use consumer::folder::Sharing;
 use plan::Plan;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -196,6 +198,8 @@ pub struct Job<'a> {
     /// The side of whoever waits until the session is ready; None: the recorder is in the
     /// foreground.
     pub starter: Option<detach::Starter>,
+    /// None: a trace is recorded.
+    pub counting: Option<RefCell<Display>>,
 }
 
 /// Runs the command; the result is the exit status.
@@ -221,6 +225,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
         duration: args.duration,
         json: args.json,
         starter: None,
+        counting: None,
     };
     supervise::record(&mut job, plan)
 }

@@ -6,6 +6,7 @@
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
 mod channel;
+mod counts;
 mod kernel;
 mod live;
 mod module;
@@ -23,6 +24,7 @@ use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
 use channel::{channels, judge_stream, ring_name, stream, Channel};
+pub use counts::{CountedEvent, Counts};
 pub use module::name_functions;
 pub use pause::PauseError;
 use pause::Pauses;
@@ -155,7 +157,8 @@ impl Consumer {
         let limit_bytes = options.limit_bytes.unwrap_or(u64::MAX);
         let budget = Budget { used_bytes: 0, limit_bytes };
         let mut tools = Tools::new(walker, budget, false);
-        if fixed.mode == session::abi::MODE_DISCARD {
+        let is_trace = memory.counts_layout().is_none();
+        if fixed.mode == session::abi::MODE_DISCARD && is_trace {
             let facts = options.facts.clone();
             let output = Arc::clone(&output);
             tools.trace = Some(Trace::start(output, facts, &tools.walker.classes())?);

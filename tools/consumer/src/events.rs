@@ -335,6 +335,7 @@ mod tests {
             subbuf_count: 2,
             patterns: "*".into(),
             filters: Vec::new(),
+            counts: None,
         };
         let memory = Memory::create(&plan, |_| Ok(())).unwrap();
         memory.fill_in(&plan);

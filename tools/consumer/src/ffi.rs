@@ -183,6 +183,19 @@ mod tests {
             EVENT_LOST_BYTES,
             EVENT_CONTEXT,
             EVENT_FIRST,
+            COUNT_PLAN_BYTES,
+            COUNT_TABLES_MAX,
+            COUNT_CAPACITY_MAX,
+            COUNT_BY_MAX,
+            COUNT_NAME_BYTES,
+            COUNT_TEXT_BYTES,
+            COUNT_STEP_BITS,
+            COUNT_BUCKETS,
+            COUNT_BUCKET_ZERO,
+            COUNT_UNSIGNED,
+            COUNT_SIGNED,
+            COUNT_TEXT,
+            COUNT_READY,
             OWN_EVENTS_MAX,
             OWN_BUILD_ID_BYTES,
             TAKEN
@@ -243,7 +256,7 @@ mod tests {
                 data_offset_bytes, data_stride_bytes, memory_bytes, patterns_offset_bytes,
                 patterns_bytes, events_offset_bytes, event_capacity, arena_offset_bytes,
                 arena_bytes, rings_offset_bytes, user_id, stream_id, own_offset_bytes,
-                filters_offset_bytes, filters_bytes, reserved),
+                filters_offset_bytes, filters_bytes, count_pages),
             fields!(ControlLive at live, "lull_session_control":
                 arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
                 unregistered_count, refused_count, recursion_count, label_count, active,
@@ -256,6 +269,12 @@ mod tests {
                 unused_3),
             fields!(Commit at 0, "lull_commit":
                 count, seq),
+            fields!(CountPlan at 0, "lull_count_plan":
+                table_count, capacity, slot_bytes, first_rule, stride_bytes, by_count, has_value, by, value),
+            fields!(CountValue at 0, "lull_count_value":
+                kind, bytes, words),
+            fields!(CountSlot at 0, "lull_count_slot":
+                state, count, least_inverted, greatest, event, value_kind, unused),
             fields!(Geometry at 0, "lull_ring_geometry":
                 subbuf_size_bytes, subbuf_count, physical_count, mode, plain, cpu_id, stream_id,
                 uuid),
@@ -299,6 +318,9 @@ mod tests {
             ("lull_event_entry", size_of::<EventEntry>()),
             ("lull_ring_shared", size_of::<RingShared>()),
             ("lull_commit", size_of::<Commit>()),
+            ("lull_count_plan", size_of::<CountPlan>()),
+            ("lull_count_value", size_of::<CountValue>()),
+            ("lull_count_slot", size_of::<CountSlot>()),
             ("lull_ring", size_of::<RingView>()),
             ("lull_ring_memory", size_of::<Memory>()),
             ("lull_ring_geometry", size_of::<Geometry>()),

@@ -52,6 +52,8 @@ pub struct Stream {
     folder: Arc<Folder>,
     name: String,
     file: Option<File>,
+    /// Nothing is written: what is counted leaves no trace.
+    is_dropping: bool,
     uuid: [u8; 16],
     /// The CTF stream class.
     class: u32,
@@ -78,6 +80,7 @@ impl Stream {
             folder,
             name,
             file: None,
+            is_dropping: false,
             uuid,
             class,
             cpu_id,
@@ -86,6 +89,11 @@ impl Stream {
             end_cycles: start_cycles,
             lost: [0; LOST_CAUSES],
         }
+    }
+
+    /// The same stream, of which nothing is written.
+    pub fn dropping(self) -> Self {
+        Self { is_dropping: true, ..self }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -154,6 +162,9 @@ impl Stream {
 
     /// All of `parts` at the end of the file, or nothing.
     fn write_parts(&mut self, mut parts: [libc::iovec; 4], total: usize) -> io::Result<()> {
+        if self.is_dropping {
+            return Ok(());
+        }
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(self.folder.make_file(&self.name)?),

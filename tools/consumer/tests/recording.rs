@@ -413,6 +413,7 @@ fn clock_that_there_is_not_starts_no_recording() {
         subbuf_count: 2,
         patterns: "*".into(),
         filters: Vec::new(),
+        counts: None,
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let output = Output::create(&path, Sharing::PRIVATE, Older::Replace).unwrap();

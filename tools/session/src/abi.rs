@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The bytes of `core/include/lull/abi/{packet,session,kernel}.h`, as Rust sees them.
+//! The bytes of `core/include/lull/abi/{packet,session,count,kernel}.h`, as Rust sees them.
 //!
 //! Place in the flow: the session is laid out with these, the consumer reads rings and packets
 //! through them. `consumer` compiles the C headers and tests that every field and constant agrees.
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 9;
+pub const SESSION_VERSION: u32 = 10;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -109,7 +109,7 @@ pub struct ControlFixed {
     pub own_offset_bytes: u32,
     pub filters_offset_bytes: u32,
     pub filters_bytes: u32,
-    pub reserved: [u8; 4],
+    pub count_pages: u32,
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.
@@ -155,6 +155,55 @@ pub const FILTER_STATE_OLD: u32 = 2;
 pub const FILTER_STATE_UNFIT: u32 = 4;
 pub const FILTER_STATE_FULL: u32 = 8;
 pub const FILTER_STATE_DAMAGED: u32 = 16;
+
+pub const COUNT_PLAN_BYTES: usize = 4096;
+pub const COUNT_TABLES_MAX: u32 = 8192;
+pub const COUNT_CAPACITY_MAX: u32 = 1 << 20;
+pub const COUNT_BY_MAX: usize = 4;
+pub const COUNT_NAME_BYTES: usize = 64;
+pub const COUNT_TEXT_BYTES: usize = 56;
+pub const COUNT_STEP_BITS: u32 = 4;
+pub const COUNT_BUCKETS: usize = 984;
+pub const COUNT_BUCKET_ZERO: u32 = 1;
+pub const COUNT_UNSIGNED: u32 = 1;
+pub const COUNT_SIGNED: u32 = 2;
+pub const COUNT_TEXT: u32 = 3;
+pub const COUNT_READY: u32 = 3;
+
+/// `struct lull_count_plan`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountPlan {
+    pub table_count: u32,
+    pub capacity: u32,
+    pub slot_bytes: u32,
+    pub first_rule: u32,
+    pub stride_bytes: u64,
+    pub by_count: u32,
+    pub has_value: u32,
+    pub by: [[u8; COUNT_NAME_BYTES]; COUNT_BY_MAX],
+    pub value: [u8; COUNT_NAME_BYTES],
+}
+
+/// `struct lull_count_value`.
+#[repr(C)]
+pub struct CountValue {
+    pub kind: u32,
+    pub bytes: u32,
+    pub words: [u64; COUNT_TEXT_BYTES / 8],
+}
+
+/// `struct lull_count_slot`.
+#[repr(C)]
+pub struct CountSlot {
+    pub state: u64,
+    pub count: u64,
+    pub least_inverted: u64,
+    pub greatest: u64,
+    pub event: u32,
+    pub value_kind: u32,
+    pub unused: [u64; 3],
+}
 
 pub const TAKEN: u64 = 0x800;
 

@@ -264,7 +264,8 @@ fn check(found: &ControlFixed, asked: &KernelPlan) -> std::result::Result<(), &'
         && found.subbuf_count == asked.subbuf_count
         && found.memory_bytes == asked.memory_bytes
         && found.plain_count == 0
-        && found.filters_bytes == 0;
+        && found.filters_bytes == 0
+        && found.count_pages == 0;
     if !is_as_asked {
         return Err("its session is not the one that was asked for");
     }

@@ -5,11 +5,12 @@
 //! segment. Sizes are powers of two because the ring's equations need them (B 4.1).
 
 use crate::abi::*;
+use crate::counts;
 use crate::error::{Error, Result};
 use std::mem::size_of;
 
 /// Events one session can know; their descriptions share the arena.
-const EVENT_CAPACITY: u32 = 8192;
+pub(crate) const EVENT_CAPACITY: u32 = 8192;
 const ARENA_BYTES: u32 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 const LINE_BYTES: u64 = 64;
@@ -36,6 +37,8 @@ pub struct Plan {
     pub patterns: String,
     /// Of programs' events, as [`filters`] writes them.
     pub filters: Vec<u8>,
+    /// None: the session records.
+    pub counts: Option<counts::Plan>,
 }
 
 /// Filters of programs' events as a session has them: each is the number of the pattern that it
@@ -109,7 +112,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         });
     }
     let filters_bytes = match plan.filters.len() as u32 {
-        0 => 0,
+        0 if plan.counts.is_none() => 0,
         bytes => FILTER_STATES_BYTES + bytes,
     };
     let ring_bytes = ring_bytes(plan.subbuf_count, physical_count);
@@ -127,6 +130,8 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     let rings_offset_bytes = u64::from(control_bytes);
     let data_offset_bytes =
         (rings_offset_bytes + ring_count * ring_stride_bytes).next_multiple_of(PAGE_BYTES);
+    let count_pages = plan.counts.as_ref().map_or(0, counts::Plan::pages);
+    let counts_offset_bytes = data_offset_bytes + ring_count * data_stride_bytes;
     Ok(ControlFixed {
         magic: SESSION_MAGIC,
         version: SESSION_VERSION,
@@ -142,7 +147,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         ring_stride_bytes,
         data_offset_bytes,
         data_stride_bytes,
-        memory_bytes: data_offset_bytes + ring_count * data_stride_bytes,
+        memory_bytes: counts_offset_bytes + u64::from(count_pages) * PAGE_BYTES,
         patterns_offset_bytes,
         patterns_bytes,
         events_offset_bytes,
@@ -156,7 +161,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         own_offset_bytes,
         filters_offset_bytes,
         filters_bytes,
-        reserved: [0; 4],
+        count_pages,
     })
 }
 
@@ -174,6 +179,7 @@ impl Plan {
             subbuf_count: 2,
             patterns: "io:*".into(),
             filters: Vec::new(),
+            counts: None,
         }
     }
 }

@@ -33,6 +33,12 @@ pub fn memory(path: &Path, segment: Segment) -> Result<Memory> {
     if found.version != SESSION_VERSION {
         return Err(refused("another version of Lull made it, and that version can recover it"));
     }
+    if found.count_pages != 0 {
+        return Err(refused(
+            "it counted events and recorded none, so there is no trace to complete; give \
+             --discard to remove it",
+        ));
+    }
     let own = plan(&found).and_then(|plan| layout(&plan).ok());
     let own = own.ok_or_else(|| refused("its memory has sizes that no session has"))?;
     if own != (ControlFixed { user_id: own.user_id, stream_id: own.stream_id, ..found }) {
@@ -68,6 +74,7 @@ fn plan(found: &ControlFixed) -> Option<Plan> {
         // Only their length matters here: they chose the events that were recorded.
         patterns: " ".repeat(patterns_bytes as usize),
         filters: vec![0; filters_bytes],
+        counts: None,
     })
 }
 

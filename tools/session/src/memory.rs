@@ -11,6 +11,7 @@
 
 use crate::abi::*;
 use crate::backing::Backing;
+use crate::counts::{self, Tables};
 use crate::description::{hash, SYSTEM_EVENTS};
 use crate::device::{self, Device, Mapping};
 use crate::error::{Error, Result};
@@ -42,6 +43,8 @@ pub struct Memory {
     used_rings: Vec<(u32, AtomicU64)>,
     /// How many of the control block's bytes have memory.
     control_populated: AtomicU64,
+    /// None: the session records.
+    counts: Option<counts::Layout>,
 }
 
 impl Memory {
@@ -50,7 +53,8 @@ impl Memory {
     pub fn create(plan: &Plan, name: impl FnMut(i32) -> Result<()>) -> Result<Self> {
         let fixed = layout(plan)?;
         let rings = used_rings(&fixed).len() as u64;
-        let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes;
+        let count_bytes = u64::from(fixed.count_pages) * COUNT_PLAN_BYTES as u64;
+        let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes + count_bytes;
         let free_bytes = available_bytes().unwrap_or(u64::MAX);
         let not_enough = || Error::Memory { needed_bytes, free_bytes };
         if free_bytes < needed_bytes.saturating_add(SLACK_BYTES) {
@@ -65,7 +69,8 @@ impl Memory {
             other => other,
         };
         let segment = Segment::create(fixed.memory_bytes, name).map_err(failed)?;
-        let memory = Self::over(fixed, Backing::Segment(segment));
+        let counts = plan.counts.as_ref().map(counts::Layout::of);
+        let memory = Self::over(fixed, Backing::Segment(segment), counts);
         memory.populate_start().map_err(|source| failed(Error::Segment { source }))?;
         Ok(memory)
     }
@@ -75,20 +80,25 @@ impl Memory {
         if segment.bytes() < fixed.memory_bytes {
             return Err(Error::Segment { source: io::ErrorKind::InvalidData.into() });
         }
-        Ok(Self::over(fixed, Backing::Segment(segment)))
+        Ok(Self::over(fixed, Backing::Segment(segment), None))
+    }
+
+    /// The same memory, of a session that counts.
+    pub(crate) fn counting(self, counts: Option<counts::Layout>) -> Self {
+        Self { counts, ..self }
     }
 
     /// Memory of a session that the kernel makes by this plan, for its own events.
     pub fn of_kernel(device: Device, plan: &Plan, stream_id: u32) -> Result<Self> {
         let (fixed, mapping) = device.plan(plan, stream_id)?;
         let (backing, used_rings) = (Backing::Device(mapping), Vec::new());
-        Ok(Self { fixed, backing, used_rings, control_populated: 0.into() })
+        Ok(Self { fixed, backing, used_rings, control_populated: 0.into(), counts: None })
     }
 
     /// A copy of what a session of the kernel's held when the machine went down.
     pub(crate) fn of_copy(fixed: ControlFixed, copy: MmapMut) -> Self {
         let (backing, used_rings) = (Backing::Copy(copy), Vec::new());
-        Self { fixed, backing, used_rings, control_populated: 0.into() }
+        Self { fixed, backing, used_rings, control_populated: 0.into(), counts: None }
     }
 
     /// How the kernel is told what to do, where it made the memory.
@@ -116,10 +126,10 @@ impl Memory {
         }
     }
 
-    fn over(fixed: ControlFixed, backing: Backing) -> Self {
+    fn over(fixed: ControlFixed, backing: Backing, counts: Option<counts::Layout>) -> Self {
         let used_rings = used_rings(&fixed).into_iter().map(|ring| (ring, START_BYTES.into()));
         let used_rings = used_rings.collect();
-        Self { fixed, backing, used_rings, control_populated: 0.into() }
+        Self { fixed, backing, used_rings, control_populated: 0.into(), counts }
     }
 
     /// The identifier of its segment; None where the kernel made it.
@@ -151,6 +161,10 @@ impl Memory {
                 let filters = base.add((fixed.filters_offset_bytes + FILTER_STATES_BYTES) as usize);
                 filters.copy_from_nonoverlapping(plan.filters.as_ptr(), plan.filters.len());
             }
+            if let Some(counts) = &plan.counts {
+                let at = base.add(self.counts_offset_bytes() as usize);
+                at.cast::<CountPlan>().write(counts.bytes());
+            }
             base.cast::<ControlFixed>().write(ControlFixed { magic: 0, ..*fixed });
         }
         for (id, text) in SYSTEM_EVENTS {
@@ -161,6 +175,28 @@ impl Memory {
         let magic = unsafe { &*base.cast::<AtomicU64>() };
         // [session.magic:A], in user/attach.c, which does the same for another user's memory.
         magic.store(SESSION_MAGIC, Ordering::Release);
+    }
+
+    fn counts_offset_bytes(&self) -> u64 {
+        self.fixed.memory_bytes - u64::from(self.fixed.count_pages) * COUNT_PLAN_BYTES as u64
+    }
+
+    /// How the tables of counts lie in it.
+    pub fn counts_layout(&self) -> Option<counts::Layout> {
+        self.counts
+    }
+
+    /// The tables of counts, if the session counts.
+    pub fn counts(&self) -> Option<Tables<'_>> {
+        let layout = self.counts?;
+        let begin = self.counts_offset_bytes() as usize + COUNT_PLAN_BYTES;
+        let words = (self.fixed.memory_bytes as usize).checked_sub(begin)? / size_of::<u64>();
+        // SAFETY: layout() placed the tables at the end of the segment, on a page boundary; all
+        // words are read as atomics, and the segment lives as long as self.
+        let words = unsafe {
+            std::slice::from_raw_parts(self.backing.as_ptr().add(begin).cast::<AtomicU64>(), words)
+        };
+        Some(Tables { layout, words })
     }
 
     /// Describes an event in the table, under an identifier that is free. Return: false when
@@ -303,6 +339,10 @@ impl Memory {
             let ring = *ring;
             let begin = fixed.data_offset_bytes + u64::from(ring) * fixed.data_stride_bytes;
             self.backing.populate(begin, START_BYTES.min(used_bytes(fixed)))?;
+        }
+        if self.counts.is_some() {
+            let begin = self.counts_offset_bytes();
+            self.backing.populate(begin, fixed.memory_bytes - begin)?;
         }
         Ok(())
     }

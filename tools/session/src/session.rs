@@ -63,7 +63,9 @@ impl Session {
     pub fn adopt(&self, key: i32, user_id: u32, stream_id: u32) -> Result<Memory> {
         let own = self.memory.fixed();
         let segment = attach(key, user_id, own.user_id)?;
-        Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)
+        let counts = self.memory.counts_layout();
+        let memory = Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)?;
+        Ok(memory.counting(counts))
     }
 
     /// Opens a session that a killed recorder left behind. It stays until it is taken over.

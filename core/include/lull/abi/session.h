@@ -16,7 +16,8 @@
  *
  *	struct lull_session_control | struct lull_own_events | patterns | filters | event table |
  *	description arena |
- *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ...
+ *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ... |
+ *	counts (count.h)
  *
  * Each of the rings 0 .. cpu_count-1 takes restartable-sequence reservations from the CPU of its
  * number only; the plain_count rings after them take compare-and-swap reservations from any CPU.
@@ -32,7 +33,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 9u
+#define LULL_SESSION_VERSION 10u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -93,7 +94,7 @@ struct lull_session_control {
 	uint32_t own_offset_bytes; /* of struct lull_own_events; a multiple of 4 */
 	uint32_t filters_offset_bytes; /* a multiple of 8 */
 	uint32_t filters_bytes; /* of what became of them, and of them; 0: there are none */
-	uint8_t reserved[4];
+	uint32_t count_pages; /* of 4096 bytes, behind the rings (count.h); 0: nothing is counted */
 
 	/* Written while tracing. */
 	uint32_t arena_used_bytes;

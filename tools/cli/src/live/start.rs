@@ -58,6 +58,7 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
         duration: args.duration,
         json: false,
         starter: Some(starter),
+        counting: None,
     };
     supervise::record_in_background(job, || Plan::new(&args.session, None, true))
 }

@@ -50,25 +50,28 @@ pub fn check(asked: &Asked, known: &[Description]) -> Result<(), filter::Error> 
     Ok(())
 }
 
-/// Adds what became of the filters.
-pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered]) {
+/// Adds what became of the filters. `is_counting`: what cannot be filtered is not counted.
+pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered], is_counting: bool) {
     let decided = filtered.iter().filter(|found| found.state & FILTER_STATE_DECIDES != 0);
     verdict.notes.extend(asked.note(decided.count(), "programs"));
     for (state, why) in UNFILTERED {
         let found = filtered.iter().filter(|found| found.state & state != 0);
         let names: Vec<&str> = found.map(|found| found.event.name.as_str()).collect();
-        verdict.notes.extend(unfiltered(&names, why));
+        match is_counting {
+            true => verdict.missing.extend(left_out("not counted", &names, why)),
+            false => verdict.notes.extend(left_out("recorded unfiltered", &names, why)),
+        }
     }
     verdict.missing.extend(unexplained(asked, filtered));
 }
 
-fn unfiltered(names: &[&str], why: &str) -> Option<String> {
+fn left_out(what: &str, names: &[&str], why: &str) -> Option<String> {
     let listed = names.get(..NAMES_MAX).unwrap_or(names).join(", ");
     let more = match names.len().saturating_sub(NAMES_MAX) {
         0 => String::new(),
         more => format!(" and {} more", plural(more as u64, "event")),
     };
-    (!names.is_empty()).then(|| format!("recorded unfiltered: {listed}{more}: {why}"))
+    (!names.is_empty()).then(|| format!("{what}: {listed}{more}: {why}"))
 }
 
 /// Filters with a name that none of the events has that they were for.
@@ -105,7 +108,7 @@ mod tests {
         let mut verdict = Verdict::new("trace".into());
         let found =
             states.iter().map(|(text, state)| Filtered { event: event(text), state: *state });
-        judge(&mut verdict, &asked(arguments), &found.collect::<Vec<_>>());
+        judge(&mut verdict, &asked(arguments), &found.collect::<Vec<_>>(), false);
         verdict
     }
 

@@ -25,6 +25,8 @@ pub struct Judge<'a> {
     pub joined: Option<Joined<'a>>,
     pub segments: &'a [i32],
     pub is_flight_recorder: bool,
+    /// Events are counted, and not recorded.
+    pub is_counting: bool,
     /// None: only programs are recorded.
     pub kernel: Option<&'a Kernel>,
     pub warnings: Vec<String>,
@@ -49,7 +51,7 @@ impl Judge<'_> {
         verdict.notes.extend(self.kernel.into_iter().flat_map(Kernel::notes));
         if let Some(joined) = self.joined {
             self.add_processes(verdict, &seen, joined);
-            filtered::judge(verdict, self.asked, &seen.filtered);
+            filtered::judge(verdict, self.asked, &seen.filtered, self.is_counting);
             if seen.joined || self.kernel.is_some() {
                 let known = || self.known_events(joined.programs);
                 unmatched::add(verdict, self.patterns, &seen.events, known);

@@ -72,6 +72,7 @@ impl Plan {
             subbuf_count: args.buffers,
             patterns: patterns.text().to_string(),
             filters: filtered::of_session(&asked, &patterns),
+            counts: None,
         };
         session.check()?;
         let kernel = Kernel::find(args, &asked, &patterns, &session)?;

@@ -16,6 +16,7 @@ use super::signals::{self, Signals, Witness};
 use super::{name, program, serve, tell, Job, SessionArgs, FAILED};
 use crate::{newest, say};
 use anyhow::Context;
+use consumer::folder::Sharing;
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
@@ -83,13 +84,15 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }
-    begun.consumer.output().keep();
+    if job.counting.is_none() {
+        begun.consumer.output().keep();
+    }
     // While the program starts.
     if job.starter.is_none() {
         tell::left_behind(job.session.quiet);
     }
     ask_for_promptness();
-    if job.session.output.is_none() {
+    if job.session.output.is_none() && job.counting.is_none() {
         if let Err(error) = begun.consumer.output().link(newest::LINK) {
             tell(job.session, &error.to_string());
         }
@@ -101,7 +104,7 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
     let Begun { session, consumer, recording, control, recorder } = begun;
     let mut supervisor = Supervisor {
         programs: plan.program.map(|program| program.path).into_iter().collect(),
-        progress: Progress::new(job.session.quiet || is_background),
+        progress: Progress::new(job.session.quiet || is_background || job.counting.is_some()),
         job,
         patterns: plan.patterns,
         asked: plan.asked,
@@ -153,9 +156,16 @@ fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
     let asked = job.session.name.as_deref();
     let is_kernels = plan.loaded.is_none();
     let name = name::choose(asked, program, is_kernels, &running())?;
-    let output = make_output(job.session)?;
+    let output = match &job.counting {
+        Some(_) => None,
+        None => Some(make_output(job.session)?),
+    };
     let mut recording = Recording::start(plan.clock);
     let session = Arc::new(Session::create(&plan.session)?);
+    let output = match output {
+        Some(output) => output,
+        None => no_output(&session)?,
+    };
     let consumer = make_consumer(job, plan, output, &session, &recording.provisional())?;
     let control = Server::open(session.path())?;
     let nobody = if is_kernels { "(kernel)" } else { "(programs)" };
@@ -255,6 +265,11 @@ fn make_output(args: &SessionArgs) -> Result<Output, consumer::output::Error> {
         (Some(path), false) => Output::create(path, args.mode, Older::Refuse),
         (None, _) => Output::create_new(&newest::name(), args.mode),
     }
+}
+
+/// Where a trace would be, had a session that counts any: an empty directory in its own.
+fn no_output(session: &Session) -> Result<Output, consumer::output::Error> {
+    Output::create(&session.path().join("counts"), Sharing::PRIVATE, Older::Refuse)
 }
 
 fn start_failed(path: &Path, error: &std::io::Error) -> i32 {
@@ -391,6 +406,13 @@ impl Supervisor<'_> {
         } else if self.begun.elapsed() < BEGINNING {
             pause = pause.min(BEGINNING_PAUSE);
         }
+        if let Some(counting) = &self.job.counting {
+            let mut counting = counting.borrow_mut();
+            if counting.due_in() == Some(Duration::ZERO) {
+                counting.show(&self.consumer);
+            }
+            pause = counting.due_in().map_or(pause, |due| pause.min(due));
+        }
         if self.progress.is_due() {
             self.progress.show(&self.consumer.progress());
         }
@@ -471,6 +493,8 @@ impl Supervisor<'_> {
         let first_pid = self.child.as_ref().map_or(self.recorder.pid, Child::id);
         let stoppers: Vec<u32> = self.stoppers.iter().map(|(_, pid)| *pid).collect();
         let is_open = self.child.is_none() || !self.stoppers.is_empty();
+        let counting = self.job.counting.as_ref();
+        let counts = counting.map(|_| self.consumer.counts_at_end());
         let judge = Judge {
             patterns: &self.patterns,
             asked: &self.asked,
@@ -482,10 +506,16 @@ impl Supervisor<'_> {
             }),
             segments: &segments,
             is_flight_recorder: self.job.session.flight_recorder,
+            is_counting: counting.is_some(),
             kernel: self.kernel.as_ref(),
             warnings: calibration.warnings(),
         };
-        Ok(self.consumer.finish(|verdict, seen| judge.add(verdict, seen))?)
+        Ok(self.consumer.finish(|verdict, seen| {
+            judge.add(verdict, seen);
+            if let Some((counting, counts)) = counting.zip(counts) {
+                counting.borrow_mut().conclude(counts, verdict);
+            }
+        })?)
     }
 }
 

@@ -11,6 +11,9 @@ use verdict::text::plural;
 use verdict::Verdict;
 
 pub fn tell(job: &Job, verdict: &Verdict) {
+    if let Some(counting) = &job.counting {
+        return counting.borrow_mut().tell(verdict);
+    }
     if job.session.quiet {
         return;
     }

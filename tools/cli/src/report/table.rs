@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug, Clone)]
 struct Column {
-    title: &'static str,
+    title: String,
     kind: Kind,
     /// Columns of higher ranks are left out first; those of rank 0 never.
     rank: u8,
@@ -42,8 +42,8 @@ impl Table {
         Self { columns: Vec::new(), rows: Vec::new() }
     }
 
-    pub fn column(mut self, title: &'static str, kind: Kind, rank: u8) -> Self {
-        self.columns.push(Column { title, kind, rank });
+    pub fn column(mut self, title: impl Into<String>, kind: Kind, rank: u8) -> Self {
+        self.columns.push(Column { title: title.into(), kind, rank });
         self
     }
 
@@ -54,7 +54,7 @@ impl Table {
 
     pub fn render(&self, look: &Look, out: &mut String) {
         let (shown, widths) = self.fit(look);
-        let titles: Vec<String> = self.columns.iter().map(|c| c.title.to_string()).collect();
+        let titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
         let line = self.line(&titles, &shown, &widths, look);
         out.push_str(&look.bold(&line));
         out.push('\n');

@@ -56,7 +56,12 @@ pub(super) fn stream(
         0 => format!("stream-{ring}"),
         _ => format!("stream-user{}-{ring}", fixed.user_id),
     };
-    Stream::new(Arc::clone(folder), name, fixed.uuid, fixed.stream_id, cpu_id, start_cycles)
+    let folder = Arc::clone(folder);
+    let stream = Stream::new(folder, name, fixed.uuid, fixed.stream_id, cpu_id, start_cycles);
+    match memory.counts_layout() {
+        Some(_) => stream.dropping(),
+        None => stream,
+    }
 }
 
 pub(super) fn ring_name(memory: &Memory, index: u32) -> String {

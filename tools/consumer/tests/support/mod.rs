@@ -228,6 +228,7 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
         subbuf_count: setup.subbuf_count,
         patterns: "*".into(),
         filters: Vec::new(),
+        counts: None,
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let text = "test:step\n6\ntest.c:1\nu32 writer\nu32 step\nstr text\n";
