@@ -161,7 +161,7 @@ static void slot_fill(struct lull_count_slot *slot, const struct lull_count_plan
 		      const struct lull_count_key *key, uint64_t value, uint32_t value_kind)
 {
 	if (LULL_MUTANT(COUNT_EARLY))
-		lull_store(&slot->state, key->hash | LULL_COUNT_READY);
+		lull_store_release(&slot->state, key->hash | LULL_COUNT_READY);
 	lull_store32(&slot->event, key->event);
 	lull_store32(&slot->value_kind, value_kind);
 	for (uint32_t i = 0; i < key->by_count; i++) {
@@ -200,7 +200,7 @@ int lull_count_slot_add(unsigned char *slots, const struct lull_count_plan *plan
 		 * [count.find:A] acquire. Pairs with [count.publish:A].
 		 * Orders: the load of the state before those of the slot's key.
 		 * Else: the slot of this key looks like one of another, and the key gets a second
-		 * slot, at each attempt. Mutant: COUNT_READ_RELAXED.
+		 * slot, at each attempt, which the reader adds up.
 		 */
 		state = lull_load_acquire(&slot->state);
 		if (!state && LULL_MUTANT(COUNT_CLAIM_STORED))
