@@ -54,7 +54,7 @@ int lull_count_plan_read(struct lull_counts *counts, const struct lull_session_c
 	counts->tables = map->base + begin + LULL_COUNT_PLAN_BYTES;
 	counts->event_capacity = control->event_capacity;
 	for (uint32_t i = 0; i < LULL_COUNT_BY_MAX; i++)
-		counts->plan.by[i][LULL_COUNT_NAME_BYTES - 1] = '\0';
+		counts->plan.by[(i + 1) * LULL_COUNT_NAME_BYTES - 1] = '\0';
 	counts->plan.value[LULL_COUNT_NAME_BYTES - 1] = '\0';
 	return is_valid(&counts->plan, control->event_capacity, bytes) ? 0 : -1;
 }
@@ -106,7 +106,8 @@ uint32_t lull_count_plan_link(const struct lull_count_plan *plan, const char *de
 	uint32_t read = 0;
 
 	for (uint32_t i = 0; i < plan->by_count; i++)
-		counting->by[i] = input_find(plan->by[i], description, contexts, &read);
+		counting->by[i] = input_find(plan->by + i * LULL_COUNT_NAME_BYTES, description,
+					     contexts, &read);
 	if (plan->has_value)
 		counting->value = input_find(plan->value, description, contexts, &read);
 	if (counting->value.kind == LULL_COUNT_TEXT)

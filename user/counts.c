@@ -10,8 +10,8 @@
  * addition. Memory that others write over costs counts of that user, and nothing else.
  *
  * Barrier pairs:
- *	[count.publish:A]	key and first occurrence before ready	[count.find:A]
- *	[count.find:A]		ready before the key			[count.publish:A]
+ *	[count.publish:A]	key and first occurrence before ready	[count.read:A]
+ *	[count.read:A]		ready before the key, in the recorder	[count.publish:A]
  *
  * Design, and what was rejected: docs/design/72-count.md.
  */
@@ -46,8 +46,8 @@ static void text_copy(struct lull_count_value *to, const struct lull_filter_valu
 	to->bytes = bytes <= LULL_COUNT_TEXT_BYTES ? (uint32_t)bytes : LULL_COUNT_TEXT_BYTES + 1;
 	if (bytes > LULL_COUNT_TEXT_BYTES)
 		bytes = LULL_COUNT_TEXT_BYTES;
-	if (bytes % 8)
-		to->words[bytes / 8] = 0;
+	if (bytes < LULL_COUNT_TEXT_BYTES)
+		to->words[bytes / 8] = 0; /* the first word also of a text of no bytes */
 	lull_fetch(to->words, from->text, bytes);
 }
 
@@ -72,11 +72,15 @@ static void key_make(struct lull_count_key *key, const struct lull_counting *cou
 
 		value->kind = input->kind;
 		value->bytes = 0;
-		if (input->kind == LULL_COUNT_TEXT)
-			text_copy(value, input_read(input, fields, contexts));
-		else if (input->kind != LULL_COUNT_NONE)
+		if (input->kind == LULL_COUNT_NONE)
+			continue;
+		if (input->kind != LULL_COUNT_TEXT) {
 			value->words[0] = input_read(input, fields, contexts)->number;
-		hash = hash_add(hash, value->kind | (uint64_t)value->bytes << 32);
+			hash = hash_add(hash, value->words[0]);
+			continue;
+		}
+		text_copy(value, input_read(input, fields, contexts));
+		hash = hash_add(hash, value->bytes);
 		for (uint32_t word = 0; word < words_of(value); word++)
 			hash = hash_add(hash, value->words[word]);
 	}
@@ -93,6 +97,7 @@ static uint64_t *slot_buckets(struct lull_count_slot *slot, const struct lull_co
 	return (uint64_t *)(slot_values(slot) + plan->by_count);
 }
 
+/* An event's values have the same kinds in all processes: they are those of its description. */
 static inline int slot_has(struct lull_count_slot *slot, const struct lull_count_key *key)
 {
 	if (lull_load32(&slot->event) != key->event)
@@ -101,8 +106,13 @@ static inline int slot_has(struct lull_count_slot *slot, const struct lull_count
 		const struct lull_count_value *own = &key->by[i];
 		const struct lull_count_value *found = &slot_values(slot)[i];
 
-		if (lull_load32(&found->kind) != own->kind ||
-		    lull_load32(&found->bytes) != own->bytes)
+		if (own->kind == LULL_COUNT_NONE)
+			continue;
+		if (lull_load(&found->words[0]) != own->words[0])
+			return 0;
+		if (own->kind != LULL_COUNT_TEXT)
+			continue;
+		if (lull_load32(&found->bytes) != own->bytes)
 			return 0;
 		for (uint32_t word = 0; word < words_of(own); word++)
 			if (lull_load(&found->words[word]) != own->words[word])
@@ -160,8 +170,6 @@ static inline void occurrence_add(struct lull_count_slot *slot, const struct lul
 static void slot_fill(struct lull_count_slot *slot, const struct lull_count_plan *plan,
 		      const struct lull_count_key *key, uint64_t value, uint32_t value_kind)
 {
-	if (LULL_MUTANT(COUNT_EARLY))
-		lull_store_release(&slot->state, key->hash | LULL_COUNT_READY);
 	lull_store32(&slot->event, key->event);
 	lull_store32(&slot->value_kind, value_kind);
 	for (uint32_t i = 0; i < key->by_count; i++) {
@@ -174,11 +182,10 @@ static void slot_fill(struct lull_count_slot *slot, const struct lull_count_plan
 	}
 	occurrence_add(slot, plan, value, value_kind);
 	/*
-	 * [count.publish:A] release. Pairs with [count.find:A].
+	 * [count.publish:A] release. Pairs with [count.read:A].
 	 * Orders: the stores of the key and of the first occurrence before that of the state, by
-	 * which threads and the recorder tell that they are there.
-	 * Else: a thread compares a key that is not written yet, takes the slot for another's, and
-	 * the recorder tells counts under values that nobody had. Mutant: COUNT_EARLY.
+	 * which the recorder tells that they are there.
+	 * Else: the recorder tells counts under values that nobody had.
 	 */
 	lull_store_release(&slot->state, key->hash | LULL_COUNT_READY);
 }
@@ -197,15 +204,11 @@ int lull_count_slot_add(unsigned char *slots, const struct lull_count_plan *plan
 		uint64_t state;
 
 		/*
-		 * [count.find:A] acquire. Pairs with [count.publish:A].
-		 * Orders: the load of the state before those of the slot's key.
-		 * Else: the slot of this key looks like one of another, and the key gets a second
-		 * slot, at each attempt, which the reader adds up.
+		 * Relaxed: who sees the state and not yet the key takes the slot for another key's,
+		 * and gets a second slot, which the reader adds up.
 		 */
-		state = lull_load_acquire(&slot->state);
-		if (!state && LULL_MUTANT(COUNT_CLAIM_STORED))
-			lull_store(&slot->state, claimed);
-		else if (!state)
+		state = lull_load(&slot->state);
+		if (!state)
 			state = lull_cas_relaxed(&slot->state, 0, claimed);
 		if (!state) {
 			slot_fill(slot, plan, key, value, value_kind);

@@ -46,7 +46,7 @@ static void table_read(uint64_t *sums)
 	for (uint32_t i = 0; i < CAPACITY; i++) {
 		struct lull_count_slot *slot = slot_at(i);
 		const struct lull_count_value *value = (const void *)(slot + 1);
-		/* as [count.find:A] */
+		/* as [count.read:A] */
 		uint64_t state = lull_load_acquire(&slot->state), which;
 
 		if ((state & LULL_COUNT_READY) != LULL_COUNT_READY)
@@ -107,15 +107,11 @@ static const struct sched_scenario scenarios[] = {
 	ON(SCHED_PSO, "threads_count_two_keys_of_one_hash", 2, 1, 0, 2, .crashes = 1),
 };
 
-static const struct sched_fault faults[] = { SCHED_MUTANTS_COUNTS(SCHED_FAULT) };
-
-/* counts_sched_test [scenarios | mutants [NAME]] */
+/* counts_sched_test [scenarios [NAME]] */
 int main(int count, char **argument)
 {
 	static const struct sched_suite suite = {
 		.scenarios = SCHED_TABLE(scenarios),
-		.fault = faults,
-		.fault_count = SCHED_COUNT(faults),
 	};
 
 	return sched_main(&suite, count, argument);

@@ -180,13 +180,13 @@ static int texts_are_told_apart_by_their_first_bytes(void)
 	struct lull_filter_value field = { .text = longer };
 	uint32_t slots = 0;
 
-	table_make(64, 0);
+	table_make(CAPACITY_MAX, 0);
 	counting.by[0].kind = LULL_COUNT_TEXT;
 	for (uint32_t bytes = 0; bytes <= 64; bytes++) {
 		field.number = bytes;
 		lull_count_add(&counts, &counting, EVENT, 0, &field, NULL);
 	}
-	for (uint32_t i = 0; i < 64; i++)
+	for (uint32_t i = 0; i < CAPACITY_MAX; i++)
 		slots += slot_at(i)->state != 0;
 	CHECK(table_sum(NULL) == 65);
 	CHECK(((uint64_t *)(void *)counts.tables)[EVENT] == 0 && slots == 58);
@@ -215,20 +215,22 @@ static int plan_is_linked_by_names_and_one_that_lies_is_refused(void)
 {
 	static const char description[] = "a:b\n6\nf:1\ni32 n\nstr t\nf64 x\nu64 pid\n";
 	const uint32_t contexts = 1u << LULL_CONTEXT_PID | 1u << LULL_CONTEXT_COMM;
-	struct lull_count_plan plan = { .by_count = 4,
-					.has_value = 1,
-					.capacity = 16,
-					.by = { "t", "$pid", "prio", "comm" },
-					.value = "n" };
+	struct lull_count_plan plan = {
+		.by_count = 4, .has_value = 1, .capacity = 16, .value = "n"
+	};
 	struct lull_counting linked = { 0 };
 
+	strcpy(plan.by, "t");
+	strcpy(plan.by + LULL_COUNT_NAME_BYTES, "$pid");
+	strcpy(plan.by + 2 * LULL_COUNT_NAME_BYTES, "prio");
+	strcpy(plan.by + 3 * LULL_COUNT_NAME_BYTES, "comm");
 	CHECK(lull_count_plan_link(&plan, description, contexts, &linked) == contexts);
 	CHECK(linked.by[0].kind == LULL_COUNT_TEXT && linked.by[0].input == 1);
 	CHECK(linked.by[1].kind == LULL_COUNT_SIGNED && linked.by[1].input >= 64);
 	CHECK(linked.by[2].kind == LULL_COUNT_NONE && linked.by[3].kind == LULL_COUNT_TEXT);
 	CHECK(linked.value.kind == LULL_COUNT_SIGNED && linked.value.input == 0);
-	strcpy(plan.by[0], "pid");
-	strcpy(plan.by[1], "x");
+	strcpy(plan.by, "pid");
+	strcpy(plan.by + LULL_COUNT_NAME_BYTES, "x");
 	strcpy(plan.value, "t");
 	linked = (struct lull_counting){ 0 };
 	lull_count_plan_link(&plan, description, contexts, &linked);
@@ -251,7 +253,7 @@ static int plan_of_any_words_is_refused_or_fits(void)
 		uint32_t *word = (uint32_t *)plan;
 		struct lull_counts read;
 
-		*plan = (struct lull_count_plan){ 2, 4, 128, 0, 4096, 1, 0, { "a" }, "" };
+		*plan = (struct lull_count_plan){ 2, 4, 128, 0, 4096, 1, 0, "a", "" };
 		control.count_pages = (uint32_t)rand() % 20;
 		control.data_offset_bytes = rand() % 16 ? 0 : (uint64_t)rand();
 		for (int left = rand() % 3; left; left--)

@@ -35,7 +35,7 @@ const char *lull_description_field(const char *line, struct field *field);
 
 struct field_type lull_description_type(struct word type);
 
-/* The field of a name. Return: its place among the fields, at most as many as filters know; or -1. */
+/* The field of a name. Return: its place among the fields that filters know, or -1. */
 int lull_description_find(const char *description, struct word name, struct field *field);
 
 /* The event's name. */

@@ -96,12 +96,6 @@
 	X(OFFSET_EARLY, "a description is published before it is written",       \
 	  "processes_register_in_the_same_order")
 
-/* Tested by user/counts_sched_test.c. */
-#define SCHED_MUTANTS_COUNTS(X)                                                    \
-	X(COUNT_EARLY, "a slot is published before its key and count are written", \
-	  "threads_count_one_key")                                                 \
-	X(COUNT_CLAIM_STORED, "a slot is claimed by a load and a store", "threads_count_one_key")
-
 /* Tested by core/clock/test: synthetic_sched.c and synthetic_arithmetic.c. */
 #define SCHED_MUTANTS_CLOCK(X)                                                  \
 	X(CLOCK_ONE_COPY, "the update writes the copy that readers use",        \

@@ -96,9 +96,11 @@ distribution_is_that_of_the_values() {
 	lull count --json -o counts -e 'job:done' --hist size -- ./counting 10000 1 0 || true
 	same "$(json '[event["job:done"]["values"][0]["distribution"][part]
 		for part in ("count", "min", "max")]')" "[10000, 0, 9999]" "count and ends"
-	same "$(json 'all(want <= event["job:done"]["values"][0]["distribution"][part] <= want * 17 / 16
+	same "$(json 'all(want <= event["job:done"]["values"][0]["distribution"][part]
+		<= want * 17 / 16
 		for part, want in (("p50", 5000), ("p90", 9000), ("p99", 9900)))')" True "quantiles"
-	same "$(json 'sum(b["count"] for b in event["job:done"]["values"][0]["distribution"]["buckets"])')" \
+	same "$(json 'sum(b["count"]
+		for b in event["job:done"]["values"][0]["distribution"]["buckets"])')" \
 		10000 "buckets"
 	lull count -o counts -e 'job:done' --by status --hist size --top 2 -- ./counting 100 1 0 \
 		2> said || true

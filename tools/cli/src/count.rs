@@ -37,18 +37,19 @@ const BUFFERS: u32 = 4;
 /// Run a program and count its events where they happen, without a trace
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The probe adds to a counter in memory that it shares with lull, and records \
-    nothing. The counts are printed on standard error, or into the file of -o, when the program has \
-    ended, and with --interval while it runs. The status is the program's own, as that of `lull \
-    record`.\n\n--by tells occurrences apart by the values of up to 4 fields, or of the contexts \
-    pid, tid, comm, cpu and uid ($pid where an event has a field of that name). A text counts by its \
-    first 56 bytes. An event without the field counts under `-`. Each CPU has room for --keys \
-    different values; what finds none is counted as `(others)` of its event, so that the \
-    sum is right.\n\n--hist counts the values of a whole number in buckets whose ends differ by a \
-    16th: the quantiles are a 16th too high at most, the least and the greatest value exact.\n\nA \
-    filter behind a pattern, as in -e 'http:request if status >= 500', says which occurrences are \
-    counted; `lull record --help` has the language. The kernel's events are not counted: record them \
-    with `lull record -k`, and count them by `lull report` or `lull query`."
+    after_help = "The probe adds to a counter in memory that it shares with lull, and records nothing. The \
+    counts are printed on standard error, or into the file of -o, when the program has \
+    ended, and with --interval while it runs. The status is the program's own, as that of \
+    `lull record`.\n\n--by tells occurrences apart by the values of up to 4 fields, or of \
+    the contexts pid, tid, comm, cpu and uid ($pid where an event has a field of that name). \
+    A text counts by its first 56 bytes. An event without the field counts under `-`. Each \
+    CPU has room for --keys different values; what finds none is counted as `(others)` of \
+    its event, so that the sum is right.\n\n--hist counts the values of a whole number in \
+    buckets whose ends differ by a 16th: the quantiles are a 16th too high at most, the \
+    least and greatest value exact.\n\nA filter behind a pattern, as in -e 'http:request if \
+    status >= 500', says which occurrences are counted; `lull record --help` has the \
+    language. The kernel's events are not counted: record them with `lull record -k`, and \
+    count them by `lull report` or `lull query`."
 )]
 pub struct CountArgs {
     /// Events to count: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some

@@ -2,11 +2,11 @@
 //! The `lull` command: one definition of its arguments makes the help, the manual pages and the
 //! completions.
 //!
-//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `count` reads
-//! what its probes counted; `start` makes one that others join, until `stop`. `print`, `report`, `state` and `export` read the
-//! trace, and `query` has it read. `record` and `count` exit with the program's own status (125 to 127
-//! for their own failures), `run` becomes the program; all other commands exit with 0 done, 1 incomplete or
-//! nothing found, 2 error.
+//! Place in the flow: `record` makes a session, runs a program and consumes its rings; `count`
+//! reads what its probes counted; `start` makes one that others join, until `stop`. `print`,
+//! `report`, `state` and `export` read the trace, and `query` has it read. `record` and `count`
+//! exit with the program's own status (125 to 127 for their own failures), `run` becomes the
+//! program; all other commands exit with 0 done, 1 incomplete or nothing found, 2 error.
 
 mod chosen;
 mod convert;

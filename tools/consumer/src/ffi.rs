@@ -188,6 +188,8 @@ mod tests {
             COUNT_CAPACITY_MAX,
             COUNT_BY_MAX,
             COUNT_NAME_BYTES,
+            COUNT_NAMES_BYTES,
+            COUNT_TEXT_WORDS,
             COUNT_TEXT_BYTES,
             COUNT_STEP_BITS,
             COUNT_BUCKETS,
@@ -270,7 +272,8 @@ mod tests {
             fields!(Commit at 0, "lull_commit":
                 count, seq),
             fields!(CountPlan at 0, "lull_count_plan":
-                table_count, capacity, slot_bytes, first_rule, stride_bytes, by_count, has_value, by, value),
+                table_count, capacity, slot_bytes, first_rule, stride_bytes, by_count,
+                has_value, by, value),
             fields!(CountValue at 0, "lull_count_value":
                 kind, bytes, words),
             fields!(CountSlot at 0, "lull_count_slot":

@@ -161,6 +161,8 @@ pub const COUNT_TABLES_MAX: u32 = 8192;
 pub const COUNT_CAPACITY_MAX: u32 = 1 << 20;
 pub const COUNT_BY_MAX: usize = 4;
 pub const COUNT_NAME_BYTES: usize = 64;
+pub const COUNT_NAMES_BYTES: usize = 256;
+pub const COUNT_TEXT_WORDS: usize = 7;
 pub const COUNT_TEXT_BYTES: usize = 56;
 pub const COUNT_STEP_BITS: u32 = 4;
 pub const COUNT_BUCKETS: usize = 984;
@@ -181,7 +183,7 @@ pub struct CountPlan {
     pub stride_bytes: u64,
     pub by_count: u32,
     pub has_value: u32,
-    pub by: [[u8; COUNT_NAME_BYTES]; COUNT_BY_MAX],
+    pub by: [u8; COUNT_NAMES_BYTES],
     pub value: [u8; COUNT_NAME_BYTES],
 }
 
@@ -190,7 +192,7 @@ pub struct CountPlan {
 pub struct CountValue {
     pub kind: u32,
     pub bytes: u32,
-    pub words: [u64; COUNT_TEXT_BYTES / 8],
+    pub words: [u64; COUNT_TEXT_WORDS],
 }
 
 /// `struct lull_count_slot`.

@@ -44,10 +44,10 @@ impl Plan {
             stride_bytes: (layout.stride_words() * WORD) as u64,
             by_count: layout.by_count as u32,
             has_value: u32::from(layout.has_value),
-            by: [[0; COUNT_NAME_BYTES]; COUNT_BY_MAX],
+            by: [0; COUNT_NAMES_BYTES],
             value: [0; COUNT_NAME_BYTES],
         };
-        for (place, name) in plan.by.iter_mut().zip(&self.by) {
+        for (place, name) in plan.by.chunks_exact_mut(COUNT_NAME_BYTES).zip(&self.by) {
             name_store(place, name);
         }
         name_store(&mut plan.value, self.value.as_deref().unwrap_or_default());
@@ -63,8 +63,9 @@ impl Plan {
 }
 
 /// The name, cut so that a NUL follows it.
-fn name_store(place: &mut [u8; COUNT_NAME_BYTES], name: &str) {
-    for (byte, from) in place[..COUNT_NAME_BYTES - 1].iter_mut().zip(name.bytes()) {
+fn name_store(place: &mut [u8], name: &str) {
+    let length = place.len() - 1;
+    for (byte, from) in place[..length].iter_mut().zip(name.bytes()) {
         *byte = from;
     }
 }
@@ -177,7 +178,9 @@ impl Tables<'_> {
     fn slot_read(&self, slot: &[AtomicU64], counted: &mut Counted) {
         let (head, rest) = slot.split_at(SLOT_WORDS);
         let (values, buckets) = rest.split_at(self.layout.by_count * VALUE_WORDS);
-        // [count.find:A] acquire: the state before the key and the first occurrence
+        // [count.read:A] acquire. Pairs with [count.publish:A].
+        // Orders: the load of the state before those of the key and of the first occurrence.
+        // Else: counts are told under values that nobody had.
         let state = head[0].load(Ordering::Acquire);
         if state & u64::from(COUNT_READY) != u64::from(COUNT_READY) {
             counted.unfinished += u64::from(state != 0);

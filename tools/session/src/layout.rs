@@ -91,6 +91,14 @@ pub fn ring_bytes(subbuf_count: u32, physical_count: u32) -> u64 {
         + u64::from(physical_count) * size_of::<Commit>() as u64
 }
 
+/// Of what became of filters, where a session filters or counts, and of the filters.
+fn filters_bytes(plan: &Plan) -> u32 {
+    match plan.filters.len() as u32 {
+        0 if plan.counts.is_none() => 0,
+        bytes => FILTER_STATES_BYTES + bytes,
+    }
+}
+
 /// Where everything lies in the memory of the user who runs this process.
 pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     plan.check()?;
@@ -111,10 +119,7 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
             allowed: "up to 1M",
         });
     }
-    let filters_bytes = match plan.filters.len() as u32 {
-        0 if plan.counts.is_none() => 0,
-        bytes => FILTER_STATES_BYTES + bytes,
-    };
+    let filters_bytes = filters_bytes(plan);
     let ring_bytes = ring_bytes(plan.subbuf_count, physical_count);
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);

@@ -5,7 +5,8 @@
 //! `abi` mirrors the C headers; `layout` places every byte; `segment` and `memory` make one user's
 //! part; `directory` says where it is; `session` is the whole; `left` reads what a killed recorder
 //! left; `device` has the kernel make one, `reserved` reads what a crash left of it; `description`
-//! reads what events look like; `pattern` says which are wanted; `counts` reads what is counted; `clock` relates cycles to time.
+//! reads what events look like; `pattern` says which are wanted; `counts` reads what is counted;
+//! `clock` relates cycles to time.
 //! Paper: B 3.2 (channels and sub-buffers), 3.4 (control).
 
 pub mod abi;

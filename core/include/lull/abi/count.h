@@ -26,7 +26,9 @@
 #define LULL_COUNT_CAPACITY_MAX (1u << 20)
 #define LULL_COUNT_BY_MAX 4u
 #define LULL_COUNT_NAME_BYTES 64u
+#define LULL_COUNT_NAMES_BYTES 256u /* of LULL_COUNT_BY_MAX names */
 #define LULL_COUNT_PROBES 32u /* slots that are looked at for one occurrence, at most */
+#define LULL_COUNT_TEXT_WORDS 7u
 #define LULL_COUNT_TEXT_BYTES 56u /* of a text, that tell it from others */
 
 /* The distribution of a field: 16 steps for each power of two. */
@@ -46,7 +48,7 @@ struct lull_count_plan {
 	uint32_t by_count; /* at most LULL_COUNT_BY_MAX */
 	uint32_t has_value; /* whether there are buckets */
 	/* Names of fields, or of contexts with or without $ before them; NUL-terminated. */
-	char by[LULL_COUNT_BY_MAX][LULL_COUNT_NAME_BYTES];
+	char by[LULL_COUNT_NAMES_BYTES]; /* LULL_COUNT_NAME_BYTES for each */
 	char value[LULL_COUNT_NAME_BYTES];
 };
 
@@ -62,7 +64,7 @@ struct lull_count_value {
 	uint32_t kind; /* enum lull_count_kind */
 	uint32_t bytes; /* of a text; LULL_COUNT_TEXT_BYTES + 1 where it is longer */
 	/* A number is the first word; a text begins here, and is filled up with 0. */
-	uint64_t words[LULL_COUNT_TEXT_BYTES / 8];
+	uint64_t words[LULL_COUNT_TEXT_WORDS];
 };
 
 /*

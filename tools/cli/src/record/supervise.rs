@@ -84,19 +84,12 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }
-    if job.counting.is_none() {
-        begun.consumer.output().keep();
-    }
+    begun.keep_trace(job);
     // While the program starts.
     if job.starter.is_none() {
         tell::left_behind(job.session.quiet);
     }
     ask_for_promptness();
-    if job.session.output.is_none() && job.counting.is_none() {
-        if let Err(error) = begun.consumer.output().link(newest::LINK) {
-            tell(job.session, &error.to_string());
-        }
-    }
     let is_background = job.starter.is_some();
     if let Some(starter) = job.starter.take() {
         starter.ready(&begun.ready(), begun.session.path())?;
@@ -139,6 +132,19 @@ struct Begun {
 }
 
 impl Begun {
+    /// From now on the trace stays, and the link to the newest leads to it.
+    fn keep_trace(&self, job: &Job) {
+        if job.counting.is_some() {
+            return;
+        }
+        self.consumer.output().keep();
+        if job.session.output.is_none() {
+            if let Err(error) = self.consumer.output().link(newest::LINK) {
+                tell(job.session, &error.to_string());
+            }
+        }
+    }
+
     fn ready(&self) -> Ready {
         Ready {
             name: self.recorder.name.clone(),

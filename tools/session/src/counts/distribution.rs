@@ -74,19 +74,15 @@ impl Distribution {
     /// changed it at once, or a process wrote over it, it is that bucket's limit.
     pub fn least(&self) -> Option<i128> {
         let (from, until) = limits(*self.buckets.first_key_value()?.0);
-        Some(
-            Some(self.exact(!self.least_inverted))
-                .filter(|v| (from..=until).contains(v))
-                .unwrap_or(from),
-        )
+        let least = self.exact(!self.least_inverted);
+        Some(if (from..=until).contains(&least) { least } else { from })
     }
 
     /// The greatest value; as for the least.
     pub fn greatest(&self) -> Option<i128> {
         let (from, until) = limits(*self.buckets.last_key_value()?.0);
-        Some(
-            Some(self.exact(self.greatest)).filter(|v| (from..=until).contains(v)).unwrap_or(until),
-        )
+        let greatest = self.exact(self.greatest);
+        Some(if (from..=until).contains(&greatest) { greatest } else { until })
     }
 
     /// The value that a part of all values, in thousandths, do not exceed: the limit of a bucket, or
