@@ -37,7 +37,8 @@ const BUFFERS: u32 = 4;
 /// Run a program and count its events where they happen, without a trace
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The probe adds to a counter in memory that it shares with lull, and records nothing. The \
+    after_help = "The probe adds to a counter in memory that it shares with lull, and records \
+    nothing. The \
     counts are printed on standard error, or into the file of -o, when the program has \
     ended, and with --interval while it runs. The status is the program's own, as that of \
     `lull record`.\n\n--by tells occurrences apart by the values of up to 4 fields, or of \

@@ -85,7 +85,7 @@ impl Distribution {
         Some(if (from..=until).contains(&greatest) { greatest } else { until })
     }
 
-    /// The value that a part of all values, in thousandths, do not exceed: the limit of a bucket, or
+    /// The value that a part of all, in thousandths, do not exceed: the limit of a bucket, or
     /// the greatest value.
     pub fn quantile(&self, thousandths: u64) -> Option<i128> {
         let wanted = u128::from(self.count()) * u128::from(thousandths);
