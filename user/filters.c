@@ -170,7 +170,7 @@ static uint32_t probe_link(struct lull_probe_record *record, uint32_t index,
 			      lull_filter_fields(note->description, inputs)))
 		return LULL_FILTER_STATE_DAMAGED;
 	set->program[index] = program;
-	set->contexts |= lull_filter_contexts(program);
+	set->contexts |= lull_filter_contexts(program) & CONTEXTS;
 	room_take(program->bytes);
 	*bits |= LULL_MASK_FILTER(index);
 	return LULL_FILTER_STATE_DECIDES;
