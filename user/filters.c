@@ -138,6 +138,8 @@ static struct filter_set *set_get(struct lull_probe_record *record)
 	set = room_find(sizeof(*set));
 	if (!set)
 		return NULL;
+	/* A program that was linked and not taken may have been here. */
+	*set = (struct filter_set){ 0 };
 	record->filter |= room.used_bytes / ROOM_ALIGN;
 	room_take(sizeof(*set));
 	return set;
@@ -190,6 +192,7 @@ static struct lull_counting *counting_get(struct lull_probe_record *record)
 	if (!set || (!set->counting && !room_find(bytes)))
 		return NULL;
 	if (!set->counting) {
+		__builtin_memset(room_find(bytes), 0, bytes);
 		set->counting = room.used_bytes / ROOM_ALIGN;
 		room_take(bytes);
 	}
