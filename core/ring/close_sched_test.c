@@ -5,7 +5,8 @@
  * A recorder stores 0 to the flag, closes the ring, and looks for the last time how far writers
  * have come. Proved within these bounds: whoever reserves did so before that, on whichever CPU it
  * looked at the ring and at the flag; and where the recorder is on another CPU than the ring's, it
- * closes the ring only if no sub-buffer is open. models/session/stop.pml shows the same of two rings.
+ * closes the ring only if no sub-buffer is open. models/session/stop.pml shows the same of two
+ * rings.
  * Paper: T 4.6.1 (a session ends when its probes have left); docs/design/90-live.md.
  */
 #include "ring_words.h"
@@ -81,9 +82,8 @@ static void recorder_thread(long cpu)
 {
 	int result;
 
-	lull_store(flag, LULL_MUTANT(CLOSED_FIRST));
-	result = lull_ring_close(&ring);
 	lull_store(flag, 0);
+	result = lull_ring_close(&ring);
 	sched_check(!result || (cpu && result == -EAGAIN), "close says %d", result);
 	notes->is_closed = !result;
 	notes->final = lull_load_acquire(&ring.shared->write_count);

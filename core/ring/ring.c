@@ -37,8 +37,8 @@
  *	[ring.reserve:B]	write_count before run, last_cycles	[ring.publish:A]
  *	[ring.take:B]	commit.count before the walk		[ring.commit:B]
  *	[ring.peek:B]	the walk before the reference again	[ring.open:C]
- *	[ring.close:A]	the flag before write_count		[ring.close:B]
- *	[ring.close:B]	write_count before the flag		[ring.close:A]
+ *	[session.close:A]	the flag before write_count	[session.close:B]
+ *	[session.close:B]	write_count before the flag	[session.close:A]
  *
  * Invariants:
  *	I1 a count names its sub-buffer and lap; commit[p].count says how many bytes are committed
@@ -473,7 +473,7 @@ int lull_ring_reserve_slow(struct lull_ring *ring, const struct lull_ring_writer
 		 * a run that another thread has ended meanwhile is taken for the present one */
 		count = lull_load_acquire(&ring->shared->write_count);
 		/*
-		 * [ring.close:B] the acquire of write_count. Pairs with [ring.close:A].
+		 * [session.close:B] the acquire of write_count. Pairs with [session.close:A].
 		 * Orders: the load of write_count before that of the flag, in each round.
 		 * Else: a thread that found the flag set begins a run at the write count that
 		 * lull_ring_close() moved to, and no one reads its event. A common reservation
@@ -537,7 +537,13 @@ void lull_ring_commit(struct lull_ring_slot *slot)
 				  (uint32_t)(slot->commit - slot->ring->commit), count);
 }
 
-int lull_ring_force_switch(struct lull_ring *ring)
+/*
+ * Close the open sub-buffer where more than @bytes of it are used, by a step of this thread's:
+ * another's may go on with a run, and does not end it.
+ * Return: 1 when done; 0 when another was first or the step was interrupted; -ENODATA when there is
+ * nothing to close; -EAGAIN when not on the ring's CPU.
+ */
+static int switch_used(struct lull_ring *ring, uint64_t bytes)
 {
 	/* [ring.reserve:B], as in ring_fast.h: write_count before last_cycles, else the packet's
 	 * end may get a time before that of its last slot */
@@ -545,31 +551,8 @@ int lull_ring_force_switch(struct lull_ring *ring)
 	uint64_t cycles = lull_clock_cycles_ordered();
 	uint64_t last = lull_load(&ring->shared->last_cycles);
 
-	if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
-		return -EAGAIN;
-	if (count_offset(ring, count) <= LULL_HEADER_BYTES)
-		return 0;
-	if ((int64_t)(cycles - last) < 0)
-		cycles = last;
-	switch_subbuf(ring, 0, count, cycles, 0);
-	return lull_load(&ring->shared->write_count) != count;
-}
-
-/*
- * Move the write count to the end of the open sub-buffer, by a step of this thread's: another's may
- * go on with a run, and does not end it.
- * Return: 1 when the ring is closed, 0 to try again, or as lull_ring_close().
- */
-static int close_once(struct lull_ring *ring)
-{
-	/* [ring.reserve:B], as in lull_ring_force_switch() */
-	uint64_t count = lull_load_acquire(&ring->shared->write_count);
-	uint64_t cycles = lull_clock_cycles_ordered();
-	uint64_t last = lull_load(&ring->shared->last_cycles);
-
-	/* Here writers open a sub-buffer, and before they reserve in it they look at the flag. */
-	if (count_offset(ring, count) == 0)
-		return 1;
+	if (count_offset(ring, count) <= bytes)
+		return -ENODATA;
 	if (!ring->geometry.plain && lull_cpu() != ring->geometry.cpu_id)
 		return -EAGAIN;
 	if ((int64_t)(cycles - last) < 0)
@@ -577,23 +560,31 @@ static int close_once(struct lull_ring *ring)
 	return switch_subbuf(ring, 0, count, cycles, 0);
 }
 
+int lull_ring_force_switch(struct lull_ring *ring)
+{
+	int result = switch_used(ring, LULL_HEADER_BYTES);
+
+	return result == -ENODATA ? 0 : result;
+}
+
 int lull_ring_close(struct lull_ring *ring)
 {
 	int result = 0;
 
 	/*
-	 * [ring.close:A] heavy barrier. Pairs with [ring.close:B].
+	 * [session.close:A] heavy barrier. Pairs with [session.close:B].
 	 * Orders: the caller's store of 0 to the flag before the load of write_count.
 	 * Else: a thread that finds the flag set reserves where this thread saw no sub-buffer open,
-	 * and no one reads the event. Mutant: CLOSED_UNORDERED.
+	 * and no one reads the event. Mutant: CLOSED_FROM_AFAR.
 	 */
-	if (!LULL_MUTANT(CLOSED_UNORDERED))
+	if (!LULL_MUTANT(CLOSED_FROM_AFAR))
 		lull_barrier_heavy();
 	/*
-	 * Bound: each round follows a success of another writer, or an interruption of this thread;
-	 * there are more only in a damaged ring.
+	 * Where nothing is open, writers open a sub-buffer before they reserve in it, and look at
+	 * the flag in between. Bound: each round follows a success of another writer, or an
+	 * interruption of this thread; there are more only in a damaged ring.
 	 */
 	for (int round = 0; round < LULL_ROUNDS_MAX && !result; round++, lull_port_stuck())
-		result = close_once(ring);
-	return result > 0 ? 0 : result ? result : -EBUSY;
+		result = switch_used(ring, 0);
+	return result > 0 || result == -ENODATA ? 0 : result ? result : -EBUSY;
 }

@@ -156,16 +156,16 @@ void lull_ring_commit(struct lull_ring_slot *slot);
 /*
  * lull_ring_force_switch() - close the open sub-buffer if it holds events.
  * Context: on a per-CPU ring, on that CPU; on a plain ring, anywhere.
- * Return: 1 when a sub-buffer was closed, 0 when there was nothing to close, -EAGAIN when not
- * on the ring's CPU. Paper: B 4.3.1, algorithm 4.
+ * Return: 1 when a sub-buffer was closed, 0 when there was nothing to close or a writer closed it,
+ * -EAGAIN when not on the ring's CPU. Paper: B 4.3.1, algorithm 4.
  */
 int lull_ring_force_switch(struct lull_ring *ring);
 
 /*
- * lull_ring_close() - end what a ring's flag has ended: when this returns 0, no reservation succeeds
- * any more. The caller has stored 0 to the word that @active of all writers' views points to.
+ * lull_ring_close() - end what a ring's flag has ended: when this returns 0, no reservation
+ * succeeds any more. The caller has stored 0 to the word that @active of all writers' views is.
  * Context: as lull_ring_force_switch(); anywhere, where no sub-buffer is open. Progress: wait-free.
- * Return: 0; -EAGAIN when not on the ring's CPU; -EBUSY where a damaged ring does not let it happen.
+ * Return: 0; -EAGAIN when not on the ring's CPU; -EBUSY where a damaged ring does not let it be.
  */
 int lull_ring_close(struct lull_ring *ring);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session, and pauses before it: one flag for all CPUs, then a drain, no grace period. Papers: B 3.4, T 4.6.1. C: user/probe.c reserve(), commit(). Rust: tools/session
- * set_active(), tools/consumer Consumer::pause_probes(), resume_probes(), finish(), drain_all(),
- * Drain::flush_open(), Drain::rescue().
+ * The end of a session, and pauses before it: one flag for all CPUs, then a drain, no grace period.
+ * Papers: B 3.4, T 4.6.1. C: user/probe.c reserve(), commit(), core/ring lull_ring_close(). Rust:
+ * tools/session set_active(), tools/consumer Consumer::pause_probes(), resume_probes(), finish(),
+ * close_rings(), drain_all(), Drain::flush_open(), Drain::rescue().
  *
  *	recorder                             | a thread of a traced process, on each CPU
  *	read each ring now and then          | not active: nothing
@@ -21,18 +22,17 @@
  * thread sees a pause late and reserves in it; no thread touches memory that is gone, because a
  * process never unmaps its sessions and the recorder only removes names.
  *
- * Not promised (STRICT, a run that fails): a thread that found the session active may reserve after
- * the recorder last read its ring, and no count contains that event. This needs a program that runs
- * on while the recording ends; the recorder then says that it is stopping, and such an event began
- * no earlier than that message. With the grace period of the papers' tracer (GRACE), stop waits
- * for these threads and no event is left out.
+ * Not promised without more (STRICT, a run that fails): a thread that found the session active may
+ * reserve after the recorder last read its ring, and no count contains that event. With the grace
+ * period of the papers' tracer (GRACE), stop waits for these threads and no event is left out.
  *
- * CLOSE is what ends that without a grace period (lull_ring_close()): a thread loads the ring's
- * write count first and looks at the flag then, and the recorder moves each write count after it has
- * stored active = 0, on the ring's CPU. A reservation succeeds only if the write count is what was
- * loaded; so either it was there before the recorder moved it, and is read, or the thread loads the
- * write count again, and then sees the flag. FLAG_FIRST: the flag is looked at before the write
- * count is loaded. CLOSED_FROM_AFAR: the recorder moves it from another CPU, unordered.
+ * CLOSE, as shipped, ends that without a grace period (lull_ring_close()): a thread loads the
+ * ring's write count first and looks at the flag then [session.close:B], and the recorder moves
+ * each write count after it has stored active = 0 [session.close:A], on the ring's CPU. A
+ * reservation succeeds only if the write count is what was loaded; so either it was there before
+ * the recorder moved it, and is read, or the thread loads the write count again, and then sees the
+ * flag. FLAG_FIRST: the flag is looked at before the write count is loaded. CLOSED_FROM_AFAR: the
+ * recorder moves it from another CPU, unordered.
  *
  * Mutants that an assertion catches: STOP_LAST (the recorder drains before it stores active = 0),
  * LEFT_OPEN (an open slot is not counted as lost), PAUSED_UNREAD (a session that is stopped in a

@@ -78,12 +78,8 @@
 
 /* Tested by core/ring/close_sched_test.c. */
 #define SCHED_MUTANTS_CLOSE(X)                                                           \
-	X(CLOSED_FIRST, "a ring is closed before its flag is stored",                    \
-	  "ring_is_closed_between_events_of_a_run")                                      \
-	X(CLOSED_UNORDERED, "the flag is stored after the ring was looked at",           \
+	X(CLOSED_FROM_AFAR, "the flag is stored after the ring was looked at",           \
 	  "ring_is_closed_from_another_cpu")                                             \
-	X(CLOSED_BY_ANOTHER, "a ring is taken for closed where its writer has moved on", \
-	  "ring_is_closed_between_events_of_a_run")                                      \
 	X(FLAG_FIRST, "a reservation looks at the flag before it loads the write count", \
 	  "ring_is_closed_between_two_writers")
 

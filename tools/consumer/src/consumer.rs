@@ -6,6 +6,7 @@
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
 mod channel;
+mod close;
 mod counts;
 mod kernel;
 mod live;
@@ -262,13 +263,6 @@ impl Consumer {
         self.stop_kernel();
     }
 
-    /// After `stop_probes()`: threads of programs that found the session active reserve no more.
-    fn close_rings(&mut self) {
-        let rings = self.channels.iter_mut().map(|Channel { drain, .. }| &mut drain.ring);
-        let programs = rings.filter(|ring| !ring.is_kernels());
-        self.unclosed = programs.filter_map(|ring| (!ring.close()).then_some(ring.index)).collect();
-    }
-
     /// Reads what there is. Return: when to come back.
     pub fn tick(&mut self) -> Duration {
         if self.met.elapsed() >= CALM_PAUSE {
@@ -504,7 +498,7 @@ impl Consumer {
             }
         }
         verdict.limits.extend(pause::sentence(self.pauses()));
-        verdict.limits.extend(unclosed_sentence(&self.unclosed));
+        verdict.limits.extend(close::sentence(&self.unclosed));
         verdict.pauses = self.pauses().to_vec();
         verdict.processes = threads.process_count();
         verdict.threads = threads.thread_count();
@@ -530,18 +524,6 @@ impl Consumer {
         }
         verdict
     }
-}
-
-/// The recorder could not come to these rings' CPUs when the session was stopped.
-fn unclosed_sentence(rings: &[u32]) -> Option<String> {
-    let cpus: Vec<String> = rings.iter().map(u32::to_string).collect();
-    (!rings.is_empty()).then(|| {
-        format!(
-            "until the recording was stopped: the recorder may not run on CPU {}, where an event \
-             that was under way at that moment may be missing",
-            cpus.join(", ")
-        )
-    })
 }
 
 fn lost_of(words: [u64; LOST_CAUSES]) -> Lost {
