@@ -186,6 +186,7 @@ static void slot_fill(struct lull_count_slot *slot, const struct lull_count_plan
 	 * Orders: the stores of the key and of the first occurrence before that of the state, by
 	 * which the recorder tells that they are there.
 	 * Else: the recorder tells counts under values that nobody had.
+	 * Mutants: COUNT_EARLY, COUNT_RELAXED.
 	 */
 	lull_store_release(&slot->state, key->hash | LULL_COUNT_READY);
 }

@@ -180,7 +180,7 @@ impl Tables<'_> {
         let (values, buckets) = rest.split_at(self.layout.by_count * VALUE_WORDS);
         // [count.read:A] acquire. Pairs with [count.publish:A].
         // Orders: the load of the state before those of the key and of the first occurrence.
-        // Else: counts are told under values that nobody had.
+        // Else: counts are told under values that nobody had. Mutant: COUNT_READ_RELAXED.
         let state = head[0].load(Ordering::Acquire);
         if state & u64::from(COUNT_READY) != u64::from(COUNT_READY) {
             counted.unfinished += u64::from(state != 0);
