@@ -33,8 +33,7 @@
 struct filter_set {
 	const struct lull_filter *program[LULL_SESSIONS_MAX];
 	uint32_t contexts; /* that any of them reads, and SET_COUNTS */
-	uint32_t
-		counting; /* where a struct lull_counting of each session is, as a record says it */
+	uint32_t counting; /* place of a struct lull_counting for each session; 0: none */
 };
 
 /* Written under the dynamic linker's lock only. */
