@@ -22,11 +22,12 @@ kernel BUG at lib/planted.c:1!
 BUG kmalloc-cg-192 (Tainted: G           OE     ): Poison overwritten
 pagealloc: memory corruption
 WARNING: CPU: 0 PID: 1 at kernel/planted.c:1 planted+0x10/0x20
-Oops: 0000 [#1] PREEMPT SMP NOPTI
+Oops - undefined instruction
+int3: 0000 [#1] PREEMPT SMP NOPTI
 INFO: lockdep is turned off.
 KASAN: null-ptr-deref in range [0x0000000000000008-0x000000000000000f]
 UBSAN: array-index-out-of-bounds in kernel/planted.c:1:1
-general protection fault, probably for non-canonical address 0xdead: 0000 [#1]
+general protection fault, probably for non-canonical address 0xdead
 Kernel panic - not syncing: planted
 Unable to handle kernel NULL pointer dereference at virtual address 0000000000000008
 INFO: task planted:1 blocked for more than 120 seconds.
