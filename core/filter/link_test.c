@@ -22,8 +22,8 @@
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
 
 static const char *const descriptions[] = {
-	"a:b\n6\nf:1\ni32 pid\nu64 count\nstr name\nenum state IDLE=0,BUSY=0x10,GONE=-1\nau8 list\n"
-	"x32 mode R=4,W=2\n",
+	("a:b\n6\nf:1\ni32 pid\nu64 count\nstr name\nenum state IDLE=0,BUSY=0x10,GONE=-1\n"
+	 "au8 list\nx32 mode R=4,W=2\n"),
 	"syscalls:sys_enter_read\n6\n:\nu32 fd\n",
 	"",
 	"a\n\n\n\nu8\nu8 \n enum\nenum state\nenum state =,=,A=,BUSY\nx8 mode R=R,W=9999999999999",
