@@ -126,8 +126,8 @@ pub struct Consumer {
     pauses: Pauses,
     snapshots: u64,
     problems: Vec<String>,
-    /// CPUs whose rings could not be closed when the session was stopped.
-    unclosed: Vec<u32>,
+    /// Rings that could not be closed when the session was stopped.
+    unclosed: Vec<String>,
     /// None: no events are read from tracefs. It is given back before the session is.
     kernel: Option<kernel::Kernel>,
     /// None: no module records the kernel's events.

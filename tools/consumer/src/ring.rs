@@ -173,10 +173,14 @@ impl Ring {
     }
 
     /// Ends what the session's flag has ended: after that, no thread reserves in this ring, even if
-    /// it found the flag set. Return: false where this thread may not run on the ring's CPU.
+    /// it found the flag set. Return: false where this thread may not run on the ring's CPU, or
+    /// the ring is damaged.
     pub fn close(&mut self) -> bool {
         if self.is_left || self.close_here() {
             return true;
+        }
+        if self.memory.ring_is_plain(self.index) {
+            return false; // which has no CPU
         }
         let Ok(before) = rustix::thread::sched_getaffinity(None) else { return false };
         let mut there = rustix::thread::CpuSet::new();

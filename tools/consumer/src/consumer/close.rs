@@ -4,25 +4,39 @@
 //! Place in the flow: `finish()` stops the probes, closes the rings, and reads them to their end.
 //! Why that needs no grace period: docs/design/90-live.md.
 
-use super::{Channel, Consumer};
+use super::{ring_name, Channel, Consumer};
 
 impl Consumer {
     /// After `stop_probes()`: threads of programs that found the session active reserve no more.
     pub(super) fn close_rings(&mut self) {
-        let rings = self.channels.iter_mut().map(|Channel { drain, .. }| &mut drain.ring);
-        let programs = rings.filter(|ring| !ring.is_kernels());
-        self.unclosed = programs.filter_map(|ring| (!ring.close()).then_some(ring.index)).collect();
+        self.unclosed.clear();
+        for Channel { memory, drain, .. } in &mut self.channels {
+            if !drain.ring.is_kernels() && !drain.ring.close() {
+                self.unclosed.push(ring_name(memory, drain.ring.index));
+            }
+        }
     }
 }
 
-/// The recorder could not come to these rings' CPUs when the session was stopped.
-pub(super) fn sentence(rings: &[u32]) -> Option<String> {
-    let cpus: Vec<String> = rings.iter().map(u32::to_string).collect();
+/// What the verdict says of rings that could not be closed.
+pub(super) fn sentence(rings: &[String]) -> Option<String> {
     (!rings.is_empty()).then(|| {
         format!(
-            "until the recording was stopped: the recorder may not run on CPU {}, where an event \
-             that was under way at that moment may be missing",
-            cpus.join(", ")
+            "until the recording was stopped: an event that was under way at that moment may be \
+             missing from these rings, which could not be closed: {}",
+            rings.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_that_are_not_closed_are_named_and_no_others() {
+        assert_eq!(sentence(&[]), None);
+        let said = sentence(&["CPU 3".into(), "shared ring 0 of user 7".into()]).unwrap();
+        assert!(said.ends_with("could not be closed: CPU 3, shared ring 0 of user 7"), "{said}");
+    }
 }
