@@ -5,6 +5,7 @@
 //! Flow: `expect` reads runs, `schedule` has `spin` search each, `outcome` reads what was found,
 //! `progress` tells it, `results` and `table` keep it. `trace` shows counter-examples.
 
+mod cache;
 mod check;
 mod columns;
 mod coverage;
@@ -29,11 +30,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use cache::Cache;
 use error::{Error, Result};
 use expect::Run;
 use progress::Progress;
 use results::{Results, Row};
-use schedule::Task;
+use schedule::{Place, Task};
 use spin::Report;
 
 /// Run the models and compare what SPIN finds with what is expected
@@ -70,6 +72,10 @@ struct Arguments {
     /// Print the statements that no unaltered run reached
     #[arg(long)]
     unreached: bool,
+    /// Keep what searches found in this folder, and make none again that it holds; has no effect
+    /// with --keep and --unreached, which are about the searches themselves
+    #[arg(long, value_name = "DIR", env = "MODEL_CACHE")]
+    cache: Option<PathBuf>,
     /// Keep what each run was built from and what it printed in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -125,8 +131,12 @@ fn search<'a>(
     let tasks = tasks(&arguments.models, chosen)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.unwrap_or(cores);
+    let is_about_searches = arguments.unreached || arguments.keep.is_some();
+    let cache = arguments.cache.as_deref().filter(|_| !is_about_searches);
+    let cache = cache.map(Cache::open).transpose()?;
+    let place = Place { memory_mib: arguments.memory_mib, folder, cache: cache.as_ref() };
     let mut done = Vec::new();
-    schedule::all(tasks, jobs, arguments.memory_mib, folder, |ended| {
+    schedule::all(tasks, jobs, place, |ended| {
         progress.ended(&ended);
         if let (Some(workshop), None) = (&ended.workshop, &arguments.keep) {
             workshop.clear();

@@ -12,6 +12,7 @@ use crate::trace;
 pub struct Progress {
     bar: ProgressBar,
     passed_count: usize,
+    kept_count: usize,
     failed_count: usize,
 }
 
@@ -20,9 +21,11 @@ fn indented(text: &str) -> String {
 }
 
 fn line(run: &Run, report: &Report) -> String {
-    let Report { found, search, time_s } = report;
+    let Report { found, search, time_s, is_kept } = report;
     let states = HumanCount(search.states);
-    format!("{}  {}  {states} states  {time_s:.1} s", run.name(), found.words_of(run))
+    let earlier = if *is_kept { "  searched earlier" } else { "" };
+    let outcome = found.words_of(run);
+    format!("{}  {outcome}  {states} states  {time_s:.1} s{earlier}", run.name())
 }
 
 /// What a person has to know to go on, beyond the line: of an error that nobody expected, how it
@@ -42,7 +45,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Progress { bar, passed_count: 0, failed_count: 0 }
+        Progress { bar, passed_count: 0, kept_count: 0, failed_count: 0 }
     }
 
     pub fn say(&self, text: &str) {
@@ -60,6 +63,7 @@ impl Progress {
         match (wrong, &ended.report) {
             (None, Ok(report)) => {
                 self.passed_count += 1;
+                self.kept_count += usize::from(report.is_kept);
                 self.say(&format!("ok   {}", line(ended.run, report)));
             }
             (wrong, _) => {
@@ -82,6 +86,9 @@ impl Progress {
     /// The last line; whether everything was as expected.
     pub fn finish(&self) -> bool {
         self.bar.finish_and_clear();
+        if self.kept_count > 0 {
+            println!("{} of them were searched earlier and are the same", self.kept_count);
+        }
         println!("{} passed, {} failed, 0 skipped", self.passed_count, self.failed_count);
         self.failed_count == 0
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::cache::Cache;
 use crate::error::Result;
 use crate::expect::Run;
 use crate::spin::{Effort, Report, Workshop};
@@ -86,16 +87,27 @@ pub struct Ended<'a> {
     pub workshop: Option<Workshop<'a>>,
 }
 
-fn work<'a>(queue: &Queue<'a>, memory_mib: u32, folder: &Path, ends: &Sender<Ended<'a>>) {
+/// What all searches of one start share.
+#[derive(Clone, Copy)]
+pub struct Place<'b> {
+    /// What the memory limits of searches at the same time may add up to.
+    pub memory_mib: u32,
+    /// In which each search gets a folder of its own.
+    pub folder: &'b Path,
+    pub cache: Option<&'b Cache>,
+}
+
+fn work<'a>(queue: &Queue<'a>, place: Place, ends: &Sender<Ended<'a>>) {
     while let Some((number, task)) = queue.take() {
         let effort = Effort::of(task.run, task.earlier_states);
-        let ended = match Workshop::new(task.run, &folder.join(format!("{number:03}"))) {
+        let ended = match Workshop::new(task.run, &place.folder.join(format!("{number:03}"))) {
             Ok(workshop) => {
-                Ended { run: task.run, report: workshop.whole(effort), workshop: Some(workshop) }
+                let report = workshop.whole(effort, place.cache);
+                Ended { run: task.run, report, workshop: Some(workshop) }
             }
             Err(error) => Ended { run: task.run, report: Err(error), workshop: None },
         };
-        queue.give_back(&task, memory_mib);
+        queue.give_back(&task, place.memory_mib);
         if ends.send(ended).is_err() {
             return;
         }
@@ -103,20 +115,14 @@ fn work<'a>(queue: &Queue<'a>, memory_mib: u32, folder: &Path, ends: &Sender<End
 }
 
 /// Runs all tasks; `each` sees every one as it ends.
-pub fn all<'a>(
-    tasks: Vec<Task<'a>>,
-    jobs: usize,
-    memory_mib: u32,
-    folder: &Path,
-    mut each: impl FnMut(Ended<'a>),
-) {
-    let queue = Queue::new(tasks, memory_mib);
+pub fn all<'a>(tasks: Vec<Task<'a>>, jobs: usize, place: Place, mut each: impl FnMut(Ended<'a>)) {
+    let queue = Queue::new(tasks, place.memory_mib);
     let (sender, ends): (Sender<Ended<'a>>, Receiver<Ended<'a>>) = mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             let sender = sender.clone();
             let queue = &queue;
-            scope.spawn(move || work(queue, memory_mib, folder, &sender));
+            scope.spawn(move || work(queue, place, &sender));
         }
         drop(sender);
         for ended in ends {

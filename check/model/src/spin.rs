@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cache::{self, Cache, Printed};
 use crate::error::{Error, Result};
 use crate::expect::{Compression, Run};
 use crate::limit::{self, Limits};
@@ -37,6 +38,14 @@ pub struct Report {
     pub search: Search,
     /// Processor time of the search alone.
     pub time_s: f64,
+    /// The same search was made before, and not made again.
+    pub is_kept: bool,
+}
+
+impl Report {
+    fn without_search(found: Found) -> Report {
+        Report { found, search: Search::default(), time_s: 0.0, is_kept: false }
+    }
 }
 
 /// How hard the compiler tries. Of a verifier that searches for less than two seconds, compiling
@@ -173,21 +182,28 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    fn compile(&self, effort: Effort, extra: &[String]) -> Result<Option<Found>> {
+    /// The compiler's options that decide what the verifier finds, but for the compression's.
+    fn meaning_options(&self) -> Vec<String> {
         let run = self.run;
-        let mut command = limit::command("gcc", COMPILE_LIMITS);
-        command.args(["-w", effort.option()]).args(self.claim_options()).args(extra);
-        command.arg(format!("-DMEMLIM={}", run.memory_mib));
-        command.arg(format!("-DVECTORSZ={VECTOR_BYTES}"));
+        let mut options: Vec<String> =
+            self.claim_options().iter().map(|option| option.to_string()).collect();
+        options.push(format!("-DMEMLIM={}", run.memory_mib));
+        options.push(format!("-DVECTORSZ={VECTOR_BYTES}"));
         if run.bitstate {
-            command.arg("-DBITSTATE");
+            options.push("-DBITSTATE".into());
         }
         if !run.reduction {
-            command.arg("-DNOREDUCE");
+            options.push("-DNOREDUCE".into());
         }
         if run.fair {
-            command.arg(format!("-DNFAIR={FAIRNESS_BYTES}"));
+            options.push(format!("-DNFAIR={FAIRNESS_BYTES}"));
         }
+        options
+    }
+
+    fn compile(&self, effort: Effort, extra: &[String]) -> Result<Option<Found>> {
+        let mut command = limit::command("gcc", COMPILE_LIMITS);
+        command.args(["-w", effort.option()]).args(self.meaning_options()).args(extra);
         command.args(["-o", "pan", "pan.c"]);
         let (end, output) = self.tool(command, "compile.log", COMPILE_LIMITS)?;
         Ok((!end.is_well())
@@ -204,11 +220,8 @@ impl<'a> Workshop<'a> {
         Ok(after.and_then(|text| text.split_whitespace().next()).map(str::to_string))
     }
 
-    /// Translates and compiles; what is found if that fails.
-    pub fn build(&self, effort: Effort) -> Result<Option<Found>> {
-        if let Some(broken) = self.translate()? {
-            return Ok(Some(broken));
-        }
+    /// Compiles what SPIN translated; what is found if that fails.
+    fn build(&self, effort: Effort) -> Result<Option<Found>> {
         let mut extra = Vec::new();
         match self.run.compression {
             Compression::None => {}
@@ -242,7 +255,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// pan's options that make it the search which the run describes.
-    pub fn search_options(&self) -> Vec<String> {
+    fn search_options(&self) -> Vec<String> {
         let run = self.run;
         let mut options = vec![format!("-m{}", run.depth), format!("-w{}", self.table_log2())];
         match run.claim.as_str() {
@@ -265,24 +278,57 @@ impl<'a> Workshop<'a> {
         Limits { cpu_s: time_s, wall_s: patience_s(time_s), memory_mib: memory_mib + PROGRAM_MIB }
     }
 
-    pub fn search(&self) -> Result<Report> {
-        self.search_with(self.limits(), &self.search_options())
-    }
-
-    fn search_with(&self, limits: Limits, options: &[String]) -> Result<Report> {
+    fn search_with(&self, limits: Limits, options: &[String]) -> Result<(Report, Option<Printed>)> {
         let mut command = limit::command("./pan", limits);
         command.args(options);
         let (end, output) = self.tool(command, "pan.log", limits)?;
-        let claims = self.claim_assertions();
-        let found = outcome::found(&output, &claims, self.run.bitstate, end.cut);
-        Ok(Report { found, search: outcome::search(&output), time_s: end.cpu_s })
+        let is_cut = end.cut.is_some();
+        let printed = Printed { output, cpu_s: end.cpu_s };
+        let report = self.report(&printed, end.cut);
+        Ok((report, (!is_cut).then_some(printed)))
     }
 
-    pub fn whole(&self, effort: Effort) -> Result<Report> {
-        if let Some(found) = self.build(effort)? {
-            return Ok(Report { found, search: Search::default(), time_s: 0.0 });
+    fn report(&self, printed: &Printed, cut: Option<String>) -> Report {
+        let output = &printed.output;
+        let found = outcome::found(output, &self.claim_assertions(), self.run.bitstate, cut);
+        let search = outcome::search(output);
+        Report { found, search, time_s: printed.cpu_s, is_kept: false }
+    }
+
+    /// Everything beside SPIN's translation that tells what the search prints.
+    fn settings(&self, options: &[String]) -> Vec<String> {
+        let Run { compression, time_s, .. } = *self.run;
+        let mut settings = vec![format!("{compression:?} {time_s}")];
+        settings.extend(self.meaning_options());
+        settings.extend_from_slice(options);
+        settings
+    }
+
+    /// Makes the search, unless the cache holds the same one with the outcome that is expected:
+    /// of another outcome people want the counter-example, which is not kept.
+    pub fn whole(&self, effort: Effort, cache: Option<&Cache>) -> Result<Report> {
+        if let Some(found) = self.translate()? {
+            return Ok(Report::without_search(found));
         }
-        self.search()
+        let options = self.search_options();
+        let place = match cache {
+            Some(cache) => Some(cache.place(self.run, &self.folder, &self.settings(&options))?),
+            None => None,
+        };
+        if let Some(printed) = place.as_deref().and_then(cache::get) {
+            let report = self.report(&printed, None);
+            if report.found.disagreement(self.run).is_none() {
+                return Ok(Report { is_kept: true, ..report });
+            }
+        }
+        if let Some(found) = self.build(effort)? {
+            return Ok(Report::without_search(found));
+        }
+        let (report, printed) = self.search_with(self.limits(), &options)?;
+        if let (Some(place), Some(printed)) = (place, printed) {
+            cache::put(&place, &printed)?;
+        }
+        Ok(report)
     }
 
     /// Searches once more, in another shape and for so long.
@@ -297,10 +343,10 @@ impl<'a> Workshop<'a> {
         };
         options.retain(|option| shape == Shape::Lowering || option != "-a");
         if let Some(found) = self.compile(Effort::Little, &[flag.to_string()])? {
-            return Ok(Report { found, search: Search::default(), time_s: 0.0 });
+            return Ok(Report::without_search(found));
         }
         let limits = Limits { cpu_s, wall_s: patience_s(cpu_s), ..self.limits() };
-        self.search_with(limits, &options)
+        Ok(self.search_with(limits, &options)?.0)
     }
 
     /// Removes everything; a folder that stays is no error, for it is a temporary one.

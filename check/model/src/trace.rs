@@ -96,7 +96,7 @@ pub fn of_failure(workshop: &Workshop, failure: &Failure) -> Result<String> {
 /// Searches, then prints; false when there is no counter-example.
 pub fn print(run: &Run, folder: &Path) -> Result<bool> {
     let workshop = Workshop::new(run, folder)?;
-    let report = workshop.whole(Effort::Little)?;
+    let report = workshop.whole(Effort::Little, None)?;
     println!("{}: {}", run.name(), report.found.words());
     match &report.found {
         Found::Fail(failure) => print!("{}", of_failure(&workshop, failure)?),

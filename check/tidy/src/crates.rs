@@ -7,7 +7,7 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -15,7 +15,9 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("tools/session", &[]),
     ("tools/verdict", &[]),
     ("tools/control", &[]),
+    ("tools/tracee", &[]),
     ("tools/filter", &["session"]),
+    ("tools/trigger", &["filter"]),
     ("tools/state", &["trace"]),
     ("tools/history", &["state", "trace"]),
     ("tools/symbols", &["state", "trace"]),
@@ -26,11 +28,12 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("tools/analysis", &["history", "state", "symbols", "trace", "verdict"]),
     ("tools/query", &["analysis", "history", "state", "trace", "verdict"]),
     ("tools/export", &["analysis", "history", "state", "trace"]),
+    ("tools/view", &["history", "state", "trace"]),
     (
         "tools/cli",
         &[
             "analysis", "consumer", "control", "convert", "export", "filter", "history", "kernel",
-            "query", "relay", "session", "state", "trace", "verdict",
+            "query", "relay", "session", "state", "trace", "tracee", "trigger", "verdict", "view",
         ],
     ),
 ];

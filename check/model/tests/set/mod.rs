@@ -87,7 +87,8 @@ impl Set {
 
     fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_model"));
-        command.arg("--models").arg(self.folder.path()).args(options).env_remove("COLUMNS");
+        command.arg("--models").arg(self.folder.path()).args(options);
+        command.env_remove("COLUMNS").env_remove("MODEL_CACHE");
         command
     }
 
