@@ -121,7 +121,7 @@ uint32_t lull_probe_filter(const struct lull_probe_record *record, uint32_t mask
 
 		lull_context_read(contexts, filtering->contexts & ~read);
 		read |= filtering->contexts;
-		if (!lull_filter_run(&filtering->program, fields, contexts))
+		if (!(lull_filter_run(&filtering->program, fields, contexts) & 1))
 			mask &= ~LULL_MASK_SESSION(session);
 	}
 	return mask;

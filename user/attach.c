@@ -4,19 +4,35 @@
  *
  * A session's memory comes from another process, and others may write to it at any time. So the
  * control block is read once, into private memory; the copy is checked against the size of the
- * segment, and only the copy is used. Patterns and filters are copied too. A session that fails
- * the check is not used; the program runs on untraced. Paper: B 3.2, 3.4.
+ * segment, and only the copy is used. Patterns and filters are copied too (rules.c). A session that
+ * fails the check is not used; the program runs on untraced. Paper: B 3.2, 3.4.
+ *
+ * A process's sessions come and go while its threads record. There is no grace period: a probe that
+ * began before a session left writes to private zeros at the addresses that the session's memory
+ * had, which are not used again, and neither is the array of its rings. A place among the sessions
+ * is used again, so a probe takes nothing from its caller that tells of the session at a place; it
+ * reads the place's line, and then what the record says of the place (probe.c).
  *
  * Barrier pairs:
  *	[session.magic:A]	the memory's content before magic	[session.attach:A]
  *	[session.attach:A]	magic before the memory's content	[session.magic:A]
+ *	[session.line:A]	records without the old session, and	[session.line:B]
+ *				the rest of the line, before rings
+ *	[session.line:B]	rings before the rest of the line,	[session.line:A]
+ *				and before the mask
+ *	[session.rules:A]	the rules before their sequence		[session.rules:B]
+ *	[session.rules:B]	the sequence before the rules		[session.rules:A]
+ *	[session.rules:C]	the rules before the sequence again	[session.rules:A]
  */
+#include <errno.h>
 #include <linux/mman.h>
+#include "context.h"
 #include "liblull.h"
 #include "lull_port.h"
 #include "segment.h"
 #include "syscall.h"
 
+#define PAGE_BYTES 4096ull
 #define STORE_BYTES 4096u
 #define STORE_ALIGN 128u /* a struct lull_ring's */
 
@@ -29,8 +45,7 @@ static struct {
 	unsigned char bytes[STORE_BYTES] __attribute__((aligned(STORE_ALIGN)));
 } store AT_START_LAST;
 
-/* Return: zeros on a boundary of STORE_ALIGN, or NULL. */
-static void *private_memory(uint64_t bytes)
+void *lull_private_memory(uint64_t bytes)
 {
 	uint64_t rounded = (bytes + STORE_ALIGN - 1) & ~(uint64_t)(STORE_ALIGN - 1), at;
 	long base;
@@ -45,7 +60,7 @@ static void *private_memory(uint64_t bytes)
 	return base < 0 && base > -4096 ? NULL : (void *)base;
 }
 
-static void private_release(const void *memory, uint64_t bytes)
+void lull_private_release(const void *memory, uint64_t bytes)
 {
 	if ((uintptr_t)memory - (uintptr_t)store.bytes >= STORE_BYTES)
 		lull_syscall(__NR_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
@@ -54,7 +69,7 @@ static void private_release(const void *memory, uint64_t bytes)
 const char *lull_text_keep(const char *text)
 {
 	size_t bytes = __builtin_strlen(text) + 1;
-	char *kept = private_memory(bytes);
+	char *kept = lull_private_memory(bytes);
 
 	if (kept)
 		__builtin_memcpy(kept, text, bytes);
@@ -67,10 +82,26 @@ static int inside(uint64_t offset, uint64_t bytes, uint64_t size)
 	return offset <= size && bytes <= size - offset;
 }
 
+/* Does it have as many rings as the process's other sessions? A probe may mix two up (probe.c). */
+static int rings_fit(const struct lull_session_control *control)
+{
+	return !lull_process.cpu_count || (control->cpu_count == lull_process.cpu_count &&
+					   control->plain_count == lull_process.plain_count);
+}
+
 /* Of what became of each event's filter. */
 static uint32_t states_bytes(const struct lull_session_control *control)
 {
 	return control->event_capacity * (uint32_t)sizeof(uint32_t);
+}
+
+static uint32_t budget_rows(const struct lull_session_control *control)
+{
+	uint32_t rows = 1;
+
+	while (rows < control->cpu_count && rows < LULL_BUDGET_ROWS_MAX)
+		rows *= 2;
+	return rows;
 }
 
 static int control_valid(const struct lull_session_control *control, uint64_t control_bytes)
@@ -81,13 +112,20 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 	       control->event_capacity <= LULL_EVENT_CAPACITY_MAX && control->patterns_bytes > 0 &&
 	       control->own_offset_bytes % 4 == 0 && control->filters_offset_bytes % 8 == 0 &&
 	       inside(control->own_offset_bytes, sizeof(struct lull_own_events), control_bytes) &&
-	       inside(control->patterns_offset_bytes, control->patterns_bytes, control_bytes) &&
-	       inside(control->filters_offset_bytes, control->filters_bytes, control_bytes) &&
-	       (!control->filters_bytes || control->filters_bytes >= states_bytes(control)) &&
+	       inside(control->patterns_offset_bytes, 2ull * control->patterns_bytes,
+		      control_bytes) &&
+	       control->filters_bytes % 8 == 0 &&
+	       inside(control->filters_offset_bytes,
+		      states_bytes(control) + 2ull * control->filters_bytes, control_bytes) &&
 	       inside(control->events_offset_bytes,
 		      control->event_capacity * sizeof(struct lull_event_entry), control_bytes) &&
 	       inside(control->arena_offset_bytes, control->arena_bytes, control_bytes) &&
-	       control->events_offset_bytes % 8 == 0;
+	       control->events_offset_bytes % 8 == 0 && control->budget_offset_bytes % 64 == 0 &&
+	       (!control->budget_offset_bytes ||
+		inside(control->budget_offset_bytes,
+		       (1 + budget_rows(control)) * states_bytes(control), control_bytes)) &&
+	       !(control->contexts & ~LULL_SESSION_CONTEXTS) &&
+	       control->user_frames <= LULL_SESSION_FRAMES_MAX;
 }
 
 /* Return: the copy of a control block, or 0 when its recorder has not finished it. */
@@ -109,53 +147,7 @@ static int control_copy(struct lull_session_control *copy, const struct lull_map
 	return 1;
 }
 
-/* Rules that a text of patterns can have: one a line. */
-static size_t rules_capacity(const char *patterns)
-{
-	size_t lines = 1;
-
-	for (; *patterns; patterns++)
-		lines += *patterns == '\n';
-	return lines;
-}
-
-static int patterns_copy(struct session *session, const struct lull_session_control *control,
-			 const struct lull_mapping *map)
-{
-	char *patterns = private_memory(control->patterns_bytes);
-
-	if (!patterns)
-		return -1;
-	lull_fetch(patterns, map->base + control->patterns_offset_bytes, control->patterns_bytes);
-	if (patterns[control->patterns_bytes - 1])
-		return -1;
-	session->patterns = patterns;
-	return 0;
-}
-
-/* The filters, of which the session says what became of them in front of them. */
-static int filters_copy(struct session *session, const struct lull_session_control *control,
-			const struct lull_mapping *map)
-{
-	unsigned char *shared = map->base + control->filters_offset_bytes, *filters;
-	uint32_t bytes = control->filters_bytes - states_bytes(control);
-
-	if (!control->filters_bytes)
-		return 0;
-	session->filter_states = (uint32_t *)shared;
-	if (!bytes)
-		return 0;
-	filters = private_memory(bytes);
-	if (!filters)
-		return -1;
-	lull_fetch(filters, shared + states_bytes(control), bytes);
-	session->filters = filters;
-	session->filters_bytes = bytes;
-	session->filters_damaged = !lull_filters_check(filters, bytes);
-	return 0;
-}
-
-/* The tables of a session that counts, which says there what became of its events. */
+/* The tables of a session that counts. */
 static int counts_attach(struct session *session, const struct lull_session_control *control,
 			 const struct lull_mapping *map)
 {
@@ -163,22 +155,23 @@ static int counts_attach(struct session *session, const struct lull_session_cont
 
 	if (!control->count_pages)
 		return 0;
-	counts = private_memory(sizeof(*counts));
-	if (!counts || !session->filter_states || lull_count_plan_read(counts, control, map))
+	counts = lull_private_memory(sizeof(*counts));
+	if (!counts || lull_count_plan_read(counts, control, map))
 		return -1;
 	session->counts = counts;
 	return 0;
 }
 
-void lull_session_rules_read(struct session *session)
+static void budget_find(struct session *session, const struct lull_session_control *control,
+			const struct lull_mapping *map)
 {
-	size_t capacity = rules_capacity(session->patterns);
-	struct lull_rule *rules = private_memory(capacity * sizeof(*rules));
+	uint32_t *throttles = (uint32_t *)(map->base + control->budget_offset_bytes);
 
-	if (!rules)
+	if (!control->budget_offset_bytes)
 		return;
-	session->rules = rules;
-	session->rule_count = lull_rules_read(session->patterns, rules, capacity);
+	session->budget.throttles = throttles;
+	session->budget.counts = throttles + control->event_capacity;
+	session->budget.row_mask = budget_rows(control) - 1;
 }
 
 static int rings_valid(const struct lull_session_control *control,
@@ -197,6 +190,13 @@ static int rings_valid(const struct lull_session_control *control,
 	       inside(control->data_offset_bytes, data * ring_count, bytes);
 }
 
+/* Of the private views of all rings, and in front of them what goes in front of events' fields. */
+static uint64_t rings_bytes(const struct lull_session_control *control)
+{
+	return sizeof(struct context_plan) +
+	       (control->cpu_count + control->plain_count) * sizeof(struct lull_ring);
+}
+
 static int rings_attach(struct session *session, const struct lull_session_control *control,
 			const struct lull_mapping *map)
 {
@@ -209,12 +209,16 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 	};
 	unsigned char *rings = map->base + control->rings_offset_bytes;
 	unsigned char *data = map->base + control->data_offset_bytes;
+	struct context_plan *context;
 
 	if (!rings_valid(control, &geometry, map->bytes))
 		return -1;
-	session->rings = private_memory(ring_count * sizeof(struct lull_ring));
-	if (!session->rings)
+	context = lull_private_memory(rings_bytes(control));
+	if (!context)
 		return -1;
+	context->contexts = control->contexts;
+	context->user_frames = control->user_frames;
+	session->rings = (struct lull_ring *)(context + 1);
 	__builtin_memcpy(geometry.uuid, control->uuid, sizeof(geometry.uuid));
 	for (uint32_t i = 0; i < ring_count; i++) {
 		struct lull_ring_memory memory = { data + i * control->data_stride_bytes, NULL };
@@ -233,22 +237,25 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 {
 	struct lull_mapping map = { 0 };
 	struct lull_session_control *shared, control;
+	int result = -EAGAIN;
 
-	/* What a session has none of, such as filters, and what is read later, stays 0. */
+	/* What is read later stays 0. */
 	__builtin_memset(session, 0, sizeof(*session));
 	if (lull_memory_attach(directory, user, &map))
-		return -1;
+		return -ENOENT;
 	shared = (struct lull_session_control *)map.base;
 	if (!control_copy(&control, &map))
 		goto leave;
-	if (!control_valid(&control, map.bytes) || patterns_copy(session, &control, &map) ||
-	    filters_copy(session, &control, &map) || rings_attach(session, &control, &map) ||
-	    counts_attach(session, &control, &map) || lull_clock_start(control.clock_kind))
+	result = -EINVAL;
+	if (!control_valid(&control, map.bytes) || !rings_fit(&control) ||
+	    rings_attach(session, &control, &map) || counts_attach(session, &control, &map))
 		goto refuse;
+	budget_find(session, &control, &map);
 	session->control = shared;
 	session->own = (struct lull_own_events *)(map.base + control.own_offset_bytes);
 	session->events = (struct lull_event_entry *)(map.base + control.events_offset_bytes);
 	session->arena = (char *)map.base + control.arena_offset_bytes;
+	session->filter_states = (uint32_t *)(map.base + control.filters_offset_bytes);
 	session->cpu_count = control.cpu_count;
 	session->plain_count = control.plain_count;
 	session->event_capacity = control.event_capacity;
@@ -256,28 +263,54 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 	session->map = map;
 	session->fixed = control;
 	session->directory = *directory;
+	if (lull_load32(&shared->ended) || lull_session_rules_copy(session) ||
+	    lull_clock_start(control.clock_kind))
+		goto refuse;
 	return 0;
 refuse:
 	lull_add32_relaxed(&shared->refused_count, 1);
 leave:
 	lull_memory_detach(&map);
-	return -1;
+	return result;
 }
 
 void lull_session_detach(struct session *session)
 {
-	uint64_t ring_count = session->cpu_count + session->plain_count;
-
-	private_release(session->rings, ring_count * sizeof(struct lull_ring));
-	if (session->rules)
-		private_release(session->rules,
-				rules_capacity(session->patterns) * sizeof(*session->rules));
-	private_release(session->patterns, session->fixed.patterns_bytes);
-	if (session->filters)
-		private_release(session->filters, session->filters_bytes);
+	lull_private_release(lull_context_of(session->rings), rings_bytes(&session->fixed));
+	lull_session_rules_release(session);
 	if (session->counts)
-		private_release(session->counts, sizeof(*session->counts));
+		lull_private_release(session->counts, sizeof(*session->counts));
 	lull_memory_detach(&session->map);
+}
+
+uint32_t lull_session_add(const struct session *session)
+{
+	uint32_t free = ~(lull_process.attached | lull_process.spent) & LULL_MASK_SESSIONS;
+	uint32_t index = free ? (uint32_t)__builtin_ctz(free) : LULL_SESSIONS_MAX;
+
+	if (index == LULL_SESSIONS_MAX)
+		return index;
+	lull_process.cpu_count = session->cpu_count;
+	lull_process.plain_count = session->plain_count;
+	lull_process.sessions[index] = *session;
+	lull_store_pointer(&lull_process.controls[index], session->control);
+	lull_add32_relaxed(&session->control->process_count, 1);
+	lull_probe_line_set(index);
+	lull_store32(&lull_process.attached, lull_process.attached | 1u << index);
+	return index;
+}
+
+int lull_session_forget(uint32_t index)
+{
+	struct session *session = &lull_process.sessions[index];
+	uint64_t bytes = (session->map.bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	long base;
+
+	lull_store32(&lull_process.attached, lull_process.attached & ~(1u << index));
+	lull_probe_reserve_choose(lull_process.attached);
+	base = lull_syscall(__NR_mmap, (long)session->map.base, (long)bytes, PROT_READ | PROT_WRITE,
+			    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return base == (long)session->map.base ? 0 : -ENOMEM;
 }
 
 /*
@@ -291,20 +324,28 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	uint64_t active = lull_load(&session->control->active);
 	struct session made = { 0 };
 
+	uint32_t sequence = session->rules_sequence;
+
 	__builtin_memset(&control.arena_used_bytes, 0,
 			 sizeof(control) - offsetof(struct lull_session_control, arena_used_bytes));
 	control.user_id = user;
+	control.contexts = session->fixed.contexts;
+	control.user_frames = session->fixed.user_frames;
 	if (rings_attach(&made, &control, map))
 		return -1;
 	control.active = active;
+	control.rules_sequence = sequence;
+	control.patterns_used_bytes[sequence & 1] = session->patterns_bytes;
+	control.filters_used_bytes[sequence & 1] = session->filters_bytes;
 	for (uint32_t i = 0; i < control.cpu_count + control.plain_count; i++)
 		lull_ring_reset(&made.rings[i], 0);
-	private_release(made.rings,
-			(control.cpu_count + control.plain_count) * sizeof(struct lull_ring));
-	__builtin_memcpy(map->base + control.patterns_offset_bytes, session->patterns,
-			 control.patterns_bytes);
+	lull_private_release(lull_context_of(made.rings), rings_bytes(&control));
+	__builtin_memcpy(map->base + control.patterns_offset_bytes +
+				 (sequence & 1) * control.patterns_bytes,
+			 session->patterns, session->patterns_bytes);
 	if (session->filters)
-		__builtin_memcpy(map->base + control.filters_offset_bytes + states_bytes(&control),
+		__builtin_memcpy(map->base + control.filters_offset_bytes + states_bytes(&control) +
+					 (sequence & 1) * control.filters_bytes,
 				 session->filters, session->filters_bytes);
 	if (session->counts)
 		__builtin_memcpy(map->base + (session->counts->tables - session->map.base) -
@@ -339,28 +380,26 @@ int lull_session_make(const struct session *session, uint32_t user)
 	return result;
 }
 
-uint32_t lull_attach(const char *variable)
+void lull_attach(const char *variable)
 {
 	const char *sessions = lull_text_keep(variable);
 
-	lull_process.user = (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
-	lull_process.effective_user = lull_process.user;
-	if (!sessions)
-		return 0;
-	while (*sessions && lull_process.session_count < LULL_SESSIONS_MAX) {
+	/* Bound: the text, which gets shorter. */
+	while (sessions && *sessions) {
 		const char *end = sessions;
+		struct session session;
 
 		while (*end && *end != ':')
 			end++;
 		if (end != sessions &&
-		    lull_session_attach(
-			    &lull_process.sessions[lull_process.session_count],
+		    !lull_session_attach(
+			    &session,
 			    &(struct lull_directory){ sessions, (size_t)(end - sessions) },
-			    lull_process.user) == 0)
-			lull_add32_relaxed(&lull_process.sessions[lull_process.session_count++]
-						    .control->process_count,
-					   1);
+			    lull_process.user) &&
+		    lull_session_add(&session) == LULL_SESSIONS_MAX) {
+			lull_add32_relaxed(&session.control->refused_count, 1);
+			lull_session_detach(&session);
+		}
 		sessions = *end ? end + 1 : end;
 	}
-	return lull_process.session_count;
 }

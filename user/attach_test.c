@@ -50,7 +50,12 @@ static void controls(void)
 		control->events_offset_bytes = (uint32_t)control->memory_bytes + (1 << 20) + 64);
 	REFUSES("an_event_table_that_begins_outside", control->events_offset_bytes = ~7u);
 	REFUSES("an_event_table_off_its_boundary", control->events_offset_bytes += 4);
-	REFUSES("no_patterns", control->patterns_bytes = 0);
+	REFUSES("no_patterns", control->patterns_used_bytes[0] = 0);
+	REFUSES("patterns_longer_than_their_room",
+		control->patterns_used_bytes[0] = PATTERNS_ROOM + 1);
+	REFUSES("filters_longer_than_their_room",
+		control->filters_used_bytes[0] = FILTERS_ROOM + 8);
+	REFUSES("an_end", control->ended = 1);
 	REFUSES("own_events_that_begin_outside", control->own_offset_bytes = ~0u & ~3u);
 	REFUSES("own_events_that_end_outside",
 		control->own_offset_bytes = (uint32_t)(control->memory_bytes + ROOM_BYTES) -
@@ -58,14 +63,22 @@ static void controls(void)
 	REFUSES("own_events_off_their_boundary", control->own_offset_bytes += 2);
 	REFUSES("patterns_that_begin_outside", control->patterns_offset_bytes = ~0u);
 	REFUSES("patterns_that_end_outside", control->patterns_bytes = 0x7fffffff);
-	REFUSES("patterns_without_an_end", control->patterns_bytes--);
+	REFUSES("patterns_without_an_end", control->patterns_used_bytes[0]--);
 	REFUSES("filters_that_begin_outside", control->filters_offset_bytes = ~7u;
 		control->filters_bytes = 4096);
 	REFUSES("filters_that_end_outside", control->filters_bytes = 0x7fffffff);
 	REFUSES("filters_off_their_boundary", control->filters_offset_bytes += 4);
-	REFUSES("fewer_bytes_of_filters_than_there_are_events", control->filters_bytes = 4);
+	REFUSES("filters_of_half_a_word", control->filters_bytes = 4);
+	REFUSES("a_budget_that_begins_outside", control->budget_offset_bytes = ~63u);
+	REFUSES("a_budget_that_ends_outside",
+		control->budget_offset_bytes =
+			(uint32_t)(control->memory_bytes + ROOM_BYTES) & ~63u);
+	REFUSES("a_budget_off_its_boundary", control->budget_offset_bytes = 4);
 	REFUSES("an_arena_that_begins_outside", control->arena_offset_bytes = ~0u);
 	REFUSES("an_arena_that_ends_outside", control->arena_bytes = ~0u);
+	REFUSES("contexts_that_there_are_not", control->contexts = 1u << LULL_CONTEXTS);
+	REFUSES("contexts_that_only_the_kernel_has", control->contexts = 1u << LULL_CONTEXT_GID);
+	REFUSES("a_stack_that_is_too_long", control->user_frames = LULL_SESSION_FRAMES_MAX + 1);
 	REFUSES("a_clock_that_there_is_not", control->clock_kind = 77);
 }
 

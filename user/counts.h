@@ -29,10 +29,9 @@ struct lull_count_input {
 
 /* What one probe counts in one session. */
 struct lull_counting {
-	uint8_t is_counted;
-	uint8_t is_recorded; /* as well */
+	uint8_t is_recorded; /* as well as counted */
 	uint8_t is_plain; /* nothing is told apart */
-	uint8_t unused;
+	uint8_t unused[2];
 	struct lull_count_input by[LULL_COUNT_BY_MAX];
 	struct lull_count_input value;
 };

@@ -18,12 +18,11 @@
  * call under a filter that the program installed. Then the process keeps the old memory until it
  * executes another program; the ring's masks bound what it can do there (docs/adr/0010).
  */
-#include <linux/mman.h>
+#include "change.h"
 #include "credentials.h"
 #include "lull_port.h"
 #include "syscall.h"
 
-#define PAGE_BYTES 4096ull
 #define ROOT 0u
 
 /* Look at the process's user identifiers. Return: is @user one of the three? */
@@ -47,66 +46,62 @@ void lull_user_prepare(struct lull_user_change *change, uint32_t user)
 	change->count = 0;
 	if (lull_process.user != ROOT || user == ROOT)
 		return;
-	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+	for (uint32_t i = 0; i < LULL_SESSIONS_MAX; i++)
+		change->made[i].map.bytes = 0;
+	EACH_SESSION(i) {
 		const struct session *session = &lull_process.sessions[i];
 		struct session *made = &change->made[i];
 
-		made->map.bytes = 0;
 		if (is_vfork_child())
 			lull_session_make(session, user);
 		else if (lull_session_attach(made, &session->directory, user) &&
 			 !lull_session_make(session, user))
 			lull_session_attach(made, &session->directory, user);
 	}
-	change->count = is_vfork_child() ? 0 : lull_process.session_count;
+	change->count = is_vfork_child() ? 0 : LULL_SESSIONS_MAX;
 }
 
-/* Put private zeros in place of the memory of a session that the process has left. */
-static void session_forget(struct session *session)
+/*
+ * Leave a session while another change, or a load or unload, is under way, which this process
+ * cannot wait for: its events keep their bits, and its place is taken for good.
+ */
+static void session_spend(uint32_t index)
 {
-	uint64_t bytes = (session->map.bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-
-	lull_syscall(__NR_mmap, (long)session->map.base, (long)bytes, PROT_READ | PROT_WRITE,
-		     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	session->patterns = "";
-	session->rule_count = 0;
-	session->filters_bytes = 0;
-}
-
-/* Record in a session what was recorded in session @from. Return: its index. */
-static uint32_t session_add(const struct session *session)
-{
-	uint32_t index = lull_process.session_count;
-
-	lull_process.sessions[index] = *session;
-	lull_add32_relaxed(&session->control->process_count, 1);
-	lull_probe_line_set(index);
-	lull_process.session_count = index + 1;
-	return index;
+	lull_process.spent |= 1u << index;
+	lull_session_forget(index);
 }
 
 static void user_leave(struct lull_user_change *change, uint32_t user)
 {
-	uint32_t count = lull_process.session_count;
+	uint32_t left = lull_process.attached;
+	int is_apart = lull_change_begin() == 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct session *session = &lull_process.sessions[i];
-		uint32_t to = LULL_SESSIONS_MAX;
+	/* Bound: LULL_SESSIONS_MAX bits. */
+	for (; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left), to = LULL_SESSIONS_MAX;
+		struct lull_session_control *control = lull_process.sessions[i].control;
 
-		if (change->user == user && i < change->count && change->made[i].map.bytes &&
-		    lull_process.session_count < LULL_SESSIONS_MAX)
-			to = session_add(&change->made[i]);
-		else
-			lull_add32_relaxed(&session->control->refused_count, 1);
-		lull_objects_move(i, to);
-		session_forget(session);
+		if (is_apart && change->user == user && i < change->count &&
+		    change->made[i].map.bytes)
+			to = lull_session_add(&change->made[i]);
+		if (to == LULL_SESSIONS_MAX)
+			lull_add32_relaxed(&control->refused_count, 1);
+		if (is_apart) {
+			lull_objects_move(i, to);
+			lull_session_forget(i);
+			lull_session_rules_release(&lull_process.sessions[i]);
+		} else {
+			session_spend(i);
+		}
 	}
+	if (is_apart)
+		lull_change_end();
 	lull_process.user = user;
 }
 
 void lull_user_conclude(struct lull_user_change *change)
 {
-	if (!lull_process.session_count || is_vfork_child())
+	if (!lull_process.attached || is_vfork_child())
 		return;
 	if (is_user(lull_process.user)) {
 		for (uint32_t i = 0; i < change->count; i++)

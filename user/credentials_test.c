@@ -61,7 +61,7 @@ static int hold(void)
 
 	for (int i = 0; i < 3; i++) {
 		if (become(LOW, held[i][0], held[i][1], held[i][2]) || lull_process.user != 0 ||
-		    lull_process.session_count != 1 || records_in(0) != 1)
+		    lull_process.attached != 1 || records_in(0) != 1)
 			return 1 + i;
 		if (setresuid(0, 0, 0))
 			return 4;
@@ -73,13 +73,13 @@ static int hold(void)
 static int leave_twice(void)
 {
 	if (become(NOBODY, LOW, NOBODY, LOW) || lull_process.user != NOBODY ||
-	    lull_process.session_count != 2 || records_in(1) != 1 || records_in(0) != 0)
+	    lull_process.attached != 2 || records_in(1) != 1 || records_in(0) != 0)
 		return 1;
 	if (lull_process.sessions[0].control->magic)
 		return 2;
 	if (become(LOW, LOW, LOW, LOW) || lull_process.user != LOW || records_in(1) != 0)
 		return 3;
-	return lull_process.session_count != 2 || lull_process.sessions[1].control->magic;
+	return lull_process.attached || lull_process.sessions[1].control->magic;
 }
 
 /* The call makes it another user than was said before. */
@@ -87,7 +87,7 @@ static int stray(void)
 {
 	if (become(NOBODY, LOW, LOW, LOW) || lull_process.user != LOW || records_in(0) != 0)
 		return 1;
-	return lull_process.session_count != 1 || lull_process.sessions[0].control->magic;
+	return lull_process.attached || lull_process.sessions[0].control->magic;
 }
 
 /* There is no place for another user's memory. */
@@ -99,7 +99,7 @@ static int be_refused(void)
 	session->directory.bytes = strlen(session->directory.path);
 	if (become(LOW, LOW, LOW, LOW) || lull_process.user != LOW || records_in(0) != 0)
 		return 1;
-	return lull_process.session_count != 1 || session->control->magic;
+	return lull_process.attached || session->control->magic;
 }
 
 static int (*const parts[])(void) = { hold, leave_twice, stray, be_refused };

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "../check/random.h"
 #include "../check/test.h"
 #include "filter/filter.h"
 #include "liblull.h"
@@ -37,21 +38,11 @@ static const struct lull_note note = { .type = LULL_NOTE_PROBE,
 				       .description_bytes = sizeof(DESCRIPTION) - 1 };
 static uint32_t states[LULL_SESSIONS_MAX][CAPACITY];
 static struct given given[LULL_SESSIONS_MAX];
-static uint64_t state;
-
-/* xorshift: each round can be repeated by its seed. */
-static uint32_t random_below(uint32_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 32) % limit;
-}
 
 static struct given filter_of(const char *name, uint64_t number)
 {
 	struct given made = {
-		.head = { RULE, sizeof(made) - sizeof(made.head) - sizeof(made.unused) },
+		.head = { RULE, sizeof(made) - sizeof(made.head) - sizeof(made.unused), 1, 0 },
 		.unlinked = { .bytes = made.head.bytes,
 			      .test_count = 1,
 			      .operand_count = 2,
@@ -174,6 +165,114 @@ static int contexts_are_those_of_this_thread(void)
 	return 0;
 }
 
+static int occurrence_that_meets_its_filter_is_sampled_and_others_are_not(void)
+{
+	struct lull_probe_record record = record_make();
+	uint32_t mask, taken = 0;
+
+	session_make(0, "number", 5);
+	given[0].head.sample = 2;
+	/* Another process has told a part of it. */
+	states[0][ID] = LULL_FILTER_STATE_DECIDES;
+	mask = lull_filter_enable(&record, 0, RULE, &note);
+	CHECK(mask == BOTH(0));
+	CHECK(states[0][ID] == (LULL_FILTER_STATE_DECIDES | LULL_FILTER_STATE_SAMPLES));
+	for (uint32_t i = 0; i < 1000; i++) {
+		CHECK(!ask(&record, mask, 6));
+		taken += ask(&record, mask, 5);
+	}
+	CHECK(taken > 400 && taken < 600);
+	record.enabled_mask = mask;
+	CHECK(lull_filter_move(&record, 0, 3) == BOTH(3));
+	for (taken = 0; taken < 1000 && ask(&record, BOTH(3), 5); taken++)
+		;
+	CHECK(taken < 1000);
+	return 0;
+}
+
+static int rule_without_a_filter_samples_all_occurrences(void)
+{
+	struct lull_probe_record record = record_make();
+	struct session *session = &lull_process.sessions[0];
+	uint32_t mask, taken = 0;
+
+	session_make(0, "number", 5);
+	given[0].head.bytes = 0;
+	given[0].head.sample = 4;
+	session->filters_bytes = sizeof(given[0].head);
+	CHECK(lull_filters_check(session->filters, session->filters_bytes));
+	mask = lull_filter_enable(&record, 0, RULE, &note);
+	CHECK(mask == BOTH(0) && states[0][ID] == LULL_FILTER_STATE_SAMPLES);
+	for (uint32_t i = 0; i < 4000; i++)
+		taken += ask(&record, mask, i);
+	CHECK(taken > 800 && taken < 1200);
+	/* A filter that cannot hold leaves nothing to sample. */
+	session_make(0, "other", 5);
+	given[0].head.sample = 4;
+	record = record_make();
+	CHECK(!lull_filter_enable(&record, 0, RULE, &note));
+	/* A probe that does not ask records all. */
+	session_make(0, "number", 5);
+	given[0].head.sample = 4;
+	record.filter = 0;
+	CHECK(lull_filter_enable(&record, 0, RULE, &note) == SESSION(0));
+	CHECK(states[0][ID] == LULL_FILTER_STATE_OLD);
+	return 0;
+}
+
+static uint32_t throttles[2][CAPACITY], counts[2][CAPACITY];
+
+static void budget_make(uint32_t index, uint32_t place)
+{
+	struct session *session = &lull_process.sessions[index];
+
+	session->budget = (struct budget){ throttles[place], counts[place], 0 };
+	session->event_capacity = CAPACITY;
+}
+
+static int event_counts_in_the_budget_of_its_session_also_for_a_late_probe(void)
+{
+	struct lull_probe_record record = record_make();
+	uint32_t mask;
+
+	session_make(0, NULL, 0);
+	CHECK(lull_filter_enable(&record, 0, RULE, &note) == SESSION(0));
+	budget_make(0, 0);
+	mask = lull_filter_enable(&record, 0, RULE, &note);
+	CHECK(mask == BOTH(0) && !states[0][ID]);
+	CHECK(ask(&record, mask, 7) == SESSION(0) && counts[0][ID] == 1);
+	throttles[0][ID] = LULL_THROTTLE_MAX + 1;
+	CHECK(!ask(&record, mask, 7) && counts[0][ID] == 2);
+	/* Another user's session has a budget in memory of its own, and another identifier. */
+	session_make(3, NULL, 0);
+	budget_make(3, 1);
+	record.enabled_mask = mask;
+	record.id[3] = ID + 1;
+	CHECK(lull_filter_move(&record, 0, 3) == BOTH(3));
+	CHECK(ask(&record, BOTH(3), 7) == SESSION(3) && counts[1][ID + 1] == 1);
+	/* The place is another session's by now; a probe that began before counts where it did. */
+	session_make(0, "number", 5);
+	CHECK(!ask(&record, mask, 7) && counts[0][ID] == 3);
+	/* A session that has none: only what is asked of it. */
+	session_make(5, NULL, 0);
+	CHECK(lull_filter_move(&record, 0, 5) == BOTH(5));
+	CHECK(ask(&record, BOTH(5), 7) == SESSION(5) && counts[0][ID] == 3);
+	throttles[0][ID] = 0;
+	return 0;
+}
+
+static int rate_that_is_none_is_damage(void)
+{
+	static const uint32_t rates[] = { 0, LULL_SAMPLE_MAX + 1, ~0u };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		session_make(0, "number", 5);
+		given[0].head.sample = rates[i];
+		CHECK(!lull_filters_check((void *)&given[0], sizeof(given[0])));
+	}
+	return 0;
+}
+
 /* Filters that others have written over. Return: how many of them passed the check. */
 static uint32_t damaged_rounds(uint32_t rounds, uint64_t seed)
 {
@@ -185,7 +284,7 @@ static uint32_t damaged_rounds(uint32_t rounds, uint64_t seed)
 		unsigned char *bytes = (unsigned char *)&given[0];
 		uint32_t mask;
 
-		state = (seed + round) * 0x9e3779b97f4a7c15ull | 1;
+		random_begin(seed + round);
 		session_make(0, "number", 5);
 		for (uint32_t left = random_below(4); left; left--)
 			bytes[random_below(sizeof(given[0]))] =
@@ -226,6 +325,10 @@ int main(int argc, char **argv)
 	RUN(filter_that_cannot_hold_leaves_the_event_out);
 	RUN(event_is_recorded_unfiltered_where_the_session_is_told_why);
 	RUN(contexts_are_those_of_this_thread);
+	RUN(occurrence_that_meets_its_filter_is_sampled_and_others_are_not);
+	RUN(rule_without_a_filter_samples_all_occurrences);
+	RUN(event_counts_in_the_budget_of_its_session_also_for_a_late_probe);
+	RUN(rate_that_is_none_is_damage);
 	taken = damaged_rounds(rounds, argc > 2 ? strtoull(argv[2], NULL, 0) : 1);
 	check(taken > rounds / 10 && taken < rounds - rounds / 10,
 	      "damage_is_neither_all_nor_none");

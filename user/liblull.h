@@ -4,8 +4,8 @@
  * between files. Nothing here is public; programs know only <lull/trace.h>.
  *
  * Flow: attach.c maps the sessions -> objects.c finds sites and probes -> events.c gives
- * their events identifiers, filters.c links their filters -> probe.c records. thread.c has each
- * thread's identity.
+ * their events identifiers, filters.c links their filters, sampling.c thins them out -> probe.c
+ * records. thread.c has each thread's identity.
  */
 #ifndef LIBLULL_H
 #define LIBLULL_H
@@ -16,16 +16,29 @@
 #include "lull/abi/site.h"
 #include "lull/inputs.h"
 #include "counts.h"
+#include "lull_port.h"
 #include "ring/ring.h"
 #include "segment.h"
 #include "site/note.h"
 #include "site/pattern.h"
 #include "start.h"
 
-/* One attached session. Set once by attach.c, then only read. */
+/* Where the events of a session are counted and throttled; all 0 where it has no budget. */
+struct budget {
+	const uint32_t *throttles; /* by event; the recorder writes them */
+	uint32_t *counts; /* rows of one for each event */
+	uint32_t row_mask;
+};
+
+/*
+ * One attached session. Set by attach.c; what says which events it wants is read and written by one
+ * change or scan at a time (change.h), and everything else only read.
+ */
 struct session {
 	struct lull_session_control *control;
-	struct lull_ring *rings; /* [cpu_count + plain_count], private views */
+	struct lull_ring *rings; /* [cpu_count + plain_count], private views; never freed */
+	uint32_t rules_sequence; /* of the rules that this process has */
+	uint32_t patterns_bytes;
 	const char *patterns;
 	const struct lull_rule *rules; /* the patterns, parsed; NULL until a site asks for them */
 	size_t rule_count;
@@ -34,6 +47,7 @@ struct session {
 	uint32_t filters_damaged; /* the copy is not what a recorder writes */
 	uint32_t *filter_states; /* by event */
 	const struct lull_counts *counts; /* NULL: the session records */
+	struct budget budget;
 	struct lull_own_events *own;
 	struct lull_event_entry *events;
 	char *arena;
@@ -51,15 +65,19 @@ struct session {
 /* Does the session have to look at each event's description, and not only at its identifier? */
 static inline int lull_session_asks(const struct session *session)
 {
-	return session->filters_bytes || session->counts;
+	return session->filters_bytes || session->counts || session->rules_sequence ||
+	       session->budget.throttles;
 }
 
-/* All that an event in one session reads of its process, in one cache line. Set once. */
+/*
+ * All that an event in one session reads of its process, in one cache line. It is set when a
+ * session takes the place, rings last.
+ */
 struct process_line {
 	struct lull_probe_interface interface; /* in the first session's; not used in the others */
-	struct lull_ring *rings;
+	void *rings; /* struct lull_ring [cpu_count + plain_count] */
 	const uint64_t *active; /* the session's, in memory that it shares */
-	uint32_t cpu_count;
+	uint32_t cpu_count; /* 0 where the session records contexts, as the shortest way cannot */
 	int32_t thread; /* from any thread's pointer to its struct thread, in bytes */
 	long place; /* lull_place(), of threads that have a restartable-sequence area */
 } __attribute__((aligned(64)));
@@ -67,7 +85,12 @@ struct process_line {
 struct process {
 	struct process_line lines[LULL_SESSIONS_MAX];
 	struct session sessions[LULL_SESSIONS_MAX];
-	uint32_t session_count;
+	void *controls
+		[LULL_SESSIONS_MAX]; /* struct lull_session_control, of what was attached last */
+	uint32_t attached; /* bit i: sessions[i] is */
+	uint32_t spent; /* bit i: sessions[i] is none any more, and events may still name it */
+	uint32_t cpu_count; /* of every session of this process; 0: it never had one */
+	uint32_t plain_count;
 	uint32_t user; /* whose memory the sessions are */
 	uint32_t effective_user; /* as far as liblull has seen it change */
 	uint32_t pid;
@@ -76,6 +99,14 @@ struct process {
 };
 
 extern struct process lull_process __attribute__((visibility("hidden")));
+
+/*
+ * For each attached session. Bound: LULL_SESSIONS_MAX bits. Within a change or a scan these are the
+ * sessions; elsewhere one of them may just come or go.
+ */
+#define EACH_SESSION(index)                                                   \
+	for (uint32_t left_ = lull_load32(&lull_process.attached), index = 0; \
+	     left_ && (index = (uint32_t)__builtin_ctz(left_), 1); left_ &= left_ - 1)
 
 /* The largest page that kernels of this architecture have. */
 #if defined(__x86_64__)
@@ -128,6 +159,7 @@ struct thread {
 	uint32_t named; /* writer.name is this thread's own */
 	struct near near;
 	struct lull_ring_writer writer;
+	uint64_t random; /* sampling.h: its state */
 } __attribute__((aligned(64)));
 #define THREAD_NO_RSEQ (1ull << 32)
 #define THREAD_SILENT (1ull << 63)
@@ -140,22 +172,63 @@ static inline uint32_t lull_thread_is_silent(void)
 	return (lull_thread.state & THREAD_SILENT) != 0;
 }
 
-/* attach.c: map every session that LULL_SESSION names. Return: how many. */
-uint32_t lull_attach(const char *sessions);
+/* attach.c: map every session that LULL_SESSION names. */
+void lull_attach(const char *sessions);
 
 /*
  * attach.c: attach the memory that the session in @directory has for @user.
- * Return: 0 with @session filled in, or -1.
+ * Return: 0 with @session filled in; -ENOENT when the session has no memory for the user, -EAGAIN
+ * when it is not filled in yet, -EINVAL when it is none that this process can be in.
  */
 int lull_session_attach(struct session *session, const struct lull_directory *directory,
 			uint32_t user);
 
 /*
- * attach.c: parse the patterns of a session. The processes that find only sites that others found
+ * attach.c: give an attached session a place among those of the process. No event is recorded in it
+ * yet. Context: within a change. Return: the place, or LULL_SESSIONS_MAX when all are taken.
+ */
+uint32_t lull_session_add(const struct session *session);
+
+/*
+ * attach.c: the process leaves a session, which no probe that begins from now on records in.
+ * Private zeros take the place of its memory, for probes that began earlier. The addresses are not
+ * used again.
+ * Context: within a change. Return: 0, or -ENOMEM when the memory had to stay.
+ */
+int lull_session_forget(uint32_t index);
+
+/*
+ * rules.c: take over the rules of a session, if they have changed.
+ * Context: within a change. Progress: wait-free. Return: 1 when they have; 0 when not; -EAGAIN
+ * when the recorder was changing them; -EINVAL when they are damaged, -ENOMEM.
+ */
+int lull_session_rules_update(struct session *session);
+
+/*
+ * rules.c: parse the patterns of a session. The processes that find only sites that others found
  * before need no rules. Without memory for them there are none.
  * Context: as lull_objects_scan().
  */
 void lull_session_rules_read(struct session *session);
+
+/*
+ * rules.c: copy the rules of a session that is mapped, in place of those that this process has.
+ * Context: as lull_objects_scan(), or within a change. Return: 0, -EAGAIN, -EINVAL, -ENOMEM.
+ */
+int lull_session_rules_copy(struct session *session);
+
+/* rules.c: copy them anew, whatever is left of the copy that a change in the parent was at. */
+void lull_session_rules_restore(struct session *session);
+
+/* rules.c: give back the memory of what was copied. */
+void lull_session_rules_release(struct session *session);
+
+/*
+ * attach.c: zeros on a boundary of 128 bytes, or NULL; and give them back. Small ones are in the
+ * library's data and stay taken. Context: async-signal-safe.
+ */
+void *lull_private_memory(uint64_t bytes);
+void lull_private_release(const void *memory, uint64_t bytes);
 
 /* attach.c: a copy that outlives the program's environment, or NULL. */
 const char *lull_text_keep(const char *text);
@@ -207,9 +280,24 @@ uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, in
  */
 uint32_t lull_filter_move(struct lull_probe_record *record, uint32_t from, uint32_t to);
 
+struct lull_filter_value;
+
+/*
+ * filters.c: what this thread knows of itself, of the contexts that @wanted has as bits and that
+ * take no system call, by enum lull_context. Context: any, async-signal-safe.
+ */
+void lull_contexts_read(struct lull_filter_value *values, uint32_t wanted);
+
 /* filters.c: the member of struct lull_probe_interface. */
 uint32_t lull_filter_ask(const struct lull_probe_record *record, uint32_t mask,
 			 const uint64_t *values);
+
+/* process.c: lull_objects_scan(), if liblull has started. Instrumented objects call it, too. */
+void lull_object_loaded(void);
+
+/* process.c: the path of the program's file, as the kernel knows it. */
+#define LULL_PATH_BYTES 512
+const char *lull_path_ask(char path[LULL_PATH_BYTES]);
 
 /* thread.c: the program has installed a filter of system calls. */
 void lull_process_confined(void);
@@ -243,14 +331,26 @@ uint32_t lull_event_register(struct session *session, const char *description, s
 
 /*
  * objects.c: enable the sites of objects not seen before, and forget unloaded ones.
- * Context: load time, dlopen and dlclose; serialised by the dynamic linker's own lock.
+ * Context: load time, dlopen and dlclose; serialised by the dynamic linker's own lock. It waits for
+ * a change that another thread makes.
  */
 void lull_objects_scan(void);
 
+enum change_why { CHANGE_JOIN, CHANGE_RULES, CHANGE_LEAVE };
+
+/*
+ * objects.c: decide anew which events the sessions of @sessions want, in all objects seen.
+ * @why: they join, their rules have changed, or they are left and want none any more. Takes no
+ * lock, the dynamic linker's neither.
+ * Context: within a change. Async-signal-safe. Progress: blocking (system calls).
+ * Return: how many probes and sites are different from before; -E2BIG when some objects are not
+ * known, and nothing was changed.
+ */
+int lull_objects_change(uint32_t sessions, enum change_why why);
+
 /*
  * objects.c: from now on, events that were recorded in session @from are recorded in session @to,
- * or in none if @to is LULL_SESSIONS_MAX. Context: no other thread loads or unloads an object; if
- * one does, nothing is recorded any more.
+ * or in none if @to is LULL_SESSIONS_MAX. Context: within a change.
  */
 void lull_objects_move(uint32_t from, uint32_t to);
 
@@ -282,7 +382,13 @@ int lull_own_is(const void *program_headers);
 /* objects.c: record each loaded object with its build identifier; @program is our own path. */
 void lull_objects_dump(const char *program);
 
+/* The same of the first objects, without the dynamic linker. Context: within a change. */
+void lull_objects_dump_seen(const char *program);
+
 /* probe.c: fill in the line of a session, before any of its events is enabled. */
 void lull_probe_line_set(uint32_t index);
+
+/* probe.c: choose what probes call to reserve, by the sessions of @attached, all of them. */
+void lull_probe_reserve_choose(uint32_t attached);
 
 #endif

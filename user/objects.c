@@ -6,17 +6,23 @@
  * thread arrives at a probe without an identifier. An object is scanned once; the list of objects
  * seen is emptied when an object was unloaded. The records of an object's probes then tell whether
  * it was set up before: they are in its own memory, and those of a new object at the same address
- * are zero.
+ * are zero. When a session joins or leaves, or its rules change, the objects in the list are looked
+ * at again: a *change* (change.h), for which the dynamic linker is not asked.
  *
- * Barrier pairs (and [site.enable:A], which is in core/site/patch.c's table):
- *	[objects.scan:A]	the list of objects before is_scanned	[objects.move:A]
- *	[objects.move:A]	is_scanned before the list of objects	[objects.scan:A]
+ * Barrier pairs (in change.c; and [site.enable:A], which is in core/site/patch.c's table):
+ *	[objects.scan:A]	the list of objects before loading	[objects.move:A]
+ *	[objects.move:A]	loading before the list of objects	[objects.scan:A]
+ *	[objects.begin:A]	changing before loading			[objects.load:A]
+ *	[objects.load:A]	loading before changing			[objects.begin:A]
+ *	[objects.finish:A]	what a change wrote before changing	[objects.wait:A]
+ *	[objects.wait:A]	changing before masks and the list	[objects.finish:A]
  *
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
+#include "change.h"
 #include "liblull.h"
 #include "lull_port.h"
 #include "site/note.h"
@@ -37,13 +43,15 @@ struct object {
 	const ElfW(Phdr) * headers;
 	uintptr_t base;
 	unsigned int header_count;
+	int has_notes; /* of Lull's */
+	const char *path; /* the linker's; empty for the program */
 };
 
-/* Written under the dynamic linker's lock only. */
+/* Written under the dynamic linker's lock, and while no change is under way. */
 static struct {
 	unsigned long long unloads;
 	unsigned int count;
-	uint32_t is_scanned; /* a scan is under way: the list may name what is being unloaded */
+	int is_full; /* there is an object with notes that is not in the list */
 	struct object objects[OBJECTS_SEEN_MAX];
 } seen;
 
@@ -52,7 +60,13 @@ struct scan {
 	struct lull_patch patch;
 	struct lull_segment segments[SEGMENTS_MAX];
 	size_t segment_count;
+	uint32_t asked; /* bit i: session i is asked whether it wants an event */
+	int is_change; /* the object was scanned before */
+	enum change_why why; /* of a change */
+	int has_notes; /* of Lull's */
+	int has_unreadable; /* it has text that cannot be read */
 	int is_new; /* it has a probe that was not set up before */
+	uint32_t changed_count; /* probes and sites */
 	int has_text; /* it has sites that are patched */
 	int has_others; /* it has probes that are not liblull's own */
 	int has_unregistered; /* it has an event that table or arena had no room for */
@@ -60,6 +74,7 @@ struct scan {
 	const char *probe_description;
 	size_t probe_description_bytes;
 	uint32_t probe_wanted; /* bit i: session i */
+	uint32_t probe_fresh; /* of these, those that did not want it before */
 	uint32_t site_count;
 	uint32_t enabled_count[LULL_SESSIONS_MAX];
 	uint32_t unpatched_count[LULL_SESSIONS_MAX];
@@ -88,11 +103,13 @@ static int event_enable(struct scan *scan, struct lull_probe_record *record, uin
 {
 	struct session *session = &lull_process.sessions[index];
 	uint32_t id = lull_event_known(session, note->description, note->description_bytes);
-	int rule = id && !lull_session_asks(session) ? -1 : session_rule(session, note);
+	/* What a process registered, its session wanted; while the rules are as they were. */
+	int is_known = id && !session->rules_sequence;
+	int rule = is_known && !lull_session_asks(session) ? -1 : session_rule(session, note);
 
+	if (!is_known && rule < 0)
+		return 0;
 	if (!id) {
-		if (rule < 0)
-			return 0;
 		if (lull_description_check(note->description, note->description_bytes))
 			return -EINVAL;
 		id = lull_event_register(session, note->description, note->description_bytes);
@@ -120,18 +137,27 @@ void lull_probe_enable(struct lull_probe_record *record, uint32_t mask)
 	lull_store32_release(&record->enabled_mask, mask);
 }
 
+/* A session that is left wants no event. */
+static int is_asked(const struct scan *scan, uint32_t index)
+{
+	return scan->asked & 1u << index && !(scan->is_change && scan->why == CHANGE_LEAVE);
+}
+
 /* Set up one probe: everything before the mask, for the mask is what probes look at. */
 static int probe_found(struct scan *scan, const struct lull_note *note)
 {
 	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
-	uint32_t wanted = 0, mask = 0;
+	uint32_t wanted, mask, before;
 
-	if (record->interface)
+	if (record->interface && !scan->is_change)
 		return 0;
 	scan->is_new = 1;
 	scan->has_others |= !lull_own_has(record);
-	for (uint32_t i = 0; i < lull_process.session_count; i++) {
-		int result = event_enable(scan, record, i, note, &mask);
+	before = record->enabled_mask;
+	mask = before & ~(scan->asked | scan->asked << LULL_SESSIONS_MAX);
+	wanted = mask & LULL_MASK_SESSIONS;
+	EACH_SESSION(i) {
+		int result = is_asked(scan, i) ? event_enable(scan, record, i, note, &mask) : 0;
 
 		if (result < 0)
 			return result;
@@ -140,8 +166,18 @@ static int probe_found(struct scan *scan, const struct lull_note *note)
 	scan->probe_description = note->description;
 	scan->probe_description_bytes = note->description_bytes;
 	scan->probe_wanted = wanted;
+	scan->probe_fresh = wanted & ~before;
+	scan->changed_count += mask != before;
 	lull_probe_enable(record, mask);
 	return 0;
+}
+
+/* Is a site's event that of the probe found last? */
+static int is_of_probe(const struct scan *scan, const struct lull_note *note)
+{
+	return note->description_bytes == scan->probe_description_bytes &&
+	       !__builtin_memcmp(note->description, scan->probe_description,
+				 note->description_bytes);
 }
 
 /* The sessions that want a site's event, a bit for each. */
@@ -149,19 +185,20 @@ static uint32_t site_wanted(const struct scan *scan, const struct lull_note *not
 {
 	uint32_t wanted = 0;
 
-	if (note->description_bytes == scan->probe_description_bytes &&
-	    !__builtin_memcmp(note->description, scan->probe_description, note->description_bytes))
+	if (is_of_probe(scan, note))
 		return scan->probe_wanted;
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		wanted |= (uint32_t)(session_rule(&lull_process.sessions[i], note) >= 0) << i;
+	EACH_SESSION(i)
+		if (is_asked(scan, i) || !(scan->asked & 1u << i))
+			wanted |= (uint32_t)(session_rule(&lull_process.sessions[i], note) >= 0)
+				  << i;
 	return wanted;
 }
 
 static void site_count(struct scan *scan, uint32_t wanted, int failed)
 {
 	scan->site_count++;
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		if (wanted & 1u << i)
+	EACH_SESSION(i)
+		if (wanted & scan->asked & 1u << i)
 			(failed ? scan->unpatched_count : scan->enabled_count)[i]++;
 }
 
@@ -170,18 +207,31 @@ static int note_found(const struct lull_note *note, void *context)
 {
 	struct scan *scan = context;
 
+	scan->has_notes = 1;
 	if (lull_note_check(note, scan->segments, scan->segment_count))
 		return 0;
 	if (note->type == LULL_NOTE_PROBE)
 		return probe_found(scan, note);
 	if (note->code)
 		scan->has_text = 1;
+	else if (scan->is_change && is_of_probe(scan, note))
+		site_count(scan, scan->probe_fresh, 0);
 	else
 		site_count(scan, site_wanted(scan, note), 0);
 	return 0;
 }
 
-/* The second walk: patch one site if a session wants its event. */
+/* A look at code needs no system call, where a change needs some for each page. */
+static int is_as_wanted(const struct scan *scan, const struct lull_note *note, uint32_t wanted)
+{
+	return scan->is_change && !scan->has_unreadable &&
+	       lull_patch_is_enabled(note->code, note->target) == !!wanted;
+}
+
+/*
+ * The second walk: patch one site as sessions want its event. A session whose rules have changed
+ * counts the sites that were enabled for it, but for those that another one had enabled.
+ */
 static int text_found(const struct lull_note *note, void *context)
 {
 	struct scan *scan = context;
@@ -192,8 +242,15 @@ static int text_found(const struct lull_note *note, void *context)
 	    lull_note_check(note, scan->segments, scan->segment_count))
 		return 0;
 	wanted = site_wanted(scan, note);
-	if (wanted)
-		failed = lull_patch_site(&scan->patch, note->code, note->target, 1) != 0;
+	if (is_as_wanted(scan, note, wanted)) {
+		if (scan->why == CHANGE_JOIN)
+			site_count(scan, wanted, 0);
+		return 0;
+	}
+	if (wanted || scan->is_change) {
+		failed = lull_patch_site(&scan->patch, note->code, note->target, !!wanted) != 0;
+		scan->changed_count++;
+	}
 	site_count(scan, wanted, failed);
 	return 0;
 }
@@ -201,28 +258,33 @@ static int text_found(const struct lull_note *note, void *context)
 /* Tell each session what was found. */
 static void counts_add(const struct scan *scan)
 {
-	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+	EACH_SESSION(i) {
 		struct lull_session_control *control = lull_process.sessions[i].control;
 
-		lull_add32_relaxed(&control->site_count, scan->site_count);
+		if (!is_asked(scan, i))
+			continue;
+		if (!scan->is_change || scan->why == CHANGE_JOIN)
+			lull_add32_relaxed(&control->site_count, scan->site_count);
 		lull_add32_relaxed(&control->enabled_count, scan->enabled_count[i]);
 		lull_add32_relaxed(&control->unpatched_count, scan->unpatched_count[i]);
 	}
 }
 
-static void segments_find(struct scan *scan, const struct dl_phdr_info *object)
+static void segments_find(struct scan *scan, const struct object *object)
 {
-	for (int i = 0; i < object->dlpi_phnum && scan->segment_count < SEGMENTS_MAX; i++) {
-		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
-		uintptr_t begin = object->dlpi_addr + header->p_vaddr;
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
+		uintptr_t begin = object->base + header->p_vaddr;
 
-		if (header->p_type == PT_LOAD)
-			scan->segments[scan->segment_count++] = (struct lull_segment){
-				.begin = begin,
-				.until = begin + header->p_memsz,
-				.is_executable = (header->p_flags & PF_X) != 0,
-				.is_writable = (header->p_flags & PF_W) != 0,
-			};
+		if (header->p_type != PT_LOAD || scan->segment_count == SEGMENTS_MAX)
+			continue;
+		scan->has_unreadable |= (header->p_flags & (PF_X | PF_R)) == PF_X;
+		scan->segments[scan->segment_count++] = (struct lull_segment){
+			.begin = begin,
+			.until = begin + header->p_memsz,
+			.is_executable = (header->p_flags & PF_X) != 0,
+			.is_writable = (header->p_flags & PF_W) != 0,
+		};
 	}
 }
 
@@ -273,44 +335,67 @@ static void own_tell(const struct scan *scan, struct build_id id)
 {
 	if (scan->has_text || scan->has_others || scan->has_unregistered)
 		return;
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
+	EACH_SESSION(i)
 		lull_own_tell(i, id, scan->site_count, scan->enabled_count[i]);
+}
+
+/* Both walks over an object's notes. */
+static void object_walk(struct scan *scan, const struct object *object)
+{
+	segments_find(scan, object);
+	notes_walk(object, note_found, scan);
+	if (!scan->is_new)
+		return;
+	if (scan->has_text) {
+		lull_patch_begin(&scan->patch);
+		notes_walk(object, text_found, scan);
+		lull_patch_end(&scan->patch);
+	}
+	counts_add(scan);
+}
+
+/* Put an object into the list. Return: where it is there; NULL where there is no room. */
+static struct object *object_keep(const struct object *object)
+{
+	if (seen.count == OBJECTS_SEEN_MAX)
+		return NULL;
+	seen.objects[seen.count] = *object;
+	return &seen.objects[seen.count++];
 }
 
 static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
-	struct object object = { info->dlpi_phdr, info->dlpi_addr, info->dlpi_phnum };
+	struct object object = { .headers = info->dlpi_phdr,
+				 .base = info->dlpi_addr,
+				 .header_count = info->dlpi_phnum,
+				 .path = info->dlpi_name };
+	struct scan scan = { .asked = lull_process.attached };
 	int is_own = lull_own_is(object.headers);
 	struct build_id id = { NULL, 0 };
-	struct scan scan = { 0 };
+	struct object *kept;
 
 	(void)unused;
 	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs) &&
 	    info->dlpi_subs != seen.unloads) {
 		seen.unloads = info->dlpi_subs;
 		seen.count = 0;
+		seen.is_full = 0;
 	}
 	for (unsigned int i = 0; i < seen.count; i++)
 		if (seen.objects[i].headers == object.headers)
 			return 0;
-	if (seen.count < OBJECTS_SEEN_MAX)
-		seen.objects[seen.count++] = object;
-	if (is_own) {
-		id = object_build_id(&object);
-		if (lull_own_recall(id))
-			return 0;
-	}
-	segments_find(&scan, info);
-	notes_walk(&object, note_found, &scan);
-	if (!scan.is_new)
-		return 0;
-	if (scan.has_text) {
-		lull_patch_begin(&scan.patch);
-		notes_walk(&object, text_found, &scan);
-		lull_patch_end(&scan.patch);
-	}
-	counts_add(&scan);
 	if (is_own)
+		id = object_build_id(&object);
+	object.has_notes = is_own;
+	kept = object_keep(&object);
+	if (is_own && lull_own_recall(id))
+		return 0;
+	object_walk(&scan, &object);
+	if (kept)
+		kept->has_notes = scan.has_notes;
+	else
+		seen.is_full |= scan.has_notes;
+	if (is_own && scan.is_new)
 		own_tell(&scan, id);
 	return 0;
 }
@@ -319,16 +404,26 @@ void lull_objects_scan(void)
 {
 	if (lull_confined)
 		return; /* to patch a site takes system calls */
-	lull_store32(&seen.is_scanned, 1);
-	dl_iterate_phdr(object_scan, NULL);
-	/*
-	 * [objects.scan:A] release. Pairs with [objects.move:A].
-	 * Orders: the stores to the list of objects before that of is_scanned, after which the list
-	 * is complete.
-	 * Else: lull_objects_move() in another thread sees the end of the scan, and not all of the
-	 * list: probes of an object stay in a session that is left. Mutant: SCANNED_RELAXED.
-	 */
-	lull_store32_release(&seen.is_scanned, 0);
+	if (lull_loading_begin())
+		dl_iterate_phdr(object_scan, NULL);
+	lull_loading_end();
+}
+
+int lull_objects_change(uint32_t sessions, enum change_why why)
+{
+	uint32_t changed_count = 0;
+
+	if (seen.is_full)
+		return -E2BIG;
+	for (unsigned int i = 0; i < seen.count; i++) {
+		struct scan scan = { .asked = sessions, .is_change = 1, .why = why };
+
+		if (!seen.objects[i].has_notes)
+			continue;
+		object_walk(&scan, &seen.objects[i]);
+		changed_count += scan.changed_count;
+	}
+	return (int)(changed_count & INT32_MAX);
 }
 
 struct move {
@@ -365,39 +460,47 @@ void lull_objects_move(uint32_t from, uint32_t to)
 {
 	struct move move = { from, to };
 
-	/*
-	 * [objects.move:A] acquire. Pairs with [objects.scan:A].
-	 * Orders: the load of is_scanned before those of the list of objects.
-	 * Else: this thread sees the end of another thread's scan, and not all of its list: probes
-	 * of an object stay in a session that is left. Mutant: MOVE_READ_RELAXED.
-	 */
-	if (lull_load32_acquire(&seen.is_scanned))
-		return;
 	for (unsigned int i = 0; i < seen.count; i++)
-		notes_walk(&seen.objects[i], probe_moves, &move);
+		if (seen.objects[i].has_notes)
+			notes_walk(&seen.objects[i], probe_moves, &move);
 }
 
-static int object_dump(struct dl_phdr_info *object, size_t bytes, void *program)
+static void object_dump(const struct object *object, const char *program)
 {
 	/* The program itself has no name here. */
-	const char *path = object->dlpi_name[0] ? object->dlpi_name : (const char *)program;
-	struct object described = { object->dlpi_phdr, object->dlpi_addr, object->dlpi_phnum };
-	struct build_id id = object_build_id(&described);
+	const char *path = object->path && object->path[0] ? object->path : program;
+	struct build_id id = object_build_id(object);
 	uint64_t end = 0;
 
-	(void)bytes;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+	for (unsigned int i = 0; i < object->header_count; i++) {
+		const ElfW(Phdr) *header = &object->headers[i];
 
 		if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
 			end = header->p_vaddr + header->p_memsz;
 	}
-	lull_event("process:object", lull_x64(base, object->dlpi_addr), lull_u64(bytes, end),
+	lull_event("process:object", lull_x64(base, object->base), lull_u64(bytes, end),
 		   lull_str(path, path), lull_bytes(build_id, id.bytes, id.count));
+}
+
+static int loaded_dump(struct dl_phdr_info *info, size_t bytes, void *program)
+{
+	struct object object = { .headers = info->dlpi_phdr,
+				 .base = info->dlpi_addr,
+				 .header_count = info->dlpi_phnum,
+				 .path = info->dlpi_name };
+
+	(void)bytes;
+	object_dump(&object, program);
 	return 0;
 }
 
 void lull_objects_dump(const char *program)
 {
-	dl_iterate_phdr(object_dump, (void *)program);
+	dl_iterate_phdr(loaded_dump, (void *)program);
+}
+
+void lull_objects_dump_seen(const char *program)
+{
+	for (unsigned int i = 0; i < seen.count; i++)
+		object_dump(&seen.objects[i], program);
 }

@@ -25,6 +25,8 @@
 #ifndef PATTERNS
 #define PATTERNS "test:*"
 #endif
+#define PATTERNS_ROOM 256u
+#define FILTERS_ROOM 512u
 #define CAPACITY 64u
 #define ARENA_BYTES 4096u
 #define ROOM_BYTES (2ull << 20) /* behind what is needed: what is changed then fits all the same */
@@ -62,13 +64,17 @@ static inline struct lull_session_control control_good(void)
 		.data_stride_bytes = PHYSICAL * SUBBUF,
 		.own_offset_bytes = sizeof(control),
 		.patterns_offset_bytes = sizeof(control) + sizeof(struct lull_own_events),
-		.patterns_bytes = sizeof(PATTERNS),
+		.patterns_bytes = PATTERNS_ROOM,
+		.filters_bytes = FILTERS_ROOM,
+		.patterns_used_bytes = { sizeof(PATTERNS) },
 		.event_capacity = CAPACITY,
 		.arena_bytes = ARENA_BYTES,
 	};
 
-	control.events_offset_bytes =
-		(uint32_t)up(control.patterns_offset_bytes + sizeof(PATTERNS), 64);
+	control.filters_offset_bytes =
+		(uint32_t)up(control.patterns_offset_bytes + 2 * PATTERNS_ROOM, 64);
+	control.events_offset_bytes = (uint32_t)up(
+		control.filters_offset_bytes + CAPACITY * sizeof(uint32_t) + 2 * FILTERS_ROOM, 64);
 	control.arena_offset_bytes =
 		control.events_offset_bytes + CAPACITY * (uint32_t)sizeof(struct lull_event_entry);
 	control.control_bytes = (uint32_t)up(control.arena_offset_bytes + ARENA_BYTES, 4096);
@@ -83,7 +89,7 @@ static inline void link_make(const struct offer *offer, const char *target)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", offer->directory, LULL_SESSION_MEMORY_LINK);
+	snprintf(path, sizeof(path), "%.63s/%s", offer->directory, LULL_SESSION_MEMORY_LINK);
 	unlink(path);
 	if (target && symlink(target, path))
 		abort();

@@ -80,7 +80,7 @@ static int identifiers_recall(uint32_t index, struct build_id id, struct counts 
 
 static void counts_add(const struct counts *counts)
 {
-	for (uint32_t i = 0; i < lull_process.session_count; i++) {
+	EACH_SESSION(i) {
 		struct lull_session_control *control = lull_process.sessions[i].control;
 
 		lull_add32_relaxed(&control->site_count, counts[i].site_count);
@@ -88,10 +88,13 @@ static void counts_add(const struct counts *counts)
 	}
 }
 
-/* Does a session filter or count? Both take the descriptions, which notes have. */
-static int is_filtered(void)
+/*
+ * Does a session filter or count, for which it takes the descriptions that notes have, or has it
+ * other rules than when it began?
+ */
+static int is_special(void)
 {
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
+	EACH_SESSION(i)
 		if (lull_session_asks(&lull_process.sessions[i]))
 			return 1;
 	return 0;
@@ -101,18 +104,18 @@ int lull_own_recall(struct build_id id)
 {
 	struct counts counts[LULL_SESSIONS_MAX];
 
-	if (!can_be_known(id) || is_filtered())
+	if (!can_be_known(id) || is_special())
 		return 0;
 	if (__start_lull_records->interface)
 		return 1; /* they are set up: something else was unloaded since */
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
+	EACH_SESSION(i)
 		if (!identifiers_recall(i, id, &counts[i]))
 			return 0;
 	for (struct lull_probe_record *record = __start_lull_records; record < __stop_lull_records;
 	     record++) {
 		uint32_t mask = 0;
 
-		for (uint32_t i = 0; i < lull_process.session_count; i++)
+		EACH_SESSION(i)
 			mask |= (uint32_t)(record->id[i] != 0) << i;
 		lull_probe_enable(record, mask);
 	}
@@ -125,7 +128,7 @@ void lull_own_tell(uint32_t index, struct build_id id, uint32_t site_count, uint
 	struct lull_own_events *own = lull_process.sessions[index].own;
 	struct lull_own_events found = { 0 };
 
-	if (!can_be_known(id) || is_filtered())
+	if (!can_be_known(id) || is_special())
 		return;
 	for (size_t i = 0; i < own_count(); i++) {
 		const struct lull_probe_record *record = &__start_lull_records[i];

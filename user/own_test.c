@@ -40,7 +40,7 @@ static void process_begin(uint32_t sessions)
 {
 	memset(__start_lull_records, 0, count() * sizeof(struct lull_probe_record));
 	memset(control, 0, sizeof(control));
-	lull_process.session_count = sessions;
+	lull_process.attached = (1u << sessions) - 1;
 	for (uint32_t i = 0; i < sessions; i++) {
 		lull_process.sessions[i].own = &known[i];
 		lull_process.sessions[i].control = &control[i];
@@ -160,5 +160,6 @@ int main(void)
 	recalled();
 	disbelieved();
 	told();
+	process_begin(0); /* what was set up here is no session, and the process ends by an event */
 	return sums();
 }

@@ -7,37 +7,75 @@
  * where the kernel or the C library offers none. Paper: B 3.3 (probe data flow).
  */
 #include <errno.h>
+#include "context.h"
 #include "liblull.h"
 #include "ring/ring_fast.h"
 
 _Static_assert(sizeof(struct lull_slot) >= sizeof(struct lull_ring_slot), "slot fits");
 _Static_assert(offsetof(struct lull_slot, payload) == offsetof(struct lull_ring_slot, payload),
 	       "payload is first");
+_Static_assert(offsetof(struct lull_probe, slot) == 0 &&
+		       offsetof(struct lull_probe, record) == sizeof(struct lull_slot),
+	       "the record is found behind the slot");
 
-static __attribute__((cold, noinline)) int reserve_plain(struct lull_ring_slot *slot,
-							 struct session *session, uint32_t id,
-							 uint32_t payload_bytes)
+/* Where an event goes, as long as it is wanted: what belongs together of one session. */
+struct destination {
+	const struct process_line *line;
+	struct lull_ring *rings;
+	uint32_t id;
+};
+
+/*
+ * The session at a place, and what the event's record says of that place. Sessions come and go
+ * meanwhile, without waiting for this thread. The line of the session that was there last is
+ * written after the record lost the bit of the one before; so with the rings of a session comes its
+ * own identifier, or no bit. With the rings of one that has left may come anything, and what is
+ * written there is nobody's any more (attach.c). Return: 0 where the event is not wanted.
+ */
+static inline __attribute__((always_inline)) int
+destination_find(struct destination *to, const struct lull_slot *slot, uint32_t index)
+{
+	const struct lull_probe_record *record = ((const struct lull_probe *)slot)->record;
+
+	to->line = &lull_process.lines[index];
+	/*
+	 * [session.line:B] acquire. Pairs with [session.line:A].
+	 * Orders: the load of the rings before those of the rest of the line and of the mask.
+	 * Else: this thread finds the bit and the identifier of the session that was at this place
+	 * before, and stores its event as another one in the session that is there now; or it
+	 * finds that session's number of CPUs, and leaves out the contexts that this one records.
+	 * Mutant: LINE_READ_RELAXED.
+	 */
+	to->rings = lull_load_pointer_acquire(&to->line->rings);
+	/* [site.probe:A], as in trace.h: the mask before the identifier */
+	if (__builtin_expect(
+		    !(lull_load32_acquire(&record->enabled_mask) & LULL_MASK_SESSION(index)), 0))
+		return 0;
+	to->id = record->id[index];
+	return 1;
+}
+
+/* The rings of all sessions of a process are as many. */
+static __attribute__((cold, noinline)) int
+reserve_plain(struct lull_ring_slot *slot, const struct destination *to, uint32_t payload_bytes)
 {
 	struct lull_ring_writer writer = lull_thread.writer;
 	uint32_t tid = writer.tid & LULL_TID_MASK;
-	uint32_t which = session->plain_count > 1 ? tid % session->plain_count : 0;
+	uint32_t which = lull_process.plain_count > 1 ? tid % lull_process.plain_count : 0;
 
 	if (lull_thread.state & THREAD_IN_VFORK)
 		lull_vfork_writer(&writer);
-	return lull_ring_reserve(&session->rings[session->cpu_count + which], &writer, id,
+	return lull_ring_reserve(&to->rings[lull_process.cpu_count + which], &writer, to->id,
 				 payload_bytes, slot) == 0;
 }
 
-/* A new or silent thread, a forked child, no restartable sequences, a migration, and the like. */
-static __attribute__((cold, noinline)) int
-reserve_again(struct lull_ring_slot *slot, uint32_t index, uint32_t id, uint32_t payload_bytes)
+/* In the session that was found. */
+static int reserve_to(struct lull_ring_slot *slot, const struct destination *to,
+		      uint32_t payload_bytes)
 {
-	struct session *session = &lull_process.sessions[index];
 	struct thread *thread = &lull_thread;
 	uint64_t state = lull_load(&lull_fork_page.state);
 
-	if (thread->state & THREAD_SILENT || !lull_load(&session->control->active))
-		return 0;
 	if (!state || (uint32_t)thread->state != (uint32_t)state)
 		lull_thread_refresh();
 	/* Bound: each round follows a migration of this thread. */
@@ -45,9 +83,9 @@ reserve_again(struct lull_ring_slot *slot, uint32_t index, uint32_t id, uint32_t
 		uint32_t cpu = lull_cpu();
 		int result;
 
-		if (cpu >= session->cpu_count)
+		if (cpu >= lull_process.cpu_count)
 			break;
-		result = lull_ring_reserve_slow(&session->rings[cpu], &thread->writer, id,
+		result = lull_ring_reserve_slow(&to->rings[cpu], &thread->writer, to->id,
 						payload_bytes, slot);
 		if (result == -EBUSY)
 			break;
@@ -57,7 +95,45 @@ reserve_again(struct lull_ring_slot *slot, uint32_t index, uint32_t id, uint32_t
 		if (result != -EAGAIN)
 			return result == 0;
 	}
-	return reserve_plain(slot, session, id, payload_bytes);
+	return reserve_plain(slot, to, payload_bytes);
+}
+
+/* In a session that records contexts: they go in front of the event's fields. */
+static __attribute__((noinline)) int reserve_context(struct lull_ring_slot *slot,
+						     const struct destination *to,
+						     uint32_t payload_bytes,
+						     const struct context_frame *frame)
+{
+	unsigned char context[CONTEXT_BYTES_MAX] __attribute__((aligned(8)));
+	uint32_t bytes = lull_context_write(lull_context_of(to->rings), context, frame);
+
+	if (!reserve_to(slot, to, payload_bytes + bytes))
+		return 0;
+	/* Words, and no call of the C library. */
+	for (uint32_t at = 0; at < bytes; at += sizeof(uint32_t))
+		lull_store32((uint32_t *)(void *)(slot->payload + at),
+			     *(const uint32_t *)(const void *)(context + at));
+	slot->payload += bytes;
+	return 1;
+}
+
+/*
+ * A new or silent thread, a forked child, no restartable sequences, a migration, contexts, and the
+ * like. @frame: as lull_context_write() takes it.
+ */
+static __attribute__((cold, noinline)) int reserve_again(struct lull_slot *user_slot,
+							 uint32_t index, uint32_t payload_bytes,
+							 const struct context_frame *frame)
+{
+	struct lull_ring_slot *slot = (struct lull_ring_slot *)user_slot;
+	struct destination to;
+
+	if (!destination_find(&to, user_slot, index) || lull_thread_is_silent() ||
+	    !lull_load(to.line->active))
+		return 0;
+	if (lull_context_is_any(lull_context_of(to.rings)))
+		return reserve_context(slot, &to, payload_bytes, frame);
+	return reserve_to(slot, &to, payload_bytes);
 }
 
 /*
@@ -69,14 +145,14 @@ reserve_again(struct lull_ring_slot *slot, uint32_t index, uint32_t id, uint32_t
 #define EVENT_CODE __attribute__((section(".text.lull_event"), aligned(64)))
 
 static inline __attribute__((always_inline)) int reserve(struct lull_slot *user_slot,
-							 uint32_t index, uint32_t id,
-							 uint32_t payload_bytes,
+							 uint32_t index, uint32_t payload_bytes,
 							 uint64_t (*clock)(void))
 {
 	struct lull_ring_slot *slot = (struct lull_ring_slot *)user_slot;
 	const struct process_line *line = &lull_process.lines[index];
 	volatile struct thread THREAD_MEMORY *thread = THREAD_AT(line->thread);
 	struct caller caller = { .place = line->place, .clock = clock };
+	struct destination to;
 
 	__builtin_prefetch(thread->near.ring);
 	__builtin_prefetch(thread->near.shared);
@@ -85,39 +161,58 @@ static inline __attribute__((always_inline)) int reserve(struct lull_slot *user_
 	if (__builtin_expect(thread->state == lull_load(&lull_fork_page.state), 1)) {
 		caller.tid = thread->writer.tid;
 		caller.cpu = lull_cpu_at(line->place);
-		if (__builtin_expect(caller.cpu < line->cpu_count, 1)) {
-			struct lull_ring *ring = &line->rings[caller.cpu];
-
-			if (__builtin_expect(lull_load(line->active) != 0, 1) &&
-			    __builtin_expect(reserve_fast(ring, &caller, id, payload_bytes, slot),
-					     1)) {
-				thread->near.slot = slot->start + slot->slot_bytes;
-				return 1;
-			}
+		/* The number of CPUs is that of these rings' session, or of a later one. */
+		if (__builtin_expect(destination_find(&to, user_slot, index), 1) &&
+		    __builtin_expect(caller.cpu < line->cpu_count, 1) &&
+		    __builtin_expect(lull_load(line->active) != 0, 1) &&
+		    __builtin_expect(reserve_fast(&to.rings[caller.cpu], &caller, to.id,
+						  payload_bytes, slot),
+				     1)) {
+			thread->near.slot = slot->start + slot->slot_bytes;
+			return 1;
 		}
 	}
-	return reserve_again(slot, index, id, payload_bytes);
+	return reserve_again(user_slot, index, payload_bytes, NULL);
 }
 
 /* In a session but the first; its line depends on what the event's record says. */
 static __attribute__((noinline)) int reserve_counter_beside(struct lull_slot *slot, uint32_t index,
-							    uint32_t id, uint32_t payload_bytes)
+							    uint32_t payload_bytes)
 {
-	return reserve(slot, index, id, payload_bytes, lull_clock_counter);
+	return reserve(slot, index, payload_bytes, lull_clock_counter);
 }
 
 static EVENT_CODE int reserve_counter(struct lull_slot *slot, uint32_t index, uint32_t id,
 				      uint32_t payload_bytes)
 {
+	(void)id; /* of the session that was at this place when the caller looked */
 	if (__builtin_expect(index != 0, 0))
-		return reserve_counter_beside(slot, index, id, payload_bytes);
-	return reserve(slot, 0, id, payload_bytes, lull_clock_counter);
+		return reserve_counter_beside(slot, index, payload_bytes);
+	return reserve(slot, 0, payload_bytes, lull_clock_counter);
 }
 
 static int reserve_monotonic(struct lull_slot *slot, uint32_t index, uint32_t id,
 			     uint32_t payload_bytes)
 {
-	return reserve(slot, index, id, payload_bytes, lull_clock_monotonic_ns);
+	(void)id;
+	return reserve(slot, index, payload_bytes, lull_clock_monotonic_ns);
+}
+
+/*
+ * In place of these two while a session of the process records call stacks: the probe's own frame
+ * is known here only. A probe that still calls the others records a stack without a frame.
+ */
+static __attribute__((noinline)) int reserve_framed(struct lull_slot *slot, uint32_t index,
+						    uint32_t id, uint32_t payload_bytes)
+{
+	const uintptr_t *words = __builtin_frame_address(0);
+	const struct context_frame frame = { (uintptr_t)words, words[0], words[1] };
+
+	if (!lull_process.lines[index].cpu_count)
+		return reserve_again(slot, index, payload_bytes, &frame);
+	return lull_clock_kind() == LULL_CLOCK_COUNTER_KIND ?
+		       reserve_counter(slot, index, id, payload_bytes) :
+		       reserve_monotonic(slot, index, id, payload_bytes);
 }
 
 static __attribute__((cold, noinline)) void deliver(struct lull_ring_slot *slot, uint64_t count)
@@ -135,22 +230,57 @@ static EVENT_CODE void commit(struct lull_slot *user_slot)
 		deliver(slot, count);
 }
 
+static void reserve_set(int (*reserve)(struct lull_slot *, uint32_t, uint32_t, uint32_t))
+{
+	_Static_assert(sizeof(reserve) == sizeof(uint64_t), "it is stored at once");
+	lull_store((uint64_t *)(void *)&lull_process.lines[0].interface.reserve,
+		   (uint64_t)(uintptr_t)reserve);
+}
+
+void lull_probe_reserve_choose(uint32_t attached)
+{
+	/* Bound: LULL_SESSIONS_MAX bits. */
+	for (; attached; attached &= attached - 1) {
+		uint32_t index = (uint32_t)__builtin_ctz(attached);
+
+		if (lull_context_of(lull_process.sessions[index].rings)->user_frames) {
+			reserve_set(reserve_framed);
+			return;
+		}
+	}
+	reserve_set(lull_clock_kind() == LULL_CLOCK_COUNTER_KIND ? reserve_counter :
+								   reserve_monotonic);
+}
+
 void lull_probe_line_set(uint32_t index)
 {
-	int is_counter = lull_clock_kind() == LULL_CLOCK_COUNTER_KIND;
 	struct process_line *line = &lull_process.lines[index];
+	struct session *session = &lull_process.sessions[index];
+	struct lull_probe_interface *interface = &lull_process.lines[0].interface;
+	const struct context_plan *context = lull_context_of(session->rings);
+	int has_context = lull_context_is_any(context);
 	char *thread = (char *)&lull_thread;
 
-	line->rings = lull_process.sessions[index].rings;
-	line->active = &lull_process.sessions[index].control->active;
-	line->cpu_count = lull_process.sessions[index].cpu_count;
+	if (has_context)
+		lull_context_begin(context);
+	line->active = &session->control->active;
+	line->cpu_count = has_context ? 0 : session->cpu_count;
 	line->thread = (int32_t)(thread - (char *)__builtin_thread_pointer());
 	line->place = lull_thread_place();
-	lull_process.lines[0].interface = (struct lull_probe_interface){
-		.version = 2,
-		.session_mask_valid = (2u << index) - 1,
-		.reserve = is_counter ? reserve_counter : reserve_monotonic,
-		.commit = commit,
-		.filter = lull_filter_ask,
-	};
+	if (!interface->version)
+		*interface = (struct lull_probe_interface){
+			.version = 2,
+			.commit = commit,
+			.filter = lull_filter_ask,
+		};
+	lull_probe_reserve_choose(lull_process.attached | 1u << index);
+	lull_store32(&interface->session_mask_valid, lull_process.attached | 1u << index);
+	/*
+	 * [session.line:A] release. Pairs with [session.line:B].
+	 * Orders: the stores that took the bit of the session before from all records, and those
+	 * to the rest of the line, before that of the rings.
+	 * Else: a probe finds the rings of this session, and the bit and the identifier of the
+	 * other one. Mutants: LINE_RELAXED, LINE_EARLY.
+	 */
+	lull_store_pointer_release(&line->rings, session->rings);
 }

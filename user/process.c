@@ -15,7 +15,6 @@
 #include "syscall.h"
 
 #define ARGUMENT_BYTES 2048
-#define PATH_BYTES 512
 #define SCRIPT_ARGUMENTS_MAX 10 /* the kernel follows 5 scripts, and adds 2 arguments for each */
 
 _Static_assert(offsetof(struct thread, state) == 0, "vfork_*.S knows its high half");
@@ -66,10 +65,10 @@ static const char *executed_path(int count, char *const *arguments)
 }
 
 /* To ask for it costs an inode that the kernel makes for this process. */
-static const char *path_ask(char path[PATH_BYTES])
+const char *lull_path_ask(char path[LULL_PATH_BYTES])
 {
 	long length = lull_syscall(__NR_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
-				   PATH_BYTES - 1, 0, 0);
+				   LULL_PATH_BYTES - 1, 0, 0);
 
 	path[length > 0 ? length : 0] = '\0';
 	return path;
@@ -77,11 +76,11 @@ static const char *path_ask(char path[PATH_BYTES])
 
 static void record_start(int count, char *const *arguments)
 {
-	char line[ARGUMENT_BYTES], asked[PATH_BYTES];
+	char line[ARGUMENT_BYTES], asked[LULL_PATH_BYTES];
 	const char *path = executed_path(count, arguments);
 
 	if (!path)
-		path = path_ask(asked);
+		path = lull_path_ask(asked);
 	arguments_join(line, sizeof(line), count, arguments);
 	lull_event("process:start", lull_u32(pid, lull_process.pid),
 		   lull_u32(parent_pid, (uint32_t)lull_syscall(__NR_getppid, 0, 0, 0, 0, 0, 0)),
@@ -105,26 +104,34 @@ static const char *environment_find(char *const *environment, const char *name)
 	return NULL;
 }
 
+/* liblull has started, and knows which objects there are. */
+AT_START static int is_started;
+
 /* Called by shared objects that carry sites, before their own constructors. */
 __attribute__((visibility("default"))) void lull_object_loaded(void)
 {
-	if (lull_process.session_count)
+	if (is_started)
 		lull_objects_scan();
 }
 
+/*
+ * A process without a session starts as well: one may come while it runs (control.h), by a thread
+ * that can then ask for none of what is done here.
+ */
 __attribute__((constructor(101))) static void start(int count, char **arguments, char **environment)
 {
 	const char *sessions = environment_find(environment, LULL_SESSION_VARIABLE);
 
-	if (!sessions || getauxval(AT_SECURE) || lull_process.session_count)
+	if (getauxval(AT_SECURE) || is_started)
 		return;
+	is_started = 1;
 	lull_identity_start();
-	if (!lull_attach(sessions))
+	if (sessions)
+		lull_attach(sessions);
+	lull_objects_scan();
+	on_exit(record_exit, NULL);
+	if (!lull_process.attached)
 		return;
 	lull_vfork_tells = 1;
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		lull_probe_line_set(i);
-	lull_objects_scan();
 	record_start(count, arguments);
-	on_exit(record_exit, NULL);
 }

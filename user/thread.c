@@ -18,8 +18,11 @@
 #include <linux/prctl.h>
 #include <pthread.h>
 #include <sys/rseq.h>
+#include "change.h"
+#include "control.h"
 #include "liblull.h"
 #include "lull_port.h"
+#include "sampling.h"
 #include "syscall.h"
 
 AT_START struct process lull_process;
@@ -91,11 +94,25 @@ static void tid_find(uint32_t tid)
 	tid_offset_bytes = (ptrdiff_t)(place - (uintptr_t)descriptor);
 }
 
+/*
+ * The control block of the session at a place, or NULL where its bit was seen before it. It may be
+ * that of a session which is left meanwhile: then nobody reads it any more.
+ */
+static struct lull_session_control *session_control(uint32_t index)
+{
+	return lull_load_pointer(&lull_process.controls[index]);
+}
+
 /* This process is a new one: its number is @pid, or 0 when that is not known. */
 static void process_begin(uint32_t pid)
 {
-	for (uint32_t i = 0; i < lull_process.session_count; i++)
-		lull_add32_relaxed(&lull_process.sessions[i].control->process_count, 1);
+	lull_change_forked();
+	EACH_SESSION(i) {
+		struct lull_session_control *control = session_control(i);
+
+		if (control)
+			lull_add32_relaxed(&control->process_count, 1);
+	}
 	lull_process.pid = pid;
 	lull_store(&lull_fork_page.state, ++lull_process.generation);
 }
@@ -103,6 +120,7 @@ static void process_begin(uint32_t pid)
 void lull_process_forked(void)
 {
 	process_begin(descriptor_tid());
+	lull_control_notice();
 }
 
 void lull_process_confined(void)
@@ -119,16 +137,18 @@ uint32_t lull_thread_tid(void)
 /*
  * Tell the thread that has @tid from all that had it before: a ring continues the run of the
  * identifier that wrote last, and with it that run's process and name, which may be those of the
- * program that called exec. The session counts labels, so that all of its processes number them
- * differently. (A neighbour that writes other numbers there gets wrong names into its own user's
- * trace, which it can write to anyway.)
+ * program that called exec. A session counts labels, so that all of its processes number them
+ * differently: the first of the process's sessions does. (A neighbour that writes other numbers
+ * there gets wrong names into its own user's trace, which it can write to anyway.)
  */
 static void label_renew(struct thread *thread, uint32_t tid)
 {
-	struct lull_session_control *control = lull_process.sessions[0].control;
+	uint32_t attached = lull_load32(&lull_process.attached);
+	struct lull_session_control *control =
+		attached ? session_control((uint32_t)__builtin_ctz(attached)) : NULL;
 	uint64_t label = 0;
 
-	if (lull_process.session_count)
+	if (control)
 		label = lull_add_relaxed(&control->label_count, 1);
 	lull_store32(&thread->writer.tid,
 		     (uint32_t)(label << LULL_TID_BITS) | (tid & LULL_TID_MASK));
@@ -164,12 +184,14 @@ void lull_thread_refresh(void)
 		process_begin(0);
 	tid = lull_thread_tid();
 	thread->writer.pid = lull_process.pid;
-	if (!tid || (thread->writer.tid & LULL_TID_MASK) != tid)
+	/* A thread that had its name before the process had a session has no label. */
+	if (!tid || (thread->writer.tid & LULL_TID_MASK) != tid || thread->writer.tid == tid)
 		label_renew(thread, tid);
 	if (!lull_load32(&thread->named))
 		lull_thread_rename(thread, lull_process.name);
 	thread->state = (thread->state & (THREAD_IN_VFORK | THREAD_SILENT)) |
 			lull_process.generation | (rseq_find() ? 0 : THREAD_NO_RSEQ);
+	lull_sampling_seed(thread);
 }
 
 void lull_vfork_writer(struct lull_ring_writer *writer)
@@ -196,6 +218,8 @@ static void fork_watch(void)
 void lull_identity_start(void)
 {
 	lull_process.pid = (uint32_t)lull_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
+	lull_process.user = (uint32_t)lull_syscall(__NR_geteuid, 0, 0, 0, 0, 0, 0);
+	lull_process.effective_user = lull_process.user;
 	lull_syscall(__NR_prctl, PR_GET_NAME, (long)lull_process.name, 0, 0, 0, 0);
 	tid_find((uint32_t)lull_syscall(__NR_gettid, 0, 0, 0, 0, 0, 0));
 	fork_watch();

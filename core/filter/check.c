@@ -49,16 +49,42 @@ static const char *text_check(const struct lull_filter *program,
 	return NULL;
 }
 
+/* A side of a test that takes results. */
+static const char *side_check(uint8_t side, uint64_t word, const uint8_t *inputs,
+			      size_t input_count)
+{
+	if (side == LULL_FILTER_CONSTANT)
+		return NULL;
+	if (side >= LULL_FILTER_RESULT && side < LULL_FILTER_RESULT + LULL_FILTER_RESULTS)
+		return word ? "a result has bits that have no meaning" : NULL;
+	return input_find(side, inputs, input_count) == LULL_FILTER_NUMBER ?
+		       NULL :
+		       "an input that is computed with is no number";
+}
+
+static const char *result_check(const struct lull_filter_test *test, const uint8_t *inputs,
+				size_t input_count)
+{
+	uint32_t into = test->detail >> LULL_FILTER_INTO_SHIFT;
+	const char *wrong = side_check(test->left, test->mask, inputs, input_count);
+
+	if (into >= (test->kind < LULL_FILTER_ADD ? 1 : LULL_FILTER_RESULTS))
+		return "a test has a result that there is not";
+	return wrong ? wrong : side_check(test->right, test->operand, inputs, input_count);
+}
+
 static const char *test_check(const struct lull_filter *program, uint32_t index,
 			      const struct lull_filter_test *test, const uint8_t *inputs,
 			      size_t input_count)
 {
 	enum lull_filter_input left = input_find(test->left, inputs, input_count);
 
-	if (test->unused)
-		return "a test has bits that have no meaning";
 	if (!is_ahead(test->then, index, program) || !is_ahead(test->otherwise, index, program))
 		return "a test is followed by none that is ahead";
+	if (test->kind >= LULL_FILTER_SAME && test->kind < LULL_FILTER_KINDS)
+		return result_check(test, inputs, input_count);
+	if (test->detail)
+		return "a test has bits that have no meaning";
 	switch (test->kind) {
 	case LULL_FILTER_EQUAL:
 	case LULL_FILTER_LESS:
@@ -80,6 +106,38 @@ static const char *test_check(const struct lull_filter *program, uint32_t index,
 	}
 }
 
+static uint32_t result_bit(uint8_t side)
+{
+	return side >= LULL_FILTER_RESULT && side != LULL_FILTER_CONSTANT ?
+		       1u << (side - LULL_FILTER_RESULT) :
+		       0;
+}
+
+/* Whether each test takes only results that are there, whichever way led to it. */
+static const char *results_check(const struct lull_filter_test *tests, uint32_t count)
+{
+	uint8_t there[LULL_FILTER_TESTS_MAX]; /* a bit for each result, by test */
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		there[i] = i ? (uint8_t)((1u << LULL_FILTER_RESULTS) - 1) : 0;
+	/* Tests lead ahead: what is there at a test is known when it is its turn. */
+	for (i = 0; i < count; i++) {
+		const struct lull_filter_test *test = &tests[i];
+		uint8_t put = there[i];
+
+		if ((result_bit(test->left) | result_bit(test->right)) & ~there[i])
+			return "a test takes a result that may not be there";
+		if (test->kind >= LULL_FILTER_ADD)
+			put |= (uint8_t)(1u << (test->detail >> LULL_FILTER_INTO_SHIFT));
+		if (test->then < count)
+			there[test->then] &= put;
+		if (test->otherwise < count)
+			there[test->otherwise] &= there[i];
+	}
+	return NULL;
+}
+
 const char *lull_filter_check(const struct lull_filter *program, size_t bytes,
 			      const uint8_t *inputs, size_t input_count)
 {
@@ -98,5 +156,5 @@ const char *lull_filter_check(const struct lull_filter *program, size_t bytes,
 		return "the event has too many fields";
 	for (i = 0; i < program->test_count && !wrong; i++)
 		wrong = test_check(program, i, &tests[i], inputs, input_count);
-	return wrong;
+	return wrong ? wrong : results_check(tests, program->test_count);
 }

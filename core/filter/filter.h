@@ -22,6 +22,9 @@ enum lull_filter_input {
 	LULL_FILTER_BYTES /* a text */
 };
 
+/* Of what a run returns: a comparison had no number, and was met neither way. */
+#define LULL_FILTER_UNDECIDED 2
+
 /* A field or a context of one occurrence of an event. */
 struct lull_filter_value {
 	uint64_t number; /* of a text: its length in bytes, without a NUL */
@@ -37,13 +40,19 @@ enum lull_filter_missing {
 	LULL_FILTER_OTHER_CALL /* the event is not of this system call */
 };
 
-enum lull_filter_side { LULL_FILTER_LEFT, LULL_FILTER_RIGHT, LULL_FILTER_BOTH };
+enum lull_filter_side {
+	LULL_FILTER_LEFT,
+	LULL_FILTER_RIGHT,
+	LULL_FILTER_BOTH,
+	LULL_FILTER_ONE /* wrong_operand */
+};
 
 /* What linking found, beside the program. */
 struct lull_filter_found {
 	/* What does not fit the event, of the first test of which something does not; or NULL. */
 	const char *wrong;
 	uint16_t wrong_test;
+	uint16_t wrong_operand;
 	uint8_t wrong_side; /* enum lull_filter_side */
 	uint8_t missing[LULL_UNLINKED_OPERANDS_MAX]; /* enum lull_filter_missing */
 	/* By test of the program: 1 where the filter holds where the test does not. */
@@ -135,7 +144,7 @@ uint32_t lull_filter_contexts(const struct lull_filter *program);
  * Context: any, async-signal-safe, NMIs included.
  * Progress: wait-free, at most test_count tests, of which those of texts compare
  * LULL_FILTER_TEXT_MAX bytes at most, and those of globs take as lull_filter_glob() does.
- * Return: 1 or 0.
+ * Return: 1 or 0, and LULL_FILTER_UNDECIDED where something that was computed had no number.
  */
 int lull_filter_run(const struct lull_filter *program, const struct lull_filter_value *fields,
 		    const struct lull_filter_value *contexts);

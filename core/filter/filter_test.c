@@ -2,7 +2,7 @@
 /* Filters: what programs decide, and which programs are refused. */
 #include <string.h>
 #include "../../check/test.h"
-#include "filter.h"
+#include "compute.h"
 
 #define DESCRIPTION \
 	"a:b\n6\nf.c:1\ni32 pid\nu64 count\nstr name\nstrn comm\nau8 bytes\nf64 ratio\nx16 flags\n"
@@ -196,6 +196,107 @@ static int tests_follow_one_another_as_they_say(void)
 	return 0;
 }
 
+static int compute(int kind, wide a, wide b, wide expected)
+{
+	wide found = 0;
+
+	return lull_filter_compute((uint8_t)kind, &a, &b, &found) && found == expected;
+}
+
+static int has_none(int kind, wide a, wide b)
+{
+	wide found = 7;
+
+	return !lull_filter_compute((uint8_t)kind, &a, &b, &found) && found == 7;
+}
+
+#define MOST ((wide)UINT64_MAX)
+#define LEAST (~MOST)
+
+static int numbers_are_computed_exactly_or_not_at_all(void)
+{
+	CHECK(compute(LULL_FILTER_ADD, MOST, -1, MOST - 1) && has_none(LULL_FILTER_ADD, MOST, 1));
+	CHECK(compute(LULL_FILTER_ADD, LEAST, MOST, -1) && has_none(LULL_FILTER_ADD, LEAST, -1));
+	CHECK(compute(LULL_FILTER_SUBTRACT, -1, MOST, LEAST));
+	CHECK(has_none(LULL_FILTER_SUBTRACT, 0, LEAST));
+	CHECK(compute(LULL_FILTER_MULTIPLY, (wide)1 << 32, -((wide)1 << 32), LEAST));
+	CHECK(has_none(LULL_FILTER_MULTIPLY, (wide)1 << 32, (wide)1 << 32));
+	CHECK(compute(LULL_FILTER_MULTIPLY, 1, LEAST, LEAST) &&
+	      has_none(LULL_FILTER_MULTIPLY, LEAST, -1) &&
+	      has_none(LULL_FILTER_MULTIPLY, 2, LEAST));
+	CHECK(compute(LULL_FILTER_MULTIPLY, LEAST, 0, 0) &&
+	      has_none(LULL_FILTER_MULTIPLY, MOST, MOST));
+	CHECK(has_none(LULL_FILTER_MULTIPLY, LEAST, LEAST));
+	CHECK(compute(LULL_FILTER_DIVIDE, -7, 2, -3) && compute(LULL_FILTER_REMAINDER, -7, 2, -1));
+	CHECK(compute(LULL_FILTER_DIVIDE, 7, -2, -3) && compute(LULL_FILTER_REMAINDER, 7, -2, 1));
+	CHECK(compute(LULL_FILTER_DIVIDE, INT64_MIN, -1, (wide)1 << 63));
+	CHECK(compute(LULL_FILTER_REMAINDER, INT64_MIN, -1, 0));
+	CHECK(has_none(LULL_FILTER_DIVIDE, 1, 0) && has_none(LULL_FILTER_REMAINDER, 1, 0));
+	CHECK(has_none(LULL_FILTER_DIVIDE, LEAST, -1) &&
+	      compute(LULL_FILTER_DIVIDE, LEAST, 1, LEAST));
+	CHECK(compute(LULL_FILTER_DIVIDE, LEAST, 3, -6148914691236517205));
+	CHECK(compute(LULL_FILTER_REMAINDER, LEAST, 3, -1));
+	CHECK(compute(LULL_FILTER_DIVIDE, LEAST, 4, -((wide)1 << 62)));
+	CHECK(compute(LULL_FILTER_REMAINDER, LEAST, 4, 0));
+	CHECK(compute(LULL_FILTER_DIVIDE, LEAST, LEAST, 1) &&
+	      compute(LULL_FILTER_DIVIDE, MOST, LEAST, 0));
+	CHECK(compute(LULL_FILTER_REMAINDER, LEAST, LEAST, 0) &&
+	      compute(LULL_FILTER_REMAINDER, MOST, LEAST, MOST));
+	CHECK(compute(LULL_FILTER_AND, -4, 7, 4) && compute(LULL_FILTER_OR, -4, 1, -3));
+	CHECK(compute(LULL_FILTER_XOR, -1, MOST, LEAST) &&
+	      compute(LULL_FILTER_AND, LEAST, MOST, 0));
+	return 0;
+}
+
+static int shifts_are_powers_of_two_as_far_as_there_are_bits(void)
+{
+	CHECK(compute(LULL_FILTER_SHIFT_LEFT, 1, 63, (wide)1 << 63));
+	CHECK(has_none(LULL_FILTER_SHIFT_LEFT, 1, 64) &&
+	      compute(LULL_FILTER_SHIFT_LEFT, -1, 64, LEAST));
+	CHECK(has_none(LULL_FILTER_SHIFT_LEFT, -1, 65) && has_none(LULL_FILTER_SHIFT_LEFT, -3, 63));
+	CHECK(compute(LULL_FILTER_SHIFT_LEFT, 0, MOST, 0) &&
+	      has_none(LULL_FILTER_SHIFT_LEFT, 1, MOST));
+	CHECK(has_none(LULL_FILTER_SHIFT_LEFT, 0, -1) && has_none(LULL_FILTER_SHIFT_RIGHT, 0, -1));
+	CHECK(compute(LULL_FILTER_SHIFT_RIGHT, MOST, 63, 1) &&
+	      compute(LULL_FILTER_SHIFT_RIGHT, MOST, 64, 0));
+	CHECK(compute(LULL_FILTER_SHIFT_RIGHT, -3, 1, -2) &&
+	      compute(LULL_FILTER_SHIFT_RIGHT, LEAST, 64, -1));
+	CHECK(compute(LULL_FILTER_SHIFT_RIGHT, LEAST, MOST, -1));
+	CHECK(compute(LULL_FILTER_SHIFT_RIGHT, MOST, MOST, 0) &&
+	      has_none(LULL_FILTER_SHIFT_RIGHT, 1, LEAST));
+	CHECK(has_none(LULL_FILTER_KINDS, 1, 1) && has_none(LULL_FILTER_EQUAL, 1, 1));
+	return 0;
+}
+
+/* (pid + by) * 2 < limit */
+static struct program computed(int64_t by, int64_t limit)
+{
+	struct program program = { .head = { .test_count = 3 } };
+
+	program.head.bytes = sizeof(program.head) + 3 * sizeof(program.tests[0]);
+	program.tests[0] = test(LULL_FILTER_ADD, PID, LULL_FILTER_CONSTANT, ALL, (uint64_t)by);
+	program.tests[0].detail = LULL_FILTER_LEFT_SIGNED | 3 << LULL_FILTER_INTO_SHIFT;
+	program.tests[0].then = 1;
+	program.tests[1] =
+		test(LULL_FILTER_MULTIPLY, LULL_FILTER_CONSTANT, LULL_FILTER_RESULT + 3, 2, 0);
+	program.tests[1].then = 2;
+	program.tests[2] = test(LULL_FILTER_BELOW, LULL_FILTER_RESULT, LULL_FILTER_CONSTANT, 0,
+				(uint64_t)(limit < 0 ? ~limit : limit));
+	if (limit < 0)
+		program.tests[2].detail = LULL_FILTER_RIGHT_SIGNED;
+	return program;
+}
+
+static int what_is_computed_is_compared(void)
+{
+	CHECK(run(computed(2, -79)) == 1 && run(computed(2, -80)) == 0 &&
+	      run(computed(43, 3)) == 1);
+	CHECK(run(computed(43, 2)) == 0 && run(computed(42, 0)) == 0 && run(computed(42, 1)) == 1);
+	/* Beyond the range: neither this nor its opposite. */
+	CHECK(run(computed(-1, INT64_MAX)) == LULL_FILTER_UNDECIDED);
+	return 0;
+}
+
 static int contexts_that_are_read_are_named(void)
 {
 	struct program program =
@@ -273,7 +374,7 @@ static int test_of_what_is_not_there_is_refused(void)
 {
 	REFUSED(SOME, p.tests[0].kind = LULL_FILTER_KINDS);
 	REFUSED(SOME, p.tests[0].kind = LULL_FILTER_TEXT);
-	REFUSED(SOME, p.tests[0].unused = 1);
+	REFUSED(SOME, p.tests[0].detail = 1);
 	REFUSED(SOME, p.tests[0].left = FIELDS);
 	REFUSED(SOME, p.tests[0].left = NAME);
 	REFUSED(SOME, p.tests[0].left = BYTES);
@@ -302,6 +403,27 @@ static int text_that_is_not_in_the_program_is_refused(void)
 	return 0;
 }
 
+#define COMPUTED computed(1, 1)
+
+static int result_that_may_not_be_there_is_refused(void)
+{
+	REFUSED(COMPUTED, p.tests[0].then = 2);
+	REFUSED(COMPUTED, p.tests[0].otherwise = 1);
+	REFUSED(COMPUTED, p.tests[1].otherwise = 2);
+	REFUSED(COMPUTED, p.tests[0].detail = 2 << LULL_FILTER_INTO_SHIFT);
+	REFUSED(COMPUTED, p.tests[0].detail = LULL_FILTER_RESULTS << LULL_FILTER_INTO_SHIFT);
+	REFUSED(COMPUTED, p.tests[0].left = LULL_FILTER_RESULT);
+	REFUSED(COMPUTED, p.tests[1].right = LULL_FILTER_RESULT + LULL_FILTER_RESULTS);
+	REFUSED(COMPUTED, p.tests[1].operand = 1);
+	REFUSED(COMPUTED, p.tests[1].right = NAME);
+	REFUSED(COMPUTED, p.tests[0].left = CONTEXT(COMM));
+	REFUSED(COMPUTED, p.tests[2].detail = 1 << LULL_FILTER_INTO_SHIFT);
+	REFUSED(COMPUTED, p.tests[2].kind = LULL_FILTER_EQUAL);
+	REFUSED(COMPUTED, p.tests[2].kind = LULL_FILTER_TEXT);
+	REFUSED(COMPUTED, p.tests[2].kind = LULL_FILTER_KINDS);
+	return 0;
+}
+
 static int program_that_does_not_go_ahead_is_refused(void)
 {
 	REFUSED(SOME, p.tests[0].then = 0);
@@ -322,11 +444,15 @@ int main(void)
 	RUN(texts_are_equal_or_begin_alike);
 	RUN(texts_match_globs);
 	RUN(tests_follow_one_another_as_they_say);
+	RUN(numbers_are_computed_exactly_or_not_at_all);
+	RUN(shifts_are_powers_of_two_as_far_as_there_are_bits);
+	RUN(what_is_computed_is_compared);
 	RUN(contexts_that_are_read_are_named);
 	RUN(program_of_another_size_is_refused);
 	RUN(program_with_too_much_of_anything_is_refused);
 	RUN(test_of_what_is_not_there_is_refused);
 	RUN(text_that_is_not_in_the_program_is_refused);
+	RUN(result_that_may_not_be_there_is_refused);
 	RUN(program_that_does_not_go_ahead_is_refused);
 	return sums();
 }

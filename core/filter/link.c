@@ -3,7 +3,7 @@
  * Linking: what an unlinked program means for one event. Names become the event's fields, contexts,
  * labels and system calls; a comparison with what the event lacks holds neither way.
  *
- *	operands -> side of a comparison -> tests (number.c) -> program
+ *	operands -> side of a comparison, computed (compute.c) -> tests (number.c) -> program
  *
  * Tests are linked from the last to the first, because each leads to ones ahead of it: so what is
  * known of the event decides at once, and a test that leads to one end only is none of the
@@ -33,6 +33,10 @@ struct linker {
 	uint32_t contexts;
 	struct lull_filter_found *found;
 	struct linked_tests linked;
+	/* Of the test that is linked: numbers that wait for an operator, and what was joined. */
+	struct number stack[LULL_FILTER_RESULTS];
+	uint32_t depth;
+	uint32_t step_count; /* of tests that compute, at the begin of those that are linked */
 };
 
 /* The operands of one test. */
@@ -284,53 +288,124 @@ static void is_wrong(struct linker *linker, uint16_t test, enum lull_filter_side
 	linker->found->wrong_side = (uint8_t)side;
 }
 
-/* Join two operands by &. Return: NULL, or why that cannot be. */
-static const char *mask(struct number *a, const struct number *b)
+static void is_wrong_operand(struct linker *linker, uint16_t test, uint32_t operand,
+			     const char *why)
+{
+	is_wrong(linker, test, LULL_FILTER_ONE, why);
+	linker->found->wrong_operand = (uint16_t)operand;
+}
+
+/* Join two numbers by & where a mask of the input is enough. Return: whether it is. */
+static int mask(struct number *a, const struct number *b)
 {
 	const struct number *input = a->input == LULL_FILTER_CONSTANT ? b : a;
 	const struct number *bits = a->input == LULL_FILTER_CONSTANT ? a : b;
 	struct number masked = *input;
 
-	if (bits->input != LULL_FILTER_CONSTANT)
-		return "& takes a number of the filter's on one side";
-	if (bits->least < 0 || (input->input == LULL_FILTER_CONSTANT && input->least < 0))
-		return "& takes no negative number";
-	if (input->input == LULL_FILTER_CONSTANT) {
-		*a = constant_of(input->least & bits->least);
-		return NULL;
-	}
+	if (bits->input != LULL_FILTER_CONSTANT || input->input >= LULL_FILTER_RESULT ||
+	    (bits->least < INT64_MIN && input->least < 0))
+		return 0;
 	masked.mask &= (uint64_t)bits->least;
+	if (bits->least < 0 && input->least < 0) {
+		/* Of both only the bits ahead of all others say that a number is negative. */
+		masked.least = INT64_MIN;
+		*a = masked;
+		return 1;
+	}
 	if (input->least < 0 || masked.most > masked.mask)
 		masked.most = masked.mask;
 	masked.least = 0;
 	*a = masked;
+	return 1;
+}
+
+/* What can be known of two numbers before an event: why they have no result, or NULL. */
+static const char *operator_check(uint8_t kind, const struct number *b)
+{
+	if (b->input != LULL_FILTER_CONSTANT)
+		return NULL;
+	if ((kind == LULL_FILTER_DIVIDE || kind == LULL_FILTER_REMAINDER) && !b->least)
+		return "this divides by 0";
+	if ((kind == LULL_FILTER_SHIFT_LEFT || kind == LULL_FILTER_SHIFT_RIGHT) && b->least < 0)
+		return "this shifts by a negative number";
 	return NULL;
 }
 
-/* All operands of one side, joined. */
+/* Join the last two numbers of the stack by an operator. Return: NULL, or why that cannot be. */
+static const char *join(struct linker *linker, const struct lull_unlinked_operand *operator)
+{
+	uint8_t kind = (uint8_t)(LULL_FILTER_ADD + (operator->kind - LULL_UNLINKED_ADD));
+	uint32_t into = --linker->depth - 1;
+	struct number *a = &linker->stack[into], *b = a + 1;
+	const char *wrong = operator_check(kind, b);
+	struct lull_filter_test step;
+	wide value;
+
+	if (wrong)
+		return wrong;
+	if (a->input == LULL_FILTER_CONSTANT && b->input == LULL_FILTER_CONSTANT) {
+		if (!lull_filter_compute(kind, &a->least, &b->least, &value))
+			return "this is no number of 64 bits and a sign";
+		*a = constant_of(value);
+		return NULL;
+	}
+	if (kind == LULL_FILTER_AND && mask(a, b))
+		return NULL;
+	step = lull_linked_step(kind, a, b);
+	step.detail |= (uint8_t)(into << LULL_FILTER_INTO_SHIFT);
+	*a = (struct number){ .input = (uint8_t)(LULL_FILTER_RESULT + into) };
+	/* What is computed before the test waits where tests are not linked yet. */
+	if (linker->step_count + 1 < linker->linked.first)
+		linker->linked.tests[linker->step_count++] = step;
+	else
+		linker->linked.is_full = 1;
+	return NULL;
+}
+
+/* All operands of one side, joined. The right one's stand behind the left side on the stack. */
 static struct side side_of(struct linker *linker, const struct operands *of, uint16_t test,
 			   enum lull_filter_side which)
 {
 	uint32_t until = of->first + (which == LULL_FILTER_LEFT ? of->left_count : of->count);
 	uint32_t at = of->first + (which == LULL_FILTER_LEFT ? 0 : of->left_count);
-	struct side side = operand_side(linker, of, at);
+	int is_absent = 0;
 
-	while (++at < until) {
-		struct side more = operand_side(linker, of, at);
-		const char *wrong = "& takes numbers";
+	if (at + 1 == until)
+		return operand_side(linker, of, at);
+	linker->depth = which == LULL_FILTER_LEFT ? 0 : 1;
+	for (; at < until; at++) {
+		const struct lull_unlinked_operand *operand = &linker->operands[at];
+		const char *wrong = NULL;
+		struct side side;
 
-		if (side.kind == ABSENT || more.kind == ABSENT) {
-			side.kind = ABSENT;
-			continue;
+		if (operand->kind < LULL_UNLINKED_ADD) {
+			side = operand_side(linker, of, at);
+			if (is_absent || side.kind == ABSENT)
+				is_absent = 1;
+			else if (side.kind == NUMBER)
+				linker->stack[linker->depth++] = side.number;
+			else
+				wrong = "this is computed with, and is no number";
+		} else if (!is_absent) {
+			wrong = join(linker, operand);
 		}
-		if (side.kind == NUMBER && more.kind == NUMBER)
-			wrong = mask(&side.number, &more.number);
 		if (wrong) {
-			is_wrong(linker, test, which, wrong);
-			return (struct side){ .kind = ABSENT };
+			is_wrong_operand(linker, test, at, wrong);
+			is_absent = 1;
 		}
 	}
-	return side;
+	return is_absent ?
+		       (struct side){ .kind = ABSENT } :
+		       (struct side){ .kind = NUMBER, .number = linker->stack[linker->depth - 1] };
+}
+
+/* Put what a test needs computed before it. Return: where to begin. */
+static uint16_t steps_put(struct linker *linker, uint16_t test, uint16_t absent)
+{
+	for (uint32_t i = linker->step_count; i--;)
+		test = lull_linked_put(&linker->linked, linker->linked.tests[i],
+				       (struct ends){ test, absent, 0 });
+	return test;
 }
 
 static uint16_t text_link(struct linker *linker, uint8_t input, const struct side *text,
@@ -430,13 +505,19 @@ static uint16_t test_link(struct linker *linker, const struct lull_unlinked_test
 			       (uint32_t)test->left_count + test->right_count };
 	struct ends ends = { test->negated ? otherwise : then, test->negated ? then : otherwise,
 			     test->negated };
-	struct side left = side_of(linker, &of, index, LULL_FILTER_LEFT), right;
+	struct side left, right;
+	uint16_t entry;
 
-	if (test->relation == LULL_UNLINKED_TRUE)
-		return alone(linker, index, &left, ends, otherwise);
-	right = side_of(linker, &of, index, LULL_FILTER_RIGHT);
-	return compare(linker, index, test->relation == LULL_UNLINKED_LESS, &left, &right, ends,
-		       otherwise);
+	linker->step_count = 0;
+	left = side_of(linker, &of, index, LULL_FILTER_LEFT);
+	if (test->relation == LULL_UNLINKED_TRUE) {
+		entry = alone(linker, index, &left, ends, otherwise);
+	} else {
+		right = side_of(linker, &of, index, LULL_FILTER_RIGHT);
+		entry = compare(linker, index, test->relation == LULL_UNLINKED_LESS, &left, &right,
+				ends, otherwise);
+	}
+	return steps_put(linker, entry, otherwise);
 }
 
 /* Move the tests, from the one that is run first on, to the begin, with the texts behind them. */
@@ -487,7 +568,7 @@ enum lull_filter_linked lull_filter_link(const struct lull_unlinked *unlinked,
 		entries[i] = test_link(&linker, &tests[i], i, entries);
 	if (!found->wrong && linker.linked.is_full)
 		is_wrong(&linker, 0, LULL_FILTER_BOTH,
-			 "its comparisons take more than 128 tests for this event");
+			 "what it compares and computes takes more than 128 tests for this event");
 	if (found->wrong)
 		return LULL_FILTER_WRONG;
 	if (entries[0] >= LULL_FILTER_REJECT)

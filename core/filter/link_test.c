@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "../../check/random.h"
 #include "../../check/test.h"
 #include "filter.h"
 
@@ -19,6 +20,7 @@
 #define PAGE 4096u
 #define LEAST 1000u /* of each outcome: else the damage is too great or too small */
 #define TESTS 5u
+#define SIDE 9u /* operands of one, with its operators */
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
 
 static const char *const descriptions[] = {
@@ -35,16 +37,6 @@ static const struct {
 	uint8_t bytes;
 } cut[] = { { 0, 3 },  { 3, 5 },  { 8, 4 },  { 12, 5 }, { 17, 4 }, { 21, 4 }, { 25, 4 },
 	    { 29, 7 }, { 36, 4 }, { 40, 4 }, { 44, 3 }, { 47, 4 }, { 0, 0 } };
-static uint64_t state;
-
-/* xorshift: each round can be repeated by its seed. */
-static uint32_t random_below(uint32_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 32) % limit;
-}
 
 /* Pages that end at one that nobody may touch. Return: where that is. */
 static unsigned char *fence(void)
@@ -68,7 +60,7 @@ static uint16_t next_of(uint32_t index, uint32_t count)
 
 static struct lull_unlinked_operand operand_make(void)
 {
-	uint32_t kind = random_below(2) ? LULL_UNLINKED_NAME : random_below(LULL_UNLINKED_KINDS);
+	uint32_t kind = random_below(2) ? LULL_UNLINKED_NAME : random_below(LULL_UNLINKED_ADD);
 	uint32_t word = random_below(COUNT(cut));
 	struct lull_unlinked_operand operand = {
 		.kind = (uint8_t)kind,
@@ -84,10 +76,34 @@ static struct lull_unlinked_operand operand_make(void)
 	return operand;
 }
 
+/* The operands of a side: one, or what operators make one. Return: how many there are. */
+static uint32_t side_make(struct lull_unlinked_operand *operands)
+{
+	uint32_t count = 0, waiting = 0, left = random_below(4) ? 0 : random_below(5);
+
+	operands[count++] = operand_make();
+	/* Bound: SIDE operands. */
+	while (left || waiting) {
+		if (left && random_below(2)) {
+			operands[count++] = operand_make();
+			waiting++;
+			left--;
+		} else if (waiting) {
+			operands[count++] = (struct lull_unlinked_operand){
+				.kind = (uint8_t)(LULL_UNLINKED_ADD +
+						  random_below(LULL_UNLINKED_KINDS -
+							       LULL_UNLINKED_ADD)),
+			};
+			waiting--;
+		}
+	}
+	return count;
+}
+
 /* A program that is right, at the end of its pages. */
 static struct lull_unlinked *unlinked_make(unsigned char *end)
 {
-	uint32_t count = 1 + random_below(TESTS), operand_count = 2 * count + random_below(3);
+	uint32_t count = 1 + random_below(TESTS), operand_count = 2 * SIDE * count;
 	uint32_t bytes = (uint32_t)(sizeof(struct lull_unlinked) +
 				    count * sizeof(struct lull_unlinked_test) +
 				    operand_count * sizeof(struct lull_unlinked_operand) +
@@ -102,20 +118,22 @@ static struct lull_unlinked *unlinked_make(unsigned char *end)
 					    .texts_bytes = sizeof(words) - 1 };
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t relation = random_below(LULL_UNLINKED_RELATIONS);
-		uint32_t right = relation != LULL_UNLINKED_TRUE;
+		uint32_t first = 2 * SIDE * i, left = side_make(&operands[first]), right = 0;
 
+		if (relation != LULL_UNLINKED_TRUE)
+			right = side_make(&operands[first + left]);
+		for (uint32_t rest = first + left + right; rest < first + 2 * SIDE; rest++)
+			operands[rest] = operand_make();
 		tests[i] = (struct lull_unlinked_test){
 			.relation = (uint8_t)relation,
 			.negated = (uint8_t)random_below(2),
-			.left_count = (uint8_t)(random_below(4) ? 1 : 2 - right),
+			.left_count = (uint8_t)left,
 			.right_count = (uint8_t)right,
-			.first = (uint16_t)(2 * i),
+			.first = (uint16_t)first,
 			.then = next_of(i, count),
 			.otherwise = next_of(i, count),
 		};
 	}
-	for (uint32_t i = 0; i < operand_count; i++)
-		operands[i] = operand_make();
 	memcpy(operands + operand_count, words, sizeof(words) - 1);
 	return unlinked;
 }
@@ -204,7 +222,7 @@ int main(int argc, char **argv)
 		const char *description;
 		uint32_t bytes;
 
-		state = (seed + round) * 0x9e3779b97f4a7c15ull | 1;
+		random_begin(seed + round);
 		unlinked = unlinked_make(end);
 		bytes = unlinked->bytes;
 		damage((unsigned char *)unlinked, 4, bytes);

@@ -28,6 +28,40 @@ uint16_t lull_linked_put(struct linked_tests *linked, struct lull_filter_test te
 	return linked->first;
 }
 
+static int is_result(const struct number *number)
+{
+	return number->input >= LULL_FILTER_RESULT && !is_constant(number);
+}
+
+/* The word of a side, and whether it is signed. */
+static uint64_t side_word(const struct number *number, uint32_t *detail, uint32_t is_signed)
+{
+	if (is_result(number))
+		return 0;
+	if (number->least < 0)
+		*detail |= is_signed;
+	if (is_constant(number))
+		return (uint64_t)(number->least < 0 ? ~number->least : number->least);
+	return number->mask;
+}
+
+struct lull_filter_test lull_linked_step(uint32_t kind, const struct number *a,
+					 const struct number *b)
+{
+	uint32_t detail = 0;
+	uint64_t left = side_word(a, &detail, LULL_FILTER_LEFT_SIGNED);
+	uint64_t right = side_word(b, &detail, LULL_FILTER_RIGHT_SIGNED);
+
+	return (struct lull_filter_test){
+		.kind = (uint8_t)kind,
+		.left = a->input,
+		.right = b->input,
+		.detail = (uint8_t)detail,
+		.mask = left,
+		.operand = right,
+	};
+}
+
 /* A test of the input @a: with @b, of which the constant is in range. */
 static uint16_t put_comparison(struct linked_tests *linked, enum lull_filter_kind kind,
 			       const struct number *a, const struct number *b, struct ends ends)
@@ -72,6 +106,8 @@ uint16_t lull_linked_equal(struct linked_tests *linked, const struct number *a,
 
 	if (is_constant(input))
 		return a->least == b->least ? ends.holds : ends.fails;
+	if (is_result(a) || is_result(b))
+		return lull_linked_put(linked, lull_linked_step(LULL_FILTER_SAME, a, b), ends);
 	if (is_constant(other) && (other->least < input->least || other->least > input->most))
 		return ends.fails;
 	is_signed = is_constant(other) ? NULL : mixed(a, b);
@@ -102,6 +138,8 @@ uint16_t lull_linked_less(struct linked_tests *linked, const struct number *a,
 
 	if (is_constant(a) && is_constant(b))
 		return a->least < b->least ? ends.holds : ends.fails;
+	if (is_result(a) || is_result(b))
+		return lull_linked_put(linked, lull_linked_step(LULL_FILTER_BELOW, a, b), ends);
 	/* Less than what the input is: the input is not less than one more. */
 	if (is_constant(a))
 		return less_than_constant(linked, b, a->least + 1, ends_swap(ends));

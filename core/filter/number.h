@@ -6,16 +6,14 @@
 #ifndef LULL_FILTER_NUMBER_H
 #define LULL_FILTER_NUMBER_H
 
-#include "filter.h"
-
-typedef __int128 wide;
+#include "compute.h"
 
 /* An input has values from least to most, after its mask; a constant is least and most. */
 struct number {
 	wide least;
 	wide most;
 	uint64_t mask;
-	uint8_t input; /* or LULL_FILTER_CONSTANT */
+	uint8_t input; /* or LULL_FILTER_CONSTANT; a result, whose mask is 0 */
 };
 
 /* Where a comparison leads: where it holds, and where it does not. */
@@ -39,6 +37,10 @@ struct linked_tests {
  */
 uint16_t lull_linked_put(struct linked_tests *linked, struct lull_filter_test test,
 			 struct ends ends);
+
+/* A test that takes results, of any two numbers, which is put nowhere yet. */
+struct lull_filter_test lull_linked_step(uint32_t kind, const struct number *a,
+					 const struct number *b);
 
 /* Compare two numbers by tests that are put before all others. Return: where to begin. */
 uint16_t lull_linked_equal(struct linked_tests *linked, const struct number *a,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Running a program that lull_filter_check() has taken, in the probe of an event: the tests of
- * texts, contexts and two inputs. The rest is in run.h. Design: docs/design/70-filter.md.
+ * texts, contexts and two inputs, and those that compute. The rest is in run.h. Design:
+ * docs/design/70-filter.md.
  */
+#include "compute.h"
 #include "run.h"
 
 /* Loops, and no memcmp(): what a probe may call in the kernel is little. */
@@ -89,6 +91,67 @@ static int test_holds(const struct lull_filter_test *test, const struct lull_fil
 	return test->kind == LULL_FILTER_LESS ? a < b : (int64_t)a < (int64_t)b;
 }
 
+/* What is known while a program with arithmetic runs. */
+struct state {
+	const struct lull_filter_value *fields;
+	const struct lull_filter_value *contexts;
+	wide results[LULL_FILTER_RESULTS]; /* each put before it is taken: lull_filter_check() */
+};
+
+static wide side(const struct state *state, uint8_t from, uint64_t word, uint32_t is_signed)
+{
+	uint64_t number;
+
+	if (from == LULL_FILTER_CONSTANT)
+		return is_signed ? ~(wide)word : (wide)word;
+	if (from >= LULL_FILTER_RESULT)
+		return state->results[from - LULL_FILTER_RESULT];
+	number = input(from, state->fields, state->contexts)->number & word;
+	return is_signed ? (wide)(int64_t)number : (wide)number;
+}
+
+/* One test that takes results. Return: whether it holds, or has a result. */
+static int result_holds(struct state *state, const struct lull_filter_test *test)
+{
+	wide a = side(state, test->left, test->mask, test->detail & LULL_FILTER_LEFT_SIGNED);
+	wide b = side(state, test->right, test->operand, test->detail & LULL_FILTER_RIGHT_SIGNED);
+
+	if (test->kind == LULL_FILTER_SAME)
+		return a == b;
+	if (test->kind == LULL_FILTER_BELOW)
+		return a < b;
+	return lull_filter_compute(test->kind, &a, &b,
+				   &state->results[test->detail >> LULL_FILTER_INTO_SHIFT]);
+}
+
+/* Apart from the function below, whose frame has no room for results then. */
+static __attribute__((__noinline__)) int compute_from(const struct lull_filter *program,
+						      const struct lull_filter_test *test,
+						      const struct lull_filter_value *fields,
+						      const struct lull_filter_value *contexts)
+{
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	const unsigned char *texts = (const unsigned char *)(tests + program->test_count);
+	struct state state;
+	uint32_t next;
+	int undecided = 0;
+
+	state.fields = fields;
+	state.contexts = contexts;
+	/* Bound: each round is of a test further ahead, of test_count at most. */
+	for (;; test = &tests[next]) {
+		int holds = test->kind >= LULL_FILTER_SAME ?
+				    result_holds(&state, test) :
+				    test_holds(test, fields, contexts, texts);
+
+		if (!holds && test->kind >= LULL_FILTER_ADD)
+			undecided = LULL_FILTER_UNDECIDED;
+		next = holds ? test->then : test->otherwise;
+		if (next >= LULL_FILTER_REJECT)
+			return (next == LULL_FILTER_ACCEPT) | undecided;
+	}
+}
+
 int lull_filter_run_from(const struct lull_filter *program, const struct lull_filter_test *test,
 			 const struct lull_filter_value *fields,
 			 const struct lull_filter_value *contexts)
@@ -99,10 +162,19 @@ int lull_filter_run_from(const struct lull_filter *program, const struct lull_fi
 
 	/* Bound: each round is of a test further ahead, of test_count at most. */
 	for (;; test = &tests[next]) {
+		if (test->kind >= LULL_FILTER_SAME)
+			return compute_from(program, test, fields, contexts);
 		next = test_holds(test, fields, contexts, texts) ? test->then : test->otherwise;
 		if (next >= LULL_FILTER_REJECT)
 			return next == LULL_FILTER_ACCEPT;
 	}
+}
+
+static uint32_t context_bit(uint8_t input)
+{
+	return input >= LULL_FILTER_CONTEXT && input < LULL_FILTER_RESULT ?
+		       1u << (input - LULL_FILTER_CONTEXT) :
+		       0;
 }
 
 uint32_t lull_filter_contexts(const struct lull_filter *program)
@@ -110,12 +182,8 @@ uint32_t lull_filter_contexts(const struct lull_filter *program)
 	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
 	uint32_t i, found = 0;
 
-	for (i = 0; i < program->test_count; i++) {
-		if (tests[i].left >= LULL_FILTER_CONTEXT)
-			found |= 1u << (tests[i].left - LULL_FILTER_CONTEXT);
-		if (tests[i].right >= LULL_FILTER_CONTEXT && tests[i].right != LULL_FILTER_CONSTANT)
-			found |= 1u << (tests[i].right - LULL_FILTER_CONTEXT);
-	}
+	for (i = 0; i < program->test_count; i++)
+		found |= context_bit(tests[i].left) | context_bit(tests[i].right);
 	return found;
 }
 

@@ -17,7 +17,8 @@
 
 /*
  * Run a program from one of its tests on: any program. What is inline here calls it at the first
- * test that takes more than a field and a constant. Return: 1 or 0.
+ * test that takes more than a field and a constant. Return: as
+ * lull_filter_run().
  */
 int lull_filter_run_from(const struct lull_filter *program, const struct lull_filter_test *test,
 			 const struct lull_filter_value *fields,

@@ -11,8 +11,25 @@ static int is_ahead(uint16_t next, uint32_t index, uint32_t test_count)
 	       (next > index && next < test_count);
 }
 
+/* Whether the operands of a side come to one. @waiting: how many do before they begin. */
+static int is_side(const struct lull_unlinked_operand *operands, uint32_t count, uint32_t waiting)
+{
+	uint32_t depth = waiting;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (operands[i].kind < LULL_UNLINKED_ADD) {
+			if (depth++ == LULL_FILTER_RESULTS)
+				return 0;
+		} else if (depth-- < waiting + 2) {
+			return 0;
+		}
+	}
+	return depth == waiting + 1;
+}
+
 static const char *test_check(const struct lull_unlinked *unlinked, uint32_t index,
-			      const struct lull_unlinked_test *test)
+			      const struct lull_unlinked_test *test,
+			      const struct lull_unlinked_operand *operands)
 {
 	uint32_t count = (uint32_t)test->left_count + test->right_count;
 
@@ -24,6 +41,10 @@ static const char *test_check(const struct lull_unlinked *unlinked, uint32_t ind
 	if (!is_ahead(test->then, index, unlinked->test_count) ||
 	    !is_ahead(test->otherwise, index, unlinked->test_count))
 		return "a test is followed by none that is ahead";
+	operands += test->first;
+	if (!is_side(operands, test->left_count, 0) ||
+	    (test->right_count && !is_side(operands + test->left_count, test->right_count, 1)))
+		return "operators have too few operands, or too many";
 	if (test->unused[0] | test->unused[1] | test->unused[2])
 		return "a test has bits that have no meaning";
 	return NULL;
@@ -62,7 +83,7 @@ const char *lull_unlinked_check(const struct lull_unlinked *unlinked, size_t byt
 		return "its parts are not as long as it is";
 	operands = (const void *)(tests + unlinked->test_count);
 	for (uint32_t i = 0; i < unlinked->test_count && !wrong; i++)
-		wrong = test_check(unlinked, i, &tests[i]);
+		wrong = test_check(unlinked, i, &tests[i], operands);
 	for (uint32_t i = 0; i < unlinked->operand_count && !wrong; i++)
 		wrong = operand_check(unlinked, &operands[i]);
 	return wrong;

@@ -69,6 +69,13 @@ int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, 
 	return result;
 }
 
+int lull_patch_is_enabled(uintptr_t code, uintptr_t target)
+{
+	int form = lull_code_read(code, target);
+
+	return form < 0 ? -EINVAL : form;
+}
+
 void lull_patch_end(struct lull_patch *patch)
 {
 	lull_text_close(&patch->pages);

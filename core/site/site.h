@@ -51,6 +51,16 @@ void lull_patch_begin(struct lull_patch *patch);
 int lull_patch_site(struct lull_patch *patch, uintptr_t code, uintptr_t target, int enable);
 
 /**
+ * lull_patch_is_enabled() - which form does a site have?
+ * @code: address of the no-op, in text that can be read.
+ * @target: address where its jump goes.
+ *
+ * Context: any, async-signal-safe. Progress: wait-free.
+ * Return: 1 when it jumps, 0 when it falls through; -EINVAL when the bytes are no such site.
+ */
+int lull_patch_is_enabled(uintptr_t code, uintptr_t target);
+
+/**
  * lull_patch_end() - restore the protection of the text and wait for all threads to see it.
  * @patch: begun; another series begins with lull_patch_begin() again.
  *

@@ -69,6 +69,16 @@ static inline void lull_store_pointer(void **p, void *v)
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
 }
 
+static inline void *lull_load_pointer_acquire(void *const *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void lull_store_pointer_release(void **p, void *v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
 static inline uint64_t lull_cas(uint64_t *p, uint64_t expect, uint64_t desired)
 {
 	__atomic_compare_exchange_n(p, &expect, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -106,6 +116,11 @@ static inline uint64_t lull_add_relaxed(uint64_t *p, uint64_t v)
 static inline uint32_t lull_add32_relaxed(uint32_t *p, uint32_t v)
 {
 	return __atomic_add_fetch(p, v, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t lull_add32(uint32_t *p, uint32_t v)
+{
+	return __atomic_add_fetch(p, v, __ATOMIC_SEQ_CST);
 }
 
 static inline void lull_copy(void *to, const void *from, size_t bytes)

@@ -55,7 +55,7 @@ INTERPOSE(prctl, int, (int option, ...))
 		lull_process_confined();
 	if (option == PR_SET_TSC && arguments[0] == PR_TSC_ENABLE && silent)
 		lull_thread_silence(0);
-	if (option == PR_SET_NAME && lull_process.session_count) {
+	if (option == PR_SET_NAME) {
 		lull_thread_rename(&lull_thread, (const char *)arguments[0]);
 		record_name(pthread_self(), (const char *)arguments[0]);
 	}

@@ -27,18 +27,18 @@ static inline __attribute__((always_inline)) int record_user(int result)
 }
 
 /* Shape: a call that may change the process's user, to @user if it succeeds. */
-#define CHANGE_USER(function, user, parameters, arguments)        \
-	INTERPOSE(function, int, parameters)                      \
-	{                                                         \
-		struct lull_user_change change;                   \
-		int result;                                       \
-                                                                  \
-		if (!lull_process.session_count || lull_confined) \
-			return REAL(function) arguments;          \
-		lull_user_prepare(&change, user);                 \
-		result = REAL(function) arguments;                \
-		lull_user_conclude(&change);                      \
-		return record_user(result);                       \
+#define CHANGE_USER(function, user, parameters, arguments)   \
+	INTERPOSE(function, int, parameters)                 \
+	{                                                    \
+		struct lull_user_change change;              \
+		int result;                                  \
+                                                             \
+		if (!lull_process.attached || lull_confined) \
+			return REAL(function) arguments;     \
+		lull_user_prepare(&change, user);            \
+		result = REAL(function) arguments;           \
+		lull_user_conclude(&change);                 \
+		return record_user(result);                  \
 	}
 
 CHANGE_USER(setuid, user, (uid_t user), (user))

@@ -93,7 +93,7 @@ __attribute__((constructor(102))) static void remember(int count, char **argumen
 
 	(void)count;
 	(void)arguments;
-	if (!lull_process.session_count)
+	if (!lull_process.attached)
 		return;
 	preload = variable_find(environment, PRELOAD);
 	session = variable_find(environment, SESSION);
@@ -206,7 +206,7 @@ static enum lull_target judge(char *const *environment, struct exec_target *targ
 
 	if (lull_confined)
 		return LULL_TARGET_SECCOMP;
-	if (session ? !session[sizeof(SESSION) - 1] : !lull_process.session_count)
+	if (session ? !session[sizeof(SESSION) - 1] : !lull_process.attached)
 		return LULL_TARGET_DECLINED;
 	kind = lull_target_look(open_target(target));
 	if (kind != LULL_TARGET_LOADS && kind != LULL_TARGET_UNKNOWN)
@@ -219,8 +219,8 @@ static enum lull_target judge(char *const *environment, struct exec_target *targ
 /* Do the variables have to be there, for the program or for its descendants? */
 static int is_wanted(enum lull_target kind)
 {
-	return (kind == LULL_TARGET_LOADS || kind == LULL_TARGET_STATIC) &&
-	       lull_process.session_count && own_session[0];
+	return (kind == LULL_TARGET_LOADS || kind == LULL_TARGET_STATIC) && lull_process.attached &&
+	       own_session[0];
 }
 
 static int is_left_alone(enum lull_target kind)

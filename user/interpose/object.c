@@ -11,7 +11,10 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+#include "change.h"
+#include "control.h"
 #include "liblull.h"
+#include "redirect.h"
 
 /* gcc before 15 has no attribute for that; with optimisation it makes the last call a jump. */
 #if defined(__has_attribute) && __has_attribute(musttail)
@@ -80,19 +83,15 @@ static __attribute__((noinline)) void record_forward(const char *path, int flags
 
 REAL_FUNCTION(dlopen);
 
-static void scan(void)
-{
-	if (lull_process.session_count)
-		lull_objects_scan();
-}
-
 static __attribute__((noinline)) void *open_recorded(const char *path, int flags)
 {
 	void *handle;
 
 	EVENT("dl:open_entry", lull_str(path, path), lull_x32(flags, (unsigned int)flags));
+	lull_control_notice();
 	handle = REAL(dlopen)(path, flags);
-	scan();
+	lull_object_loaded();
+	lull_redirect_notice();
 	EVENT("dl:open_exit", lull_ptr(handle, handle));
 	return handle;
 }
@@ -108,9 +107,13 @@ INTERPOSED void *dlopen(const char *path, int flags)
 
 INTERPOSE(dlclose, int, (void *handle))
 {
-	int result = REAL(dlclose)(handle);
+	int result;
 
-	scan();
+	/* Until the list of objects is right again, no change reads it (change.h). */
+	lull_loading_begin();
+	result = REAL(dlclose)(handle);
+	lull_object_loaded();
+	lull_loading_end();
 	EVENT("dl:close", lull_ptr(handle, handle), lull_i32(result, result));
 	return result;
 }

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "control.h"
 #include "liblull.h"
 
 static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid_t result)
@@ -29,6 +30,7 @@ INTERPOSE(fork, pid_t, (void))
 {
 	pid_t parent = (pid_t)lull_process.pid;
 
+	lull_control_notice();
 	return record_fork(parent, REAL(fork)());
 }
 
@@ -38,7 +40,7 @@ INTERPOSE(_Fork, pid_t, (void))
 	pid_t parent = (pid_t)lull_process.pid;
 	pid_t result = REAL(_Fork)();
 
-	if (result == 0 && lull_process.session_count)
+	if (result == 0)
 		lull_process_forked();
 	return record_fork(parent, result);
 }

@@ -10,11 +10,13 @@
  *
  * The objects are searched in the order in which the linker loaded them, which is that of
  * dlsym(RTLD_NEXT, ...). The file is linked into liblull and into liblull-malloc, each of which
- * looks behind itself.
+ * looks behind itself. A library that was loaded into a running program has the C library before
+ * it, and looks there only: whatever else the program's calls lead to, redirect.c leaves.
  */
 #include "interpose.h"
 #include <dlfcn.h>
 #include <link.h>
+#include "resolve.h"
 #include "start.h"
 
 #define VERSION_INDEX 0x7fffu
@@ -38,11 +40,8 @@ struct tables {
 	const ElfW(Verdef) * definitions;
 };
 
-/* What is looked for. */
-struct wanted {
-	const char *name;
-	const char *version; /* NULL: the default one */
-};
+/* The C library, where it was there before us; it is never unloaded. NULL: we were preloaded. */
+AT_START static const struct link_map *before;
 
 /* Replaces a function that this C library lacks, so that no program can have linked with it. */
 static long missing_function(void)
@@ -121,7 +120,8 @@ static int version_matches(const struct tables *tables, uint32_t symbol, const c
 }
 
 /* Return: the function, if the symbol is it; NULL otherwise. */
-static void *symbol_match(const struct tables *tables, uint32_t number, const struct wanted *wanted)
+static void *symbol_match(const struct tables *tables, uint32_t number,
+			  const struct lull_wanted *wanted)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[number];
 
@@ -136,7 +136,7 @@ static void *symbol_match(const struct tables *tables, uint32_t number, const st
 	return (void *)(tables->base + symbol->st_value);
 }
 
-static void *find_by_gnu_hash(const struct tables *tables, const struct wanted *wanted)
+static void *find_by_gnu_hash(const struct tables *tables, const struct lull_wanted *wanted)
 {
 	const uint32_t *table = tables->gnu_hash;
 	uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
@@ -164,7 +164,7 @@ static void *find_by_gnu_hash(const struct tables *tables, const struct wanted *
 	return NULL;
 }
 
-static void *find_by_hash(const struct tables *tables, const struct wanted *wanted)
+static void *find_by_hash(const struct tables *tables, const struct lull_wanted *wanted)
 {
 	uint32_t count = tables->hash[1];
 
@@ -178,7 +178,7 @@ static void *find_by_hash(const struct tables *tables, const struct wanted *want
 	return NULL;
 }
 
-static void *find_in(const struct link_map *object, const struct wanted *wanted)
+void *lull_interpose_find(const struct link_map *object, const struct lull_wanted *wanted)
 {
 	struct tables tables = tables_of(object);
 
@@ -189,10 +189,12 @@ static void *find_in(const struct link_map *object, const struct wanted *wanted)
 	return tables.hash ? find_by_hash(&tables, wanted) : NULL;
 }
 
-static void *function_find(const struct wanted *wanted)
+static void *function_find(const struct lull_wanted *wanted)
 {
 	const struct link_map *object = _r_debug.r_map;
 
+	if (before)
+		return lull_interpose_find(before, wanted);
 	while (object && object->l_ld != _DYNAMIC)
 		object = object->l_next;
 	/* Bound: the objects at the program's start; later ones come after them. */
@@ -200,7 +202,7 @@ static void *function_find(const struct wanted *wanted)
 		void *found;
 
 		object = object->l_next;
-		found = object ? find_in(object, wanted) : NULL;
+		found = object ? lull_interpose_find(object, wanted) : NULL;
 		if (found)
 			return found;
 	}
@@ -209,21 +211,51 @@ static void *function_find(const struct wanted *wanted)
 
 void *lull_interpose_resolve(void **real, const char *function, const char *version)
 {
-	void *found = function_find(&(struct wanted){ function, version });
+	void *found = function_find(&(struct lull_wanted){ function, version });
 
 	if (!found && version)
-		found = function_find(&(struct wanted){ function, NULL });
+		found = function_find(&(struct lull_wanted){ function, NULL });
 	if (!found)
 		found = (void *)missing_function;
 	lull_store_pointer(real, found);
 	return found;
 }
 
-__attribute__((constructor(101))) static void start(void)
+const struct link_map *lull_interpose_library(void)
+{
+	return before;
+}
+
+const struct link_map *lull_interpose_own(void)
 {
 	const struct link_map *object = _r_debug.r_map;
 
-	while (object && object->l_next)
+	while (object && object->l_ld != _DYNAMIC)
 		object = object->l_next;
+	return object;
+}
+
+static int is_library(const struct link_map *object)
+{
+	static const char name[] = "libc.so.6";
+	size_t bytes = __builtin_strlen(object->l_name);
+
+	return bytes >= sizeof(name) - 1 &&
+	       text_equal(object->l_name + bytes - (sizeof(name) - 1), name);
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	const struct link_map *object = _r_debug.r_map, *library = NULL;
+
+	while (object && object->l_next) {
+		if (is_library(object))
+			library = object;
+		if (object->l_ld == _DYNAMIC)
+			before = library;
+		object = object->l_next;
+	}
+	if (object && object->l_ld == _DYNAMIC)
+		before = library;
 	last = object;
 }

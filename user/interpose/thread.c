@@ -23,6 +23,7 @@
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include "control.h"
 #include "liblull.h"
 #include "name.h"
 
@@ -49,8 +50,9 @@ static struct start *start_claim(void *argument)
 {
 	uint32_t generation = lull_process.generation;
 
-	if (!lull_process.session_count)
+	if (!lull_process.attached)
 		return NULL;
+	lull_control_notice();
 	for (unsigned int i = 0; i < STARTS_MAX; i++) {
 		uint32_t found = lull_load32(&starts[i].claimed);
 
@@ -237,7 +239,7 @@ INTERPOSE(pthread_setname_np, int, (pthread_t handle, const char *name))
 {
 	int result = REAL(pthread_setname_np)(handle, name);
 
-	if (result || !lull_process.session_count)
+	if (result)
 		return result;
 	lull_thread_rename(thread_of(handle), name);
 	record_name(handle, name);

@@ -109,16 +109,6 @@
 		}                                                           \
 	} while ((lull_probe_.mask &= lull_probe_.mask - 1));
 
-/*
- * The state of a probe that runs. All of it is in memory that reserve() could read, so that the
- * compiler keeps none of it in registers that the surrounding function would have to save.
- */
-struct lull_probe {
-	struct lull_slot slot;
-	const struct lull_probe_record *record;
-	uint32_t mask; /* sessions still to record in */
-};
-
 static inline __attribute__((__always_inline__)) int lull_probe_reserve(struct lull_probe *probe,
 									uint32_t payload_bytes)
 {

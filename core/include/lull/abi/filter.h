@@ -38,8 +38,17 @@
 
 /* Inputs: below LULL_FILTER_FIELDS_MAX fields, in their order; from here on enum lull_context. */
 #define LULL_FILTER_CONTEXT 64u
-/* In place of the right input: the test's operand. */
+/* Results: from here on. */
+#define LULL_FILTER_RESULT 128u
+#define LULL_FILTER_RESULTS 8u
+/* In place of the right input: the test's operand; where tests take results, of the left, too. */
 #define LULL_FILTER_CONSTANT 255u
+
+/* Details of a test that takes results, and the place of the result that it puts, shifted. */
+#define LULL_FILTER_LEFT_SIGNED \
+	1u /* the input is signed; the constant is the number's complement */
+#define LULL_FILTER_RIGHT_SIGNED 2u
+#define LULL_FILTER_INTO_SHIFT 2u
 
 /* In place of the next test: the program ends. */
 #define LULL_FILTER_ACCEPT 65535u
@@ -52,17 +61,29 @@ enum lull_filter_kind {
 	LULL_FILTER_TEXT, /* left is the text */
 	LULL_FILTER_PREFIX, /* left begins with the text */
 	LULL_FILTER_GLOB, /* left is like the text: * any bytes, ? one, \ before what is itself */
+	LULL_FILTER_SAME, /* left == right, results among them, of any sign; as all from here on */
+	LULL_FILTER_BELOW, /* left < right */
+	LULL_FILTER_ADD, /* computes; as all from here on */
+	LULL_FILTER_SUBTRACT,
+	LULL_FILTER_MULTIPLY,
+	LULL_FILTER_DIVIDE, /* towards 0 */
+	LULL_FILTER_REMAINDER, /* with the sign of left */
+	LULL_FILTER_AND, /* a negative number has ones ahead of its bits, without end */
+	LULL_FILTER_OR,
+	LULL_FILTER_XOR,
+	LULL_FILTER_SHIFT_LEFT,
+	LULL_FILTER_SHIFT_RIGHT, /* a negative number stays one */
 	LULL_FILTER_KINDS
 };
 
 struct lull_filter_test {
 	uint8_t kind; /* enum lull_filter_kind */
-	uint8_t left; /* an input */
-	uint8_t right; /* an input, or LULL_FILTER_CONSTANT, as always for texts */
-	uint8_t unused; /* 0 */
+	uint8_t left; /* an input, or a result */
+	uint8_t right; /* an input, a result, or LULL_FILTER_CONSTANT, as always for texts */
+	uint8_t detail; /* of a test that takes results; else 0 */
 	uint16_t then; /* next test if this one holds: further ahead, or the end */
 	uint16_t otherwise; /* next test if it does not */
-	uint64_t mask; /* of numbers; of a text: its length in bytes */
+	uint64_t mask; /* of numbers; of a text: its length in bytes; of a result: 0 */
 	uint64_t operand; /* the constant, or the right input's mask; of a text: its place */
 };
 
@@ -93,6 +114,17 @@ enum lull_unlinked_kind {
 	LULL_UNLINKED_TEXT, /* compared as LULL_FILTER_TEXT, and so on */
 	LULL_UNLINKED_PREFIX,
 	LULL_UNLINKED_GLOB,
+	/* Operators, as LULL_FILTER_ADD and so on: of the two numbers that stand before them. */
+	LULL_UNLINKED_ADD,
+	LULL_UNLINKED_SUBTRACT,
+	LULL_UNLINKED_MULTIPLY,
+	LULL_UNLINKED_DIVIDE,
+	LULL_UNLINKED_REMAINDER,
+	LULL_UNLINKED_AND,
+	LULL_UNLINKED_OR,
+	LULL_UNLINKED_XOR,
+	LULL_UNLINKED_SHIFT_LEFT,
+	LULL_UNLINKED_SHIFT_RIGHT,
 	LULL_UNLINKED_KINDS
 };
 
@@ -104,7 +136,11 @@ struct lull_unlinked_operand {
 	uint64_t number;
 };
 
-/* Operands of one side are joined by &. A side that the event lacks makes a test not hold. */
+/*
+ * The operands of a side come to one: operators join those that stand before them, and no more than
+ * LULL_FILTER_RESULTS wait for theirs, the left side among those of the right one. A side that the
+ * event lacks makes a test not hold, negated or not, and so does one that has no number.
+ */
 struct lull_unlinked_test {
 	uint8_t relation; /* enum lull_unlinked_relation */
 	uint8_t negated; /* 1: the test holds where the relation does not */

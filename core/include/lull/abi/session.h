@@ -15,7 +15,7 @@
  * other: geometry is copied and checked once, when the segment is attached, and never read again.
  *
  *	struct lull_session_control | struct lull_own_events | patterns | filters | event table |
- *	description arena |
+ *	description arena | budget |
  *	ring 0 control | ring 1 control | ... | ring 0 data | ring 1 data | ... |
  *	counts (count.h)
  *
@@ -30,10 +30,11 @@
 #define LULL_ABI_SESSION_H
 
 #include <stdint.h>
+#include "context.h"
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 10u
+#define LULL_SESSION_VERSION 13u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -82,8 +83,8 @@ struct lull_session_control {
 	uint64_t data_offset_bytes; /* of ring 0's data, from the start of the memory */
 	uint64_t data_stride_bytes; /* physical_count * subbuf_size_bytes */
 	uint64_t memory_bytes; /* size of the whole segment */
-	uint32_t patterns_offset_bytes; /* newline-separated text, NUL-terminated */
-	uint32_t patterns_bytes;
+	uint32_t patterns_offset_bytes; /* newline-separated text, with NUL */
+	uint32_t patterns_bytes; /* room for them, twice; the kernel's: once */
 	uint32_t events_offset_bytes;
 	uint32_t event_capacity;
 	uint32_t arena_offset_bytes;
@@ -92,9 +93,11 @@ struct lull_session_control {
 	uint32_t user_id; /* whose processes write here */
 	uint32_t stream_id; /* of the CTF streams that these rings become */
 	uint32_t own_offset_bytes; /* of struct lull_own_events; a multiple of 4 */
-	uint32_t filters_offset_bytes; /* a multiple of 8 */
-	uint32_t filters_bytes; /* of what became of them, and of them; 0: there are none */
+	uint32_t filters_offset_bytes; /* of what became of them; a multiple of 8 */
+	uint32_t filters_bytes; /* room for them, twice; a multiple of 8 */
 	uint32_t count_pages; /* of 4096 bytes, behind the rings (count.h); 0: nothing is counted */
+	uint32_t budget_offset_bytes; /* a multiple of 64; 0: there is no budget */
+	uint8_t reserved[60];
 
 	/* Written while tracing. */
 	uint32_t arena_used_bytes;
@@ -107,10 +110,30 @@ struct lull_session_control {
 	uint32_t recursion_count; /* events refused inside of another's probe: the kernel's */
 	uint64_t label_count; /* threads, and names of threads, so far */
 
-	/* In a line that only a start, a stop and a pause write, for every event reads it. */
+	/* In a line that only the recorder writes, and seldom, for every event reads it. */
 	uint64_t active; /* 0: probes record nothing (start and stop, T 2, B 3.4) */
-	uint64_t unused[7];
+	uint32_t rules_sequence; /* changes of rules; the lowest bit: which copy */
+	uint32_t ended; /* 1: the session is over, and processes are to leave it */
+	uint32_t patterns_used_bytes[2]; /* of each copy, with the NUL */
+	uint32_t filters_used_bytes[2]; /* of each copy; 0: there are none */
+	uint32_t contexts; /* recorded with each event, of LULL_SESSION_CONTEXTS; never changed */
+	uint32_t user_frames; /* of the call stack that is recorded with each, at most; 0: none */
+	uint64_t unused[3];
 };
+
+/*
+ * What a session records with each event lies in front of the event's fields, and is a multiple of
+ * 4 bytes: contexts in the order of their numbers, each as its line of context.h says, then
+ * LULL_SESSION_LINE_CPU_TIME, then LULL_SESSION_LINE_STACK, the frames from the innermost on.
+ */
+#define LULL_SESSION_CPU_TIME (1u << 31) /* of contexts: the thread's, or -1: not known */
+#define LULL_SESSION_LINE_CPU_TIME "i64 cpu_time\n" /* in nanoseconds */
+#define LULL_SESSION_LINE_STACK "aptr user_stack\n"
+#define LULL_SESSION_FRAMES_MAX 128u
+#define LULL_SESSION_PRIO_UNKNOWN (-1000)
+/* All that programs can record: no groups, and no counters. */
+#define LULL_SESSION_CONTEXTS \
+	(LULL_SESSION_CPU_TIME | (((1u << LULL_CONTEXTS) - 1) & ~(1u << LULL_CONTEXT_GID)))
 
 #define LULL_OWN_UNWANTED 0xffffu
 
@@ -132,34 +155,59 @@ struct lull_own_events {
 };
 
 /*
- * Filters of programs' events: a uint32_t for each identifier of the event table, of the bits of
- * enum lull_filter_state, and then the filters, each as follows and filled up to a multiple of 8.
+ * The rules of a session: patterns and filters. The recorder has two copies of them in the memory.
+ * It changes the one that rules_sequence does not say, and then adds 1 to that. So a recorder that
+ * is killed meanwhile leaves whole rules. A process copies them when it attaches, and each time it
+ * is asked whether they have changed; where rules_sequence is another one after that, it copies
+ * them again.
+ *
+ *	patterns: copy 0 | copy 1
+ *	filters: what became of them | copy 0 | copy 1
+ *
+ * What became of filters is a uint32_t for each identifier of the event table, of the bits of enum
+ * lull_filter_state. Filters follow each other, each as follows, filled up to a multiple of 8.
  *
  *	struct lull_session_filter | struct lull_unlinked ... (filter.h)
  *
- * The last pattern that matches an event says its filter. Processes copy the filters when they
- * attach, check them and link them for each of their events.
+ * The last pattern that matches an event says its filter. Processes check the filters and link
+ * them for each of their events.
  */
 struct lull_session_filter {
 	uint32_t rule; /* the pattern that it belongs to, counted from 0 */
-	uint32_t bytes; /* of the unlinked program behind this */
+	uint32_t bytes; /* of the unlinked program behind this; 0: every occurrence meets it */
+	uint32_t sample; /* of the occurrences that meet it, one in so many is recorded */
+	uint32_t unused;
 };
+
+#define LULL_SAMPLE_MAX 1000000u
 
 #define LULL_SESSION_FILTER_BYTES(unlinked_bytes) \
 	(((uint32_t)sizeof(struct lull_session_filter) + (unlinked_bytes) + 7u) & ~7u)
 
 /*
  * What became of an event's filter, as processes tell it: of the same event in several processes,
- * and of copies of its probe, there may be several. But for the first, the event is recorded
- * unfiltered there.
+ * and of copies of its probe, there may be several. But for the first and the last, the event is
+ * recorded unfiltered there; without the last, it is not sampled.
  */
 enum lull_filter_state {
 	LULL_FILTER_STATE_DECIDES = 1, /* the filter decides which occurrences are recorded */
 	LULL_FILTER_STATE_OLD = 2, /* the probe is of a header that knows no filters */
 	LULL_FILTER_STATE_UNFIT = 4, /* the filter does not fit the event's fields */
 	LULL_FILTER_STATE_FULL = 8, /* the process has no room for more */
-	LULL_FILTER_STATE_DAMAGED = 16 /* something else was written over the session's filters */
+	LULL_FILTER_STATE_DAMAGED = 16, /* something else was written over the session's filters */
+	LULL_FILTER_STATE_UNDECIDED = 32, /* what it computes had no number for some occurrence */
+	LULL_FILTER_STATE_SAMPLES = 64 /* of what meets the filter, one in so many is recorded */
 };
+
+/*
+ * The budget of a session that has one: a uint32_t for each identifier of the event table, by which
+ * the recorder throttles the event, and then rows of as many uint32_t, in which processes count how
+ * often each event occurred, of the occurrences that meet its filter. A CPU counts in the row of
+ * its number modulo their number. Counts begin again after the largest; some may be missing.
+ */
+#define LULL_BUDGET_ROWS_MAX 64u /* the least power of two that is not below cpu_count, or this */
+#define LULL_THROTTLE_MASK 15u /* of a throttle's bits, those that count */
+#define LULL_THROTTLE_MAX 10u /* one in 2^throttle occurrences is recorded; above, none is */
 
 #define LULL_TAKEN 0x800u /* in `taken`, where it names a sub-buffer */
 

@@ -64,6 +64,17 @@ struct lull_session;
 struct lull_probe_record;
 
 /*
+ * The state of a probe that runs. All of it is in memory that reserve() could read, so that the
+ * compiler keeps none of it in registers that the surrounding function would have to save.
+ * reserve() gets the slot's address and finds the record behind the slot.
+ */
+struct lull_probe {
+	struct lull_slot slot;
+	const struct lull_probe_record *record;
+	uint32_t mask; /* sessions still to record in */
+};
+
+/*
  * What liblull offers to probes, one per process. The layout only grows: a program built
  * against an older header finds every member where it was.
  */
@@ -71,9 +82,11 @@ struct lull_probe_interface {
 	uint32_t version;
 	uint32_t session_mask_valid; /* bit i: session[i] is attached */
 	/*
-	 * Reserve payload_bytes for event id in session index. Returns 0 when the event is
-	 * lost (and counted) or the session is stopped, 1 when slot->payload is to be filled
-	 * and commit called.
+	 * Reserve payload_bytes for event id in session index; slot is that of a struct
+	 * lull_probe, whose record is read again: another session may have come to this index
+	 * since the caller read it, and then id is another event's and is not used. Returns 0 when
+	 * the event is lost (and counted), not wanted any more, or the session is stopped; 1 when
+	 * slot->payload is to be filled and commit called.
 	 * Context: any, async-signal-safe. Progress: wait-free: rounds are bounded.
 	 */
 	int (*reserve)(struct lull_slot *slot, uint32_t session, uint32_t id,
@@ -94,7 +107,7 @@ struct lull_probe_interface {
 /* Of a record's filter: set where the probe asks before it reserves, by the header it is of. */
 #define LULL_RECORD_ASKS 0x80000000u
 
-/* Writable state of one probe: set once, before its sites are patched. */
+/* Writable state of one probe: set before its sites are patched, and when sessions change. */
 struct lull_probe_record {
 	const struct lull_probe_interface *interface;
 	uint32_t enabled_mask; /* bit i: record in session i; from bit 8 on: ask its filter */
