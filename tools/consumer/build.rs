@@ -28,7 +28,9 @@ fn main() {
     barrier.define("lull_barrier_heavy", "lull_barrier_programs").file(root.join(BARRIER));
     barrier.compile("lull_barrier");
     build.files(SOURCES.map(|source| root.join(source)));
-    build.file("src/ffi.c");
-    println!("cargo:rerun-if-changed=src/ffi.c");
+    for own in ["src/ffi.c", "src/cost.c"] {
+        build.file(own);
+        println!("cargo:rerun-if-changed={own}");
+    }
     build.compile("lull_ring");
 }

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "core/filter/check.c",
+    "core/filter/compute.c",
     "core/filter/description.c",
     "core/filter/link.c",
     "core/filter/number.c",

@@ -5,6 +5,8 @@
 //! program has ended. No ring wakes the recorder: probes make no system calls, and the timer
 //! looks as often as the rings fill (`pace`; B 4.3.2, ReadPoll). `turn` says what is read first.
 
+mod budget;
+mod change;
 mod channel;
 mod close;
 mod counts;
@@ -14,6 +16,7 @@ mod module;
 mod pause;
 mod recover;
 mod turn;
+mod users;
 
 use crate::clock::{end_cycles, now_cycles};
 use crate::drain::{Drain, OpenSlots, Tally, Tools};
@@ -24,6 +27,8 @@ use crate::output::{Output, Trace};
 use crate::ring::Ring;
 use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
+pub use change::ChangeError;
+use change::Changes;
 use channel::{channels, judge_stream, ring_name, stream, Channel};
 pub use counts::{CountedEvent, Counts};
 pub use module::name_functions;
@@ -78,8 +83,6 @@ impl Progress {
 
 /// Process identifiers that Linux gives out.
 const PROCESSES_MAX: u32 = 1 << 22;
-/// Users whose processes may record in one session; more are not, and the verdict says so.
-const USERS_MAX: usize = 64;
 
 /// What a recording saw, beside what is in the verdict already.
 #[derive(Debug, Clone, Default)]
@@ -124,6 +127,10 @@ pub struct Consumer {
     /// Whether recording goes on, be it paused.
     active: bool,
     pauses: Pauses,
+    changes: Changes,
+    /// None: events cost what they cost.
+    budget: Option<budget::Budget>,
+    throttles: budget::Throttles,
     snapshots: u64,
     problems: Vec<String>,
     /// Rings that could not be closed when the session was stopped.
@@ -180,6 +187,9 @@ impl Consumer {
             queue: turn::Queue::default(),
             active: true,
             pauses: Pauses::default(),
+            changes: Changes::default(),
+            budget: None,
+            throttles: budget::Throttles::default(),
             snapshots: 0,
             problems: Vec::new(),
             unclosed: Vec::new(),
@@ -197,39 +207,15 @@ impl Consumer {
         self.session.memory.fixed().mode != session::abi::MODE_DISCARD
     }
 
-    /// Adds the rings of users whose processes have joined since.
-    fn meet_users(&mut self) {
-        let known: Vec<u32> = self.memories.iter().map(|memory| memory.fixed().user_id).collect();
-        for link in self.session.newcomers(&known) {
-            let class = self.memories.len();
-            let added = match self.session.meet(link, class as u32) {
-                Ok(_) if class >= USERS_MAX => {
-                    Err(format!("more than {USERS_MAX} users took part"))
-                }
-                Ok(memory) => self.add_user(Arc::new(memory)).map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            if let Err(problem) = added {
-                note(&mut self.problems, format!("processes of another user: {problem}"));
-            }
-        }
-    }
-
-    fn add_user(&mut self, memory: Arc<Memory>) -> Result<(), crate::Error> {
-        self.add_rings(&memory)?;
-        // Its maker took the flag over from its own user's, which may have changed meanwhile.
-        memory.set_active(self.is_recording());
-        self.memories.push(memory);
-        Ok(())
-    }
-
     /// Reads the rings of a memory from now on, in turn with all others.
-    fn add_rings(&mut self, memory: &Arc<Memory>) -> Result<(), crate::Error> {
-        let (folder, start) = (self.output.folder(), self.start_cycles);
+    fn rings(&self, memory: &Arc<Memory>) -> Result<Vec<Channel>, crate::Error> {
         let source = self.tools.walker.next_source();
-        self.channels.extend(channels(memory, source, folder, start, Ring::attach)?);
+        channels(memory, source, self.output.folder(), self.start_cycles, Ring::attach)
+    }
+
+    fn add_rings(&mut self, memory: &Arc<Memory>, rings: Vec<Channel>) {
+        self.channels.extend(rings);
         self.tools.walker.add(Arc::clone(memory));
-        Ok(())
     }
 
     /// The segments of all users' memory.
@@ -500,6 +486,10 @@ impl Consumer {
         verdict.limits.extend(pause::sentence(self.pauses()));
         verdict.limits.extend(close::sentence(&self.unclosed));
         verdict.pauses = self.pauses().to_vec();
+        verdict.limits.extend(change::sentence(self.changes.list()));
+        verdict.changes = self.changes.list().to_vec();
+        verdict.sampled = self.sampled();
+        self.judge_budget(&mut verdict);
         verdict.processes = threads.process_count();
         verdict.threads = threads.thread_count();
         verdict.duration_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -526,7 +516,8 @@ impl Consumer {
     }
 }
 
-fn lost_of(words: [u64; LOST_CAUSES]) -> Lost {
+/// What a ring's words, or a packet's header, say of losses.
+pub fn lost_of(words: [u64; LOST_CAUSES]) -> Lost {
     Lost {
         full: words[LOST_FULL],
         overflow: words[LOST_OVERFLOW],

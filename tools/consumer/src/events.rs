@@ -156,13 +156,16 @@ impl Event {
 }
 
 impl Events {
-    /// Those of a session, and the context that the kernel's record with each.
+    /// Those of a session, and the context that it records with each: the kernel describes its own,
+    /// and what programs record was our own wish.
     pub fn of(memory: &Memory) -> Self {
-        let text = memory.event_description(EVENT_CONTEXT).filter(|_| memory.is_kernels());
-        let mut events = match text.map(|text| Description::parse(&text)) {
-            Some(Ok(context)) => Self::with_context(context),
-            _ => Self::default(),
+        let of_kernels = || {
+            let text = memory.event_description(EVENT_CONTEXT)?;
+            Description::parse(&text).ok()
         };
+        let of_programs = || memory.recorded().description();
+        let context = if memory.is_kernels() { of_kernels() } else { of_programs() };
+        let mut events = context.map_or_else(Self::default, Self::with_context);
         events.learn_all(memory);
         events
     }
@@ -326,6 +329,7 @@ mod tests {
     #[test]
     fn events_are_learned_up_to_the_first_that_the_table_does_not_have() {
         let plan = session::Plan {
+            has_budget: false,
             uuid: [7; 16],
             flight_recorder: false,
             clock_kind: 0,
@@ -336,6 +340,7 @@ mod tests {
             patterns: "*".into(),
             filters: Vec::new(),
             counts: None,
+            recorded: Default::default(),
         };
         let memory = Memory::create(&plan, |_| Ok(())).unwrap();
         memory.fill_in(&plan);

@@ -84,6 +84,7 @@ extern "C" {
     pub fn lull_clock_start(kind: u32) -> c_int;
     pub fn lull_clock_kind() -> u32;
     pub fn lull_consumer_cycles() -> u64;
+    pub fn lull_consumer_event_ps() -> u64;
 }
 
 #[cfg(test)]
@@ -150,11 +151,20 @@ mod tests {
             SESSION_MAGIC,
             SESSION_VERSION,
             SESSIONS_MAX,
+            SESSION_CPU_TIME,
+            SESSION_CONTEXTS,
+            SESSION_FRAMES_MAX,
             FILTER_STATE_DECIDES,
             FILTER_STATE_OLD,
             FILTER_STATE_UNFIT,
             FILTER_STATE_FULL,
             FILTER_STATE_DAMAGED,
+            FILTER_STATE_UNDECIDED,
+            FILTER_STATE_SAMPLES,
+            SAMPLE_MAX,
+            BUDGET_ROWS_MAX,
+            THROTTLE_MASK,
+            THROTTLE_MAX,
             SUBBUF_BYTES_MIN,
             SUBBUF_BYTES_MAX,
             SUBBUF_COUNT_MIN,
@@ -258,11 +268,13 @@ mod tests {
                 data_offset_bytes, data_stride_bytes, memory_bytes, patterns_offset_bytes,
                 patterns_bytes, events_offset_bytes, event_capacity, arena_offset_bytes,
                 arena_bytes, rings_offset_bytes, user_id, stream_id, own_offset_bytes,
-                filters_offset_bytes, filters_bytes, count_pages),
+                filters_offset_bytes, filters_bytes, count_pages, budget_offset_bytes,
+                reserved),
             fields!(ControlLive at live, "lull_session_control":
                 arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
                 unregistered_count, refused_count, recursion_count, label_count, active,
-                unused),
+                rules_sequence, ended, patterns_used_bytes,
+                filters_used_bytes, contexts, user_frames, unused),
             fields!(OwnEvents at 0, "lull_own_events":
                 claimed, count, site_count, enabled_count, build_id_bytes, build_id, id),
             fields!(RingShared at 0, "lull_ring_shared":

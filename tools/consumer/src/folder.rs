@@ -53,7 +53,7 @@ impl FromStr for Sharing {
     }
 }
 
-/// A directory of this user, open.
+/// A directory of this user, open. Its lock, if it was taken, ends with it.
 #[derive(Debug)]
 pub struct Folder {
     file: OwnedFd,
@@ -93,10 +93,6 @@ impl Folder {
 
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
-    }
-
-    pub(crate) fn into_file(self) -> OwnedFd {
-        self.file
     }
 
     /// From now on files are made with the permissions that the directory has.
@@ -205,6 +201,14 @@ impl Folder {
     /// Removes an empty directory in this one.
     pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(fs::unlinkat(&self.file, name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+impl Drop for Folder {
+    /// A lock ends with the last descriptor that shares it, and a process that another thread
+    /// has forked shares it until its exec: the next recorder would be refused for so long.
+    fn drop(&mut self) {
+        let _ = fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -329,9 +333,13 @@ mod tests {
         assert!(folder.lock().unwrap());
         let other = Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).unwrap();
         assert_eq!(other.lock(), Ok(false));
+        let forked = folder.file().try_clone_to_owned().unwrap();
         let free = folder.free_bytes().unwrap();
         let found = fs::statvfs(&path).unwrap();
         assert!(free > 1 << 20 && free <= found.f_blocks * found.f_frsize, "{free}");
+        drop(folder);
+        assert_eq!(other.lock(), Ok(true), "a process that is being made keeps no lock");
+        drop(forked);
         files::remove_dir(path).unwrap();
     }
 

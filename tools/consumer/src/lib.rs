@@ -29,6 +29,7 @@ pub mod repair;
 pub mod ring;
 pub mod stacks;
 pub mod stream;
+pub mod throttle;
 pub mod view;
 pub mod walk;
 
@@ -44,6 +45,10 @@ pub enum Error {
     Kernel(#[from] kernel::Error),
     #[error("the kernel module lull: enabling events: {source}")]
     Module { source: std::io::Error },
+    #[error(transparent)]
+    Session(#[from] session::Error),
+    #[error("more than {limit} users took part")]
+    Users { limit: usize },
     #[error("this process cannot read the session's clock (kind {kind})")]
     Clock { kind: u32 },
 }

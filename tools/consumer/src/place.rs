@@ -50,7 +50,8 @@ impl Place {
                     let folder = missing.open(sharing)?;
                     folder.share().map_err(fail)?;
                     shown = missing.shown;
-                    above = folder.into_file();
+                    let file = folder.file().try_clone_to_owned();
+                    above = file.map_err(|source| Error::Io { path: path.into(), source })?;
                     continue;
                 }
                 other => other.map_err(fail)?,

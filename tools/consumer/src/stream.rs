@@ -45,8 +45,8 @@ pub enum Refusal {
 }
 
 mod resume;
-pub use resume::Resumed;
 pub(crate) use resume::RECOVERED;
+pub use resume::{header_at, Resumed};
 
 pub struct Stream {
     folder: Arc<Folder>,

@@ -414,6 +414,8 @@ fn clock_that_there_is_not_starts_no_recording() {
         patterns: "*".into(),
         filters: Vec::new(),
         counts: None,
+        has_budget: false,
+        recorded: Default::default(),
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let output = Output::create(&path, Sharing::PRIVATE, Older::Replace).unwrap();

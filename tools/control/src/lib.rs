@@ -13,9 +13,12 @@ mod message;
 mod server;
 
 pub use client::ask;
-pub use message::{parse_answer, parse_request, Answer, Progress, Request, State, Status, Stopped};
 pub use message::{
-    PausedFor, Process, ANSWER_BYTES_MAX, PROCESSES_MAX, REQUEST_BYTES_MAX, VERSION,
+    parse_answer, parse_request, Answer, Progress, Request, State, Status, Stopped, System, Trigger,
+};
+pub use message::{
+    Budget, Changed, Member, Members, PausedFor, Process, Refusal, Thinned, Unreached,
+    ANSWER_BYTES_MAX, MEMBERS_MAX, PROCESSES_MAX, REQUEST_BYTES_MAX, VERSION,
 };
 pub use server::{Caller, Server, CALLERS_MAX};
 

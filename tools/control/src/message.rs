@@ -14,6 +14,8 @@ pub const REQUEST_BYTES_MAX: usize = 8 << 10;
 pub const ANSWER_BYTES_MAX: usize = 128 << 10;
 /// Processes that a status lists.
 pub const PROCESSES_MAX: usize = 512;
+/// Processes that one request names.
+pub const MEMBERS_MAX: usize = 64;
 
 /// What a recorder is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,21 @@ pub enum Request {
     Pause,
     Resume,
     Snapshot,
+    /// To record other events from now on; the answer comes when all processes were asked to.
+    Change {
+        /// Whether the patterns ask for events; else they leave events out.
+        is_enable: bool,
+        /// As -e takes them, without a `!`.
+        patterns: Vec<String>,
+    },
+    /// To have processes that run already take part, or no longer take part; the answer comes when
+    /// all were asked.
+    Members {
+        /// Whether they are to take part; else they are to leave.
+        is_join: bool,
+        /// At most [`MEMBERS_MAX`].
+        pids: Vec<u32>,
+    },
     /// To end the session; the answer comes when the trace is whole.
     Stop,
     /// What a program's environment has to have, so that it takes part.
@@ -45,12 +62,72 @@ pub enum Answer {
     /// Libraries to preload, in this order.
     Environment {
         preload: Vec<String>,
+        /// Directories of further sessions that a program joins with this one.
+        #[serde(default)]
+        beside: Vec<String>,
     },
+    Changed(Box<Changed>),
+    Members(Members),
     Stopped(Box<Stopped>),
     /// It was not done.
     Refused {
         why: String,
     },
+}
+
+/// How a change reached the processes of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Processes that follow it.
+    pub reached: u64,
+    /// Probes and sites that are different in them.
+    pub changed: u64,
+    /// For how long a thread was stopped at most.
+    pub held_ns: u64,
+    /// The first processes that could not be asked; they follow when they next load a library, fork
+    /// or begin a thread.
+    pub unreached: Vec<Unreached>,
+    /// Further ones.
+    pub unreached_more: u64,
+    /// What else a person should know.
+    pub notes: Vec<String>,
+}
+
+/// A process that could not be asked to follow a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreached {
+    pub pid: u32,
+    pub name: String,
+    pub why: String,
+}
+
+/// What became of processes that were to join or to leave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Members {
+    /// Those that did.
+    pub done: Vec<Member>,
+    pub refused: Vec<Refusal>,
+}
+
+/// A process that has joined or left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    pub pid: u32,
+    pub name: String,
+    /// For how long one of its threads was stopped at most at a time.
+    pub held_ns: u64,
+    /// Entries of its tables of calls that were changed.
+    pub calls: u64,
+}
+
+/// A process that has not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub pid: u32,
+    pub name: String,
+    pub why: String,
+    /// There is nothing to be done: it has ended, or is already as it was to be.
+    pub is_moot: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +195,66 @@ pub struct Status {
     pub pauses_more: u64,
     pub snapshots: u64,
     pub buffer_bytes: u64,
+    /// Patterns of events that are sampled.
+    #[serde(default)]
+    pub sampled: Vec<Thinned>,
+    /// None: events cost what they cost.
+    #[serde(default)]
+    pub budget: Option<Budget>,
+    /// What --on and --do ask for.
+    #[serde(default)]
+    pub triggers: Vec<Trigger>,
+    /// None: programs join that were started in it or asked to.
+    #[serde(default)]
+    pub system: Option<System>,
+}
+
+/// Of a session of the whole machine: the processes that carry events which are asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// How many have joined so far, of how many users.
+    pub joined: u64,
+    pub users: u64,
+    /// How many are about to.
+    pub waiting: u64,
+    /// How many have not.
+    pub refused: u64,
+    /// Programs that ended before they could be looked at.
+    pub unseen: u64,
+}
+
+/// Events of which one in so many occurrences is recorded; of 0, none is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinned {
+    pub event: String,
+    pub one_in: u32,
+}
+
+/// What events may cost and do, in millionths of the time of the CPUs on which they occur.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    pub budget_ppm: u64,
+    /// At the last look, 50 times a second.
+    pub cost_ppm: u64,
+    /// Since the begin.
+    pub total_cost_ppm: u64,
+    /// What one event is taken to cost, in picoseconds.
+    pub event_ps: u64,
+    /// The events that are throttled now.
+    pub throttled: Vec<Thinned>,
+}
+
+/// A condition, and how often it was met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    pub on: String,
+    #[serde(rename = "do")]
+    pub does: Vec<String>,
+    pub fired: u64,
+    /// How often all was done that was to be.
+    pub acted: u64,
+    /// When it was last acted on, in nanoseconds since recording began.
+    pub last_ns: Option<u64>,
 }
 
 /// How a session ended.
@@ -204,10 +341,14 @@ mod tests {
     fn message_that_was_made_is_read_back() {
         let requests =
             [Request::Status, Request::Stop, Request::Expect { program: "/bin/true".into() }];
-        for request in requests {
+        let change = Request::Change { is_enable: true, patterns: vec!["a:*".into()] };
+        let members = Request::Members { is_join: false, pids: vec![1, u32::MAX] };
+        for request in requests.into_iter().chain([change, members]) {
             assert_eq!(parse_request(&request.bytes()).unwrap(), request);
         }
         assert_eq!(Request::Stop.bytes(), br#"{"lull":1,"request":"stop"}"#);
+        let most = Request::Members { is_join: true, pids: vec![u32::MAX; MEMBERS_MAX] };
+        assert!(most.bytes().len() <= REQUEST_BYTES_MAX);
         let refused = Answer::Refused { why: "no".into() };
         assert_eq!(parse_answer(&refused.bytes()).unwrap(), refused);
     }

@@ -14,17 +14,19 @@ pub struct Error {
     pub why: String,
 }
 
-/// The text on a line of its own, and a mark under the place: control characters and tabs of the
-/// text are shown as blanks, so that the mark stands where it should.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: String =
-            self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let count = |range: Range<usize>| self.text.get(range).map_or(0, |t| t.chars().count());
-        let before = count(0..self.place.start);
-        let marked = count(self.place.clone()).max(1);
         writeln!(f, "filter: {}", self.why)?;
-        writeln!(f, "  {shown}")?;
-        write!(f, "  {:before$}{}", "", "^".repeat(marked))
+        f.write_str(&marked(&self.text, &self.place))
     }
+}
+
+/// The text on a line of its own, and a mark under the place: control characters and tabs of the
+/// text are shown as blanks, so that the mark stands where it should.
+pub fn marked(text: &str, place: &Range<usize>) -> String {
+    let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let count = |range: Range<usize>| text.get(range).map_or(0, |t| t.chars().count());
+    let before = count(0..place.start);
+    let marks = "^".repeat(count(place.clone()).max(1));
+    format!("  {shown}\n  {:before$}{marks}", "")
 }

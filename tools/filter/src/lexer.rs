@@ -40,12 +40,13 @@ pub(crate) struct Placed {
 }
 
 /// The longer first, because the first that fits is taken.
-const SIGNS: [&str; 14] =
-    ["==", "=~", "!=", "<=", ">=", "&&", "||", "<", ">", "&", "!", "(", ")", "-"];
+const SIGNS: [&str; 23] = [
+    "==", "=~", "!=", "<=", ">=", "<<", ">>", "&&", "||", "<", ">", "&", "|", "^", "~", "!", "(",
+    ")", "+", "-", "*", "/", "%",
+];
 
 /// What looks like one of the signs and is none, with what to write.
-const MISTAKEN: [(&str, &str); 3] =
-    [("=", "write == to compare"), ("|", "write || for or"), ("'", "write \" around a text")];
+const MISTAKEN: [(&str, &str); 2] = [("=", "write == to compare"), ("'", "write \" around a text")];
 
 type Problem = (Range<usize>, String);
 

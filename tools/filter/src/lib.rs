@@ -5,17 +5,19 @@
 //! pid == 42 && comm == "git*"        fields of the event, or else of the context
 //! $prio < 100 || $cgroup == 1234     the context, also where the event has a field of that name
 //! ret < 0 && !(flags & 0x40)         signed and unsigned integers, bits
+//! (end - begin) / 1000 > 10          arithmetic, which is exact or holds neither way
 //! url =~ "/api/*/user?"              texts with any bytes, or any one, in these places
 //! syscall == openat                  of the events of system calls, those of this one
 //! ```
 //!
-//! Place in the flow: `lull record -e 'PATTERN if FILTER'` parses a filter once into an unlinked
+//! Place in the flow: `lull record -e 'PATTERN if FILTER sample 1/N'` parses a filter once into
+//! an unlinked
 //! program. That is linked for each event that the pattern matches, because a name means that
 //! event's own field: here for the kernel's events, and in each traced process for those that it
 //! brings. Probes run what is linked (`core/filter`). `lull print` and `lull report` decide by a
 //! [`Rule`]. docs/design/70-filter.md says what the language has and why.
 
-mod context;
+mod choice;
 mod error;
 mod lexer;
 mod link;
@@ -25,9 +27,10 @@ mod rule;
 mod tests;
 mod unlinked;
 
-pub use context::Context;
-pub use error::Error;
+pub use choice::{Choice, Sample};
+pub use error::{marked, Error};
 pub use rule::{Input, Known, Rule};
+pub use session::context::Context;
 
 use link::{link, Linked, Missing, Program};
 use session::description::Description;
@@ -86,8 +89,7 @@ impl Of {
 impl Filter {
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > TEXT_BYTES_MAX {
-            let why = format!("it has more than {TEXT_BYTES_MAX} bytes");
-            return Err(Error { text: String::new(), place: 0..0, why });
+            return Err(too_long());
         }
         let unlinked = Unlinked::new(text, &parser::parse(text)?)?;
         Ok(Self { text: text.to_string(), unlinked })
@@ -150,6 +152,11 @@ impl Filter {
     fn error(&self, place: Range<usize>, why: String) -> Error {
         Error { text: self.text.clone(), place, why }
     }
+}
+
+fn too_long() -> Error {
+    let why = format!("it has more than {TEXT_BYTES_MAX} bytes");
+    Error { text: String::new(), place: 0..0, why }
 }
 
 /// What both of two events lack.

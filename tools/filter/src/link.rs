@@ -13,6 +13,11 @@ use std::ops::Range;
 /// What a program calls its first context.
 pub(crate) const CONTEXT: u8 = 64;
 pub(crate) const CONSTANT: u8 = 255;
+/// What it calls its first result.
+pub(crate) const RESULT: u8 = 128;
+const LEFT_SIGNED: u8 = 1;
+const RIGHT_SIGNED: u8 = 2;
+const INTO_SHIFT: u8 = 2;
 /// Words of the longest program.
 const PROGRAM_WORDS: usize = 7176 / 8;
 const HEAD_BYTES: usize = 8;
@@ -23,6 +28,7 @@ const TEST_BYTES: usize = 24;
 struct Found {
     wrong: *const c_char,
     wrong_test: u16,
+    wrong_operand: u16,
     wrong_side: u8,
     missing: [u8; OPERANDS_MAX],
     inverted: [u8; TESTS_MAX],
@@ -37,6 +43,9 @@ extern "C" {
         found: *mut Found,
     ) -> c_int;
 }
+
+/// `LULL_FILTER_ONE`: what is wrong is one operand.
+const ONE: u8 = 3;
 
 const ALWAYS: c_int = 0;
 const NEVER: c_int = 1;
@@ -58,6 +67,14 @@ pub(crate) struct Program {
     inverted: Vec<bool>,
 }
 
+/// A side of a test that takes results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Constant(i128),
+    Input { input: u8, mask: u64, is_signed: bool },
+    Result(usize),
+}
+
 /// What a test compares its left input with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test<'a> {
@@ -67,6 +84,10 @@ pub(crate) enum Test<'a> {
     Text(&'a [u8]),
     Prefix(&'a [u8]),
     Glob(&'a [u8]),
+    Same(Side, Side),
+    Below(Side, Side),
+    /// A kind that computes, and the place of its result.
+    Compute(u8, Side, Side, usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +140,7 @@ pub(crate) fn link(
     let mut found = Found {
         wrong: std::ptr::null(),
         wrong_test: 0,
+        wrong_operand: 0,
         wrong_side: 0,
         missing: [0; OPERANDS_MAX],
         inverted: [0; TESTS_MAX],
@@ -143,7 +165,11 @@ pub(crate) fn link(
 
 fn wrong(unlinked: &Unlinked, found: &Found) -> (Range<usize>, String) {
     let test = unlinked.tests.get(usize::from(found.wrong_test));
-    let place = test.and_then(|places| places.get(usize::from(found.wrong_side))).cloned();
+    let place = match found.wrong_side {
+        ONE => unlinked.operands.get(usize::from(found.wrong_operand)),
+        side => test.and_then(|places| places.get(usize::from(side))),
+    };
+    let place = place.cloned();
     let why = match found.wrong.is_null() {
         true => "it does not fit".into(),
         // SAFETY: not NULL, so a constant NUL-terminated string.
@@ -188,6 +214,17 @@ fn text_of(event: &Description) -> String {
     text
 }
 
+impl Side {
+    fn new(side: u8, word: u64, is_signed: bool) -> Self {
+        match side.checked_sub(RESULT) {
+            None => Self::Input { input: side, mask: word, is_signed },
+            Some(_) if side == CONSTANT && is_signed => Self::Constant(!i128::from(word)),
+            Some(_) if side == CONSTANT => Self::Constant(word.into()),
+            Some(place) => Self::Result(place.into()),
+        }
+    }
+}
+
 impl Program {
     fn new(words: &[u64], inverted: &[u8]) -> Self {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -222,11 +259,15 @@ impl Program {
         let at = HEAD_BYTES + usize::from(number) * TEST_BYTES;
         let inverted = *self.inverted.get(usize::from(number))?;
         let test: &[u8; TEST_BYTES] = self.bytes.get(at..)?.first_chunk()?;
-        let [kind, left, right, _, rest @ ..] = test;
+        let [kind, left, right, detail, rest @ ..] = test;
         let half = |at: usize| Some(u16::from_ne_bytes(*rest.get(at..)?.first_chunk()?));
         let number = |at: usize| Some(u64::from_ne_bytes(*rest.get(at..)?.first_chunk()?));
         let (then, otherwise, mask, operand) = (half(0)?, half(2)?, number(4)?, number(12)?);
         let texts = self.bytes.get(HEAD_BYTES + self.inverted.len() * TEST_BYTES..)?;
+        let sides = (
+            Side::new(*left, mask, detail & LEFT_SIGNED != 0),
+            Side::new(*right, operand, detail & RIGHT_SIGNED != 0),
+        );
         let right = match *right {
             CONSTANT => Right::Constant(operand),
             input => Right::Input { input, mask: operand },
@@ -235,6 +276,9 @@ impl Program {
             0 => Test::Equal(right),
             1 => Test::Less(right),
             2 => Test::LessSigned(right),
+            6 => Test::Same(sides.0, sides.1),
+            7 => Test::Below(sides.0, sides.1),
+            8.. => Test::Compute(*kind, sides.0, sides.1, usize::from(detail >> INTO_SHIFT)),
             kind => {
                 let text = texts.get(operand as usize..)?.get(..mask as usize)?;
                 match kind {

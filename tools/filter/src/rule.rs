@@ -6,8 +6,9 @@
 //! then whether it holds for each event. A trace may not tell a context: a comparison with what is
 //! not known holds neither way.
 
-use crate::context::Context;
-use crate::link::{Linked, Program, Right, Step, Test, CONTEXT};
+use crate::link::{Linked, Program, Right, Side, Step, Test, CONTEXT};
+use crate::unlinked::RESULTS_MAX;
+use session::context::Context;
 use std::borrow::Cow;
 use std::ffi::c_int;
 
@@ -18,7 +19,13 @@ extern "C" {
         text: *const u8,
         text_bytes: u64,
     ) -> c_int;
+    fn lull_filter_compute(kind: u8, a: *const Wide, b: *const Wide, result: *mut Wide) -> c_int;
 }
+
+/// The `wide` of `core/filter/compute.h`.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Wide([u8; 16]);
 
 /// What a filter comes to for one class of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +75,11 @@ impl Rule {
             Decision::Never => return false,
             Decision::Program(program) => program,
         };
+        let mut results = [None; RESULTS_MAX];
         let mut next = 0;
         // Bound: programs only lead ahead.
         while let Some(step) = program.step(next) {
-            next = match decide(&step, know) {
+            next = match decide(&step, know, &mut results) {
                 Some(true) => step.then,
                 Some(false) => step.otherwise,
                 None => step.unknown,
@@ -81,23 +89,45 @@ impl Rule {
     }
 }
 
-fn decide<'v>(step: &Step<'_>, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<bool> {
-    let value = |number: u8| match number.checked_sub(CONTEXT) {
-        None => know(Input::Field(number.into())),
-        Some(number) => know(Input::Context(Context::all().find(|c| c.number == number)?)),
-    };
-    let number = |input: u8, mask: u64| match value(input)? {
+type Results = [Option<i128>; RESULTS_MAX];
+
+/// Of an input's bits, those that the trace tells.
+fn number<'v>(input: u8, mask: u64, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<u64> {
+    match value(input, know)? {
         Known::Number(number) => Some(number & mask),
         Known::Text(_) => None,
-    };
-    let left = || number(step.left, step.mask);
+    }
+}
+
+fn value<'v>(input: u8, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Option<Known<'v>> {
+    match input.checked_sub(CONTEXT) {
+        None => know(Input::Field(input.into())),
+        Some(number) => know(Input::Context(Context::all().find(|c| c.number == number)?)),
+    }
+}
+
+/// Whether a test holds, or a step has a result; None where an input is not known.
+fn decide<'v>(
+    step: &Step<'_>,
+    know: &dyn Fn(Input) -> Option<Known<'v>>,
+    results: &mut Results,
+) -> Option<bool> {
+    let left = || number(step.left, step.mask, know);
     let right = |right: Right| match right {
         Right::Constant(number) => Some(number),
-        Right::Input { input, mask } => number(input, mask),
+        Right::Input { input, mask } => number(input, mask, know),
     };
-    let text = || match value(step.left)? {
+    let text = || match value(step.left, know)? {
         Known::Number(_) => None,
         Known::Text(text) => Some(text),
+    };
+    let side = |side: Side, results: &Results| match side {
+        Side::Constant(number) => Some(number),
+        Side::Input { input, mask, is_signed: true } => {
+            Some((number(input, mask, know)? as i64).into())
+        }
+        Side::Input { input, mask, .. } => number(input, mask, know).map(i128::from),
+        Side::Result(place) => *results.get(place)?,
     };
     Some(match step.test {
         Test::Equal(b) => left()? == right(b)?,
@@ -106,7 +136,23 @@ fn decide<'v>(step: &Step<'_>, know: &dyn Fn(Input) -> Option<Known<'v>>) -> Opt
         Test::Text(whole) => *text()? == *whole,
         Test::Prefix(begin) => text()?.starts_with(begin),
         Test::Glob(glob) => glob_matches(glob, &text()?),
+        Test::Same(a, b) => side(a, results)? == side(b, results)?,
+        Test::Below(a, b) => side(a, results)? < side(b, results)?,
+        Test::Compute(kind, a, b, into) => {
+            let computed = compute(kind, side(a, results)?, side(b, results)?);
+            *results.get_mut(into)? = computed;
+            computed.is_some()
+        }
     })
+}
+
+/// The arithmetic that probes have.
+fn compute(kind: u8, a: i128, b: i128) -> Option<i128> {
+    let (a, b) = (Wide(a.to_ne_bytes()), Wide(b.to_ne_bytes()));
+    let mut result = Wide([0; 16]);
+    // SAFETY: all three are as large and as aligned as the header's.
+    let is_there = unsafe { lull_filter_compute(kind, &a, &b, &mut result) } != 0;
+    is_there.then_some(i128::from_ne_bytes(result.0))
 }
 
 fn glob_matches(glob: &[u8], text: &[u8]) -> bool {

@@ -78,7 +78,7 @@ fn decide(compiled: &Compiled, description: &str, fields: &[Meant], contexts: &[
         assert_eq!(count, fields.len());
         let wrong = lull_filter_check(to, program.len(), inputs.as_ptr(), count);
         assert!(wrong.is_null(), "{:?}", CStr::from_ptr(wrong));
-        lull_filter_run(to, fields.as_ptr(), contexts.as_ptr()) == 1
+        lull_filter_run(to, fields.as_ptr(), contexts.as_ptr()) & 1 == 1
     }
 }
 
@@ -231,8 +231,91 @@ fn bits_labels_and_texts_are_compared() {
 }
 
 #[test]
+fn arithmetic_is_exact_and_binds_as_in_c() {
+    for text in [
+        "pid + 1 == 43",
+        "2 + pid * 2 == 86",
+        "(2 + pid) * 2 == 88",
+        "pid - 40 - 1 == 1",
+        "pid / 5 == 8 && pid % 5 == 2",
+        "ret / 2 == -1 && -ret == 2 && -ret - 3 == ret + 1",
+        "(ret - 5) / 2 == -3 && (ret - 5) % 2 == -1",
+        "count + 0 > count - 1 && count / 2 == 0x7fffffffffffffff",
+        "-count < -9223372036854775809",
+        "-count - 1 + count == -1",
+        "(ret - 9223372036854775806) / -1 == 0x8000000000000000",
+        "1 << is == 2 && count >> 63 == 1 && ret >> 1 == -1 && ret >> 99 == -1",
+        "ret << 63 == -count - 1",
+        "flags | 2 == 0x43",
+        "flags ^ 1 == 0x40",
+        "flags & ~1 == 0x40",
+        "~flags & 0xff == 0xbe",
+        "flags & (0x40 | 1) == 65",
+        "flags & pid == 0 && flags & small == 64",
+        "mode & (R_OK | W_OK) == RW",
+        "mode & ~RW == F_OK",
+        "ret & count == 0xfffffffffffffffe",
+        "ret & -1 == ret",
+        "ret & ~1 == -2 && ret & ~3 == -4 && ret & ~3 < pid && pid & ~3 == 40",
+        "pid - tid == 42 - 101",
+        "$prio * 2 > $uid",
+        "pid + tid + $prio + 1 - is == 42 + 101 + 103",
+        "pid * pid * pid * pid == 3111696",
+        "1 + 2 * 3 << 1 | 1 == 15 && is",
+    ] {
+        assert!(holds(text), "{text}");
+        assert!(!holds(&format!("!({text})")), "{text}");
+    }
+}
+
+#[test]
+fn comparison_with_what_has_no_number_holds_neither_way() {
+    for text in [
+        "pid / (is - 1) == 1",
+        "pid % (is - 1) == 0",
+        "count + count > 0",
+        "count * count > 0",
+        "-count - 2 < 0",
+        "-(-count - is) > 0",
+        "count << 1 > 0",
+        "is << 64 > 0",
+        "is << ret > 0",
+        "is >> ret > 0",
+        "(-count - is) * -1 > 0",
+        "(-count - is) / -is > 0",
+    ] {
+        assert!(!holds(text), "{text}");
+        assert!(!holds(&format!("!({text})")), "{text}");
+        assert!(holds(&format!("{text} || is")), "{text}");
+    }
+    assert!(holds("is - 1 << count == 0 && (-count - is) / is == -count - 1"));
+}
+
+#[test]
+fn masks_that_are_computed_cost_no_step() {
+    for (plain, computed) in [
+        ("mode & 6 == 6", "mode & (R_OK | W_OK) == RW"),
+        ("count & 0xfffffffffffffff0 == 0", "count & ~0xf == 0"),
+        ("ret & 0xfffffffffffffff8 == 0", "0 == ret & ~7"),
+        ("pid < 1000000", "pid < 1000 * 1000"),
+        ("pid == 4 || pid == 6", "2 + 2 == pid || pid == (1 + 2) * 2"),
+    ] {
+        let tests = |text| match compile(text, EVENT).unwrap() {
+            Compiled::Program(program) => {
+                let count = usize::from(u16::from_ne_bytes([program[4], program[5]]));
+                program[8..8 + 24 * count].to_vec()
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(tests(plain), tests(computed), "{plain}");
+    }
+}
+
+#[test]
 fn comparison_with_what_a_trace_does_not_tell_holds_neither_way() {
-    for text in ["$prio == 1", "$comm == \"make\"", "$prio < $uid", "pid == $pid"] {
+    for text in
+        ["$prio == 1", "$comm == \"make\"", "$prio < $uid", "pid == $pid", "$prio - pid == 1"]
+    {
         for text in [text.to_string(), format!("!({text})")] {
             assert!(!decide_read(&text, &some_fields(), &[]), "{text}");
         }
@@ -279,9 +362,18 @@ fn comparison_with_a_field_that_the_event_lacks_holds_neither_way() {
         assert!(matches!(compiled[0], Compiled::Program(_)), "{text}");
         compiled[1].clone()
     };
-    for text in
-        ["fd == 3", "!(fd == 3)", "fd", "!fd", "fd & 1", "family == AF_INET", "fd < 4 && tid == 1"]
-    {
+    for text in [
+        "fd == 3",
+        "!(fd == 3)",
+        "fd",
+        "!fd",
+        "fd & 1",
+        "family == AF_INET",
+        "fd < 4 && tid == 1",
+        "fd + 1 == 4",
+        "!(tid - fd * 2 == 4)",
+        "4 > 0x10 / fd",
+    ] {
         assert_eq!(compile(text), Compiled::Never, "{text}");
     }
     assert!(matches!(compile("fd == 3 || tid == 1"), Compiled::Program(_)));
@@ -298,7 +390,7 @@ fn refused(text: &str) -> (String, String) {
 fn mistakes_are_told_with_their_place() {
     for (text, place, why) in [
         ("pid = 42", "=", "write =="),
-        ("pid == 42 | is", "|", "write ||"),
+        ("pid == 42 | is == 1", "==", "&& or ||"),
         ("comm == 'git'", "'", "write \""),
         ("comm == \"git", "\"", "no \" at its end"),
         ("comm == \"g*t\"", "*", "at the end only"),
@@ -308,10 +400,11 @@ fn mistakes_are_told_with_their_place() {
         ("comm == \"g\\it\"", "\\", "after a backslash"),
         ("pid == 42x", "42x", "no number"),
         ("pid == 18446744073709551616", "18446744073709551616", "64 bits"),
-        ("ret == -9223372036854775809", "9223372036854775809", "64 bits"),
-        ("pid == -x", "x", "after -"),
+        ("pid == -x", "x", "no event"),
+        ("pid == -", "", "could stand a field"),
         ("$ == 1", "$", "after $"),
-        ("pid == 1 %", "%", "part of no filter"),
+        ("pid == 1 %", "", "could stand a field"),
+        ("pid == 1 @", "@", "part of no filter"),
         ("pid ==", "", "could stand a field"),
         ("", "", "could stand a field"),
         ("(pid == 1", "", "parenthesis that is open"),
@@ -332,9 +425,19 @@ fn mistakes_are_told_with_their_place() {
         ("name", "name", "compare this"),
         ("is && 1", "1", "no condition"),
         ("(is || pid) == 1", "(is || pid)", "no number and no text"),
-        ("flags & -1", "flags & -1", "negative"),
-        ("flags & pid", "flags & pid", "on one side"),
-        ("flags & \"a\"", "flags & \"a\"", "takes numbers"),
+        ("flags & \"a\"", "\"a\"", "no number"),
+        ("is && name + 1 == 2", "name", "no number"),
+        ("is && 2 * comm == 2", "comm", "no number"),
+        ("1 + syscall == 2", "syscall", "no number"),
+        ("pid == 1 + count / (2 - 2) && is", "count / (2 - 2)", "divides by 0"),
+        ("count % 0 == 1", "count % 0", "divides by 0"),
+        ("is || 1 << 70 > pid", "1 << 70", "64 bits and a sign"),
+        ("pid << -1", "pid << -1", "negative number"),
+        ("18446744073709551615 * 2 > pid", "18446744073709551615 * 2", "64 bits and a sign"),
+        ("1 + 1", "1 + 1", "no condition"),
+        ("(is || pid) + 1", "(is || pid)", "no number and no text"),
+        ("pid + !is == 3", "!is", "no number and no text"),
+        ("pid & list", "list", "neither an integer"),
     ] {
         let (told, at) = refused(text);
         assert!(told.contains(why), "{text}: {told}");
@@ -366,6 +469,18 @@ fn filters_that_are_too_large_are_refused() {
     assert!(refused(&deep).0.contains("too deep"));
     assert!(compile(&deep[1..deep.len() - 1], EVENT).is_ok());
     assert!(refused(&"!".repeat(65)).0.contains("too deep"));
+    assert!(refused(&"-~".repeat(33)).0.contains("too deep"));
+    let right = |many: usize| format!("{}{}", "pid - (".repeat(many), "1") + &")".repeat(many);
+    for (before, behind) in [("", ""), ("1 < ", ""), ("", " < 1"), ("", " == tid - pid")] {
+        let told = |many| compile(&format!("{before}{}{behind}", right(many)), EVENT);
+        assert!(told(6).is_ok(), "{before}{behind}");
+        assert!(told(7).unwrap_err().why.contains("too many numbers at once"));
+    }
+    assert!(compile(&format!("{} > 1", vec!["pid"; 128].join(" + ")), EVENT).is_ok());
+    assert!(refused(&vec!["pid"; 129].join(" + ")).0.contains("255 numbers and operators"));
+    let steps = vec!["pid + 1 == 1"; 65].join(" || ");
+    assert!(refused(&steps).0.contains("128 tests"));
+    assert!(compile(&steps[16..], EVENT).is_ok());
     let longest = Filter::parse(&" ".repeat(TEXT_BYTES_MAX + 1)).unwrap_err();
     assert!(longest.why.contains("8192"), "{longest}");
 }
@@ -423,12 +538,18 @@ fn texts_of_any_bytes_are_refused_or_compiled_without_a_panic() {
         "=~",
         "?",
         "-",
+        "+",
+        "*",
+        "/",
+        "%",
+        "|",
+        "~",
+        ">>",
         "0x",
         "7",
         " ",
         "é",
         "\t",
-        "*",
         "$",
         "\u{1f600}",
         "'",

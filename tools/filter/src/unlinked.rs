@@ -5,16 +5,18 @@
 //! session, to the processes that it records. Each comparison gets its place in the program, and
 //! the two that may follow it; a negation changes places and is no step.
 
-use crate::context::Context;
 use crate::lexer::{Text, Word};
 use crate::parser::{Node, Relation, Tree};
 use crate::Error;
+use session::context::Context;
 use std::ops::Range;
 
 pub(crate) const TESTS_MAX: usize = 128;
 pub(crate) const TEXT_MAX: usize = 255;
 pub(crate) const TEXTS_MAX: usize = 4096;
 pub(crate) const OPERANDS_MAX: usize = 512;
+/// Numbers that wait for their operators, the left side among those of the right one.
+pub(crate) const RESULTS_MAX: usize = 8;
 pub(crate) const ACCEPT: u16 = 65535;
 pub(crate) const REJECT: u16 = 65534;
 
@@ -31,6 +33,7 @@ const CONTEXT: u8 = 3;
 const TEXT: u8 = 4;
 const PREFIX: u8 = 5;
 const GLOB: u8 = 6;
+const ADD: u8 = 7;
 
 type Problem = (Range<usize>, String);
 
@@ -90,15 +93,24 @@ fn test_count(tree: &Tree) -> usize {
     match &tree.node {
         Node::And(a, b) | Node::Or(a, b) => test_count(a) + test_count(b),
         Node::Not(inner) => test_count(inner),
-        Node::Compare(..) | Node::Bits(..) | Node::Word(_) => 1,
+        Node::Compare(..) | Node::Join(..) | Node::Word(_) => 1,
     }
 }
 
-/// The operands of a side, which `&` joins.
-fn joined(tree: &Tree) -> Vec<&Tree> {
+/// The operands of a side, each behind those that it joins.
+fn joined<'a>(tree: &'a Tree, operands: &mut Vec<&'a Tree>) {
+    if let Node::Join(_, a, b) = &tree.node {
+        joined(a, operands);
+        joined(b, operands);
+    }
+    operands.push(tree);
+}
+
+/// How many numbers wait for their operators at once.
+fn depth(tree: &Tree) -> usize {
     match &tree.node {
-        Node::Bits(a, b) => joined(a).into_iter().chain(joined(b)).collect(),
-        _ => vec![tree],
+        Node::Join(_, a, b) => depth(a).max(depth(b) + 1),
+        _ => 1,
     }
 }
 
@@ -138,6 +150,7 @@ fn operand(tree: &Tree, is_like: bool) -> Result<Operand<'_>, Problem> {
             None => Err((place(), unknown_context())),
         },
         Node::Word(Word::Text(text)) => text_operand(text, place(), is_like),
+        Node::Join(operator, ..) => number(ADD + *operator as u8, 0),
         _ => Err((place(), "a condition is no number and no text".into())),
     }
 }
@@ -183,7 +196,7 @@ impl Writer {
             }
             Node::Not(inner) => self.write(inner, !negated, first, ends),
             Node::Compare(relation, a, b) => self.compare(*relation, a, b, negated, ends),
-            Node::Bits(..) | Node::Word(_) => self.test(TRUE, negated, (tree, None), false, ends),
+            Node::Join(..) | Node::Word(_) => self.test(TRUE, negated, (tree, None), false, ends),
         }
     }
 
@@ -235,9 +248,15 @@ impl Writer {
 
     /// Writes the operands of a side. Return: how many there are.
     fn side(&mut self, tree: &Tree, is_like: bool) -> Result<u8, Problem> {
-        let operands = joined(tree);
+        let problem = |why: &str| (tree.place.clone(), why.to_string());
+        // One less on the left side, too: which side is the left one, the relation decides.
+        if depth(tree) > RESULTS_MAX - 1 {
+            return Err(problem("this computes too many numbers at once: there are 7 at most"));
+        }
+        let mut operands = Vec::new();
+        joined(tree, &mut operands);
         let count = u8::try_from(operands.len())
-            .map_err(|_| (tree.place.clone(), "& joins 255 numbers at most".to_string()))?;
+            .map_err(|_| problem("a side has 255 numbers and operators at most"))?;
         for tree in operands {
             let Operand { kind, text, number } = operand(tree, is_like)?;
             let place = self.text(text);
@@ -277,6 +296,7 @@ mod tests {
         let most = HEAD_BYTES + TESTS_MAX * TEST_BYTES + OPERANDS_MAX * OPERAND_BYTES + TEXTS_MAX;
         for (name, value) in [
             ("LULL_UNLINKED_OPERANDS_MAX", OPERANDS_MAX),
+            ("LULL_FILTER_RESULTS", RESULTS_MAX),
             ("LULL_UNLINKED_BYTES_MAX", most),
             ("LULL_FILTER_TESTS_MAX", TESTS_MAX),
             ("LULL_FILTER_TEXT_MAX", TEXT_MAX),

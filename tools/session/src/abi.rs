@@ -8,11 +8,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 10;
+pub const SESSION_VERSION: u32 = 13;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
 pub const SESSIONS_MAX: usize = 8;
+
+/// Of `Control`'s contexts, beside `1 << enum lull_context`.
+pub const SESSION_CPU_TIME: u32 = 1 << 31;
+pub const SESSION_CONTEXTS: u32 = SESSION_CPU_TIME | 0x3fff;
+pub const SESSION_FRAMES_MAX: u32 = 128;
 
 pub const SUBBUF_BYTES_MIN: u64 = 4096;
 pub const SUBBUF_BYTES_MAX: u64 = 8 << 20;
@@ -110,6 +115,8 @@ pub struct ControlFixed {
     pub filters_offset_bytes: u32,
     pub filters_bytes: u32,
     pub count_pages: u32,
+    pub budget_offset_bytes: u32,
+    pub reserved: [u8; 60],
 }
 
 /// The members of `struct lull_session_control` that are written while tracing.
@@ -125,7 +132,13 @@ pub struct ControlLive {
     pub recursion_count: AtomicU32,
     pub label_count: AtomicU64,
     pub active: AtomicU64,
-    pub unused: [u64; 7],
+    pub rules_sequence: AtomicU32,
+    pub ended: AtomicU32,
+    pub patterns_used_bytes: [AtomicU32; 2],
+    pub filters_used_bytes: [AtomicU32; 2],
+    pub contexts: AtomicU32,
+    pub user_frames: AtomicU32,
+    pub unused: [u64; 3],
 }
 
 /// `struct lull_session_control`.
@@ -155,6 +168,12 @@ pub const FILTER_STATE_OLD: u32 = 2;
 pub const FILTER_STATE_UNFIT: u32 = 4;
 pub const FILTER_STATE_FULL: u32 = 8;
 pub const FILTER_STATE_DAMAGED: u32 = 16;
+pub const FILTER_STATE_UNDECIDED: u32 = 32;
+pub const FILTER_STATE_SAMPLES: u32 = 64;
+pub const SAMPLE_MAX: u32 = 1_000_000;
+pub const BUDGET_ROWS_MAX: u32 = 64;
+pub const THROTTLE_MASK: u32 = 15;
+pub const THROTTLE_MAX: u32 = 10;
 
 pub const COUNT_PLAN_BYTES: usize = 4096;
 pub const COUNT_TABLES_MAX: u32 = 8192;

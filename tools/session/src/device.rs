@@ -265,7 +265,8 @@ fn check(found: &ControlFixed, asked: &KernelPlan) -> std::result::Result<(), &'
         && found.memory_bytes == asked.memory_bytes
         && found.plain_count == 0
         && found.filters_bytes == 0
-        && found.count_pages == 0;
+        && found.count_pages == 0
+        && found.budget_offset_bytes == 0;
     if !is_as_asked {
         return Err("its session is not the one that was asked for");
     }
@@ -334,9 +335,11 @@ mod tests {
         }
     }
 
-    /// A layout as the kernel makes it: without plain rings.
+    /// A layout as the kernel makes it: without plain rings, with one copy of the patterns.
     fn made() -> ControlFixed {
-        ControlFixed { plain_count: 0, stream_id: 9, ..layout(&Plan::small()).unwrap() }
+        let own = layout(&Plan::small()).unwrap();
+        let patterns_bytes = own.events_offset_bytes - own.patterns_offset_bytes;
+        ControlFixed { plain_count: 0, stream_id: 9, patterns_bytes, filters_bytes: 0, ..own }
     }
 
     #[test]

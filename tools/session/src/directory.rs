@@ -7,14 +7,18 @@
 //! `recorder` file for as long as it lives, so a directory whose lock is free was left behind by a
 //! recorder that was killed.
 
-use crate::abi::{SESSION_MEMORY_LINK, SESSION_MEMORY_PREFIX};
+mod links;
+
+pub use links::{memories, MemoryLink};
+
+use crate::abi::SESSION_MEMORY_LINK;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{symlink, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -59,6 +63,11 @@ pub fn bases() -> Vec<PathBuf> {
     let variables = ["XDG_RUNTIME_DIR", "TMPDIR"].map(std::env::var_os);
     let [runtime, temporary] = variables.map(|value| value.map(PathBuf::from));
     usable([Some("/dev/shm".into()), runtime, temporary, Some("/tmp".into())])
+}
+
+/// The directory of a session, for another session's to be made in, if its path is not too long.
+pub(crate) fn base_within(directory: &Path) -> Vec<PathBuf> {
+    usable([Some(directory.into())])
 }
 
 fn usable<const N: usize>(paths: [Option<PathBuf>; N]) -> Vec<PathBuf> {
@@ -155,28 +164,6 @@ impl Directory {
         &self.path
     }
 
-    /// Says which segment is, or will be, the memory of the recorder's own user.
-    pub fn link_memory(&self, key: i32) -> Result<()> {
-        let link = self.path.join(SESSION_MEMORY_LINK);
-        let make = || symlink(format!("{SESSION_MEMORY_PREFIX}{key}"), &link);
-        let made = make().or_else(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => fs::remove_file(&link).and_then(|()| make()),
-            _ => Err(error),
-        });
-        made.map_err(Error::io("make", &link))
-    }
-
-    /// The memory of every user that takes part.
-    pub fn memories(&self) -> Vec<MemoryLink> {
-        memories(&self.path)
-    }
-
-    /// Keys of memory that processes were making for other users. They may be at it still.
-    pub fn unfinished(&self) -> Vec<i32> {
-        let is_unfinished = |(name, key): (String, i32)| name.contains('.').then_some(key);
-        links(&self.path).filter_map(is_unfinished).collect()
-    }
-
     /// Whether the directory is removed when this is dropped.
     pub(crate) fn is_taken_over(&self) -> bool {
         self.is_removed.load(Ordering::Relaxed)
@@ -207,41 +194,6 @@ impl Drop for Directory {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
-}
-
-/// A link to the memory of one user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryLink {
-    /// None for the user who records.
-    pub user: Option<u32>,
-    /// Of the user's segment.
-    pub key: i32,
-}
-
-/// The links to memory in a session directory, of every user that has some.
-pub fn memories(directory: &Path) -> Vec<MemoryLink> {
-    let link = |(user, key): (String, i32)| {
-        let user = match user.as_str() {
-            "" => None,
-            user => Some(user.strip_prefix('-')?.parse().ok()?),
-        };
-        Some(MemoryLink { user, key })
-    };
-    links(directory).filter_map(link).collect()
-}
-
-/// The links in a session directory that root or we made, each with what its name says behind
-/// `memory`, and with its key. What is none is left out.
-fn links(directory: &Path) -> impl Iterator<Item = (String, i32)> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry: fs::DirEntry| {
-        let name = entry.file_name();
-        let user = name.to_str()?.strip_prefix(SESSION_MEMORY_LINK)?;
-        let owner = fs::symlink_metadata(entry.path()).ok()?.uid();
-        let target = fs::read_link(entry.path()).ok()?;
-        let key = target.to_str()?.strip_prefix(SESSION_MEMORY_PREFIX)?.parse().ok()?;
-        (key > 0 && (owner == 0 || owner == effective_user())).then(|| (user.to_string(), key))
-    })
 }
 
 /// Creates a file that only this user can open.
@@ -356,6 +308,16 @@ fn own_directories() -> impl Iterator<Item = PathBuf> {
         .filter(move |path| fs::symlink_metadata(path).is_ok_and(|found| is_own(&found)))
 }
 
+/// Session directories of this user in another session's.
+pub fn within(directory: &Path) -> Vec<PathBuf> {
+    let prefix = prefix();
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_named =
+        |entry: &fs::DirEntry| entry.file_name().as_bytes().starts_with(prefix.as_bytes());
+    let paths = entries.filter(is_named).map(|entry| entry.path());
+    paths.filter(|path| fs::symlink_metadata(path).is_ok_and(|found| is_own(&found))).collect()
+}
+
 fn is_own(found: &fs::Metadata) -> bool {
     found.is_dir() && found.uid() == effective_user() && found.mode() & 0o66 == 0
 }
@@ -363,6 +325,7 @@ fn is_own(found: &fs::Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     fn base() -> PathBuf {
         std::env::temp_dir()

@@ -5,6 +5,7 @@
 //! segment. Sizes are powers of two because the ring's equations need them (B 4.1).
 
 use crate::abi::*;
+use crate::context::Recorded;
 use crate::counts;
 use crate::error::{Error, Result};
 use std::mem::size_of;
@@ -15,8 +16,13 @@ const ARENA_BYTES: u32 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 const LINE_BYTES: u64 = 64;
 const FILTER_ALIGN: usize = 8;
-/// Of all filters of a session.
+/// Of all filters of a session, and of all its patterns.
 pub(crate) const FILTERS_BYTES_MAX: usize = 1 << 20;
+pub(crate) const PATTERNS_BYTES_MAX: u32 = 1 << 20;
+/// Room for patterns and filters, where those that a session begins with need less: it may get
+/// others while it runs. Nothing is there until it is used.
+const PATTERNS_ROOM_BYTES: u32 = 16 << 10;
+const FILTERS_ROOM_BYTES: u32 = 64 << 10;
 /// What became of each event's filter, in front of the filters.
 pub(crate) const FILTER_STATES_BYTES: u32 = EVENT_CAPACITY * size_of::<u32>() as u32;
 
@@ -39,15 +45,31 @@ pub struct Plan {
     pub filters: Vec<u8>,
     /// None: the session records.
     pub counts: Option<counts::Plan>,
+    /// Whether events are counted and throttled to keep a budget.
+    pub has_budget: bool,
+    /// With each event of programs.
+    pub recorded: Recorded,
 }
 
-/// Filters of programs' events as a session has them: each is the number of the pattern that it
-/// belongs to, from 0, and an unlinked program.
-pub fn filters<'f>(of: impl Iterator<Item = (usize, &'f [u8])>) -> Vec<u8> {
+/// Which occurrences of a pattern's events are recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Filter<'f> {
+    /// The number of the pattern, from 0.
+    pub rule: usize,
+    /// The unlinked program of what they meet; empty: all do.
+    pub unlinked: &'f [u8],
+    /// One in so many of those.
+    pub sample: u32,
+}
+
+/// Filters of programs' events as a session has them: `struct lull_session_filter`, and an unlinked
+/// program.
+pub fn filters<'f>(of: impl Iterator<Item = Filter<'f>>) -> Vec<u8> {
     let mut all = Vec::new();
-    for (rule, unlinked) in of {
-        all.extend((rule as u32).to_ne_bytes());
-        all.extend((unlinked.len() as u32).to_ne_bytes());
+    for Filter { rule, unlinked, sample } in of {
+        for word in [rule as u32, unlinked.len() as u32, sample, 0] {
+            all.extend(word.to_ne_bytes());
+        }
         all.extend(unlinked);
         all.resize(all.len().next_multiple_of(FILTER_ALIGN), 0);
     }
@@ -80,6 +102,13 @@ impl Plan {
                 allowed: "1 to 8192",
             });
         }
+        if self.filters.len() > FILTERS_BYTES_MAX {
+            return Err(Error::Setting {
+                what: "bytes of filters",
+                value: self.filters.len() as u64,
+                allowed: "up to 1M",
+            });
+        }
         Ok(())
     }
 }
@@ -91,11 +120,21 @@ pub fn ring_bytes(subbuf_count: u32, physical_count: u32) -> u64 {
         + u64::from(physical_count) * size_of::<Commit>() as u64
 }
 
-/// Of what became of filters, where a session filters or counts, and of the filters.
-fn filters_bytes(plan: &Plan) -> u32 {
-    match plan.filters.len() as u32 {
-        0 if plan.counts.is_none() => 0,
-        bytes => FILTER_STATES_BYTES + bytes,
+/// Rows in which processes count events.
+pub(crate) fn budget_rows(cpu_count: u32) -> u32 {
+    cpu_count.min(BUDGET_ROWS_MAX).next_power_of_two()
+}
+
+/// A word for each event by which it is throttled, and the rows.
+pub(crate) fn budget_bytes(cpu_count: u32) -> u32 {
+    (1 + budget_rows(cpu_count)) * EVENT_CAPACITY * size_of::<u32>() as u32
+}
+
+/// Where the budget begins, or 0, and where what is behind it can begin.
+fn budget_place(plan: &Plan, from: u32) -> (u32, u32) {
+    match plan.has_budget {
+        true => (from, from + budget_bytes(plan.cpu_count)),
+        false => (0, from),
     }
 }
 
@@ -105,21 +144,16 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     let plain_count = if plan.rseq { 1 } else { plan.cpu_count };
     let physical_count = (plan.subbuf_count + 1 + SUBBUF_SPARES).next_power_of_two();
     let patterns_bytes = u32::try_from(plan.patterns.len() + 1).unwrap_or(u32::MAX);
-    if patterns_bytes > 1 << 20 {
+    if patterns_bytes > PATTERNS_BYTES_MAX {
         return Err(Error::Setting {
             what: "bytes of patterns",
             value: u64::from(patterns_bytes),
             allowed: "up to 1M",
         });
     }
-    if plan.filters.len() > FILTERS_BYTES_MAX {
-        return Err(Error::Setting {
-            what: "bytes of filters",
-            value: plan.filters.len() as u64,
-            allowed: "up to 1M",
-        });
-    }
-    let filters_bytes = filters_bytes(plan);
+    let room = |bytes: u32, least: u32| bytes.next_multiple_of(FILTER_ALIGN as u32).max(least);
+    let patterns_bytes = room(patterns_bytes, PATTERNS_ROOM_BYTES);
+    let filters_bytes = room(plan.filters.len() as u32, FILTERS_ROOM_BYTES);
     let ring_bytes = ring_bytes(plan.subbuf_count, physical_count);
     let ring_stride_bytes = ring_bytes.next_multiple_of(2 * LINE_BYTES);
     let ring_count = u64::from(plan.cpu_count + plain_count);
@@ -127,11 +161,13 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
     let own_offset_bytes = size_of::<Control>() as u32;
     let patterns_offset_bytes = own_offset_bytes + size_of::<OwnEvents>() as u32;
     let filters_offset_bytes =
-        (patterns_offset_bytes + patterns_bytes).next_multiple_of(LINE_BYTES as u32);
-    let events_offset_bytes =
-        (filters_offset_bytes + filters_bytes).next_multiple_of(LINE_BYTES as u32);
+        (patterns_offset_bytes + 2 * patterns_bytes).next_multiple_of(LINE_BYTES as u32);
+    let events_offset_bytes = (filters_offset_bytes + FILTER_STATES_BYTES + 2 * filters_bytes)
+        .next_multiple_of(LINE_BYTES as u32);
     let arena_offset_bytes = events_offset_bytes + EVENT_CAPACITY * size_of::<EventEntry>() as u32;
-    let control_bytes = (arena_offset_bytes + ARENA_BYTES).next_multiple_of(PAGE_BYTES as u32);
+    let arena_until = (arena_offset_bytes + ARENA_BYTES).next_multiple_of(LINE_BYTES as u32);
+    let (budget_offset_bytes, budget_until) = budget_place(plan, arena_until);
+    let control_bytes = budget_until.next_multiple_of(PAGE_BYTES as u32);
     let rings_offset_bytes = u64::from(control_bytes);
     let data_offset_bytes =
         (rings_offset_bytes + ring_count * ring_stride_bytes).next_multiple_of(PAGE_BYTES);
@@ -167,6 +203,8 @@ pub fn layout(plan: &Plan) -> Result<ControlFixed> {
         filters_offset_bytes,
         filters_bytes,
         count_pages,
+        budget_offset_bytes,
+        reserved: [0; 60],
     })
 }
 
@@ -185,6 +223,8 @@ impl Plan {
             patterns: "io:*".into(),
             filters: Vec::new(),
             counts: None,
+            has_budget: false,
+            recorded: Recorded::default(),
         }
     }
 }
@@ -203,7 +243,10 @@ mod tests {
         assert!(fixed.own_offset_bytes as usize >= size_of::<Control>());
         let own_until = fixed.own_offset_bytes as usize + size_of::<OwnEvents>();
         assert!(fixed.patterns_offset_bytes as usize >= own_until);
-        assert!(fixed.events_offset_bytes >= fixed.patterns_offset_bytes + fixed.patterns_bytes);
+        let patterns_until = fixed.patterns_offset_bytes + 2 * fixed.patterns_bytes;
+        assert!(fixed.filters_offset_bytes >= patterns_until);
+        let states_until = fixed.filters_offset_bytes + FILTER_STATES_BYTES;
+        assert!(fixed.events_offset_bytes >= states_until + 2 * fixed.filters_bytes);
         let table_until = fixed.events_offset_bytes + fixed.event_capacity * 16;
         assert_eq!(fixed.arena_offset_bytes, table_until);
         assert!(fixed.control_bytes >= fixed.arena_offset_bytes + fixed.arena_bytes);
@@ -223,9 +266,15 @@ mod tests {
         assert_eq!(fixed.own_offset_bytes as usize, size_of::<Control>());
         let own_until = fixed.own_offset_bytes as usize + size_of::<OwnEvents>();
         assert_eq!(fixed.patterns_offset_bytes as usize, own_until);
-        assert_eq!(fixed.patterns_bytes, 5, "io:* and its end");
-        let patterns_until = fixed.patterns_offset_bytes + fixed.patterns_bytes;
-        assert!(fixed.events_offset_bytes - patterns_until < 64);
+        assert_eq!((fixed.patterns_bytes, fixed.filters_bytes), (16 << 10, 64 << 10));
+        let patterns_until = fixed.patterns_offset_bytes + 2 * fixed.patterns_bytes;
+        assert!(fixed.filters_offset_bytes - patterns_until < 64);
+        let filters_until =
+            fixed.filters_offset_bytes + FILTER_STATES_BYTES + 2 * fixed.filters_bytes;
+        assert!(fixed.events_offset_bytes - filters_until < 64);
+        let large = Plan { patterns: "x".repeat(20_001), filters: vec![0; 80_000], ..plan() };
+        let large = layout(&large).unwrap();
+        assert_eq!((large.patterns_bytes, large.filters_bytes), (20_008, 80_000));
         let arena_until = fixed.arena_offset_bytes + fixed.arena_bytes;
         assert!(fixed.control_bytes - arena_until < 4096);
         let controls_until = fixed.rings_offset_bytes + 5 * fixed.ring_stride_bytes;
@@ -256,6 +305,19 @@ mod tests {
         let patterns = |bytes| layout(&Plan { patterns: "x".repeat(bytes), ..plan() });
         assert!(patterns((1 << 20) - 1).is_ok());
         assert!(patterns(1 << 20).unwrap_err().to_string().contains("patterns"));
+    }
+
+    #[test]
+    fn budget_has_a_word_for_each_event_and_rows_for_cpus() {
+        assert_eq!(layout(&plan()).unwrap().budget_offset_bytes, 0);
+        let of = |cpu_count| layout(&Plan { has_budget: true, cpu_count, ..plan() }).unwrap();
+        for (cpu_count, rows) in [(1, 1), (2, 2), (3, 4), (64, 64), (65, 64), (8192, 64)] {
+            let fixed = of(cpu_count);
+            let until = fixed.budget_offset_bytes + (1 + rows) * fixed.event_capacity * 4;
+            assert_eq!(fixed.budget_offset_bytes % 64, 0);
+            assert!(fixed.budget_offset_bytes >= fixed.arena_offset_bytes + fixed.arena_bytes);
+            assert!(until <= fixed.control_bytes && fixed.control_bytes - until < 4096);
+        }
     }
 
     #[test]

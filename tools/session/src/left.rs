@@ -6,14 +6,13 @@
 //! it is, byte for byte, what our own layout of such a session would be.
 
 use crate::abi::{Control, ControlFixed, MODE_FLIGHT_RECORDER, SESSION_MAGIC, SESSION_VERSION};
+use crate::context::Recorded;
 use crate::error::{Error, Result};
-use crate::layout::{layout, Plan, FILTERS_BYTES_MAX, FILTER_STATES_BYTES};
+use crate::layout::{layout, Plan, FILTERS_BYTES_MAX, PATTERNS_BYTES_MAX};
 use crate::memory::Memory;
 use crate::segment::Segment;
 use std::mem::size_of;
 use std::path::Path;
-
-const PATTERNS_BYTES_MAX: u32 = 1 << 20;
 
 /// The memory in a segment that its status says is ours.
 pub fn memory(path: &Path, segment: Segment) -> Result<Memory> {
@@ -44,7 +43,11 @@ pub fn memory(path: &Path, segment: Segment) -> Result<Memory> {
     if own != (ControlFixed { user_id: own.user_id, stream_id: own.stream_id, ..found }) {
         return Err(refused("a process wrote over the description of its memory"));
     }
-    Memory::adopt(own, segment)
+    let memory = Memory::adopt(own, segment)?;
+    let recorded = memory.told_recorded();
+    let recorded =
+        recorded.ok_or_else(|| refused("its events have contexts that there are not"))?;
+    Ok(memory.recording(recorded))
 }
 
 /// A plan that has the layout that was found, if there is one.
@@ -56,10 +59,7 @@ fn plan(found: &ControlFixed) -> Option<Plan> {
     if patterns_bytes > PATTERNS_BYTES_MAX {
         return None;
     }
-    let filters_bytes = match found.filters_bytes {
-        0 => 0,
-        bytes => bytes.checked_sub(FILTER_STATES_BYTES)? as usize,
-    };
+    let filters_bytes = found.filters_bytes as usize;
     if filters_bytes > FILTERS_BYTES_MAX {
         return None;
     }
@@ -75,12 +75,16 @@ fn plan(found: &ControlFixed) -> Option<Plan> {
         patterns: " ".repeat(patterns_bytes as usize),
         filters: vec![0; filters_bytes],
         counts: None,
+        has_budget: found.budget_offset_bytes != 0,
+        recorded: Recorded::default(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::sync::atomic::Ordering;
 
     fn made() -> Memory {
         let plan = Plan::small();
@@ -107,10 +111,16 @@ mod tests {
             Plan { rseq: false, ..Plan::small() },
             Plan { cpu_count: 1, ..Plan::small() },
             Plan { patterns: String::new(), ..Plan::small() },
+            Plan { has_budget: true, ..Plan::small() },
+            Plan { recorded: Recorded { contexts: 6, user_frames: 128 }, ..Plan::small() },
         ] {
             let made = Memory::create(&plan, |_| Ok(())).unwrap();
             made.fill_in(&plan);
-            assert_eq!(again(&made).unwrap().fixed(), made.fixed(), "{plan:?}");
+            let again = again(&made).unwrap();
+            assert_eq!((again.fixed(), again.recorded()), (made.fixed(), plan.recorded));
+            made.live().user_frames.store(129, Ordering::Relaxed);
+            let refused = self::again(&made).unwrap_err().to_string();
+            assert!(refused.contains("contexts that there are not"), "{refused}");
         }
     }
 
@@ -143,7 +153,7 @@ mod tests {
         let made = made();
         let own = *made.fixed();
         assert!(plan(&own).is_some());
-        assert_eq!(plan(&own).unwrap().patterns.len(), 4);
+        assert_eq!(plan(&own).unwrap().patterns.len(), (16 << 10) - 1);
         let patterns = |patterns_bytes| plan(&ControlFixed { patterns_bytes, ..own }).is_some();
         assert_eq!([0, 1, (1 << 20) + 1, (1 << 20) + 2].map(patterns), [false, true, true, false]);
         assert!(plan(&ControlFixed { mode: 2, ..own }).is_none());

@@ -5,13 +5,15 @@
 //! `abi` mirrors the C headers; `layout` places every byte; `segment` and `memory` make one user's
 //! part; `directory` says where it is; `session` is the whole; `left` reads what a killed recorder
 //! left; `device` has the kernel make one, `reserved` reads what a crash left of it; `description`
-//! reads what events look like; `pattern` says which are wanted; `counts` reads what is counted;
+//! reads what events look like; `pattern` says which are wanted; `context` what is recorded beside
+//! their fields; `counts` reads what is counted;
 //! `clock` relates cycles to time.
 //! Paper: B 3.2 (channels and sub-buffers), 3.4 (control).
 
 pub mod abi;
 mod backing;
 pub mod clock;
+pub mod context;
 pub mod counts;
 pub mod description;
 pub mod device;

@@ -9,18 +9,21 @@
 //! it is most of what a session costs, and programs that record little do not need it.
 //! Paper: B 3.2, 3.4, 4.5.
 
+mod budget;
+
 use crate::abi::*;
 use crate::backing::Backing;
+use crate::context::Recorded;
 use crate::counts::{self, Tables};
 use crate::description::{hash, SYSTEM_EVENTS};
 use crate::device::{self, Device, Mapping};
 use crate::error::{Error, Result};
-use crate::layout::{layout, Plan, FILTER_STATES_BYTES};
+use crate::layout::{budget_bytes, layout, Plan, FILTER_STATES_BYTES};
 use crate::machine::{available_bytes, online_cpus};
 use crate::segment::Segment;
 use memmap2::MmapMut;
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// Memory that is left to others: what is available is an estimate.
 const SLACK_BYTES: u64 = 16 << 20;
@@ -41,17 +44,44 @@ pub struct Memory {
     backing: Backing,
     /// The rings that are given memory, each with how many of its bytes have it.
     used_rings: Vec<(u32, AtomicU64)>,
-    /// How many of the control block's bytes have memory.
+    /// Up to where the event table and the arena have memory.
     control_populated: AtomicU64,
     /// None: the session records.
     counts: Option<counts::Layout>,
+    /// With each event of programs. What the memory says of that, others can have written.
+    recorded: Recorded,
+    /// How often the rules were changed. What the memory says of that, others can have written.
+    rules_sequence: AtomicU32,
 }
 
 impl Memory {
     /// Makes the memory of the user who runs this process. It is a session only after
     /// [`Memory::fill_in`]. `name` writes down its segment's key, as in [`Segment::create`].
     pub fn create(plan: &Plan, name: impl FnMut(i32) -> Result<()>) -> Result<Self> {
-        let fixed = layout(plan)?;
+        Self::create_as(plan, layout(plan)?, name)
+    }
+
+    /// Makes the memory of another user, whose it then is, and fills it in.
+    pub(crate) fn create_for(
+        plan: &Plan,
+        user_id: u32,
+        stream_id: u32,
+        name: impl FnMut(i32) -> Result<()>,
+    ) -> Result<Self> {
+        let fixed = ControlFixed { user_id, stream_id, ..layout(plan)? };
+        let memory = Self::create_as(plan, fixed, name)?;
+        memory.fill_in(plan);
+        if let Backing::Segment(segment) = &memory.backing {
+            segment.give(user_id).map_err(|source| Error::Segment { source })?;
+        }
+        Ok(memory)
+    }
+
+    fn create_as(
+        plan: &Plan,
+        fixed: ControlFixed,
+        name: impl FnMut(i32) -> Result<()>,
+    ) -> Result<Self> {
         let rings = used_rings(&fixed).len() as u64;
         let count_bytes = u64::from(fixed.count_pages) * COUNT_PLAN_BYTES as u64;
         let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes + count_bytes;
@@ -70,8 +100,11 @@ impl Memory {
         };
         let segment = Segment::create(fixed.memory_bytes, name).map_err(failed)?;
         let counts = plan.counts.as_ref().map(counts::Layout::of);
-        let memory = Self::over(fixed, Backing::Segment(segment), counts);
+        let memory = Self::over(fixed, Backing::Segment(segment), counts).recording(plan.recorded);
         memory.populate_start().map_err(|source| failed(Error::Segment { source }))?;
+        if !plan.filters.is_empty() || memory.counts.is_some() || memory.has_budget() {
+            memory.populate_filter_states().map_err(|source| failed(Error::Segment { source }))?;
+        }
         Ok(memory)
     }
 
@@ -88,17 +121,32 @@ impl Memory {
         Self { counts, ..self }
     }
 
+    /// The same memory, of a session that records these with each event.
+    pub(crate) fn recording(self, recorded: Recorded) -> Self {
+        Self { recorded, ..self }
+    }
+
+    /// What is recorded with each event of programs.
+    pub fn recorded(&self) -> Recorded {
+        self.recorded
+    }
+
+    /// What the memory says of that, if it can be.
+    pub(crate) fn told_recorded(&self) -> Option<Recorded> {
+        let live = self.live();
+        let contexts = live.contexts.load(Ordering::Relaxed);
+        Recorded { contexts, user_frames: live.user_frames.load(Ordering::Relaxed) }.checked()
+    }
+
     /// Memory of a session that the kernel makes by this plan, for its own events.
     pub fn of_kernel(device: Device, plan: &Plan, stream_id: u32) -> Result<Self> {
         let (fixed, mapping) = device.plan(plan, stream_id)?;
-        let (backing, used_rings) = (Backing::Device(mapping), Vec::new());
-        Ok(Self { fixed, backing, used_rings, control_populated: 0.into(), counts: None })
+        Ok(Self::with(fixed, Backing::Device(mapping), Vec::new(), None))
     }
 
     /// A copy of what a session of the kernel's held when the machine went down.
     pub(crate) fn of_copy(fixed: ControlFixed, copy: MmapMut) -> Self {
-        let (backing, used_rings) = (Backing::Copy(copy), Vec::new());
-        Self { fixed, backing, used_rings, control_populated: 0.into(), counts: None }
+        Self::with(fixed, Backing::Copy(copy), Vec::new(), None)
     }
 
     /// How the kernel is told what to do, where it made the memory.
@@ -128,8 +176,30 @@ impl Memory {
 
     fn over(fixed: ControlFixed, backing: Backing, counts: Option<counts::Layout>) -> Self {
         let used_rings = used_rings(&fixed).into_iter().map(|ring| (ring, START_BYTES.into()));
-        let used_rings = used_rings.collect();
-        Self { fixed, backing, used_rings, control_populated: 0.into(), counts }
+        Self::with(fixed, backing, used_rings.collect(), counts)
+    }
+
+    fn with(
+        fixed: ControlFixed,
+        backing: Backing,
+        used_rings: Vec<(u32, AtomicU64)>,
+        counts: Option<counts::Layout>,
+    ) -> Self {
+        let control_populated = u64::from(fixed.events_offset_bytes).into();
+        let rules_sequence = 0.into();
+        let recorded = Recorded::default();
+        let memory = Self {
+            fixed,
+            backing,
+            used_rings,
+            control_populated,
+            counts,
+            recorded,
+            rules_sequence,
+        };
+        let found = memory.live().rules_sequence.load(Ordering::Relaxed);
+        memory.rules_sequence.store(found, Ordering::Relaxed);
+        memory
     }
 
     /// The identifier of its segment; None where the kernel made it.
@@ -153,19 +223,17 @@ impl Memory {
     pub fn fill_in(&self, plan: &Plan) {
         let base = self.backing.as_ptr();
         let fixed = &self.fixed;
-        // SAFETY: layout() placed every part inside the segment, which no one else has seen.
-        unsafe {
-            let patterns = base.add(fixed.patterns_offset_bytes as usize);
-            patterns.copy_from_nonoverlapping(plan.patterns.as_ptr(), plan.patterns.len());
-            if !plan.filters.is_empty() {
-                let filters = base.add((fixed.filters_offset_bytes + FILTER_STATES_BYTES) as usize);
-                filters.copy_from_nonoverlapping(plan.filters.as_ptr(), plan.filters.len());
-            }
-            if let Some(counts) = &plan.counts {
+        // SAFETY: the control block is the first of the segment, which no one else has seen.
+        unsafe { base.cast::<ControlFixed>().write(ControlFixed { magic: 0, ..*fixed }) };
+        self.write_rules(0, &plan.patterns, &plan.filters);
+        self.live().contexts.store(self.recorded.contexts, Ordering::Relaxed);
+        self.live().user_frames.store(self.recorded.user_frames, Ordering::Relaxed);
+        if let Some(counts) = &plan.counts {
+            // SAFETY: layout() placed the tables at the end of the segment, behind their plan.
+            unsafe {
                 let at = base.add(self.counts_offset_bytes() as usize);
                 at.cast::<CountPlan>().write(counts.bytes());
             }
-            base.cast::<ControlFixed>().write(ControlFixed { magic: 0, ..*fixed });
         }
         for (id, text) in SYSTEM_EVENTS {
             self.publish_event(id, text);
@@ -197,6 +265,62 @@ impl Memory {
             std::slice::from_raw_parts(self.backing.as_ptr().add(begin).cast::<AtomicU64>(), words)
         };
         Some(Tables { layout, words })
+    }
+
+    /// Writes one of the two copies of the rules. They fit.
+    fn write_rules(&self, sequence: u32, patterns: &str, filters: &[u8]) {
+        let (fixed, which) = (&self.fixed, sequence & 1);
+        assert!(patterns.len() < fixed.patterns_bytes as usize);
+        assert!(filters.len() <= fixed.filters_bytes as usize);
+        let patterns_at = fixed.patterns_offset_bytes + which * fixed.patterns_bytes;
+        let filters_at =
+            fixed.filters_offset_bytes + FILTER_STATES_BYTES + which * fixed.filters_bytes;
+        // SAFETY: layout() placed both copies inside the segment, and they have room for this.
+        unsafe {
+            let base = self.backing.as_ptr();
+            let text = base.add(patterns_at as usize);
+            text.copy_from_nonoverlapping(patterns.as_ptr(), patterns.len());
+            text.add(patterns.len()).write(0);
+            let programs = base.add(filters_at as usize);
+            programs.copy_from_nonoverlapping(filters.as_ptr(), filters.len());
+        }
+        let (live, which) = (self.live(), which as usize);
+        live.patterns_used_bytes[which].store(patterns.len() as u32 + 1, Ordering::Relaxed);
+        live.filters_used_bytes[which].store(filters.len() as u32, Ordering::Relaxed);
+    }
+
+    /// Whether rules of these lengths have room.
+    pub fn rules_fit(&self, patterns: &str, filters: &[u8]) -> bool {
+        patterns.len() < self.fixed.patterns_bytes as usize
+            && filters.len() <= self.fixed.filters_bytes as usize
+    }
+
+    /// Other patterns and filters, which processes take over when they look. Return: false when
+    /// they have no room, or the kernel made the memory.
+    pub fn change_rules(&self, patterns: &str, filters: &[u8]) -> Result<bool> {
+        if self.is_kernels() || !self.rules_fit(patterns, filters) {
+            return Ok(false);
+        }
+        if !filters.is_empty() {
+            let failed = |source| Error::Populate { source };
+            self.populate_filter_states().map_err(failed)?;
+        }
+        let sequence = self.rules_sequence.load(Ordering::Relaxed).wrapping_add(1);
+        self.write_rules(sequence, patterns, filters);
+        // [session.rules:A] release. Pairs with [session.rules:B], [session.rules:C].
+        // Orders: the stores of the rules before that of their sequence, and that of the sequence
+        // before those of the change that follows.
+        // Else: a process takes rules that are half of one change and half of another for those
+        // of the sequence. Mutants: RULES_RELAXED, RULES_EARLY.
+        self.live().rules_sequence.store(sequence, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.rules_sequence.store(sequence, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Tells processes to leave the session, which is over.
+    pub fn end(&self) {
+        self.live().ended.store(1, Ordering::Relaxed);
     }
 
     /// Describes an event in the table, under an identifier that is free. Return: false when
@@ -263,6 +387,12 @@ impl Memory {
         }
     }
 
+    /// Whether a process has claimed an entry of the table.
+    pub fn is_taken(&self, id: u32) -> bool {
+        let entry = self.events().get(id as usize);
+        entry.is_some_and(|entry| entry.hash.load(Ordering::Relaxed) != 0)
+    }
+
     /// The description of an event, copied; None until a process published it.
     pub fn event_description(&self, id: u32) -> Option<Vec<u8>> {
         let entry = self.events().get(id as usize)?;
@@ -289,7 +419,7 @@ impl Memory {
 
     /// What processes tell of an event's filter, `FILTER_STATE_*`; 0 where none does.
     pub fn filter_state(&self, id: u32) -> u32 {
-        if self.fixed.filters_bytes == 0 || id >= self.fixed.event_capacity {
+        if self.is_kernels() || id >= self.fixed.event_capacity {
             return 0;
         }
         let place = self.fixed.filters_offset_bytes as usize + id as usize * size_of::<u32>();
@@ -327,12 +457,33 @@ impl Memory {
         unsafe { self.backing.as_ptr().add(offset as usize) }
     }
 
+    /// Gives memory to the words by which processes tell what became of filters.
+    fn populate_filter_states(&self) -> io::Result<()> {
+        self.backing.populate(self.fixed.filters_offset_bytes.into(), FILTER_STATES_BYTES.into())
+    }
+
+    /// Gives memory to the filters' words in memory that someone else made, where it has filters.
+    pub fn populate_filters(&self) -> io::Result<()> {
+        let used = &self.live().filters_used_bytes;
+        let has_filters = used.iter().any(|bytes| bytes.load(Ordering::Relaxed) != 0);
+        if self.counts.is_some() || has_filters {
+            self.populate_filter_states()?;
+        }
+        Ok(())
+    }
+
     /// Gives memory to what programs may need at once.
     pub fn populate_start(&self) -> io::Result<()> {
         let fixed = &self.fixed;
-        let (table, arena) = (fixed.events_offset_bytes.into(), fixed.arena_offset_bytes.into());
-        self.backing.populate(0, START_TABLE_BYTES.saturating_add(table).min(arena))?;
+        let table = u64::from(fixed.events_offset_bytes);
+        let arena = u64::from(fixed.arena_offset_bytes);
+        self.backing.populate(0, fixed.patterns_offset_bytes.into())?;
+        self.backing.populate(table, START_TABLE_BYTES.min(arena - table))?;
         self.backing.populate(arena, START_ARENA_BYTES.min(fixed.arena_bytes.into()))?;
+        if self.has_budget() {
+            let budget = fixed.budget_offset_bytes.into();
+            self.backing.populate(budget, budget_bytes(fixed.cpu_count).into())?;
+        }
         let rings_offset = fixed.rings_offset_bytes;
         self.backing.populate(rings_offset, fixed.data_offset_bytes - rings_offset)?;
         for (ring, _) in &self.used_rings {

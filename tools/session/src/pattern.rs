@@ -25,14 +25,18 @@ const ALLOCATION: [&str; 2] = ["malloc", "mmap"];
 
 /// The events that tell of the lives of processes. The verdict rests on them, so they come before
 /// what is asked for: they are recorded unless a later pattern leaves them out.
-const LIVES: [&str; 6] = [
+const LIVES: [&str; 7] = [
     "process:start",
+    "process:join",
     "process:fork*",
     "process:exec_*",
     "process:spawn_*",
     "process:exit",
     "process:quick_exit",
 ];
+
+/// The events that tell where programs have loaded objects: call stacks have no names without.
+const OBJECTS: &str = "process:object";
 
 /// Text that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +63,25 @@ impl Patterns {
         }
         let exactly = Self::exactly(arguments)?;
         let lines: Vec<&str> = LIVES.into_iter().chain(exactly.text().lines()).collect();
+        let text = CString::new(lines.join("\n")).unwrap_or_default();
+        Ok(Self { text, ..exactly })
+    }
+
+    /// The same, and what tells where objects are, unless a later pattern leaves that out.
+    pub fn with_objects(self) -> Self {
+        let text = CString::new(format!("{OBJECTS}\n{}", self.text())).unwrap_or_default();
+        Self { text, ..self }
+    }
+
+    /// The same with other arguments of -e. What is recorded by default, or is recorded anyway,
+    /// still comes first.
+    pub fn with(&self, arguments: &[String]) -> Result<Self, BadPattern> {
+        if arguments.is_empty() {
+            return Ok(self.clone());
+        }
+        let exactly = Self::exactly(arguments)?;
+        let first = self.text().lines().take(self.first_asked());
+        let lines: Vec<&str> = first.chain(exactly.text().lines()).collect();
         let text = CString::new(lines.join("\n")).unwrap_or_default();
         Ok(Self { text, ..exactly })
     }
@@ -184,6 +207,31 @@ mod tests {
 
     fn patterns(arguments: &[&str]) -> Result<Patterns, BadPattern> {
         Patterns::new(&arguments.iter().map(|text| text.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn objects_are_told_beside_what_is_asked_for_unless_they_are_left_out() {
+        let patterns = |of: &[&str]| {
+            let of: Vec<String> = of.iter().map(|pattern| pattern.to_string()).collect();
+            Patterns::new(&of).unwrap().with_objects()
+        };
+        let asked = patterns(&["io:*"]);
+        assert!(asked.matches("process:object", 6) && asked.matches("io:read", 6));
+        let line = asked.text().lines().nth(asked.first_asked());
+        assert_eq!((line, asked.asking().count()), (Some("io:*"), 1));
+        assert!(!patterns(&["io:*", "!process:*"]).matches("process:object", 6));
+    }
+
+    #[test]
+    fn other_arguments_come_after_what_is_recorded_anyway() {
+        let some = patterns(&["a:*"]).unwrap();
+        let more = some.with(&["a:*".into(), "!a:b".into()]).unwrap();
+        assert!(more.matches("a:c", 6) && !more.matches("a:b", 6) && more.watches_processes());
+        assert_eq!(more.text().lines().nth(more.first_asked()), Some("a:*"));
+        let default = Patterns::default().with(&["!io:*".into()]).unwrap();
+        assert!(default.matches("http:request", 7) && !default.matches("io:read_entry", 6));
+        assert!(!default.is_default());
+        assert!(some.with(&["a:*@no".into()]).is_err());
     }
 
     #[test]

@@ -82,6 +82,25 @@ impl Segment {
         self.remove.store(true, Ordering::Relaxed);
     }
 
+    /// From now on the segment is another user's, and this one's as its maker. Root may do that.
+    pub fn give(&self, user: u32) -> io::Result<()> {
+        // SAFETY: an all-zero structure is valid, is filled in for its size, and given back.
+        let rc = unsafe {
+            let mut found: libc::shmid_ds = std::mem::zeroed();
+            match libc::shmctl(self.id, libc::IPC_STAT, &mut found) {
+                0 => {
+                    found.shm_perm.uid = user;
+                    libc::shmctl(self.id, libc::IPC_SET, &mut found)
+                }
+                failed => failed,
+            }
+        };
+        match rc {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     /// Gives memory to a range, so that writing to it cannot fail. The range must lie in the
     /// segment.
     pub fn populate(&self, begin: u64, bytes: u64) -> io::Result<()> {

@@ -4,14 +4,14 @@
 //! Place in the flow: `lull record` makes one and hands it to the consumer.
 
 use crate::abi::ControlFixed;
-use crate::directory::{bases, Directory};
+use crate::directory::{base_within, bases, within, Directory};
 use crate::error::{Error, Result};
 use crate::layout::Plan;
 use crate::left;
 use crate::memory::Memory;
 use crate::segment::{self, Segment};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ROOT: u32 = 0;
@@ -29,14 +29,24 @@ pub struct Session {
 impl Session {
     /// Makes a session, in the first directory where one can be made.
     pub fn create(plan: &Plan) -> Result<Self> {
-        let (memory, directory) = in_directory(|name| Memory::create(plan, name))?;
+        Self::create_in(bases(), plan)
+    }
+
+    /// Makes another session in the directory of this one: whoever removes this one's removes the
+    /// other's with it.
+    pub fn create_within(&self, plan: &Plan) -> Result<Self> {
+        Self::create_in(base_within(self.path()), plan)
+    }
+
+    fn create_in(bases: Vec<PathBuf>, plan: &Plan) -> Result<Self> {
+        let (memory, directory) = in_directory(bases, |name| Memory::create(plan, name))?;
         memory.fill_in(plan);
         Ok(Self { directory, memory: Arc::new(memory) })
     }
 
     /// Finds out whether a session with a segment of this size can be made.
     pub fn attempt(bytes: u64) -> Result<()> {
-        in_directory(|name| Segment::create(bytes, name)).map(|_| ())
+        in_directory(bases(), |name| Segment::create(bytes, name)).map(|_| ())
     }
 
     /// Users whose processes have joined, but for those `known`, each with the key of its memory.
@@ -55,8 +65,32 @@ impl Session {
     pub fn meet(&self, (user_id, key): (u32, i32), stream_id: u32) -> Result<Memory> {
         let memory = self.adopt(key, user_id, stream_id)?;
         memory.take_over();
-        memory.populate_start().map_err(|source| Error::Populate { source })?;
+        let failed = |source| Error::Populate { source };
+        memory.populate_start().and_then(|()| memory.populate_filters()).map_err(failed)?;
         Ok(memory)
+    }
+
+    /// Makes memory for another user, whose processes do not find it before it is published. Only
+    /// root can give memory away.
+    pub fn provide(&self, plan: &Plan, user_id: u32, stream_id: u32) -> Result<(Memory, i32)> {
+        let mut named = 0;
+        let made = Memory::create_for(plan, user_id, stream_id, |key| {
+            self.directory.unlink_unfinished(user_id);
+            named = key;
+            self.directory.link_unfinished(user_id, key)
+        });
+        Ok((made?, named))
+    }
+
+    /// From now on a user's processes find the memory of this key. Return: false where a process
+    /// has made some meanwhile, which is a newcomer then.
+    pub fn publish(&self, user_id: u32, key: i32) -> Result<bool> {
+        self.directory.link_user(user_id, key)
+    }
+
+    /// Forgets what was being made for a user, which is published or was removed.
+    pub fn forget_unfinished(&self, user_id: u32) {
+        self.directory.unlink_unfinished(user_id);
     }
 
     /// The memory of another user, which processes made that had been the recorder's user's.
@@ -65,7 +99,7 @@ impl Session {
         let segment = attach(key, user_id, own.user_id)?;
         let counts = self.memory.counts_layout();
         let memory = Memory::adopt(ControlFixed { user_id, stream_id, ..*own }, segment)?;
-        Ok(memory.counting(counts))
+        Ok(memory.counting(counts).recording(self.memory.recorded()))
     }
 
     /// Opens a session that a killed recorder left behind. It stays until it is taken over.
@@ -86,16 +120,38 @@ impl Session {
 
     /// A session of memory that no directory named, such as a crash leaves, for `lull recover`.
     pub fn of_memory(memory: Memory) -> Result<Self> {
-        let ((), directory) = in_directory(|_| Ok(()))?;
+        let ((), directory) = in_directory(bases(), |_| Ok(()))?;
         Ok(Self { directory, memory: Arc::new(memory) })
     }
 
     /// Removes a session that a killed recorder left behind, and what it holds.
     pub fn discard(path: &Path) -> Result<()> {
+        Self::discard_within(path);
+        Self::discard_alone(path)
+    }
+
+    fn discard_alone(path: &Path) -> Result<()> {
         let directory = Directory::reopen(path)?;
         directory.memories().into_iter().for_each(|link| remove(link.key));
         directory.take_over();
         Ok(())
+    }
+
+    /// Removes the sessions in a killed recorder's session directory: what they held was for that
+    /// recorder only. Programs are told that they have ended.
+    pub fn discard_within(path: &Path) {
+        for path in within(path) {
+            match Self::reopen(&path) {
+                Ok(session) => {
+                    session.memory.set_active(false);
+                    session.memory.end();
+                    session.take_over();
+                }
+                Err(_) => {
+                    let _ = Self::discard_alone(&path);
+                }
+            }
+        }
     }
 
     /// From now on directory and own memory are removed when this is dropped.
@@ -122,10 +178,11 @@ impl Drop for Session {
 /// segment of the name given. Dropped in the order of the pair, the directory names the segment
 /// until it is removed.
 fn in_directory<T>(
+    bases: Vec<PathBuf>,
     mut make: impl FnMut(&mut dyn FnMut(i32) -> Result<()>) -> Result<T>,
 ) -> Result<(T, Directory)> {
     let mut tried = Vec::new();
-    for base in bases() {
+    for base in bases {
         let made = Directory::create(&base).and_then(|directory| {
             let memory = make(&mut |key| directory.link_memory(key))?;
             Ok((memory, directory))
@@ -170,6 +227,7 @@ fn attach(key: i32, user: u32, creator: u32) -> Result<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Recorded;
     use std::fs as files;
     use std::os::unix::fs::{symlink, DirBuilderExt};
     use std::path::PathBuf;
@@ -243,7 +301,7 @@ mod tests {
     #[test]
     fn every_directory_is_tried_and_another_error_ends_the_search() {
         let mut places = 0;
-        let refused = in_directory(|name| -> Result<()> {
+        let refused = in_directory(bases(), |name| -> Result<()> {
             places += 1;
             name(1)?;
             Err(Error::io("fill", format!("place {places}"))(io::ErrorKind::Other.into()))
@@ -252,7 +310,7 @@ mod tests {
         assert_eq!(places, bases().len());
         assert!((1..=places).all(|place| tried.contains(&format!("place {place}"))), "{tried}");
         let mut places = 0;
-        let ended = in_directory(|_| -> Result<()> {
+        let ended = in_directory(bases(), |_| -> Result<()> {
             places += 1;
             Err(Error::Memory { needed_bytes: 1, free_bytes: 0 })
         });
@@ -311,8 +369,37 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_another_user_is_met_where_it_has_the_layout_of_our_own() {
+    fn memory_that_is_made_for_another_user_is_found_only_when_it_is_published() {
         let session = Session::create(&Plan::small()).unwrap();
+        if me() != ROOT {
+            assert!(session.provide(&Plan::small(), OTHER, 3).is_err());
+            return;
+        }
+        let (memory, key) = session.provide(&Plan::small(), OTHER, 3).unwrap();
+        assert!(session.newcomers(&[ROOT]).is_empty());
+        assert_eq!(session.directory.unfinished(), [key], "a kill leaves it named");
+        let found = segment::status(segment::find(key).unwrap()).unwrap();
+        assert_eq!((found.user, found.creator, found.mode), (OTHER, ROOT, 0o600));
+        let own = *session.memory.fixed();
+        assert_eq!(*memory.fixed(), ControlFixed { user_id: OTHER, stream_id: 3, ..own });
+        assert!(session.publish(OTHER, key).unwrap());
+        session.forget_unfinished(OTHER);
+        assert_eq!(session.newcomers(&[ROOT]), [(OTHER, key)]);
+        assert!(session.directory.unfinished().is_empty());
+        // A process was quicker.
+        let (second, other) = session.provide(&Plan::small(), OTHER, 4).unwrap();
+        assert!(!session.publish(OTHER, other).unwrap());
+        session.forget_unfinished(OTHER);
+        drop(second);
+        assert!(segment::find(other).is_err() && segment::find(key).is_ok());
+        drop(memory);
+        assert!(segment::find(key).is_err());
+    }
+
+    #[test]
+    fn memory_of_another_user_is_met_where_it_has_the_layout_of_our_own() {
+        let recorded = Recorded { contexts: 1, user_frames: 3 };
+        let session = Session::create(&Plan { recorded, ..Plan::small() }).unwrap();
         let bytes = session.memory.fixed().memory_bytes;
         let link = |user: u32, key: i32| {
             symlink(format!("key:{key}"), session.path().join(format!("memory-{user}"))).unwrap();
@@ -334,6 +421,7 @@ mod tests {
         let memory = session.meet(all[1], 3).unwrap();
         let own = *session.memory.fixed();
         assert_eq!(*memory.fixed(), ControlFixed { user_id: OTHER, stream_id: 3, ..own });
+        assert_eq!(memory.recorded(), recorded);
         assert!(session.meet(all[0], 4).is_err());
         drop(memory);
         assert!(segment::find(whole).is_err() && segment::find(small).is_ok());

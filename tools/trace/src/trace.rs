@@ -168,6 +168,15 @@ impl Trace {
         Ok(trace)
     }
 
+    /// Puts other packets of the same trace in place of its streams; the metadata is not read
+    /// again. For readers that follow a trace while it is written.
+    pub fn replace_streams(&mut self, streams: Vec<(PathBuf, Vec<u8>)>) {
+        self.files.clear();
+        self.problems.clear();
+        let owned = |(path, bytes)| (path, Bytes::Owned(bytes));
+        self.add_files(streams.into_iter().map(owned).collect());
+    }
+
     fn with_metadata(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let (metadata, mut errors) = Metadata::salvage(bytes);
         let metadata_path = path.join(METADATA_NAME);

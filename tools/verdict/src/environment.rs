@@ -6,7 +6,10 @@
 //! read may be anyone's: numbers that do not fit count as 0, lines that lack a part are left out.
 
 use crate::shown::shown;
-use crate::{Lost, NotRecorded, Pause, RingLost, State, Unmatched, Verdict, WentOn};
+use crate::thinned;
+use crate::{
+    Change, Firing, Lost, NotRecorded, Pause, RingLost, State, Unmatched, Verdict, WentOn,
+};
 use std::path::PathBuf;
 
 /// A value of the trace's environment.
@@ -70,7 +73,7 @@ enum Number<'a> {
     Short(&'a mut u32),
 }
 
-fn lines<T>(list: &[T], line: impl Fn(&T) -> Vec<String>) -> Value {
+pub(crate) fn lines<T>(list: &[T], line: impl Fn(&T) -> Vec<String>) -> Value {
     let parts = |item| {
         let parts: Vec<String> = line(item).iter().map(|part| shown(part).into_owned()).collect();
         parts.join("\t")
@@ -78,7 +81,27 @@ fn lines<T>(list: &[T], line: impl Fn(&T) -> Vec<String>) -> Value {
     Value::Text(list.iter().map(parts).collect::<Vec<_>>().join("\n"))
 }
 
+/// The items of a list that an entry has, a line each; those that are none are passed over.
+pub(crate) fn items<T>(
+    entry: impl Fn(&str) -> Option<Value>,
+    name: &str,
+    item: impl FnMut(&str) -> Option<T>,
+) -> Vec<T> {
+    let Some(Value::Text(text)) = entry(name) else { return Vec::new() };
+    text.lines().take(LINES_MAX).filter_map(item).collect()
+}
+
+/// Finds entries of an environment by their names.
+pub fn entries(environment: &Environment) -> impl Fn(&str) -> Option<Value> + '_ {
+    move |wanted| {
+        let found = environment.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone())
+    }
+}
+
 const PAUSES: &str = "pauses";
+const CHANGES: &str = "changes";
+const FIRINGS: &str = "firings";
 
 /// The entry that tells of pauses: of each when it began and, where it ended, when, in cycles and
 /// in nanoseconds since recording began.
@@ -92,7 +115,6 @@ pub fn of_pauses(pauses: &[Pause]) -> (String, Value) {
 
 /// The pauses that an environment tells of.
 pub fn pauses(entry: impl Fn(&str) -> Option<Value>) -> Vec<Pause> {
-    let Some(Value::Text(text)) = entry(PAUSES) else { return Vec::new() };
     let pause = |line: &str| {
         let mut numbers = line.split('\t').map(|word| word.parse::<u64>().ok());
         let begin = (numbers.next()??, numbers.next()??);
@@ -102,7 +124,60 @@ pub fn pauses(entry: impl Fn(&str) -> Option<Value>) -> Vec<Pause> {
         };
         Some(Pause { begin, until })
     };
-    text.lines().take(LINES_MAX).filter_map(pause).collect()
+    items(entry, PAUSES, pause)
+}
+
+/// The entry that tells of changes: of each when it was, and its patterns.
+pub fn of_changes(changes: &[Change]) -> (String, Value) {
+    let words = |change: &Change| {
+        let (cycles, ns) = change.at;
+        let patterns = change.patterns.iter().cloned();
+        [cycles.to_string(), ns.to_string()].into_iter().chain(patterns).collect()
+    };
+    (CHANGES.to_string(), lines(changes, words))
+}
+
+/// The changes that an environment tells of.
+pub fn changes(entry: impl Fn(&str) -> Option<Value>) -> Vec<Change> {
+    let change = |line: &str| {
+        let mut words = line.split('\t');
+        let mut number = || words.next()?.parse().ok();
+        let at = (number()?, number()?);
+        Some(Change { at, patterns: words.map(Into::into).collect() })
+    };
+    items(entry, CHANGES, change)
+}
+
+/// The entry that tells of conditions that were met: of each when the recorder acted, when the
+/// event was, whose it was, the condition, and what was done.
+pub fn of_firings(firings: &[Firing]) -> (String, Value) {
+    let words = |firing: &Firing| {
+        let (cycles, ns) = firing.at;
+        let numbers = [cycles, ns, firing.event_cycles, firing.pid, firing.tid];
+        let numbers = numbers.into_iter().map(|number| number.to_string());
+        numbers.chain([firing.condition.clone()]).chain(firing.done.iter().cloned()).collect()
+    };
+    (FIRINGS.to_string(), lines(firings, words))
+}
+
+/// The conditions that were met, as an environment tells.
+pub fn firings(entry: impl Fn(&str) -> Option<Value>) -> Vec<Firing> {
+    let firing = |line: &str| {
+        let mut words = line.split('\t');
+        let mut number = || words.next()?.parse().ok();
+        let at = (number()?, number()?);
+        let (event_cycles, pid, tid) = (number()?, number()?, number()?);
+        let condition = words.next()?.to_string();
+        Some(Firing {
+            at,
+            event_cycles,
+            pid,
+            tid,
+            condition,
+            done: words.map(Into::into).collect(),
+        })
+    };
+    items(entry, FIRINGS, firing)
 }
 
 impl Verdict {
@@ -133,13 +208,19 @@ impl Verdict {
             ("unmatched", unmatched),
         ];
         let pauses = (!self.pauses.is_empty()).then(|| of_pauses(&self.pauses));
+        let changes = (!self.changes.is_empty()).then(|| of_changes(&self.changes));
+        let sampled = (!self.sampled.is_empty()).then(|| thinned::of_sampled(&self.sampled));
+        let throttled =
+            (!self.throttled.is_empty()).then(|| thinned::of_throttled(&self.throttled));
+        let firings = (!self.firings.is_empty()).then(|| of_firings(&self.firings));
         let mut copy = self.clone();
         let numbers = numbers(&mut copy).map(|(name, number)| match number {
             Number::Long(value) => (name, Value::from(*value)),
             Number::Short(value) => (name, Value::from(u64::from(*value))),
         });
         let all = texts.into_iter().chain(numbers);
-        all.map(|(name, value)| (name.to_string(), value)).chain(pauses).collect()
+        let all = all.map(|(name, value)| (name.to_string(), value)).chain(pauses).chain(changes);
+        all.chain(sampled).chain(throttled).chain(firings).collect()
     }
 
     /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
@@ -166,6 +247,10 @@ impl Verdict {
             text.lines().filter(|line| !line.is_empty()).take(LINES_MAX).map(Into::into).collect()
         };
         verdict.pauses = pauses(&entry);
+        verdict.changes = changes(&entry);
+        verdict.sampled = thinned::sampled(&entry);
+        verdict.throttled = thinned::throttled(&entry);
+        verdict.firings = firings(&entry);
         verdict.missing = list("verdict_missing");
         verdict.limits = list("verdict_limits");
         verdict.notes = list("verdict_notes");
@@ -208,10 +293,7 @@ mod tests {
     use crate::Sites;
 
     fn parsed(environment: &Environment) -> Verdict {
-        Verdict::parse("trace".into(), |wanted| {
-            let found = environment.iter().find(|(name, _)| name == wanted);
-            found.map(|(_, value)| value.clone())
-        })
+        Verdict::parse("trace".into(), entries(environment))
     }
 
     /// With a value of its own in everything that a trace keeps.
@@ -232,6 +314,17 @@ mod tests {
         let nearest = vec!["a:c".to_string(), "a:d".to_string()];
         verdict.unmatched.push(Unmatched { pattern: "a:b".into(), nearest });
         verdict.unmatched.push(Unmatched { pattern: "x:*".into(), nearest: Vec::new() });
+        let patterns = vec!["a:* if x == \"y z\"".to_string(), "!b".to_string()];
+        verdict.changes.push(Change { at: (9, 10), patterns });
+        verdict.changes.push(Change { at: (11, 12), patterns: vec!["*".into()] });
+        verdict.sampled.push(thinned::Sampled { event: "a:b".into(), one_in: 9 });
+        let (event, begin) = ("a:b".to_string(), (1, 2));
+        verdict.throttled.push(thinned::Throttled { event, one_in: 0, begin, until: None });
+        let condition = "a:b if x == \"y\"".to_string();
+        let done = vec!["snapshot: /t/snapshot-1".to_string()];
+        let firing = Firing { at: (13, 14), event_cycles: 12, pid: 15, tid: 16, condition, done };
+        let bare = Firing { done: Vec::new(), pid: 0, ..firing.clone() };
+        verdict.firings.extend([firing, bare]);
         verdict.missing.push("one; use two".into());
         verdict.notes.push("three".into());
         verdict.limits.push("four".into());

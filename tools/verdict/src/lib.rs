@@ -10,10 +10,12 @@ pub mod nearest;
 pub mod number;
 pub mod shown;
 pub mod text;
+pub mod thinned;
 
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use text::{bytes, causes, events, plural, seconds, short};
+use thinned::{Sampled, Throttled};
 
 /// What is known of a trace as a whole. The order is that of severity: the verdict on several
 /// traces has the gravest state of theirs.
@@ -109,7 +111,7 @@ impl Lost {
             .fold(0, u64::saturating_add)
     }
 
-    fn add(&mut self, other: &Lost) {
+    pub fn add(&mut self, other: &Lost) {
         self.full = self.full.saturating_add(other.full);
         self.overflow = self.overflow.saturating_add(other.overflow);
         self.too_big = self.too_big.saturating_add(other.too_big);
@@ -175,6 +177,32 @@ pub struct Pause {
     pub until: Option<(u64, u64)>,
 }
 
+/// A change of what was recorded, as `lull enable` and `lull disable` asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// In cycles of the trace's clock, and in nanoseconds since recording began. Programs follow
+    /// later, each at its own time.
+    pub at: (u64, u64),
+    /// The patterns, each as -e takes it; those that leave events out begin with `!`.
+    pub patterns: Vec<String>,
+}
+
+/// A condition was met that `--on` had named, and what was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Firing {
+    /// When the recorder acted: in cycles of the trace's clock, and in nanoseconds since recording
+    /// began.
+    pub at: (u64, u64),
+    /// When the event was that met the condition, in cycles; 0 where there is none.
+    pub event_cycles: u64,
+    /// Whose it was; 0 where that is not known.
+    pub pid: u64,
+    pub tid: u64,
+    pub condition: String,
+    /// What was done, in words.
+    pub done: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub state: State,
@@ -202,6 +230,12 @@ pub struct Verdict {
     pub not_recorded_more: u64,
     pub went_on: Vec<WentOn>,
     pub pauses: Vec<Pause>,
+    pub changes: Vec<Change>,
+    /// Events that were sampled by the user's wish.
+    pub sampled: Vec<Sampled>,
+    /// Events that were throttled to keep a budget, in order.
+    pub throttled: Vec<Throttled>,
+    pub firings: Vec<Firing>,
     pub unmatched: Vec<Unmatched>,
     /// The recording was asked to end, while programs may run.
     #[serde(skip)]
@@ -243,6 +277,10 @@ impl Verdict {
             not_recorded_more: 0,
             went_on: Vec::new(),
             pauses: Vec::new(),
+            changes: Vec::new(),
+            sampled: Vec::new(),
+            throttled: Vec::new(),
+            firings: Vec::new(),
             unmatched: Vec::new(),
             was_asked_to_end: false,
             nothing_matched: false,

@@ -30,7 +30,7 @@ pub struct Counts {
     pub unknown: u64,
 }
 
-/// Events by their description.
+/// Events by their names and fields: sites of one event are one.
 #[derive(Default)]
 struct Merged {
     events: BTreeMap<Vec<u8>, CountedEvent>,
@@ -57,12 +57,15 @@ impl Merged {
 
     fn event(&mut self, memory: &Memory, id: u32) -> Option<&mut CountedEvent> {
         let text = memory.event_description(id)?;
-        if !self.events.contains_key(&text) {
+        // Behind the name: the level, and where the site is.
+        let mut lines = text.splitn(4, |byte| *byte == b'\n');
+        let key = [lines.next()?, b"\n", lines.nth(2)?].concat();
+        if !self.events.contains_key(&key) {
             let description = Description::parse(&text).ok()?;
             let event = CountedEvent { description, cells: HashMap::new(), rest: 0 };
-            self.events.insert(text.clone(), event);
+            self.events.insert(key.clone(), event);
         }
-        self.events.get_mut(&text)
+        self.events.get_mut(&key)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use super::Consumer;
 use crate::clock::now_cycles;
+use verdict::thinned::{self, Sampled};
+use verdict::{environment, Firing};
 
 impl Consumer {
     /// Tells of a process that is about to run `program`, so that it is missed if it never joins.
@@ -13,9 +15,27 @@ impl Consumer {
         self.expect_in_kernel(pid, program);
     }
 
+    /// Has the trace tell of conditions that were met, and of what was done.
+    pub fn tell_firings(&mut self, firings: &[Firing]) {
+        self.tell(environment::of_firings(firings));
+    }
+
+    /// The moment, in cycles of the trace's clock and in nanoseconds since recording began.
+    pub fn now(&self) -> (u64, u64) {
+        self.moment()
+    }
+
     /// Processes that recorded events, as far as these were read, by number; each with how many
     /// of its threads did.
     pub fn processes(&self) -> Vec<(u32, u64)> {
         self.tools.walker.threads.processes()
+    }
+
+    /// What was to be sampled, by pattern, as the trace's environment says since the begin.
+    pub(super) fn sampled(&self) -> Vec<Sampled> {
+        let environment = &self.options.facts.environment;
+        thinned::sampled(|name| {
+            environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
+        })
     }
 }

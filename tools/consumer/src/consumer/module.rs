@@ -49,7 +49,8 @@ impl Consumer {
         memory: Arc<Memory>,
         sources: Vec<String>,
     ) -> Result<(), crate::Error> {
-        self.add_rings(&memory)?;
+        let rings = self.rings(&memory)?;
+        self.add_rings(&memory, rings);
         let mut module = Module::new(memory, sources);
         if self.tools.walker.records_stacks() {
             // What cannot be read now is told at the end.

@@ -38,10 +38,7 @@ pub(super) struct Pauses(Vec<Pause>);
 impl Pauses {
     /// Those that a killed recorder wrote down.
     pub fn of(environment: &Environment) -> Self {
-        let entry = |name: &str| {
-            environment.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
-        };
-        Self(environment::pauses(entry))
+        Self(environment::pauses(environment::entries(environment)))
     }
 
     pub fn list(&self) -> &[Pause] {
@@ -113,22 +110,12 @@ impl Consumer {
     }
 
     /// The time, in cycles and in nanoseconds since the recording began.
-    fn moment(&self) -> (u64, u64) {
+    pub(super) fn moment(&self) -> (u64, u64) {
         (now_cycles(), self.now_ns())
     }
 
-    /// Writes the pauses into the metadata at once: they are known also if this process is killed.
     fn tell_pauses(&mut self) {
-        let told = environment::of_pauses(self.pauses.list());
-        let trace = self.tools.trace.as_mut().map(|trace| &mut trace.facts);
-        for facts in std::iter::once(&mut self.options.facts).chain(trace) {
-            facts.environment.retain(|(name, _)| *name != told.0);
-            facts.environment.push(told.clone());
-        }
-        let classes = self.tools.walker.classes();
-        if let Some(trace) = &mut self.tools.trace {
-            trace.update(&classes);
-        }
+        self.tell(environment::of_pauses(self.pauses.list()));
     }
 
     /// Finds flags that a process has written over, and stores them anew: events may be missing

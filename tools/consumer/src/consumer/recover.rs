@@ -36,7 +36,7 @@ impl Consumer {
             crate::clock::leave();
         }
         let mut problems = Vec::new();
-        let pauses = super::Pauses::of(&options.facts.environment);
+        let environment = options.facts.environment.clone();
         let mut memories = vec![Arc::clone(&session.memory)];
         memories.extend(others(&session, &output, &mut problems)?.into_iter().map(Arc::new));
         memories.iter().for_each(|memory| memory.set_active(false));
@@ -82,7 +82,10 @@ impl Consumer {
             moved: now,
             queue: turn::Queue::default(),
             active: false,
-            pauses,
+            pauses: super::Pauses::of(&environment),
+            changes: super::Changes::of(&environment),
+            budget: None,
+            throttles: super::budget::Throttles::of(&environment),
             snapshots,
             problems,
             unclosed: Vec::new(),

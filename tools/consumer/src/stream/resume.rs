@@ -105,7 +105,8 @@ impl Stream {
 /// Behind the name of a stream that goes on in a file of its own.
 pub(crate) const RECOVERED: &str = "-recovered";
 
-fn header_at(file: &File, offset: u64) -> io::Result<PacketHeader> {
+/// The header of the packet that begins at an offset, whatever it says.
+pub fn header_at(file: &File, offset: u64) -> io::Result<PacketHeader> {
     let mut header = PacketHeader::default();
     // SAFETY: the header is plain numbers without padding, of which any value is one.
     let bytes = unsafe {

@@ -198,6 +198,7 @@ pub struct Setup {
     pub subbuf_count: u32,
     pub limit_bytes: Option<u64>,
     pub flush_period: Duration,
+    pub has_budget: bool,
 }
 
 impl Default for Setup {
@@ -208,6 +209,7 @@ impl Default for Setup {
             subbuf_count: 4,
             limit_bytes: None,
             flush_period: Duration::ZERO,
+            has_budget: false,
         }
     }
 }
@@ -229,6 +231,8 @@ pub fn start(name: &str, setup: &Setup) -> (Arc<Session>, Consumer, PathBuf) {
         patterns: "*".into(),
         filters: Vec::new(),
         counts: None,
+        has_budget: setup.has_budget,
+        recorded: Default::default(),
     };
     let session = Arc::new(Session::create(&plan).unwrap());
     let text = "test:step\n6\ntest.c:1\nu32 writer\nu32 step\nstr text\n";

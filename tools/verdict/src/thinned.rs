@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//! Events of which a part was left out on purpose: those that were sampled, and those that were
+//! throttled to keep a budget.
+//!
+//! Place in the flow: `lull record` says what was asked for and what became of it; the lists stand
+//! in the trace's environment, and in the verdict as limits: who counts such events must know it.
+
+use crate::environment::{items, lines, Value};
+use crate::shown::shown;
+use serde::Serialize;
+
+/// Events that one sentence lists.
+const NAMED_MAX: usize = 8;
+
+/// An event that was sampled by the user's wish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sampled {
+    /// Its name; in a trace that is not finished, a pattern of names.
+    pub event: String,
+    /// One in so many of its occurrences was recorded, of those that met its filter.
+    pub one_in: u32,
+}
+
+const SAMPLED: &str = "sampled";
+
+/// The entry that tells of sampled events.
+pub fn of_sampled(sampled: &[Sampled]) -> (String, Value) {
+    let words = |sampled: &Sampled| vec![sampled.event.clone(), sampled.one_in.to_string()];
+    (SAMPLED.to_string(), lines(sampled, words))
+}
+
+/// The sampled events that an environment tells of.
+pub fn sampled(entry: impl Fn(&str) -> Option<Value>) -> Vec<Sampled> {
+    let sampled = |line: &str| {
+        let (event, one_in) = line.split_once('\t')?;
+        Some(Sampled { event: event.into(), one_in: one_in.parse().ok()? })
+    };
+    items(entry, SAMPLED, sampled)
+}
+
+/// What the verdict says of them; None where there is none.
+pub fn sampled_sentence(sampled: &[Sampled]) -> Option<String> {
+    let named = |sampled: &Sampled| format!("{} 1/{}", shown(&sampled.event), sampled.one_in);
+    let names = listed(sampled.iter().map(named).collect(), "event")?;
+    Some(format!(
+        "of events that were sampled as asked for, one in so many occurrences: {names}; counts and \
+         sums of theirs are those of the sample"
+    ))
+}
+
+/// The first of some names, and how many more there are.
+pub(crate) fn listed(mut names: Vec<String>, noun: &str) -> Option<String> {
+    let more = names.len().saturating_sub(NAMED_MAX);
+    names.truncate(NAMED_MAX);
+    let text = names.join(", ");
+    let more = (more > 0).then(|| format!(" and {} more", crate::text::plural(more as u64, noun)));
+    (!text.is_empty()).then(|| format!("{text}{}", more.unwrap_or_default()))
+}
+
+/// A time in which an event was throttled to keep a budget. Each moment is in cycles of the trace's
+/// clock, and in nanoseconds since recording began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Throttled {
+    pub event: String,
+    /// One in so many occurrences was recorded; 0: none.
+    pub one_in: u32,
+    pub begin: (u64, u64),
+    /// None: until the recording's end.
+    pub until: Option<(u64, u64)>,
+}
+
+const THROTTLED: &str = "throttled";
+
+/// The entry that tells of throttled events.
+pub fn of_throttled(throttled: &[Throttled]) -> (String, Value) {
+    let words = |throttled: &Throttled| {
+        let moments = std::iter::once(throttled.begin).chain(throttled.until);
+        let moments = moments.flat_map(|(cycles, ns)| [cycles.to_string(), ns.to_string()]);
+        [throttled.event.clone(), throttled.one_in.to_string()].into_iter().chain(moments).collect()
+    };
+    (THROTTLED.to_string(), lines(throttled, words))
+}
+
+/// The throttled events that an environment tells of.
+pub fn throttled(entry: impl Fn(&str) -> Option<Value>) -> Vec<Throttled> {
+    let throttled = |line: &str| {
+        let (event, numbers) = line.split_once('\t')?;
+        let numbers: Option<Vec<u64>> = numbers.split('\t').map(|word| word.parse().ok()).collect();
+        let (one_in, begin, until) = match numbers?[..] {
+            [one_in, cycles, ns] => (one_in, (cycles, ns), None),
+            [one_in, cycles, ns, end, end_ns] => (one_in, (cycles, ns), Some((end, end_ns))),
+            _ => return None,
+        };
+        let one_in = u32::try_from(one_in).ok()?;
+        Some(Throttled { event: event.into(), one_in, begin, until })
+    };
+    items(entry, THROTTLED, throttled)
+}
+
+/// What the verdict says of them; None where there is none. `more`: changes that are not listed.
+pub fn throttled_sentence(throttled: &[Throttled], more: u64) -> Option<String> {
+    let seconds = |ns: u64| format!("{:.3} s", ns as f64 / 1e9);
+    let span = |throttled: &Throttled| {
+        let to = match throttled.one_in {
+            0 => "nothing".to_string(),
+            one_in => format!("1/{one_in}"),
+        };
+        let until = match throttled.until {
+            Some((_, ns)) => format!("to {}", seconds(ns)),
+            None => "to the end".into(),
+        };
+        let (event, begin) = (shown(&throttled.event), seconds(throttled.begin.1));
+        format!("{event} to {to} from {begin} {until}")
+    };
+    let spans = listed(throttled.iter().map(span).collect(), "time")?;
+    let more = match more {
+        0 => String::new(),
+        more => format!("; {} that are not listed", crate::text::plural(more, "later change")),
+    };
+    Some(format!(
+        "throttled to keep the budget: {spans}{more}, since recording began; counts and sums of \
+         theirs are those of what was recorded"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Sampled> {
+        sampled(|name| (name == SAMPLED).then(|| text.into()))
+    }
+
+    #[test]
+    fn sampled_events_are_read_as_they_were_written_and_other_lines_are_left_out() {
+        let two = [("a:one", 100), ("b:*", 2)]
+            .map(|(event, one_in)| Sampled { event: event.into(), one_in });
+        let (name, value) = of_sampled(&two);
+        assert_eq!(sampled(|wanted| (wanted == name).then(|| value.clone())), two);
+        assert_eq!(read("a\na\tb\n\t\n\nc:d\t3").len(), 1);
+        assert!(read("").is_empty() && sampled(|_| None).is_empty());
+    }
+
+    #[test]
+    fn throttled_events_are_read_as_they_were_written_and_other_lines_are_left_out() {
+        let at = |s: u64| (s, s * 1_000_000_000);
+        let of = |one_in, until| Throttled { event: "m:m".into(), one_in, begin: at(1), until };
+        let all = [of(64, Some(at(3))), of(0, None)];
+        let (name, value) = of_throttled(&all);
+        assert_eq!(throttled(|wanted| (wanted == name).then(|| value.clone())), all);
+        let odd = "m:m\nm:m\t1\t2\nm:m\tx\t2\t3\nm:m\t1\t2\t3\t4\nm:m\t-1\t2\t3\nm:m\t1\t2\t3";
+        assert_eq!(throttled(|_| Some(odd.into())).len(), 1);
+        let told = throttled_sentence(&all, 2).unwrap();
+        assert!(told.contains("m:m to 1/64 from 1.000 s to 3.000 s, m:m to nothing"), "{told}");
+        assert!(told.contains("to the end; 2 later changes that"), "{told}");
+        assert_eq!(throttled_sentence(&[], 0), None);
+    }
+
+    #[test]
+    fn sentence_names_rates_and_counts_what_it_does_not_name() {
+        assert_eq!(sampled_sentence(&[]), None);
+        let many: Vec<Sampled> =
+            (1..=10).map(|n| Sampled { event: format!("a:{n}"), one_in: n * 10 }).collect();
+        let told = sampled_sentence(&many).unwrap();
+        assert!(told.contains("a:1 1/10, a:2 1/20,") && told.contains("2 events more;"), "{told}");
+    }
+}
