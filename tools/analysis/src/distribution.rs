@@ -55,6 +55,11 @@ impl<const DIGITS: u8> Distribution<DIGITS> {
         self.count
     }
 
+    /// The longest duration; 0 where there is none.
+    pub fn most_ns(&self) -> u64 {
+        self.most_ns
+    }
+
     /// The value below which a part of all is, 0 to 1.
     pub fn quantile(&self, quantile: f64) -> u64 {
         let found = self.histogram.as_ref().map_or(0, |h| h.value_at_quantile(quantile));

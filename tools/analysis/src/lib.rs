@@ -15,6 +15,8 @@
 //!
 //! A named analysis ([`NAMED`]) is asked with [`ask`] and answers with a [`Sheet`] of its own.
 //!
+//! A trace that is still being written is read part by part by [`live::Live`].
+//!
 //! Memory is bounded by [`Limits`], whatever the trace: tables are `rows` that end in a row for
 //! all others. Any trace is safe: nothing panics.
 
@@ -33,6 +35,7 @@ mod files;
 mod filter;
 mod holders;
 mod latency;
+pub mod live;
 mod locks;
 mod losses;
 mod pending;

@@ -111,6 +111,8 @@ pub struct UnmatchedRow {
     pub exits_without_entry: u64,
     /// Entries given up because too many were open.
     pub forgotten_entries: u64,
+    /// Exits before which events were lost since the entry: each may be another call's.
+    pub unsure: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -56,6 +56,23 @@ impl<K: Hash + Eq + Copy, V: Default> Rows<K, V> {
         &mut self.rows[position].1
     }
 
+    /// The row of a key, if it has one of its own.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        let position = *self.index.get(key)? as usize;
+        self.rows.get(position).map(|(_, value)| value)
+    }
+
+    /// Makes space for other keys, where half of it is used: rows that are not kept go. What the
+    /// table gave as an index means nothing from then on.
+    pub fn make_space(&mut self, mut keeps: impl FnMut(&K, &V) -> bool) {
+        if self.index.len() <= self.limit / 2 {
+            return;
+        }
+        self.rows.retain(|(key, value)| key.as_ref().is_none_or(|key| keeps(key, value)));
+        let keys = self.rows.iter().zip(0..);
+        self.index = keys.filter_map(|((key, _), position)| Some(((*key)?, position))).collect();
+    }
+
     /// Every row; the others are `None`.
     pub fn iter(&self) -> impl Iterator<Item = (Option<K>, &V)> {
         self.rows.iter().map(|(key, value)| (*key, value))
@@ -80,6 +97,24 @@ mod tests {
         let found: Vec<_> = rows.iter().map(|(key, count)| (key, *count)).collect();
         assert_eq!(found, [(None, 3), (Some(7), 2), (Some(8), 1)]);
         assert_eq!(rows.index(11), RowIndex::OTHERS);
+    }
+
+    #[test]
+    fn space_is_made_only_where_it_is_short_and_rows_are_found_after_it() {
+        let mut rows: Rows<u32, u64> = Rows::new(4);
+        for key in [7, 8] {
+            *rows.row(key) = u64::from(key);
+        }
+        rows.make_space(|_, _| false);
+        assert_eq!(rows.get(&8), Some(&8), "half of it is free");
+        for key in [9, 10, 11] {
+            *rows.row(key) += u64::from(key);
+        }
+        rows.make_space(|key, _| *key > 8);
+        let found: Vec<_> = rows.iter().map(|(key, count)| (key, *count)).collect();
+        assert_eq!(found, [(None, 11), (Some(9), 9), (Some(10), 10)]);
+        *rows.row(7) += 1;
+        assert_eq!((rows.get(&7), rows.get(&10), rows.get(&8)), (Some(&1), Some(&10), None));
     }
 
     #[test]

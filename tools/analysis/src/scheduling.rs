@@ -80,6 +80,22 @@ impl Scheduling {
         }
     }
 
+    /// How long each thread that moved was on a CPU and waited for one until `end`, and each that
+    /// has been on its CPU all the time.
+    pub fn times(&self, state: &State, end: Ns) -> Vec<(ThreadIndex, u64, u64)> {
+        let times = |thread: ThreadIndex, account: Option<&Account>| {
+            let mut whole = account.map_or_else(Account::default, Account::copy);
+            let stay = state.stay(thread);
+            whole.stayed(Stay { since: stay.since.max(self.from), ..stay }, end);
+            (thread, whole.on_cpu_ns, whole.wait_ns)
+        };
+        let moved = self.accounts.iter().filter_map(|(thread, account)| Some((thread?, account)));
+        let moved = moved.map(|(thread, account)| times(thread, Some(account)));
+        let stayed = state.processors().map(|(.., thread)| thread);
+        let stayed = stayed.filter(|thread| self.accounts.get(thread).is_none());
+        moved.chain(stayed.map(|thread| times(thread, None))).collect()
+    }
+
     /// Threads that are asked for, in order of the time that they waited for a CPU or were on one.
     /// `end`: of the trace, until which a thread stays where the last event about it left it.
     pub fn finish(

@@ -101,13 +101,15 @@ fn calls_without_contexts_are_joined_by_the_threads_that_the_scheduler_puts_on_a
 }
 
 #[test]
-fn after_a_loss_nobody_knows_who_runs_until_the_next_switch() {
+fn after_a_loss_nobody_knows_who_runs_until_the_next_switch_nor_whose_exit_comes() {
     let first = [(10, Switch(0, 100)), (20, Entry)];
-    let second = [(30, Exit), (40, Switch(200, 100)), (50, Exit)];
+    let second = [(30, Exit), (40, Switch(200, 100)), (50, Exit), (60, Entry), (70, Exit)];
     let bytes = [packet(0, 0, 0, &first), packet(0, 1, 9, &second)].concat();
     let report = report(METADATA, vec![bytes]);
     let futex = &report.latencies[0].duration;
-    assert_eq!((futex.count, futex.min_ns), (1, 30), "the exit at 30 may be of any thread");
+    assert_eq!((futex.count, futex.min_ns), (1, 10), "the exits before may be of other calls");
+    let row = &report.unmatched[0];
+    assert_eq!((row.unsure, row.still_running), (1, 0), "{row:?}");
 }
 
 #[test]

@@ -121,7 +121,8 @@ impl<'a> Follower<'a> {
                 }
             }
             Part::Exit(pair) => {
-                let begin = step.done.and_then(|done| done.begin);
+                // A slice ends here, whichever call's exit this is: it would never end otherwise.
+                let begin = step.done.and_then(|done| done.begin.or(done.unsure_begin));
                 let open = begin.map(|begin| Open { pair, begin });
                 self.exit(event, &step, open, (&arguments, flows, is_taken))?;
             }

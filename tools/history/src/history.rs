@@ -12,7 +12,7 @@ use crate::builder::{build, Bounds};
 use crate::error::Error;
 use crate::folder::{fingerprint, places, Kept};
 use crate::names::Names;
-use crate::overview::Overview;
+use crate::overview::{Drawn, Overview};
 use crate::segment::{Segment, Wanted};
 use crate::storage::{Sink, Storage};
 use crate::tail::{Tail, MAGIC};
@@ -414,13 +414,13 @@ impl History {
         span: &Span,
         parts: u32,
         takes: impl Fn(&Track) -> bool,
-    ) -> Result<BTreeMap<Track, Vec<Interval>>, Error> {
+    ) -> Result<BTreeMap<Track, Vec<Drawn>>, Error> {
         let from = span.from.unwrap_or(self.begin());
         let until = span.until.unwrap_or(self.end());
         let mut overviews: BTreeMap<Track, Overview> = BTreeMap::new();
         self.visit(&Span { from: Some(from), until: Some(until) }, takes, |track, interval| {
             let overview = overviews.entry(track);
-            overview.or_insert_with(|| Overview::new((from, until), parts)).add(&interval);
+            overview.or_insert_with(|| Overview::new((from, until), parts)).add(&interval, 1);
         })?;
         Ok(overviews.into_iter().map(|(track, overview)| (track, overview.finish())).collect())
     }

@@ -11,15 +11,27 @@ use crate::value::{Interval, Value};
 /// States of one part that are told apart; the time of further ones counts for none.
 const STATES: usize = 32;
 
+/// A stretch of pixels in which one state takes most of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// The state, and the stretch: its edges are those of pixels.
+    pub interval: Interval,
+    /// How many intervals of that state begin in it, or reach into the span there: more than one,
+    /// and it is no single interval. At least 1.
+    pub count: u64,
+}
+
 pub(crate) struct Overview {
     from: i128,
     width: i128,
     parts: i128,
     part: i128,
-    /// Of the part that is being filled: how long each state took.
-    shares: Vec<(Value, i128)>,
-    drawn: Vec<Interval>,
+    /// Of the part that is being filled: how long each state took, and in how many intervals.
+    shares: Vec<(Value, i128, u64)>,
+    drawn: Vec<Drawn>,
     goes_on: bool,
+    /// Whether neighbours of one state are drawn as one, whatever their intervals.
+    joins: bool,
 }
 
 impl Overview {
@@ -32,7 +44,24 @@ impl Overview {
             shares: Vec::new(),
             drawn: Vec::new(),
             goes_on: false,
+            joins: true,
         }
+    }
+
+    /// The same, in which a stretch of several parts is one interval.
+    pub fn apart(span: (Ns, Ns), parts: u32) -> Self {
+        Self { joins: false, ..Self::new(span, parts) }
+    }
+
+    /// How many stretches have not been taken.
+    pub fn waiting(&self) -> usize {
+        self.drawn.len()
+    }
+
+    /// Gives what will not change any more.
+    pub fn take_settled(&mut self) -> impl Iterator<Item = Drawn> + '_ {
+        let settled = self.drawn.len().saturating_sub(1);
+        self.drawn.drain(..settled)
     }
 
     /// When a part begins.
@@ -47,16 +76,18 @@ impl Overview {
         part.clamp(0, self.parts)
     }
 
-    /// Adds an interval that begins where the one before ended, or later.
-    pub fn add(&mut self, interval: &Interval) {
+    /// Adds an interval that begins where the one before ended, or later; or a stretch in which
+    /// that many intervals begin.
+    pub fn add(&mut self, interval: &Interval, mut count: u64) {
         let end = self.from + self.width;
         let mut at = i128::from(interval.begin.0).max(self.from);
         let until = i128::from(interval.end.0).min(end);
         self.goes_on |= interval.goes_on && until == end;
+        // It is counted in the part where it is met first.
         if at == until && at < end {
             // What takes no time counts as little as anything can.
             self.reach(self.part_at(at));
-            self.share(interval.value, 0);
+            self.share(interval.value, 0, count);
         }
         while at < until {
             let part = self.part_at(at);
@@ -65,23 +96,26 @@ impl Overview {
             if at == self.edge(part) && edge < until {
                 // All of the parts that an interval fills are one.
                 let last = self.part_at(until);
-                self.share(interval.value, edge - at);
+                self.share(interval.value, edge - at, std::mem::take(&mut count));
                 self.draw();
-                self.extend(interval.value, part, last);
+                self.extend(interval.value, part, last, 0);
                 self.part = last;
                 at = self.edge(last);
             } else {
-                self.share(interval.value, edge - at);
+                self.share(interval.value, edge - at, std::mem::take(&mut count));
                 at = edge;
             }
         }
     }
 
-    fn share(&mut self, value: Value, ns: i128) {
+    fn share(&mut self, value: Value, ns: i128, count: u64) {
         let has_space = self.shares.len() < STATES;
-        match self.shares.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, share)) => *share += ns,
-            None if has_space => self.shares.push((value, ns)),
+        match self.shares.iter_mut().find(|(known, ..)| *known == value) {
+            Some((_, share, intervals)) => {
+                *share += ns;
+                *intervals += count;
+            }
+            None if has_space => self.shares.push((value, ns, count)),
             None => {}
         }
     }
@@ -96,25 +130,33 @@ impl Overview {
 
     /// Draws the part that was filled.
     fn draw(&mut self) {
-        let most = self.shares.iter().rev().max_by_key(|(_, share)| *share);
-        if let Some((value, _)) = most.copied() {
-            self.extend(value, self.part, self.part + 1);
+        let most = self.shares.iter().rev().max_by_key(|(_, share, _)| *share);
+        if let Some((value, _, count)) = most.copied() {
+            self.extend(value, self.part, self.part + 1, count);
         }
         self.shares.clear();
     }
 
-    fn extend(&mut self, value: Value, part: i128, until: i128) {
+    fn extend(&mut self, value: Value, part: i128, until: i128, count: u64) {
         let (begin, end) = (Ns(self.edge(part) as i64), Ns(self.edge(until) as i64));
         match self.drawn.last_mut() {
-            Some(last) if last.value == value && last.end >= begin => last.end = last.end.max(end),
-            Some(last) if last.end > begin => {}
-            _ => self.drawn.push(Interval { begin, end, goes_on: false, value }),
+            Some(Drawn { interval: last, count: all })
+                if last.value == value && last.end >= begin && (self.joins || count == 0) =>
+            {
+                last.end = last.end.max(end);
+                *all += count;
+            }
+            Some(Drawn { interval: last, .. }) if last.end > begin => {}
+            _ => {
+                let interval = Interval { begin, end, goes_on: false, value };
+                self.drawn.push(Drawn { interval, count: count.max(1) });
+            }
         }
     }
 
-    pub fn finish(mut self) -> Vec<Interval> {
+    pub fn finish(mut self) -> Vec<Drawn> {
         self.draw();
-        if let Some(last) = self.drawn.last_mut() {
+        if let Some(Drawn { interval: last, .. }) = self.drawn.last_mut() {
             last.goes_on = self.goes_on && i128::from(last.end.0) == self.from + self.width;
         }
         self.drawn
@@ -129,9 +171,13 @@ mod tests {
         let mut overview = Overview::new((Ns(0), Ns(100)), parts);
         for (begin, end, cpu) in intervals {
             let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(*cpu));
-            overview.add(&Interval { begin, end, goes_on: false, value });
+            overview.add(&Interval { begin, end, goes_on: false, value }, 1);
         }
-        overview.finish().iter().map(|i| (i.begin.0, i.end.0, i.value)).collect()
+        overview
+            .finish()
+            .iter()
+            .map(|d| (d.interval.begin.0, d.interval.end.0, d.interval.value))
+            .collect()
     }
 
     #[test]
@@ -147,6 +193,22 @@ mod tests {
         );
         assert_eq!(drawn(10, &[(5, 5, 2)]), [(0, 10, two)]);
         assert_eq!(drawn(10, &[(12, 24, 1), (24, 71, 2)]), [(10, 20, one), (20, 80, two)]);
+    }
+
+    #[test]
+    fn a_stretch_says_how_many_intervals_it_stands_for() {
+        let counts = |parts, intervals: &[(i64, i64)]| -> Vec<u64> {
+            let mut overview = Overview::new((Ns(0), Ns(100)), parts);
+            for (begin, end) in intervals {
+                let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(1));
+                overview.add(&Interval { begin, end, goes_on: false, value }, 1);
+            }
+            overview.finish().iter().map(|drawn| drawn.count).collect()
+        };
+        assert_eq!(counts(10, &[(-50, 75), (80, 81)]), [2]);
+        assert_eq!(counts(10, &[(3, 48), (60, 97)]), [1, 1]);
+        let many: Vec<(i64, i64)> = (0..50).map(|at| (2 * at, 2 * at + 1)).collect();
+        assert_eq!(counts(10, &many), [50]);
     }
 
     #[test]

@@ -70,7 +70,8 @@ fn thread_waits_runs_and_sleeps_in_a_call_on_what_that_is_about() {
     assert_eq!(told(&history, cpu, Kind::Runs), wanted);
     assert_eq!(told(&history, cpu, Kind::Interrupt), [row(140, 145, "in soft interrupt 4")]);
     let drawn = history.overview(&Span::ALL, 2, |track| track.subject == cpu).unwrap();
-    let runs: Vec<_> = drawn[&Track::new(cpu, Kind::Runs)].iter().map(|i| i.value).collect();
+    let runs: Vec<_> =
+        drawn[&Track::new(cpu, Kind::Runs)].iter().map(|d| d.interval.value).collect();
     assert_eq!((runs.len(), runs[1]), (2, Value::Idle), "100 to 160, and 160 to 220");
 }
 

@@ -69,6 +69,8 @@ pub struct Unmatched {
     pub ended: u64,
     /// Entries given up because too many were open.
     pub forgotten: u64,
+    /// Exits before which events were lost since the entry: each may be another call's.
+    pub unsure: u64,
 }
 
 /// The open calls of all threads: at most 2^16 of a thread, and 2^20 together.
@@ -94,6 +96,11 @@ impl Calls {
             is_listed: Vec::new(),
             notes: Notes::default(),
         }
+    }
+
+    /// There are more pairs by now.
+    pub(crate) fn describe_again(&mut self, pair_count: usize) {
+        self.unmatched.resize(pair_count, Unmatched::default());
     }
 
     /// What has found no partner, pair by pair in the order of their numbers.
@@ -147,9 +154,12 @@ impl Calls {
             stack.remove(stack.len() - 1 - behind)
         });
         match found {
-            Some(_) => {
+            Some(call) => {
                 self.open_count = self.open_count.saturating_sub(1);
                 self.notes.add(Change::Calls(thread));
+                if let Some(unmatched) = self.unmatched_of(pair).filter(|_| call.may_be_over) {
+                    unmatched.unsure += 1;
+                }
             }
             None => {
                 if let Some(unmatched) = self.unmatched_of(pair) {

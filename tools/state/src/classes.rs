@@ -156,6 +156,17 @@ impl Classes {
         classes
     }
 
+    /// Whether all names and pairs of another have the same numbers here.
+    pub(crate) fn begins_with(&self, before: &Classes) -> bool {
+        let is_same = |(now, before): (&Pair, &Pair)| {
+            now.name == before.name && now.operation == before.operation
+        };
+        self.names.len() >= before.names.len()
+            && self.pairs.len() >= before.pairs.len()
+            && self.names.iter().zip(&before.names).all(|(now, before)| now.text == before.text)
+            && self.pairs.iter().zip(&before.pairs).all(is_same)
+    }
+
     /// Every name of events; a [`NameIndex`] is a position.
     pub fn names(&self) -> &[ClassName] {
         &self.names
@@ -185,6 +196,11 @@ impl Classes {
     pub(crate) fn plan(&self, trace_index: usize, class: &EventClass) -> Option<&ClassPlan> {
         self.by_trace.get(trace_index)?.get(class.index)
     }
+}
+
+/// What the two events of a pair of this name may be called.
+pub fn pair_ends(pair: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    SUFFIXES.iter().map(move |(entry, exit)| (format!("{pair}{entry}"), format!("{pair}{exit}")))
 }
 
 /// The name without what Lull's recorder appends to tell apart equal names from two programs: the

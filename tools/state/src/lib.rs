@@ -59,11 +59,11 @@ mod usage;
 
 pub use calls::{About, Calls, OpenCall, Unmatched};
 pub use changes::Change;
-pub use classes::{event_name, ClassName, Classes, NameIndex, Pair, PairIndex};
+pub use classes::{event_name, pair_ends, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
 pub use errors::error_name;
 pub use interrupts::{Interrupt, InterruptKind};
-pub use maps::{Map, Maps};
+pub use maps::{Map, Maps, Object};
 pub use moment::{Done, Limits, Part, State, Step};
 pub use names::ShortName;
 pub use operation::{system_call, LockKind, Operation, Values};

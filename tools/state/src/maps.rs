@@ -23,6 +23,8 @@ const MAP_ANONYMOUS: i64 = 0x20;
 const MREMAP_KEEPS: i64 = 4;
 /// The errors of system calls, as addresses.
 const FIRST_ERROR: u64 = u64::MAX - 4094;
+/// Objects of one process; each is looked at for an address.
+const OBJECTS_MAX: usize = 1 << 12;
 const PROTECTION: u32 = 7;
 const EXECUTABLE: u32 = 4;
 const SHARED: u32 = 8;
@@ -66,9 +68,22 @@ impl Map {
     }
 }
 
+/// An object that a program has loaded: a file whose addresses are counted from a base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Object {
+    /// Where the address 0 of the file is.
+    pub base: u64,
+    /// The first address behind it.
+    pub until: u64,
+    /// The file's path; [`TextIndex::NONE`] if it is not known.
+    pub path: TextIndex,
+}
+
 /// The maps of all processes.
 #[derive(Debug)]
 pub struct Maps {
+    /// Of each process, in the order in which they were told.
+    objects: FxHashMap<ProcessIndex, Vec<Object>>,
     /// Of each process by their first addresses; no two overlap.
     tables: FxHashMap<ProcessIndex, BTreeMap<u64, Map>>,
     count: usize,
@@ -77,7 +92,7 @@ pub struct Maps {
 
 impl Maps {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { tables: FxHashMap::default(), count: 0, limit }
+        Self { objects: FxHashMap::default(), tables: FxHashMap::default(), count: 0, limit }
     }
 
     /// The maps of a process that are known, in the order of their addresses.
@@ -89,6 +104,25 @@ impl Maps {
     pub fn at(&self, process: ProcessIndex, address: u64) -> Option<&Map> {
         let (_, map) = self.tables.get(&process)?.range(..=address).next_back()?;
         (address < map.until).then_some(map)
+    }
+
+    /// The object that an address of a process's is in, as the process told it: the last that was
+    /// told.
+    pub fn object_at(&self, process: ProcessIndex, address: u64) -> Option<&Object> {
+        let mut objects = self.objects.get(&process)?.iter().rev();
+        objects.find(|object| (object.base..object.until).contains(&address))
+    }
+
+    fn add_object(&mut self, process: ProcessIndex, object: Object) {
+        let is_no_range = object.base >= object.until;
+        if is_no_range || self.count >= self.limit || process == ProcessIndex::OTHERS {
+            return;
+        }
+        let objects = self.objects.entry(process).or_default();
+        if objects.len() < OBJECTS_MAX && !objects.contains(&object) {
+            objects.push(object);
+            self.count += 1;
+        }
     }
 
     fn add(&mut self, process: ProcessIndex, map: Map) {
@@ -198,6 +232,10 @@ impl Maps {
                     self.add(process, Map { flags, ..map });
                 }
             }
+            Operation::Object => {
+                let until = address.saturating_add(values.other as u64);
+                self.add_object(process, Object { base: address, until, path: values.text });
+            }
             Operation::MoveMap => self.moved(process, values, told, end),
             _ => {}
         }
@@ -232,7 +270,9 @@ impl Maps {
         }
         let kept = self.of(parent).filter(|map| map.flags & NOT_IN_CHILDREN == 0);
         let kept: Vec<Map> = kept.copied().collect();
+        let objects = self.objects.get(&parent).cloned().unwrap_or_default();
         self.forget(child);
+        objects.into_iter().for_each(|object| self.add_object(child, object));
         for map in kept {
             self.add(child, map);
         }
@@ -241,6 +281,7 @@ impl Maps {
     /// Nothing is known of a process's memory any more: it runs another program, or is over.
     pub(crate) fn forget(&mut self, process: ProcessIndex) {
         self.count -= self.tables.remove(&process).map_or(0, |table| table.len());
+        self.count -= self.objects.remove(&process).map_or(0, |objects| objects.len());
     }
 }
 
@@ -279,6 +320,31 @@ mod tests {
             format!("{begin}-{until} {} {first}", m.flags_text())
         })
         .collect()
+    }
+
+    #[test]
+    fn objects_are_those_that_a_process_told_or_its_parent() {
+        let mut maps = Maps::new(9);
+        let told = |maps: &mut Maps, base: i64, bytes: i64, path| {
+            let values = Values { subject: base, other: bytes, text: path, ..Values::default() };
+            maps.change(Operation::Object, P, &values, None, &mut Told::default());
+        };
+        let at = |maps: &Maps, process, address| maps.object_at(process, address).map(|o| o.path);
+        told(&mut maps, 0x1000, 0x500, LIBRARY);
+        told(&mut maps, 0x1000, 0x500, LIBRARY);
+        told(&mut maps, 0x3000, 0, LIBRARY);
+        assert_eq!(maps.count, 1);
+        let found = [0xfff, 0x1000, 0x14ff, 0x1500].map(|address| at(&maps, P, address));
+        assert_eq!(found, [None, Some(LIBRARY), Some(LIBRARY), None]);
+        maps.inherited(CHILD, P);
+        told(&mut maps, 0x1200, 0x100, TextIndex(8));
+        assert_eq!(at(&maps, P, 0x1234), Some(TextIndex(8)));
+        maps.forget(P);
+        assert_eq!((at(&maps, P, 0x1234), at(&maps, CHILD, 0x1234)), (None, Some(LIBRARY)));
+        for base in 2..20 {
+            told(&mut maps, base << 12, 1 << 12, LIBRARY);
+        }
+        assert_eq!(maps.count, 9);
     }
 
     #[test]

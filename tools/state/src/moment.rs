@@ -73,8 +73,11 @@ pub enum Part {
 pub struct Done {
     /// The pair that the call's two events make; `None`: it happened in one event.
     pub pair: Option<PairIndex>,
-    /// When it began: at its entry, or at its only event. `None`: the trace has no entry for it.
+    /// When it began: at its entry, or at its only event. `None`: the trace has no entry for it, or
+    /// events were lost since that entry, of which this may not be the exit.
     pub begin: Option<Ns>,
+    /// When the entry came, where events were lost since.
+    pub unsure_begin: Option<Ns>,
     /// What it means.
     pub operation: Operation,
     /// Its operands and its result.
@@ -124,6 +127,27 @@ impl State {
             dump: Dump::Absent,
             classes,
         }
+    }
+
+    /// Goes on with further packets of the same traces, in which streams are numbered anew. A
+    /// packet says itself which thread its events are of.
+    pub fn go_on(&mut self, stream_count: usize) {
+        self.streams.clear();
+        self.streams.resize(stream_count, Stream::default());
+    }
+
+    /// Goes on with the same traces, whose metadata describes more events by now. `false`, and
+    /// nothing has changed, if events or pairs have other numbers than before.
+    pub fn describe_again(&mut self, traces: &[Trace]) -> bool {
+        let classes = Classes::new(traces);
+        if !classes.begins_with(&self.classes) || hosts(traces) != self.hosts {
+            return false;
+        }
+        self.calls.describe_again(classes.pairs().len());
+        self.running.describe_again(traces, &self.hosts);
+        self.unjoined.resize(traces.len(), 0);
+        self.classes = classes;
+        true
     }
 
     /// The names of events, and which of them are two ends of a call.
@@ -300,6 +324,7 @@ impl State {
         let plan = self.classes.plan(event.trace_index(), event.class())?;
         let mut values = Values::default();
         let mut about = About::Nothing;
+        let mut unsure_begin = None;
         let (pair, begin, operation) = match &plan.role {
             Role::Plain | Role::Thread { .. } => return None,
             Role::Entry { pair, loads } => {
@@ -338,7 +363,9 @@ impl State {
                     (values, about) = (call.values, call.about);
                 }
                 loads.read(event, &mut values, &mut self.texts);
-                (Some(*pair), call.map(|call| call.begin), operation)
+                let begin_if = |is_unsure| call.filter(|call| call.may_be_over == is_unsure);
+                unsure_begin = begin_if(true).map(|call| call.begin);
+                (Some(*pair), begin_if(false).map(|call| call.begin), operation)
             }
             Role::Single { operation, loads } => {
                 loads.read(event, &mut values, &mut self.texts);
@@ -353,7 +380,7 @@ impl State {
         } else if pair.is_none() || operation != Operation::Close {
             self.change(operation, (host, process, thread), &values);
         }
-        Some(Done { pair, begin, operation, values, uses })
+        Some(Done { pair, begin, unsure_begin, operation, values, uses })
     }
 
     /// Takes over what a finished operation changes.
@@ -367,6 +394,7 @@ impl State {
             Operation::None | Operation::SystemCall | Operation::Exec => {}
             Operation::Lock(_) | Operation::Interrupt(_) => {}
             Operation::ProcessStart => self.start(host, process, values),
+            Operation::ProcessJoin => self.threads.joined(process, values.text),
             Operation::ProcessExit => self.threads.exited(process, values.subject),
             Operation::Forked => {
                 if let Some(parent) = self.threads.known_process(host, values.subject) {

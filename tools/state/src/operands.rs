@@ -85,13 +85,14 @@ impl Operation {
             Pipe | SocketPair => self.ends_fields(),
             Socket => &[RESULT],
             Bind | Connect | Accept => &[DESCRIPTOR, ADDRESS, RESULT],
-            Map | Unmap | MoveMap | Protect => self.map_fields(),
+            Map | Unmap | MoveMap | Protect | Object => self.map_fields(),
             ProcessStart => &[
                 (Slot::Subject, &["pid"]),
                 (Slot::Other, &["parent_pid"]),
                 PATH,
                 (Slot::MoreText, &["arguments"]),
             ],
+            ProcessJoin => &[(Slot::Subject, &["pid"]), PATH],
             ProcessExit => &[(Slot::Subject, &["status", "error_code"])],
             Forked => &[(Slot::Subject, &["parent_pid"])],
             ChildWait => &[(Slot::Subject, &["child_pid"]), (Slot::Other, &["status"])],
@@ -119,12 +120,13 @@ impl Operation {
         }
     }
 
-    /// Of the calls that change maps.
+    /// Of what changes maps, or tells of them.
     fn map_fields(self) -> Fields {
         match self {
             Operation::Map => {
                 &[DESCRIPTOR, LENGTH, FLAGS, PROTECTION, (Slot::Fifth, &["off", "offset"]), RESULT]
             }
+            Operation::Object => &[(Slot::Subject, &["base"]), (Slot::Other, &["bytes"]), PATH],
             Operation::MoveMap => &[
                 (Slot::Subject, &["addr"]),
                 (Slot::Other, &["old_len"]),

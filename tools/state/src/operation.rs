@@ -96,6 +96,8 @@ pub enum Operation {
     MoveMap,
     /// Changes what may be done with memory.
     Protect,
+    /// There is an object that the program has loaded.
+    Object,
     /// Gives a socket an address.
     Bind,
     /// Connects a socket to an address.
@@ -104,6 +106,8 @@ pub enum Operation {
     Accept,
     /// A program begins.
     ProcessStart,
+    /// A process that was there before is recorded from now on.
+    ProcessJoin,
     /// A process says that it ends.
     ProcessExit,
     /// A process names the process that forked it.
@@ -243,6 +247,8 @@ const NAMES: &[(&str, Operation)] = &[
     ("irq:softirq", Operation::Interrupt(InterruptKind::Soft)),
     ("irq_softirq", Operation::Interrupt(InterruptKind::Soft)),
     ("process:start", Operation::ProcessStart),
+    ("process:join", Operation::ProcessJoin),
+    ("process:object", Operation::Object),
     ("process:exit", Operation::ProcessExit),
     ("process:quick_exit", Operation::ProcessExit),
     ("syscall_exit_group", Operation::ProcessExit),
@@ -335,6 +341,7 @@ impl Operation {
                 | Lock(_)
                 | Interrupt(_)
                 | ProcessStart
+                | ProcessJoin
                 | ProcessExit
                 | Forked
                 | ChildWait
@@ -346,10 +353,10 @@ impl Operation {
         !is_of_others && !self.is_of_tasks() && !self.is_of_maps()
     }
 
-    /// Whether it changes maps.
+    /// Whether it changes maps, or tells of them.
     pub(crate) fn is_of_maps(self) -> bool {
         use Operation::*;
-        matches!(self, Map | Unmap | MoveMap | Protect)
+        matches!(self, Map | Unmap | MoveMap | Protect | Object)
     }
 
     /// Whether it is the kernel's, of its tasks or of a dump of its state.

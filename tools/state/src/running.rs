@@ -82,6 +82,23 @@ pub(crate) struct Running {
 
 impl Running {
     pub fn new(traces: &[Trace], hosts: &[u32]) -> Self {
+        let mut running = Self {
+            told: Vec::new(),
+            is_of_kernel: Vec::new(),
+            numbers: Vec::new(),
+            has_switches: Vec::new(),
+            threads: FxHashMap::default(),
+            places: Places::default(),
+            losing: BTreeMap::new(),
+            losing_until: Ns(i64::MAX),
+            notes: Notes::default(),
+        };
+        running.describe_again(traces, hosts);
+        running
+    }
+
+    /// Takes over what the metadata says of the scheduler's events.
+    pub fn describe_again(&mut self, traces: &[Trace], hosts: &[u32]) {
         let of_trace =
             |trace: &Trace| trace.event_classes().map(Told::of).collect::<Vec<Option<Told>>>();
         let told: Vec<_> = traces.iter().map(of_trace).collect();
@@ -95,17 +112,10 @@ impl Running {
             |trace: &Trace| trace.metadata().environment_text("kernel_release").map(Numbers::of);
         let is_of_kernel =
             |trace: &Trace| trace.metadata().environment_text("domain") == Some("kernel");
-        Self {
-            told,
-            is_of_kernel: traces.iter().map(is_of_kernel).collect(),
-            numbers: traces.iter().map(|trace| release(trace).unwrap_or_default()).collect(),
-            has_switches,
-            threads: FxHashMap::default(),
-            places: Places::default(),
-            losing: BTreeMap::new(),
-            losing_until: Ns(i64::MAX),
-            notes: Notes::default(),
-        }
+        self.told = told;
+        self.is_of_kernel = traces.iter().map(is_of_kernel).collect();
+        self.numbers = traces.iter().map(|trace| release(trace).unwrap_or_default()).collect();
+        self.has_switches = has_switches;
     }
 
     /// Whether a trace of another tracer is a kernel's.

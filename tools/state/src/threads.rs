@@ -504,6 +504,12 @@ impl Threads {
         });
     }
 
+    pub(crate) fn joined(&mut self, process: ProcessIndex, path: TextIndex) {
+        if let Some(process) = self.of(process) {
+            process.path = path;
+        }
+    }
+
     pub(crate) fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
         let of_parent = self.of(parent).map(|parent| (parent.path, parent.arguments));
         if let Some(process) = self.of(process) {

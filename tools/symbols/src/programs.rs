@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
-use state::{Map, ProcessIndex, State, TextIndex};
+use state::{ProcessIndex, State, TextIndex};
 use trace::Ns;
 
 use crate::elf::Functions;
@@ -41,12 +41,19 @@ struct File {
     has_inode: bool,
 }
 
+/// A place that was mapped: in the file, or by the addresses that the file itself has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Within {
+    File(u64),
+    Object(u64),
+}
+
 /// Names of the functions of programs, as far as they were asked for.
 #[derive(Debug, Default)]
 pub struct Programs {
     files: Vec<File>,
     by_map: FxHashMap<(TextIndex, Option<u64>), usize>,
-    by_place: FxHashMap<(usize, u64), FrameIndex>,
+    by_place: FxHashMap<(usize, Within), FrameIndex>,
     by_text: FxHashMap<String, FrameIndex>,
     texts: Vec<String>,
 }
@@ -63,25 +70,33 @@ impl Programs {
     ) -> Option<FrameIndex> {
         // A function that ends with a call is the caller's, although the address is the next one's.
         let called = address.checked_sub(1)?;
-        let map = state.maps().at(process, called)?;
-        if map.path == TextIndex::NONE {
+        let (path, inode, within) = match state.maps().at(process, called) {
+            Some(map) => {
+                let offset = map.offset_bytes.checked_add(called.checked_sub(map.begin)?)?;
+                (map.path, map.inode, Within::File(offset))
+            }
+            None => {
+                let object = state.maps().object_at(process, called)?;
+                (object.path, None, Within::Object(called.checked_sub(object.base)?))
+            }
+        };
+        if path == TextIndex::NONE {
             return None;
         }
-        let file = self.file(state, map, at)?;
-        let offset = map.offset_bytes.checked_add(called.checked_sub(map.begin)?)?;
-        if let Some(known) = self.by_place.get(&(file, offset)) {
+        let file = self.file(state, (path, inode), at)?;
+        if let Some(known) = self.by_place.get(&(file, within)) {
             return Some(*known);
         }
         if self.by_place.len() >= FRAMES_MAX {
             return None;
         }
-        let text = self.files.get(file)?.text(offset);
+        let text = self.files.get(file)?.text(within);
         let next = FrameIndex(self.texts.len() as u32);
         let frame = *self.by_text.entry(text.clone()).or_insert(next);
         if frame == next {
             self.texts.push(text);
         }
-        self.by_place.insert((file, offset), frame);
+        self.by_place.insert((file, within), frame);
         Some(frame)
     }
 
@@ -90,19 +105,19 @@ impl Programs {
         self.texts.get(frame.0 as usize).map_or("", String::as_str)
     }
 
-    fn file(&mut self, state: &State, map: &Map, at: Ns) -> Option<usize> {
-        let key = (map.path, map.inode);
+    fn file(&mut self, state: &State, key: (TextIndex, Option<u64>), at: Ns) -> Option<usize> {
         if let Some(known) = self.by_map.get(&key) {
             return Some(*known);
         }
-        let bytes = state.texts().bytes(map.path);
+        let (path, inode) = key;
+        let bytes = state.texts().bytes(path);
         if self.files.len() >= FILES_MAX || !bytes.starts_with(b"/") || bytes.len() >= PATH_BYTES {
             return None;
         }
         let path = String::from_utf8(bytes.to_vec()).ok()?;
-        let functions = read(Path::new(&path), Some(Expected { inode: map.inode, at }));
+        let functions = read(Path::new(&path), Some(Expected { inode, at }));
         let of_debug = functions.as_ref().ok().and_then(debug);
-        self.files.push(File { path, functions, of_debug, has_inode: map.inode.is_some() });
+        self.files.push(File { path, functions, of_debug, has_inode: inode.is_some() });
         self.by_map.insert(key, self.files.len() - 1);
         Some(self.files.len() - 1)
     }
@@ -158,9 +173,12 @@ fn debug(functions: &Functions) -> Option<Functions> {
 
 impl File {
     /// The function's name, or the file's with the place in it.
-    fn text(&self, offset: u64) -> String {
+    fn text(&self, within: Within) -> String {
         let functions = self.functions.as_ref().ok();
-        let address = functions.and_then(|functions| functions.address(offset));
+        let (address, offset) = match within {
+            Within::File(offset) => (functions.and_then(|f| f.address(offset)), offset),
+            Within::Object(address) => (Some(address), address),
+        };
         let of_debug = self.of_debug.as_ref().zip(address);
         let found = of_debug.and_then(|(functions, address)| functions.at(address));
         let found = found.or_else(|| functions.zip(address).and_then(|(f, at)| f.at(at)));

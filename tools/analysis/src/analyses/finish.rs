@@ -71,6 +71,7 @@ impl Analyses<'_> {
                 ended_inside: unmatched.ended,
                 exits_without_entry: unmatched.exits,
                 forgotten_entries: unmatched.forgotten,
+                unsure: unmatched.unsure,
             })
             .collect();
         for (thread, call) in self.state.calls().still_open() {
@@ -94,6 +95,7 @@ impl Analyses<'_> {
                     + row.ended_inside
                     + row.exits_without_entry
                     + row.forgotten_entries
+                    + row.unsure
                     > 0
         });
         (running, counted.map(|(row, _)| row).collect())

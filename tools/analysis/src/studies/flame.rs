@@ -158,8 +158,8 @@ fn when_empty(of: FlameOf) -> &'static str {
         FlameOf::Calls => "The trace has no pairs of events.",
         FlameOf::Waits => super::cpu::WITHOUT_SCHEDULER,
         FlameOf::Stacks => {
-            "The trace has no call stacks; `lull record -k --context user_stack,kernel_stack` \
-             records them."
+            "The trace has no call stacks; `lull record --context user_stack` records them, of \
+             the kernel's events `lull record -k --context user_stack,kernel_stack`."
         }
     }
 }

@@ -57,12 +57,13 @@ const HISTOGRAM: [Column; 5] = [
     number("share", "share", 0),
 ];
 
-const UNMATCHED: [Column; 5] = [
+const UNMATCHED: [Column; 6] = [
     text("name", "what", 0),
     number("begins", "begins without an end", 0),
     number("ends", "ends without a begin", 0),
     number("ended_inside", "thread ended inside", 1),
     number("forgotten", "forgotten", 1),
+    number("unsure", "events lost inside", 1),
 ];
 
 #[derive(Debug, Default)]
@@ -78,6 +79,7 @@ pub(super) struct Halves {
     ends: u64,
     ended_inside: u64,
     forgotten: u64,
+    unsure: u64,
 }
 
 enum What {
@@ -178,6 +180,7 @@ fn halves(state: &State, wanted: &[PairIndex]) -> Vec<(PairIndex, Halves)> {
             ends: unmatched.exits,
             ended_inside: unmatched.ended,
             forgotten: unmatched.forgotten,
+            unsure: unmatched.unsure,
         })
         .collect();
     for (thread, call) in state.calls().still_open() {
@@ -245,7 +248,8 @@ impl Told {
     }
 
     fn halves(&mut self, name: &str, halves: Halves) {
-        let counts = [halves.begins, halves.ends, halves.ended_inside, halves.forgotten];
+        let counts =
+            [halves.begins, halves.ends, halves.ended_inside, halves.forgotten, halves.unsure];
         if counts.iter().any(|count| *count > 0) {
             let counts = counts.map(Cell::Count);
             self.unmatched.push([Cell::text(name)].into_iter().chain(counts).collect());

@@ -119,6 +119,22 @@ fn losses_are_slices_from_what_was_known_before_to_what_tells_of_them() {
 }
 
 #[test]
+fn slice_of_a_call_that_events_were_lost_in_ends_at_the_next_exit() {
+    let mut program = Program::new();
+    program.event(100, 1, MAIN, "half:begin", &[]);
+    program.end_packet(200, 1, [0, 0, 0, 0]);
+    program.event(300, 1, MAIN, "half:end", &[]);
+    program.end_packet(400, 1, [2, 0, 0, 0]);
+    program.event(500, 1, MAIN, "a:b", &[]);
+    let (packets, done) = packets(&program, &Options::default());
+    let calls: Vec<_> =
+        drawn(&packets).into_iter().filter(|line| line.contains("[server]")).collect();
+    let wanted = ["100 begin [server] half cpu=1", "300 end [server]"];
+    assert_eq!(calls[..2], wanted, "{calls:?}");
+    assert_eq!((done.cut_calls, done.exits_without_entry), (0, 0));
+}
+
+#[test]
 fn switches_and_wakings_are_the_kernels_own_events_and_waking_leads_to_the_woken() {
     let (packets, _) = packets(&scheduled(), &Options::default());
     let bundles: Vec<_> = packets.iter().filter_map(|p| p.ftrace_events.as_ref()).collect();
