@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// Opens the page in Chromium and does with it what a person does.
+//
+// Usage: node tests/view/browser.mjs URL FILE, with the page of a server and one that is a file of
+// the same trace. A line for each test: `ok NAME`, or `FAIL NAME` with the
+// reason below. LULL_SHOTS names a folder for pictures of the page.
+
+import assert from "node:assert/strict";
+import { launch } from "./chromium.mjs";
+
+const [url, file] = [process.argv[2], `file://${process.argv[3]}`];
+const shots = process.env.LULL_SHOTS;
+const WAIT_MS = 20_000;
+
+const browser = await launch();
+const context = await browser.newContext({
+  viewport: { width: 1280, height: 800 },
+  colorScheme: "light",
+});
+context.setDefaultTimeout(WAIT_MS);
+const requested = new Set();
+const problems = [];
+
+async function open(hash = "", address = url) {
+  const page = await context.newPage();
+  page.on("request", (request) => requested.add(new URL(request.url()).origin));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
+  await page.goto(address + hash);
+  await page.waitForSelector("#timeline[data-settled]");
+  return page;
+}
+
+/** Does something, and waits until the page has drawn what it then shows. */
+async function settled(page, act) {
+  await page.evaluate(() => delete document.getElementById("timeline").dataset.settled);
+  await act();
+  await page.waitForSelector("#timeline[data-settled]");
+}
+
+const shown = (page) => {
+  const words = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  return { from: Number(words.get("from")), until: Number(words.get("until")), words };
+};
+const width = (page) => shown(page).until - shown(page).from;
+const names = (page) => page.locator("#event-rows td:nth-child(4)").allTextContents();
+
+/** How many pixels of a part of the time line are as red as what says that events are missing. */
+const redPixels = (page, [x, y, w, h]) =>
+  page.evaluate(
+    ([x, y, w, h]) => {
+      const { data } = document.getElementById("canvas").getContext("2d").getImageData(x, y, w, h);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i] > 180 && data[i + 1] < 110 && data[i + 2] < 110) count++;
+      }
+      return count;
+    },
+    [x, y, w, h],
+  );
+
+const tests = {
+  async page_loads_with_rows_and_events(page) {
+    assert.match(await page.title(), /^trace – Lull$/);
+    assert.equal(await page.locator("#event-rows tr").count(), 200);
+    assert.match(await page.locator("#event-caption").textContent(), /200 events in view and more/);
+  },
+
+  async lost_events_are_said_and_drawn_where_they_are_missing(page) {
+    assert.match(await page.locator("#message").textContent(), /42 events or packets are missing/);
+    const { from, until } = shown(page);
+    const x = (at) => Math.round(230 + ((at - from) / (until - from)) * (1280 - 14 - 230));
+    // Between the two events of the second CPU's packets, 4 and 7 ms after the beginning.
+    assert.ok((await redPixels(page, [x(5_100_000), 43, x(6_900_000) - x(5_100_000), 4])) > 100);
+    assert.equal(await redPixels(page, [x(1_000_000), 43, x(3_500_000) - x(1_000_000), 4]), 0);
+  },
+
+  async keys_zoom_and_move_and_show_the_whole(page) {
+    const whole = width(page);
+    await page.locator("#timeline").focus();
+    await settled(page, () => page.keyboard.press("w"));
+    assert.ok(width(page) < whole * 0.8, `${width(page)} of ${whole}`);
+    const { from } = shown(page);
+    await settled(page, () => page.keyboard.press("d"));
+    assert.ok(shown(page).from > from);
+    await settled(page, () => page.keyboard.press("0"));
+    assert.equal(width(page), whole);
+  },
+
+  async wheel_zooms_at_the_pointer(page) {
+    await page.mouse.move(700, 200);
+    await page.keyboard.down("Control");
+    await settled(page, () => page.mouse.wheel(0, -600));
+    await page.keyboard.up("Control");
+    assert.ok(width(page) < 3_000_000, String(width(page)));
+  },
+
+  async a_click_selects_a_slice_and_f_shows_it(page) {
+    // Within one of the server's calls, of 9 us.
+    await page.mouse.move(700, 232);
+    await page.keyboard.down("Control");
+    for (let i = 0; i < 6; i++) await settled(page, () => page.mouse.wheel(0, -600));
+    await page.keyboard.up("Control");
+    assert.ok(width(page) < 1000, String(width(page)));
+    await page.mouse.click(700, 232);
+    await page.locator("#details h3").waitFor();
+    assert.match(await page.locator("#details").textContent(), /job/);
+    await settled(page, () => page.keyboard.press("f"));
+    assert.ok(width(page) > 5000 && width(page) < 20000, String(width(page)));
+    await page.keyboard.press("Escape");
+  },
+
+  async a_search_selects_a_row_and_shows_its_details(page) {
+    const search = page.locator("#search-text");
+    await page.keyboard.press("/");
+    await search.fill("server[10]");
+    await search.press("Enter");
+    await search.press("Enter");
+    await page.locator("#details h3").waitFor();
+    assert.equal(await page.locator("#details h3").textContent(), "server[10]");
+    await page.locator("#tab-details").click();
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("Escape");
+  },
+
+  async filter_is_that_of_the_command_line(page) {
+    await page.fill("#filter-e", "io:read_exit if result < 0");
+    await settled(page, () => page.locator("#filter button[type=submit]").click());
+    const found = await names(page);
+    assert.equal(found.length, 100);
+    assert.deepEqual([...new Set(found)], ["io:read_exit"]);
+    assert.equal(shown(page).words.get("e"), "io:read_exit if result < 0");
+  },
+
+  async a_wrong_filter_is_explained(page) {
+    await page.fill("#filter-e", "io:read_exit if result <");
+    await page.locator("#filter button[type=submit]").click();
+    await page.locator("#filter-error").waitFor({ state: "visible" });
+    assert.match(await page.locator("#filter-error").textContent(), /\^/);
+    problems.length = 0; // Chromium tells of every answer that is not 200.
+  },
+
+  async search_finds_an_event_by_name(page) {
+    await page.keyboard.press("Escape");
+    await page.fill("#search-text", "first:after");
+    await settled(page, () => page.press("#search-text", "Enter"));
+    const { from, until } = shown(page);
+    assert.ok(from < 7_000_000 && 7_000_000 < until, `${from} ${until}`);
+    assert.equal(await page.locator("#details h3").textContent(), "first:after");
+  },
+
+  async more_events_follow_and_none_is_told_twice(page) {
+    for (let rows = 400; rows <= 1000; rows += 200) {
+      await page.locator("#event-more").click();
+      await page.waitForFunction(
+        (n) => document.querySelectorAll("#event-rows tr").length === n,
+        rows,
+      );
+    }
+    const ids = await page.locator("#event-rows td:last-child").allTextContents();
+    const jobs = ids.filter((text) => text.startsWith("id="));
+    assert.equal(new Set(jobs).size, jobs.length);
+  },
+
+  async what_a_trace_says_is_text_and_never_markup(page) {
+    await page.fill("#filter-e", "<img*");
+    await settled(page, () => page.locator("#filter button[type=submit]").click());
+    assert.deepEqual(await names(page), ["<img src=x onerror=document.title=1>"]);
+    const row = page.locator("#event-rows tr").first();
+    assert.match(await row.textContent(), /<script>document.title='run'<\/script>/);
+    assert.match(await row.textContent(), /9223372036854775807/);
+    await row.click();
+    await page.locator("#tab-details").click();
+    assert.match(await page.locator("#details").textContent(), /<b onclick=x>/);
+    assert.equal(await page.locator("img, b, #details script, #events script").count(), 0);
+    assert.match(await page.title(), /Lull$/);
+  },
+
+  async address_brings_back_what_was_shown(page) {
+    await page.close();
+    const again = await open("#from=1000000&until=1100000&pid=20&e=none*");
+    assert.deepEqual([shown(again).from, shown(again).until], [1_000_000, 1_100_000]);
+    assert.equal(await again.inputValue("#filter-pid"), "20");
+    assert.match(await again.locator("#event-caption").textContent(), /^0 events/);
+    await again.close();
+  },
+
+  async keyboard_alone_reaches_rows_and_help(page) {
+    await page.locator("#timeline").focus();
+    for (let i = 0; i < 2; i++) await page.keyboard.press("ArrowDown");
+    await page.locator("#details h3", { hasText: "CPU 0" }).waitFor();
+    await page.keyboard.press("?");
+    assert.ok(await page.locator("#help").isVisible());
+    await page.keyboard.press("Escape");
+    assert.ok(!(await page.locator("#help").isVisible()));
+    await page.locator("#tab-events").focus();
+    await page.keyboard.press("ArrowRight");
+    assert.ok(await page.locator("#details").isVisible());
+  },
+
+  async dark_and_light_are_kept(page) {
+    const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const before = await back();
+    await page.locator("#theme").click();
+    assert.notEqual(await back(), before);
+    const other = await open();
+    assert.equal(await other.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await other.locator("#theme").click();
+    await other.close();
+  },
+};
+
+/** The same page from the disk, without a server. */
+const inFile = {
+  async a_file_shows_rows_events_and_losses(page) {
+    assert.match(await page.title(), /^trace – Lull$/);
+    assert.equal(await page.locator("#event-rows tr").count(), 200);
+    assert.match(await page.locator("#message").textContent(), /42 events or packets are missing/);
+    await page.locator("#timeline").focus();
+    await settled(page, () => page.keyboard.press("w"));
+    await settled(page, () => page.keyboard.press("d"));
+    for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+    await page.locator("#details h3").waitFor();
+  },
+
+  async a_file_filters_by_names_and_says_what_needs_the_trace(page) {
+    await page.fill("#filter-e", "io:read_*");
+    await settled(page, () => page.locator("#filter button[type=submit]").click());
+    assert.deepEqual([...new Set(await names(page))], ["io:read_entry", "io:read_exit"]);
+    await page.fill("#filter-e", "io:* if fd > 3");
+    await page.locator("#filter button[type=submit]").click();
+    await page.locator("#filter-error").waitFor({ state: "visible" });
+    assert.match(await page.locator("#filter-error").textContent(), /lull view/);
+  },
+
+  async what_a_trace_says_stays_text_in_a_file(page) {
+    await page.fill("#filter-e", "<img*");
+    await settled(page, () => page.locator("#filter button[type=submit]").click());
+    const row = page.locator("#event-rows tr").first();
+    const text = await row.textContent();
+    assert.ok(text.includes("</script><script>document.title='run'</script><!--"), text);
+    assert.match(text, /\u2028\u2029/);
+    assert.match(text, /9223372036854775807/);
+    assert.equal(await page.locator("img, b, #events script").count(), 0);
+    assert.equal(await page.locator("script").count(), 2);
+    assert.match(await page.title(), /Lull$/);
+  },
+
+  async no_other_script_runs_in_a_file(page) {
+    const ran = await page.evaluate(() => {
+      const made = document.createElement("script");
+      made.textContent = "document.title = 'run'";
+      document.body.append(made);
+      return document.title;
+    });
+    assert.match(ran, /Lull$/);
+    const isSent = await page.evaluate(() =>
+      fetch("http://127.0.0.1:9/").then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.equal(isSent, false);
+    assert.ok(
+      problems.splice(0).every((problem) => /Content Security Policy|violates/.test(problem)),
+    );
+  },
+};
+
+const all = [
+  ...Object.entries(tests).map((test) => [...test, url]),
+  ...Object.entries(inFile).map((test) => [...test, file]),
+];
+for (const [name, run, address] of all) {
+  requested.clear();
+  const page = await open("", address);
+  problems.length = 0;
+  try {
+    await run(page);
+    assert.deepEqual(problems, []);
+    assert.deepEqual([...requested], [new URL(address).origin], "the page asked another site");
+    console.log(`ok   ${name}`);
+  } catch (error) {
+    console.log(`FAIL ${name}\n${String(error.stack).replace(/^/gm, "\t")}`);
+  }
+  if (shots && !page.isClosed()) await page.screenshot({ path: `${shots}/${name}.png` });
+  if (!page.isClosed()) await page.close();
+}
+await browser.close();

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//! Who answers a question.
+//!
+//! Place in the flow: `server` gives a path that `guard` let through. A path is compared with the
+//! names of questions and of the page's files, and never becomes the name of a file.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use history::{Far, History};
+use hyper::StatusCode;
+use serde::Serialize;
+use state::{Limits, State};
+use trace::Trace;
+
+use crate::ask::Ask;
+use crate::source::Events;
+use crate::ticks::{Packets, Where};
+use crate::tracks::Tracks;
+use crate::{assets, details, lost, rows, slices, ticks};
+
+/// The version of the protocol: it is raised when a word changes its meaning or goes away.
+const VERSION: u32 = 1;
+/// Answers that are remembered, because the page asks again when it comes back.
+const MOST_REMEMBERED: usize = 128;
+const MOST_REMEMBERED_BYTES: usize = 32 << 20;
+
+/// Names of events in the answer about the traces.
+const MOST_NAMES: usize = 4096;
+
+/// Traces that are viewed.
+pub struct Viewed {
+    traces: Arc<Vec<Trace>>,
+    history: History,
+    events: Box<dyn Events>,
+    notes: Vec<String>,
+    /// Of a running session: how often what is viewed was replaced, and whether it goes on.
+    live: Option<Live>,
+    hosts: Vec<u32>,
+    tracks: Tracks,
+    packets: Packets,
+    /// Nothing inside: the history is quick enough without it.
+    far: OnceLock<Option<Far>>,
+    remembered: Mutex<VecDeque<(String, Arc<[u8]>)>>,
+}
+
+#[derive(Debug)]
+struct Live {
+    revision: u64,
+    goes_on: AtomicBool,
+}
+
+/// What a server shows: the same traces always, or a running session's newest.
+pub struct Shown(Mutex<Arc<Viewed>>);
+
+impl Shown {
+    /// Shows these traces until others take their place.
+    pub fn new(viewed: Viewed) -> Self {
+        Self(Mutex::new(Arc::new(viewed)))
+    }
+
+    /// Shows what a running session has at first; more will come.
+    pub fn live(mut viewed: Viewed) -> Self {
+        viewed.live = Some(Live { revision: 0, goes_on: true.into() });
+        Self::new(viewed)
+    }
+
+    /// Shows what a running session has by now; `goes_on`: more will come.
+    pub fn replace(&self, mut viewed: Viewed, goes_on: bool) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = now.live.as_ref().map_or(1, |live| live.revision.saturating_add(1));
+        viewed.live = Some(Live { revision, goes_on: goes_on.into() });
+        *now = Arc::new(viewed);
+    }
+
+    /// Nothing more will come of the session.
+    pub fn end(&self) {
+        if let Some(live) = &self.now().live {
+            live.goes_on.store(false, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn now(&self) -> Arc<Viewed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// An answer.
+pub(crate) struct Reply {
+    pub status: StatusCode,
+    pub kind: &'static str,
+    pub body: Arc<[u8]>,
+}
+
+const JSON: &str = "application/json";
+
+#[derive(Serialize)]
+pub(crate) struct About<'a> {
+    version: u32,
+    traces: Vec<String>,
+    /// Nanoseconds of the clock, in decimal digits.
+    pub origin_ns: String,
+    pub length_ns: i64,
+    hosts: &'a [String],
+    events: Vec<&'a str>,
+    pub lost: u64,
+    left_out: u64,
+    notes: &'a [String],
+    /// Of a running session: which of its states is answered from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<u64>,
+    is_live: bool,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    error: &'a str,
+}
+
+impl Viewed {
+    /// `notes`: what a person should know of the traces, such as their verdicts.
+    pub fn new(
+        traces: Arc<Vec<Trace>>,
+        history: History,
+        events: Box<dyn Events>,
+        notes: Vec<String>,
+    ) -> Self {
+        let state = State::new(&traces, 0, &Limits::default());
+        let hosts: Vec<u32> = (0..traces.len()).map(|index| state.host(index)).collect();
+        let recorded = traces.iter().zip(&hosts).flat_map(|(trace, host)| {
+            trace.files().iter().filter_map(|file| Some((*host, file.cpu()?.0)))
+        });
+        let lost = history.losses().iter().filter_map(|lost| Some((lost.host, lost.cpu?.0)));
+        let tracks = Tracks::new(&history, recorded.chain(lost));
+        let (packets, far, remembered) = Default::default();
+        let live = None;
+        Self { traces, history, events, notes, live, hosts, tracks, packets, far, remembered }
+    }
+
+    /// Reads what makes questions about a whole long trace quick, once; questions are answered
+    /// meanwhile, and more slowly. Without it, all of them are.
+    pub(crate) fn prepare(&self) {
+        self.far.get_or_init(|| Far::of(&self.history).ok().flatten());
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(crate) fn events(&self) -> &dyn Events {
+        &*self.events
+    }
+
+    pub(crate) fn tracks(&self) -> &Tracks {
+        &self.tracks
+    }
+
+    /// By trace: the number of its machine.
+    pub(crate) fn hosts(&self) -> &[u32] {
+        &self.hosts
+    }
+
+    pub(crate) fn answer(&self, path: &str, query: &str) -> Reply {
+        if let Some(asset) = assets::find(path) {
+            return Reply { status: StatusCode::OK, kind: asset.kind, body: asset.bytes.into() };
+        }
+        let question = format!("{path}?{query}");
+        if let Some(body) = self.recall(&question) {
+            return Reply { status: StatusCode::OK, kind: JSON, body };
+        }
+        let asked = Ask::new(query);
+        if asked.as_ref().is_ok_and(|ask| self.is_stale(ask)) {
+            return failure(StatusCode::CONFLICT, "the session has gone on: ask v1/trace again");
+        }
+        match asked.and_then(|ask| self.ask(path, &ask)) {
+            Ok(Some(text)) => {
+                let body: Arc<[u8]> = text.into();
+                if self.live.is_none() {
+                    self.remember(question, &body);
+                }
+                Reply { status: StatusCode::OK, kind: JSON, body }
+            }
+            Ok(None) => failure(StatusCode::NOT_FOUND, "there is no such question"),
+            Err(reason) => failure(StatusCode::BAD_REQUEST, &reason),
+        }
+    }
+
+    fn revision(&self) -> Option<u64> {
+        self.live.as_ref().map(|live| live.revision)
+    }
+
+    /// Whether a question is about what was viewed before.
+    fn is_stale(&self, ask: &Ask) -> bool {
+        let meant = ask.number::<u64>("revision").ok().flatten();
+        meant.is_some() && meant != self.revision()
+    }
+
+    fn ask(&self, path: &str, ask: &Ask) -> Result<Option<Vec<u8>>, String> {
+        let (history, tracks) = (&self.history, &self.tracks);
+        let origin = history.begin();
+        let place =
+            Where { traces: &self.traces, hosts: &self.hosts, packets: &self.packets, origin };
+        let text = match path {
+            "v1/trace" => json(&self.about()),
+            "v1/tracks" => json(&tracks.list(ask)?),
+            "v1/slices" => {
+                let far = self.far.get().and_then(Option::as_ref);
+                json(&slices::draw((history, far), tracks, ask)?)
+            }
+            "v1/ticks" => json(&ticks::count(&place, &*self.events, ask)?),
+            "v1/lost" => json(&lost::regions(history.losses(), origin, ask)?),
+            "v1/events" => json(&rows::page(&*self.events, origin, ask)?),
+            "v1/details" => json(&details::tell(history, tracks, ask)?),
+            _ => return Ok(None),
+        };
+        text.map(Some)
+    }
+
+    pub(crate) fn about(&self) -> About<'_> {
+        let history = &self.history;
+        let classes = self.traces.iter().flat_map(|trace| trace.event_classes());
+        let mut events: Vec<&str> = classes.map(|class| &*class.name).collect();
+        events.sort_unstable();
+        events.dedup();
+        events.truncate(MOST_NAMES);
+        let paths = self.traces.iter().map(|trace| trace.path().display().to_string());
+        About {
+            version: VERSION,
+            traces: paths.collect(),
+            origin_ns: history.begin().0.to_string(),
+            length_ns: history.end().0.saturating_sub(history.begin().0),
+            hosts: history.names().hosts(),
+            events,
+            lost: history.losses().iter().fold(0, |sum: u64, lost| sum.saturating_add(lost.count)),
+            left_out: history.left_out(),
+            notes: &self.notes,
+            revision: self.revision(),
+            is_live: self.live.as_ref().is_some_and(|live| live.goes_on.load(Ordering::Relaxed)),
+        }
+    }
+
+    fn recall(&self, question: &str) -> Option<Arc<[u8]>> {
+        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = remembered.iter().find(|(known, _)| known == question);
+        found.map(|(_, body)| body.clone())
+    }
+
+    fn remember(&self, question: String, body: &Arc<[u8]>) {
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.push_back((question, body.clone()));
+        let mut bytes: usize = remembered.iter().map(|(_, body)| body.len()).sum();
+        while remembered.len() > MOST_REMEMBERED || bytes > MOST_REMEMBERED_BYTES {
+            let Some((_, oldest)) = remembered.pop_front() else { break };
+            bytes -= oldest.len();
+        }
+    }
+}
+
+fn json(answer: &impl Serialize) -> Result<Vec<u8>, String> {
+    serde_json::to_vec(answer).map_err(|error| error.to_string())
+}
+
+pub(crate) fn failure(status: StatusCode, reason: &str) -> Reply {
+    let body = json(&Failure { error: reason }).unwrap_or_default();
+    Reply { status, kind: JSON, body: body.into() }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//! What is known of one track at one time, with the true begin and end of each state.
+//!
+//! Place in the flow: the page asks when something is selected, because what it has drawn is cut
+//! at pixels.
+
+use history::{History, Lost};
+use serde::Serialize;
+use trace::Ns;
+
+use crate::ask::{between, Ask};
+use crate::slices::told_kind;
+use crate::tracks::{Track, Tracks};
+
+/// States that one answer tells.
+const MOST_STATES: usize = 256;
+
+#[derive(Debug, Serialize)]
+struct State {
+    kind: &'static str,
+    lane: u32,
+    label: String,
+    begin: i64,
+    until: i64,
+    goes_on: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Details<'a> {
+    track: &'a Track,
+    at: i64,
+    /// The time of day, as nanoseconds of the clock.
+    at_ns: String,
+    states: Vec<State>,
+    /// Events are missing around this time.
+    is_lossy: bool,
+}
+
+pub(crate) fn tell<'a>(
+    history: &History,
+    tracks: &'a Tracks,
+    ask: &Ask,
+) -> Result<Details<'a>, String> {
+    let origin = history.begin();
+    let at = ask.time("at", origin)?.ok_or("details have a time: at")?;
+    let track = ask.text("track").and_then(|id| tracks.get(id)).ok_or("there is no such track")?;
+    let mut states: Vec<State> = Vec::new();
+    let offset = |time: Ns| time.0.saturating_sub(origin.0);
+    let span = between((at, Ns(at.0.saturating_add(1))));
+    let is_its = |found: &history::Track| Some(found.subject) == track.subject;
+    let mut take = |found: history::Track, interval: history::Interval| {
+        let holds = interval.begin <= at && (at < interval.end || interval.goes_on);
+        if (holds || interval.begin == at) && states.len() < MOST_STATES {
+            states.push(State {
+                kind: told_kind(found.kind),
+                lane: found.lane,
+                label: history.names().value(&interval.value),
+                begin: offset(interval.begin),
+                until: offset(interval.end),
+                goes_on: interval.goes_on,
+            });
+        }
+    };
+    history.visit(&span, is_its, &mut take).map_err(|error| error.to_string())?;
+    states.sort_by_key(|state| (state.kind, state.lane, state.begin));
+    let is_near = |lost: &Lost| {
+        let is_here =
+            lost.cpu.is_none() || track.cpu.is_none() || track.cpu == lost.cpu.map(|c| c.0);
+        lost.host == track.host && is_here && lost.begin <= at && at <= lost.until
+    };
+    let is_lossy = history.losses().iter().any(is_near);
+    Ok(Details { track, at: offset(at), at_ns: at.0.to_string(), states, is_lossy })
+}

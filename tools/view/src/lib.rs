@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//! Serves a page that shows traces, on the loopback address.
+//!
+//! Flow: `server` takes connections and `guard` refuses what does not come from the page; `ask`
+//! reads what is asked, `answer` finds who answers: `tracks` lists what has states, `slices` draws
+//! them, `ticks` counts events, `lost` says where some are missing, `rows` gives the events
+//! themselves, `details` what is known at one time. `single` writes a page that is one file.
+//! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
+//!
+//! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
+//! and says where it stopped. No path of a request reaches the file system.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, missing_docs)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod answer;
+mod ask;
+mod assets;
+mod attempt;
+mod details;
+mod guard;
+mod lost;
+mod rows;
+mod server;
+mod single;
+mod slices;
+mod source;
+mod ticks;
+mod token;
+mod tracks;
+
+pub use answer::{Shown, Viewed};
+pub use ask::Filter;
+pub use assets::has_page;
+pub use server::{Error, Server};
+pub use single::{Single, SingleError};
+pub use source::{Events, Row, Visited};
+
+#[cfg(test)]
+mod tests;

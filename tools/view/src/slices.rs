@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//! The states of some tracks in a span, drawn for so many pixels.
+//!
+//! Place in the flow: the history's overview keeps, for each pixel, the state that took most of
+//! it. An answer has at most one slice for each pixel of each row, whatever the trace has.
+
+use std::collections::HashMap;
+
+use history::{Drawn, Far, History, Interval, Kind, Names, Subject, Value};
+use serde::Serialize;
+use state::OffKind;
+use trace::Ns;
+
+use crate::ask::{between, Ask};
+use crate::tracks::{kind_name, Tracks};
+
+/// Tracks of one answer, slices of one answer.
+const MOST_TRACKS: usize = 200;
+const MOST_SLICES: usize = 1 << 17;
+
+/// What a slice says: `look` decides its colour, `name` stands in it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Said {
+    look: &'static str,
+    name: String,
+    label: String,
+}
+
+/// Slices of one row: begin, end, number of what it says, whether it goes on, and how many states
+/// in a row it stands for.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    pub track: String,
+    pub kind: &'static str,
+    pub lane: u32,
+    pub slices: Vec<(i64, i64, usize, u8, u64)>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    values: Vec<Said>,
+    rows: Vec<Row>,
+    /// There were more slices than an answer holds.
+    is_cut: bool,
+}
+
+/// The words of the protocol for what a state looks like.
+fn look(value: &Value) -> &'static str {
+    match value {
+        Value::Unknown => "unknown",
+        Value::Running(_) => "running",
+        Value::Waiting => "waiting",
+        Value::Off(OffKind::Uninterruptible, _) => "blocked",
+        Value::Off(..) => "asleep",
+        Value::Over | Value::Ended(_) => "over",
+        Value::In(_) => "call",
+        Value::Runs(_) => "runs",
+        Value::Idle => "idle",
+        Value::Interrupted { .. } | Value::Served(_) => "interrupt",
+        Value::Named(_) | Value::Lives { .. } | Value::Open(_) | Value::Awaited { .. } => "life",
+    }
+}
+
+pub(crate) fn said(names: &Names, value: &Value) -> Said {
+    let label = names.value(value);
+    let name = match value {
+        Value::In(call) => names.call(call).to_string(),
+        Value::Runs(thread) => names.thread(*thread),
+        _ => label.clone(),
+    };
+    Said { look: look(value), name, label }
+}
+
+pub(crate) fn draw(
+    (history, far): (&History, Option<&Far>),
+    tracks: &Tracks,
+    ask: &Ask,
+) -> Result<Answer, String> {
+    let origin = history.begin();
+    let (from, until) = ask.span(origin)?;
+    let pixels = ask.pixels()?;
+    let asked: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
+    if asked.len() > MOST_TRACKS {
+        return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
+    }
+    let known = asked.iter().filter_map(|id| tracks.get(id));
+    let by_subject: HashMap<Subject, &str> =
+        known.filter_map(|track| Some((track.subject?, track.id.as_str()))).collect();
+    let takes = |track: &history::Track| {
+        by_subject.contains_key(&track.subject) && kind_name(track.kind).is_some()
+    };
+    let span = between((from, until));
+    let found = match far.and_then(|far| far.overview(&span, pixels, takes)) {
+        Some(found) => found,
+        None => history.overview(&span, pixels, takes).map_err(|error| error.to_string())?,
+    };
+    let mut drawn = Answer { values: Vec::new(), rows: Vec::new(), is_cut: false };
+    let mut numbers: HashMap<Value, usize> = HashMap::new();
+    let mut count = 0;
+    for (track, intervals) in found {
+        let names = by_subject.get(&track.subject).zip(kind_name(track.kind));
+        let Some((id, kind)) = names else { continue };
+        let mut slices = Vec::with_capacity(intervals.len());
+        for Drawn { interval, count: states } in intervals {
+            let Interval { begin, end, goes_on, value } = interval;
+            count += 1;
+            if count > MOST_SLICES {
+                drawn.is_cut = true;
+                break;
+            }
+            let number = *numbers.entry(value).or_insert_with(|| {
+                drawn.values.push(said(history.names(), &value));
+                drawn.values.len() - 1
+            });
+            let at = |time: Ns| time.0.saturating_sub(origin.0);
+            slices.push((at(begin), at(end), number, u8::from(goes_on), states));
+        }
+        drawn.rows.push(Row { track: id.to_string(), kind, lane: track.lane, slices });
+    }
+    Ok(drawn)
+}
+
+/// The kinds that a question about one moment tells of, beside those that are drawn.
+pub(crate) fn told_kind(kind: Kind) -> &'static str {
+    kind_name(kind).unwrap_or(match kind {
+        Kind::Name => "name",
+        Kind::Open => "open",
+        Kind::Waiter => "waiter",
+        _ => "serves",
+    })
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+//! The rows of the time line: machines, their CPUs, processes, and the threads of each.
+//!
+//! Place in the flow: listed once when the server starts, from the subjects of the history; the
+//! page asks for a part of the list. An identifier holds as long as the traces are the same.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use history::{History, Kind, Names, Subject};
+use serde::Serialize;
+use state::{ThreadIndex, ThreadKey};
+
+use crate::ask::Ask;
+
+/// Tracks of one answer.
+const MOST_TRACKS: usize = 2000;
+
+/// A row, or the head of some.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Track {
+    pub id: String,
+    pub kind: &'static str,
+    pub name: String,
+    pub parent: Option<String>,
+    pub host: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tid: Option<i64>,
+    /// How many states of each kind it may have at once.
+    pub lanes: BTreeMap<&'static str, u32>,
+    #[serde(skip)]
+    pub subject: Option<Subject>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed<'a> {
+    total: usize,
+    offset: usize,
+    tracks: Vec<&'a Track>,
+}
+
+/// What the protocol calls a kind of state; `None` for those that are not drawn.
+pub(crate) fn kind_name(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Place => "place",
+        Kind::Call => "call",
+        Kind::Runs => "runs",
+        Kind::Interrupt => "interrupt",
+        Kind::Life => "life",
+        Kind::Name | Kind::Open | Kind::Waiter | Kind::Serves => return None,
+    })
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tracks {
+    all: Vec<Track>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Tracks {
+    /// `cpus`: processors, by machine, that have a row even if no state of theirs is known: what
+    /// was recorded there, or lost there, is drawn in it.
+    pub fn new(history: &History, cpus: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut lanes: BTreeMap<Subject, BTreeMap<&'static str, u32>> = BTreeMap::new();
+        for track in history.tracks() {
+            if let Some(name) = kind_name(track.kind) {
+                let of_kind = lanes.entry(track.subject).or_default().entry(name).or_insert(0);
+                *of_kind = (*of_kind).max(track.lane.saturating_add(1));
+            }
+        }
+        let names = history.names();
+        // Threads and processes of which events tell nothing but their own happening.
+        for (number, thread) in names.threads().iter().enumerate() {
+            if thread.key.is_some() {
+                let index = ThreadIndex(u32::try_from(number).unwrap_or(u32::MAX));
+                lanes.entry(Subject::Thread(index)).or_default();
+                lanes.entry(Subject::Process(thread.process)).or_default();
+            }
+        }
+        let cpus = cpus.map(|(host, cpu)| Subject::Cpu { host, cpu });
+        for subject in cpus {
+            lanes.entry(subject).or_default();
+        }
+        let found = lanes.into_iter().filter_map(|(subject, lanes)| one(names, subject, lanes));
+        let found = found.collect();
+        Self::of(found, names.hosts())
+    }
+
+    fn of(found: Vec<Track>, hosts: &[String]) -> Self {
+        let numbers: BTreeSet<u32> = found.iter().map(|track| track.host).collect();
+        let mut all = Vec::with_capacity(found.len() + numbers.len());
+        let mut below: BTreeMap<Option<String>, Vec<Track>> = BTreeMap::new();
+        for track in found {
+            below.entry(track.parent.clone()).or_default().push(track);
+        }
+        for host in numbers {
+            let name = hosts.get(host as usize).filter(|name| !name.is_empty());
+            let name = name.map_or_else(|| format!("machine {host}"), Clone::clone);
+            let id = format!("h{host}");
+            let (kind, lanes) = ("machine", BTreeMap::new());
+            let head = Track {
+                id,
+                kind,
+                name,
+                parent: None,
+                host,
+                cpu: None,
+                pid: None,
+                tid: None,
+                lanes,
+                subject: None,
+            };
+            let mut on_it = below.remove(&Some(head.id.clone())).unwrap_or_default();
+            on_it.sort_by(|a, b| {
+                (a.cpu.is_none(), a.cpu, a.pid).cmp(&(b.cpu.is_none(), b.cpu, b.pid))
+            });
+            all.push(head);
+            for track in on_it {
+                let mut threads = below.remove(&Some(track.id.clone())).unwrap_or_default();
+                threads.sort_by_key(|thread| thread.tid);
+                all.push(track);
+                all.append(&mut threads);
+            }
+        }
+        let by_id = all.iter().enumerate().map(|(at, track)| (track.id.clone(), at)).collect();
+        Self { all, by_id }
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Track> {
+        self.all.get(*self.by_id.get(id)?)
+    }
+
+    /// What has states, with its identifier.
+    pub fn subjects(&self) -> impl Iterator<Item = (Subject, &str)> {
+        self.all.iter().filter_map(|track| Some((track.subject?, track.id.as_str())))
+    }
+
+    /// The tracks of these identifiers, all processors, and what they are below.
+    pub fn seen(&self, ids: &BTreeSet<String>) -> Vec<&Track> {
+        let is_seen = |track: &Track| track.cpu.is_some() || ids.contains(&track.id);
+        let kept = self.with_parents(|track| is_seen(track));
+        kept.into_iter().filter_map(|at| self.all.get(at)).collect()
+    }
+
+    /// Positions of tracks, and of what they are below.
+    fn with_parents(&self, takes: impl Fn(&Track) -> bool) -> BTreeSet<usize> {
+        let mut kept: BTreeSet<usize> = BTreeSet::new();
+        for (at, track) in self.all.iter().enumerate() {
+            if takes(track) {
+                let mut above = Some(at);
+                // Bound: a thread is below a process, which is below a machine.
+                while let Some(at) = above.filter(|at| kept.insert(*at)) {
+                    let parent = self.all.get(at).and_then(|track| track.parent.as_ref());
+                    above = parent.and_then(|id| self.by_id.get(id)).copied();
+                }
+            }
+        }
+        kept
+    }
+
+    /// A part of the list; with `match`, of those tracks whose names have that text, and of what
+    /// they are below.
+    pub fn list(&self, ask: &Ask) -> Result<Listed<'_>, String> {
+        let wanted = ask.text("match").unwrap_or("").to_lowercase();
+        let kept = self
+            .with_parents(|track| wanted.is_empty() || track.name.to_lowercase().contains(&wanted));
+        let offset = ask.number("offset")?.unwrap_or(0);
+        let count: usize = ask.number("count")?.unwrap_or(MOST_TRACKS);
+        let part = kept.iter().skip(offset).take(count.min(MOST_TRACKS));
+        let tracks = part.filter_map(|at| self.all.get(*at)).collect();
+        Ok(Listed { total: kept.len(), offset, tracks })
+    }
+}
+
+/// The row of a subject; `None` of what has no row of its own.
+fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> Option<Track> {
+    let name = names.subject(subject);
+    let (mut cpu_number, mut pid, mut tid) = (None, None, None);
+    let (id, kind, parent, host) = match subject {
+        Subject::Cpu { host, cpu } => {
+            cpu_number = Some(cpu);
+            (format!("c{host}.{cpu}"), "cpu", format!("h{host}"), host)
+        }
+        Subject::Process(process) => {
+            let known = names.processes().get(process.0 as usize)?;
+            pid = known.pid;
+            (format!("p{}", process.0), "process", format!("h{}", known.host), known.host)
+        }
+        Subject::Thread(thread) => {
+            let known = names.threads().get(thread.0 as usize)?;
+            if matches!(known.key, Some(ThreadKey::Idle { .. })) {
+                return None;
+            }
+            let process = names.processes().get(known.process.0 as usize)?;
+            (pid, tid) = (process.pid, names.tid(thread));
+            (format!("t{}", thread.0), "thread", format!("p{}", known.process.0), process.host)
+        }
+        Subject::Descriptor { .. } | Subject::Lock { .. } | Subject::Interrupt { .. } => {
+            return None;
+        }
+    };
+    let (parent, subject) = (Some(parent), Some(subject));
+    Some(Track { id, kind, name, parent, host, cpu: cpu_number, pid, tid, lanes, subject })
+}

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: MIT
+// The page: what is shown, what is asked for it, and what keys and mouse do.
+
+import * as address from "./address";
+import { palette } from "./colour";
+import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
+import { byId, EventTable } from "./events";
+import { HEAD, heightOf, LANE, lanesOf, place, rowAt, visible, type Placed } from "./layout";
+import { showDetails, showEvent, showPanel } from "./panel";
+import * as protocol from "./protocol";
+import type { About, EventRow, Filter, Slice, Track } from "./protocol";
+import { finder, move } from "./renewal";
+import { Search } from "./search";
+import { clamped, clock, duration, zoomed, type View } from "./time";
+
+/** How long the view has to rest before it is asked for. */
+const PATIENCE_MS = 30;
+/** Tracks that one question may have, and tracks of the page. */
+const MOST_ASKED = 200;
+const MOST_TRACKS = 20000;
+
+export class App {
+  private readonly canvas = byId<HTMLCanvasElement>("canvas");
+  private readonly area = byId("timeline");
+  private readonly bar = byId("scroll");
+  private readonly scene: Scene;
+  private readonly table: EventTable;
+  private tracks: Track[] = [];
+  private folded = new Set<string>();
+  private filter: Filter = { ...protocol.NO_FILTER };
+  private timer = 0;
+  private frame = 0;
+  private abort = new AbortController();
+  private readonly search = new Search((text) => this.say(text));
+  /** What was looked for when a running session had gone on: it is looked for again. */
+  private unfound = "";
+  /** The selection's details have not come, or were of what the session was before. */
+  private untold: { isSilent: boolean } | null = null;
+  private follows = true;
+  /** Until the rows are there nothing is asked, and the address is not written over. */
+  private hasStarted = false;
+
+  constructor(
+    private about: About,
+    isDark: boolean,
+  ) {
+    const whole = this.all;
+    this.scene = {
+      view: clamped(whole, about.length_ns),
+      width: 1,
+      height: 1,
+      scroll: 0,
+      placed: [],
+      folded: this.folded,
+      values: [],
+      rows: new Map(),
+      rowsView: whole,
+      ticks: null,
+      ticksView: whole,
+      ticksPixels: 1,
+      lost: [],
+      selection: null,
+      mark: null,
+      measure: null,
+      colours: palette(isDark),
+      isPending: true,
+    };
+    this.table = new EventTable((row) => this.selectEvent(row));
+    this.bar.addEventListener("scroll", () => {
+      this.scene.scroll = this.bar.scrollTop;
+      this.changed();
+    });
+    new ResizeObserver(() => this.resize()).observe(this.area);
+  }
+
+  /** Loads the rows, and shows what the address says. A running session may go on meanwhile. */
+  async start(): Promise<void> {
+    let tracks = await this.loadTracks(this.about);
+    while (!tracks) {
+      this.about = await protocol.askAbout();
+      tracks = await this.loadTracks(this.about);
+    }
+    this.tracks = tracks;
+    protocol.askOf(this.about);
+    this.scene.view = clamped(this.all, this.about.length_ns);
+    this.fold();
+    this.hasStarted = true;
+    this.restore();
+    this.resize();
+  }
+
+  /** The rows of one state of a session; nothing, if it has gone on before all of them came. */
+  private async loadTracks(about: About): Promise<Track[] | null> {
+    const tracks: Track[] = [];
+    let total = 1;
+    try {
+      while (tracks.length < Math.min(total, MOST_TRACKS)) {
+        const part = await protocol.askTracks(tracks.length, about);
+        if (part.tracks.length === 0) break;
+        total = part.total;
+        tracks.push(...part.tracks);
+      }
+    } catch (error) {
+      if (error instanceof protocol.Stale) return null;
+      throw error;
+    }
+    if (total > tracks.length) this.say(`${total - tracks.length} rows are not shown`);
+    return tracks;
+  }
+
+  /** A running session has gone on: shows what it is now; false, if it has gone on once more.
+   * Until all rows are there, questions and what is on the screen are of what it was before. */
+  async renew(about: About): Promise<boolean> {
+    const { scene } = this;
+    const tracks = await this.loadTracks(about);
+    if (!tracks) return false;
+    protocol.askOf(about);
+    const found = finder(this.tracks, tracks);
+    move(scene, [this.about, about], found, this.isFollowing);
+    [this.tracks, this.about] = [tracks, about];
+    this.folded = new Set([...this.folded].map(found).filter((id) => id !== ""));
+    scene.folded = this.folded;
+    this.fold();
+    this.changed(true);
+    if (scene.selection && this.untold) this.tell(scene.selection, this.untold.isSilent);
+    if (this.unfound !== "") await this.find(this.unfound);
+    return true;
+  }
+
+  private get all(): View {
+    return { from: 0, until: Math.max(this.about.length_ns, 1) };
+  }
+
+  /** Whether the view stays at the end of a running session. */
+  get isFollowing(): boolean {
+    return this.about.is_live && this.follows;
+  }
+
+  follow(follows: boolean): void {
+    this.follows = follows;
+    byId("follow").setAttribute("aria-pressed", String(follows));
+    if (!follows) return;
+    const { from, until } = this.scene.view;
+    const end = this.about.length_ns;
+    this.scene.view = clamped({ from: end - (until - from), until: end }, end);
+    this.changed();
+  }
+
+  toggleFollow(): void {
+    if (this.about.is_live) this.follow(!this.follows);
+  }
+
+  /** Shows what the address says: of a bookmark, or after the browser went back. */
+  restore(): void {
+    const shown = address.read(location.hash);
+    this.filter = shown.filter;
+    for (const [key, value] of Object.entries(shown.filter)) {
+      byId<HTMLInputElement>(`filter-${key}`).value = value;
+    }
+    if (shown.view) this.scene.view = clamped(shown.view, this.about.length_ns);
+    const row = this.scene.placed.find((found) => found.track.id === shown.track);
+    if (row && shown.at !== null) this.select(this.rowSelection(row, shown.at), true);
+    this.changed(true);
+  }
+
+  say(text: string): void {
+    const message = byId("message");
+    message.hidden = text === "";
+    message.textContent = text;
+  }
+
+  theme(isDark: boolean): void {
+    this.scene.colours = palette(isDark);
+    this.redraw();
+  }
+
+  setFilter(filter: Filter): void {
+    this.filter = filter;
+    this.changed(true);
+  }
+
+  show(view: View): void {
+    this.scene.view = clamped(view, this.about.length_ns);
+    // Who looks at what was before wants to go on looking at it.
+    if (this.isFollowing && this.scene.view.until < this.about.length_ns) this.follow(false);
+    this.changed();
+  }
+
+  whole(): void {
+    this.show(this.all);
+  }
+
+  zoom(factor: number, at?: number): void {
+    const { view } = this.scene;
+    this.show(zoomed(view, at ?? (view.from + view.until) / 2, factor));
+  }
+
+  move(part: number): void {
+    const { from, until } = this.scene.view;
+    const by = (until - from) * part;
+    this.show({ from: from + by, until: until + by });
+  }
+
+  pan(pixels: number): void {
+    this.move(-pixels / Math.max(this.scene.width - NAMES, 1));
+  }
+
+  scrollBy(pixels: number): void {
+    this.bar.scrollTop += pixels;
+  }
+
+  measure(x1: number, x2: number): void {
+    const [a, b] = [timeAt(this.scene, x1), timeAt(this.scene, x2)];
+    this.scene.measure = { from: Math.min(a, b), until: Math.max(a, b) };
+    this.redraw();
+  }
+
+  focusSelection(): void {
+    const { selection, measure } = this.scene;
+    const found = measure ?? (selection && { from: selection.begin, until: selection.end });
+    if (!found) return;
+    const margin = Math.max((found.until - found.from) * 0.1, 50);
+    this.show({ from: found.from - margin, until: found.until + margin });
+  }
+
+  toggleMark(): void {
+    const at = this.scene.selection?.at ?? null;
+    this.scene.mark = this.scene.mark === at ? null : at;
+    this.redraw();
+  }
+
+  giveUp(): void {
+    this.search.giveUp();
+    this.unfound = "";
+    this.untold = null;
+    this.say("");
+    this.scene.selection = null;
+    this.scene.measure = null;
+    this.keep();
+    this.redraw();
+  }
+
+  timeAt(x: number): number {
+    return timeAt(this.scene, Math.max(x, NAMES));
+  }
+
+  click(x: number, y: number): void {
+    if (y < RULER) return;
+    const row = rowAt(this.scene.placed, y - RULER + this.scene.scroll);
+    if (!row) return;
+    if (x < NAMES && row.hasChildren && y - yOf(this.scene, row) < HEAD) this.toggle(row);
+    else this.select(this.hit(row, x, y));
+  }
+
+  toggleSelected(): void {
+    const row = this.selectedRow();
+    if (row?.hasChildren) this.toggle(row);
+  }
+
+  /** Selects the row above or below. */
+  step(by: number): void {
+    const { placed, view } = this.scene;
+    const row = this.selectedRow();
+    const next = placed[row ? placed.indexOf(row) + by : 0];
+    if (!next) return;
+    this.select(this.rowSelection(next, this.scene.selection?.at ?? (view.from + view.until) / 2));
+  }
+
+  /** Selects the slice before or after. */
+  stepSlice(by: number): void {
+    const { selection, rows } = this.scene;
+    if (!selection) return;
+    const all = (rows.get(selection.track) ?? [])
+      .filter((row) => row.kind === selection.kind && row.lane === selection.lane)
+      .flatMap((row) => row.slices);
+    const now = all.findIndex(([begin, end]) => begin <= selection.at && selection.at < end);
+    const after = all.findIndex(([begin]) => begin > selection.at);
+    const until = after < 0 ? all.length : after;
+    const next = all[now >= 0 ? now + by : by > 0 ? until : until - 1];
+    if (!next) return;
+    this.select(this.sliceSelection(selection, next));
+    const { from, until: end } = this.scene.view;
+    if (next[1] < from || next[0] > end) {
+      const middle = (next[0] + next[1] - (end - from)) / 2;
+      this.show({ from: middle, until: middle + (end - from) });
+    }
+  }
+
+  /** Selects the next row of which the name has a text, or else the next event. */
+  async find(text: string): Promise<void> {
+    this.say("");
+    this.unfound = "";
+    if (text === "") return;
+    const wanted = text.toLowerCase();
+    const isIt = (track: Track): boolean => track.name.toLowerCase().includes(wanted);
+    const { selection, view } = this.scene;
+    const now = this.tracks.findIndex((track) => track.id === selection?.track);
+    const found =
+      this.tracks.find((track, at) => at > now && isIt(track)) ?? this.tracks.find(isIt);
+    const at = selection?.at ?? view.from;
+    if (found) {
+      this.unfold(found);
+      const row = this.scene.placed.find((placed) => placed.track === found);
+      if (row) this.select(this.rowSelection(row, at));
+      return;
+    }
+    try {
+      await this.findEvent(text, at);
+    } catch (error) {
+      if (!(error instanceof protocol.Stale)) throw error;
+      this.unfound = text;
+    }
+  }
+
+  private async findEvent(text: string, at: number): Promise<void> {
+    const { view } = this.scene;
+    const pattern = { ...protocol.NO_FILTER, e: /[*?]/.test(text) ? text : `*${text}*` };
+    for (const from of [Math.floor(at) + 1, 0]) {
+      const event = await this.search.first(from, pattern);
+      if (event === "given up") return;
+      if (!event) continue;
+      this.selectEvent(event);
+      const width = Math.min(view.until - view.from, 1e6);
+      this.show({ from: event.at - width / 2, until: event.at + width / 2 });
+      return;
+    }
+    this.say(`no row and no event has “${text}” in its name`);
+  }
+
+  private selectEvent(row: EventRow): void {
+    const { event } = row;
+    this.untold = null;
+    showEvent(row);
+    const isIts = (track: Track): boolean =>
+      event.thread
+        ? track.kind === "thread" &&
+          track.tid === event.thread.tid &&
+          track.pid === event.thread.pid
+        : track.kind === "cpu" && track.cpu === event.cpu;
+    const track = this.tracks.find(isIts);
+    this.scene.selection = {
+      track: track?.id ?? "",
+      kind: "",
+      lane: 0,
+      begin: row.at,
+      end: row.at,
+      label: event.name,
+      at: row.at,
+    };
+    const { from, until } = this.scene.view;
+    if (row.at < from || row.at > until)
+      this.show({ from: row.at - (until - from) / 2, until: row.at + (until - from) / 2 });
+    this.keep();
+    this.redraw();
+  }
+
+  private select(selection: Selection, isSilent = false): void {
+    this.scene.selection = selection;
+    const row = this.selectedRow();
+    if (row && !isSilent) this.reveal(row);
+    this.tell(selection, isSilent);
+    if (!isSilent) this.keep();
+    this.redraw();
+  }
+
+  /** Shows what is so where the selection is. Where a running session has gone on, the answer is a
+   * refusal, or of a selection that was moved since: then `renew` asks again. */
+  private tell(selection: Selection, isSilent: boolean): void {
+    this.untold = { isSilent };
+    const isIt = (): boolean => this.scene.selection === selection;
+    protocol.askDetails(selection.track, selection.at).then(
+      (details) => {
+        if (!isIt()) return;
+        this.untold = null;
+        showDetails(details);
+        if (!isSilent) showPanel("details");
+        const state = details.states.find(
+          (s) => s.kind === selection.kind && s.lane === selection.lane,
+        );
+        if (state) [selection.begin, selection.end] = [state.begin, state.until];
+        this.redraw();
+      },
+      // A row that is not there any more has no details.
+      (error: unknown) => {
+        if (isIt() && !(error instanceof protocol.Stale)) this.untold = null;
+      },
+    );
+  }
+
+  private hit(row: Placed, x: number, y: number): Selection {
+    const at = this.timeAt(x);
+    const lane = Math.floor((y - yOf(this.scene, row) - 3) / LANE);
+    const kind = lanesOf(row.track).find((k) => k.first <= lane && lane < k.first + k.count);
+    const chosen = this.rowSelection(row, at);
+    if (!kind) return chosen;
+    const own = { ...chosen, kind: kind.kind, lane: lane - kind.first };
+    const slack = this.timeAt(x + 2) - at;
+    const slices = (this.scene.rows.get(row.track.id) ?? [])
+      .filter((found) => found.kind === own.kind && found.lane === own.lane)
+      .flatMap((found) => found.slices);
+    const slice =
+      slices.find(([begin, end]) => begin <= at && at < end) ??
+      slices.find(([begin, end]) => begin - slack <= at && at < end + slack);
+    return slice
+      ? {
+          ...this.sliceSelection(own, slice),
+          at: Math.min(Math.max(at, slice[0]), Math.max(slice[1] - 1, slice[0])),
+        }
+      : own;
+  }
+
+  private sliceSelection(of: Selection, slice: Slice): Selection {
+    const [begin, end, value] = slice;
+    return { ...of, begin, end, at: begin, label: this.scene.values[value]?.label ?? "" };
+  }
+
+  private rowSelection(row: Placed, at: number): Selection {
+    const kind = lanesOf(row.track)[0]?.kind ?? "";
+    return { track: row.track.id, kind, lane: 0, begin: at, end: at, label: row.track.name, at };
+  }
+
+  private selectedRow(): Placed | undefined {
+    return this.scene.placed.find((row) => row.track.id === this.scene.selection?.track);
+  }
+
+  private reveal(row: Placed): void {
+    const room = this.scene.height - RULER;
+    if (row.top < this.scene.scroll) this.bar.scrollTop = row.top;
+    else if (row.top + Math.min(row.height, room) > this.scene.scroll + room) {
+      this.bar.scrollTop = row.top + Math.min(row.height, room) - room;
+    }
+  }
+
+  private toggle(row: Placed): void {
+    if (!this.folded.delete(row.track.id)) this.folded.add(row.track.id);
+    this.fold();
+    this.changed();
+  }
+
+  private unfold(track: Track): void {
+    let above = track.parent;
+    while (above !== null) {
+      this.folded.delete(above);
+      const id: string = above;
+      above = this.tracks.find((found) => found.id === id)?.parent ?? null;
+    }
+    this.fold();
+    this.changed();
+  }
+
+  private fold(): void {
+    this.scene.placed = place(this.tracks, this.folded);
+    byId("scroll-size").style.height = `${heightOf(this.scene.placed) + 8}px`;
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.area;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(clientWidth * ratio);
+    this.canvas.height = Math.round(clientHeight * ratio);
+    this.scene.width = Math.max(clientWidth - 14, NAMES + 50);
+    this.scene.height = clientHeight;
+    this.canvas.getContext("2d")?.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.changed();
+  }
+
+  private redraw(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => {
+      const pen = this.canvas.getContext("2d");
+      if (pen) draw(pen, this.scene);
+      const { from, until } = this.scene.view;
+      byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;
+    });
+  }
+
+  /** The view or what is in it changed: draws what is known, and asks for the rest. */
+  private changed(isNow = false): void {
+    this.scene.isPending = true;
+    this.redraw();
+    if (!this.hasStarted) return;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.ask(), isNow ? 0 : PATIENCE_MS);
+  }
+
+  private async ask(): Promise<void> {
+    this.abort.abort();
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    const { view, scroll, height, width } = this.scene;
+    const pixels = Math.min(Math.max(Math.round(width - NAMES), 1), 8192);
+    const rows = visible(this.scene.placed, scroll, height - RULER);
+    const ids = rows.map((row) => row.track.id).slice(0, MOST_ASKED);
+    this.keep();
+    const table = this.table.show(view, this.filter);
+    try {
+      const [ticks] = await Promise.all([
+        protocol.askTicks(view, pixels, this.filter, signal),
+        this.askStates(view, pixels, ids, signal),
+      ]);
+      Object.assign(this.scene, {
+        ticks,
+        ticksView: view,
+        ticksPixels: pixels,
+        isPending: false,
+      });
+      this.redraw();
+      await table;
+      this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
+    } catch (error) {
+      // Of a session that has gone on: what it is now is asked for soon.
+      if (signal.aborted || error instanceof protocol.Stale) return;
+      this.scene.isPending = false;
+      this.redraw();
+      // What is wrong with the filter is said beside it.
+      if (this.filter.e === "") this.say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private async askStates(
+    view: View,
+    pixels: number,
+    ids: string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [slices, lost] = await Promise.all([
+      protocol.askSlices(view, pixels, ids, signal),
+      protocol.askLost(view, pixels, signal),
+    ]);
+    this.take(slices, view);
+    this.scene.lost = lost.regions;
+    this.redraw();
+  }
+
+  private take(slices: protocol.Slices, view: View): void {
+    const rows = new Map<string, protocol.SliceRow[]>();
+    for (const row of slices.rows) {
+      const own = rows.get(row.track);
+      if (own) own.push(row);
+      else rows.set(row.track, [row]);
+    }
+    this.scene.rows = rows;
+    this.scene.rowsView = view;
+    this.scene.values = slices.values;
+  }
+
+  private keep(): void {
+    const { view, selection } = this.scene;
+    const shown = {
+      view,
+      track: selection?.track ?? null,
+      at: selection?.at ?? null,
+      filter: this.filter,
+    };
+    history.replaceState(null, "", address.write(shown));
+  }
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+// Draws a scene on the canvas. Nothing here asks or decides: what is drawn is in the scene.
+
+import { colourOf, type Palette } from "./colour";
+import { LANE, lanesOf, visible, type Placed } from "./layout";
+import type { Region, Said, Slice, SliceRow, Ticks } from "./protocol";
+import { clock, duration, ticks as rulerTicks, type View } from "./time";
+
+/** Pixels of the names at the left and of the ruler at the top. */
+export const NAMES = 230;
+export const RULER = 48;
+const LEAST_LOST = 4;
+/** Slices that are drawn anew in each frame; with more, a picture of them is moved. */
+const MOST_DRAWN = 3000;
+
+/** A slice that was clicked, or a row. */
+export interface Selection {
+  track: string;
+  kind: string;
+  lane: number;
+  begin: number;
+  end: number;
+  label: string;
+  at: number;
+}
+
+export interface Scene {
+  view: View;
+  width: number;
+  height: number;
+  scroll: number;
+  placed: Placed[];
+  folded: ReadonlySet<string>;
+  values: Said[];
+  rows: Map<string, SliceRow[]>;
+  /** The view that the slices were asked for. */
+  rowsView: View;
+  ticks: Ticks | null;
+  ticksView: View;
+  ticksPixels: number;
+  lost: Region[];
+  selection: Selection | null;
+  mark: number | null;
+  measure: View | null;
+  colours: Palette;
+  /** What is drawn was asked for another view; the answer for this one is on its way. */
+  isPending: boolean;
+}
+
+export function xOf(scene: Scene, at: number): number {
+  const { from, until } = scene.view;
+  return NAMES + ((at - from) / (until - from)) * (scene.width - NAMES);
+}
+
+export function timeAt(scene: Scene, x: number): number {
+  const { from, until } = scene.view;
+  return from + ((x - NAMES) / (scene.width - NAMES)) * (until - from);
+}
+
+/** Where a row is on the canvas. */
+export function yOf(scene: Scene, row: Placed): number {
+  return RULER + row.top - scene.scroll;
+}
+
+type Pen = CanvasRenderingContext2D;
+
+export function draw(pen: Pen, scene: Scene): void {
+  const { colours, width, height } = scene;
+  pen.fillStyle = colours.back;
+  pen.fillRect(0, 0, width, height);
+  pen.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  pen.textBaseline = "middle";
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, RULER, width, height - RULER);
+  pen.clip();
+  const rows = visible(scene.placed, scene.scroll, height - RULER);
+  grid(pen, scene);
+  for (const row of rows) drawBack(pen, scene, row);
+  const isSmall = rows.reduce((sum, row) => sum + slicesOf(scene, row), 0) <= MOST_DRAWN;
+  if (isSmall) for (const row of rows) drawRow(pen, scene, row);
+  else drawPicture(pen, scene, rows);
+  for (const row of rows) drawLost(pen, scene, row);
+  for (const row of rows) drawName(pen, scene, row);
+  pen.restore();
+  ruler(pen, scene);
+  over(pen, scene);
+}
+
+function grid(pen: Pen, scene: Scene): void {
+  pen.fillStyle = scene.colours.line;
+  for (const at of rulerTicks(scene.view, scene.width - NAMES, 110)) {
+    pen.fillRect(Math.round(xOf(scene, at)), RULER, 1, scene.height);
+  }
+}
+
+function slicesOf(scene: Scene, row: Placed): number {
+  const lanes = scene.rows.get(row.track.id) ?? [];
+  return lanes.reduce((sum, lane) => sum + lane.slices.length, 0);
+}
+
+/** What was drawn of an answer, and for which scene. */
+interface Picture {
+  canvas: HTMLCanvasElement;
+  of: unknown[];
+  view: View;
+  scroll: number;
+}
+
+let picture: Picture | null = null;
+
+/** Slices and curves of many rows, as they were drawn when their answers came, at their place in
+ * the view that there is now. While it moves, a frame costs one picture. */
+function drawPicture(pen: Pen, scene: Scene, rows: Placed[]): void {
+  const of = [scene.rows, scene.ticks, scene.placed, scene.colours, scene.width, scene.height];
+  const { view: now, rowsView: asked, scroll, width, height } = scene;
+  const isOfAnswer = picture !== null && of.every((part, at) => part === picture?.of[at]);
+  const isAsked = now.from === asked.from && now.until === asked.until;
+  // A row that came into sight by scrolling has no slices yet, so the picture lacks nothing.
+  if (!picture || !isOfAnswer || (isAsked && picture.scroll !== scroll)) {
+    const canvas = picture?.canvas ?? document.createElement("canvas");
+    canvas.width = pen.canvas.width;
+    canvas.height = pen.canvas.height;
+    const on = canvas.getContext("2d");
+    if (!on) return;
+    on.setTransform(pen.getTransform());
+    on.font = pen.font;
+    on.textBaseline = pen.textBaseline;
+    const then = { ...scene, view: asked };
+    for (const row of rows) drawRow(on, then, row);
+    picture = { canvas, of, view: asked, scroll };
+  }
+  const room = width - NAMES;
+  const left = xOf(scene, picture.view.from);
+  const size = xOf(scene, picture.view.until) - left;
+  const top = RULER + picture.scroll - scroll;
+  const ratio = pen.getTransform().a;
+  const tall = height - RULER;
+  const from = [NAMES, RULER, room, tall].map((pixels) => pixels * ratio);
+  const [sx = 0, sy = 0, sw = 1, sh = 1] = from;
+  pen.drawImage(picture.canvas, sx, sy, sw, sh, left, top, size, tall);
+}
+
+function drawBack(pen: Pen, scene: Scene, row: Placed): void {
+  const y = yOf(scene, row);
+  const { colours, width } = scene;
+  if (scene.selection?.track === row.track.id) {
+    pen.fillStyle = colours.accent;
+    pen.globalAlpha = 0.12;
+    pen.fillRect(0, y, width, row.height);
+    pen.globalAlpha = 1;
+  } else if (row.track.kind === "machine" || row.track.kind === "process") {
+    pen.fillStyle = colours.panel;
+    pen.fillRect(0, y, width, row.height);
+  }
+}
+
+function drawRow(pen: Pen, scene: Scene, row: Placed): void {
+  const y = yOf(scene, row);
+  const firsts = new Map(lanesOf(row.track).map((lane) => [lane.kind, lane]));
+  for (const lane of scene.rows.get(row.track.id) ?? []) {
+    const place = firsts.get(lane.kind);
+    if (!place || lane.lane >= place.count) continue;
+    const top = y + 3 + (place.first + lane.lane) * LANE;
+    for (const slice of lane.slices) drawSlice(pen, scene, slice, top);
+  }
+  drawTicks(pen, scene, row, y);
+}
+
+function drawSlice(pen: Pen, scene: Scene, slice: Slice, top: number): void {
+  const [begin, end, number, goesOn, states] = slice;
+  const left = Math.max(xOf(scene, begin), NAMES);
+  const right = Math.min(xOf(scene, end), scene.width);
+  if (right < NAMES || left > scene.width) return;
+  const said = scene.values[number];
+  if (!said) return;
+  const size = Math.max(right - left, 1);
+  const height = LANE - 2;
+  pen.fillStyle = colourOf(said.look, said.name, scene.colours);
+  pen.fillRect(left, top, size > 3 ? size - 0.5 : size, height);
+  if (goesOn && size > 6) {
+    // It goes on when the trace ends: an open edge says that its end is not known.
+    pen.fillStyle = scene.colours.back;
+    for (let at = 0; at < height; at += 4) pen.fillRect(right - 2, top + at, 2, 2);
+  }
+  if (states > 1 && size > 3) {
+    // Several states in a row: stripes, so that it is not taken for one long one.
+    pen.fillStyle = scene.colours.back;
+    pen.globalAlpha = 0.35;
+    for (let x = left + 3; x < right; x += 6) pen.fillRect(x, top + height - 4, 3, 4);
+    pen.globalAlpha = 1;
+  }
+  if (size < 34) return;
+  pen.fillStyle = scene.colours.text;
+  const name = states > 1 ? `${said.name} ×${states}` : said.name;
+  pen.fillText(cut(name, size - 8), left + 4, top + height / 2 + 0.5);
+}
+
+/** As much of a text as fits, by the width of a middling letter. */
+export function cut(text: string, pixels: number): string {
+  const letters = Math.floor(pixels / 6.4);
+  if (text.length <= letters) return text;
+  return letters > 2 ? `${text.slice(0, letters - 1)}…` : "";
+}
+
+function drawTicks(pen: Pen, scene: Scene, row: Placed, y: number): void {
+  const { ticks, colours } = scene;
+  const { kind, host, cpu, pid, tid } = row.track;
+  if (!ticks || (kind !== "cpu" && kind !== "thread")) return;
+  const own = ticks.rows.find((found) =>
+    kind === "cpu"
+      ? found.host === host && found.cpu === cpu
+      : found.host === host && found.cpu === undefined && found.tid === tid && found.pid === pid,
+  );
+  if (!own) return;
+  const most = Math.max(1, ...own.counts.map(([, count]) => count));
+  const { from, until } = scene.ticksView;
+  const step = (until - from) / scene.ticksPixels;
+  const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
+  pen.fillStyle = colours.curve;
+  for (const [pixel, count] of own.counts) {
+    const x = xOf(scene, from + pixel * step);
+    if (x < NAMES - each) continue;
+    const height = 2 + (Math.log1p(count) / Math.log1p(most)) * 6;
+    pen.fillRect(x, y + row.height - height, each, height);
+  }
+}
+
+let hatchKey = "";
+let hatchPattern: CanvasPattern | null = null;
+
+function hatch(pen: Pen, colour: string): CanvasPattern | null {
+  if (hatchKey === colour) return hatchPattern;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const on = tile.getContext("2d");
+  if (!on) return null;
+  on.strokeStyle = colour;
+  on.lineWidth = 2;
+  on.beginPath();
+  for (const at of [-8, 0, 8]) {
+    on.moveTo(at, 8);
+    on.lineTo(at + 8, 0);
+  }
+  on.stroke();
+  hatchKey = colour;
+  hatchPattern = pen.createPattern(tile, "repeat");
+  return hatchPattern;
+}
+
+/** How surely a row misses events of a region: 1 for its CPU's own row. */
+function doubt(row: Placed, region: Region): number {
+  const { track } = row;
+  if (track.host !== region.host) return 0;
+  if (track.kind !== "cpu") return 0.35;
+  return region.cpu === null || region.cpu === track.cpu ? 1 : 0;
+}
+
+function edges(scene: Scene, region: Region): [number, number] {
+  const left = xOf(scene, region.begin);
+  const size = Math.max(xOf(scene, region.until) - left, LEAST_LOST);
+  const begin = Math.max(left, NAMES);
+  return [begin, Math.min(left + size, scene.width) - begin];
+}
+
+function drawLost(pen: Pen, scene: Scene, row: Placed): void {
+  const pattern = hatch(pen, scene.colours.lost);
+  if (!pattern) return;
+  for (const region of scene.lost) {
+    const alpha = doubt(row, region);
+    const [left, size] = edges(scene, region);
+    if (alpha === 0 || size <= 0) continue;
+    const y = yOf(scene, row);
+    pen.globalAlpha = 0.12 * alpha;
+    pen.fillStyle = scene.colours.lost;
+    pen.fillRect(left, y, size, row.height);
+    pen.globalAlpha = 0.8 * alpha;
+    pen.fillStyle = pattern;
+    pen.fillRect(left, y, size, row.height);
+    pen.globalAlpha = 1;
+    if (alpha === 1 && size > 90) {
+      pen.fillStyle = scene.colours.back;
+      pen.fillRect(left + 4, y + row.height / 2 - 8, Math.min(size - 8, 120), 16);
+      pen.fillStyle = scene.colours.lost;
+      pen.fillText(cut(`${region.count} lost`, size - 12), left + 8, y + row.height / 2);
+    }
+  }
+}
+
+function drawName(pen: Pen, scene: Scene, row: Placed): void {
+  const { colours } = scene;
+  const y = yOf(scene, row);
+  const isHead = row.track.kind === "machine" || row.track.kind === "process";
+  pen.fillStyle = isHead ? colours.panel : colours.back;
+  pen.fillRect(0, y, NAMES, row.height);
+  if (scene.selection?.track === row.track.id) {
+    pen.fillStyle = colours.accent;
+    pen.fillRect(0, y, 3, row.height);
+  }
+  pen.fillStyle = isHead ? colours.text : colours.faint;
+  const left = 10 + row.depth * 14;
+  if (row.hasChildren) pen.fillText(scene.folded.has(row.track.id) ? "▸" : "▾", left, y + 11);
+  pen.fillText(cut(row.track.name, NAMES - left - 20), left + 14, y + 11);
+  pen.fillStyle = colours.line;
+  pen.fillRect(0, y + row.height + 1, scene.width, 1);
+  pen.fillRect(NAMES - 1, y, 1, row.height + 2);
+}
+
+function ruler(pen: Pen, scene: Scene): void {
+  const { colours, width } = scene;
+  pen.fillStyle = colours.panel;
+  pen.fillRect(0, 0, width, RULER);
+  pen.fillStyle = colours.faint;
+  const marks = rulerTicks(scene.view, width - NAMES, 110);
+  const step = (marks[1] ?? 0) - (marks[0] ?? 0);
+  // Four digits of a duration tell the marks apart.
+  const isCoarse = step * 1000 >= Math.abs(scene.view.until);
+  for (const at of marks) {
+    const x = Math.round(xOf(scene, at));
+    pen.fillRect(x, 18, 1, 7);
+    pen.fillText(isCoarse ? duration(at) : clock(at), x + 4, 11);
+  }
+  curve(pen, scene);
+  for (const region of scene.lost) {
+    const [left, size] = edges(scene, region);
+    if (size <= 0) continue;
+    pen.fillStyle = colours.lost;
+    pen.fillRect(left, RULER - 5, size, 4);
+  }
+  pen.fillStyle = colours.panel;
+  pen.fillRect(0, 0, NAMES, RULER);
+  pen.fillRect(width, 0, RULER, RULER);
+  pen.fillStyle = colours.faint;
+  const { ticks } = scene;
+  const unit = ticks?.measure === "bytes" ? "bytes of events" : "events";
+  const more = ticks?.stopped != null ? "+" : "";
+  pen.fillText(duration(scene.view.until - scene.view.from), 10, 13);
+  if (scene.isPending) pen.fillText("reading…", 10, 34);
+  else if (ticks) pen.fillText(`${ticks.total.toLocaleString("en")}${more} ${unit}`, 10, 34);
+  pen.fillStyle = colours.line;
+  pen.fillRect(0, RULER - 1, width, 1);
+}
+
+/** All events of all CPUs, over the rows. */
+function curve(pen: Pen, scene: Scene): void {
+  const { ticks } = scene;
+  if (!ticks) return;
+  const sums = new Map<number, number>();
+  for (const row of ticks.rows) {
+    if (row.cpu === undefined && row.tid !== undefined) continue;
+    for (const [pixel, count] of row.counts) sums.set(pixel, (sums.get(pixel) ?? 0) + count);
+  }
+  const most = Math.max(1, ...sums.values());
+  const { from, until } = scene.ticksView;
+  const step = (until - from) / scene.ticksPixels;
+  const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
+  pen.fillStyle = scene.colours.curve;
+  for (const [pixel, count] of sums) {
+    const height = 1 + (count / most) * 16;
+    pen.fillRect(xOf(scene, from + pixel * step), RULER - 6 - height, each, height);
+  }
+}
+
+function over(pen: Pen, scene: Scene): void {
+  const { colours, selection, measure, height } = scene;
+  const line = (at: number, colour: string, wide: number): void => {
+    const x = xOf(scene, at);
+    if (x < NAMES || x > scene.width) return;
+    pen.fillStyle = colour;
+    pen.fillRect(x, 0, wide, height);
+  };
+  if (measure) {
+    const left = Math.max(xOf(scene, measure.from), NAMES);
+    const size = Math.min(xOf(scene, measure.until), scene.width) - left;
+    pen.fillStyle = colours.accent;
+    pen.globalAlpha = 0.15;
+    pen.fillRect(left, 0, size, height);
+    pen.globalAlpha = 1;
+    pen.fillText(duration(measure.until - measure.from), left + 4, RULER + 10);
+  }
+  if (scene.mark !== null) line(scene.mark, colours.lost, 2);
+  if (!selection) return;
+  line(selection.at, colours.accent, 1);
+  const row = scene.placed.find((found) => found.track.id === selection.track);
+  const place = row && lanesOf(row.track).find((lane) => lane.kind === selection.kind);
+  if (!row || !place || selection.end <= selection.begin) return;
+  const top = yOf(scene, row) + 3 + (place.first + selection.lane) * LANE;
+  if (top < RULER) return;
+  const left = Math.max(xOf(scene, selection.begin), NAMES);
+  const right = Math.min(xOf(scene, selection.end), scene.width);
+  if (right < left) return;
+  pen.strokeStyle = colours.text;
+  pen.lineWidth = 2;
+  pen.strokeRect(left, top - 1, Math.max(right - left, 2), LANE);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// The table of events. What a trace says becomes text nodes and nothing else: never markup.
+
+import { askEvents, Stale, type EventRow, type Filter, type Page } from "./protocol";
+import { clock, type View } from "./time";
+
+/** Rows that the table holds; more are asked for by narrowing the view. */
+const MOST_ROWS = 5000;
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  text?: string,
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+export function byId<T extends HTMLElement>(id: string): T {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no ${id}`);
+  return found as T;
+}
+
+/** A field's value as people read it. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value === null || typeof value !== "object") return String(value);
+  if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
+  const labelled = value as { label?: unknown; value?: unknown };
+  if (typeof labelled.label === "string") return labelled.label;
+  return `{${fields(value as Record<string, unknown>)}}`;
+}
+
+/** Fields as `name=value`, in the trace's order. */
+export function fields(all: Record<string, unknown>): string {
+  const text = Object.entries(all).map(([name, value]) => `${name}=${shown(value)}`);
+  return text.join(" ");
+}
+
+export class EventTable {
+  private readonly body = byId<HTMLTableSectionElement>("event-rows");
+  private readonly more = byId<HTMLButtonElement>("event-more");
+  private readonly caption = byId<HTMLElement>("event-caption");
+  private readonly error = byId<HTMLElement>("filter-error");
+  private abort = new AbortController();
+  private next: Page["next"] = null;
+  private until = 0;
+  private filter: Filter | null = null;
+
+  constructor(private readonly select: (row: EventRow) => void) {
+    this.more.addEventListener("click", () => void this.add());
+  }
+
+  /** Begins anew with the events of a view. */
+  async show(view: View, filter: Filter): Promise<void> {
+    this.abort.abort();
+    this.abort = new AbortController();
+    this.filter = filter;
+    this.until = Math.max(Math.ceil(view.until), Math.floor(view.from) + 1);
+    this.next = { from: Math.floor(view.from), skip: 0 };
+    await this.add(true);
+  }
+
+  private async add(isNew = false): Promise<void> {
+    const { next, filter, until } = this;
+    if (!next || !filter) return;
+    const { signal } = this.abort;
+    try {
+      const page = await askEvents({ ...next, until, limit: 200 }, filter, signal);
+      if (signal.aborted) return;
+      if (isNew) this.body.replaceChildren();
+      this.error.hidden = true;
+      for (const row of page.rows) this.body.append(this.row(row));
+      this.next = page.next;
+      this.tell(page);
+    } catch (error) {
+      if (signal.aborted || error instanceof Stale) return;
+      this.body.replaceChildren();
+      this.more.hidden = true;
+      this.error.hidden = false;
+      this.error.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private tell(page: Page): void {
+    const count = this.body.childElementCount;
+    const isFull = count >= MOST_ROWS;
+    this.more.hidden = this.next === null || isFull;
+    const rest = this.next === null ? "" : isFull ? "; zoom in to see others" : " and more";
+    const searched = page.rows.length === 0 && this.next !== null;
+    this.more.textContent = searched ? "Search on" : "More events";
+    this.caption.textContent = `${count} ${count === 1 ? "event" : "events"} in view${rest}`;
+  }
+
+  private row(row: EventRow): HTMLTableRowElement {
+    const { event } = row;
+    const made = element("tr");
+    const thread = event.thread ? `${event.thread.name}[${event.thread.tid}]` : "";
+    const cpu = event.cpu === null ? "" : String(event.cpu);
+    const error = event.error ? ` (${event.error})` : "";
+    const context = event.context ? ` {${fields(event.context)}}` : "";
+    const text = fields(event.fields ?? {}) + error + context;
+    for (const cell of [clock(row.at), cpu, thread, event.name, text]) {
+      made.append(element("td", cell));
+    }
+    made.tabIndex = 0;
+    const select = (): void => {
+      for (const old of this.body.querySelectorAll("[aria-selected]")) {
+        old.removeAttribute("aria-selected");
+      }
+      made.setAttribute("aria-selected", "true");
+      this.select(row);
+    };
+    made.addEventListener("click", select);
+    made.addEventListener("keydown", (key) => {
+      if (key.key === "Enter") select();
+      const beside =
+        key.key === "ArrowDown" ? made.nextElementSibling : made.previousElementSibling;
+      if (key.key !== "ArrowDown" && key.key !== "ArrowUp") return;
+      key.preventDefault();
+      if (beside instanceof HTMLElement) beside.focus();
+    });
+    return made;
+  }
+}

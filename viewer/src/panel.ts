@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The panels beside the table of events: what is selected, and what is known of the trace.
+
+import { byId, element, fields } from "./events";
+import type { About, Details, EventRow } from "./protocol";
+import { clock, duration } from "./time";
+
+const PANELS = ["events", "details", "notes"] as const;
+export type Panel = (typeof PANELS)[number];
+
+export function showPanel(shown: Panel): void {
+  for (const name of PANELS) {
+    byId(name).hidden = name !== shown;
+    const tab = byId(`tab-${name}`);
+    tab.setAttribute("aria-selected", String(name === shown));
+    tab.tabIndex = name === shown ? 0 : -1;
+  }
+}
+
+export function listenToTabs(): void {
+  for (const [at, name] of PANELS.entries()) {
+    const tab = byId(`tab-${name}`);
+    tab.addEventListener("click", () => showPanel(name));
+    tab.addEventListener("keydown", (key) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[key.key];
+      const next = step && PANELS[(at + step + PANELS.length) % PANELS.length];
+      if (!next) return;
+      showPanel(next);
+      byId(`tab-${next}`).focus();
+    });
+  }
+}
+
+/** A table with a heading for each row: names and what they are. */
+function facts(all: [string, string][]): HTMLTableElement {
+  const table = element("table");
+  for (const [name, value] of all) {
+    const row = element("tr");
+    const head = element("th", name);
+    head.scope = "row";
+    row.append(head, element("td", value));
+    table.append(row);
+  }
+  return table;
+}
+
+/** The time of day of a clock that counts from 1970, with nanoseconds. */
+export function timeOfDay(ns: string): string {
+  const whole = BigInt(ns);
+  if (whole < 10n ** 17n) return "";
+  const date = new Date(Number(whole / 1_000_000n));
+  const rest = String(whole % 1_000_000_000n).padStart(9, "0");
+  return `${date.toISOString().slice(0, 19).replace("T", " ")}.${rest} UTC`;
+}
+
+export function showDetails(details: Details): void {
+  const { track, states } = details;
+  const panel = byId("details");
+  panel.replaceChildren(element("h3", track.name));
+  const known: [string, string][] = [["Time", clock(details.at)]];
+  const day = timeOfDay(details.at_ns);
+  if (day) known.push(["Time of day", day]);
+  if (track.pid !== undefined) known.push(["Process", String(track.pid)]);
+  if (track.tid !== undefined) known.push(["Thread", String(track.tid)]);
+  panel.append(facts(known));
+  if (details.is_lossy) {
+    const warning = element("p", "Events are missing around this time: more may have happened.");
+    warning.className = "warn";
+    panel.append(warning);
+  }
+  const table = element("table");
+  table.append(
+    element("caption", states.length ? "What is so at this time" : "Nothing is known of this time"),
+  );
+  if (states.length) {
+    const head = element("tr");
+    for (const name of ["State", "From", "To", "Length"]) {
+      const cell = element("th", name);
+      cell.scope = "col";
+      head.append(cell);
+    }
+    table.append(head);
+  }
+  for (const state of states) {
+    const row = element("tr");
+    const end = state.goes_on ? "goes on when the trace ends" : clock(state.until);
+    for (const text of [
+      state.label,
+      clock(state.begin),
+      end,
+      duration(state.until - state.begin),
+    ]) {
+      row.append(element("td", text));
+    }
+    table.append(row);
+  }
+  panel.append(table);
+}
+
+export function showEvent(row: EventRow): void {
+  const { event } = row;
+  const known: [string, string][] = [["Time", clock(row.at)]];
+  if (event.cpu !== null) known.push(["CPU", String(event.cpu)]);
+  if (event.thread) {
+    const { name, pid, tid } = event.thread;
+    known.push(["Thread", `${name}, process ${pid}, thread ${tid}`]);
+  }
+  if (event.error) known.push(["Error", event.error]);
+  for (const [name, value] of Object.entries(event.fields ?? {})) {
+    known.push([name, fields({ v: value }).slice(2)]);
+  }
+  byId("details").replaceChildren(element("h3", event.name), facts(known));
+}
+
+export function showNotes(about: About): void {
+  const list = element("ul");
+  for (const note of about.notes) list.append(element("li", note));
+  byId("notes").replaceChildren(
+    facts([
+      ["Traces", about.traces.join(", ")],
+      ["Begins", timeOfDay(about.origin_ns) || `${about.origin_ns} ns`],
+      ["Length", duration(about.length_ns)],
+      ["Lost", about.lost === 0 ? "none is known" : `${about.lost} events or packets`],
+      ["Kinds of events", String(about.events.length)],
+    ]),
+    list,
+  );
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Finds an event from a time on. An answer may end before there is one, so a search is many
+// questions, and another search or Esc ends it.
+
+import { askEvents, type EventRow, type Filter, type Page } from "./protocol";
+import { clock } from "./time";
+
+export class Search {
+  /** Searches that were begun, or given up. */
+  private count = 0;
+
+  constructor(private readonly say: (text: string) => void) {}
+
+  giveUp(): void {
+    this.count++;
+  }
+
+  /** The first event of a filter from a time on. */
+  async first(from: number, filter: Filter): Promise<EventRow | null | "given up"> {
+    const own = ++this.count;
+    let next: Page["next"] = { from, skip: 0 };
+    // Bound: each page reads a million events of the trace, or the rest of it.
+    while (next) {
+      const page: Page = await askEvents({ ...next, limit: 1 }, filter);
+      if (own !== this.count) return "given up";
+      if (page.rows[0]) return page.rows[0];
+      next = page.next;
+      if (next) this.say(`searching: nothing up to ${clock(next.from)}; Esc ends it`);
+    }
+    this.say("");
+    return null;
+  }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// Unit tests of what the page computes: places, times, the address.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import * as address from "../src/address";
+import { named } from "../src/colour";
+import { cut } from "../src/draw";
+import { fields } from "../src/events";
+import { answer, filter, overview, type Inside } from "../src/inside";
+import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
+import { timeOfDay } from "../src/panel";
+import {
+  NO_FILTER,
+  type EventRow,
+  type Page,
+  type Slice,
+  type Ticks,
+  type Track,
+} from "../src/protocol";
+import { clamped, clock, duration, LEAST_NS, ticks, zoomed } from "../src/time";
+
+function track(id: string, parent: string | null, lanes: Record<string, number> = {}): Track {
+  return { id, kind: "thread", name: id, parent, host: 0, lanes };
+}
+
+test("a length of time has the digits that make a difference", () => {
+  assert.deepEqual([0, 7, 1500, 1_234_567, 2e9, -2500].map(duration), [
+    "0 ns",
+    "7 ns",
+    "1.5 µs",
+    "1.235 ms",
+    "2 s",
+    "-2.5 µs",
+  ]);
+});
+
+test("a time has all of its nanoseconds", () => {
+  assert.equal(clock(1_002_003_004), "+1.002 003 004");
+  assert.equal(clock(-5), "-0.000 000 005");
+});
+
+test("zooming keeps the time under the pointer in its place", () => {
+  const view = zoomed({ from: 100, until: 300 }, 150, 0.5);
+  assert.deepEqual(view, { from: 125, until: 225 });
+  assert.equal((150 - view.from) / (view.until - view.from), 0.25);
+});
+
+test("a view is never empty and never far from the trace", () => {
+  const near = clamped({ from: 50, until: 50.5 }, 1000);
+  assert.equal(near.until - near.from, LEAST_NS);
+  const far = clamped({ from: 1e9, until: 1e9 + 100 }, 1000);
+  assert.ok(far.from < 1000 && far.until > far.from);
+  const wide = clamped({ from: -1e12, until: 1e12 }, 1000);
+  assert.ok(wide.until - wide.from <= 1100 && wide.from <= 0 && wide.until >= 1000);
+});
+
+test("marks of the ruler are round, in view, and not too close", () => {
+  const view = { from: 1234, until: 98765 };
+  const marks = ticks(view, 1000, 100);
+  assert.ok(marks.length > 2 && marks.length <= 10, String(marks.length));
+  assert.ok(marks.every((at) => at >= view.from && at <= view.until && at % 10000 === 0));
+});
+
+test("rows follow one another, and those below a folded one are not there", () => {
+  const tracks = [
+    track("h", null),
+    track("p", "h"),
+    track("t", "p", { place: 1, call: 3 }),
+    track("q", "h"),
+  ];
+  const all = place(tracks, new Set());
+  assert.deepEqual(
+    all.map((row) => row.depth),
+    [0, 1, 2, 1],
+  );
+  assert.equal(all[2]?.height, 4 * LANE + FOOT);
+  assert.ok(all.every((row, at) => at === 0 || row.top >= (all[at - 1]?.top ?? 0) + HEAD));
+  assert.deepEqual(
+    place(tracks, new Set(["p"])).map((row) => row.track.id),
+    ["h", "p", "q"],
+  );
+  assert.deepEqual(
+    place(tracks, new Set(["h"])).map((row) => row.track.id),
+    ["h"],
+  );
+});
+
+test("what is found in view is what has pixels there", () => {
+  const tracks = Array.from({ length: 10_000 }, (_, at) => track(`t${at}`, null));
+  const rows = place(tracks, new Set());
+  const seen = visible(rows, 5000, 300);
+  assert.ok(seen.length < 20);
+  for (const row of rows) {
+    const isIn = row.top < 5300 && row.top + row.height > 5000;
+    assert.equal(seen.includes(row), isIn, row.track.id);
+  }
+  assert.equal(rowAt(rows, heightOf(rows) + 1), undefined);
+  assert.equal(rowAt(rows, rows[77]?.top ?? 0), rows[77]);
+});
+
+test("lanes of calls have a bound", () => {
+  const lanes = lanesOf(track("t", null, { place: 1, call: 64 }));
+  assert.deepEqual(
+    lanes.map((lane) => [lane.kind, lane.first, lane.count]),
+    [
+      ["place", 0, 1],
+      ["call", 1, 24],
+    ],
+  );
+});
+
+test("the address brings back what was shown", () => {
+  const filter = { ...NO_FILTER, e: "io:* if ret < 0 && x = '#&'", pid: "1,2" };
+  const shown = { view: { from: -5, until: 70 }, track: "t3", at: 42, filter };
+  assert.deepEqual(address.read(address.write(shown)), shown);
+});
+
+test("an address that makes no sense shows everything", () => {
+  for (const hash of ["", "#from=9&until=1", "#from=x&until=1e9", "#from=1"]) {
+    assert.equal(address.read(hash).view, null, hash);
+  }
+});
+
+test("values of fields are shown as they are", () => {
+  const all = {
+    a: 1,
+    text: '<img src="x">',
+    list: [1, null],
+    flag: { label: "READ", value: 3 },
+    s: { b: true },
+  };
+  assert.equal(fields(all), 'a=1 text="<img src=\\"x\\">" list=[1, null] flag=READ s={b=true}');
+});
+
+test("a name has always the same colour, and a text is cut to its room", () => {
+  assert.equal(named("io:read", true), named("io:read", true));
+  assert.notEqual(named("io:read", true), named("io:read", false));
+  assert.equal(cut("io:read", 100), "io:read");
+  assert.equal(cut("a long name of a call", 40), "a lon…");
+  assert.equal(cut("io:read", 10), "");
+});
+
+test("a clock that counts from 1970 gives times of day with nanoseconds", () => {
+  assert.equal(timeOfDay("1700000000123456789"), "2023-11-14 22:13:20.123456789 UTC");
+  assert.equal(timeOfDay("12345"), "");
+});
+
+function event(at: number, name: string, cpu = 0, tid = 10): EventRow {
+  const thread = { name: tid === 10 ? "server" : "git-gc", pid: 10, tid };
+  return { at, trace: 0, event: { name, cpu, thread, fields: {} } };
+}
+
+/** Ten events at each of a hundred times. */
+function file(): Inside {
+  const events = Array.from({ length: 1000 }, (_, n) =>
+    event(Math.floor(n / 10) * 10, n % 2 ? "io:read" : "io:write", n % 3, 10 + (n % 2)),
+  );
+  const about = {
+    version: 1,
+    traces: ["t"],
+    origin_ns: "1700000000000000000",
+    length_ns: 1000,
+    hosts: [""],
+    events: [],
+    lost: 5,
+    left_out: 0,
+    notes: [],
+    is_live: false,
+  };
+  const slices: Slice[] = Array.from({ length: 100 }, (_, n) => [n * 10, n * 10 + 5, n % 2, 0, 1]);
+  const lost = [{ host: 0, cpu: 1, begin: 500, until: 600, count: 5, losses: 1 }];
+  const said = (label: string) => ({ look: "call", name: label, label });
+  return {
+    about,
+    hosts: [0],
+    tracks: [track("t1", null), { ...track("c0", null), cpu: 1 }],
+    values: [said("a"), said("b")],
+    rows: [
+      { track: "t1", kind: "call", lane: 0, slices },
+      { track: "t1", kind: "name", lane: 0, slices: [[0, 1000, 1, 1, 1]] },
+    ],
+    lost,
+    events,
+  };
+}
+
+test("pages of a file's events have each of them once", () => {
+  const all = file();
+  let next: Page["next"] = { from: 0, skip: 0 };
+  const told: EventRow[] = [];
+  while (next) {
+    const page: Page = answer(all, "events", { ...next, limit: 7, e: "io:read" }) as Page;
+    told.push(...page.rows);
+    next = page.next;
+    assert.ok(told.length <= 500);
+  }
+  assert.deepEqual(
+    told,
+    all.events.filter((row) => row.event.name === "io:read"),
+  );
+});
+
+test("a file counts its events by CPU and by thread, and marks few of them", () => {
+  const all = file();
+  const ticks = answer(all, "ticks", { from: 0, until: 1000, pixels: 10 }) as Ticks;
+  assert.equal(ticks.total, 1000);
+  const sum = (own: Ticks["rows"]): number =>
+    own.flatMap((row) => row.counts).reduce((total, [, count]) => total + count, 0);
+  assert.equal(sum(ticks.rows.filter((row) => row.cpu !== undefined)), 1000);
+  assert.equal(sum(ticks.rows.filter((row) => row.tid === 11)), 500);
+  assert.equal(ticks.marks.length, 1000);
+});
+
+test("a file filters by names, and refuses what only the trace can answer", () => {
+  const takes = (words: Record<string, string>): number =>
+    file().events.filter(filter(words)).length;
+  assert.equal(takes({}), 1000);
+  assert.equal(takes({ e: "io:*" }), 1000);
+  assert.equal(takes({ e: "!io:r[a-e]??" }), 500);
+  assert.equal(takes({ e: "io.read" }), 0);
+  assert.equal(takes({ comm: "git*" }), 500);
+  assert.equal(takes({ cpu: "1, 2", tid: "10" }), 333);
+  assert.throws(() => filter({ e: "io:* if fd > 3" }), /lull view/);
+  assert.throws(() => filter({ pid: "x" }), /no such number/);
+});
+
+test("from afar a file's states are one in a pixel, and none is uncounted", () => {
+  const all = file().rows[0]?.slices ?? [];
+  const far = overview(all, 0, 1000, 10);
+  assert.ok(far.length >= 10 && far.length <= 20, String(far.length));
+  assert.equal(
+    far.reduce((sum, slice) => sum + slice[4], 0),
+    100,
+  );
+  assert.deepEqual(overview(all, 40, 60, 100), all.slice(4, 6));
+});
+
+test("a file tells what is so at a time, and where events are missing", () => {
+  const all = file();
+  const told = answer(all, "details", { track: "t1", at: 503 }) as Record<string, unknown>;
+  assert.equal(told["at_ns"], "1700000000000000503");
+  assert.equal(told["is_lossy"], true);
+  const states = told["states"] as { kind: string; label: string }[];
+  assert.deepEqual(
+    states.map((state) => [state.kind, state.label]),
+    [
+      ["call", "a"],
+      ["name", "b"],
+    ],
+  );
+  const lost = answer(all, "lost", { from: 0, until: 400 }) as { regions: unknown[] };
+  assert.equal(lost.regions.length, 0);
+  assert.throws(() => answer(all, "nothing", {}), /no answer/);
+});
