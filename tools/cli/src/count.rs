@@ -132,6 +132,9 @@ pub fn run(args: &CountArgs) -> anyhow::Result<i32> {
     };
     let session = session_args(args);
     let mut plan = Plan::new(&session, program, true)?;
+    if let Some(rate) = plan.asked.first_rate() {
+        bail!("-e '{rate}': each occurrence is counted; leave out the rate");
+    }
     plan.session.counts = Some(counts::Plan {
         by: args.by.clone(),
         value: args.hist.clone(),
@@ -141,12 +144,15 @@ pub fn run(args: &CountArgs) -> anyhow::Result<i32> {
     });
     let mut job = Job {
         session: &session,
+        targets: &[],
         program: &args.program,
         wait_all: args.wait_all,
+        is_system: false,
         duration: None,
         json: false,
         starter: None,
         counting: Some(RefCell::new(Display::new(args)?)),
+        triggers: &[],
     };
     supervise::record(&mut job, plan)
 }
@@ -191,6 +197,7 @@ fn session_args(args: &CountArgs) -> SessionArgs {
         flight_recorder: false,
         reserved: false,
         max_size: None,
+        budget: None,
         flush_period: Duration::from_millis(100),
         fail_on_loss: args.fail_on_loss,
         quiet: args.quiet,

@@ -4,6 +4,7 @@
 //! Place in the flow: none; it checks what `record` relies on, in the same ways. It prints one line
 //! per finding, with the consequence and what to do about it.
 
+mod attach;
 mod checks;
 
 use consumer::clock;

@@ -5,7 +5,7 @@
 //! program and its libraries. Bytes: `core/include/lull/abi/site.h`. Files are hostile input.
 
 use anyhow::{bail, Context};
-use object::elf::{self, FileHeader64};
+use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
@@ -26,6 +26,11 @@ type Header = FileHeader64<Endianness>;
 const NOTE_NAME: &[u8] = b"Lull";
 const NOTE_SITE: u32 = 1;
 const NOTE_PROBE: u32 = 2;
+/// Of a segment that is read: more than any program's notes take. A file can claim any size.
+const PART_BYTES_MAX: u64 = 16 << 20;
+/// Where the header says how many segments there are, and what it says where they are too many.
+const SEGMENT_COUNT: std::ops::Range<usize> = 56..58;
+const MANY_SEGMENTS: [u8; 2] = [0xff; 2];
 /// Enough for the first line of a script; the kernel reads no more of it.
 const START_BYTES: u64 = 256;
 
@@ -95,6 +100,9 @@ fn parse<'data, R: ReadRef<'data>>(data: R) -> Object {
     if start[4] != elf::ELFCLASS64 || start[5] != elf::ELFDATA2LSB || machine != MACHINE {
         return nothing(Kind::OtherMachine { machine: machine_name(start[4], machine) });
     }
+    if start.get(SEGMENT_COUNT) == Some(&MANY_SEGMENTS) {
+        return nothing(Kind::Unknown); // a core dump, or nothing
+    }
     let kind = match interpreter(data) {
         Some(interpreter) => Kind::Dynamic { interpreter },
         None => Kind::Static,
@@ -119,8 +127,13 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
     let header = FileHeader64::<Endianness>::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, data).ok()?;
-    let path = segments.iter().find_map(|segment| segment.interpreter(endian, data).ok()?)?;
+    let mut segments = segments.iter().filter(|segment| is_small(segment, endian));
+    let path = segments.find_map(|segment| segment.interpreter(endian, data).ok()?)?;
     Some(String::from_utf8_lossy(path).into_owned())
+}
+
+fn is_small(segment: &ProgramHeader64<Endianness>, endian: Endianness) -> bool {
+    segment.p_filesz(endian) <= PART_BYTES_MAX
 }
 
 /// The events of lull.ko, where it is loaded; none where it is not.
@@ -189,7 +202,8 @@ fn events<'data, R: ReadRef<'data>>(data: R) -> Vec<Carried> {
     let mut collect = || -> Option<()> {
         let header = Header::parse(data).ok()?;
         let endian = header.endian().ok()?;
-        for segment in header.program_headers(endian, data).ok()? {
+        let segments = header.program_headers(endian, data).ok()?.iter();
+        for segment in segments.filter(|segment| is_small(segment, endian)) {
             let Ok(Some(notes)) = segment.notes(endian, data) else { continue };
             collect(&mut found, notes, endian);
         }
@@ -308,6 +322,22 @@ mod tests {
             let is_known = length >= 20;
             assert_eq!(object.kind == Kind::Static, is_known, "cut at {length}");
         }
+    }
+
+    #[test]
+    fn part_that_claims_to_be_huge_is_not_read() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut object = object_with_an_event();
+        std::io::Write::write_all(&mut file, &object).unwrap();
+        assert_eq!(read(file.path()).unwrap().events.len(), 1);
+        // A sparse file really is as long as it says.
+        file.as_file().set_len(1 << 50).unwrap();
+        object[96..104].copy_from_slice(&(1u64 << 49).to_le_bytes());
+        std::os::unix::fs::FileExt::write_all_at(file.as_file(), &object, 0).unwrap();
+        assert_eq!(read(file.path()).unwrap().events, []);
+        object[56..58].copy_from_slice(&MANY_SEGMENTS);
+        std::os::unix::fs::FileExt::write_all_at(file.as_file(), &object, 0).unwrap();
+        assert_eq!(read(file.path()).unwrap().kind, Kind::Unknown);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //!
 //! Place in the flow: opens the traces, chooses events as `print` and `report` do, and lets the
 //! `export` crate write into a file that gets its name when it is whole; after an error there is no
-//! file. The query engine writes Parquet (`query`).
+//! file. The query engine writes Parquet (`query`), the crate `view` a page (`single`).
+
+mod single;
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -17,6 +19,7 @@ use state::{Classes, ThreadIndex, Threads};
 use trace::{Event, EventClass, Trace};
 use verdict::text::plural;
 
+use crate::record::size;
 use crate::report::progress::Progress;
 use crate::selection::{with_who, Selection, SelectionArgs};
 use crate::{chosen, query, say, stdout, unfinished};
@@ -51,6 +54,11 @@ pub struct FormatArgs {
     /// Folded stacks of calls with their nanoseconds, for flame graphs
     #[arg(long)]
     pub folded: bool,
+
+    /// The page of `lull view` with a part of the trace in it, for a bug report: one file, which
+    /// any browser opens
+    #[arg(long, conflicts_with_all = ["counter", "flow"])]
+    pub html: bool,
 
     /// A dataset of all tables of `lull query`, in a new folder: Parquet files by table and host
     #[arg(
@@ -95,6 +103,11 @@ pub struct ExportArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// With --html: refuse a range of the trace that makes a longer file, such as 8M
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "32M",
+        conflicts_with_all = ["perfetto", "chrome", "firefox", "speedscope", "folded", "parquet"])]
+    pub max_size: u64,
+
     /// Draw this field of an event as a counter; may be given several times
     #[arg(long, value_name = "EVENT.FIELD", value_parser = field)]
     pub counter: Vec<(String, String)>,
@@ -132,6 +145,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         let SelectionArgs { from, to, .. } = &args.selection;
         query::read_from(&mut command, &args.traces, (from.as_ref(), to.as_ref()))?;
         return Err(command.exec()).context("starting the query engine");
+    }
+    if args.format.html {
+        return single::run(args);
     }
     let selection = Selection::new(&args.selection)?;
     let wanted = |names: &[&str], log_level| selection.wants(names, log_level);
@@ -182,9 +198,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         &path,
         chosen.notes.into_iter().chain(traces.iter().filter_map(unfinished::sentence)),
     );
-    let is_failure =
-        |trace: &Trace| analysis::recorded_verdict(trace.metadata()).state.is_failure();
-    let is_whole = done.problems.is_empty() && done.events > 0 && !traces.iter().any(is_failure);
+    let is_whole = done.problems.is_empty() && done.events > 0 && !has_failed(&traces);
     Ok(if is_whole { DONE } else { INCOMPLETE })
 }
 
@@ -197,11 +211,7 @@ fn tell(done: &Done, path: &Path, notes: impl Iterator<Item = String>) {
         say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
     }
     notes.for_each(|note| say(&note));
-    let what = if path == Path::new(STDOUT) {
-        "standard output".into()
-    } else {
-        path.display().to_string()
-    };
+    let what = shown_name(path);
     say(&format!("{what}: made of {}", plural(done.events, "event")));
     if done.lost_events + done.lost_packets > 0 {
         let (events, packets) = (done.lost_events, done.lost_packets);
@@ -231,6 +241,21 @@ fn tell(done: &Done, path: &Path, notes: impl Iterator<Item = String>) {
             say(&text);
         }
     }
+}
+
+/// How an output is called where people read of it.
+fn shown_name(path: &Path) -> String {
+    match path == Path::new(STDOUT) {
+        true => "standard output".into(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Whether the recording of any of the traces failed, as it says itself.
+fn has_failed(traces: &[Trace]) -> bool {
+    let is_failure =
+        |trace: &Trace| analysis::recorded_verdict(trace.metadata()).state.is_failure();
+    traces.iter().any(is_failure)
 }
 
 /// The name of the trace, in the current folder, with an ending.

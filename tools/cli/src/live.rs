@@ -5,8 +5,10 @@
 //! Place in the flow: `start` makes a recorder as `record` does (`record::supervise`); all others
 //! find the recorder of a session (`find`) and ask it by its control socket (crate `control`).
 
+pub mod attach;
+pub mod change;
 pub mod end;
-mod find;
+pub mod find;
 pub mod hold;
 pub mod join;
 pub mod sessions;

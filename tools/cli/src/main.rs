@@ -4,9 +4,9 @@
 //!
 //! Place in the flow: `record` makes a session, runs a program and consumes its rings; `count`
 //! reads what its probes counted; `start` makes one that others join, until `stop`. `print`,
-//! `report`, `state` and `export` read the trace, and `query` has it read. `record` and `count`
-//! exit with the program's own status (125 to 127 for their own failures), `run` becomes the
-//! program; all other commands exit with 0 done, 1 incomplete or nothing found, 2 error.
+//! `report`, `state`, `view` and `export` read the trace, and `query` has it read. `record` and
+//! `count` exit with the program's own status (125 to 127 for their own failures), `run` becomes
+//! the program; all other commands exit with 0 done, 1 incomplete or nothing found, 2 error.
 
 mod chosen;
 mod convert;
@@ -32,8 +32,11 @@ use verdict::{nearest, shown};
 mod states;
 mod stdout;
 mod target;
+mod top;
+mod trigger;
 mod trim;
 mod unfinished;
+mod view;
 
 use clap::{Parser, Subcommand};
 
@@ -54,11 +57,17 @@ enum Command {
     Env(live::join::EnvArgs),
     Sessions(live::sessions::SessionsArgs),
     Status(live::status::StatusArgs),
+    Top(top::TopArgs),
     Pause(live::hold::PauseArgs),
     Resume(live::hold::ResumeArgs),
+    Attach(live::attach::AttachArgs),
+    Detach(live::attach::DetachArgs),
+    Enable(live::change::EnableArgs),
+    Disable(live::change::DisableArgs),
     Stop(live::end::StopArgs),
     Print(print::PrintArgs),
     Report(report::ReportArgs),
+    View(view::ViewArgs),
     Query(query::QueryArgs),
     State(states::StateArgs),
     Convert(convert::ConvertArgs),
@@ -86,17 +95,23 @@ fn main() {
         Command::Env(args) => (live::join::env(args), 2),
         Command::Sessions(args) => (live::sessions::run(args), 2),
         Command::Status(args) => (live::status::run(args), 2),
+        Command::Top(args) => (top::run(args), 2),
         Command::Pause(args) => (live::hold::pause(args), 2),
         Command::Resume(args) => (live::hold::resume(args), 2),
         Command::Stop(args) => (live::end::run(args), 2),
         Command::Print(args) => (print::run(args), 2),
         Command::Report(args) => (report::run(args), 2),
+        Command::View(args) => (view::run(args), 2),
         Command::Query(args) => (query::run(args), 2),
         Command::State(args) => (states::run(args), 2),
         Command::Convert(args) => (convert::run(args), 2),
         Command::Export(args) => (export::run(args), 2),
         Command::Trim(args) => (trim::run(args), 2),
         Command::Merge(args) => (merge::run(args), 2),
+        Command::Attach(args) => (live::attach::attach(args), 2),
+        Command::Detach(args) => (live::attach::detach(args), 2),
+        Command::Enable(args) => (live::change::enable(args), 2),
+        Command::Disable(args) => (live::change::disable(args), 2),
         Command::Snapshot(args) => (live::hold::snapshot(args), 2),
         Command::Recover(args) => (recover::run(args), 2),
         Command::List(args) => (list::run(args), 2),

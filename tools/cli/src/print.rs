@@ -13,6 +13,7 @@ mod json;
 mod labels;
 mod line;
 mod number;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -7,25 +7,36 @@
 
 mod absent;
 pub mod asked;
+pub mod attach;
+mod begin;
+pub(crate) mod budget;
+pub mod change;
 mod context;
 pub mod detach;
-mod filtered;
+pub(crate) mod filtered;
+mod fire;
 mod judge;
 pub mod kernel;
 pub mod launch;
+mod members;
 pub mod name;
 pub mod plan;
 pub mod program;
 mod progress;
+mod promptness;
+pub mod reach;
 mod serve;
 mod signals;
 pub(crate) mod size;
 pub mod supervise;
+pub mod system;
 pub mod tell;
 mod unmatched;
 
 use crate::count::display::Display;
-use crate::{duration, say};
+use crate::trigger::args::TriggerArgs;
+use crate::trigger::plan::Trigger;
+use crate::{duration, say, trigger};
 use consumer::folder::Sharing;
 use plan::Plan;
 use std::cell::RefCell;
@@ -62,7 +73,7 @@ pub struct SessionArgs {
     pub mode: Sharing,
 
     /// Events to record: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some
-    /// occurrences; later ones win
+    /// occurrences, 'GLOB sample 1/N' or 'GLOB if FILTER sample 1/N' for one in N; later ones win
     #[arg(short = 'e', long = "event", value_name = "PATTERN")]
     pub events: Vec<String>,
 
@@ -78,10 +89,10 @@ pub struct SessionArgs {
     #[arg(value_parser = ::kernel::source::parse)]
     pub probes: Vec<session::device::Source>,
 
-    /// What to record of what runs with each of the kernel's events, by the module lull:
-    /// contexts of filters, kernel_stack, user_stack or counters, as in `--context
-    /// prio,user_stack:16,perf:cycles`
-    #[arg(long = "context", value_name = "NAME,...", requires = "kernel", value_delimiter = ',')]
+    /// What to record of what runs with each event: contexts of filters, user_stack or cpu_time,
+    /// and of the kernel's events, by the module lull, kernel_stack or counters, as in `--context
+    /// prio,user_stack:16`
+    #[arg(long = "context", value_name = "NAME,...", value_delimiter = ',')]
     #[arg(value_parser = context::parse)]
     pub contexts: Vec<context::Asked>,
 
@@ -114,6 +125,12 @@ pub struct SessionArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub max_size: Option<u64>,
 
+    /// What programs' events may cost, of the time of the CPUs on which they occur, such as 1%: the
+    /// hottest are throttled, to 1/2, 1/4 and so on, until they cost no more; the verdict says
+    /// which, how far and when
+    #[arg(long, value_name = "PART", value_parser = budget::parse)]
+    pub budget: Option<u32>,
+
     /// How often events of quiet CPUs are written out; a number alone is milliseconds
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     #[arg(value_parser = duration::parse_period)]
@@ -136,14 +153,18 @@ pub struct SessionArgs {
     verdict is incomplete or nothing matched, with --fail-on-loss.\n\nWithout -e, what is \
     recorded is everything the program itself instruments, process and thread life, lock \
     contention, and file and socket I/O; memory allocation only when a pattern names it. With \
-    -e, the events that tell of the lives of processes (process:start, fork*, exec_*, spawn_*, \
-    exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' leaves \
-    them out, and the verdict says so.\n\nWith -k and without PROGRAM, the kernel is recorded \
-    until Ctrl-C or --duration.\n\nWith -k, the kernel's events are recorded by the module \
-    lull where that is loaded and has what is asked for, otherwise through an instance of tracefs \
-    that is removed at the end; --kernel-of program needs tracefs, --flight-recorder the module. \
-    Their names are those of tracefs \
-    (GROUP:NAME); `lull list -k` shows them, and the patterns of -e choose among them as among \
+    -e, the events that tell of the lives of processes (process:start, join, fork*, exec_*, \
+    spawn_*, exit, quick_exit) are recorded too, for the verdict rests on them; -e '!process:*' \
+    leaves them out, and the verdict says so.\n\nWith -k and without PROGRAM, the kernel is \
+    recorded until Ctrl-C or --duration.\n\nWith -p, --comm or --all-mine, programs are \
+    recorded that run already: from now until Ctrl-C, --duration, or the end of the last of \
+    them. One thread of each is stopped for some milliseconds and loads liblull. In the end the \
+    programs are as they were, but for the library, which stays without effect until the next \
+    time; they go on, and their status is not ours.\n\nWith -k, the kernel's events are \
+    recorded by the module lull where that is loaded and has what is asked for, otherwise \
+    through an instance of tracefs that is removed at the end; --kernel-of program needs \
+    tracefs, --flight-recorder the module. Their names are those of tracefs (GROUP:NAME); \
+    `lull list -k` shows them, and the patterns of -e choose among them as among \
     the program's. Without -e, they are those of scheduling, system calls, interrupts, block \
     devices and signals, and with the module what there was before (state:*); a pattern without a \
     letter, such as '*', means the same.\n\nA filter behind a \
@@ -154,25 +175,37 @@ pub struct SessionArgs {
     \"/api/*/user?\", $cpu < 4, flags & 0x40, syscall == openat. A name is the event's field or \
     else the context's; $NAME is always the context: $pid, $tid, $comm, $cpu, $uid, and of the \
     kernel's events $prio, $gid, $cgroup, $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
-    $cgroup_ns, $user_ns.\n\n--context records these contexts with each of the kernel's events, \
-    under their names without the $, and call stacks: kernel_stack and user_stack, which takes \
-    programs that keep frame pointers; a number behind a colon says how many frames at most, up \
-    to 128 (otherwise 32). perf:cycles, instructions, cache-references, cache-misses, branches, \
-    branch-misses, page-faults, major-faults, context-switches and cpu-migrations, each behind \
-    perf:, record how many there were on the event's CPU. It needs the module."
+    $cgroup_ns, $user_ns.\n\nsample 1/N behind a pattern or a filter records one in N of a \
+    program's occurrences, drawn by chance, so that counts times N are estimates; the verdict \
+    and the trace name the events and rates.\n\n--context records these contexts with each event \
+    of programs and of the kernel's, under their names without the $, and call stacks: \
+    user_stack, which takes programs that keep frame pointers, and of the kernel's events \
+    kernel_stack; a number behind a colon says how many frames at most, up to 128 (otherwise \
+    32). Programs' events have cpu_time (of the thread, in nanoseconds), too, and no gid. \
+    cpu_time and prio take a system call at each event of a program. Of the kernel's events \
+    only, perf:cycles, instructions, cache-references, cache-misses, branches, branch-misses, \
+    page-faults, major-faults, context-switches and cpu-migrations, each behind perf:, record \
+    how many there were on the event's CPU. The kernel's events have contexts only by the \
+    module."
 )]
 pub struct RecordArgs {
     #[command(flatten)]
     pub session: SessionArgs,
 
+    #[command(flatten)]
+    pub attach: attach::TargetArgs,
+
     /// Without PROGRAM, end after this time, such as 500ms, 10s or 2m; a number alone is seconds
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "kernel")]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     #[arg(conflicts_with = "program")]
     pub duration: Option<Duration>,
 
     /// Only show which events of the program match, and run nothing
     #[arg(long)]
     pub list: bool,
+
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
 
     /// Go on until all of the program's descendants have ended, too, or until a signal says to end
     #[arg(long)]
@@ -183,7 +216,9 @@ pub struct RecordArgs {
     pub json: bool,
 
     /// The program and its arguments
-    #[arg(required_unless_present = "kernel", trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present_any = ["kernel", "pids", "names", "all_mine"])]
+    #[arg(conflicts_with_all = ["pids", "names", "all_mine"])]
+    #[arg(trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -192,7 +227,11 @@ pub struct Job<'a> {
     pub session: &'a SessionArgs,
     /// Empty: none is started.
     pub program: &'a [OsString],
+    /// Processes that run already.
+    pub targets: &'a [attach::Target],
     pub wait_all: bool,
+    /// Every process of the machine joins that carries events.
+    pub is_system: bool,
     pub duration: Option<Duration>,
     pub json: bool,
     /// The side of whoever waits until the session is ready; None: the recorder is in the
@@ -200,6 +239,7 @@ pub struct Job<'a> {
     pub starter: Option<detach::Starter>,
     /// None: a trace is recorded.
     pub counting: Option<RefCell<Display>>,
+    pub triggers: &'a [Trigger],
 }
 
 /// Runs the command; the result is the exit status.
@@ -217,15 +257,22 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
             return Ok(problem.status());
         }
     };
-    let plan = Plan::new(&args.session, program, !args.program.is_empty())?;
+    let targets = if args.attach.is_asked() { args.attach.targets()? } else { Vec::new() };
+    let can_join = !args.program.is_empty() || !targets.is_empty();
+    let path = program.as_ref().map(|program| program.path.as_path());
+    let triggers = trigger::plan::triggers(&args.triggers.given, &args.session, path, can_join)?;
+    let plan = Plan::new(&args.session, program, can_join)?;
     let mut job = Job {
         session: &args.session,
         program: &args.program,
+        targets: &targets,
         wait_all: args.wait_all,
+        is_system: false,
         duration: args.duration,
         json: args.json,
         starter: None,
         counting: None,
+        triggers: &triggers,
     };
     supervise::record(&mut job, plan)
 }

@@ -25,6 +25,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use verdict::thinned::sampled_sentence;
 use verdict::Verdict;
 
 const DONE: i32 = 0;
@@ -44,11 +45,11 @@ const KERNEL_REST: &str = "the kernel's events from the killed recorder's last l
 /// Add to traces what recorders that were killed, or a crash of the machine, left in memory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Programs that still run record nothing more in a session that is \
-    recovered. The session is removed once all of it is in the trace; where the disk is full it \
-    stays, and `lull recover` can be run again.\n\nWhat `lull record -k --flight-recorder \
-    --reserved` held when the machine went down becomes a trace of its own; it is named \
-    /dev/lull.\n\nThe status is 0 when all that was left is in the trace and nothing was lost, 1 \
-    when events were lost or nothing was left, 2 on an error.")]
+    recovered, and give its memory back. The session is removed once all of it is in the trace; \
+    where the disk is full it stays, and `lull recover` can be run again.\n\nWhat `lull record -k \
+    --flight-recorder --reserved` held when the machine went down becomes a trace of its own; it \
+    is named /dev/lull.\n\nThe status is 0 when all that was left is in the trace and nothing \
+    was lost, 1 when events were lost or nothing was left, 2 on an error.")]
 pub struct RecoverArgs {
     /// The trace, the session's directory, or /dev/lull for what a crash of the machine left
     /// [default: all of yours]
@@ -186,6 +187,7 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     consumer.output().keep();
     let told = consumer.finish(|verdict, _| {
         verdict.limits.push(limit.into());
+        verdict.limits.extend(sampled_sentence(&verdict.sampled));
         if has_kernel {
             verdict.missing.push(KERNEL_REST.into());
         }
@@ -202,7 +204,12 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
         say(&format!("{} stays: run `lull recover` again", left.path.display()));
         return Ok(FAILED);
     }
+    Session::discard_within(&left.path);
     consumer.take_over();
+    let segments = consumer.segments();
+    consumer.end();
+    drop(consumer);
+    record::reach::leave(&segments);
     Ok(if told.has_loss() { INCOMPLETE } else { DONE })
 }
 

@@ -7,7 +7,7 @@
 //! record`, because the same patterns match and the same filters are parsed. `selection/time.rs`
 //! reads times, `selection/fields.rs` values.
 
-mod fields;
+pub(crate) mod fields;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -83,6 +83,9 @@ pub fn with_who(threads: &Threads, thread: ThreadIndex, ask: impl FnOnce(Who<'_>
 impl<'a> Selection<'a> {
     pub fn new(args: &'a SelectionArgs) -> anyhow::Result<Self> {
         let asked = Asked::new(&args.events)?;
+        if let Some(told) = asked.first_rate() {
+            bail!("-e '{told}': only what is recorded can be sampled, as in `lull record -e`");
+        }
         let patterns = Patterns::exactly(asked.patterns())?;
         Ok(Self { args, asked, patterns })
     }
@@ -139,7 +142,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-fn level(log_level: Option<i64>) -> u8 {
+pub(crate) fn level(log_level: Option<i64>) -> u8 {
     let level = log_level.and_then(|level| u8::try_from(level).ok());
     level.map_or(DEBUG, |level| level.min(DEBUG))
 }

@@ -16,12 +16,16 @@ pub fn write(text: &str) -> anyhow::Result<()> {
 
 /// Writes all of what may be no text, such as paths.
 pub fn write_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    write_to_reader(bytes).map(|_| ())
+}
+
+/// The same, for what is written again and again. Return: whether anybody may still read it.
+pub fn write_to_reader(bytes: &[u8]) -> anyhow::Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("writing the output")
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error).context("writing the output"),
+        Ok(()) => Ok(true),
     }
 }
 

@@ -207,7 +207,7 @@ fn ninth_recorder_over_one_program_is_refused() {
     let mut command = folder.lull(&["record", "--", "true"]);
     let output = command.env("LULL_SESSION", "/a:/b:/c:/d:/e:/f:/g:/h").output().unwrap();
     assert_eq!(output.status.code(), Some(125));
-    assert!(errors(&output).contains("8 recorders"), "{}", errors(&output));
+    assert!(errors(&output).contains("8 sessions record a program at once"), "{}", errors(&output));
 }
 
 #[test]

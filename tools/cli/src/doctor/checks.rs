@@ -3,6 +3,7 @@
 
 use super::{clocks_agree, Finding, Health};
 use crate::library;
+use crate::record::system;
 use session::abi::{RESERVED_FREE, RESERVED_LEFT, RESERVED_USED};
 use session::clock::{ClockFacts, ClockKind};
 use session::device::Device;
@@ -26,6 +27,9 @@ pub fn all() -> Vec<Finding> {
         address_space(),
         file_size(),
         seccomp(),
+        super::attach::attach(),
+        whole_machine(),
+        contexts(),
         perf_events(),
         tracefs(),
         reserved(),
@@ -258,6 +262,28 @@ fn seccomp() -> Finding {
     }
 }
 
+/// What `--context` can record of programs' events, and of counters.
+fn contexts() -> Finding {
+    let is_there = |path: &str| std::path::Path::new(path).exists();
+    let group = match is_there("/sys/fs/cgroup/cgroup.controllers") {
+        true => "",
+        false => "; cgroup is 0: no version 2 at /sys/fs/cgroup",
+    };
+    let counters = match is_there("/sys/bus/event_source/devices/cpu/rdpmc") {
+        true => "perf: counts for the kernel's events only",
+        false => "the processor has no counters for perf: here",
+    };
+    let meaning = "programs' events can have call stacks, CPU time and the rest by --context";
+    let finding = Finding::good("contexts", format!("{counters}{group}"), meaning);
+    // SAFETY: an empty range is looked at, and nothing is done to it.
+    let advised = unsafe { libc::madvise(std::ptr::null_mut(), 0, libc::MADV_POPULATE_READ) };
+    if advised == 0 {
+        return finding;
+    }
+    let meaning = "user_stack has one frame only: the kernel cannot say what a thread's stack is";
+    finding.but(Health::Limited, meaning, "use Linux 5.14 or newer")
+}
+
 fn perf_events() -> Finding {
     let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     let found = match text.trim() {
@@ -269,6 +295,27 @@ fn perf_events() -> Finding {
         found,
         "used for nothing but the counter's rate, which is measured otherwise",
     )
+}
+
+/// What `lull start --system` needs.
+fn whole_machine() -> Finding {
+    const ABOUT: &str = "whole machine";
+    if let Err(error) = system::check() {
+        let meaning = "programs are recorded one by one; lull start --system cannot be used";
+        return Finding::good(ABOUT, error.to_string(), meaning);
+    }
+    match system::tells_of_births() {
+        Ok(()) => Finding::good(
+            ABOUT,
+            "the kernel tells of programs that begin",
+            "lull start --system has them join, and those that run",
+        ),
+        Err(error) => Finding::good(
+            ABOUT,
+            format!("the kernel does not tell of programs that begin: {error}"),
+            "lull start --system finds programs by a look at all processes every 5 seconds",
+        ),
+    }
 }
 
 fn tracefs() -> Finding {

@@ -6,7 +6,7 @@
 
 use super::find::find_named;
 use super::{ask, confused, PATIENCE};
-use crate::record::launch::{variables, PRELOAD_VARIABLE};
+use crate::record::launch::{append, variables, PRELOAD_VARIABLE};
 use crate::record::{plan, program};
 use crate::{say, stdout};
 use control::{Answer, Request};
@@ -76,12 +76,17 @@ pub fn run(args: &RunArgs) -> anyhow::Result<i32> {
 
 /// What a program's environment is to have. `loads`: whether it can load liblull.
 fn joining(found: &Found, loads: bool) -> anyhow::Result<Vec<(&'static str, OsString)>> {
-    plan::check_sessions_around()?;
-    let Answer::Environment { preload } = ask(found, &Request::Environment, Some(PATIENCE))? else {
+    let Answer::Environment { preload, beside } =
+        ask(found, &Request::Environment, Some(PATIENCE))?
+    else {
         return confused(found);
     };
     let preload: Vec<&Path> = preload.iter().map(Path::new).filter(|_| loads).collect();
-    Ok(variables(&found.path, &preload))
+    plan::check_sessions_around(1 + beside.len())?;
+    let beside = beside.iter().map(OsStr::new);
+    let directories =
+        beside.fold(found.path.clone().into_os_string(), |all, path| append(all, Some(path)));
+    Ok(variables(&directories, &preload))
 }
 
 /// Runs `lull env`; the result is the exit status.

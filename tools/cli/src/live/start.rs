@@ -8,8 +8,9 @@ use crate::record::detach::{self, Ready, Side};
 use crate::record::kernel::Whose;
 use crate::record::plan::Plan;
 use crate::record::tell::left_behind;
-use crate::record::{supervise, Job, SessionArgs};
-use crate::{duration, stdout};
+use crate::record::{supervise, system, Job, SessionArgs};
+use crate::trigger::args::TriggerArgs;
+use crate::{duration, stdout, trigger};
 use std::time::Duration;
 
 /// Begin a session that programs can join, until `lull stop`
@@ -25,9 +26,18 @@ pub struct StartArgs {
     #[command(flatten)]
     pub session: SessionArgs,
 
+    /// Have every process of the machine join that carries events which are asked for, whoever's
+    /// it is, those that run and those that begin; with -e for calls of the C library (io:*), every
+    /// process that can; root only
+    #[arg(long, conflicts_with = "on")]
+    pub system: bool,
+
     /// End after this time, such as 500ms, 10s or 2m; a number alone is seconds
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub duration: Option<Duration>,
+
+    #[command(flatten)]
+    pub triggers: TriggerArgs,
 
     /// Print the session as one line of JSON
     #[arg(long)]
@@ -39,12 +49,16 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
     if args.session.kernel_of == Whose::Program {
         anyhow::bail!("--kernel-of program: a started session has no program of its own");
     }
+    if args.system {
+        system::check()?;
+    }
+    let triggers = trigger::plan::triggers(&args.triggers.given, &args.session, None, true)?;
     let starter = match detach::split()? {
         Side::Starter(ready) => {
             if args.json {
                 stdout::write(&format!("{}\n", serde_json::to_string(&ready)?))?;
             } else if !args.session.quiet {
-                stdout::write(&text(&ready))?;
+                stdout::write(&text(&ready, args.system))?;
             }
             left_behind(args.session.quiet);
             return Ok(0);
@@ -54,21 +68,29 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
     let job = Job {
         session: &args.session,
         program: &[],
+        targets: &[],
         wait_all: false,
+        is_system: args.system,
         duration: args.duration,
         json: false,
         starter: Some(starter),
         counting: None,
+        triggers: &triggers,
     };
     supervise::record_in_background(job, || Plan::new(&args.session, None, true))
 }
 
-fn text(ready: &Ready) -> String {
+fn text(ready: &Ready, is_system: bool) -> String {
     let Ready { name, output, .. } = ready;
+    let join = match is_system {
+        true => "  every process that carries events joins, those that begin included\n".into(),
+        false => format!(
+            "  lull run {name} -- PROGRAM   runs a program in it\n  \
+             eval \"$(lull env {name})\"    puts this shell into it\n"
+        ),
+    };
     format!(
-        "session {name} records into {output}\n  \
-         lull run {name} -- PROGRAM   runs a program in it\n  \
-         eval \"$(lull env {name})\"    puts this shell into it\n  \
+        "session {name} records into {output}\n{join}  \
          lull status {name}           says what it has recorded\n  \
          lull stop {name}             ends it and prints the verdict\n"
     )

@@ -6,11 +6,13 @@
 
 use super::find::find;
 use super::{ask, confused, PATIENCE};
+use crate::record::attach::name_of;
+use crate::record::budget;
 use crate::report::look::Look;
 use crate::report::table::{Kind, Table};
 use crate::shown::shown;
 use crate::{say, stdout};
-use control::{Answer, Request, State, Status};
+use control::{Answer, Request, State, Status, Thinned};
 use serde_json::{json, Value};
 use verdict::text::{bytes, grouped, plural};
 
@@ -70,16 +72,10 @@ pub fn age(ns: u64) -> String {
 pub fn as_json(status: &Status) -> Value {
     let mut object = serde_json::to_value(status).unwrap_or_default();
     let processes = status.processes.iter().map(|process| {
-        json!({"pid": process.pid, "threads": process.threads, "name": name(process.pid)})
+        json!({"pid": process.pid, "threads": process.threads, "name": name_of(process.pid)})
     });
     object["processes"] = processes.collect();
     object
-}
-
-/// What a process is called now; None where it has ended.
-fn name(pid: u32) -> Option<String> {
-    let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
-    Some(String::from_utf8_lossy(&name).trim_end().to_string())
 }
 
 fn seconds(ns: u64) -> String {
@@ -112,9 +108,16 @@ fn text(status: &Status) -> String {
             ),
         ),
     ];
+    if let Some(system) = &status.system {
+        lines.push(("system", system_line(system)));
+    }
     if status.mode != "discard" {
         lines.push(("snapshots", grouped(status.snapshots)));
     }
+    if !status.sampled.is_empty() {
+        lines.push(("sampled", status.sampled.iter().map(thinned).collect::<Vec<_>>().join(", ")));
+    }
+    lines.extend(status.budget.iter().flat_map(budget_lines));
     let count = status.pauses.len() as u64 + status.pauses_more;
     if count > 0 {
         let last = status.pauses.last().map_or(String::new(), |pause| match pause.until_ns {
@@ -123,6 +126,9 @@ fn text(status: &Status) -> String {
         });
         lines.push(("pauses", format!("{}, the last {last} after the begin", grouped(count))));
     }
+    for trigger in &status.triggers {
+        lines.push(("trigger", trigger_line(trigger)));
+    }
     let mut text: String =
         lines.iter().map(|(what, value)| format!("{what:<10} {}\n", shown(value))).collect();
     if !status.processes.is_empty() {
@@ -130,6 +136,49 @@ fn text(status: &Status) -> String {
         processes(status).render(&Look::of_stdout(usize::MAX), &mut text);
     }
     text
+}
+
+fn thinned(of: &Thinned) -> String {
+    match of.one_in {
+        0 => format!("{} to nothing", shown(&of.event)),
+        one_in => format!("{} 1/{one_in}", shown(&of.event)),
+    }
+}
+
+fn budget_lines(budget: &control::Budget) -> Vec<(&'static str, String)> {
+    let of = format!(
+        "{}; events cost an estimated {:.2}% now, {:.2}% so far",
+        budget::shown(budget.budget_ppm),
+        budget.cost_ppm as f64 / 1e4,
+        budget.total_cost_ppm as f64 / 1e4
+    );
+    let mut lines = vec![("budget", of)];
+    let now: Vec<String> = budget.throttled.iter().map(thinned).collect();
+    if !now.is_empty() {
+        lines.push(("throttled", now.join(", ")));
+    }
+    lines
+}
+
+fn system_line(system: &control::System) -> String {
+    let control::System { joined, users, waiting, refused, unseen } = *system;
+    format!(
+        "{} of {} joined so far, {} about to; {} did not; {} ended before they could be looked at",
+        plural(joined, "process"),
+        plural(users, "user"),
+        grouped(waiting),
+        grouped(refused),
+        plural(unseen, "program")
+    )
+}
+
+fn trigger_line(trigger: &control::Trigger) -> String {
+    let (on, does) = (&trigger.on, trigger.does.join("; "));
+    let last = match trigger.last_ns {
+        Some(ns) => format!(", the last time {} after the begin", seconds(ns)),
+        None => String::new(),
+    };
+    format!("{on}: {does}: fired {}{last}", plural(trigger.fired, "time"))
 }
 
 fn recorder(status: &Status) -> String {
@@ -149,7 +198,7 @@ fn processes(status: &Status) -> Table {
         .column("threads", Kind::Number, 0)
         .column("name", Kind::Text, 0);
     for process in &status.processes {
-        let name = name(process.pid).unwrap_or_else(|| "(ended)".into());
+        let name = name_of(process.pid).unwrap_or_else(|| "(ended)".into());
         table.row(vec![process.pid.to_string(), grouped(process.threads), name]);
     }
     table

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-//! `--context`: what is recorded of what runs, with each of the kernel's events.
+//! `--context`: what is recorded of what runs, with each event of programs and of the kernel's.
 //!
-//! Place in the flow: clap reads the names by [`parse`]; `kernel` tells the module before it
-//! enables events.
+//! Place in the flow: clap reads the names by [`parse`]; `plan` refuses by [`check`] what nobody
+//! could record, and tells programs by the session; `kernel` tells the module before it enables
+//! events.
 
+use anyhow::bail;
 use filter::Context;
-use session::abi::KERNEL_FRAMES_MAX;
+use session::abi::{KERNEL_FRAMES_MAX, SESSION_CONTEXTS, SESSION_CPU_TIME};
+use session::context::Recorded;
 use session::device::RecordedContext;
 
 const FRAMES: u32 = 32;
+const CPU_TIME: &str = "cpu_time";
 
 /// What stands before the name of a counter.
 const PERF: &str = "perf:";
@@ -36,6 +40,8 @@ pub enum Asked {
     KernelStack(u32),
     /// The program's, likewise.
     UserStack(u32),
+    /// What the thread has run so far.
+    CpuTime,
     /// What happened on the CPU, by its number among the counters.
     Counter(u8),
 }
@@ -48,6 +54,9 @@ pub fn parse(name: &str) -> Result<Asked, String> {
     if let Some(name) = name.strip_prefix(PERF) {
         return counter(name);
     }
+    if name == CPU_TIME {
+        return Ok(Asked::CpuTime);
+    }
     let (name, frames) = match name.split_once(':') {
         Some((name, number)) => (name, frames(number)?),
         None => (name, FRAMES),
@@ -59,7 +68,8 @@ pub fn parse(name: &str) -> Result<Asked, String> {
             let names: Vec<&str> = Context::all().map(|context| context.name).collect();
             let names = names.join(", ");
             Err(format!(
-                "there are {names}, kernel_stack, user_stack and, behind `perf:`, counters"
+                "there are {names}, {CPU_TIME}, kernel_stack, user_stack and, behind `perf:`, \
+                 counters"
             ))
         }
     }
@@ -85,9 +95,61 @@ pub fn together(asked: &[Asked]) -> RecordedContext {
             Asked::KernelStack(frames) => all.kernel_frames = frames.max(all.kernel_frames),
             Asked::UserStack(frames) => all.user_frames = frames.max(all.user_frames),
             Asked::Counter(number) => all.counters |= 1 << number,
+            Asked::CpuTime => {}
         }
     }
     all
+}
+
+/// What programs are told, likewise: of what is asked for, all that they can record.
+pub fn programs(asked: &[Asked]) -> Recorded {
+    let mut all = Recorded::default();
+    for each in asked {
+        match *each {
+            Asked::Context(number) => all.contexts |= (1 << number) & SESSION_CONTEXTS,
+            Asked::UserStack(frames) => all.user_frames = frames.max(all.user_frames),
+            Asked::CpuTime => all.contexts |= SESSION_CPU_TIME,
+            Asked::KernelStack(_) | Asked::Counter(_) => {}
+        }
+    }
+    all
+}
+
+/// Refuses what no event of the session could have. `has_programs`: a program is recorded, or any
+/// may join.
+pub fn check(asked: &[Asked], has_kernel: bool, has_programs: bool) -> anyhow::Result<()> {
+    for each in asked {
+        let can_programs = programs(&[*each]) != Recorded::default();
+        let can_kernel = together(&[*each]) != RecordedContext::default();
+        match (can_programs && has_programs, can_kernel && has_kernel) {
+            (false, false) if can_kernel => bail!(
+                "--context: {} is recorded with the kernel's events only, by -k and the module \
+                 lull",
+                each.name()
+            ),
+            (false, false) => bail!(
+                "--context: {} is recorded with events of programs only, and none is recorded",
+                each.name()
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Asked {
+    fn name(self) -> String {
+        match self {
+            Self::Context(number) => {
+                let found = Context::all().find(|context| context.number == number);
+                found.map_or_else(String::new, |context| context.name.into())
+            }
+            Self::KernelStack(_) => "kernel_stack".into(),
+            Self::UserStack(_) => "user_stack".into(),
+            Self::CpuTime => CPU_TIME.into(),
+            Self::Counter(number) => format!("{PERF}{}", COUNTERS[usize::from(number)]),
+        }
+    }
 }
 
 /// Why the module does not record it.
@@ -143,6 +205,27 @@ mod tests {
         assert_eq!(all(&names).contexts, (1 << names.len()) - 1);
         let refused = parse("$tid").unwrap_err();
         assert!(refused.starts_with("there are pid, tid, comm,"), "{refused}");
+    }
+
+    #[test]
+    fn programs_are_told_what_they_can_record_and_what_nobody_can_is_refused() {
+        let asked = |names: &[&str]| names.iter().map(|name| parse(name).unwrap()).collect();
+        let all: Vec<Asked> = asked(&["tid", "gid", "cpu_time", "user_stack:5", "kernel_stack"]);
+        let found = Recorded { contexts: 2 | SESSION_CPU_TIME, user_frames: 5 };
+        assert_eq!(programs(&all), found);
+        let refused = |name, has_kernel, has_programs| {
+            let refused = check(&asked(&[name]), has_kernel, has_programs);
+            refused.err().map(|error| error.to_string())
+        };
+        for name in ["gid", "kernel_stack", "perf:cycles"] {
+            let told = refused(name, false, true).unwrap();
+            assert!(told.contains(name) && told.contains("kernel's events only"), "{told}");
+            assert_eq!(refused(name, true, false), None);
+        }
+        assert!(refused("cpu_time", true, false).unwrap().contains("programs only"));
+        for name in ["cpu_time", "prio", "user_stack"] {
+            assert_eq!(refused(name, false, true), None);
+        }
     }
 
     #[test]

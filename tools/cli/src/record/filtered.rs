@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: MIT
-//! Filters of programs' events: what a session is given of them, which are refused before it
-//! begins, and what the verdict says of them.
+//! Filters and rates of programs' events: what a session is given of them, which are refused before
+//! it begins, and what the verdict says of them.
 //!
 //! Place in the flow: `plan` checks them against the events that files tell of, and puts them into
 //! the session, where traced processes find them; `judge` asks what became of them.
 
 use super::asked::Asked;
 use consumer::filtered::Filtered;
-use filter::Of;
+use filter::{Choice, Of, Sample};
 use session::abi::{
     FILTER_STATE_DAMAGED, FILTER_STATE_DECIDES, FILTER_STATE_FULL, FILTER_STATE_OLD,
-    FILTER_STATE_UNFIT,
+    FILTER_STATE_SAMPLES, FILTER_STATE_UNDECIDED, FILTER_STATE_UNFIT,
 };
 use session::description::Description;
-use session::layout::filters;
+use session::layout::{filters, Filter};
 use session::pattern::Patterns;
 use std::collections::BTreeMap;
 use verdict::text::plural;
+use verdict::thinned::{sampled_sentence, Sampled};
 use verdict::Verdict;
 
 /// Names of events that one sentence of the verdict lists.
 const NAMES_MAX: usize = 8;
 /// liblull's own group, which no filter decides on.
 const EXEMPT: &str = "process:";
+
+/// Why a comparison was not met for some occurrence.
+const UNDECIDED: &str =
+    "for some occurrences, what the filter computes has no number, as where it divides by 0";
 
 /// Why events are recorded that do not meet their filter.
 const UNFILTERED: [(u32, &str); 4] = [
@@ -35,8 +40,12 @@ const UNFILTERED: [(u32, &str); 4] = [
 /// The filters as a session has them.
 pub fn of_session(asked: &Asked, patterns: &Patterns) -> Vec<u8> {
     let first = patterns.first_asked();
-    let numbered = asked.filters().enumerate();
-    filters(numbered.filter_map(|(index, filter)| Some((first + index, filter?.unlinked()))))
+    let chosen = asked.choices().enumerate().filter(|(_, (_, choice))| **choice != Choice::ALL);
+    filters(chosen.map(|(index, (_, Choice { filter, sample }))| Filter {
+        rule: first + index,
+        unlinked: filter.as_ref().map_or(&[], |filter| filter.unlinked()),
+        sample: sample.one_in(),
+    }))
 }
 
 /// Whether the filters fit the events that the program's files tell of. Of a program or a library
@@ -50,19 +59,58 @@ pub fn check(asked: &Asked, known: &[Description]) -> Result<(), filter::Error> 
     Ok(())
 }
 
-/// Adds what became of the filters. `is_counting`: what cannot be filtered is not counted.
+/// What is to be sampled, by pattern.
+pub fn sampled(asked: &Asked) -> Vec<Sampled> {
+    let sampled = asked.choices().filter(|(_, choice)| choice.sample != Sample::ALL);
+    let told = |(pattern, choice): (&str, &Choice)| Sampled {
+        event: pattern.to_string(),
+        one_in: choice.sample.one_in(),
+    };
+    sampled.map(told).collect()
+}
+
+/// Adds what became of the filters and rates. `is_counting`: what cannot be filtered is not
+/// counted.
 pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered], is_counting: bool) {
     let decided = filtered.iter().filter(|found| found.state & FILTER_STATE_DECIDES != 0);
     verdict.notes.extend(asked.note(decided.count(), "programs"));
     for (state, why) in UNFILTERED {
-        let found = filtered.iter().filter(|found| found.state & state != 0);
-        let names: Vec<&str> = found.map(|found| found.event.name.as_str()).collect();
-        match is_counting {
-            true => verdict.missing.extend(left_out("not counted", &names, why)),
-            false => verdict.notes.extend(left_out("recorded unfiltered", &names, why)),
+        for what in ["unfiltered", "unsampled", "unfiltered and unsampled"] {
+            let found = filtered.iter().filter(|found| found.state & state != 0);
+            let names = found.filter(|found| lacking(asked, found, state) == what);
+            let names: Vec<&str> = names.map(|found| found.event.name.as_str()).collect();
+            match is_counting {
+                true => verdict.missing.extend(left_out("not counted", &names, why)),
+                false => {
+                    let what = format!("recorded {what}");
+                    verdict.notes.extend(left_out(&what, &names, why));
+                }
+            }
         }
     }
+    let undecided = filtered.iter().filter(|found| found.state & FILTER_STATE_UNDECIDED != 0);
+    let names: Vec<&str> = undecided.map(|found| found.event.name.as_str()).collect();
+    verdict.notes.extend(left_out("met neither way", &names, UNDECIDED));
     verdict.missing.extend(unexplained(asked, filtered));
+    let sampled = filtered.iter().filter(|found| found.state & FILTER_STATE_SAMPLES != 0);
+    let rate = |event: &Description| Sampled {
+        event: event.name.clone(),
+        one_in: asked.sample_of(&event.name, event.level).one_in(),
+    };
+    verdict.sampled = sampled.map(|found| rate(&found.event)).collect();
+    verdict.sampled.sort_by(|a, b| a.event.cmp(&b.event));
+    verdict.sampled.dedup();
+    verdict.limits.extend(sampled_sentence(&verdict.sampled));
+}
+
+/// What an event is, of which processes say that something could not be done.
+fn lacking(asked: &Asked, Filtered { event, .. }: &Filtered, state: u32) -> &'static str {
+    let is_sampled = asked.sample_of(&event.name, event.level) != Sample::ALL;
+    match asked.filter_of(&event.name, event.level) {
+        _ if !is_sampled || state == FILTER_STATE_UNFIT => "unfiltered",
+        None => "unsampled",
+        Some(_) => "unfiltered and unsampled",
+    }
 }
 
 fn left_out(what: &str, names: &[&str], why: &str) -> Option<String> {
@@ -123,6 +171,8 @@ mod tests {
         assert_eq!(patterns.text().lines().nth(rule), Some("b:*"));
         assert_eq!(written.len() % 8, 0);
         assert!(of_session(&self::asked(&["a:*"]), &patterns).is_empty());
+        let sampled = of_session(&self::asked(&["a:*", "b:* sample 1/7"]), &patterns);
+        assert_eq!(sampled[4..], [[0, 0, 0, 0], [7, 0, 0, 0], [0; 4]].concat());
     }
 
     #[test]
@@ -147,6 +197,32 @@ mod tests {
         let many: Vec<(&str, u32)> = many.iter().map(|t| (t.as_str(), FILTER_STATE_FULL)).collect();
         let note = judged(&["a:* if tid == 1"], &many).notes.remove(0);
         assert!(note.contains("a:7 and 2 events more: its"), "{note}");
+    }
+
+    #[test]
+    fn verdict_names_events_for_which_a_filter_had_no_number() {
+        let states = [(REQUEST, FILTER_STATE_DECIDES | FILTER_STATE_UNDECIDED)];
+        let verdict = judged(&["http:* if 8 / status == 5"], &states);
+        assert!(verdict.notes[1].starts_with("met neither way: http:request: for some"));
+        assert!(verdict.missing.is_empty());
+    }
+
+    #[test]
+    fn verdict_names_sampled_events_with_their_rates_and_those_that_could_not_be() {
+        let rates = ["http:* sample 1/100"];
+        let verdict = judged(&rates, &[(REQUEST, FILTER_STATE_SAMPLES)]);
+        assert_eq!(
+            (verdict.sampled[0].event.as_str(), verdict.sampled[0].one_in),
+            ("http:request", 100)
+        );
+        assert!(verdict.limits[0].contains("http:request 1/100"), "{:?}", verdict.limits);
+        assert!(verdict.notes.is_empty(), "nothing is filtered");
+        let verdict = judged(&rates, &[(REQUEST, FILTER_STATE_OLD)]);
+        assert!(verdict.limits.is_empty() && verdict.notes[0].starts_with("recorded unsampled: h"));
+        let both = FILTER_STATE_UNFIT | FILTER_STATE_SAMPLES;
+        let verdict = judged(&["http:* if status == 5 sample 1/2"], &[(REQUEST, both)]);
+        assert!(verdict.notes[0].starts_with("recorded unfiltered: http:request"));
+        assert_eq!(verdict.sampled.len(), 1);
     }
 
     #[test]

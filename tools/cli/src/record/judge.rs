@@ -41,6 +41,8 @@ pub struct Joined<'a> {
     pub first_pid: u32,
     /// Whether the session ended at its own time, and not with a program.
     pub is_open: bool,
+    /// Who joins was found by what it carries (`system`), which says of whom that is not known.
+    pub is_system: bool,
     /// Processes that stop it, which may have been started in the session.
     pub stoppers: &'a [u32],
 }
@@ -72,6 +74,9 @@ impl Judge<'_> {
         let left = self.left(seen, joined);
         verdict.was_asked_to_end = joined.is_open;
         verdict.went_on = left.iter().map(|pid| went_on(*pid)).collect();
+        if joined.is_system {
+            return;
+        }
         if self.is_flight_recorder {
             verdict.limits.push(
                 "of what was recorded last: a flight recorder overwrites what is older, and \

@@ -17,7 +17,7 @@ use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
 use filter::Compiled;
 use session::clock::ClockKind;
-use session::device::{Device, Source};
+use session::device::{Device, RecordedContext, Source};
 use session::pattern::Patterns;
 use session::Memory;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Kernel {
         if !args.probes.is_empty() {
             bail!("--probe needs the module lull, and records the whole machine");
         }
-        if !args.contexts.is_empty() {
+        if context::together(&args.contexts) != RecordedContext::default() {
             bail!(
                 "--context needs the module lull, with events that the patterns ask for, and can \
                  record only the whole machine"
@@ -92,6 +92,7 @@ impl Kernel {
         let root = Root::find()?;
         let all = root.events()?;
         let events = wanted(&all, patterns);
+        asked.check_kernel(events.iter().map(|name| (name.as_str(), LEVEL)))?;
         let is_filtered = |name: &&String| asked.filter_of(name, LEVEL).is_some();
         if let Some(name) = events.iter().find(is_filtered) {
             bail!(
@@ -177,6 +178,7 @@ fn choose(
     let mut events = wanted(&names, patterns);
     let own: Vec<&Known> = own.iter().filter(|known| events.contains(&known.event.name)).collect();
     let all: Vec<&Known> = own.iter().copied().chain(others).collect();
+    asked.check_kernel(all.iter().map(|known| (known.event.name.as_str(), known.event.level)))?;
     let decided = asked.compile(&all)?;
     let filtered = asked.note(decided.len(), "the kernel's");
     let (mut left_out, mut programs) = (Vec::new(), Vec::new());
@@ -222,8 +224,8 @@ fn in_module(
     }
     let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
-    if !args.contexts.is_empty() {
-        let context = context::together(&args.contexts);
+    let context = context::together(&args.contexts);
+    if context != RecordedContext::default() {
         let told = memory.device().map_or(Ok(()), |device| device.record_context(&context));
         told.map_err(|error| context::refused(&context, &error))?;
     }

@@ -40,6 +40,9 @@ impl Child {
 
     /// How it ended, if it did; to be asked until then only.
     pub fn try_wait(&self) -> io::Result<Option<ExitStatus>> {
+        if ended(libc::P_PID, self.id())?.is_none() {
+            return Ok(None);
+        }
         let mut status = 0;
         // SAFETY: the status is writable.
         match unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } {
@@ -48,6 +51,36 @@ impl Child {
             _ => Ok(Some(ExitStatus::from_raw(status))),
         }
     }
+}
+
+/// Waits for descendants that became ours. Return: whether any is left.
+pub fn reap_descendants() -> bool {
+    loop {
+        match ended(libc::P_ALL, 0) {
+            // SAFETY: no memory is passed.
+            Ok(Some(pid)) => unsafe {
+                libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG);
+            },
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// A child that has ended, of these. A child that a thread of ours stops, to have it follow a
+/// change, is told of like one that has ended; its stops are left for that thread.
+fn ended(kind: libc::idtype_t, id: libc::id_t) -> io::Result<Option<libc::pid_t>> {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: an all-zero structure is valid, and is written to for its size.
+    let (code, pid) = unsafe {
+        let mut found: libc::siginfo_t = std::mem::zeroed();
+        if libc::waitid(kind, id, &mut found, options) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        (found.si_code, found.si_pid())
+    };
+    let has_ended = matches!(code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
+    Ok((pid != 0 && has_ended).then_some(pid))
 }
 
 /// What the new process needs, made before it starts, and the error that it answers.
@@ -82,11 +115,11 @@ pub fn start(
     program: &Program,
     loaded: &Loaded,
     arguments: &[OsString],
-    session: &Path,
+    directories: &OsStr,
     inherited: Inherited,
 ) -> io::Result<Child> {
     let preload = loaded.preload();
-    let ours = variables(session, if program.loads { &preload } else { &[] });
+    let ours = variables(directories, if program.loads { &preload } else { &[] });
     run(Execution {
         path: CString::new(program.path.as_os_str().as_bytes())?,
         arguments: Texts::new(arguments.iter().cloned())?,
@@ -97,10 +130,11 @@ pub fn start(
 }
 
 /// The variables by which a program that we start takes part in a session, beside those that we
-/// take part in. `preload`: nothing for a program that cannot load it.
-pub fn variables(session: &Path, preload: &[&Path]) -> Vec<(&'static str, OsString)> {
+/// take part in. `directories`: those of the sessions, with colons between them. `preload`: nothing
+/// for a program that cannot load it.
+pub fn variables(directories: &OsStr, preload: &[&Path]) -> Vec<(&'static str, OsString)> {
     let variable = session::abi::SESSION_VARIABLE;
-    let mut ours = vec![(variable, sessions(session, std::env::var_os(variable).as_deref()))];
+    let mut ours = vec![(variable, sessions(directories, std::env::var_os(variable).as_deref()))];
     if let Some((first, others)) = preload.split_first() {
         let mut value = first.as_os_str().to_os_string();
         for other in others {
@@ -183,14 +217,15 @@ fn restore(inherited: &Inherited) -> bool {
 }
 
 /// Sessions of a recorder that records this recorder go on: the new one comes after them.
-fn sessions(session: &Path, existing: Option<&OsStr>) -> OsString {
+fn sessions(directories: &OsStr, existing: Option<&OsStr>) -> OsString {
     match existing.filter(|existing| !existing.is_empty()) {
-        Some(existing) => append(existing.to_os_string(), Some(session.as_os_str())),
-        None => session.as_os_str().to_os_string(),
+        Some(existing) => append(existing.to_os_string(), Some(directories)),
+        None => directories.to_os_string(),
     }
 }
 
-fn append(mut value: OsString, more: Option<&OsStr>) -> OsString {
+/// The text with more behind a colon.
+pub fn append(mut value: OsString, more: Option<&OsStr>) -> OsString {
     if let Some(more) = more.filter(|more| !more.is_empty()) {
         value.push(":");
         value.push(more);
@@ -258,7 +293,7 @@ mod tests {
 
     #[test]
     fn session_joins_those_of_recorders_around_us() {
-        let session = Path::new("/dev/shm/b");
+        let session = OsStr::new("/dev/shm/b");
         assert_eq!(sessions(session, None), "/dev/shm/b");
         assert_eq!(sessions(session, Some(OsStr::new(""))), "/dev/shm/b");
         assert_eq!(sessions(session, Some(OsStr::new("/dev/shm/a"))), "/dev/shm/a:/dev/shm/b");

@@ -6,7 +6,7 @@
 use super::asked::Asked;
 use super::kernel::Kernel;
 use super::program::Program;
-use super::{filtered, SessionArgs};
+use super::{context, filtered, SessionArgs};
 use crate::library::{self, Libraries};
 use anyhow::bail;
 use session::abi::{SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MIN};
@@ -53,10 +53,17 @@ impl Plan {
         can_join: bool,
     ) -> anyhow::Result<Self> {
         let asked = Asked::new(&args.events)?;
-        let patterns = Patterns::new(asked.patterns())?;
+        let mut patterns = Patterns::new(asked.patterns())?;
+        if args.budget.is_some() && !can_join {
+            bail!("--budget is for the events of programs, and only the kernel is recorded");
+        }
+        let recorded = context::programs(&args.contexts);
+        if recorded.user_frames != 0 {
+            patterns = patterns.with_objects();
+        }
         let loaded = can_join.then(|| Loaded::find(&patterns)).transpose()?;
         if let Some(program) = &program {
-            check_sessions_around()?;
+            check_sessions_around(1)?;
             if asked.has_filters() {
                 filtered::check(&asked, &crate::list::known_events(&program.path))?;
             }
@@ -73,8 +80,11 @@ impl Plan {
             patterns: patterns.text().to_string(),
             filters: filtered::of_session(&asked, &patterns),
             counts: None,
+            has_budget: can_join && args.budget.is_some(),
+            recorded,
         };
         session.check()?;
+        context::check(&args.contexts, args.kernel, can_join)?;
         let kernel = Kernel::find(args, &asked, &patterns, &session)?;
         let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
         session.clock_kind = clock.abi();
@@ -123,6 +133,23 @@ impl Loaded {
         Ok(Self { libraries, preload_allocation })
     }
 
+    /// What a program that runs already loads.
+    pub fn liblull(&self) -> &Path {
+        &self.libraries.lull
+    }
+
+    /// From now on programs shall tell of memory allocation, too. Return: what that does not reach.
+    pub fn preload_allocation(&mut self) -> Option<&'static str> {
+        let was_preloaded = std::mem::replace(&mut self.preload_allocation, true);
+        if self.libraries.allocation.is_none() {
+            return Some("memory allocation is not recorded: liblull-malloc.so is not installed");
+        }
+        (!was_preloaded).then_some(
+            "memory allocation is recorded in programs that join the session from now on, and not \
+             in those that run already",
+        )
+    }
+
     /// What is preloaded, in this order.
     pub fn preload(&self) -> Vec<&Path> {
         let allocation = self.libraries.allocation.as_deref().filter(|_| self.preload_allocation);
@@ -130,12 +157,15 @@ impl Loaded {
     }
 }
 
-/// A program of ours takes part in the sessions that we take part in, and in one more.
-pub fn check_sessions_around() -> anyhow::Result<()> {
+/// A program of ours takes part in the sessions that we take part in, and in some more.
+pub fn check_sessions_around(more: usize) -> anyhow::Result<()> {
     let around = std::env::var_os(SESSION_VARIABLE).unwrap_or_default();
     let around = around.as_encoded_bytes().split(|byte| *byte == b':');
-    if around.filter(|path| !path.is_empty()).count() >= SESSIONS_MAX {
-        bail!("{SESSIONS_MAX} recorders record this program already; no more can at once");
+    if around.filter(|path| !path.is_empty()).count() + more > SESSIONS_MAX {
+        bail!(
+            "{SESSIONS_MAX} sessions record a program at once, and no more; one with --on counts \
+             twice"
+        );
     }
     Ok(())
 }

@@ -6,14 +6,20 @@
 //! by the control socket (docs/formats/control.md).
 
 use super::supervise::Supervisor;
-use control::{Answer, Caller, PausedFor, Process, Request, State, Status, Stopped};
+use super::system::System;
+use super::{filtered, fire};
+use crate::trigger::Triggers;
+use control::{Answer, Caller, PausedFor, Process, Request, State, Status, Stopped, Thinned};
 use session::segment;
 use std::path::Path;
 use verdict::text::short;
+use verdict::thinned::{Sampled, Throttled};
 use verdict::Verdict;
 
 /// The newest pauses that a status lists.
 const PAUSES_MAX: usize = 64;
+/// Throttled events that a status lists.
+const THROTTLED_MAX: usize = 256;
 /// Programs that joined whose events the verdict compares patterns with.
 const PROGRAMS_MAX: usize = 64;
 
@@ -28,6 +34,14 @@ impl Supervisor<'_> {
                 Request::Snapshot => self.snapshot_for_caller(),
                 Request::Environment => self.environment(),
                 Request::Expect { program } => self.expect(pid, &program),
+                Request::Change { is_enable, patterns } => {
+                    self.change(caller, is_enable, &patterns);
+                    continue;
+                }
+                Request::Members { is_join, pids } => {
+                    self.members(caller, is_join, pids);
+                    continue;
+                }
                 Request::Stop => {
                     self.stoppers.push((caller, pid));
                     continue;
@@ -53,6 +67,7 @@ impl Supervisor<'_> {
         match &self.loaded {
             Some(loaded) if self.consumer.is_active() => Answer::Environment {
                 preload: loaded.preload().iter().map(|path| path.display().to_string()).collect(),
+                beside: fire::beside(self.triggers.as_ref()),
             },
             Some(_) => refused("it has the size that --max-size allows, and records nothing more"),
             None => refused("it records the kernel only; begin one with `lull start -k`"),
@@ -114,7 +129,30 @@ impl Supervisor<'_> {
             pauses_more: pauses_more as u64,
             snapshots: self.snapshots,
             buffer_bytes: self.session.memory.buffer_bytes(),
+            sampled: filtered::sampled(&self.asked)
+                .into_iter()
+                .map(|Sampled { event, one_in }| Thinned { event, one_in })
+                .collect(),
+            budget: self.budget(),
+            triggers: self.triggers.as_ref().map_or_else(Vec::new, Triggers::status),
+            system: self.system.as_ref().map(System::status),
         }
+    }
+}
+
+impl Supervisor<'_> {
+    fn budget(&self) -> Option<control::Budget> {
+        let budget = self.consumer.budget()?;
+        let (throttles, _) = self.consumer.throttles();
+        let now = throttles.iter().filter(|throttled| throttled.until.is_none());
+        let thinned = |of: &Throttled| Thinned { event: of.event.clone(), one_in: of.one_in };
+        Some(control::Budget {
+            budget_ppm: budget.ppm().into(),
+            cost_ppm: budget.last.ppm(),
+            total_cost_ppm: budget.all.ppm(),
+            event_ps: budget.event_ps(),
+            throttled: now.take(THROTTLED_MAX).map(thinned).collect(),
+        })
     }
 }
 

@@ -6,32 +6,31 @@
 //! consumer's timer at once; the program's own signals go to the program.
 
 use super::asked::Asked;
-use super::detach::Ready;
+use super::attach::{Attachment, LOOK_PERIOD};
+use super::begin::{begin, Begun};
 use super::judge::{Joined, Judge};
 use super::kernel::Kernel;
 use super::launch::{self, Child};
 use super::plan::{Loaded, Plan};
 use super::progress::Progress;
+use super::reach::{self, Reaching};
 use super::signals::{self, Signals, Witness};
-use super::{name, program, serve, tell, Job, SessionArgs, FAILED};
-use crate::{newest, say};
+use super::system::System;
+use super::{program, promptness, serve, tell, Job, SessionArgs, FAILED};
+use crate::say;
+use crate::trigger::Triggers;
 use anyhow::Context;
-use consumer::folder::Sharing;
-use consumer::metadata::Facts;
-use consumer::output::{Older, Output};
-use consumer::{Consumer, Options};
+use consumer::Consumer;
 use control::{Caller, Server};
-use session::clock::{Calibration, Recording};
-use session::directory::{running, Recorder};
+use session::clock::Recording;
+use session::directory::Recorder;
 use session::pattern::Patterns;
-use session::{machine, Session};
-use std::ffi::OsString;
+use session::Session;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use verdict::environment::{Environment, Value};
 use verdict::Verdict;
 
 /// How long to look more often, at the beginning, whether buffers need more memory, and how often.
@@ -56,11 +55,9 @@ pub fn record_in_background(
 }
 
 /// Records, until the program ends or the session is told to. Return: the exit status.
-pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
-    let warning = plan.program.as_ref().and_then(|program| program.warning.as_ref());
-    if let Some(warning) = warning {
-        tell(job.session, warning);
-    }
+pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
+    let warning = plan.program.iter().find_map(|program| program.warning.as_ref());
+    warning.into_iter().for_each(|warning| tell(job.session, warning));
     let signals = Signals::take().context("taking over signals")?;
     let witness = match plan.program {
         Some(_) => Some(Witness::start().context("starting the witness of signals")?),
@@ -71,11 +68,11 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
         // SAFETY: makes orphans of the program our children; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     }
-    begun.consumer.begin_kernel()?;
+    let (triggers, directories) = begun.begin_beside(job, &mut plan)?;
     let mut child = None;
     if let (Some(program), Some(loaded)) = (&plan.program, &plan.loaded) {
         let (arguments, inherited) = (job.program, signals.inherited);
-        let started = launch::start(program, loaded, arguments, begun.session.path(), inherited);
+        let started = launch::start(program, loaded, arguments, &directories, inherited);
         let started = match started {
             Ok(started) => child.insert(started),
             Err(error) => return Ok(start_failed(&program.path, &error)),
@@ -84,12 +81,13 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }
+    let (attachment, system) = System::begin(job, &plan, &directories)?;
     begun.keep_trace(job);
     // While the program starts.
     if job.starter.is_none() {
         tell::left_behind(job.session.quiet);
     }
-    ask_for_promptness();
+    promptness::ask();
     let is_background = job.starter.is_some();
     if let Some(starter) = job.starter.take() {
         starter.ready(&begun.ready(), begun.session.path())?;
@@ -111,171 +109,28 @@ pub fn record(job: &mut Job, plan: Plan) -> anyhow::Result<i32> {
         signals,
         witness,
         child,
+        attachment,
+        system,
         is_background,
         started: chrono::Utc::now().to_rfc3339(),
         begun: Instant::now(),
         reached: Instant::now(),
         stoppers: Vec::new(),
         snapshots: 0,
+        reaching: Vec::new(),
+        throttling: None,
+        triggers,
+        is_told_to_stop: false,
     };
     let ending = supervisor.watch()?;
     supervisor.conclude(ending)
 }
 
-/// A session that programs can join.
-struct Begun {
-    session: Arc<Session>,
-    consumer: Consumer,
-    recording: Recording,
-    control: Server,
-    recorder: Recorder,
-}
-
-impl Begun {
-    /// From now on the trace stays, and the link to the newest leads to it.
-    fn keep_trace(&self, job: &Job) {
-        if job.counting.is_some() {
-            return;
-        }
-        self.consumer.output().keep();
-        if job.session.output.is_none() {
-            if let Err(error) = self.consumer.output().link(newest::LINK) {
-                tell(job.session, &error.to_string());
-            }
-        }
-    }
-
-    fn ready(&self) -> Ready {
-        Ready {
-            name: self.recorder.name.clone(),
-            pid: self.recorder.pid,
-            output: self.recorder.output.display().to_string(),
-            directory: self.session.path().display().to_string(),
-        }
-    }
-}
-
-/// Makes the trace's directory, the session, what reads it and what is asked, and says which
-/// session it is: before any program starts, which may ask for a snapshot at once.
-fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
-    let program = job.program.first().map(OsString::as_os_str);
-    let asked = job.session.name.as_deref();
-    let is_kernels = plan.loaded.is_none();
-    let name = name::choose(asked, program, is_kernels, &running())?;
-    let output = match &job.counting {
-        Some(_) => None,
-        None => Some(make_output(job.session)?),
-    };
-    let mut recording = Recording::start(plan.clock);
-    let session = Arc::new(Session::create(&plan.session)?);
-    let output = match output {
-        Some(output) => output,
-        None => no_output(&session)?,
-    };
-    let consumer = make_consumer(job, plan, output, &session, &recording.provisional())?;
-    let control = Server::open(session.path())?;
-    let nobody = if is_kernels { "(kernel)" } else { "(programs)" };
-    let mut recorder = Recorder {
-        name,
-        pid: std::process::id(),
-        program: program.map_or(nobody.into(), |name| name.to_string_lossy().into()),
-        program_pid: 0,
-        output: consumer.output().path().to_path_buf(),
-        flight_recorder: job.session.flight_recorder,
-    };
-    session.directory.introduce(&recorder)?;
-    // Another may have begun meanwhile.
-    let mut others = running();
-    others.retain(|found| found.path != session.path());
-    if others.iter().any(|found| found.recorder.name == recorder.name) {
-        recorder.name = name::choose(asked, program, is_kernels, &others)?;
-        session.directory.introduce(&recorder)?;
-    }
-    Ok(Begun { session, consumer, recording, control, recorder })
-}
-
-fn make_consumer(
-    job: &Job,
-    plan: &Plan,
-    output: Output,
-    session: &Arc<Session>,
-    calibration: &Calibration,
-) -> anyhow::Result<Consumer> {
-    let facts = Facts {
-        uuid: plan.session.uuid,
-        clock: calibration.ctf(),
-        clock_uuid: machine::boot_id(),
-        environment: environment(job, plan, session, calibration),
-        kept: String::new(),
-    };
-    let limit_bytes = job.session.max_size;
-    let options = Options { facts, flush_period: plan.flush_period, limit_bytes };
-    let mut consumer = Consumer::start(Arc::clone(session), output, options)?;
-    if let Some(kernel) = &plan.kernel {
-        super::kernel::remove_left(job.session.quiet);
-        kernel.prepare(plan, &mut consumer)?;
-    }
-    Ok(consumer)
-}
-
-/// Asks the scheduler to run us soon after we wake up, in short turns: buffers fill while we
-/// wait behind the programs that fill them; and the timer to wake us when we said, where by
-/// default it may take 50 us more. What is not allowed is left.
-fn ask_for_promptness() {
-    const SLACK_NS: libc::c_ulong = 1;
-    const TURN_NS: u64 = 200_000;
-    const NICE: i32 = -10;
-    /// `struct sched_attr`, its first version.
-    #[repr(C)]
-    struct SchedulingAttributes {
-        size: u32,
-        policy: u32,
-        flags: u64,
-        nice: i32,
-        priority: u32,
-        runtime_ns: u64,
-        deadline_ns: u64,
-        period_ns: u64,
-    }
-    // SAFETY: concerns this thread and no memory.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS) };
-    for nice in [NICE, 0] {
-        let attributes = SchedulingAttributes {
-            size: std::mem::size_of::<SchedulingAttributes>() as u32,
-            policy: libc::SCHED_OTHER as u32,
-            flags: 0,
-            nice,
-            priority: 0,
-            runtime_ns: TURN_NS,
-            deadline_ns: 0,
-            period_ns: 0,
-        };
-        // SAFETY: the structure is readable for the size it states; it concerns this thread.
-        if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } == 0 {
-            return;
-        }
-    }
-}
-
 /// Prints a line that is no part of the verdict, unless --quiet was given.
-fn tell(args: &SessionArgs, line: &str) {
+pub(super) fn tell(args: &SessionArgs, line: &str) {
     if !args.quiet {
         say(line);
     }
-}
-
-/// The directory that was named, or one of a new name.
-fn make_output(args: &SessionArgs) -> Result<Output, consumer::output::Error> {
-    match (&args.output, args.overwrite) {
-        (Some(path), true) => Output::create(path, args.mode, Older::Replace),
-        (Some(path), false) => Output::create(path, args.mode, Older::Refuse),
-        (None, _) => Output::create_new(&newest::name(), args.mode),
-    }
-}
-
-/// Where a trace would be, had a session that counts any: an empty directory in its own.
-fn no_output(session: &Session) -> Result<Output, consumer::output::Error> {
-    Output::create(&session.path().join("counts"), Sharing::PRIVATE, Older::Refuse)
 }
 
 fn start_failed(path: &Path, error: &std::io::Error) -> i32 {
@@ -283,38 +138,10 @@ fn start_failed(path: &Path, error: &std::io::Error) -> i32 {
     program::start_status(error)
 }
 
-fn environment(
-    job: &Job,
-    plan: &Plan,
-    session: &Session,
-    calibration: &Calibration,
-) -> Environment {
-    let number = |text: &str| Value::from(text.parse::<u64>().unwrap_or(0));
-    let command: Vec<_> = job.program.iter().map(|word| word.to_string_lossy()).collect();
-    let mode = if job.session.flight_recorder { "flight recorder" } else { "discard" };
-    let mut environment: Environment = vec![
-        ("tracer_name".into(), "lull".into()),
-        ("tracer_major".into(), number(env!("CARGO_PKG_VERSION_MAJOR"))),
-        ("tracer_minor".into(), number(env!("CARGO_PKG_VERSION_MINOR"))),
-        ("tracer_patchlevel".into(), number(env!("CARGO_PKG_VERSION_PATCH"))),
-        ("domain".into(), "user".into()),
-        ("hostname".into(), machine::host_name().into()),
-        ("command".into(), command.join(" ").into()),
-        ("started".into(), chrono::Utc::now().to_rfc3339().into()),
-        ("mode".into(), mode.into()),
-        ("patterns".into(), plan.patterns.text().into()),
-        ("buffer_bytes".into(), session.memory.buffer_bytes().into()),
-        ("verdict".into(), verdict::RECORDING.into()),
-    ];
-    let clock = calibration.environment().into_iter();
-    environment.extend(clock.map(|(name, value)| (name.to_string(), Value::from(value))));
-    environment
-}
-
 pub(super) struct Supervisor<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) patterns: Patterns,
-    asked: Asked,
+    pub(super) asked: Asked,
     /// None: no program can join.
     pub(super) loaded: Option<Loaded>,
     /// Those that were started or told of, some at most.
@@ -329,6 +156,10 @@ pub(super) struct Supervisor<'a> {
     /// As long as there is a program to pass signals on to.
     witness: Option<Witness>,
     pub(super) child: Option<Child>,
+    /// Processes that ran already.
+    pub(super) attachment: Option<Attachment>,
+    /// None: who is to join was started in the session or named.
+    pub(super) system: Option<System>,
     progress: Progress,
     pub(super) is_background: bool,
     /// RFC 3339.
@@ -339,6 +170,14 @@ pub(super) struct Supervisor<'a> {
     /// Who waits for the end, each with its process.
     pub(super) stoppers: Vec<(Caller, u32)>,
     pub(super) snapshots: u64,
+    /// Requests whose processes are being asked, and who waits for that, if anybody does.
+    pub(super) reaching: Vec<(Option<Caller>, Reaching<reach::Outcome>)>,
+    /// The processes that are being asked to take events out of their code.
+    pub(super) throttling: Option<Reaching<reach::Asked>>,
+    /// None: no --on was given.
+    pub(super) triggers: Option<Triggers>,
+    /// By a trigger.
+    pub(super) is_told_to_stop: bool,
 }
 
 /// Why the recording ends.
@@ -356,7 +195,12 @@ impl Supervisor<'_> {
         let mut status = self.child.is_none().then(ExitStatus::default);
         loop {
             let Some(pause) = self.turn() else { return Ok(Ending::Over(ExitStatus::default())) };
-            let (signals, has_callers) = self.signals.wait(pause, self.control.descriptors())?;
+            if self.is_told_to_stop {
+                return Ok(status.map_or(Ending::Asked, Ending::Over));
+            }
+            let births = self.system.as_ref().and_then(System::descriptor);
+            let others = self.control.descriptors().chain(births);
+            let (signals, has_callers) = self.signals.wait(pause, others)?;
             if has_callers && self.serve() {
                 return Ok(status.map_or(Ending::Asked, Ending::Over));
             }
@@ -378,10 +222,11 @@ impl Supervisor<'_> {
             let Some(child) = &self.child else { continue };
             if status.is_none() {
                 status = child.try_wait().context("waiting for the program")?;
+                status.into_iter().for_each(|status| self.fire_for_end(status));
             }
             if let Some(status) = status {
                 self.witness = None;
-                if !self.job.wait_all || !reap_descendants() {
+                if !self.job.wait_all || !launch::reap_descendants() {
                     return Ok(Ending::Over(status));
                 }
             }
@@ -393,10 +238,22 @@ impl Supervisor<'_> {
     fn turn(&mut self) -> Option<Duration> {
         if let Some(calibration) = self.recording.refined() {
             self.consumer.calibrate(&calibration);
+            self.triggers.iter_mut().for_each(|triggers| triggers.calibrate(&calibration));
         }
-        let mut pause = self.consumer.tick();
+        let mut pause = self.consumer.tick().min(self.consumer.keep_budget());
+        pause = pause.min(self.follow_triggers()).min(self.follow_system());
+        self.ask_for_budget();
         if let Some(duration) = self.job.duration {
             pause = pause.min(duration.checked_sub(self.begun.elapsed())?);
+        }
+        if let Some(attachment) = &mut self.attachment {
+            pause = pause.min(LOOK_PERIOD);
+            if attachment.is_over() {
+                return None;
+            }
+        }
+        if self.reached() || self.throttling.is_some() {
+            pause = pause.min(reach::LOOK_PERIOD);
         }
         if self.is_background {
             pause = pause.min(REACH_PERIOD);
@@ -462,6 +319,9 @@ impl Supervisor<'_> {
     /// as the program does.
     fn conclude(mut self, ending: Ending) -> anyhow::Result<i32> {
         self.progress.clear();
+        self.end_triggers();
+        self.end_reaching();
+        self.end_system();
         let told = match self.finish() {
             Ok(told) => told,
             Err(error) => {
@@ -471,10 +331,13 @@ impl Supervisor<'_> {
         };
         tell::tell(self.job, &told);
         let Self { job, mut control, signals, witness, child, .. } = self;
+        let segments = self.consumer.segments();
+        self.consumer.end();
         drop(self.consumer);
         drop(self.session);
         serve::tell_end(&mut control, &self.stoppers, &told, tell::status(job, &told, 0));
         drop(control);
+        reach::leave(&segments);
         let status = match (ending, child) {
             (Ending::Over(status), _) => status,
             (Ending::Asked, Some(child)) => wait(&child, &signals, witness)?,
@@ -496,6 +359,11 @@ impl Supervisor<'_> {
         let calibration = self.recording.finish();
         self.consumer.calibrate(&calibration);
         let segments = self.consumer.segments();
+        if let Some(attachment) = &mut self.attachment {
+            // Nobody reads the buffers while the processes are asked to leave.
+            self.consumer.stop_probes();
+            attachment.end(&segments);
+        }
         let first_pid = self.child.as_ref().map_or(self.recorder.pid, Child::id);
         let stoppers: Vec<u32> = self.stoppers.iter().map(|(_, pid)| *pid).collect();
         let is_open = self.child.is_none() || !self.stoppers.is_empty();
@@ -508,6 +376,7 @@ impl Supervisor<'_> {
                 programs: &self.programs,
                 first_pid,
                 is_open,
+                is_system: self.system.is_some(),
                 stoppers: &stoppers,
             }),
             segments: &segments,
@@ -516,8 +385,14 @@ impl Supervisor<'_> {
             kernel: self.kernel.as_ref(),
             warnings: calibration.warnings(),
         };
+        let attachment = self.attachment.as_ref();
+        let system = self.system.as_mut();
+        let triggers = self.triggers.as_ref();
         Ok(self.consumer.finish(|verdict, seen| {
             judge.add(verdict, seen);
+            attachment.into_iter().for_each(|attachment| attachment.judge(verdict));
+            system.into_iter().for_each(|system| system.judge(verdict));
+            triggers.into_iter().for_each(|triggers| triggers.judge(verdict));
             if let Some((counting, counts)) = counting.zip(counts) {
                 counting.borrow_mut().conclude(counts, verdict);
             }
@@ -556,18 +431,6 @@ fn wait(
         }
         for signal in signals.wait(Duration::MAX, std::iter::empty())?.0 {
             pass_on(&signal, Some(child), witness.as_mut());
-        }
-    }
-}
-
-/// Waits for descendants that became ours. Return: whether any is left.
-fn reap_descendants() -> bool {
-    loop {
-        // SAFETY: no memory is passed.
-        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
-            0 => return true,
-            pid if pid < 0 => return false,
-            _ => {}
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn duration(ns: u64) -> String {
 }
 
 /// `0.25`, `17.0`, `1.23 k`, `45.6 M`; a unit or `/s` may follow.
-pub(super) fn rate(per_s: f64) -> String {
+pub(crate) fn rate(per_s: f64) -> String {
     match per_s {
         _ if !per_s.is_finite() || per_s <= 0.0 => "0".into(),
         _ if per_s < 999.5 => three_digits(per_s),
@@ -46,7 +46,7 @@ pub(super) fn rate(per_s: f64) -> String {
 }
 
 /// `12.3 %`; what is there and tiny is not shown as nothing.
-pub(super) fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     match share {
         _ if share > 0.0 && share < 0.0005 => "<0.1 %".into(),
         _ => format!("{:.1} %", share * 100.0),

@@ -19,7 +19,7 @@ const CALLS: [(&str, &str); 2] =
     [("syscall_entry_", "syscalls:sys_enter_"), ("syscall_exit_", "syscalls:sys_exit_")];
 
 /// The filter of one class of events, and where the fields are that it asks for.
-pub(super) struct ClassRule {
+pub(crate) struct ClassRule {
     rule: Rule,
     /// How many of the described fields are the payload's.
     payload_fields: usize,
@@ -36,7 +36,7 @@ struct Described<'t> {
 
 /// The rule of each class of each trace that has one. An error where a filter does not fit its
 /// classes.
-pub(super) fn rules(
+pub(crate) fn rules(
     asked: &Asked,
     traces: &[Trace],
     names: &dyn Fn(usize, &EventClass) -> Vec<String>,

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//! Events one by one, for a caller that takes some and stops.
+//!
+//! Place in the flow: `lull view` shows pages of events, chosen as `lull print` chooses them and
+//! in the form that it gives them.
+
+use state::ThreadContext;
+use trace::{Merge, Message, Span, Trace};
+use view::{Row, Visited};
+
+use super::classes::{who, Classes, Threads};
+use super::json::JsonForm;
+use super::{About, Form};
+use crate::selection::{Selection, SelectionArgs};
+
+/// Gives the events of a span that are asked for, until `each` wants no more, or `budget` events
+/// were read and time has gone on since the beginning.
+pub(crate) fn visit(
+    traces: &[Trace],
+    args: &SelectionArgs,
+    (span, budget): (&Span, u64),
+    each: &mut dyn FnMut(&Row<'_>) -> bool,
+) -> anyhow::Result<Visited> {
+    let selection = Selection::new(args)?;
+    let classes = Classes::new(traces, &selection, false)?;
+    let mut merge = Merge::between(traces, span);
+    let mut threads = Threads::new(merge.stream_count());
+    let mut scanned = 0;
+    while let Some(message) = merge.next() {
+        let Message::Event(event) = message else { continue };
+        let class = classes.of(&event);
+        if let Some(thread) = &class.thread {
+            threads.switch(&event, thread);
+        }
+        if event.is_before_span() {
+            continue;
+        }
+        let time = event.time_ns();
+        if scanned >= budget && span.from.is_none_or(|from| time > from) {
+            return Ok(Visited { scanned, stopped: Some(time) });
+        }
+        scanned += 1;
+        let thread = threads.of(&event);
+        if !class.is_shown || !classes.take(&event, thread) {
+            continue;
+        }
+        let own = ThreadContext::of(&event);
+        let known = thread.map(|thread| who(thread.recorded));
+        let json = || {
+            let symbols = classes.symbols(&event);
+            let mut out = Vec::new();
+            JsonForm::new().event(&mut out, &event, About { class, thread, symbols });
+            out
+        };
+        let row = Row {
+            time,
+            name: event.name(),
+            trace: event.trace_index(),
+            cpu: event.cpu().map(|cpu| cpu.0),
+            pid: known.and_then(|known| known.pid).or(own.pid),
+            tid: known.and_then(|known| known.tid).or(own.tid),
+            json: &json,
+        };
+        if !each(&row) {
+            return Ok(Visited { scanned, stopped: Some(time) });
+        }
+    }
+    Ok(Visited { scanned, stopped: None })
+}

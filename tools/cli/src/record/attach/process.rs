@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//! One process that runs: what it takes to join the session and to leave it.
+//!
+//! Place in the flow: `attach` asks each of its targets. What a process cannot do is found out
+//! before it is touched, as far as that can be.
+
+use super::Target;
+use session::directory::left_behind;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tracee::{Error, Loader, Namespace, Object, Stopped, Tracee, Visit};
+
+/// How long a process may go on with what it does when it is asked to join or to leave.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(5);
+/// Sessions of recorders that were killed, which a process is made to leave.
+const LEFT_MAX: usize = 64;
+
+const OTHER_VERSION: &str = "it has loaded another version of liblull, which can neither join a \
+                             session nor follow a change while it runs; start the program again";
+
+/// Finds a process. Another recorder that visits it just now is its tracer, for a moment.
+fn open(pid: u32) -> tracee::Result<Tracee> {
+    const VISIT_LIMIT: Duration = Duration::from_millis(500);
+    let begun = Instant::now();
+    loop {
+        match Tracee::open(pid) {
+            Err(Error::Traced { .. }) if begun.elapsed() < VISIT_LIMIT => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// A process that has joined.
+pub struct Attached {
+    pub pid: u32,
+    pub name: String,
+    /// When it was started, in the kernel's ticks: another may get its number.
+    begun: u64,
+    /// How long its thread was stopped, at most at a time.
+    pub held: Duration,
+    /// Entries of its tables of calls that lead to liblull now.
+    pub redirected: u64,
+}
+
+/// Sessions of recorders that were killed.
+fn sessions_left() -> impl Iterator<Item = CString> {
+    let paths = left_behind().into_iter().map(|left| left.path);
+    paths.filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok()).take(LEFT_MAX)
+}
+
+/// Why a process did not join or leave.
+pub struct Failure {
+    pub why: String,
+    /// There is nothing to be done: it has ended, or is already as it was to be.
+    pub is_moot: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let is_moot =
+            matches!(error, Error::Absent { .. } | Error::Ended { .. } | Error::Zombie { .. });
+        Self { why: error.to_string(), is_moot }
+    }
+}
+
+/// What is found of a process that ends meanwhile may look like any reason.
+fn unless_ended<T>(pid: u32, result: Result<T, Failure>) -> Result<T, Failure> {
+    result.map_err(|failure| match failure.is_moot || !tracee::has_ended(pid) {
+        true => failure,
+        false => Error::Ended { pid }.into(),
+    })
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Self { why: why.into(), is_moot: false }
+    }
+}
+
+impl Attached {
+    /// Has a process join, which may go on with what it does for some time.
+    pub fn join(
+        target: &Target,
+        library: &Path,
+        sessions: &[CString],
+        patience: Duration,
+    ) -> Result<Self, Failure> {
+        unless_ended(target.pid, Self::try_join(target, library, sessions, patience))
+    }
+
+    fn try_join(
+        target: &Target,
+        library: &Path,
+        sessions: &[CString],
+        patience: Duration,
+    ) -> Result<Self, Failure> {
+        let tracee = open(target.pid)?;
+        let begun = begun(target.pid).ok_or(Error::Ended { pid: target.pid })?;
+        check(&tracee, library)?;
+        let visit = Visit { patience, ..Visit::default() };
+        tracee.load(&visit, library)?;
+        let functions = Functions::find(&tracee, library)?;
+        let loader = Loader::find(&tracee)?;
+        let left: Vec<CString> = sessions_left().collect();
+        let (joined, (redirected, held)) = again_while_busy(patience, || {
+            tracee.visit_safely(&visit, &loader, |stopped| {
+                for dead in &left {
+                    functions.call(stopped, functions.leave, dead)?;
+                }
+                let mut joined = 0;
+                for session in sessions {
+                    joined = functions.call(stopped, functions.join, session)?;
+                    if joined < 0 {
+                        break;
+                    }
+                }
+                let redirected = if joined < 0 { 0 } else { stopped.call(functions.begin, &[])? };
+                Ok((joined, (redirected as i32 as i64, stopped.held())))
+            })
+        })?;
+        if joined < 0 {
+            if sessions.len() > 1 {
+                // It may have joined the first of them.
+                let _ = leave(target.pid, sessions);
+            }
+            return Err(join_failure(joined));
+        }
+        let Ok(calls) = u64::try_from(redirected) else {
+            let _ = leave(target.pid, sessions);
+            let error = std::io::Error::from_raw_os_error(-redirected as i32);
+            return Err(Failure { why: format!("its calls: {error}"), is_moot: false });
+        };
+        let name = target.name.clone();
+        Ok(Self { pid: target.pid, name, begun, held, redirected: calls })
+    }
+
+    pub fn runs(&self) -> bool {
+        begun(self.pid) == Some(self.begun)
+    }
+}
+
+/// The functions of liblull's in a process.
+struct Functions {
+    join: u64,
+    leave: u64,
+    poll: u64,
+    begin: u64,
+    end: u64,
+}
+
+impl Functions {
+    fn find(tracee: &Tracee, library: &Path) -> Result<Self, Failure> {
+        let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let object = tracee.object(|found| *found == *name)?;
+        Self::of(tracee, &object.ok_or("liblull is not among its objects")?)
+    }
+
+    fn of(tracee: &Tracee, object: &Object) -> Result<Self, Failure> {
+        let find = |name| object.function(tracee.memory(), name).map(|found| found.address);
+        let found = || {
+            Some(Self {
+                join: find("lull_control_join")?,
+                leave: find("lull_control_leave")?,
+                poll: find("lull_control_poll")?,
+                begin: find("lull_redirect_begin")?,
+                end: find("lull_redirect_end")?,
+            })
+        };
+        found().ok_or_else(|| OTHER_VERSION.into())
+    }
+
+    /// Those of the liblull that the process has, whichever file it is. None: it has none.
+    fn loaded(tracee: &Tracee) -> Result<Option<Self>, Failure> {
+        let object = tracee.object(|name| name.starts_with("liblull.so"))?;
+        object.map(|object| Self::of(tracee, &object)).transpose()
+    }
+
+    /// The function's result, of which the upper half of the register is not said.
+    fn call(&self, stopped: &mut Stopped, function: u64, session: &CStr) -> tracee::Result<i64> {
+        let text = stopped.text(session)?;
+        Ok(i64::from(stopped.call(function, &[text])? as i32))
+    }
+}
+
+/// What it took to leave.
+#[derive(Default)]
+pub struct Left {
+    /// How long its thread was stopped, at most at a time.
+    pub held: Duration,
+    /// Entries of its tables of calls that are as before: none while another session wants them.
+    pub restored: u64,
+}
+
+/// Has a process leave the session, and puts back what was redirected.
+pub fn leave(pid: u32, sessions: &[CString]) -> Result<Left, Failure> {
+    unless_ended(pid, try_leave(pid, sessions))
+}
+
+fn try_leave(pid: u32, sessions: &[CString]) -> Result<Left, Failure> {
+    let tracee = open(pid)?;
+    let Some(functions) = Functions::loaded(&tracee)? else { return Ok(Left::default()) };
+    let visit = Visit { patience: PATIENCE, ..Visit::default() };
+    let others: Vec<CString> = sessions_left().collect();
+    const NOT_IN_IT: i64 = -(libc::ENOENT as i64);
+    let (left, held) = again_while_busy(PATIENCE, || {
+        tracee.visit(&visit, |stopped| {
+            // A session whose recorder was killed would keep the calls as they are.
+            for dead in &others {
+                functions.call(stopped, functions.leave, dead)?;
+            }
+            let mut left = 0;
+            for session in sessions {
+                match functions.call(stopped, functions.leave, session)? {
+                    NOT_IN_IT => {}
+                    result => left = left.min(result),
+                }
+            }
+            Ok(Some((left, stopped.held())))
+        })
+    })?;
+    let loader = Loader::find(&tracee)?;
+    let (ended, held_again) = tracee.visit_safely(&visit, &loader, |stopped| {
+        Ok((i64::from(stopped.call(functions.end, &[])? as i32), stopped.held()))
+    })?;
+    for result in [left, ended] {
+        if result < 0 {
+            let error = std::io::Error::from_raw_os_error(-result as i32);
+            return Err(Failure { why: error.to_string(), is_moot: false });
+        }
+    }
+    let restored = u64::try_from(ended).unwrap_or_default();
+    Ok(Left { held: held.max(held_again), restored })
+}
+
+/// What a process said of a change.
+pub struct Polled {
+    /// Probes and sites that are different.
+    pub changed: u64,
+    /// How long its thread was stopped.
+    pub held: Duration,
+}
+
+/// Has a process take over what has changed in its sessions, and leave those that have ended.
+pub fn poll(pid: u32) -> Result<Polled, Failure> {
+    unless_ended(pid, try_poll(pid))
+}
+
+fn try_poll(pid: u32) -> Result<Polled, Failure> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let tracee = open(pid)?;
+    let functions = Functions::loaded(&tracee)?;
+    let functions = functions.ok_or("liblull is linked into it, and not loaded")?;
+    let visit = Visit { patience: PATIENCE, call_limit: PATIENCE };
+    let (result, held) = again_while_busy(PATIENCE, || {
+        tracee.visit(&visit, |stopped| {
+            let result = i64::from(stopped.call(functions.poll, &[])? as i32);
+            Ok(Some((result, stopped.held())))
+        })
+    })?;
+    match u64::try_from(result) {
+        Ok(changed) => Ok(Polled { changed, held }),
+        Err(_) => Err(join_failure(result)),
+    }
+}
+
+/// Asks for a change as long as another one is under way, of an object or by another recorder.
+fn again_while_busy<T>(
+    patience: Duration,
+    mut ask: impl FnMut() -> tracee::Result<(i64, T)>,
+) -> tracee::Result<(i64, T)> {
+    const BUSY: [i64; 2] = [-(libc::EBUSY as i64), -(libc::EAGAIN as i64)];
+    let begun = Instant::now();
+    loop {
+        let answer = ask()?;
+        if !BUSY.contains(&answer.0) || begun.elapsed() > patience {
+            return Ok(answer);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Whether the process can load this library and map the session's memory.
+fn check(tracee: &Tracee, library: &Path) -> Result<(), Failure> {
+    if tracee.is_elsewhere(Namespace::Ipc) {
+        return Err("it is in another ipc namespace, perhaps a container, where the session's \
+                    memory is not; record it from in there"
+            .into());
+    }
+    let there = PathBuf::from(format!("/proc/{}/root", tracee.pid()));
+    let there = there.join(library.strip_prefix("/").unwrap_or(library));
+    let identity = |path: &Path| Some((path.metadata().ok()?.dev(), path.metadata().ok()?.ino()));
+    if identity(&there) != identity(library) {
+        return Err(Failure {
+            why: format!(
+                "it sees other files than we do, and not {}; record it from in there",
+                library.display()
+            ),
+            is_moot: false,
+        });
+    }
+    Ok(())
+}
+
+fn join_failure(result: i64) -> Failure {
+    let error = std::io::Error::from_raw_os_error(-result as i32);
+    let why = match error.raw_os_error() {
+        Some(libc::ENOENT) => {
+            "the session has no memory for its user; run lull record as that user".into()
+        }
+        Some(libc::ENOSPC) => "8 recorders record it already".into(),
+        Some(libc::EBUSY) => "it loads libraries all the time; try again".into(),
+        Some(libc::EPERM) => "it has forbidden itself system calls".into(),
+        _ => format!("liblull: {error}"),
+    };
+    Failure { why, is_moot: false }
+}
+
+/// When a process was started. None: it has ended.
+fn begun(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may have any character in it.
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut words = rest.split_ascii_whitespace();
+    let state = words.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    words.nth(18)?.parse().ok()
+}
+
+/// A program in a process: when that was started, and the file of the program.
+pub type Incarnation = (u64, u64, u64);
+
+/// What a process is now. None: it has ended.
+pub fn incarnation(pid: u32) -> Option<Incarnation> {
+    let program = std::fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+    Some((begun(pid)?, program.dev(), program.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_of_a_process_is_known_until_it_has_ended() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(begun(child.id()) >= begun(std::process::id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(begun(child.id()), None);
+    }
+
+    #[test]
+    fn ended_process_is_told_from_one_that_refuses() {
+        assert!(Failure::from(Error::Ended { pid: 1 }).is_moot);
+        assert!(!Failure::from(Error::Seccomp { pid: 1 }).is_moot);
+        assert!(join_failure(-28).why.contains('8'));
+    }
+}

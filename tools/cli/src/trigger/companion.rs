@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//! The companion of a session that has triggers: a session over the same processes that records
+//! the events of conditions and nothing else, in small rings.
+//!
+//! Place in the flow: the recorder's loop reads it in turn with its own session, and follows what
+//! is written as `lull top` follows a trace. Its directory is in that of the session, and so is
+//! its trace, whose memory is given back as soon as it was read.
+
+use super::PERIOD;
+use crate::record::asked::Asked;
+use crate::record::{filtered, reach};
+use crate::top::follow::Follower;
+use analysis::live::Part;
+use consumer::folder::Sharing;
+use consumer::metadata::Facts;
+use consumer::output::{Older, Output};
+use consumer::{Consumer, Options};
+use session::clock::Calibration;
+use session::context::Recorded;
+use session::pattern::Patterns;
+use session::{machine, Plan, Session};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
+use verdict::text::{bytes, plural};
+
+/// The folder of its trace, in its directory.
+const TRACE: &str = "conditions";
+const SUBBUF_BYTES: u64 = 64 << 10;
+const SUBBUF_COUNT: u32 = 8;
+/// What one look reads: a few milliseconds' work, for which the session's own rings have room.
+const BUDGET_BYTES: u64 = 1 << 20;
+
+pub struct Companion {
+    follower: Follower,
+    consumer: Consumer,
+    session: Arc<Session>,
+    asked: Asked,
+    passed_bytes: u64,
+}
+
+/// What the end of a companion tells.
+pub struct Ended {
+    /// What kept events of conditions from being seen, in sentences.
+    pub missing: Vec<String>,
+    /// Names and levels of the events that processes had.
+    pub events: Vec<(String, u8)>,
+}
+
+impl Companion {
+    /// `plan`, `beside`: those of the session that has the triggers.
+    pub fn begin(
+        asked: &Asked,
+        plan: &Plan,
+        beside: &Session,
+        calibration: &Calibration,
+    ) -> anyhow::Result<Self> {
+        let patterns = Patterns::exactly(asked.patterns())?;
+        let uuid = Uuid::new_v4().into_bytes();
+        let session = beside.create_within(&Plan {
+            uuid,
+            flight_recorder: false,
+            subbuf_size_bytes: SUBBUF_BYTES,
+            subbuf_count: SUBBUF_COUNT,
+            patterns: patterns.text().to_string(),
+            filters: filtered::of_session(asked, &patterns),
+            counts: None,
+            // What is asked for the trace is not asked for conditions, which would pay for it.
+            has_budget: false,
+            recorded: Recorded::default(),
+            ..plan.clone()
+        })?;
+        let session = Arc::new(session);
+        let facts = Facts {
+            uuid,
+            clock: calibration.ctf(),
+            clock_uuid: machine::boot_id(),
+            environment: vec![("verdict".into(), verdict::RECORDING.into())],
+            kept: String::new(),
+        };
+        let path = session.path().join(TRACE);
+        let output = Output::create(&path, Sharing::PRIVATE, Older::Refuse)?;
+        // Less than the period, so that each look finds all that was recorded before.
+        let options = Options { facts, flush_period: PERIOD / 2, limit_bytes: None };
+        let consumer = Consumer::start(Arc::clone(&session), output, options)?;
+        let follower = Follower::open(&path)?.hurried(PERIOD / 2, BUDGET_BYTES);
+        Ok(Self { follower, consumer, session, asked: asked.clone(), passed_bytes: 0 })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.session.path()
+    }
+
+    pub fn segments(&self) -> Vec<i32> {
+        self.consumer.segments()
+    }
+
+    pub fn calibrate(&mut self, calibration: &Calibration) {
+        self.consumer.calibrate(calibration);
+    }
+
+    /// Reads what was recorded since the last look, and hands over what was recorded before that.
+    pub fn look(&mut self, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<()> {
+        // Bound: the memory of the rings, which is small.
+        while self.consumer.allocate()? {}
+        self.consumer.tick();
+        self.read(false, read)
+    }
+
+    fn read(&mut self, is_last: bool, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<()> {
+        let now = Instant::now();
+        self.follower.look(now)?;
+        let share = self.follower.part(now, is_last, read)?;
+        self.passed_bytes = self.passed_bytes.saturating_add(share.passed_bytes);
+        self.follower.release();
+        Ok(())
+    }
+
+    /// Hands over the rest, and ends the companion in all processes.
+    pub fn end(mut self, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<Ended> {
+        let mut known = Vec::new();
+        let asked = self.asked.clone();
+        let verdict = self.consumer.finish(|verdict, seen| {
+            filtered::judge(verdict, &asked, &seen.filtered, false);
+            known = seen.events;
+        })?;
+        self.read(true, read)?;
+        // Their advice would be of the session's own buffers.
+        let losses = verdict.loss_sentences();
+        let others = verdict.missing.iter().filter(|sentence| !losses.contains(sentence));
+        let of_ring = |row: &verdict::RingLost| {
+            format!(
+                "{} lost on {}: more came than is read in time",
+                plural(row.lost.total(), "event"),
+                row.ring
+            )
+        };
+        let mut missing: Vec<String> = verdict.lost_where.iter().map(of_ring).collect();
+        missing.extend(others.cloned());
+        if self.passed_bytes > 0 {
+            missing.push(format!(
+                "{} of events were passed over: more came than could be read beside the recording",
+                bytes(self.passed_bytes)
+            ));
+        }
+        missing.extend(self.follower.complaints());
+        self.consumer.end();
+        reach::leave(&self.consumer.segments());
+        Ok(Ended { missing, events: known })
+    }
+}

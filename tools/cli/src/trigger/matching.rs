@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+//! Which conditions are met by events, in the order of time.
+//!
+//! Place in the flow: `companion` hands over a part of its trace at a time; the state
+//! (`tools/state`) knows whose an event is and joins exits with their entries, as for `lull top`.
+//! A filter is decided here again, because probes filter for all conditions on an event together.
+//! Of each trigger, a part's firings are counted and the first is described, so what is handed on
+//! is bounded, whatever programs do.
+
+use super::plan::Trigger;
+use crate::record::asked::Asked;
+use crate::selection::fields::{self, ClassRule};
+use crate::selection::{level, with_who};
+use analysis::live::Part as TracePart;
+use state::{
+    event_name, Done, PairIndex, Part as StatePart, State, Step, ThreadContext, ThreadIndex,
+    ThreadKey,
+};
+use std::collections::{BTreeSet, HashMap};
+use trace::{Event, LossMessage, Message, Ns, Trace, Value};
+use trigger::{Condition, Kind, Order, Part};
+
+/// Threads and descriptors that the state has room for. When half of the threads are used, it
+/// begins anew, and forgets the calls that are open.
+const THREADS_MAX: usize = 1 << 14;
+const LIMITS: state::Limits =
+    state::Limits { threads: THREADS_MAX, descriptors: 1 << 10, maps: 1 << 8, texts: 1 << 12 };
+/// Open calls of states that came to their ends.
+const CARRIED_MAX: usize = 1 << 14;
+/// Processes of one part whose joining is noted.
+const JOINED_MAX: usize = 1 << 10;
+/// What is told of an event's fields.
+const FIELDS_BYTES_MAX: usize = 1 << 10;
+/// Events by which a process tells of itself that it is there.
+pub const JOINING: [&str; 3] = ["process:start", "process:forked", "process:join"];
+
+/// An event that met a condition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moment {
+    pub cycles: u64,
+    /// Of the trace's clock.
+    pub at_ns: i64,
+    pub pid: Option<u64>,
+    pub tid: Option<u64>,
+    pub event: String,
+    /// `name=value`, with blanks between.
+    pub fields: String,
+    /// How long the call took, or how long after the first event this one came.
+    pub took_ns: Option<u64>,
+}
+
+/// How often a condition was met since the last look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Met {
+    pub count: u64,
+    /// The first time.
+    pub moment: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Event,
+    First,
+    Then,
+    Without,
+}
+
+/// A condition that the events of a class may meet.
+struct Hit {
+    trigger: usize,
+    role: Role,
+    rule: Option<ClassRule>,
+}
+
+/// What is known of one generation of the state.
+struct Reader {
+    state: State,
+    /// By class.
+    hits: Vec<Vec<Hit>>,
+    /// Classes whose processes have just joined.
+    joining: Vec<bool>,
+    /// By pair: triggers, each with the time that a call may take.
+    calls: Vec<Vec<(usize, u64)>>,
+}
+
+pub struct Matcher {
+    conditions: Vec<Condition>,
+    /// Each clause of each condition, as -e takes it.
+    clauses: Vec<(usize, Role, Asked)>,
+    orders: Vec<Option<Order<ThreadKey>>>,
+    reader: Option<Reader>,
+    met: Vec<Met>,
+    watches_all: bool,
+    joined: BTreeSet<u32>,
+    /// Calls that were open in a state that came to its end, by thread and pair: when each began.
+    carried: HashMap<(ThreadKey, String), Ns>,
+    /// A call that began before is not measured: events were passed over since.
+    broken: Ns,
+    pub lost: u64,
+    pub late: u64,
+    pub unmeasured: u64,
+    pub unnamed: u64,
+    pub problems: u64,
+    /// Filters that fit no event so far, in words.
+    pub unfit: Vec<String>,
+}
+
+impl Matcher {
+    pub fn new(triggers: &[Trigger], watches_all: bool) -> Self {
+        let conditions: Vec<Condition> = triggers.iter().map(|t| t.condition.clone()).collect();
+        let order = |condition: &Condition| match &condition.kind {
+            Kind::Order(order) => Some(Order::new(order.within_ns)),
+            _ => None,
+        };
+        let mut clauses = Vec::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            let roles: &[Role] = match &condition.kind {
+                Kind::Order(_) => &[Role::First, Role::Then, Role::Without],
+                _ => &[Role::Event],
+            };
+            for (clause, role) in condition.clauses().into_iter().zip(roles) {
+                // It was understood before.
+                if let Ok(asked) = Asked::new(&[clause.argument()]) {
+                    clauses.push((index, *role, asked));
+                }
+            }
+        }
+        Self {
+            orders: conditions.iter().map(order).collect(),
+            met: vec![Met::default(); conditions.len()],
+            conditions,
+            clauses,
+            reader: None,
+            watches_all,
+            joined: BTreeSet::new(),
+            carried: HashMap::new(),
+            broken: Ns(i64::MIN),
+            lost: 0,
+            late: 0,
+            unmeasured: 0,
+            unnamed: 0,
+            problems: 0,
+            unfit: Vec::new(),
+        }
+    }
+
+    /// Conditions that were met since this was last asked, each with its number.
+    pub fn take(&mut self) -> Vec<(usize, Met)> {
+        let all = self.met.iter_mut().enumerate().filter(|(_, met)| met.count > 0);
+        all.map(|(index, met)| (index, std::mem::take(met))).collect()
+    }
+
+    /// Processes that joined since this was last asked.
+    pub fn joined(&mut self) -> impl Iterator<Item = u32> {
+        std::mem::take(&mut self.joined).into_iter()
+    }
+
+    /// First events that found no room, or that were forgotten at a loss.
+    pub fn unwaited(&self) -> u64 {
+        let orders = self.orders.iter().flatten();
+        orders.map(|order| order.no_room.saturating_add(order.forgotten)).sum()
+    }
+
+    pub fn read(&mut self, part: &TracePart<'_>) {
+        let mut merge = part.messages();
+        self.prepare(part, merge.stream_count());
+        while let Some(message) = merge.next() {
+            match message {
+                Message::Event(event) => self.event(&event, part),
+                Message::Loss(loss) => self.loss(&loss),
+            }
+        }
+        self.problems += merge.problems().len() as u64;
+    }
+
+    /// Makes the state ready for the packets of a part.
+    fn prepare(&mut self, part: &TracePart<'_>, stream_count: usize) {
+        let mut kept = self.reader.take();
+        if let Some(mut reader) = kept.take() {
+            let is_full = reader.state.threads().threads().len() >= THREADS_MAX / 2;
+            let is_described = !part.is_described_anew || reader.state.describe_again(part.traces);
+            match is_described && !is_full {
+                true => kept = Some(reader),
+                false => self.carry(&reader.state),
+            }
+        }
+        if part.has_gap {
+            self.broken = part.from;
+            self.forget();
+        }
+        let is_new = kept.is_none();
+        let mut reader = kept.unwrap_or_else(|| Reader {
+            state: State::new(part.traces, stream_count, &LIMITS),
+            hits: Vec::new(),
+            joining: Vec::new(),
+            calls: Vec::new(),
+        });
+        reader.state.go_on(stream_count);
+        if is_new || part.is_described_anew {
+            self.describe(&mut reader, part.traces);
+        }
+        self.reader = Some(reader);
+    }
+
+    /// Keeps what is known of open calls, when a state comes to its end: that of what is now
+    /// described in another order, or of so many threads that it has no room for more.
+    fn carry(&mut self, state: &State) {
+        let limits = self.conditions.iter();
+        let wanted: Vec<&str> = limits
+            .filter_map(|condition| match &condition.kind {
+                Kind::Latency { pair, .. } => Some(pair.as_str()),
+                _ => None,
+            })
+            .collect();
+        for (thread, call) in state.calls().still_open() {
+            let Some(pair) = state.classes().pair(call.pair) else { continue };
+            let found = state.threads().threads().get(thread.0 as usize);
+            let Some(key) = found.and_then(|found| found.key) else { continue };
+            if !wanted.contains(&pair.name.as_str()) {
+                continue;
+            }
+            if call.may_be_over || self.carried.len() >= CARRIED_MAX {
+                self.unmeasured += 1;
+                continue;
+            }
+            self.carried.insert((key, pair.name.clone()), call.begin);
+        }
+    }
+
+    /// Events were lost: what threads were in is not known any more.
+    fn forget(&mut self) {
+        self.carried.clear();
+        self.orders.iter_mut().flatten().for_each(Order::forget);
+    }
+
+    /// Finds out what the events of each class may meet.
+    fn describe(&mut self, reader: &mut Reader, traces: &[Trace]) {
+        let Some(trace) = traces.first() else { return };
+        let names = |_: usize, class: &trace::EventClass| {
+            vec![class.name.to_string(), event_name(class).to_string()]
+        };
+        reader.hits = trace.event_classes().map(|_| Vec::new()).collect();
+        reader.joining = trace.event_classes().map(|c| JOINING.contains(&event_name(c))).collect();
+        self.unfit.clear();
+        for (trigger, role, asked) in &self.clauses {
+            let mut rules = match fields::rules(asked, traces, &names) {
+                Ok(rules) => rules.into_iter().next().unwrap_or_default(),
+                Err(error) => {
+                    self.unfit.push(format!("{error:#}"));
+                    continue;
+                }
+            };
+            for class in trace.event_classes() {
+                let names = names(0, class);
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                if asked.deciding(&names, level(class.log_level)).is_none() {
+                    continue;
+                }
+                let rule = rules.get_mut(class.index).and_then(Option::take);
+                if let Some(hits) = reader.hits.get_mut(class.index) {
+                    hits.push(Hit { trigger: *trigger, role: *role, rule });
+                }
+            }
+        }
+        let limit = |name: &str, (index, condition): (usize, &Condition)| match &condition.kind {
+            Kind::Latency { pair, longer_than_ns } if pair == name => {
+                Some((index, *longer_than_ns))
+            }
+            _ => None,
+        };
+        let pairs = reader.state.classes().pairs().iter();
+        reader.calls = pairs
+            .map(|pair| {
+                let all = self.conditions.iter().enumerate();
+                all.filter_map(|found| limit(&pair.name, found)).collect()
+            })
+            .collect();
+    }
+
+    fn loss(&mut self, loss: &LossMessage<'_>) {
+        let Some(reader) = &mut self.reader else { return };
+        reader.state.loss(loss);
+        self.lost += 1;
+        self.forget();
+    }
+
+    fn event(&mut self, event: &Event<'_>, part: &TracePart<'_>) {
+        let Some(reader) = &mut self.reader else { return };
+        if event.is_before_span() {
+            self.late += u64::from(part.pass(event, &mut reader.state));
+            return;
+        }
+        let Some(Step { thread, part: role, done, .. }) = reader.state.event(event) else { return };
+        let class = event.class().index;
+        if self.watches_all && reader.joining.get(class) == Some(&true) {
+            let threads = reader.state.threads();
+            let pid =
+                threads.pid(threads.process_of(thread)).and_then(|pid| u32::try_from(pid).ok());
+            if self.joined.len() < JOINED_MAX {
+                self.joined.extend(pid);
+            }
+        }
+        if let StatePart::Exit(pair) = role {
+            self.call(event, thread, pair, done);
+        }
+        self.hits(event, thread);
+    }
+
+    /// A call has ended.
+    fn call(
+        &mut self,
+        event: &Event<'_>,
+        thread: ThreadIndex,
+        pair: PairIndex,
+        done: Option<Done>,
+    ) {
+        let Some(reader) = &self.reader else { return };
+        let Some(limits) = reader.calls.get(pair.0 as usize) else { return };
+        if limits.is_empty() {
+            return;
+        }
+        if done.is_some_and(|done| done.unsure_begin.is_some()) {
+            self.unmeasured += 1;
+            return;
+        }
+        let begin = done.and_then(|done| done.begin).or_else(|| {
+            let name = reader.state.classes().pair(pair)?.name.clone();
+            let found = reader.state.threads().threads().get(thread.0 as usize);
+            self.carried.remove(&(found?.key?, name))
+        });
+        // A call that began before the program joined has no entry.
+        let Some(begin) = begin else { return };
+        if begin < self.broken {
+            self.unmeasured += 1;
+            return;
+        }
+        let took_ns = u64::try_from(event.time_ns().0.saturating_sub(begin.0)).unwrap_or(0);
+        for (trigger, longer_than_ns) in limits {
+            if took_ns > *longer_than_ns {
+                let met = self.met.get_mut(*trigger);
+                meet(met, event, thread, &reader.state, Some(took_ns));
+            }
+        }
+    }
+
+    fn hits(&mut self, event: &Event<'_>, thread: ThreadIndex) {
+        let Some(reader) = &self.reader else { return };
+        let Some(hits) = reader.hits.get(event.class().index) else { return };
+        let threads = reader.state.threads();
+        let holds = |hit: &Hit| {
+            let rule = hit.rule.as_ref();
+            rule.is_none_or(|rule| with_who(threads, thread, |who| rule.holds(event, who)))
+        };
+        // The clauses of one condition stand one behind the other.
+        let mut at = 0;
+        while let Some(hit) = hits.get(at) {
+            let trigger = hit.trigger;
+            let mut part = Part::default();
+            while let Some(hit) = hits.get(at).filter(|hit| hit.trigger == trigger) {
+                at += 1;
+                if !holds(hit) {
+                    continue;
+                }
+                match hit.role {
+                    Role::Event => {
+                        meet(self.met.get_mut(trigger), event, thread, &reader.state, None);
+                    }
+                    Role::First => part.is_first = true,
+                    Role::Then => part.is_then = true,
+                    Role::Without => part.is_without = true,
+                }
+            }
+            let Some(Some(order)) = self.orders.get_mut(trigger) else { continue };
+            if part == Part::default() {
+                continue;
+            }
+            let found = threads.threads().get(thread.0 as usize);
+            let Some(key) = found.and_then(|found| found.key) else {
+                self.unnamed += 1;
+                continue;
+            };
+            let now = event.time_ns().0;
+            if let Some(first) = order.event(key, now, part) {
+                let took_ns = Some(now.abs_diff(first));
+                meet(self.met.get_mut(trigger), event, thread, &reader.state, took_ns);
+            }
+        }
+    }
+}
+
+fn meet(
+    met: Option<&mut Met>,
+    event: &Event<'_>,
+    thread: ThreadIndex,
+    state: &State,
+    took_ns: Option<u64>,
+) {
+    let Some(met) = met else { return };
+    met.count = met.count.saturating_add(1);
+    if met.moment.is_some() {
+        return;
+    }
+    let threads = state.threads();
+    let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
+    let own = ThreadContext::of(event);
+    met.moment = Some(Moment {
+        cycles: event.cycles().0,
+        at_ns: event.time_ns().0,
+        pid: number(threads.pid(threads.process_of(thread)).or(own.pid)),
+        tid: number(threads.tid(thread).or(own.tid)),
+        event: event_name(event.class()).to_string(),
+        fields: fields_of(event),
+        took_ns,
+    });
+}
+
+/// Numbers and texts of an event, for a person or a script.
+fn fields_of(event: &Event<'_>) -> String {
+    let mut text = String::new();
+    let payload = event.class().payload.as_ref();
+    for (index, field) in payload.into_iter().flat_map(|payload| &payload.fields).enumerate() {
+        let value = match event.value(index) {
+            Some(Value::Unsigned(value) | Value::Enumeration { value, .. }) => value.to_string(),
+            Some(Value::Signed(value)) => value.to_string(),
+            Some(Value::Text(text)) => {
+                crate::shown::shown(&String::from_utf8_lossy(text)).into_owned()
+            }
+            _ => continue,
+        };
+        if text.len() + field.name().len() + value.len() + 2 > FIELDS_BYTES_MAX {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(field.name());
+        text.push('=');
+        text.push_str(&value);
+    }
+    text
+}

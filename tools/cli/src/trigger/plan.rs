@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+//! What --on and --do ask for, checked: against each other, against the session, and against the
+//! events that files tell of.
+//!
+//! Place in the flow: before anything is made. `companion` takes from here which events it is to
+//! record, with filters where one can say for all conditions on an event what none of them needs.
+
+use super::args::Given;
+use crate::nearest::nearest;
+use crate::record::asked::Asked;
+use crate::record::{change, SessionArgs};
+use crate::{duration, list, say};
+use anyhow::bail;
+use filter::Of;
+use session::description::Description;
+use session::pattern::Patterns;
+use state::pair_ends;
+use std::collections::BTreeSet;
+use std::path::Path;
+use trigger::{Action, Clause, Condition, Deed, Kind};
+
+/// Triggers of a session, and actions of one.
+const TRIGGERS_MAX: usize = 32;
+const DEEDS_MAX: usize = 8;
+/// Of these events, probes evaluate no filters.
+const EXEMPT: &str = "process:";
+
+pub struct Trigger {
+    pub condition: Condition,
+    pub deeds: Vec<Deed>,
+}
+
+/// Triggers as they were asked for. `program`: that of `lull record`, whose end ends the recording;
+/// `can_join`: whether there are or may be programs.
+pub fn triggers(
+    given: &[Given],
+    session: &SessionArgs,
+    program: Option<&Path>,
+    can_join: bool,
+) -> anyhow::Result<Vec<Trigger>> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !can_join {
+        bail!("--on: conditions are on events of programs, and only the kernel is recorded");
+    }
+    if given.len() > TRIGGERS_MAX {
+        bail!("--on: {TRIGGERS_MAX} at most");
+    }
+    let own = list::known_events(Path::new(""));
+    let known = program.map_or_else(Vec::new, list::known_events);
+    let known: Vec<&Description> = own.iter().chain(&known).collect();
+    let mut triggers = Vec::new();
+    for Given { on, does } in given {
+        let condition = Condition::parse(on, duration::parse)?;
+        check_events(&condition, &known, &own, program)?;
+        if does.len() > DEEDS_MAX {
+            bail!("--on '{on}': {DEEDS_MAX} actions at most");
+        }
+        let deeds: Vec<Deed> =
+            does.iter().map(|text| Deed::parse(text)).collect::<Result<_, _>>()?;
+        for deed in &deeds {
+            check_deed(deed, &condition, session, program.is_some())?;
+        }
+        triggers.push(Trigger { condition, deeds });
+    }
+    Ok(triggers)
+}
+
+/// Whether a session begins paused, because a trigger is to start it.
+pub fn begins_paused(triggers: &[Trigger]) -> bool {
+    triggers.iter().flat_map(|trigger| &trigger.deeds).any(|deed| deed.action == Action::Start)
+}
+
+/// Whether it is looked for the ends of processes that are not the recorder's children.
+pub fn watches_all(triggers: &[Trigger]) -> bool {
+    triggers.iter().any(|trigger| trigger.condition.kind == Kind::Crash)
+}
+
+fn check_deed(
+    deed: &Deed,
+    condition: &Condition,
+    session: &SessionArgs,
+    has_program: bool,
+) -> anyhow::Result<()> {
+    let text = &deed.text;
+    let changes = match &deed.action {
+        Action::Snapshot if !session.flight_recorder => {
+            bail!(
+                "--do {text}: only a flight recorder has something to write out; give \
+                   --flight-recorder"
+            )
+        }
+        Action::Enable(argument) => Some((true, argument)),
+        Action::Disable(argument) => Some((false, argument)),
+        _ => None,
+    };
+    if let Some((is_enable, argument)) = changes {
+        let asked = change::asked(is_enable, std::slice::from_ref(argument))?;
+        Patterns::exactly(asked.patterns())?;
+    }
+    let is_of_the_living =
+        changes.is_some() || matches!(deed.action, Action::Start | Action::Pause);
+    if condition.kind == Kind::Crash && has_program && is_of_the_living {
+        bail!(
+            "--on crash --do '{text}': when the program has ended, so has the recording; snapshot, \
+             count, stop and run are possible"
+        );
+    }
+    Ok(())
+}
+
+/// Checks each event of a condition against those that files tell of. `own`: those of liblull,
+/// whose groups nobody else adds to.
+fn check_events(
+    condition: &Condition,
+    known: &[&Description],
+    own: &[Description],
+    program: Option<&Path>,
+) -> anyhow::Result<()> {
+    if let Kind::Latency { pair, .. } = &condition.kind {
+        let has = |name: &str| known.iter().any(|event| event.name == name);
+        if !pair_ends(pair).any(|(entry, exit)| has(&entry) && has(&exit)) {
+            let names =
+                |event: &&Description| event.name.strip_suffix("_entry").map(str::to_string);
+            let pairs = known.iter().filter_map(names).collect();
+            let what = format!("no call {pair}, whose entry and exit are events");
+            return absent(condition, pair, &what, &pairs, own, program);
+        }
+    }
+    for clause in condition.clauses() {
+        Patterns::exactly(std::slice::from_ref(&clause.pattern)).map_err(|bad| {
+            anyhow::anyhow!("--on '{}': {}: {}", condition.text, bad.pattern, bad.reason)
+        })?;
+        let is_its = |event: &&&Description| {
+            Patterns::alone_matches(&clause.pattern, &event.name, event.level)
+        };
+        let its: Vec<&Description> = known.iter().filter(is_its).copied().collect();
+        if its.is_empty() {
+            let names = known.iter().map(|event| event.name.clone()).collect();
+            let what = format!("no event {}", clause.pattern);
+            absent(condition, &clause.pattern, &what, &names, own, program)?;
+        }
+        if let Some(filter) = &clause.filter {
+            its.iter().try_for_each(|event| filter.fits(event, Of::Program))?;
+            let unexplained = filter.unexplained(&its, Of::Program);
+            if let Some(error) = unexplained.filter(|_| !its.is_empty()) {
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An event that no file tells of: an error where none can come, and else a word.
+fn absent(
+    condition: &Condition,
+    name: &str,
+    what: &str,
+    names: &BTreeSet<String>,
+    own: &[Description],
+    program: Option<&Path>,
+) -> anyhow::Result<()> {
+    let text = &condition.text;
+    let group = |name: &str| name.split_once(':').map(|(group, _)| group.to_string());
+    let group_of_name = group(name);
+    let is_own =
+        group_of_name.is_some() && own.iter().any(|event| group(&event.name) == group_of_name);
+    let near = nearest(&[name], names.iter().map(String::as_str));
+    let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+    if is_own {
+        bail!("--on '{text}': there is {what}{near}; `lull list` shows all");
+    }
+    if let Some(program) = program {
+        say(&format!(
+            "--on '{text}': {} and its libraries have {what}{near}; libraries that come later may \
+             have it",
+            program.display()
+        ));
+    }
+    Ok(())
+}
+
+/// What the companion records: arguments as -e takes them; None where no condition names an event.
+pub fn companion(triggers: &[Trigger], watches_all: bool) -> anyhow::Result<Option<Asked>> {
+    let conditions = || triggers.iter().map(|trigger| &trigger.condition);
+    let mut arguments: Vec<String> = Vec::new();
+    for condition in conditions() {
+        if let Kind::Latency { pair, .. } = &condition.kind {
+            arguments.extend(pair_ends(pair).flat_map(|(entry, exit)| [entry, exit]));
+        }
+    }
+    let calls: Vec<Clause> =
+        arguments.iter().map(|name| Clause { pattern: name.clone(), filter: None }).collect();
+    let clauses: Vec<&Clause> = conditions().flat_map(Condition::clauses).chain(&calls).collect();
+    let mut patterns: Vec<&str> = clauses.iter().map(|clause| clause.pattern.as_str()).collect();
+    patterns.sort_unstable();
+    patterns.dedup();
+    let mut arguments: Vec<String> =
+        patterns.iter().map(|pattern| argument(pattern, &clauses)).collect();
+    if watches_all {
+        arguments.extend(super::matching::JOINING.map(str::to_string));
+    }
+    match arguments.is_empty() {
+        true => Ok(None),
+        false => Ok(Some(Asked::new(&arguments)?)),
+    }
+}
+
+/// A pattern, with a filter that lets through what any of its clauses asks for. Where another
+/// pattern may mean the same events, the recorder alone decides, for probes obey one filter only.
+fn argument(pattern: &str, clauses: &[&Clause]) -> String {
+    let (its, others): (Vec<&Clause>, Vec<&Clause>) =
+        clauses.iter().partition(|clause| clause.pattern == pattern);
+    let is_alone = !its.iter().any(|clause| others.iter().any(|other| clause.may_meet(other)));
+    let filters: Option<Vec<String>> = its
+        .iter()
+        .map(|clause| clause.filter.as_ref().map(|filter| format!("({})", filter.text())))
+        .collect();
+    let Some(mut filters) = filters.filter(|_| is_alone && !pattern.starts_with(EXEMPT)) else {
+        return pattern.to_string();
+    };
+    filters.dedup();
+    let whole = format!("{pattern} if {}", filters.join(" || "));
+    // Together they may be longer than a filter can be.
+    match Asked::new(std::slice::from_ref(&whole)) {
+        Ok(_) => whole,
+        Err(_) => pattern.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn companion_of(conditions: &[&str]) -> Vec<String> {
+        let trigger = |text: &&str| Trigger {
+            condition: Condition::parse(text, duration::parse).unwrap(),
+            deeds: Vec::new(),
+        };
+        let triggers: Vec<Trigger> = conditions.iter().map(trigger).collect();
+        companion(&triggers, false).unwrap().map_or_else(Vec::new, |asked| asked.arguments())
+    }
+
+    #[test]
+    fn probes_filter_what_no_condition_needs_and_nothing_else() {
+        assert_eq!(companion_of(&["a:b if x > 1"]), ["a:b if (x > 1)"]);
+        assert_eq!(
+            companion_of(&["a:b if x > 1", "a:b if y == 2"]),
+            ["a:b if (x > 1) || (y == 2)"]
+        );
+        assert_eq!(companion_of(&["a:b if x > 1", "a:b"]), ["a:b"]);
+        assert_eq!(companion_of(&["a:* if x > 1", "a:b if y == 2"]), ["a:*", "a:b"]);
+        assert_eq!(companion_of(&["a:b if x > 1 then c:d within 1s"]), ["a:b if (x > 1)", "c:d"]);
+        let calls = companion_of(&["io:read > 1ms", "io:read_exit if ret < 0"]);
+        assert!(calls.contains(&"io:read_entry".into()) && calls.contains(&"io:read_exit".into()));
+        assert!(companion_of(&["crash"]).is_empty());
+    }
+}
