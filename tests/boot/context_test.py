@@ -61,8 +61,14 @@ def context_of_each_event_is_that_of_its_thread() -> None:
         assert list(context) == _order(), context
         of_context = (context["pid"], context["tid"], context["comm"], context["cpu"])
         assert of_context == (thread["pid"], thread["tid"], thread["name"], event["cpu"]), event
-    own = [event for event in events if event["name"].startswith(("lull:", "process:", "io:"))]
-    assert own and not [event for event in own if "context" in event], own[:3]
+    assert not [e for e in events if e["name"].startswith("lull:") and "context" in e]
+    programs = [event for event in events if event["name"].startswith(("process:", "io:"))]
+    assert programs
+    for event in programs:
+        context, thread = event["context"], event["thread"]
+        assert list(context) == [name for name in _order() if name != "gid"], context
+        of_context = (context["pid"], context["tid"], context["comm"])
+        assert of_context == (thread["pid"], thread["tid"], thread["name"]), event
     writes = [
         event["context"]
         for event in kernels
@@ -85,7 +91,7 @@ def stacks_are_recorded_with_each_event_and_name_the_kernels_functions() -> None
         symbols = guest.check("grep -w do_syscall_64 /proc/kallsyms").split()
         everything = guest.check("cat /proc/kallsyms", 240).splitlines()
         listed = guest.check("lull print -n 200 /share/trace")
-        events = [event for event in read_events(guest.share / "trace") if "context" in event]
+        events = _of_kernel(guest.share / "trace")
     assert " do_syscall_64+0x" in listed, listed[:2000]
     _check_names(events, everything)
     calls = [event["fields"] for event in events if event["name"].startswith("syscalls:sys_enter")]
@@ -107,7 +113,7 @@ def counters_of_the_kernel_are_recorded_before_stacks_and_never_go_back() -> Non
             240,
         )
         assert "complete: no event is missing" in told.lower(), told
-        events = [event for event in read_events(guest.share / "trace") if "context" in event]
+        events = _of_kernel(guest.share / "trace")
     last: dict[int, tuple[int, int]] = {}
     for event in events:
         context = event["context"]
@@ -118,6 +124,12 @@ def counters_of_the_kernel_are_recorded_before_stacks_and_never_go_back() -> Non
         assert before[0] <= found[0] and before[1] <= found[1], (before, event)
         last[event["cpu"]] = found
     assert sum(faults for faults, _ in last.values()) > 100, last
+
+
+def _of_kernel(trace: Path) -> list[dict]:
+    """Events of the kernel that have a context; those of programs have others."""
+    with_context = (event for event in read_events(trace) if "context" in event)
+    return [event for event in with_context if event["name"].startswith(("syscalls:", "sched:"))]
 
 
 def _check_names(events: list[dict], symbols: list[str]) -> None:
@@ -170,7 +182,7 @@ def contexts_that_there_are_not_are_refused_by_name() -> None:
         assert "there are pid, tid" in result.output, result.output
         result = guest.run("lull record -k --context perf:cycles,perf:page-faults --duration 1s")
         assert result.status == 125 and "has not all of the counters" in result.output, result
-        result = guest.run("lull record --context pid -- true")
-        assert result.status == 125 and "--kernel" in result.output, result.output
+        result = guest.run("lull record --context kernel_stack -- true")
+        assert result.status == 125 and "with the kernel's events only" in result.output, result
         result = guest.run("lull record -k --kernel-of program --context pid -- true")
         assert result.status == 125 and "--context needs the module" in result.output, result

@@ -2,7 +2,7 @@
 """Compares what babeltrace2 and lull read in a trace, event by event.
 
 Usage: compare.py TRACE. For each stream the events must have the same names, clock cycles
-and field values in the same order, and both readers must see at least one event.
+and values of contexts and fields in the same order, and both readers must see an event.
 
 Two peculiarities of babeltrace2 2.0 are allowed for: it prints floating-point numbers with
 six digits, and it shows an empty string as what that field held in an event before.
@@ -94,7 +94,7 @@ def read_lull(trace):
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     streams = {}
     for event in map(json.loads, run.stdout.splitlines()):
-        fields = flat(event["fields"])
+        fields = flat(event.get("context", {})) + flat(event["fields"])
         streams.setdefault(event["cpu"], []).append((event["cycles"], event["name"], fields))
     return streams
 

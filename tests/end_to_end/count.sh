@@ -186,3 +186,27 @@ what_cannot_be_counted_is_told() {
 	lull count -e 'job:*' -- sh -c './none; ./counting 1 1 0' 2> said || true
 	grep -q 'not recorded: .*none.*static' said || fail "$(cat said)"
 }
+
+a_process_that_becomes_another_user_is_counted_to_its_end() {
+	[ "$(id -u)" -eq 0 ] || skip "becoming another user needs root"
+	cat > becomes.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (unsigned int i = 0; i < 5; i++)
+				lull_event("job:done", lull_u32(status, i));
+			if (setuid(65534))
+				return 1;
+			for (unsigned int i = 0; i < 7; i++)
+				lull_event("job:done", lull_u32(status, i));
+			return 3;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o becomes becomes.c
+	status_is 3 lull count --json -o counts -e 'job:done if status != 4' --by status \
+		-- ./becomes
+	same "$(json 'len(count["events"]), event["job:done"]["count"]')" "1 10" "of both users"
+	same "$(json 'sorted(row["count"] for row in event["job:done"]["values"])')" \
+		"[1, 1, 2, 2, 2, 2]" "of each value"
+}

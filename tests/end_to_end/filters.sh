@@ -44,6 +44,17 @@ counted() {
 	lull print trace | grep -c "^[0-9:.]* [0-9]* [^ ]* $1\b" || true
 }
 
+numbers_that_cannot_be_are_told() {
+	requests requests
+	lull record -o trace -e 'http:request if 100 / left == -1' -- ./requests 2> said
+	same "$(counted http:request)" 50 "requests from the 51st to the 100th behind the first"
+	grep -q 'met neither way: http:request: for some occurrences' said || fail "$(cat said)"
+	readers_agree trace
+	status_is 125 lull record -o trace -e 'http:request if status / (2 - 2) > 1' \
+		-- ./requests 2> said
+	grep -A2 'this divides by 0' said | grep -q '^  ^^^^^^^^^^^^^^^^$' || fail "$(cat said)"
+}
+
 only_occurrences_that_meet_their_filter_are_recorded() {
 	requests requests
 	lull record -o trace -e 'http:request if status >= 590 && url =~ "/api/*9?/e?d"' \
@@ -78,6 +89,8 @@ filters_mean_in_a_program_what_they_mean_to_a_reader() {
 	expect 0 '$comm =~ "?equest"'
 	expect 1000 "uid == $(id -u)"
 	expect 5 'status & 0xff == 144 || 400 > status'
+	expect 5 '(status - 400) * 2 == 14 && -left % 100 < 200'
+	expect 999 'left * 4294967296 >> 32 < 0'
 	rm -rf trace
 	lull record -q -o trace -e 'http:*' -- ./requests
 	same "$(lull print -e 'http:request if url =~ "*/9?/*" && left & 1' trace | wc -l)" 5 \

@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Sessions that outlive the shell: begun, joined, looked at, held and ended by commands.
 
-# Names are this test's own, and what it leaves running is ended, for others run beside it.
-live_begin() {
-	session=live-$$
-	trap 'lull stop "$session" > /dev/null 2>&1 || true' EXIT
-}
-
 # A program that says one event for each line it reads, and answers with it.
 beat_build() {
 	cat > beat.c <<- 'END'
@@ -27,39 +21,9 @@ beat_build() {
 	gcc -O2 -I"$root/core/include" -o beat beat.c
 }
 
-# beat_begin COMMAND...: runs a program whose input and output are the test's.
-beat_begin() {
-	mkfifo lines answers
-	"$@" < lines > answers &
-	beat=$!
-	exec 7> lines 8< answers
-}
-
-# beat N: the event is made when this returns.
-beat() {
-	local answer
-	echo "$1" >&7
-	read -r answer <&8
-	same "$answer" "$1" "the program's answer"
-}
-
-# beats TRACE: the numbers of all events in it.
-beats() {
-	lull print "$1" 2> print.errors | sed -n 's/.*test:beat n=//p' | tr '\n' ' '
-}
-
 # state_of NAME
 state_of() {
 	lull status "$1" --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'
-}
-
-# until_done COMMAND...: until it succeeds; at most 60 seconds.
-until_done() {
-	for _ in $(seq 1200); do
-		"$@" > until.output 2>&1 && return
-		sleep 0.05
-	done
-	fail "it never succeeded: $*: $(cat until.output)"
 }
 
 # is_gone PID
@@ -68,7 +32,7 @@ is_gone() {
 }
 
 session_that_is_started_records_programs_until_it_is_stopped() {
-	live_begin
+	session_begin live
 	lull start --name "$session" -o trace > started
 	grep -q "session $session records into $PWD/trace" started || fail "$(cat started)"
 	lull run "$session" -- cat /etc/passwd > copy
@@ -88,7 +52,7 @@ session_that_is_started_records_programs_until_it_is_stopped() {
 }
 
 session_begins_without_terminal_and_outlives_the_shell_that_started_it() {
-	live_begin
+	session_begin live
 	setsid sh -c 'exec 9> held; lull start --name "$1" -o trace --json > started; kill -HUP 0' \
 		sh "$session" || true
 	local pid
@@ -106,7 +70,7 @@ session_begins_without_terminal_and_outlives_the_shell_that_started_it() {
 }
 
 error_of_the_recorder_is_the_error_of_the_command_that_starts_it() {
-	live_begin
+	session_begin live
 	touch file
 	status_is 2 lull start --name "$session" -o file/trace 2> errors
 	grep -q 'file' errors || fail "$(cat errors)"
@@ -125,7 +89,7 @@ error_of_the_recorder_is_the_error_of_the_command_that_starts_it() {
 }
 
 second_session_of_a_name_is_refused() {
-	live_begin
+	session_begin live
 	lull start -q --name "$session" -o one
 	status_is 2 lull start --name "$session" -o two 2> errors
 	grep -q "a session of yours is called $session already, recorded into $PWD/one" errors ||
@@ -137,30 +101,30 @@ second_session_of_a_name_is_refused() {
 }
 
 pause_is_for_all_programs_and_in_the_trace() {
-	live_begin
+	session_begin live
 	beat_build
 	lull start -q --name "$session" -o trace -e 'test:*'
-	beat_begin lull run "$session" -- ./beat
-	beat 1
+	talk_begin lull run "$session" -- ./beat
+	talk 1
 	lull pause "$session"
 	same "$(state_of "$session")" paused "its state"
 	status_is 2 lull pause "$session" 2> errors
 	grep -q 'paused already' errors || fail "$(cat errors)"
-	beat 2
-	beat 3
+	talk 2
+	talk 3
 	lull resume "$session"
 	same "$(state_of "$session")" recording "its state"
 	status_is 2 lull resume "$session" 2> errors
-	beat 4
+	talk 4
 	status_is 0 lull stop "$session" 2> verdict
 	grep -q 'outside of the pause, in which nothing was recorded' verdict ||
 		fail "$(cat verdict)"
 	! grep -q 'no event is missing' verdict || fail "$(cat verdict)"
 	# The program lives on.
-	beat 5
+	talk 5
 	exec 7>&-
-	wait $beat || same $? 7 "the program's status"
-	same "$(beats trace)" "1 4 " "the numbers of events"
+	wait $talker || same $? 7 "the program's status"
+	same "$(numbers_of test:beat trace)" "1 4 " "the numbers of events"
 	lull report trace > report
 	grep -q 'outside of the pause' report || fail "$(cat report)"
 	! grep -q '^Complete: no' report || fail "$(cat report)"
@@ -169,48 +133,48 @@ pause_is_for_all_programs_and_in_the_trace() {
 }
 
 program_that_starts_in_a_pause_records_after_it() {
-	live_begin
+	session_begin live
 	beat_build
 	lull start -q --name "$session" -o trace
 	lull pause "$session"
 	# It begins and ends unseen, which is no loss.
 	lull run "$session" -- true
-	beat_begin lull run "$session" -- ./beat
-	beat 1
+	talk_begin lull run "$session" -- ./beat
+	talk 1
 	lull resume "$session"
-	beat 2
+	talk 2
 	exec 7>&-
-	wait $beat || same $? 7 "the program's status"
+	wait $talker || same $? 7 "the program's status"
 	lull stop "$session" 2> verdict
-	same "$(beats trace)" "2 " "the numbers of events"
+	same "$(numbers_of test:beat trace)" "2 " "the numbers of events"
 	grep -q 'complete within these limits' verdict || fail "$(cat verdict)"
 	grep -q 'programs that were not recorded are not known' verdict || fail "$(cat verdict)"
 }
 
 recording_of_a_program_is_seen_held_and_ended_like_a_started_session() {
-	live_begin
+	session_begin live
 	beat_build
-	beat_begin lull record --name "$session" -o trace -e 'test:*' -- ./beat 2> said
-	beat 1
+	talk_begin lull record --name "$session" -o trace -e 'test:*' -- ./beat 2> said
+	talk 1
 	lull status "$session" > status
 	grep -q "until ./beat, pid" status || fail "$(cat status)"
 	lull pause "$session"
-	beat 2
+	talk 2
 	lull resume "$session"
-	beat 3
+	talk 3
 	status_is 0 lull stop "$session" 2> verdict
 	grep -q 'until the recording was stopped: 1 process went on' verdict ||
 		fail "$(cat verdict)"
 	grep -q 'until the recording was stopped: 1 process went on' said || fail "$(cat said)"
-	kill -0 $beat || fail "the command ended before its program"
-	beat 4
+	kill -0 $talker || fail "the command ended before its program"
+	talk 4
 	exec 7>&-
-	wait $beat || same $? 7 "the status, which is the program's"
-	same "$(beats trace)" "1 3 " "the numbers of events"
+	wait $talker || same $? 7 "the status, which is the program's"
+	same "$(numbers_of test:beat trace)" "1 3 " "the numbers of events"
 }
 
 name_of_a_recording_is_its_programs_with_a_number_where_it_is_taken() {
-	live_begin
+	session_begin live
 	cp "$(command -v sleep)" "nap$$"
 	lull record -q -o one -- "./nap$$" 60 &
 	until_done lull status "nap$$"
@@ -224,7 +188,7 @@ name_of_a_recording_is_its_programs_with_a_number_where_it_is_taken() {
 }
 
 shell_joins_and_leaves_by_its_variables() {
-	live_begin
+	session_begin live
 	beat_build
 	lull start -q --name "$session" -o trace -e 'test:*'
 	sh -c 'eval "$(lull env "$1")"; echo 1 | ./beat; eval "$(lull env --leave)"; echo 2 | ./beat
@@ -233,11 +197,11 @@ shell_joins_and_leaves_by_its_variables() {
 	# It does not count itself among the processes that go on.
 	sh -c 'eval "$(lull env "$1")"; lull stop "$1"' sh "$session" 2> verdict
 	! grep -q 'went on' verdict || fail "$(cat verdict)"
-	same "$(beats trace)" "1 " "the numbers of events"
+	same "$(numbers_of test:beat trace)" "1 " "the numbers of events"
 }
 
 status_of_a_stop_is_that_of_a_recording() {
-	live_begin
+	session_begin live
 	lull start -q --name "$session" -o one --fail-on-loss -e 'nothing:*'
 	lull run "$session" -- true
 	status_is 124 lull stop "$session" 2> verdict
@@ -249,7 +213,7 @@ status_of_a_stop_is_that_of_a_recording() {
 }
 
 stop_by_two_at_once_gives_both_the_verdict() {
-	live_begin
+	session_begin live
 	lull start -q --name "$session" -o trace
 	lull run "$session" -- ls / > /dev/null
 	local pid
@@ -276,26 +240,26 @@ has_socket() {
 }
 
 snapshots_and_stop_come_one_after_the_other() {
-	live_begin
+	session_begin live
 	beat_build
 	lull start -q --name "$session" -o box --flight-recorder -e 'test:*'
-	beat_begin lull run "$session" -- ./beat
-	beat 1
+	talk_begin lull run "$session" -- ./beat
+	talk 1
 	same "$(lull snapshot "$session")" "$PWD/box/snapshot-1" "the snapshot's path"
 	lull pause "$session"
-	beat 2
+	talk 2
 	lull snapshot "$session" > two &
 	local snapshot=$!
 	lull stop "$session" 2> verdict
 	wait $snapshot || grep -q . two || true
-	same "$(beats box/snapshot-1)" "1 " "events of the first"
+	same "$(numbers_of test:beat box/snapshot-1)" "1 " "events of the first"
 	for trace in box/snapshot-*; do
 		babeltrace_reads "$trace"
-		same "$(beats "$trace")" "1 " "events of $trace"
+		same "$(numbers_of test:beat "$trace")" "1 " "events of $trace"
 	done
 	grep -q 'outside of the pause' verdict || fail "$(cat verdict)"
 	exec 7>&-
-	wait $beat || true
+	wait $talker || true
 	lull start -q --name "$session" -o discard
 	status_is 2 lull snapshot "$session" 2> errors
 	grep -q -e '--flight-recorder' errors || fail "$(cat errors)"
@@ -303,11 +267,11 @@ snapshots_and_stop_come_one_after_the_other() {
 }
 
 dead_session_is_listed_with_what_to_do_and_keeps_its_pauses() {
-	live_begin
+	session_begin live
 	beat_build
 	lull start -q --name "$session" -o trace -e 'test:*'
-	beat_begin lull run "$session" -- ./beat
-	beat 1
+	talk_begin lull run "$session" -- ./beat
+	talk 1
 	lull pause "$session"
 	local pid
 	pid=$(lull status "$session" --json | sed 's/.*"pid":\([0-9]*\),"proc.*/\1/')
@@ -321,13 +285,13 @@ dead_session_is_listed_with_what_to_do_and_keeps_its_pauses() {
 	lull recover trace > verdict 2>&1 || true
 	grep -q 'outside of the pause, in which nothing was recorded: .* to the end' verdict ||
 		fail "$(cat verdict)"
-	same "$(beats trace)" "1 " "the numbers of events"
+	same "$(numbers_of test:beat trace)" "1 " "the numbers of events"
 	exec 7>&-
-	wait $beat || true
+	wait $talker || true
 }
 
 session_whose_directory_is_removed_ends_by_itself() {
-	live_begin
+	session_begin live
 	lull start --name "$session" -o trace --json > started
 	lull run "$session" -- true
 	local pid
@@ -339,7 +303,7 @@ session_whose_directory_is_removed_ends_by_itself() {
 }
 
 started_session_ends_after_its_duration() {
-	live_begin
+	session_begin live
 	lull start --name "$session" -o trace --duration 300ms --json > started
 	until_done is_gone "$(sed 's/.*"pid":\([0-9]*\).*/\1/' started)"
 	lull report trace > report || true
@@ -375,7 +339,7 @@ disk_that_is_full_leaves_a_session_that_can_be_stopped() {
 }
 
 full_disk() {
-	live_begin
+	session_begin live
 	mkdir small
 	mount -t tmpfs -o size=1m tmpfs small || skip "no file system can be mounted"
 	gcc -O2 -I"$root/core/include" -o storm "$root/tests/signals/storm.c"
@@ -388,7 +352,7 @@ full_disk() {
 }
 
 hostile_callers_hold_nothing_up() {
-	live_begin
+	session_begin live
 	gcc -O2 -I"$root/core/include" -o storm "$root/tests/signals/storm.c"
 	lull start --name "$session" -o trace -e 'test:*' --buffer-size 8M --json > started
 	python3 "$root/tests/end_to_end/callers.py" \
@@ -408,7 +372,7 @@ hostile_callers_hold_nothing_up() {
 
 sessions_of_others_are_neither_seen_nor_reached() {
 	[ "$(id -u)" -eq 0 ] || skip "becoming another user needs root"
-	live_begin
+	session_begin live
 	lull start --name "$session" -o trace --json > started
 	local directory other="setpriv --reuid 65534 --regid 65534 --clear-groups"
 	directory=$(sed 's/.*"directory":"\([^"]*\)".*/\1/' started)

@@ -1,18 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Programs that become another user: each user's processes have rings of their own.
 
-# A place that other users can read, with the command and its library, and programs of the test's.
-public_place() {
-	[ "$(id -u)" -eq 0 ] || skip "becoming another user needs root"
-	place=$(mktemp -d /tmp/lull-users.XXXXXX)
-	trap 'rm -rf "$place"' EXIT
-	chmod 755 "$place"
-	mkdir "$place/bin" "$place/lib"
-	cp "$root/build/bin/lull" "$place/bin"
-	cp -P "$root"/build/lib/liblull.so* "$place/lib"
-	PATH=$place/bin:$PATH
-}
-
 # compile NAME: a program of tests/hostile, for everybody to run.
 compile() {
 	gcc -O2 -pthread -I"$root/core/include" -o "$place/$1" "$root/tests/hostile/$1.c"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * A hostile process beside honest ones in one session: it writes what it likes into the memory
- * that they share, and they must come to no harm.
+ * that they share, and they must come to no harm, also while what is recorded is changed.
  *
- * scribble SEED MILLISECONDS: run by tests/hostile/run under `lull record`, with filters. Two
- * honest processes record events, watch a canary, and start others, which read what is there by
- * then; each hostile one stores chosen values into chosen words of the session's memory. As root,
- * one hostile process is another user that kept root's memory (it changed by the system call
- * itself), one is another user in memory of its own, which only the recorder shares with it;
- * without root there is one of the same user. Prints what it did; the status is 0 when the honest
- * processes came to their end, unharmed.
+ * scribble SEED MILLISECONDS: run by tests/hostile/run under `lull record`, with filters, rates and
+ * a budget, or under `lull count`. Two honest processes record events, watch a canary, and start
+ * others, which read what is there by then; each hostile one stores chosen values into chosen words
+ * of the session's memory. As root, one hostile process is another user that kept root's memory (it
+ * changed by the system call itself), one is another user in memory of its own, which only the
+ * recorder shares with it; without root there is one of the same user. Prints what it did; the
+ * status is 0 when the honest processes came to their end, unharmed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -141,7 +141,7 @@ static uint64_t *word_next(const struct target *target)
 	uint64_t commits = references + control->subbuf_count * sizeof(uint64_t);
 	uint64_t subbuf = random_below(control->subbuf_count + 1) * control->subbuf_size_bytes;
 
-	switch (random_below(9)) {
+	switch (random_below(12)) {
 	case 0:
 	case 1:
 		at += 8 * random_below(sizeof(struct lull_ring_shared) / 8);
@@ -162,15 +162,35 @@ static uint64_t *word_next(const struct target *target)
 		at = 8 * random_below(sizeof(*control) / 8);
 		break;
 	case 7:
-		/* What became of each event's filter, and the filters. */
+		/* What became of each event's filter, and both copies of the filters and rates. */
 		at = control->filters_offset_bytes;
 		if (random_below(2))
-			at += 8 * random_below(control->filters_bytes / 8);
+			at += 8 * random_below(control->event_capacity * 4 / 8);
 		else
 			at += control->event_capacity * 4 +
-			      8 * random_below(
-					  (control->filters_bytes - control->event_capacity * 4) /
-					  8);
+			      8 * random_below(2 * control->filters_bytes / 8);
+		break;
+	case 8:
+		at = control->patterns_offset_bytes + random_below(2) * control->patterns_bytes +
+		     8 * random_below(32);
+		break;
+	case 9:
+		/* The tables of a session that counts: words all over, and the first keys. */
+		if (!control->count_pages)
+			break;
+		at = control->memory_bytes - control->count_pages * 4096ull;
+		if (random_below(2))
+			at += 8 * random_below(control->count_pages * 512ull);
+		else
+			at += 8 * random_below(2 * 512);
+		break;
+	case 10:
+		/* Of a budget: how the first events are throttled, and how often they occurred. */
+		if (!control->budget_offset_bytes)
+			break;
+		at = control->budget_offset_bytes +
+		     4ull * control->event_capacity * random_below(1 + control->cpu_count) +
+		     8 * random_below(16);
 		break;
 	default:
 		at = control->events_offset_bytes +

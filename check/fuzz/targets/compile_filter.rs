@@ -5,7 +5,7 @@
 //! kernel's check takes what they make; and of a filter and its negation at most one holds.
 #![no_main]
 
-use filter::{Compiled, Filter};
+use filter::{Choice, Compiled, Filter};
 use libfuzzer_sys::fuzz_target;
 use session::description::Description;
 use std::ffi::{c_char, c_int, CString};
@@ -57,7 +57,7 @@ fn holds(compiled: &Compiled, number: u64, text: &str) -> bool {
         let count = lull_filter_fields(description.as_ptr(), inputs.as_mut_ptr());
         assert_eq!(count, FIELD_COUNT);
         assert!(lull_filter_check(to, program.len(), inputs.as_ptr(), count).is_null());
-        lull_filter_run(to, values.as_ptr(), contexts.as_ptr()) == 1
+        lull_filter_run(to, values.as_ptr(), contexts.as_ptr()) & 1 == 1
     }
 }
 
@@ -65,7 +65,19 @@ fn compiled(text: &str) -> Option<Compiled> {
     Filter::parse(text).ok()?.compile(&[&DESCRIPTION]).ok()?.into_iter().next()
 }
 
+/// An argument of -e: a pattern, and what stands behind it.
+fn check_choice(text: &str) {
+    let (pattern, behind) = Choice::split(text);
+    assert!(text.contains(pattern) && text.ends_with(behind));
+    if let Ok(choice) = Choice::parse(behind) {
+        assert!((1..=session::abi::SAMPLE_MAX).contains(&choice.sample.one_in()));
+        let again = format!("sample {}", choice.sample);
+        assert_eq!(Choice::parse(&again).map(|again| again.sample), Ok(choice.sample));
+    }
+}
+
 fuzz_target!(|text: &str| {
+    check_choice(text);
     let Some(filter) = compiled(text) else { return };
     let opposite = compiled(&format!("!({text})"));
     for number in [0, 1, 42, 0x80, u64::MAX] {

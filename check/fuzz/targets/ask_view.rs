@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//! libFuzzer's way into the requests that `lull view` is sent: a path with a query, and headers.
+//!
+//! Place in the flow: `run` builds it. Whatever the text is, it is answered or refused; without the
+//! token, nothing is answered.
+#![no_main]
+
+use std::sync::{Arc, OnceLock};
+
+use history::History;
+use libfuzzer_sys::fuzz_target;
+use testkit::program::{Number, Program, Who};
+use trace::{Span, Trace};
+use view::{Events, Filter, Row, Viewed, Visited};
+
+const MAIN: Who = (10, 10, "server");
+
+/// What a filter finds is another target's matter.
+struct Nothing;
+
+impl Events for Nothing {
+    fn visit(
+        &self,
+        _: &Filter,
+        _: &Span,
+        _: u64,
+        _: &mut dyn FnMut(&Row<'_>) -> bool,
+    ) -> Result<Visited, String> {
+        Ok(Visited { scanned: 0, stopped: None })
+    }
+}
+
+fn viewed() -> Viewed {
+    let mut program = Program::new();
+    for round in 0..20 {
+        let at = 1_000_000 + round * 1000;
+        let entry: (_, &[_]) = ("io:read_entry", &[("fd", Number(3))]);
+        program.call((at, at + 600), MAIN, entry, ("io:read_exit", &[("result", Number(9))]));
+    }
+    program.end_packet(1_100_000, 1, [5, 0, 0, 0]);
+    let (metadata, files) = program.files();
+    let trace = Trace::from_bytes(metadata.as_bytes(), files).expect("it was just written");
+    let traces = Arc::new(vec![trace]);
+    let history = History::open_or_build(&traces, |_| {}).expect("it is in memory");
+    Viewed::new(traces, history, Box::new(Nothing), vec![])
+}
+
+fuzz_target!(|request: &str| {
+    static VIEWED: OnceLock<Viewed> = OnceLock::new();
+    let status = VIEWED.get_or_init(viewed).attempt(request);
+    let known = [200, 400, 403, 404, 409, 413, 414, 421];
+    assert!(status.is_none_or(|status| known.contains(&status)), "{status:?}");
+    if status == Some(200) {
+        assert!(request.contains("TOKEN") || request.contains("07070707"), "without the token");
+    }
+});

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+# Sampling and budgets: which share of an event's occurrences is recorded, in which session, and
+# what is said of it.
+
+# tells: a program of 4000 occurrences of each of two events, and of one that is seldom.
+tells() {
+	cat > tells.c <<-'EOC'
+		#include <lull/trace.h>
+		int main(void)
+		{
+			for (int i = 0; i < 4000; i++) {
+				unsigned int status = 400 + (unsigned int)i % 200;
+				lull_event("http:request", lull_u32(status, status));
+				lull_event("http:none");
+			}
+			lull_event("http:state", lull_u32(state, 1));
+			return 0;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o tells tells.c
+}
+
+# counted EVENT [TRACE]: how many of them a trace has.
+counted() {
+	lull print -e "$1" "${2:-trace}" | wc -l
+}
+
+one_in_so_many_occurrences_is_recorded_and_the_trace_says_so() {
+	tells
+	lull record -o trace -e 'http:* sample 1/10' -e 'http:request if status >= 500 sample 1/5' \
+		-e 'http:state' -- ./tells 2> said
+	local none request
+	none=$(counted http:none) request=$(counted http:request)
+	# 400 are expected of each: these bounds are twelve standard deviations away.
+	((none > 170 && none < 630)) || fail "$none of 4000 are one in ten"
+	((request > 170 && request < 630)) || fail "$request of 2000 are one in five"
+	same "$(counted http:state)" 1 "events without a rate"
+	same "$(lull print -e 'http:request if status < 500' trace | wc -l)" 0 \
+		"what the filter left out"
+	grep -q 'lull: complete within these limits:' said || fail "$(cat said)"
+	grep -q 'one in so many occurrences: http:none 1/10, http:request 1/5' said ||
+		fail "the rates are not named: $(cat said)"
+	lull report trace | grep -q 'http:none 1/10' || fail "a report does not say what is sampled"
+	lull report --json trace | grep -q 'http:request 1/5' || fail "JSON of a report does not"
+	rm -rf trace
+	lull record --json -o trace -e 'http:none sample 1/7' -- ./tells 2> said
+	grep -q '"sampled":\[{"event":"http:none","one_in":7}\]' said || fail "$(cat said)"
+	grep -q 'sampled = "http:none\\t7"' trace/metadata || fail "$(grep sampled trace/metadata)"
+	readers_agree trace
+}
+
+rates_that_cannot_be_are_refused_before_the_program_starts() {
+	local rate
+	for rate in '' 5 2/3 1/0 1/1000001 '1/2 if status > 2'; do
+		lull record -o trace -e "http:request sample $rate" -- true 2> said &&
+			fail "'$rate' is taken"
+		grep -q 'sample' said || fail "$(cat said)"
+	done
+	lull record -o trace -e '!http:request sample 1/2' -- true 2> said && fail "for none"
+	grep -q 'takes no filter or rate' said || fail "$(cat said)"
+	tells
+	lull record -q -o trace -e http:none -- ./tells
+	lull print -e 'http:none if tid sample 1/2' trace 2> said && fail "a reader samples"
+	grep -q 'only what is recorded' said || fail "$(cat said)"
+}
+
+# hot: a program that emits hot:loop all the time, until a file `calm` is there, and then seldom,
+# until a file `over` is.
+hot() {
+	cat > hot.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			while (access("calm", F_OK))
+				for (int i = 0; i < 100000; i++)
+					lull_event("hot:loop", lull_i32(i, i));
+			while (access("over", F_OK)) {
+				lull_event("hot:loop", lull_i32(i, -1));
+				lull_event("hot:other", lull_i32(i, -1));
+				usleep(20000);
+			}
+			return 0;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o hot hot.c
+}
+
+# until_grep PATTERN FILE: a text is in a file, or comes within a minute.
+until_grep() {
+	for _ in $(seq 600); do
+		grep -q "$1" "$2" 2> /dev/null && return
+		sleep 0.1
+	done
+	fail "no '$1' in $2: $(cat "$2")"
+}
+
+event_that_is_too_hot_for_a_budget_is_throttled_and_recovers() {
+	hot
+	lull record -o trace --budget 2% -e 'hot:*' -- ./hot 2> said &
+	until_grep 'throttled = "hot:loop' trace/metadata
+	: > calm
+	# Out of the code, back after a second or more, calm for a second.
+	for _ in $(seq 300); do
+		grep -qE 'throttled = .*hot:loop\\t0(\\t[0-9]+){4}' trace/metadata && break
+		sleep 0.2
+	done
+	sleep 1
+	: > over
+	wait $!
+	grep -q 'throttled to keep the budget: hot:loop to ' said || fail "$(cat said)"
+	grep -q 'hot:loop to nothing from' said || fail "it was never off: $(cat said)"
+	grep -q 'of a budget of 2 %' said || fail "$(cat said)"
+	(($(lull print -e 'hot:loop if i == -1' trace | wc -l) > 1)) ||
+		fail "nothing is recorded when it has become rare: $(cat said)"
+	lull record -o second --budget 100 -- true 2> said && fail "a budget without a sign"
+	grep -q 'such as 1% or 0.5%' said || fail "$(cat said)"
+}
+
+what_a_budget_leaves_out_and_what_is_asked_for_are_kept_apart() {
+	hot
+	lull record -o trace --budget 1% --name "budget$$" -e 'hot:loop' -- ./hot 2> said &
+	until_grep 'throttled = "hot:loop' trace/metadata
+	lull enable "budget$$" -e 'hot:other' > enabled
+	lull status --json "budget$$" > status
+	# What was asked for, without what the budget adds.
+	grep -q '!hot:loop' status && fail "a status has the throttle's rules: $(cat status)"
+	grep -q '"one_in":0' status || fail "a status does not tell: $(cat status)"
+	lull disable "budget$$" -e 'hot:loop' > disabled
+	: > calm
+	sleep 3
+	: > over
+	wait $!
+	(($(lull print -e 'hot:other' trace | wc -l) > 1)) ||
+		fail "what was enabled is not recorded: $(cat said)"
+	same "$(lull print -e 'hot:loop if i == -1' trace | wc -l)" 0 "what was disabled"
+}
+
+each_session_has_a_rate_of_its_own_and_draws_after_its_filter() {
+	tells
+	lull record -q -o outer -e 'http:* sample 1/2' -- \
+		lull record -q -o inner -e 'http:request if status < 500 sample 1/4' \
+		-e 'http:none' -- ./tells
+	local outer inner
+	outer=$(counted http:request outer) inner=$(counted http:request inner)
+	# 2000 and 500 are expected: these bounds are ten standard deviations away.
+	((outer > 1680 && outer < 2320)) || fail "$outer of 4000 are one in two"
+	((inner > 300 && inner < 700)) || fail "$inner of 2000 are one in four"
+	same "$(lull print -e 'http:request if status >= 500' inner | wc -l)" 0 \
+		"what a filter left out"
+	same "$(counted http:none inner)" 4000 "events without a rate beside those with one"
+}
+
+events_of_the_lives_of_processes_are_never_throttled() {
+	tells
+	lull record -o trace --budget 0.0001% -e '*' -- ./tells 2> said
+	(($(lull print -e 'process:*' trace | wc -l) >= 2)) || fail "$(lull print trace | head)"
+	grep -q 'of a budget of 0.0001 %' said || fail "$(cat said)"
+}
