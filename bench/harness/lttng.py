@@ -103,6 +103,8 @@ class Session:
         channel_options: tuple[str, ...] = (),
         contexts: tuple[str, ...] = (),
         pid: int | None = None,
+        event: str = "bench:*",
+        filtered: str | None = None,
     ) -> None:
         self.name = name
         self.output = fresh(name)
@@ -115,7 +117,8 @@ class Session:
             run(["lttng", "-n", "-q", "add-context", "-u", "-s", name, "-c", "c", "-t", context])
         if pid is not None:
             run(["lttng", "-n", "-q", "track", "-u", "-s", name, f"--vpid={pid}"])
-        run(["lttng", "-n", "-q", "enable-event", "-u", "-s", name, "-c", "c", "bench:*"])
+        enable = ["enable-event", "-u", "-s", name, "-c", "c", event]
+        run(["lttng", "-n", "-q", *enable, *(["--filter", filtered] if filtered else [])])
         run(["lttng", "-n", "-q", "start", name])
         self._live = True
 

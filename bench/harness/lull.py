@@ -23,6 +23,8 @@ def record_words(
     patterns: tuple[str, ...] = ("bench:*",),
     buffer_bytes: int | None = None,
     buffer_count: int | None = None,
+    contexts: tuple[str, ...] = (),
+    triggers: tuple[str, ...] = (),
 ) -> list[str]:
     """`lull record ... --`, ready for a command to be appended."""
     words = [str(LULL), "record", "-o", str(output)]
@@ -34,12 +36,17 @@ def record_words(
         words += ["--buffer-size", str(buffer_bytes)]
     if buffer_count is not None:
         words += ["--buffers", str(buffer_count)]
+    if contexts:
+        words += ["--context", ",".join(contexts)]
+    for condition in triggers:
+        words += ["--on", condition, "--do", "count"]
     return [*words, "--"]
 
 
-def subject(output: Path, **options) -> Subject:
-    """The measured program with lull_event() lines, recorded to output."""
-    return Subject([*record_words(output, **options), str(subject_program("lull"))])
+def subject(output: Path, framed: bool = False, **options) -> Subject:
+    """The measured program with lull_event() lines, recorded to output; with frame pointers?"""
+    program = subject_program("lull", framed=framed)
+    return Subject([*record_words(output, **options), str(program)])
 
 
 def unrecorded_subject() -> Subject:

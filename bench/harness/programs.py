@@ -61,7 +61,7 @@ def last_change(*folders: Path) -> float:
     )
 
 
-def subject_program(tracer: str) -> Path:
+def subject_program(tracer: str, framed: bool = False) -> Path:
     """The measured program for "none", "lull" or "lttng", compiled when it is out of date."""
     sources = sorted(HARNESS.glob("subject*.c"))
     include = ROOT / "core" / "include"
@@ -71,8 +71,12 @@ def subject_program(tracer: str) -> Path:
     if tracer == "lttng":
         sources.append(HARNESS / "lttng_provider.c")
         options += ["-llttng-ust", "-ldl"]
+    name = f"subject_{tracer}"
+    if framed:
+        options += ["-fno-omit-frame-pointer"]
+        name += "_framed"
     return compiled(
-        BUILD / f"subject_{tracer}", sources, [*options, "-pthread"], last_change(HARNESS, include)
+        BUILD / name, sources, [*options, "-pthread"], last_change(HARNESS, include)
     )
 
 

@@ -11,6 +11,8 @@
  *	worst SAMPLES FILLER_BYTES 0|1       one cold event at a time (1: evict the caches)
  *	place                          tell the process, and where its sequence area is
  *	lines EVENTS FILLER_BYTES      events between breakpoints, for a tracer that steps them
+ *	busy THREADS                   so many threads emit events from now on, 20 each millisecond
+ *	mark NUMBER                    one event that says the number
  */
 #include <string.h>
 
@@ -60,6 +62,10 @@ static int answer(const char *line)
 		return subject_place();
 	if (sscanf(line, "lines %u %u", &first, &second) == 2)
 		return subject_lines(first, second);
+	if (sscanf(line, "busy %u", &first) == 1)
+		return subject_busy(first);
+	if (sscanf(line, "mark %u", &first) == 1)
+		return subject_mark(first);
 	return -1;
 }
 

@@ -21,8 +21,8 @@
 typedef void (*subject_loop)(uint64_t count);
 
 /*
- * Find the loop of that name, NULL when there is none. Names: empty, cycles, clock,
- * two_words, one_int, text (ours only), sites, no_sites (the last two: eight in each iteration).
+ * Find the loop of that name, NULL when there is none. Names: empty, cycles, clock, two_words,
+ * one_int, points, text (ours only), sites, no_sites (the last two: eight in each iteration).
  */
 subject_loop subject_loop_find(const char *name);
 
@@ -34,6 +34,8 @@ int subject_paced(subject_loop loop, unsigned int thread_count, uint64_t rate, d
 int subject_worst(unsigned int sample_count, unsigned int filler_bytes, int evict);
 int subject_place(void);
 int subject_lines(unsigned int event_count, unsigned int filler_bytes);
+int subject_busy(unsigned int thread_count);
+int subject_mark(unsigned int number);
 
 /* Order statistics of samples, which it sorts: " p50=.. p99=.. p999=.. max=.." in ns. */
 void subject_print_quantiles(const char *prefix, uint64_t *samples, unsigned int count,

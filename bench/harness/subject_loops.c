@@ -62,6 +62,18 @@ SUBJECT_LOOP loop_text(uint64_t count)
 }
 #endif
 
+/* For tracers that put a breakpoint on a function: the same values as two_words. */
+__attribute__((noinline)) void subject_point(long value, void *pointer)
+{
+	emit_nothing(value, pointer);
+}
+
+SUBJECT_LOOP loop_points(uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		subject_point((long)i, &pointee);
+}
+
 /* Not static: the bench of disabled sites looks these two up in the disassembly. */
 __attribute__((noinline, aligned(64))) void subject_loop_sites(uint64_t count)
 {
@@ -97,7 +109,7 @@ static const struct {
 } loops[] = {
 	{ "empty", loop_empty },	 { "cycles", loop_cycles },
 	{ "clock", loop_clock },	 { "two_words", loop_two_words },
-	{ "one_int", loop_one_int },
+	{ "one_int", loop_one_int },	 { "points", loop_points },
 #ifdef SUBJECT_HAS_TEXT
 	{ "text", loop_text },
 #endif

@@ -22,10 +22,15 @@ BENCHES: dict[str, tuple[int, int]] = {
     "event_enabled": (60, 30),
     "site_disabled": (60, 30),
     "two_threads": (60, 30),
-    "contexts": (90, 30),
+    "contexts": (240, 120),
     "nested_signal": (120, 40),
     "event_bytes": (60, 30),
     "start_up": (150, 60),
+    "filters": (120, 60),
+    "triggers": (120, 60),
+    "counts": (120, 60),
+    "live_changes": (300, 80),
+    "budget": (300, 120),
     "worst_case": (90, 30),
     "sustained": (280, 60),
     "programs": (240, 60),
@@ -35,6 +40,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "reading_sizes": (600, 60),
     "history": (280, 40),
     "questions": (600, 240),
+    "view": (600, 120),
     "rcu_read_cost": (90, 60),
     "rcu_scaling": (90, 30),
     "rcu_section_length": (90, 30),
@@ -50,7 +56,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "qdo_distribution": (90, 40),
     "qdo_server": (150, 30),
 }
-BUDGET_S = (2900, 580)  # for all of them together: whole, quick
+BUDGET_S = (3300, 640)  # for all of them together: whole, quick
 GRACE_S = 20
 
 

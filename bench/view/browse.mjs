@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Does in Chromium what a person does with the page of `lull view`, and measures it.
+//
+// Usage: node bench/view/browse.mjs URL ROUNDS SECONDS. Prints one JSON object: for each action how
+// many milliseconds each round took, from the key or the click to the page that has drawn its
+// answer; intervals between frames while the view moves; memory of the page.
+
+import { readFileSync } from "node:fs";
+import { launch } from "../../tests/view/chromium.mjs";
+
+const [url, rounds, seconds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const WAIT_MS = 120_000;
+
+const browser = await launch();
+const context = await browser.newContext({ viewport: { width: 1920, height: 1080 } });
+context.setDefaultTimeout(WAIT_MS);
+
+/** A page, and how long it took from its address to its first whole picture. */
+async function open(hash) {
+  const page = await context.newPage();
+  await page.goto(url + hash);
+  const ms = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const area = document.getElementById("timeline");
+        const look = () =>
+          area.dataset.settled ? resolve(performance.now()) : setTimeout(look, 2);
+        look();
+      }),
+  );
+  return [page, ms];
+}
+
+/** Does something within the page; how long until an element says, by an attribute or a text,
+ * that its answer is there. */
+const timed = (page, act, word) =>
+  page.evaluate(
+    ([act, word]) =>
+      new Promise((resolve) => {
+        const area = document.getElementById("timeline");
+        const details = document.getElementById("details");
+        delete area.dataset.settled;
+        details.replaceChildren();
+        const begin = performance.now();
+        const isDone = () => (act.selects ? details.childElementCount > 0 : area.dataset.settled);
+        const observer = new MutationObserver(() => {
+          if (!isDone()) return;
+          observer.disconnect();
+          requestAnimationFrame(() => resolve(performance.now() - begin));
+        });
+        observer.observe(act.selects ? details : area, { attributes: true, childList: true });
+        if (act.key) {
+          area.dispatchEvent(new KeyboardEvent("keydown", { key: act.key, bubbles: true }));
+        } else if (act.click) {
+          const canvas = document.getElementById("canvas");
+          const [clientX, clientY] = act.click;
+          const at = { clientX, clientY, button: 0, pointerId: 1, bubbles: true };
+          canvas.setPointerCapture = () => undefined;
+          canvas.dispatchEvent(new PointerEvent("pointerdown", at));
+          canvas.dispatchEvent(new PointerEvent("pointerup", at));
+        } else {
+          document.getElementById(act.input).value = word;
+          document.getElementById(act.form).requestSubmit();
+        }
+      }),
+    [act, word],
+  );
+
+/** Intervals between frames while something happens in each of them. */
+const frames = (page, kind) =>
+  page.evaluate(
+    ([kind, ms]) =>
+      new Promise((resolve) => {
+        const area = document.getElementById("timeline");
+        const box = area.getBoundingClientRect();
+        const intervals = [];
+        const begin = performance.now();
+        let last = begin;
+        const step = (now) => {
+          intervals.push(now - last);
+          last = now;
+          if (now - begin > ms) return resolve(intervals.slice(1));
+          // Back and forth, so that the view ends about where it began.
+          const back = Math.floor((now - begin) / 1000) % 2 === 1 ? -1 : 1;
+          area.dispatchEvent(
+            new WheelEvent("wheel", {
+              deltaY: kind === "zoom" ? -12 * back : 20 * back,
+              ctrlKey: kind === "zoom",
+              shiftKey: kind === "pan",
+              clientX: box.left + 1000,
+              clientY: box.top + 200,
+              bubbles: true,
+              cancelable: true,
+            }),
+          );
+          requestAnimationFrame(step);
+        };
+        requestAnimationFrame(step);
+      }),
+    [kind, seconds * 1000],
+  );
+
+const took = {};
+const note = (name, ms) => (took[name] ??= []).push(Math.round(ms * 1000) / 1000);
+
+for (let round = 0; round < rounds; round++) {
+  // Its own view each time: what the server remembers is asked for by nobody.
+  const [page, ms] = await open(`#from=${round}&until=${10_000_000_000 + round}`);
+  note("load", ms);
+  note("whole", await timed(page, { key: "0" }));
+  for (let i = 0; i < 12; i++) note("zoom", await timed(page, { key: "w" }));
+  for (let i = 0; i < 6; i++) note("pan", await timed(page, { key: "d" }));
+  for (let i = 0; i < 4; i++) {
+    const click = [900 + 17 * i, 200 + 61 * i];
+    note("select", await timed(page, { click, selects: true }));
+  }
+  const filter = { input: "filter-e", form: "filter" };
+  note("filter, near", await timed(page, filter, "syscalls:sys_exit_read"));
+  note("query, near", await timed(page, filter, `sched:sched_switch if next_pid > ${round}`));
+  await timed(page, { key: "0" });
+  note("filter, whole", await timed(page, filter, "syscalls:sys_exit_write"));
+  note("query, whole", await timed(page, filter, `sched:sched_switch if next_prio > ${round}`));
+  await timed(page, filter, "");
+  const search = { input: "search-text", form: "search", selects: true };
+  note("search a row", await timed(page, search, "worker-1"));
+  note("search an event", await timed(page, search, "irq:softirq_exit"));
+  await page.close();
+}
+
+const [page] = await open("");
+const intervals = {};
+for (const kind of ["zoom", "pan"]) intervals[kind] = await frames(page, kind);
+await page.waitForTimeout(1000);
+const tools = await context.newCDPSession(page);
+await tools.send("HeapProfiler.collectGarbage");
+const metrics = await tools
+  .send("Performance.enable")
+  .then(() => tools.send("Performance.getMetrics"));
+const heap = metrics.metrics.find((metric) => metric.name === "JSHeapUsedSize").value;
+const system = await browser.newBrowserCDPSession();
+const { processInfo } = await system.send("SystemInfo.getProcessInfo");
+const resident = (id) => {
+  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8"));
+  return found ? Number(found[1]) * 1024 : 0;
+};
+const renderers = processInfo.filter((process) => process.type === "renderer");
+const renderer = Math.max(...renderers.map((process) => resident(process.id)));
+console.log(JSON.stringify({ took, frames: intervals, heap, renderer }));
+await browser.close();
