@@ -31,7 +31,8 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long foreign-traces foreign-lttng boot-all boot-long guest clean FORCE
+	mutants sched-long attach-long foreign-traces foreign-lttng \
+	boot-all boot-long guest clean FORCE
 
 help: ## list the targets
 	@printf 'make TARGET [V=1]\n\n'
@@ -94,6 +95,11 @@ mutants: ## change the code line by line and see which tests notice; FOLDER=core
 
 sched-long: ## explore the ring's interleavings with larger bounds; minutes
 	$(Q)port/sched/run --long
+
+attach-long: ## attach to redis, postgres, a JVM, python3 and node under load, 500 times each
+	$(Q)mk/deps build attach
+	$(Q)$(MAKE) library build/bin/lull
+	$(Q)bench/attach/run
 
 foreign-traces: ## compare what is read with Babeltrace 2.1, on CTF 2 and on its tests' traces
 	$(Q)tests/foreign/ctf2

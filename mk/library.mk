@@ -60,6 +60,13 @@ library: $(LIBRARIES) ## build liblull.so, liblull-malloc.so and liblull.a
 examples: $(EXAMPLES)
 test-programs: $(TEST_PROGRAMS)
 
+# Call stacks lead through the functions of liblull that record events to the program's; but for
+# those of locks, streams and memory, whose calls are so short that a frame would be felt.
+SHORT := $(addprefix user/interpose/,condition.c lock.c stream.c)
+FRAMED := $(call objects,$(filter-out $(SHORT),$(INTERPOSE_SOURCES)) \
+	user/control.c user/objects.c user/process.c)
+$(FRAMED): FRAME_CFLAGS := -fno-omit-frame-pointer
+
 # Rewritten only when it changes, so that other flags or another compiler rebuild everything.
 $(BUILD)/obj/flags: FORCE
 	$(Q)mkdir -p $(@D)
@@ -68,7 +75,7 @@ $(BUILD)/obj/flags: FORCE
 $(BUILD)/obj/%.o: %.c $(BUILD)/obj/flags
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(LULL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(LULL_CFLAGS) $(FRAME_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.S $(BUILD)/obj/flags
 	$(say) AS $<

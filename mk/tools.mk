@@ -8,12 +8,23 @@ QUERY_TARGET ?= $(ROOT)/target/query
 QUERY := CARGO_TARGET_DIR=$(QUERY_TARGET) $(CARGO)
 IN_QUERY := --manifest-path tools/query/Cargo.toml --locked
 
-.PHONY: tools query-engine test-query clippy
+# VIEWER=no builds the command without the page that `lull view` serves, and without Node.js.
+VIEWER ?= yes
+
+.PHONY: tools query-engine test-query clippy viewer
 tools: build/bin/lull query-engine ## build the lull command and the query engine
 query-engine: build/bin/lull-query ## build what `lull query` runs: minutes the first time
 
+viewer: ## build the page that `lull view` serves; needs Node.js 18 and npm
+ifeq ($(VIEWER),no)
+	$(Q)rm -rf build/viewer/page
+else
+	$(say) VIEWER page
+	$(Q)viewer/build
+endif
+
 # The recorder's ring reader is core's C, which its build script compiles (docs/adr/0007).
-build/bin/lull: FORCE
+build/bin/lull: viewer FORCE
 	$(say) CARGO lull
 	$(Q)$(CARGO) build --quiet --release --bin lull
 	$(Q)mkdir -p $(@D)
