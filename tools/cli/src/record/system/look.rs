@@ -161,6 +161,8 @@ pub fn is_allowed() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::process::Stdio;
 
     fn looker(patterns: &[&str]) -> Looker {
         let asked: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_string()).collect();
@@ -173,10 +175,11 @@ mod tests {
             return;
         }
         let looker = looker(&["no-such:*"]);
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        while crate::record::attach::name_of(child.id()).as_deref() != Some("sleep") {
-            std::thread::yield_now();
-        }
+        let mut cat = std::process::Command::new("cat");
+        let mut child = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // A program that answers has loaded what it needs; its name comes before its mappings.
+        child.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert_eq!(looker.look(child.id(), &[]), Seen::Bare);
         assert!(!looker.files.lock().unwrap().is_empty());
         child.kill().unwrap();
