@@ -39,16 +39,18 @@
 /* The program has arithmetic: what it returns is more than whether it is met. */
 #define COMPUTES (1u << 30)
 #define SAMPLES (1u << 29)
+/* The program is not short: filter_run_short() does not know all of its tests. */
+#define LONG (1u << 28)
 
 /* What a session asks of an event, and of all other events of which it asks the same. */
 struct linked {
 	uint32_t next; /* of its bucket: a place in the room, in units of ROOM_ALIGN; 0: none */
-	uint32_t contexts; /* that it reads, COUNTS, COMPUTES, SAMPLES: beyond the shortest way */
-	uint32_t event; /* 0 where neither counts nor a budget is its session's */
 	uint32_t *told; /* what became of the event's filter; NULL: it computes nothing */
 	const struct lull_counts *counts; /* NULL: nothing is counted */
 	struct lull_counting counting; /* 0 where nothing is counted */
 	struct sampling sampling; /* 0 where it is not sampled */
+	uint32_t event; /* 0 where neither counts nor a budget is its session's */
+	uint32_t contexts; /* that it reads, COUNTS, COMPUTES, SAMPLES, LONG; 0: the shortest way */
 	struct lull_filter program; /* bytes 0: every occurrence is meant */
 };
 
@@ -182,13 +184,13 @@ static uint32_t linked_bytes(const struct linked *linked)
 {
 	return (uint32_t)offsetof(struct linked, program) +
 	       (linked->program.bytes ? linked->program.bytes : (uint32_t)sizeof(linked->program)) -
-	       (uint32_t)offsetof(struct linked, contexts);
+	       (uint32_t)offsetof(struct linked, told);
 }
 
 /* FNV-1a. */
 static uint32_t bucket_of(const struct linked *linked)
 {
-	const unsigned char *bytes = (const void *)&linked->contexts;
+	const unsigned char *bytes = (const void *)&linked->told;
 	uint32_t hash = 0x811c9dc5;
 
 	for (uint32_t i = 0; i < linked_bytes(linked); i++)
@@ -232,19 +234,22 @@ static struct linked *linked_keep(struct linked *made)
 {
 	uint32_t *bucket, bytes, place;
 
-	if (made->program.bytes)
+	if (made->program.bytes) {
 		made->contexts |= lull_filter_contexts(&made->program);
+		if (!lull_filter_is_short(&made->program))
+			made->contexts |= LONG;
+	}
 	bucket = &room.buckets[bucket_of(made)];
 	bytes = linked_bytes(made);
 	/* Bound: what the room has. */
 	for (place = *bucket; place; place = linked_at(place)->next)
 		if (linked_bytes(linked_at(place)) == bytes &&
-		    !__builtin_memcmp(&linked_at(place)->contexts, &made->contexts, bytes))
+		    !__builtin_memcmp(&linked_at(place)->told, &made->told, bytes))
 			return linked_at(place);
 	made->next = *bucket;
 	place = room.used_bytes / ROOM_ALIGN;
 	/* The room first: a child that is forked here by another thread has what is in a bucket. */
-	room_take((uint32_t)offsetof(struct linked, contexts) + bytes);
+	room_take((uint32_t)offsetof(struct linked, told) + bytes);
 	lull_store32(bucket, place);
 	return made;
 }
@@ -531,6 +536,25 @@ static __attribute__((noinline)) uint32_t ask_all(const struct filter_set *set, 
 	return mask;
 }
 
+/* In one session, with more than a short program. */
+static __attribute__((noinline)) uint32_t ask_one(const struct filter_set *set,
+						  const struct linked *linked,
+						  const struct lull_filter_value *fields)
+{
+	if (linked->contexts & ~(SAMPLES | LONG))
+		return ask_all(set, LULL_MASK_SESSION(0) | LULL_MASK_FILTER(0), fields);
+	if (linked->contexts & LONG) {
+		if (!lull_filter_run(&linked->program, fields, NULL))
+			return 0;
+	} else if (linked->program.bytes && !filter_run_short(&linked->program, fields)) {
+		return 0;
+	}
+	return !(linked->contexts & SAMPLES) || sampling_draw(&linked->sampling);
+}
+
+_Static_assert(LULL_MASK_SESSION(0) == 1, "the first session's bit is what a filter returns");
+
+/* Without a frame of its own, as long as the filter of the only session is short. */
 uint32_t lull_filter_ask(const struct lull_probe_record *record, uint32_t mask,
 			 const uint64_t *values)
 {
@@ -541,12 +565,7 @@ uint32_t lull_filter_ask(const struct lull_probe_record *record, uint32_t mask,
 	if (__builtin_expect(mask != (LULL_MASK_SESSION(0) | LULL_MASK_FILTER(0)), 0))
 		return ask_all(set, mask, fields);
 	linked = set_find(set, 0);
-	if (__builtin_expect(linked->contexts & ~SAMPLES, 0))
-		return ask_all(set, mask, fields);
-	if (linked->contexts) {
-		if (linked->program.bytes && !filter_run(&linked->program, fields, NULL))
-			return 0;
-		return sampling_draw(&linked->sampling) ? LULL_MASK_SESSION(0) : 0;
-	}
-	return filter_run(&linked->program, fields, NULL) ? LULL_MASK_SESSION(0) : 0;
+	if (__builtin_expect(linked->contexts, 0))
+		return ask_one(set, linked, fields);
+	return filter_run_short(&linked->program, fields);
 }

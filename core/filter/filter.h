@@ -136,6 +136,15 @@ const char *lull_filter_check(const struct lull_filter *program, size_t bytes,
 uint32_t lull_filter_contexts(const struct lull_filter *program);
 
 /**
+ * lull_filter_is_short() - does each test of a checked program compare a field with a constant
+ * number? Such a program can be run by filter_run_short() (run.h), too.
+ *
+ * Context: any. Progress: wait-free, a step for each test.
+ * Return: 1 or 0.
+ */
+int lull_filter_is_short(const struct lull_filter *program);
+
+/**
  * lull_filter_run() - does one occurrence of an event meet a checked program's condition?
  * @program: checked for this event.
  * @fields: all fields of the event.

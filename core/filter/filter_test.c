@@ -3,6 +3,7 @@
 #include <string.h>
 #include "../../check/test.h"
 #include "compute.h"
+#include "run.h"
 
 #define DESCRIPTION \
 	"a:b\n6\nf.c:1\ni32 pid\nu64 count\nstr name\nstrn comm\nau8 bytes\nf64 ratio\nx16 flags\n"
@@ -75,7 +76,15 @@ static int run(struct program program)
 		[LULL_CONTEXT_COMM] = { .number = 3, .text = "git" },
 	};
 
-	return refused(&program) ? -1 : lull_filter_run(&program.head, fields, contexts);
+	int result;
+
+	if (refused(&program))
+		return -1;
+	result = lull_filter_run(&program.head, fields, contexts);
+	if (lull_filter_is_short(&program.head) &&
+	    filter_run_short(&program.head, fields) != (uint32_t)result)
+		return -1;
+	return result;
 }
 
 static int number(int kind, int left, uint64_t mask, uint64_t constant)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Running a program that lull_filter_check() has taken, in the probe of an event: the tests of
- * texts, contexts and two inputs, and those that compute. The rest is in run.h. Design:
- * docs/design/70-filter.md.
+ * Running a program that lull_filter_check() has taken, in the probe of an event. Short ones are run
+ * by run.h. Design: docs/design/70-filter.md.
  */
 #include "compute.h"
 #include "run.h"
@@ -152,11 +151,11 @@ static __attribute__((__noinline__)) int compute_from(const struct lull_filter *
 	}
 }
 
-int lull_filter_run_from(const struct lull_filter *program, const struct lull_filter_test *test,
-			 const struct lull_filter_value *fields,
-			 const struct lull_filter_value *contexts)
+int lull_filter_run(const struct lull_filter *program, const struct lull_filter_value *fields,
+		    const struct lull_filter_value *contexts)
 {
 	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	const struct lull_filter_test *test = tests;
 	const unsigned char *texts = (const unsigned char *)(tests + program->test_count);
 	uint32_t next;
 
@@ -187,8 +186,14 @@ uint32_t lull_filter_contexts(const struct lull_filter *program)
 	return found;
 }
 
-int lull_filter_run(const struct lull_filter *program, const struct lull_filter_value *fields,
-		    const struct lull_filter_value *contexts)
+int lull_filter_is_short(const struct lull_filter *program)
 {
-	return filter_run(program, fields, contexts);
+	const struct lull_filter_test *tests = (const struct lull_filter_test *)(program + 1);
+	uint32_t i;
+
+	for (i = 0; i < program->test_count; i++)
+		if (tests[i].kind > LULL_FILTER_LESS_SIGNED ||
+		    tests[i].left >= LULL_FILTER_CONTEXT || tests[i].right != LULL_FILTER_CONSTANT)
+			return 0;
+	return 1;
 }
