@@ -125,7 +125,8 @@ static int control_valid(const struct lull_session_control *control, uint64_t co
 		inside(control->budget_offset_bytes,
 		       (1 + budget_rows(control)) * states_bytes(control), control_bytes)) &&
 	       !(control->contexts & ~LULL_SESSION_CONTEXTS) &&
-	       control->user_frames <= LULL_SESSION_FRAMES_MAX;
+	       control->user_frames <= LULL_SESSION_FRAMES_MAX &&
+	       control->copy_bytes <= LULL_SESSION_COPY_BYTES_MAX && control->copy_bytes % 8 == 0;
 }
 
 /* Return: the copy of a control block, or 0 when its recorder has not finished it. */
@@ -218,6 +219,7 @@ static int rings_attach(struct session *session, const struct lull_session_contr
 		return -1;
 	context->contexts = control->contexts;
 	context->user_frames = control->user_frames;
+	context->copy_bytes = control->copy_bytes;
 	session->rings = (struct lull_ring *)(context + 1);
 	__builtin_memcpy(geometry.uuid, control->uuid, sizeof(geometry.uuid));
 	for (uint32_t i = 0; i < ring_count; i++) {
@@ -331,6 +333,7 @@ static int memory_fill(const struct lull_mapping *map, const struct session *ses
 	control.user_id = user;
 	control.contexts = session->fixed.contexts;
 	control.user_frames = session->fixed.user_frames;
+	control.copy_bytes = session->fixed.copy_bytes;
 	if (rings_attach(&made, &control, map))
 		return -1;
 	control.active = active;

@@ -79,6 +79,9 @@ static void controls(void)
 	REFUSES("contexts_that_there_are_not", control->contexts = 1u << LULL_CONTEXTS);
 	REFUSES("contexts_that_only_the_kernel_has", control->contexts = 1u << LULL_CONTEXT_GID);
 	REFUSES("a_stack_that_is_too_long", control->user_frames = LULL_SESSION_FRAMES_MAX + 1);
+	REFUSES("a_copy_of_the_stack_that_is_too_long",
+		control->copy_bytes = LULL_SESSION_COPY_BYTES_MAX + 8);
+	REFUSES("a_copy_of_the_stack_of_half_a_word", control->copy_bytes = 12);
 	REFUSES("a_clock_that_there_is_not", control->clock_kind = 77);
 }
 

@@ -241,6 +241,13 @@ static uint64_t return_address(uintptr_t called)
 #endif
 }
 
+/* Whether an address is in the part of this thread's stack that is readable. */
+static int stack_has(uintptr_t here)
+{
+	return (here >= lull_load(&stack.from) && here < lull_load(&stack.until)) ||
+	       stack_find(here);
+}
+
 /* Return: how many frames were put at @to. */
 static uint32_t stack_write(unsigned char *to, uint32_t most, const struct context_frame *frame)
 {
@@ -248,7 +255,7 @@ static uint32_t stack_write(unsigned char *to, uint32_t most, const struct conte
 	uintptr_t until;
 	uint32_t count = 0;
 
-	if ((here < lull_load(&stack.from) || here >= lull_load(&stack.until)) && !stack_find(here))
+	if (!stack_has(here))
 		most = 1;
 	until = lull_load(&stack.until);
 	/* Bound: most frames, each further ahead than the one before. */
@@ -319,4 +326,43 @@ uint32_t lull_context_write(const struct context_plan *plan, unsigned char *to,
 		at = put32(at, count) + count * sizeof(uint64_t);
 	}
 	return (uint32_t)(at - to);
+}
+
+int lull_context_copy_find(struct context_copy *copy, const struct context_plan *plan,
+			   const struct context_frame *frame)
+{
+	const uintptr_t word = sizeof(uint64_t);
+	uintptr_t from;
+
+	if (!plan->copy_bytes)
+		return 0;
+	*copy = (struct context_copy){ .bytes = sizeof(uint32_t) };
+	if (!frame)
+		return 1;
+	from = frame->stack;
+	copy->registers[0] = return_address(frame->called);
+	copy->registers[1] = from;
+	copy->registers[2] = frame->next;
+	copy->words = (const uint64_t *)from;
+	/* The frame lies below the stack pointer of who made it. */
+	if (from > frame->at && from % word == 0 && stack_has(frame->at) &&
+	    from < lull_load(&stack.until)) {
+		copy->word_count = plan->copy_bytes / sizeof(uint64_t);
+		if (copy->word_count > (lull_load(&stack.until) - from) / word)
+			copy->word_count = (uint32_t)((lull_load(&stack.until) - from) / word);
+	}
+	copy->bytes += (LULL_SESSION_COPY_REGISTERS + copy->word_count) * (uint32_t)word;
+	return 1;
+}
+
+void lull_context_copy_write(const struct context_copy *copy, unsigned char *to)
+{
+	to = put32(to, copy->bytes / (uint32_t)sizeof(uint64_t));
+	if (copy->bytes == sizeof(uint32_t))
+		return;
+	for (uint32_t i = 0; i < LULL_SESSION_COPY_REGISTERS; i++)
+		to = put64(to, copy->registers[i]);
+	/* Words that others may write to meanwhile, and no call of the C library. */
+	for (uint32_t i = 0; i < copy->word_count; i++)
+		to = put64(to, lull_load(&copy->words[i]));
 }

@@ -16,11 +16,18 @@
 struct context_plan {
 	uint32_t contexts; /* as struct lull_session_control has them */
 	uint32_t user_frames;
+	uint32_t copy_bytes;
 } __attribute__((aligned(128)));
+
+/* Whether it takes the frame of the probe. */
+static inline int lull_context_has_frame(const struct context_plan *plan)
+{
+	return plan->user_frames || plan->copy_bytes;
+}
 
 static inline int lull_context_is_any(const struct context_plan *plan)
 {
-	return plan->contexts || plan->user_frames;
+	return plan->contexts || lull_context_has_frame(plan);
 }
 
 static inline const struct context_plan *lull_context_of(const struct lull_ring *rings)
@@ -36,6 +43,15 @@ struct context_frame {
 	uintptr_t at;
 	uintptr_t next; /* what the caller had for a frame pointer */
 	uintptr_t called; /* where the caller goes on */
+	uintptr_t stack; /* what the caller has for a stack pointer then */
+};
+
+/* A part of this thread's stack that is recorded as it is. */
+struct context_copy {
+	uint64_t registers[LULL_SESSION_COPY_REGISTERS];
+	const uint64_t *words;
+	uint32_t word_count;
+	uint32_t bytes; /* that it takes in an event, its length included */
 };
 
 /*
@@ -55,5 +71,22 @@ void lull_context_begin(const struct context_plan *plan);
  */
 uint32_t lull_context_write(const struct context_plan *plan, unsigned char *to,
 			    const struct context_frame *frame);
+
+/*
+ * lull_context_copy_find() - what of this thread's stack @plan records, for frames that are found
+ * when the trace is read: by tables, where a program has no frame pointers.
+ * @frame: as above, and its callers still run.
+ * Context: as above; a system call where this thread's stack is deeper than it was found to be.
+ * Return: 0 where @plan records nothing of it.
+ */
+int lull_context_copy_find(struct context_copy *copy, const struct context_plan *plan,
+			   const struct context_frame *frame);
+
+/*
+ * lull_context_copy_write() - copy->bytes bytes of it.
+ * @to: on a boundary of 4.
+ * Context: as above. Progress: wait-free, a step for each word.
+ */
+void lull_context_copy_write(const struct context_copy *copy, unsigned char *to);
 
 #endif

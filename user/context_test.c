@@ -31,7 +31,7 @@ struct walked {
 static struct walked walk(uintptr_t *frame, uint32_t most)
 {
 	const struct context_plan plan = { .user_frames = most };
-	const struct context_frame first = { (uintptr_t)frame, frame[0], frame[1] };
+	const struct context_frame first = { (uintptr_t)frame, frame[0], frame[1], 0 };
 	unsigned char to[CONTEXT_BYTES_MAX] __attribute__((aligned(8)));
 	struct walked walked = { .bytes = lull_context_write(&plan, to, &first) };
 
@@ -183,7 +183,7 @@ static int contexts_stand_in_the_order_of_their_numbers_and_cpu_time_behind_them
 	const struct context_plan plan = { CONTEXT(TID) | CONTEXT(PID) | CONTEXT(COMM) |
 						   CONTEXT(PRIO) | CONTEXT(PID_NS) |
 						   LULL_SESSION_CPU_TIME,
-					   0 };
+					   0, 0 };
 	unsigned char to[CONTEXT_BYTES_MAX] __attribute__((aligned(8)));
 	struct stat found;
 	int64_t first, second;
@@ -213,10 +213,96 @@ static int stack_whose_beginning_is_not_known_has_no_frame(void)
 	return 0;
 }
 
+/* What is written of a copy: its words, and how many bytes. */
+struct copied {
+	uint32_t bytes;
+	uint32_t count;
+	uint64_t word[LULL_SESSION_COPY_REGISTERS + LULL_SESSION_COPY_BYTES_MAX / 8];
+};
+
+static struct copied copied; /* of the last copy() */
+
+/* Return: the bytes that were written are those that were announced. */
+static int copy(const struct context_frame *frame, uint32_t most_bytes)
+{
+	static unsigned char to[sizeof(copied)] __attribute__((aligned(8)));
+	const struct context_plan plan = { .copy_bytes = most_bytes };
+	struct context_copy found;
+
+	memset(to, 0xee, sizeof(to));
+	memset(&copied, 0, sizeof(copied));
+	if (!lull_context_copy_find(&found, &plan, frame) || found.bytes > sizeof(to) - 4)
+		return 0;
+	lull_context_copy_write(&found, to);
+	copied.bytes = found.bytes;
+	memcpy(&copied.count, to, sizeof(copied.count));
+	memcpy(copied.word, to + sizeof(copied.count), found.bytes - sizeof(copied.count));
+	return to[found.bytes] == 0xee && found.bytes == 4 + 8 * copied.count;
+}
+
+static int copy_has_registers_and_the_words_from_the_stack_pointer_on(void)
+{
+	uintptr_t words[WORDS] __attribute__((aligned(16)));
+	const struct context_frame frame = { (uintptr_t)words, 0x1234, 0x1001,
+					     (uintptr_t)&words[2] };
+	const struct context_plan none = { .user_frames = 3 };
+	struct context_copy found;
+
+	for (uint32_t i = 0; i < WORDS; i++)
+		words[i] = 7000 + i;
+	CHECK(copy(&frame, 32 * 8) && copied.count == 3 + 32);
+	CHECK(copied.word[0] == 0x1001 && copied.word[1] == (uintptr_t)&words[2]);
+	CHECK(copied.word[2] == 0x1234 && copied.word[3] == 7002 && copied.word[34] == 7033);
+	CHECK(copy(NULL, 32 * 8) && copied.count == 0);
+	CHECK(!lull_context_copy_find(&found, &none, &frame));
+	return 0;
+}
+
+/* @stack: any. Whatever it is, what is copied is of this thread's stack. */
+static int copies_within(uintptr_t *words, uintptr_t stack)
+{
+	const struct context_frame frame = { (uintptr_t)words, 0, 0x1001, stack };
+	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
+	uint32_t count;
+
+	if (!copy(&frame, LULL_SESSION_COPY_BYTES_MAX) || copied.count < 3)
+		return 0;
+	count = copied.count - 3;
+	return !count || (stack > (uintptr_t)words && stack < end && count <= (end - stack) / 8);
+}
+
+static void *copy_in_thread(void *argument)
+{
+	uintptr_t words[WORDS] __attribute__((aligned(16))) = { 0 };
+	uintptr_t end = (uintptr_t)__builtin_thread_pointer();
+	const uintptr_t wrong[] = {
+		0,	 (uintptr_t)words, (uintptr_t)words - 8, (uintptr_t)&words[1] + 4, end,
+		end + 8, end - 4,	   (uintptr_t)1 << 63,	 UINTPTR_MAX - 7,
+	};
+	int *failed = argument;
+
+	for (uint32_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		*failed |= !copies_within(words, wrong[i]) || copied.count != 3;
+	*failed |= !copies_within(words, (end & ~(uintptr_t)7) - 16) || copied.count != 3 + 2;
+	*failed |= !copies_within(words, (uintptr_t)&words[2]) || copied.count <= 3;
+	return NULL;
+}
+
+static int copy_ends_with_the_stack_and_is_of_nothing_else(void)
+{
+	pthread_t thread;
+	int failed = 0;
+
+	CHECK(!pthread_create(&thread, NULL, copy_in_thread, &failed));
+	pthread_join(thread, NULL);
+	CHECK(!failed);
+	return 0;
+}
+
 static int process_that_confined_itself_is_told_nothing_that_takes_a_call(void)
 {
 	const struct context_plan plan = { CONTEXT(PRIO) | CONTEXT(PID_NS) | LULL_SESSION_CPU_TIME,
-					   0 };
+					   0, 0 };
 	unsigned char to[CONTEXT_BYTES_MAX] __attribute__((aligned(8)));
 	int64_t time;
 
@@ -238,6 +324,8 @@ int main(int argc, char **argv)
 	RUN(stack_that_is_not_this_threads_has_one_frame);
 	RUN(stack_of_a_thread_ends_at_its_descriptor);
 	RUN(stack_whose_beginning_is_not_known_has_no_frame);
+	RUN(copy_has_registers_and_the_words_from_the_stack_pointer_on);
+	RUN(copy_ends_with_the_stack_and_is_of_nothing_else);
 	longer = hostile_rounds(rounds, argc > 2 ? strtoull(argv[2], NULL, 0) : 1);
 	check(longer > rounds / 10, "words_that_lead_on_are_followed");
 	RUN(process_that_confined_itself_is_told_nothing_that_takes_a_call);

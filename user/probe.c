@@ -104,16 +104,23 @@ static __attribute__((noinline)) int reserve_context(struct lull_ring_slot *slot
 						     uint32_t payload_bytes,
 						     const struct context_frame *frame)
 {
+	const struct context_plan *plan = lull_context_of(to->rings);
 	unsigned char context[CONTEXT_BYTES_MAX] __attribute__((aligned(8)));
-	uint32_t bytes = lull_context_write(lull_context_of(to->rings), context, frame);
+	uint32_t bytes = lull_context_write(plan, context, frame);
+	struct context_copy copy;
+	int has_copy = lull_context_copy_find(&copy, plan, frame);
 
-	if (!reserve_to(slot, to, payload_bytes + bytes))
+	if (!reserve_to(slot, to, payload_bytes + bytes + (has_copy ? copy.bytes : 0)))
 		return 0;
 	/* Words, and no call of the C library. */
 	for (uint32_t at = 0; at < bytes; at += sizeof(uint32_t))
 		lull_store32((uint32_t *)(void *)(slot->payload + at),
 			     *(const uint32_t *)(const void *)(context + at));
 	slot->payload += bytes;
+	if (has_copy) {
+		lull_context_copy_write(&copy, slot->payload);
+		slot->payload += copy.bytes;
+	}
 	return 1;
 }
 
@@ -206,7 +213,8 @@ static __attribute__((noinline)) int reserve_framed(struct lull_slot *slot, uint
 						    uint32_t id, uint32_t payload_bytes)
 {
 	const uintptr_t *words = __builtin_frame_address(0);
-	const struct context_frame frame = { (uintptr_t)words, words[0], words[1] };
+	const struct context_frame frame = { (uintptr_t)words, words[0], words[1],
+					     (uintptr_t)__builtin_dwarf_cfa() };
 
 	if (!lull_process.lines[index].cpu_count)
 		return reserve_again(slot, index, payload_bytes, &frame);
@@ -243,7 +251,7 @@ void lull_probe_reserve_choose(uint32_t attached)
 	for (; attached; attached &= attached - 1) {
 		uint32_t index = (uint32_t)__builtin_ctz(attached);
 
-		if (lull_context_of(lull_process.sessions[index].rings)->user_frames) {
+		if (lull_context_has_frame(lull_context_of(lull_process.sessions[index].rings))) {
 			reserve_set(reserve_framed);
 			return;
 		}

@@ -151,6 +151,66 @@ program_without_frame_pointers_is_recorded_whole() {
 	readers_agree trace
 }
 
+# Through the C library, which Debian builds without frame pointers: qsort() calls compare().
+stacks_of_programs_without_frame_pointers_are_found_in_a_copy_by_tables() {
+	cat > sorts.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <pthread.h>
+		#include <stdlib.h>
+		#define PLAIN __attribute__((noinline, noclone))
+		PLAIN static int compare(const void *a, const void *b)
+		{
+			int x = *(const int *)a, y = *(const int *)b;
+			lull_event("demo:hit", lull_i32(x, x));
+			return x < y ? -1 : x > y;
+		}
+		PLAIN static int sort(int size)
+		{
+			volatile char room[size];
+			int values[] = { 3, 1, 2 };
+			room[size - 1] = 1;
+			qsort(values, 3, sizeof(values[0]), compare);
+			return room[size - 1];
+		}
+		PLAIN static int deep(int depth) { return depth ? deep(depth - 1) + 1 : sort(100); }
+		static void *in_thread(void *unused)
+		{
+			sort(200);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			deep(4);
+			pthread_create(&thread, NULL, in_thread, NULL);
+			return pthread_join(thread, NULL);
+		}
+	EOC
+	gcc -g -O2 -pthread -fomit-frame-pointer -fno-optimize-sibling-calls \
+		-I"$root/core/include" -o sorts sorts.c
+	lull record -q -o trace -e 'demo:*' --context user_stack_copy -- ./sorts
+	babeltrace2 trace > text || fail "babeltrace2: $(cat text)"
+	grep -q 'user_stack_copy = \[' text || fail "$(head text)"
+	lull report flame trace --of stacks -e demo:hit --folded - > stacks
+	grep -q ';main;deep;deep;deep;deep;deep;sort;.*qsort.*;compare;demo:hit' stacks ||
+		fail "$(cat stacks)"
+	grep -q ';in_thread;sort;.*qsort.*;compare;demo:hit' stacks || fail "$(cat stacks)"
+	lull report flame trace --of stacks -e demo:hit > said
+	! grep -q 'copies of stacks' said || fail "a stack is not whole: $(cat said)"
+	lull record -q -o short -e 'demo:*' --context user_stack_copy:128,tid -- ./sorts
+	lull report flame short --of stacks -e demo:hit > stacks
+	grep -q 'copies of stacks end before the outermost function' stacks ||
+		fail "$(cat stacks)"
+	! grep -q main stacks || fail "$(cat stacks)"
+	# A file that is another by now has no tables that hold: the first function is all there is.
+	lull record -q -o changed -e 'demo:*' --context user_stack_copy -- ./sorts
+	touch -d '1 hour' sorts
+	cp sorts other && mv other sorts
+	lull report flame changed --of stacks -e demo:hit > stacks
+	grep -q 'lead to code whose caller no table tells' stacks || fail "$(cat stacks)"
+	! grep -q 'main;' stacks || fail "$(cat stacks)"
+}
+
 contexts_are_of_the_session_that_asks_and_of_no_other() {
 	nested nested -fno-omit-frame-pointer
 	lull record -q -o one -e 'demo:*' --context tid,user_stack -- \
@@ -226,7 +286,7 @@ contexts_that_no_event_could_have_are_refused() {
 		status_is 125 lull record -o trace --context $name -- ./nested 2> said
 		grep -q "$name is recorded with the kernel's events only" said || fail "$(cat said)"
 	done
-	for name in user_stack:129 user_stack:0 nothing perf:nothing; do
+	for name in user_stack:129 user_stack:0 nothing perf:nothing user_stack_copy:0; do
 		status_is 125 lull record -o trace --context $name -- ./nested 2> said
 	done
 	[ ! -e trace ] || fail "a trace was made"

@@ -7,7 +7,7 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -15,12 +15,13 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("tools/session", &[]),
     ("tools/verdict", &[]),
     ("tools/control", &[]),
-    ("tools/tracee", &[]),
+    ("tools/unwind", &[]),
+    ("tools/tracee", &["unwind"]),
     ("tools/filter", &["session"]),
     ("tools/trigger", &["filter"]),
     ("tools/state", &["trace"]),
     ("tools/history", &["state", "trace"]),
-    ("tools/symbols", &["state", "trace"]),
+    ("tools/symbols", &["state", "trace", "unwind"]),
     ("tools/convert", &["trace"]),
     ("tools/kernel", &["session"]),
     ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),

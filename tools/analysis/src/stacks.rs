@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! Call stacks that events carry: `user_stack` and `kernel_stack`, innermost function first.
+//! Call stacks that events carry: `user_stack` and `kernel_stack`, innermost function first, and
+//! what `user_stack_copy` holds, the stack itself.
 //!
-//! Place in the flow: analyses ask for the frames of an event whose class has such a field.
+//! Place in the flow: analyses ask for the frames of an event whose class has such a field. Where
+//! an event has a copy of the stack, its frames are those that `symbols` finds in it.
 
 use std::fmt::Write;
 
-use symbols::{FrameIndex, Programs};
+use symbols::{Copies, End, FrameIndex, Programs};
 use trace::{Event, EventClass, Group, Integer, Name, Struct, Trace, Visitor};
 
 use crate::by_class::ByClass;
@@ -15,51 +17,69 @@ use crate::studies::Moment;
 const FRAMES_MAX: usize = 128;
 const USER: &str = "user_stack";
 const KERNEL: &str = "kernel_stack";
+const COPY: &str = "user_stack_copy";
+/// Words of a copy that are kept; the recorder keeps no more.
+const COPY_WORDS_MAX: usize = (32 << 10) / 8 + 3;
 
 /// Which classes have stacks.
 #[derive(Debug)]
 pub(crate) struct Stacks {
     classes: ByClass<()>,
     frames: Frames,
+    copies: Copies,
+    /// Copies that were followed, and those of them that end too early, or without a table.
+    followed: u64,
+    cut: u64,
+    without_table: u64,
+}
+
+/// What the elements are of that come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    User,
+    Kernel,
+    Copy,
 }
 
 #[derive(Debug, Default)]
 struct Frames {
     user: Vec<u64>,
     kernel: Vec<u64>,
-    /// Whether elements that come are of the user's (`false`) or the kernel's stack.
-    of_kernel: Option<bool>,
+    copy: Vec<u64>,
+    of: Option<Of>,
 }
 
 impl Visitor for Frames {
     fn unsigned(&mut self, name: Name<'_>, value: u64, _: &Integer) {
-        let frames = match (self.of_kernel, name) {
-            (Some(true), Name::Index(_)) => &mut self.kernel,
-            (Some(false), Name::Index(_)) => &mut self.user,
-            _ => return,
+        let (Some(of), Name::Index(_)) = (self.of, name) else { return };
+        let (words, most) = match of {
+            Of::User => (&mut self.user, FRAMES_MAX),
+            Of::Kernel => (&mut self.kernel, FRAMES_MAX),
+            Of::Copy => (&mut self.copy, COPY_WORDS_MAX),
         };
-        if frames.len() < FRAMES_MAX {
-            frames.push(value);
+        if words.len() < most {
+            words.push(value);
         }
     }
 
     fn begin(&mut self, name: Name<'_>, _: Group<'_>) {
-        self.of_kernel = match name {
-            Name::Field(USER) => Some(false),
-            Name::Field(KERNEL) => Some(true),
+        self.of = match name {
+            Name::Field(USER) => Some(Of::User),
+            Name::Field(KERNEL) => Some(Of::Kernel),
+            Name::Field(COPY) => Some(Of::Copy),
             _ => None,
         };
     }
 
     fn end(&mut self, _: Group<'_>) {
-        self.of_kernel = None;
+        self.of = None;
     }
 }
 
 fn has_stack(class: &EventClass) -> bool {
     let has = |scope: &Option<Struct>| {
         let fields = scope.iter().flat_map(|scope| &scope.fields);
-        fields.into_iter().any(|field| matches!(field.name(), USER | KERNEL))
+        fields.into_iter().any(|field| matches!(field.name(), USER | KERNEL | COPY))
     };
     has(&class.payload) || has(&class.context)
 }
@@ -67,18 +87,62 @@ fn has_stack(class: &EventClass) -> bool {
 impl Stacks {
     pub fn new(traces: &[Trace]) -> Self {
         let classes = ByClass::new(traces, |class| has_stack(class).then_some(()));
-        Self { classes, frames: Frames::default() }
+        Self {
+            classes,
+            frames: Frames::default(),
+            copies: Copies::default(),
+            followed: 0,
+            cut: 0,
+            without_table: 0,
+        }
+    }
+
+    /// Whether an event can have a stack.
+    pub fn has(&self, event: &Event<'_>) -> bool {
+        self.classes.get(event).is_some()
     }
 
     /// The user's and the kernel's frames of an event, innermost first; nothing where its class has
     /// none.
-    pub fn of(&mut self, event: &Event<'_>) -> Option<(&[u64], &[u64])> {
-        self.classes.get(event)?;
-        self.frames.user.clear();
-        self.frames.kernel.clear();
+    pub fn of(&mut self, moment: &Moment<'_>) -> Option<(&[u64], &[u64])> {
+        self.classes.get(moment.event)?;
+        let frames = &mut self.frames;
+        frames.user.clear();
+        frames.kernel.clear();
+        frames.copy.clear();
         // Damage is told by the reader; what was read before it holds.
-        let _ = event.context(&mut self.frames).and_then(|()| event.fields(&mut self.frames));
+        let _ = moment.event.context(frames).and_then(|()| moment.event.fields(frames));
+        if !frames.copy.is_empty() {
+            frames.user.clear();
+            let process = moment.state.threads().process_of(moment.step.thread);
+            let (state, at) = ((moment.state, process), moment.event.time_ns());
+            let end = self.copies.frames(state, at, &frames.copy, &mut frames.user);
+            self.followed += 1;
+            self.cut += u64::from(end == End::Copy);
+            self.without_table += u64::from(end == End::Table);
+        }
         Some((&self.frames.user, &self.frames.kernel))
+    }
+
+    /// How many stacks lack their outermost functions.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.cut > 0 {
+            notes.push(format!(
+                "{} of {} copies of stacks end before the outermost function: a longer copy has \
+                 more (`--context user_stack_copy:BYTES`).",
+                self.cut, self.followed
+            ));
+        }
+        if self.without_table > 0 {
+            notes.push(format!(
+                "{} of {} copies of stacks lead to code whose caller no table tells: its file was \
+                 not read, or the trace told of it later, or it was made at run time, or it is a \
+                 handler of a signal.",
+                self.without_table, self.followed
+            ));
+        }
+        notes
     }
 }
 

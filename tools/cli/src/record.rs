@@ -89,9 +89,9 @@ pub struct SessionArgs {
     #[arg(value_parser = ::kernel::source::parse)]
     pub probes: Vec<session::device::Source>,
 
-    /// What to record of what runs with each event: contexts of filters, user_stack or cpu_time,
-    /// and of the kernel's events, by the module lull, kernel_stack or counters, as in `--context
-    /// prio,user_stack:16`
+    /// What to record of what runs with each event: contexts of filters, user_stack,
+    /// user_stack_copy or cpu_time, and of the kernel's events, by the module lull, kernel_stack or
+    /// counters, as in `--context prio,user_stack:16`
     #[arg(long = "context", value_name = "NAME,...", value_delimiter = ',')]
     #[arg(value_parser = context::parse)]
     pub contexts: Vec<context::Asked>,
@@ -181,7 +181,9 @@ pub struct SessionArgs {
     of programs and of the kernel's, under their names without the $, and call stacks: \
     user_stack, which takes programs that keep frame pointers, and of the kernel's events \
     kernel_stack; a number behind a colon says how many frames at most, up to 128 (otherwise \
-    32). Programs' events have cpu_time (of the thread, in nanoseconds), too, and no gid. \
+    32). user_stack_copy, of programs' events, is for programs without frame pointers: it records \
+    the stack itself, 8192 bytes of it or as many as the number behind a colon says, up to 32768, \
+    and `lull report` finds the callers. Programs' events have cpu_time (of the thread, in nanoseconds), too, and no gid. \
     cpu_time and prio take a system call at each event of a program. Of the kernel's events \
     only, perf:cycles, instructions, cache-references, cache-misses, branches, branch-misses, \
     page-faults, major-faults, context-switches and cpu-migrations, each behind perf:, record \

@@ -154,6 +154,7 @@ mod tests {
             SESSION_CPU_TIME,
             SESSION_CONTEXTS,
             SESSION_FRAMES_MAX,
+            SESSION_COPY_BYTES_MAX,
             FILTER_STATE_DECIDES,
             FILTER_STATE_OLD,
             FILTER_STATE_UNFIT,
@@ -274,7 +275,7 @@ mod tests {
                 arena_used_bytes, process_count, site_count, enabled_count, unpatched_count,
                 unregistered_count, refused_count, recursion_count, label_count, active,
                 rules_sequence, ended, patterns_used_bytes,
-                filters_used_bytes, contexts, user_frames, unused),
+                filters_used_bytes, contexts, user_frames, copy_bytes, unused_1, unused),
             fields!(OwnEvents at 0, "lull_own_events":
                 claimed, count, site_count, enabled_count, build_id_bytes, build_id, id),
             fields!(RingShared at 0, "lull_ring_shared":

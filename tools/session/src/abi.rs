@@ -18,6 +18,7 @@ pub const SESSIONS_MAX: usize = 8;
 pub const SESSION_CPU_TIME: u32 = 1 << 31;
 pub const SESSION_CONTEXTS: u32 = SESSION_CPU_TIME | 0x3fff;
 pub const SESSION_FRAMES_MAX: u32 = 128;
+pub const SESSION_COPY_BYTES_MAX: u32 = 32768;
 
 pub const SUBBUF_BYTES_MIN: u64 = 4096;
 pub const SUBBUF_BYTES_MAX: u64 = 8 << 20;
@@ -138,7 +139,9 @@ pub struct ControlLive {
     pub filters_used_bytes: [AtomicU32; 2],
     pub contexts: AtomicU32,
     pub user_frames: AtomicU32,
-    pub unused: [u64; 3],
+    pub copy_bytes: AtomicU32,
+    pub unused_1: u32,
+    pub unused: [u64; 2],
 }
 
 /// `struct lull_session_control`.

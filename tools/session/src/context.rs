@@ -4,7 +4,7 @@
 //! Place in the flow: filters name them, and `lull record --context` asks for them. `memory` tells
 //! programs which of them a session records, and the consumer what precedes the fields of events.
 
-use crate::abi::{SESSION_CONTEXTS, SESSION_CPU_TIME, SESSION_FRAMES_MAX};
+use crate::abi::{SESSION_CONTEXTS, SESSION_COPY_BYTES_MAX, SESSION_CPU_TIME, SESSION_FRAMES_MAX};
 use crate::description::{Description, Field, FieldKind};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,13 +63,16 @@ pub struct Recorded {
     pub contexts: u32,
     /// Of the call stack, at most; 0: it is not recorded.
     pub user_frames: u32,
+    /// Of the stack as it is, at most; 0: it is not recorded.
+    pub copy_bytes: u32,
 }
 
 impl Recorded {
     /// None where programs cannot record that.
     pub fn checked(self) -> Option<Self> {
         let is_known = self.contexts & !SESSION_CONTEXTS == 0;
-        (is_known && self.user_frames <= SESSION_FRAMES_MAX).then_some(self)
+        let is_copy = self.copy_bytes <= SESSION_COPY_BYTES_MAX && self.copy_bytes % 8 == 0;
+        (is_known && is_copy && self.user_frames <= SESSION_FRAMES_MAX).then_some(self)
     }
 
     /// Programs can record a context.
@@ -90,6 +93,9 @@ impl Recorded {
         if self.user_frames != 0 {
             fields.push(field("user_stack", &FieldKind::Addresses));
         }
+        if self.copy_bytes != 0 {
+            fields.push(field("user_stack_copy", &FieldKind::Addresses));
+        }
         let (name, source) = ("lull:context".into(), String::new());
         (!fields.is_empty()).then_some(Description { name, level: 6, source, fields })
     }
@@ -103,13 +109,15 @@ mod tests {
     fn what_precedes_fields_is_described_as_the_header_lays_it_out() {
         assert_eq!(Recorded::default().description(), None);
         let contexts = SESSION_CPU_TIME | 1 << 2 | 1 << 1 | 1 << 6;
-        let found = Recorded { contexts, user_frames: 3 }.description().unwrap();
+        let recorded = Recorded { contexts, user_frames: 3, copy_bytes: 64 };
+        let found = recorded.description().unwrap();
         let lines: Vec<String> = found
             .fields
             .iter()
             .map(|field| format!("{} {}", field.kind.name(), field.name))
             .collect();
-        let want = ["i32 tid", "name comm", "u64 cgroup", "i64 cpu_time", "aptr user_stack"];
+        let fixed = ["i32 tid", "name comm", "u64 cgroup", "i64 cpu_time"];
+        let want = [&fixed[..], &["aptr user_stack", "aptr user_stack_copy"]].concat();
         assert_eq!(lines, want);
         let header = include_str!("../../../core/include/lull/abi/session.h");
         for line in &want[3..] {
@@ -119,8 +127,13 @@ mod tests {
 
     #[test]
     fn what_programs_cannot_record_is_refused() {
-        let refused =
-            |contexts, user_frames| Recorded { contexts, user_frames }.checked().is_none();
+        let refused = |contexts, user_frames| {
+            Recorded { contexts, user_frames, copy_bytes: 0 }.checked().is_none()
+        };
+        for (copy_bytes, is_refused) in [(8, false), (32768, false), (12, true), (32776, true)] {
+            let recorded = Recorded { copy_bytes, ..Recorded::default() };
+            assert_eq!(recorded.checked().is_none(), is_refused, "{copy_bytes}");
+        }
         assert!(!refused(SESSION_CONTEXTS, SESSION_FRAMES_MAX) && !refused(0, 0));
         assert!(refused(0, SESSION_FRAMES_MAX + 1) && refused(1 << 15, 0) && refused(1 << 14, 0));
         let can = |name| Recorded::has(Context::find(name).unwrap());

@@ -112,7 +112,10 @@ mod tests {
             Plan { cpu_count: 1, ..Plan::small() },
             Plan { patterns: String::new(), ..Plan::small() },
             Plan { has_budget: true, ..Plan::small() },
-            Plan { recorded: Recorded { contexts: 6, user_frames: 128 }, ..Plan::small() },
+            Plan {
+                recorded: Recorded { contexts: 6, user_frames: 128, copy_bytes: 8 },
+                ..Plan::small()
+            },
         ] {
             let made = Memory::create(&plan, |_| Ok(())).unwrap();
             made.fill_in(&plan);

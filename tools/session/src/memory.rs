@@ -134,8 +134,12 @@ impl Memory {
     /// What the memory says of that, if it can be.
     pub(crate) fn told_recorded(&self) -> Option<Recorded> {
         let live = self.live();
-        let contexts = live.contexts.load(Ordering::Relaxed);
-        Recorded { contexts, user_frames: live.user_frames.load(Ordering::Relaxed) }.checked()
+        let recorded = Recorded {
+            contexts: live.contexts.load(Ordering::Relaxed),
+            user_frames: live.user_frames.load(Ordering::Relaxed),
+            copy_bytes: live.copy_bytes.load(Ordering::Relaxed),
+        };
+        recorded.checked()
     }
 
     /// Memory of a session that the kernel makes by this plan, for its own events.
@@ -228,6 +232,7 @@ impl Memory {
         self.write_rules(0, &plan.patterns, &plan.filters);
         self.live().contexts.store(self.recorded.contexts, Ordering::Relaxed);
         self.live().user_frames.store(self.recorded.user_frames, Ordering::Relaxed);
+        self.live().copy_bytes.store(self.recorded.copy_bytes, Ordering::Relaxed);
         if let Some(counts) = &plan.counts {
             // SAFETY: layout() placed the tables at the end of the segment, behind their plan.
             unsafe {

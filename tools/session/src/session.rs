@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn memory_of_another_user_is_met_where_it_has_the_layout_of_our_own() {
-        let recorded = Recorded { contexts: 1, user_frames: 3 };
+        let recorded = Recorded { contexts: 1, user_frames: 3, copy_bytes: 16 };
         let session = Session::create(&Plan { recorded, ..Plan::small() }).unwrap();
         let bytes = session.memory.fixed().memory_bytes;
         let link = |user: u32, key: i32| {

@@ -20,6 +20,10 @@ const NAMES_BYTES_MAX: usize = 64 << 20;
 const BUILD_ID_BYTES_MAX: usize = 64;
 const SEGMENTS_MAX: usize = 256;
 
+/// Longest index of tables for unwinding, and the tables themselves.
+const INDEX_BYTES_MAX: usize = 16 << 20;
+const TABLES_BYTES_MAX: usize = 64 << 20;
+
 #[derive(Debug, Clone, Copy)]
 struct Segment {
     offset: u64,
@@ -35,10 +39,22 @@ struct Function {
     name: (usize, usize),
 }
 
+/// Which parts of an object's file are loaded where.
+#[derive(Debug, Default)]
+pub struct Segments(Vec<Segment>);
+
+/// How the functions of an object are unwound.
+#[derive(Debug)]
+pub struct Unwinding {
+    pub machine: &'static unwind::Machine,
+    pub segments: Segments,
+    pub tables: unwind::Tables,
+}
+
 /// The functions of an object, in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Functions {
-    segments: Vec<Segment>,
+    segments: Segments,
     sorted: Vec<Function>,
     names: Vec<u8>,
     build_id: Vec<u8>,
@@ -55,24 +71,70 @@ pub struct Place<'a> {
     pub offset: u64,
 }
 
+impl Segments {
+    fn of(header: &Header, endian: Endianness, bytes: &[u8]) -> Option<Self> {
+        let segments = header.program_headers(endian, bytes).ok()?.iter();
+        let loaded = segments.filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
+        let segment = |segment: &elf::ProgramHeader64<Endianness>| Segment {
+            offset: segment.p_offset(endian),
+            bytes: segment.p_filesz(endian),
+            address: segment.p_vaddr(endian),
+        };
+        Some(Self(loaded.take(SEGMENTS_MAX).map(segment).collect()))
+    }
+
+    /// The address in the object of a place in its file.
+    pub fn address(&self, offset: u64) -> Option<u64> {
+        self.0.iter().find_map(|segment| {
+            let inside = offset.checked_sub(segment.offset)?;
+            (inside < segment.bytes).then(|| segment.address.checked_add(inside))?
+        })
+    }
+
+    /// What of the file is loaded from an address in the object on.
+    fn from<'d>(&self, address: u64, bytes: &'d [u8]) -> Option<&'d [u8]> {
+        self.0.iter().find_map(|segment| {
+            let inside = address.checked_sub(segment.address)?;
+            let left = segment.bytes.checked_sub(inside).filter(|left| *left > 0)?;
+            let from = usize::try_from(segment.offset.checked_add(inside)?).ok()?;
+            let until = from.saturating_add(usize::try_from(left).ok()?).min(bytes.len());
+            bytes.get(from..until)
+        })
+    }
+}
+
+impl Unwinding {
+    /// Reads a file's bytes. `None`: it has no tables, or is damaged.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let header = Header::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let machine = match header.e_machine(endian) {
+            elf::EM_X86_64 => &unwind::X86,
+            elf::EM_AARCH64 => &unwind::ARM,
+            _ => return None,
+        };
+        let segments = Segments::of(header, endian, bytes)?;
+        let all = header.program_headers(endian, bytes).ok()?;
+        let index = all.iter().find(|one| one.p_type(endian) == elf::PT_GNU_EH_FRAME)?;
+        let index_at = index.p_vaddr(endian);
+        let part = |address, most: usize| {
+            let from = segments.from(address, bytes)?;
+            Some(from.get(..from.len().min(most))?.to_vec())
+        };
+        let index_bytes = usize::try_from(index.p_filesz(endian)).ok()?.min(INDEX_BYTES_MAX);
+        let frames = |frames_at| part(frames_at, TABLES_BYTES_MAX);
+        let tables = unwind::Tables::new(index_at, part(index_at, index_bytes)?, frames)?;
+        Some(Self { machine, segments, tables })
+    }
+}
+
 impl Functions {
     /// Reads a file's bytes. `None`: it is no ELF file of 64 bits, or a damaged one.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let header = Header::parse(bytes).ok()?;
         let endian = header.endian().ok()?;
-        let segments = header.program_headers(endian, bytes).ok()?.iter();
-        let loaded = segments.filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
-        let mut found = Self {
-            segments: loaded
-                .take(SEGMENTS_MAX)
-                .map(|segment| Segment {
-                    offset: segment.p_offset(endian),
-                    bytes: segment.p_filesz(endian),
-                    address: segment.p_vaddr(endian),
-                })
-                .collect(),
-            ..Self::default()
-        };
+        let segments = Segments::of(header, endian, bytes)?;
+        let mut found = Self { segments, ..Self::default() };
         // A file may be stripped of its sections: then it has no names.
         if let Ok(sections) = header.sections(endian, bytes) {
             found.build_id = build_id(&sections, endian, bytes).unwrap_or_default();
@@ -124,10 +186,7 @@ impl Functions {
 
     /// The address in the object of a place in its file.
     pub fn address(&self, offset: u64) -> Option<u64> {
-        self.segments.iter().find_map(|segment| {
-            let inside = offset.checked_sub(segment.offset)?;
-            (inside < segment.bytes).then(|| segment.address.checked_add(inside))?
-        })
+        self.segments.address(offset)
     }
 
     /// The function that an address in the object is in.
@@ -170,7 +229,7 @@ mod tests {
             String::from_utf8_lossy(name).contains("this_program_has_its_functions")
         });
         let own = own.expect("the test itself is one of them");
-        let segment = functions.segments.iter().find(|segment| {
+        let segment = functions.segments.0.iter().find(|segment| {
             (segment.address..segment.address + segment.bytes).contains(&own.begin)
         });
         let segment = segment.unwrap();

@@ -7,13 +7,22 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace::Ns;
 
 /// Largest file that is read.
 const BYTES_MAX: u64 = 512 << 20;
 const NS_PER_S: i64 = 1_000_000_000;
+
+/// A path of this length may have been cut by the state.
+const PATH_BYTES: usize = 512;
+
+/// A path of a trace, if a file can be looked for there.
+pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
+    let is_whole = bytes.starts_with(b"/") && bytes.len() < PATH_BYTES;
+    String::from_utf8(bytes.to_vec()).ok().filter(|_| is_whole).map(PathBuf::from)
+}
 
 /// Why a file's names are not those of what ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

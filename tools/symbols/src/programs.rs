@@ -22,8 +22,6 @@ use crate::readable::readable;
 const FILES_MAX: usize = 1 << 10;
 /// Frames that have a text; others are shown as addresses.
 const FRAMES_MAX: usize = 1 << 20;
-/// A path of this length may have been cut by the state.
-const PATH_BYTES: usize = 512;
 /// Files that a note lists.
 const SHOWN: usize = 8;
 const DEBUG: &str = "/usr/lib/debug/.build-id";
@@ -43,9 +41,35 @@ struct File {
 
 /// A place that was mapped: in the file, or by the addresses that the file itself has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Within {
+pub(crate) enum Within {
     File(u64),
     Object(u64),
+}
+
+/// Where in which file an address of a process's is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mapped {
+    pub path: TextIndex,
+    pub inode: Option<u64>,
+    pub within: Within,
+}
+
+impl Mapped {
+    /// `None`: no file is known there.
+    pub fn of(state: &State, process: ProcessIndex, address: u64) -> Option<Self> {
+        let place = match state.maps().at(process, address) {
+            Some(map) => {
+                let offset = map.offset_bytes.checked_add(address.checked_sub(map.begin)?)?;
+                Self { path: map.path, inode: map.inode, within: Within::File(offset) }
+            }
+            None => {
+                let object = state.maps().object_at(process, address)?;
+                let within = Within::Object(address.checked_sub(object.base)?);
+                Self { path: object.path, inode: None, within }
+            }
+        };
+        (place.path != TextIndex::NONE).then_some(place)
+    }
 }
 
 /// Names of the functions of programs, as far as they were asked for.
@@ -70,19 +94,7 @@ impl Programs {
     ) -> Option<FrameIndex> {
         // A function that ends with a call is the caller's, although the address is the next one's.
         let called = address.checked_sub(1)?;
-        let (path, inode, within) = match state.maps().at(process, called) {
-            Some(map) => {
-                let offset = map.offset_bytes.checked_add(called.checked_sub(map.begin)?)?;
-                (map.path, map.inode, Within::File(offset))
-            }
-            None => {
-                let object = state.maps().object_at(process, called)?;
-                (object.path, None, Within::Object(called.checked_sub(object.base)?))
-            }
-        };
-        if path == TextIndex::NONE {
-            return None;
-        }
+        let Mapped { path, inode, within } = Mapped::of(state, process, called)?;
         let file = self.file(state, (path, inode), at)?;
         if let Some(known) = self.by_place.get(&(file, within)) {
             return Some(*known);
@@ -111,13 +123,18 @@ impl Programs {
         }
         let (path, inode) = key;
         let bytes = state.texts().bytes(path);
-        if self.files.len() >= FILES_MAX || !bytes.starts_with(b"/") || bytes.len() >= PATH_BYTES {
+        if self.files.len() >= FILES_MAX {
             return None;
         }
-        let path = String::from_utf8(bytes.to_vec()).ok()?;
-        let functions = read(Path::new(&path), Some(Expected { inode, at }));
+        let path = file::path(bytes)?;
+        let functions = read(&path, Some(Expected { inode, at }));
         let of_debug = functions.as_ref().ok().and_then(debug);
-        self.files.push(File { path, functions, of_debug, has_inode: inode.is_some() });
+        self.files.push(File {
+            path: path.display().to_string(),
+            functions,
+            of_debug,
+            has_inode: inode.is_some(),
+        });
         self.by_map.insert(key, self.files.len() - 1);
         Some(self.files.len() - 1)
     }

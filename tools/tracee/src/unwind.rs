@@ -12,42 +12,18 @@
 use crate::maps::Mapping;
 use crate::registers::Registers;
 use crate::{symbols, Memory};
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, ParsedEhFrameHdr,
-    Pointer, Register, RegisterRule, UnwindContext, UnwindSection, X86_64,
-};
+use ::unwind::{Caller, Frame, Tables};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 const FRAMES_MAX: usize = 512;
 const INDEX_BYTES_MAX: u64 = 8 << 20;
 const TABLE_BYTES_MAX: u64 = 64 << 20;
-/// Those that a function leaves as they were, unless its table says where they are.
-const KEPT: [Register; 6] =
-    [X86_64::RBX, X86_64::RBP, X86_64::R12, X86_64::R13, X86_64::R14, X86_64::R15];
-
-type Slice<'a> = EndianSlice<'a, NativeEndian>;
-
-/// An object's tables, as bytes, and where they are in the process.
-struct Tables {
-    index_at: u64,
-    index: Vec<u8>,
-    frames_at: u64,
-    frames: Vec<u8>,
-}
 
 /// The tables of a process's objects, each read when it is first needed.
 pub(crate) struct Unwinder {
     mappings: Vec<Mapping>,
     read: Mutex<BTreeMap<u64, Option<Arc<Tables>>>>,
-}
-
-/// Where a frame's registers are those of its caller.
-#[derive(Clone, Copy)]
-struct Frame {
-    instruction: u64,
-    stack: u64,
-    kept: [u64; KEPT.len()],
 }
 
 impl Unwinder {
@@ -58,23 +34,17 @@ impl Unwinder {
     /// The thread's instruction, and an address within each call that it returns to, the innermost
     /// first. None: they are not known exactly.
     pub(crate) fn frames(&self, memory: &Memory, registers: &Registers) -> Option<Vec<u64>> {
-        let mut frame = Frame {
-            instruction: registers.rip,
-            stack: registers.rsp,
-            kept: [
-                registers.rbx,
-                registers.rbp,
-                registers.r12,
-                registers.r13,
-                registers.r14,
-                registers.r15,
-            ],
-        };
+        let Registers { rbx, rbp, r12, r13, r14, r15, .. } = *registers;
+        let mut frame = Frame::new(registers.rip, registers.rsp);
+        frame = frame.with_kept([rbx, rbp, r12, r13, r14, r15]);
         let stack = self.mappings.iter().find(|one| one.contains(frame.stack))?;
         let mut found = vec![frame.instruction];
         while found.len() < FRAMES_MAX {
             let at = found.last().copied()?;
-            let Some(caller) = self.caller(memory, &frame, at)? else { return Some(found) };
+            let tables = self.tables(memory, at)?;
+            let word = |at| memory.read_word(at).ok();
+            let caller = tables.caller(&::unwind::X86, &frame, at, word).ok()?;
+            let Caller::Frame(caller) = caller else { return Some(found) };
             if caller.stack <= frame.stack || caller.stack > stack.until {
                 return None;
             }
@@ -83,45 +53,6 @@ impl Unwinder {
             frame = caller;
         }
         None
-    }
-
-    /// The caller's frame; none for the outermost. `at`: an address within the frame's function.
-    #[allow(clippy::option_option, reason = "not known is not the same as none")]
-    fn caller(&self, memory: &Memory, frame: &Frame, at: u64) -> Option<Option<Frame>> {
-        let tables = self.tables(memory, at)?;
-        let bases = BaseAddresses::default()
-            .set_eh_frame_hdr(tables.index_at)
-            .set_eh_frame(tables.frames_at);
-        let section = EhFrame::from(EndianSlice::new(&tables.frames, NativeEndian));
-        let index = parsed(&tables.index, &bases)?;
-        let found = index.table()?.lookup(at, &bases).ok()?;
-        let Pointer::Direct(entry) = found else { return None };
-        let offset = usize::try_from(entry.checked_sub(tables.frames_at)?).ok()?;
-        let entry =
-            section.fde_from_offset(&bases, offset.into(), EhFrame::cie_from_offset).ok()?;
-        if !entry.contains(at) || entry.is_signal_trampoline() {
-            return None;
-        }
-        let mut context = UnwindContext::new();
-        let row = entry.unwind_info_for_address(&section, &bases, &mut context, at).ok()?;
-        let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
-        let begin = frame.value(*register)?.wrapping_add_signed(*offset);
-        let place = |offset: i64| begin.wrapping_add_signed(offset);
-        let instruction = match row.register(X86_64::RA) {
-            RegisterRule::Undefined => return Some(None),
-            RegisterRule::Offset(offset) => memory.read_word(place(offset)).ok()?,
-            _ => return None,
-        };
-        let mut kept = frame.kept;
-        for (value, register) in kept.iter_mut().zip(KEPT) {
-            *value = match row.register(register) {
-                RegisterRule::Undefined | RegisterRule::SameValue => *value,
-                RegisterRule::Offset(offset) => memory.read_word(place(offset)).ok()?,
-                RegisterRule::ValOffset(offset) => place(offset),
-                _ => return None,
-            };
-        }
-        Some(Some(Frame { instruction, stack: begin, kept }))
     }
 
     /// The tables of the object whose code is at an address.
@@ -140,31 +71,15 @@ impl Unwinder {
         let (index_at, bytes) = symbols::unwinding_index(memory, first)?;
         let mut index = vec![0; usize::try_from(bytes.min(INDEX_BYTES_MAX)).ok()?];
         memory.read(index_at, &mut index).ok()?;
-        let bases = BaseAddresses::default().set_eh_frame_hdr(index_at);
-        let Pointer::Direct(frames_at) = parsed(&index, &bases)?.eh_frame_ptr() else {
-            return None;
+        let frames = |frames_at| {
+            let mapping = self.mappings.iter().find(|one| one.contains(frames_at))?;
+            let bytes = (mapping.until - frames_at).min(TABLE_BYTES_MAX);
+            let mut frames = vec![0; usize::try_from(bytes).ok()?];
+            memory.read(frames_at, &mut frames).ok()?;
+            Some(frames)
         };
-        let mapping = self.mappings.iter().find(|one| one.contains(frames_at))?;
-        let bytes = (mapping.until - frames_at).min(TABLE_BYTES_MAX);
-        let mut frames = vec![0; usize::try_from(bytes).ok()?];
-        memory.read(frames_at, &mut frames).ok()?;
-        Some(Arc::new(Tables { index_at, index, frames_at, frames }))
+        Tables::new(index_at, index, frames).map(Arc::new)
     }
-}
-
-impl Frame {
-    fn value(&self, register: Register) -> Option<u64> {
-        if register == X86_64::RSP {
-            return Some(self.stack);
-        }
-        let place = KEPT.iter().position(|kept| *kept == register)?;
-        self.kept.get(place).copied()
-    }
-}
-
-fn parsed<'a>(index: &'a [u8], bases: &BaseAddresses) -> Option<ParsedEhFrameHdr<Slice<'a>>> {
-    const ADDRESS_BYTES: u8 = 8;
-    EhFrameHdr::new(index, NativeEndian).parse(bases, ADDRESS_BYTES).ok()
 }
 
 #[cfg(test)]

@@ -118,18 +118,25 @@ struct lull_session_control {
 	uint32_t filters_used_bytes[2]; /* of each copy; 0: there are none */
 	uint32_t contexts; /* recorded with each event, of LULL_SESSION_CONTEXTS; never changed */
 	uint32_t user_frames; /* of the call stack that is recorded with each, at most; 0: none */
-	uint64_t unused[3];
+	uint32_t copy_bytes; /* of the stack that are recorded with each, at most; 0: none */
+	uint32_t unused_1;
+	uint64_t unused[2];
 };
 
 /*
  * What a session records with each event lies in front of the event's fields, and is a multiple of
  * 4 bytes: contexts in the order of their numbers, each as its line of context.h says, then
- * LULL_SESSION_LINE_CPU_TIME, then LULL_SESSION_LINE_STACK, the frames from the innermost on.
+ * LULL_SESSION_LINE_CPU_TIME, then LULL_SESSION_LINE_STACK, the frames from the innermost on, then
+ * LULL_SESSION_LINE_COPY: nothing, or where the function of the event goes on, its stack pointer,
+ * its frame pointer, and the words of the stack from that stack pointer on.
  */
 #define LULL_SESSION_CPU_TIME (1u << 31) /* of contexts: the thread's, or -1: not known */
 #define LULL_SESSION_LINE_CPU_TIME "i64 cpu_time\n" /* in nanoseconds */
 #define LULL_SESSION_LINE_STACK "aptr user_stack\n"
+#define LULL_SESSION_LINE_COPY "aptr user_stack_copy\n"
 #define LULL_SESSION_FRAMES_MAX 128u
+#define LULL_SESSION_COPY_BYTES_MAX 32768u /* a multiple of 8, as all lengths of copies */
+#define LULL_SESSION_COPY_REGISTERS 3u
 #define LULL_SESSION_PRIO_UNKNOWN (-1000)
 /* All that programs can record: no groups, and no counters. */
 #define LULL_SESSION_CONTEXTS \

@@ -158,8 +158,8 @@ fn when_empty(of: FlameOf) -> &'static str {
         FlameOf::Calls => "The trace has no pairs of events.",
         FlameOf::Waits => super::cpu::WITHOUT_SCHEDULER,
         FlameOf::Stacks => {
-            "The trace has no call stacks; `lull record --context user_stack` records them, of \
-             the kernel's events `lull record -k --context user_stack,kernel_stack`."
+            "The trace has no call stacks; `lull record --context user_stack` records them, \
+             `user_stack_copy` of programs without frame pointers, of the kernel's events `lull record -k --context user_stack,kernel_stack`."
         }
     }
 }
@@ -167,6 +167,7 @@ fn when_empty(of: FlameOf) -> &'static str {
 impl Flame<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes = self.programs.notes();
+        notes.extend(self.stacks.notes());
         if self.losses > 0 && self.of == FlameOf::Calls {
             notes.push(format!(
                 "{} events or packets were lost: calls that were open then count up to the last \
@@ -218,7 +219,7 @@ impl Flame<'_> {
     }
 
     fn recorded(&mut self, moment: &Moment<'_>) {
-        if !moment.is_taken || self.stacks.of(moment.event).is_none() {
+        if !moment.is_taken || !self.stacks.has(moment.event) {
             return;
         }
         let root = self.tree.node(None, Frame::Thread(moment.step.thread));
@@ -229,7 +230,7 @@ impl Flame<'_> {
 
     fn with_stack(&mut self, mut node: NodeIndex, moment: &Moment<'_>) -> NodeIndex {
         let trace = moment.event.trace_index();
-        if let Some((user, kernel)) = self.stacks.of(moment.event) {
+        if let Some((user, kernel)) = self.stacks.of(moment) {
             let user = user.iter().rev().map(|address| {
                 let frame = program_frame(&mut self.programs, moment, *address);
                 frame.map_or(Frame::User(*address), Frame::Program)

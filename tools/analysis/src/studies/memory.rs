@@ -299,6 +299,7 @@ impl Study for Memory<'_> {
 impl Memory<'_> {
     fn doubts(&self, sheet: &mut Sheet) {
         sheet.notes.extend(self.programs.notes());
+        sheet.notes.extend(self.stacks.notes());
         if self.reused > 0 {
             sheet.notes.push(format!(
                 "{} blocks were allocated at the address of one that had not been freed: its end \
@@ -391,7 +392,7 @@ impl Memory<'_> {
     /// The number of the event's stack, if it has one and there is room.
     fn stack(&mut self, moment: &Moment<'_>) -> Option<u32> {
         let trace = self.traces.get(moment.event.trace_index());
-        let (user, kernel) = self.stacks.of(moment.event)?;
+        let (user, kernel) = self.stacks.of(moment)?;
         let programs = &mut self.programs;
         let name = |address| match program_frame(programs, moment, address) {
             Some(frame) => programs.text(frame).to_string(),

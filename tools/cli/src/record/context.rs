@@ -7,11 +7,14 @@
 
 use anyhow::bail;
 use filter::Context;
-use session::abi::{KERNEL_FRAMES_MAX, SESSION_CONTEXTS, SESSION_CPU_TIME};
+use session::abi::{KERNEL_FRAMES_MAX, SESSION_CONTEXTS, SESSION_COPY_BYTES_MAX, SESSION_CPU_TIME};
 use session::context::Recorded;
 use session::device::RecordedContext;
 
 const FRAMES: u32 = 32;
+const COPY_BYTES: u32 = 8192;
+const WORD_BYTES: u32 = 8;
+const COPY: &str = "user_stack_copy";
 const CPU_TIME: &str = "cpu_time";
 
 /// What stands before the name of a counter.
@@ -40,6 +43,8 @@ pub enum Asked {
     KernelStack(u32),
     /// The program's, likewise.
     UserStack(u32),
+    /// So many bytes of the program's stack, at most.
+    UserStackCopy(u32),
     /// What the thread has run so far.
     CpuTime,
     /// What happened on the CPU, by its number among the counters.
@@ -57,6 +62,9 @@ pub fn parse(name: &str) -> Result<Asked, String> {
     if name == CPU_TIME {
         return Ok(Asked::CpuTime);
     }
+    if let Some(bytes) = name.strip_prefix(COPY) {
+        return copy(bytes);
+    }
     let (name, frames) = match name.split_once(':') {
         Some((name, number)) => (name, frames(number)?),
         None => (name, FRAMES),
@@ -68,8 +76,8 @@ pub fn parse(name: &str) -> Result<Asked, String> {
             let names: Vec<&str> = Context::all().map(|context| context.name).collect();
             let names = names.join(", ");
             Err(format!(
-                "there are {names}, {CPU_TIME}, kernel_stack, user_stack and, behind `perf:`, \
-                 counters"
+                "there are {names}, {CPU_TIME}, kernel_stack, user_stack, {COPY} and, behind \
+                 `perf:`, counters"
             ))
         }
     }
@@ -79,6 +87,17 @@ fn counter(name: &str) -> Result<Asked, String> {
     let number = (0..).zip(COUNTERS).find(|(_, known)| *known == name);
     let number = number.map(|(number, _)| Asked::Counter(number));
     number.ok_or_else(|| format!("counters are {}", COUNTERS.join(", ")))
+}
+
+/// What stands behind the name of a copy: nothing, or how long it is.
+fn copy(text: &str) -> Result<Asked, String> {
+    let bytes = match text.strip_prefix(':') {
+        Some(number) => number.parse().ok(),
+        None => text.is_empty().then_some(COPY_BYTES),
+    };
+    let bytes = bytes.filter(|bytes| (WORD_BYTES..=SESSION_COPY_BYTES_MAX).contains(bytes));
+    let bytes = bytes.map(|bytes| Asked::UserStackCopy(bytes / WORD_BYTES * WORD_BYTES));
+    bytes.ok_or_else(|| format!("{COPY} has {WORD_BYTES} to {SESSION_COPY_BYTES_MAX} bytes"))
 }
 
 fn frames(number: &str) -> Result<u32, String> {
@@ -95,7 +114,7 @@ pub fn together(asked: &[Asked]) -> RecordedContext {
             Asked::KernelStack(frames) => all.kernel_frames = frames.max(all.kernel_frames),
             Asked::UserStack(frames) => all.user_frames = frames.max(all.user_frames),
             Asked::Counter(number) => all.counters |= 1 << number,
-            Asked::CpuTime => {}
+            Asked::UserStackCopy(_) | Asked::CpuTime => {}
         }
     }
     all
@@ -108,6 +127,7 @@ pub fn programs(asked: &[Asked]) -> Recorded {
         match *each {
             Asked::Context(number) => all.contexts |= (1 << number) & SESSION_CONTEXTS,
             Asked::UserStack(frames) => all.user_frames = frames.max(all.user_frames),
+            Asked::UserStackCopy(bytes) => all.copy_bytes = bytes.max(all.copy_bytes),
             Asked::CpuTime => all.contexts |= SESSION_CPU_TIME,
             Asked::KernelStack(_) | Asked::Counter(_) => {}
         }
@@ -146,6 +166,7 @@ impl Asked {
             }
             Self::KernelStack(_) => "kernel_stack".into(),
             Self::UserStack(_) => "user_stack".into(),
+            Self::UserStackCopy(_) => COPY.into(),
             Self::CpuTime => CPU_TIME.into(),
             Self::Counter(number) => format!("{PERF}{}", COUNTERS[usize::from(number)]),
         }
@@ -210,8 +231,10 @@ mod tests {
     #[test]
     fn programs_are_told_what_they_can_record_and_what_nobody_can_is_refused() {
         let asked = |names: &[&str]| names.iter().map(|name| parse(name).unwrap()).collect();
-        let all: Vec<Asked> = asked(&["tid", "gid", "cpu_time", "user_stack:5", "kernel_stack"]);
-        let found = Recorded { contexts: 2 | SESSION_CPU_TIME, user_frames: 5 };
+        let names = ["tid", "gid", "cpu_time", "user_stack:5", "kernel_stack", "user_stack_copy"];
+        let all: Vec<Asked> = asked(&names);
+        let contexts = 2 | SESSION_CPU_TIME;
+        let found = Recorded { contexts, user_frames: 5, copy_bytes: 8192 };
         assert_eq!(programs(&all), found);
         let refused = |name, has_kernel, has_programs| {
             let refused = check(&asked(&[name]), has_kernel, has_programs);
@@ -222,8 +245,10 @@ mod tests {
             assert!(told.contains(name) && told.contains("kernel's events only"), "{told}");
             assert_eq!(refused(name, true, false), None);
         }
-        assert!(refused("cpu_time", true, false).unwrap().contains("programs only"));
-        for name in ["cpu_time", "prio", "user_stack"] {
+        for name in ["cpu_time", "user_stack_copy"] {
+            assert!(refused(name, true, false).unwrap().contains("programs only"));
+        }
+        for name in ["cpu_time", "prio", "user_stack", "user_stack_copy:64"] {
             assert_eq!(refused(name, false, true), None);
         }
     }
@@ -254,5 +279,11 @@ mod tests {
             assert!(parse(wrong).unwrap_err().contains("1 to 128 frames"), "{wrong}");
         }
         assert!(parse("user_stack:3:4").is_err() && parse("pid:3").is_err());
+        for (name, bytes) in [("user_stack_copy:71", 64), ("user_stack_copy:32768", 32768)] {
+            assert_eq!(parse(name), Ok(Asked::UserStackCopy(bytes)));
+        }
+        for wrong in ["user_stack_copy:7", "user_stack_copy:32769", "user_stack_copys"] {
+            assert!(parse(wrong).unwrap_err().contains("8 to 32768 bytes"), "{wrong}");
+        }
     }
 }

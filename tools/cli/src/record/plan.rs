@@ -58,7 +58,7 @@ impl Plan {
             bail!("--budget is for the events of programs, and only the kernel is recorded");
         }
         let recorded = context::programs(&args.contexts);
-        if recorded.user_frames != 0 {
+        if recorded.user_frames != 0 || recorded.copy_bytes != 0 {
             patterns = patterns.with_objects();
         }
         let loaded = can_join.then(|| Loaded::find(&patterns)).transpose()?;
