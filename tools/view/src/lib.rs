@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Serves a page that shows traces, on the loopback address.
 //!
-//! Flow: `server` takes connections and `guard` refuses what does not come from the page; `ask`
+//! Flow: `connections` are taken for `server`, and `guard` refuses what does not come from the page; `ask`
 //! reads what is asked, `answer` finds who answers: `tracks` lists what has states, `slices` draws
 //! them, `ticks` counts events, `lost` says where some are missing, `rows` gives the events
 //! themselves, `details` what is known at one time. `single` writes a page that is one file.
@@ -18,6 +18,7 @@ mod answer;
 mod ask;
 mod assets;
 mod attempt;
+mod connections;
 mod details;
 mod guard;
 mod lost;
