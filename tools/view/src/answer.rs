@@ -148,6 +148,14 @@ impl Viewed {
         &self.history
     }
 
+    pub(crate) fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     pub(crate) fn events(&self) -> &dyn Events {
         &*self.events
     }

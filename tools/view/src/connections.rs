@@ -17,6 +17,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_body::Full;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::Semaphore;
@@ -30,6 +31,8 @@ const MOST_HEADER_BYTES: usize = 32 << 10;
 const MOST_HEADERS: usize = 64;
 /// How long a connection may take for its headers, be they those of its next request.
 const HEADER_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a refusal may take to be written.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -40,14 +43,14 @@ pub(crate) struct Ends {
 
 /// Answers requests.
 pub(crate) trait Service: Send + Sync + 'static {
-    /// Whether the one at the other end of a connection may ask; asked once for each.
-    fn admits(&self, ends: Ends) -> impl Future<Output = bool> + Send;
+    /// Whether the one at the other end of a connection may ask; asked once for each. If not, what
+    /// is written before the connection is closed.
+    fn admit(&self, ends: Ends) -> impl Future<Output = Result<(), String>> + Send;
 
-    /// The answer to a request of somebody who may ask, or may not.
+    /// The answer to a request.
     fn respond(
         self: Arc<Self>,
         request: Request<Incoming>,
-        is_admitted: bool,
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
@@ -96,12 +99,16 @@ async fn accept<S: Service>(listener: TcpListener, service: Arc<S>, places: Arc<
     }
 }
 
-async fn converse<S: Service>(stream: TcpStream, peer: SocketAddr, service: Arc<S>) {
+async fn converse<S: Service>(mut stream: TcpStream, peer: SocketAddr, service: Arc<S>) {
     let Ok(own) = stream.local_addr() else { return };
-    let is_admitted = service.admits(Ends { peer, own }).await;
+    if let Err(refusal) = service.admit(Ends { peer, own }).await {
+        // It fits what the system holds for a new connection, so nobody is waited for.
+        let _ = tokio::time::timeout(REFUSAL_PATIENCE, stream.write_all(refusal.as_bytes())).await;
+        return;
+    }
     let respond = service_fn(move |request| {
         let service = service.clone();
-        async move { Ok::<_, Infallible>(service.respond(request, is_admitted).await) }
+        async move { Ok::<_, Infallible>(service.respond(request).await) }
     });
     let mut connection = http1::Builder::new();
     connection

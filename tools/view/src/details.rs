@@ -16,13 +16,13 @@ use crate::tracks::{Track, Tracks};
 const MOST_STATES: usize = 256;
 
 #[derive(Debug, Serialize)]
-struct State {
-    kind: &'static str,
-    lane: u32,
-    label: String,
-    begin: i64,
-    until: i64,
-    goes_on: bool,
+pub(crate) struct State {
+    pub kind: &'static str,
+    pub lane: u32,
+    pub label: String,
+    pub begin: i64,
+    pub until: i64,
+    pub goes_on: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -31,9 +31,9 @@ pub(crate) struct Details<'a> {
     at: i64,
     /// The time of day, as nanoseconds of the clock.
     at_ns: String,
-    states: Vec<State>,
+    pub states: Vec<State>,
     /// Events are missing around this time.
-    is_lossy: bool,
+    pub is_lossy: bool,
 }
 
 /// What is asked about: a track, by its identifier, and a time.

@@ -15,20 +15,14 @@ use crate::ask::Cut;
 /// A stretch of time in which so many events or packets are missing, somewhere.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct Region {
-    host: u32,
+    pub host: u32,
     /// Without one: on any of the machine's CPUs.
-    cpu: Option<u32>,
-    begin: i64,
-    until: i64,
-    count: u64,
+    pub cpu: Option<u32>,
+    pub begin: i64,
+    pub until: i64,
+    pub count: u64,
     /// How many losses are in it.
     losses: u64,
-}
-
-impl Region {
-    pub fn count(&self) -> u64 {
-        self.count
-    }
 }
 
 /// Every loss of a span, each by itself, as time since the beginning of the span.
@@ -47,7 +41,7 @@ pub(crate) fn all(losses: &[Lost], (from, until): (Ns, Ns)) -> Vec<Region> {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Regions {
-    regions: Vec<Region>,
+    pub regions: Vec<Region>,
 }
 
 pub(crate) fn regions(losses: &[Lost], cut: &Cut) -> Regions {

@@ -38,8 +38,25 @@ pub enum Error {
     /// No random bytes for the address.
     #[error("there are no random bytes for the page's address: {0}")]
     Random(getrandom::Error),
+    /// The trace server's port cannot be had.
+    #[error("127.0.0.1:{port}: {reason}: choose another port, --trace-server=PORT")]
+    TracePort {
+        /// The port.
+        port: u16,
+        /// Why.
+        reason: std::io::Error,
+    },
+    /// An origin that is not of this machine.
+    #[error(
+        "{origin} is not the origin of a page that this machine serves to itself, such as \
+        http://localhost:3000"
+    )]
+    Origin {
+        /// What was named.
+        origin: String,
+    },
     /// The server could not go on.
-    #[error("serving the page: {0}")]
+    #[error("serving: {0}")]
     Serve(#[from] std::io::Error),
 }
 
@@ -87,15 +104,11 @@ impl Server {
 
 impl Service for Shared {
     /// Who knows the token may ask, whoever it is.
-    async fn admits(&self, _: Ends) -> bool {
-        true
+    async fn admit(&self, _: Ends) -> Result<(), String> {
+        Ok(())
     }
 
-    async fn respond(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        _: bool,
-    ) -> Response<Full<Bytes>> {
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let known = (self.host.as_str(), &self.token);
         let path = guard::path_of(request.method(), request.uri(), request.headers(), known);
         let path = match path {

@@ -27,7 +27,10 @@ pub(crate) struct Question<'a> {
 
 impl<'a> Question<'a> {
     pub fn of(ask: &'a Ask, origin: Ns) -> Result<Self, String> {
-        let tracks = ask.text("tracks").unwrap_or("").split(',').collect();
+        let tracks: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
+        if tracks.len() > MOST_TRACKS {
+            return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
+        }
         Ok(Self { cut: ask.cut(origin)?, tracks })
     }
 }
@@ -35,9 +38,9 @@ impl<'a> Question<'a> {
 /// What a slice says: `look` decides its colour, `name` stands in it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Said {
-    look: &'static str,
-    name: String,
-    label: String,
+    pub look: &'static str,
+    pub name: String,
+    pub label: String,
 }
 
 /// Slices of one row: begin, end, number of what it says, whether it goes on, and how many states
@@ -52,10 +55,10 @@ pub(crate) struct Row {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    values: Vec<Said>,
-    rows: Vec<Row>,
+    pub values: Vec<Said>,
+    pub rows: Vec<Row>,
     /// There were more slices than an answer holds.
-    is_cut: bool,
+    pub is_cut: bool,
 }
 
 /// The words of the protocol for what a state looks like.
@@ -90,9 +93,6 @@ pub(crate) fn draw(
     tracks: &Tracks,
     Question { cut, tracks: asked }: &Question<'_>,
 ) -> Result<Answer, String> {
-    if asked.len() > MOST_TRACKS {
-        return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
-    }
     let known = asked.iter().filter_map(|id| tracks.get(id));
     let by_subject: HashMap<Subject, &str> =
         known.filter_map(|track| Some((track.subject?, track.id.as_str()))).collect();

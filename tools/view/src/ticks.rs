@@ -69,10 +69,10 @@ impl Packets {
 }
 
 #[derive(Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, Clone, Copy, Hash)]
-struct Key {
-    host: u32,
+pub(crate) struct Key {
+    pub host: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<u32>,
+    pub cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,10 +81,10 @@ struct Key {
 
 /// Pixels with something in them, and how much.
 #[derive(Debug, Serialize)]
-struct Row {
+pub(crate) struct Row {
     #[serde(flatten)]
-    key: Key,
-    counts: Vec<(u32, u64)>,
+    pub key: Key,
+    pub counts: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,13 +97,13 @@ struct Mark {
 
 #[derive(Debug, Serialize, Default)]
 pub(crate) struct Counted {
-    measure: &'static str,
+    pub measure: &'static str,
     total: u64,
-    rows: Vec<Row>,
+    pub rows: Vec<Row>,
     names: Vec<String>,
     marks: Vec<Mark>,
     /// Where counting stopped, if before the end of the span.
-    stopped: Option<i64>,
+    pub stopped: Option<i64>,
 }
 
 /// The pixel of a time.

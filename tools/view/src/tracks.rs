@@ -147,6 +147,10 @@ impl Tracks {
         Self { all, by_id }
     }
 
+    pub fn all(&self) -> &[Track] {
+        &self.all
+    }
+
     pub fn get(&self, id: &str) -> Option<&Track> {
         self.all.get(*self.by_id.get(id)?)
     }
