@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! libFuzzer's way into the requests that `lull view` is sent: a path with a query, and headers; or,
-//! with a method before the path, what `lull view --trace-server` is sent, with a body.
+//! libFuzzer's way into the requests that `lull view` is sent: a path with a query, and headers;
+//! or, with a method before the path, what `lull view --trace-server` is sent, with a body.
 //!
 //! Place in the flow: `run` builds it. Whatever the text is, it is answered or refused; the page's
 //! server answers nothing without the token.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Serves a page that shows traces, on the loopback address.
 //!
-//! Flow: `connections` are taken for `server`, and `guard` refuses what does not come from the page; `ask`
-//! reads what is asked, `answer` finds who answers: `tracks` lists what has states, `slices` draws
-//! them, `ticks` counts events, `lost` says where some are missing, `rows` gives the events
-//! themselves, `details` what is known at one time. `tsp` gives the same answers in the words of
-//! the Trace Server Protocol. `single` writes a page that is one file.
+//! Flow: `connections` are taken for `server`, and `guard` refuses what does not come from the
+//! page; `ask` reads what is asked, `answer` finds who answers: `tracks` lists what has states,
+//! `slices` draws them, `ticks` counts events, `lost` says where some are missing, `rows` gives
+//! the events themselves, `details` what is known at one time. `tsp` gives the same answers in the
+//! words of the Trace Server Protocol. `single` writes a page that is one file.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `lull view --trace-server`: the traces for viewers that speak the Trace Server Protocol.
 //!
-//! Place in the flow: opens what `lull view` would open, and lets the crate `view` serve it. Where a
-//! viewer asks for some of the traces only, they are opened once more, without the others: their
+//! Place in the flow: opens what `lull view` would open, and lets the crate `view` serve it. Where
+//! a viewer asks for some of the traces only, they are opened once more, without the others: their
 //! states are in an index of their own.
 
 use ::view::TraceServer;

@@ -99,13 +99,16 @@ mod tests {
     #[test]
     #[cfg(target_endian = "little")]
     fn the_user_stands_where_both_addresses_do() {
-        let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
-   0: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1000 0 111 1 x
-   1: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1001 0 112 1 x
-   2: 0100007F:9C41 0100007F:1F90 06 00000000:00000000 00:00000000 00000000     0 0 0 1 x
-   3: 0000000000000000FFFF00000100007F:9C42 0000000000000000FFFF00000100007F:1F90 01 0:0 0:0 0 7 0 9 1
-   4: 0100007F:9C43
-   x: y:z 0100007F:1F90 01 a b c d e f";
+        let (here, v6) = ("0100007F", "0000000000000000FFFF00000100007F");
+        let list = format!(
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
+   0: {here}:1F90 {here}:9C40 01 00000000:00000000 00:00000000 00000000  1000 0 111 1 x
+   1: {here}:9C40 {here}:1F90 01 00000000:00000000 00:00000000 00000000  1001 0 112 1 x
+   2: {here}:9C41 {here}:1F90 06 00000000:00000000 00:00000000 00000000     0 0 0 1 x
+   3: {v6}:9C42 {v6}:1F90 01 0:0 0:0 0 7 0 9 1
+   4: {here}:9C43
+   x: y:z {here}:1F90 01 a b c d e f"
+        );
         let from = |port: u16| {
             let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             owner(list.as_bytes(), Ends { peer: at(port), own: at(8080) })

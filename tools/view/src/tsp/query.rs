@@ -76,7 +76,7 @@ impl Query {
             count += 1;
             if count > MOST_EXPRESSIONS || text.len() > MOST_EXPRESSION_BYTES {
                 return Err(format!(
-                    "at most {MOST_EXPRESSIONS} texts of {MOST_EXPRESSION_BYTES} bytes are looked for"
+                    "at most {MOST_EXPRESSIONS} texts of {MOST_EXPRESSION_BYTES} bytes are sought"
                 ));
             }
         }

@@ -40,8 +40,10 @@ const COLUMNS: [(&str, &str, &str); 8] = [
 ];
 
 pub(super) fn columns() -> Answer {
-    let column = |(id, (name, description, kind)): (usize, &(&str, &str, &str))| json!({ "id": id, "name": name, "description": description, "type": kind });
-    let model: Vec<Value> = COLUMNS.iter().enumerate().map(column).collect();
+    let mut model: Vec<Value> = Vec::new();
+    for (id, (name, description, kind)) in COLUMNS.iter().enumerate() {
+        model.push(json!({ "id": id, "name": name, "description": description, "type": kind }));
+    }
     Answer::new(json!(model), Status::Completed, None)
 }
 
