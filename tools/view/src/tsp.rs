@@ -32,7 +32,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_body::{BodyExt, Full, Limited};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::{to_raw_value, RawValue};
 use tokio::sync::Semaphore;
 
 use crate::connections::{self, Ends, Service, MOST_ANSWERS};
@@ -88,18 +88,21 @@ enum Status {
     Failed,
 }
 
-/// What the protocol wraps its answers in.
+/// What the protocol wraps its answers in. A model may be large: it is text at once.
 #[derive(Debug, Serialize)]
 struct Answer {
-    model: Value,
+    model: Option<Box<RawValue>>,
     status: Status,
     #[serde(rename = "statusMessage")]
     note: String,
 }
 
 impl Answer {
-    fn new(model: impl Into<Value>, status: Status, note: Option<String>) -> Self {
-        Self { model: model.into(), status, note: note.unwrap_or_default() }
+    fn new(model: impl Serialize, status: Status, note: Option<String>) -> Self {
+        match to_raw_value(&model) {
+            Ok(model) => Self { model: Some(model), status, note: note.unwrap_or_default() },
+            Err(error) => Self { model: None, status: Status::Failed, note: error.to_string() },
+        }
     }
 }
 

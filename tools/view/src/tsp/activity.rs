@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{json, Value};
 
 use super::library::Loaded;
@@ -16,8 +17,9 @@ use crate::ticks;
 use crate::tracks::Track;
 use crate::Filter;
 
-/// Series of one answer.
+/// Series of one answer, and numbers in all of them.
 const MOST_SERIES: usize = 1024;
+const MOST_VALUES: usize = 1 << 20;
 
 /// Machines and their processors: numbers of their rows in the time line, and the rows above.
 fn series(loaded: &Loaded) -> impl Iterator<Item = (usize, Option<usize>, &Track)> {
@@ -71,7 +73,9 @@ pub(super) fn xy(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
         }
     }
     let wanted = series(loaded).filter(|(id, ..)| items.contains(&(*id as i64)));
-    let told = wanted.take(MOST_SERIES).map(|(id, _, track)| {
+    let most = (MOST_VALUES / times.len().max(1)).min(MOST_SERIES);
+    let mut wanted = wanted.peekable();
+    let told = wanted.by_ref().take(most).map(|(id, _, track)| {
         let mut values = vec![0_u64; times.len()];
         let is_its =
             |(host, cpu): (u32, u32)| host == track.host && track.cpu.is_none_or(|own| own == cpu);
@@ -82,27 +86,53 @@ pub(super) fn xy(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
                 }
             }
         }
-        one(
-            id,
-            &format!("{} ({})", track.name, counted.measure),
-            (&times, &values),
-            counted.measure,
-        )
+        let name = format!("{} ({})", track.name, counted.measure);
+        one(id, name, (&times, values), counted.measure)
     });
-    let told: Vec<Value> = told.collect();
+    let series: Vec<Series<'_>> = told.collect();
     let title = match counted.measure {
         "bytes" => "Bytes written, by packets",
         _ => "Events",
     };
-    let note = counted.stopped.map(|at| format!("events are counted up to {at} ns"));
-    Ok(Answer::new(json!({ "title": title, "series": told }), Status::Completed, note))
+    let stopped = counted.stopped.map(|at| format!("events are counted up to {at} ns"));
+    let note = match wanted.peek() {
+        Some(_) => Some("some series are not shown".into()),
+        None => stopped,
+    };
+    Ok(Answer::new(Model { title, series }, Status::Completed, note))
 }
 
-fn one(id: usize, name: &str, (times, values): (&[i64], &[u64]), unit: &str) -> Value {
-    json!({
-        "seriesId": id, "seriesName": name, "xValues": times, "yValues": values,
-        "xValuesDescription": { "label": "Time", "unit": "ns", "dataType": "TIMESTAMP" },
-        "yValuesDescription": { "label": unit, "unit": "", "dataType": "NUMBER" },
-        "style": { "parentKey": null, "values": { "series-type": "line" } },
-    })
+#[derive(Serialize)]
+struct Model<'a> {
+    title: &'a str,
+    series: Vec<Series<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Series<'a> {
+    series_id: usize,
+    series_name: String,
+    x_values: &'a [i64],
+    y_values: Vec<u64>,
+    x_values_description: Value,
+    y_values_description: Value,
+    style: Value,
+}
+
+fn one<'a>(
+    series_id: usize,
+    series_name: String,
+    (x_values, y_values): (&'a [i64], Vec<u64>),
+    unit: &str,
+) -> Series<'a> {
+    Series {
+        series_id,
+        series_name,
+        x_values,
+        y_values,
+        x_values_description: json!({ "label": "Time", "unit": "ns", "dataType": "TIMESTAMP" }),
+        y_values_description: json!({ "label": unit, "unit": "", "dataType": "NUMBER" }),
+        style: json!({ "parentKey": null, "values": { "series-type": "line" } }),
+    }
 }

@@ -5,6 +5,8 @@
 //! of the processor that lost the events, and on the other rows of its machine, because what
 //! happened there may be incomplete, too. It is the only category there is.
 
+use std::collections::BTreeMap;
+
 use serde_json::{json, Value};
 
 use super::library::Loaded;
@@ -49,27 +51,33 @@ pub(super) fn annotations(loaded: &Loaded, query: &Query) -> Result<Answer, Stri
     }
     let history = loaded.viewed.history();
     let regions = lost::regions(history.losses(), &query.cut_or_all(history)?).regions;
+    let mut by_cpu: BTreeMap<(u32, Option<u32>), Vec<&Region>> = BTreeMap::new();
+    for region in &regions {
+        by_cpu.entry((region.host, region.cpu)).or_default().push(region);
+    }
+    // Of one processor, with what may be on it; or of all of a machine.
+    let on = |host: u32, cpu: Option<u32>| {
+        let is_it = move |(own, _): &(&(u32, Option<u32>), _)| {
+            own.0 == host && (cpu.is_none() || own.1.is_none() || own.1 == cpu)
+        };
+        by_cpu.iter().filter(is_it).flat_map(|(_, regions)| regions.iter().copied())
+    };
     let all = loaded.viewed.tracks().all();
     let asked = query.items()?.iter().filter_map(|item| {
         let entry = loaded.timeline().get(*item)?;
         Some((*item, all.get(entry.track)?))
     });
     let (on_cpus, elsewhere): (Vec<_>, Vec<_>) = asked.partition(|(_, track)| track.cpu.is_some());
-    let mut told: Vec<Value> = Vec::new();
-    let mut left_out = 0_u64;
-    let mut tell = |region: &Region, row: i64| match told.len() < MOST_ANNOTATIONS {
-        true => told.push(annotation(region, row)),
-        false => left_out += 1,
-    };
-    regions.iter().for_each(|region| tell(region, CHART));
-    for (row, track) in on_cpus.iter().chain(&elsewhere) {
-        let may_be = |region: &&Region| {
-            let is_here = track.cpu.is_none() || region.cpu.is_none() || region.cpu == track.cpu;
-            region.host == track.host && is_here
-        };
-        regions.iter().filter(may_be).for_each(|region| tell(region, *row));
-    }
-    let note = (left_out > 0).then(|| format!("{left_out} annotations of rows are not shown"));
+    let rows = on_cpus.iter().chain(&elsewhere);
+    let of_rows = rows.flat_map(|(row, track)| on(track.host, track.cpu).map(|r| (r, *row)));
+    let of_chart = regions.iter().map(|region| (region, CHART));
+    let mut wanted = of_chart.chain(of_rows);
+    let told: Vec<Value> = wanted
+        .by_ref()
+        .take(MOST_ANNOTATIONS)
+        .map(|(region, row)| annotation(region, row))
+        .collect();
+    let note = wanted.next().map(|_| "some annotations of rows are not shown".to_string());
     let model = json!({ "annotations": { CATEGORY: told } });
     Ok(Answer::new(model, Status::Completed, note))
 }

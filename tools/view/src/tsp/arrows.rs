@@ -73,5 +73,5 @@ pub(super) fn arrows(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     });
     visited.map_err(|error| error.to_string())?;
     let note = stopped.map(|at: Ns| format!("arrows are shown up to {} ns", at.0));
-    Ok(Answer::new(json!(found), Status::Completed, note))
+    Ok(Answer::new(found, Status::Completed, note))
 }

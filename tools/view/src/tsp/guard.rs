@@ -14,6 +14,7 @@ use crate::guard::{refuse, text, Refusal};
 /// What the webviews of VS Code and of its kin are served from: a scheme that no web page has.
 const WEBVIEW: &str = "vscode-webview://";
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+const HTTP_PORT: u16 = 80;
 
 /// What is compared with the headers of requests.
 pub(super) struct Guard {
@@ -24,7 +25,11 @@ pub(super) struct Guard {
 impl Guard {
     /// `origins`: those that are answered beside webviews, each as [`is_loopback_origin`] has it.
     pub fn new(port: u16, origins: Vec<String>) -> Self {
-        let hosts = LOOPBACK.iter().map(|name| format!("{name}:{port}")).collect();
+        let mut hosts: Vec<String> = LOOPBACK.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == HTTP_PORT {
+            // Clients leave it out.
+            hosts.extend(LOOPBACK.map(str::to_string));
+        }
         Self { hosts, origins }
     }
 

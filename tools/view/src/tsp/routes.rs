@@ -15,7 +15,7 @@ use super::{activity, annotations, arrows, table, timeline, Answer, Failed, Stat
 /// Where the protocol's paths begin, as in Trace Compass.
 pub(super) const PREFIX: &str = "/tsp/api";
 /// The version of the protocol that is spoken.
-const VERSION: &str = "0.5.0";
+const VERSION: &str = "0.2.0";
 
 pub(super) const TIMELINE: &str = "lull.timeline";
 const STATISTICS: &str = "lull.statistics";

@@ -23,7 +23,7 @@ const MOST_SEARCHED: u64 = 1_000_000;
 /// Events that a search backwards reads at once.
 const STEP: u64 = 8192;
 /// The bytes that an expression may take once it is understood.
-const MOST_EXPRESSION_BYTES: usize = 1 << 20;
+const MOST_EXPRESSION_BYTES: usize = 1 << 16;
 /// The mark of what a search has found.
 const HIGHLIGHT: u32 = 8;
 
@@ -44,7 +44,7 @@ pub(super) fn columns() -> Answer {
     for (id, (name, description, kind)) in COLUMNS.iter().enumerate() {
         model.push(json!({ "id": id, "name": name, "description": description, "type": kind }));
     }
-    Answer::new(json!(model), Status::Completed, None)
+    Answer::new(model, Status::Completed, None)
 }
 
 /// Members of an object in their order, each with its text.

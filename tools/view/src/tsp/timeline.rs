@@ -102,6 +102,14 @@ struct EntryModel<'a> {
     metadata: BTreeMap<&'static str, [i64; 1]>,
 }
 
+#[derive(Serialize)]
+struct TreeModel<'a> {
+    headers: [Value; 1],
+    entries: Vec<EntryModel<'a>>,
+    #[serde(rename = "autoExpandLevel")]
+    expanded: u32,
+}
+
 pub(super) fn tree(loaded: &Loaded) -> Answer {
     let (history, tracks) = (loaded.viewed.history(), loaded.viewed.tracks());
     let (start, end) = (history.begin().0, history.end().0);
@@ -120,12 +128,13 @@ pub(super) fn tree(loaded: &Loaded) -> Answer {
             metadata: known.collect(),
         })
     });
-    let model = json!({
-        "headers": [{ "name": "Name", "tooltip": "machines, processors, processes and threads" }],
-        "entries": told.collect::<Vec<_>>(),
+    let tooltip = "machines, processors, processes and threads";
+    let model = TreeModel {
+        headers: [json!({ "name": "Name", "tooltip": tooltip })],
+        entries: told.collect(),
         // Machines, and what is on them; threads and their calls are unfolded by who wants them.
-        "autoExpandLevel": 2,
-    });
+        expanded: 2,
+    };
     let left_out = all.len().saturating_sub(MOST_ITEMS);
     let note = (left_out > 0).then(|| format!("{left_out} rows are not shown"));
     Answer::new(model, Status::Completed, note)
@@ -175,6 +184,11 @@ struct RowModel<'a> {
     states: Vec<StateModel<'a>>,
 }
 
+#[derive(Serialize)]
+struct RowsModel<'a> {
+    rows: Vec<RowModel<'a>>,
+}
+
 fn is_zero(tags: &u32) -> bool {
     *tags == 0
 }
@@ -219,7 +233,7 @@ pub(super) fn states(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     }
     rows.sort_by_key(|row| row.entry);
     let note = drawn.is_cut.then(|| "there are more states than an answer holds".to_string());
-    Ok(Answer::new(json!({ "rows": rows }), Status::Completed, note))
+    Ok(Answer::new(RowsModel { rows }, Status::Completed, note))
 }
 
 /// What is known of a row at a time.
@@ -253,5 +267,5 @@ pub(super) fn tooltip(loaded: &Loaded, query: &Query) -> Result<Answer, String> 
         }
     }
     told.insert("Track", track.name.clone());
-    Ok(Answer::new(json!(told), Status::Completed, None))
+    Ok(Answer::new(told, Status::Completed, None))
 }
