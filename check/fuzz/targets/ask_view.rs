@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! libFuzzer's way into the requests that `lull view` is sent: a path with a query, and headers.
+//! libFuzzer's way into the requests that `lull view` is sent: a path with a query, and headers;
+//! or, with a method before the path, what `lull view --trace-server` is sent, with a body.
 //!
-//! Place in the flow: `run` builds it. Whatever the text is, it is answered or refused; without the
-//! token, nothing is answered.
+//! Place in the flow: `run` builds it. Whatever the text is, it is answered or refused; the page's
+//! server answers nothing without the token.
 #![no_main]
 
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,7 @@ use history::History;
 use libfuzzer_sys::fuzz_target;
 use testkit::program::{Number, Program, Who};
 use trace::{Span, Trace};
-use view::{Events, Filter, Row, Viewed, Visited};
+use view::{Attempts, Events, Filter, Row, Viewed, Visited};
 
 const MAIN: Who = (10, 10, "server");
 
@@ -45,7 +46,26 @@ fn viewed() -> Viewed {
     Viewed::new(traces, history, Box::new(Nothing), vec![])
 }
 
+/// The trace server; the only experiment stays open.
+fn ask_trace_server(request: &str) {
+    static SERVER: OnceLock<Attempts> = OnceLock::new();
+    let opener = || Box::new(|_: &[usize]| Err("there is one trace".to_string()));
+    let server = SERVER.get_or_init(|| Attempts::new(viewed(), opener()).expect("it has a trace"));
+    if request.starts_with("DELETE /tsp/api/experiments/") {
+        return;
+    }
+    if let Some((status, body)) = server.attempt(request) {
+        let known = [200, 400, 403, 404, 405, 409, 413, 415, 421, 500];
+        assert!(known.contains(&status), "{status}");
+        let is_json = body.is_empty() || matches!(body.first(), Some(b'{' | b'['));
+        assert!(is_json, "{request}");
+    }
+}
+
 fuzz_target!(|request: &str| {
+    if !request.starts_with('/') {
+        return ask_trace_server(request);
+    }
     static VIEWED: OnceLock<Viewed> = OnceLock::new();
     let status = VIEWED.get_or_init(viewed).attempt(request);
     let known = [200, 400, 403, 404, 409, 413, 414, 421];

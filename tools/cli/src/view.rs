@@ -7,6 +7,7 @@
 //! leads to it.
 
 mod live;
+mod trace_server;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ const OPENERS: [&str; 3] = ["xdg-open", "gio", "sensible-browser"];
     after_help = "The page is served on 127.0.0.1, at an address that nobody can guess, until \
     Ctrl-C ends it; nothing is uploaded or converted. From another machine: `ssh -L \
     4000:127.0.0.1:4000 HOST lull view --no-open --port 4000 TRACE`, then open the address that is \
-    printed.\n\nThe status is 0 when it was ended, 2 on an error."
+    printed.\n\nWith --trace-server, every program of yours on this machine can \
+    read the traces, and nobody else's.\n\nThe status is 0 when it was ended, 2 on an error."
 )]
 pub struct ViewArgs {
     /// Folders with traces in or below them [default: lull-trace, the newest made here]
@@ -57,6 +59,17 @@ pub struct ViewArgs {
     /// Print the page's address on standard output, for programs; opens no browser
     #[arg(long)]
     pub print_url: bool,
+
+    /// Serve the traces to the trace viewers of VS Code and Theia, which speak the Trace Server
+    /// Protocol, in place of a page [default port: 8080]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "8080", conflicts_with_all = ["live", "port", "no_open"])]
+    pub trace_server: Option<u16>,
+
+    /// Answer pages of this origin, too, such as http://localhost:3000 where Theia is served; may
+    /// be repeated
+    #[arg(long, value_name = "ORIGIN", requires = "trace_server")]
+    pub allow_origin: Vec<String>,
 }
 
 /// The events of the traces, chosen as `lull print` does.
@@ -125,6 +138,9 @@ fn page_or_error(has_page: bool) -> anyhow::Result<()> {
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &ViewArgs) -> anyhow::Result<i32> {
+    if let Some(port) = args.trace_server {
+        return trace_server::run(args, port);
+    }
     need_page()?;
     let server = Server::bind(args.port)?;
     let shown = match &args.live {
@@ -135,15 +151,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<i32> {
         }
     };
     let url = server.url();
-    if args.print_url {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{url}").and_then(|()| out.flush()).context("printing the address")?;
-    } else {
-        say(&format!("the page is at {url}"));
-        if std::io::stderr().is_terminal() {
-            say("Ctrl-C ends it");
-        }
-    }
+    tell(&url, "the page", args.print_url)?;
     // The file is there as long as the server.
     let _leads = match args.no_open || args.print_url {
         true => None,
@@ -151,6 +159,19 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<i32> {
     };
     server.serve(shown)?;
     Ok(0)
+}
+
+/// Says where something is served: to a program, or to a person.
+fn tell(url: &str, what: &str, is_printed: bool) -> anyhow::Result<()> {
+    if is_printed {
+        let mut out = std::io::stdout().lock();
+        return writeln!(out, "{url}").and_then(|()| out.flush()).context("printing the address");
+    }
+    say(&format!("{what} is at {url}"));
+    if std::io::stderr().is_terminal() {
+        say("Ctrl-C ends it");
+    }
+    Ok(())
 }
 
 /// What the trace's recorder said of it.

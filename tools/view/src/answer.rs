@@ -18,7 +18,7 @@ use crate::ask::Ask;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, details, lost, rows, slices, ticks};
+use crate::{assets, details, lost, rows, slices, ticks, tracks};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -148,6 +148,14 @@ impl Viewed {
         &self.history
     }
 
+    pub(crate) fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     pub(crate) fn events(&self) -> &dyn Events {
         &*self.events
     }
@@ -199,22 +207,29 @@ impl Viewed {
     fn ask(&self, path: &str, ask: &Ask) -> Result<Option<Vec<u8>>, String> {
         let (history, tracks) = (&self.history, &self.tracks);
         let origin = history.begin();
-        let place =
-            Where { traces: &self.traces, hosts: &self.hosts, packets: &self.packets, origin };
         let text = match path {
             "v1/trace" => json(&self.about()),
-            "v1/tracks" => json(&tracks.list(ask)?),
-            "v1/slices" => {
-                let far = self.far.get().and_then(Option::as_ref);
-                json(&slices::draw((history, far), tracks, ask)?)
+            "v1/tracks" => json(&tracks.list(&tracks::Question::of(ask)?)),
+            "v1/slices" => json(&self.slices(&slices::Question::of(ask, origin)?)?),
+            "v1/ticks" => json(&self.ticks(&ticks::Question::of(ask, origin)?)?),
+            "v1/lost" => json(&lost::regions(history.losses(), &ask.cut(origin)?)),
+            "v1/events" => json(&rows::page(&*self.events, &rows::Question::of(ask, origin)?)?),
+            "v1/details" => {
+                json(&details::tell(history, tracks, &details::Question::of(ask, origin)?)?)
             }
-            "v1/ticks" => json(&ticks::count(&place, &*self.events, ask)?),
-            "v1/lost" => json(&lost::regions(history.losses(), origin, ask)?),
-            "v1/events" => json(&rows::page(&*self.events, origin, ask)?),
-            "v1/details" => json(&details::tell(history, tracks, ask)?),
             _ => return Ok(None),
         };
         text.map(Some)
+    }
+
+    pub(crate) fn slices(&self, question: &slices::Question<'_>) -> Result<slices::Answer, String> {
+        let far = self.far.get().and_then(Option::as_ref);
+        slices::draw((&self.history, far), &self.tracks, question)
+    }
+
+    pub(crate) fn ticks(&self, question: &ticks::Question) -> Result<ticks::Counted, String> {
+        let place = Where { traces: &self.traces, hosts: &self.hosts, packets: &self.packets };
+        ticks::count(&place, &*self.events, question)
     }
 
     pub(crate) fn about(&self) -> About<'_> {

@@ -26,6 +26,34 @@ pub struct Filter {
     pub comm: Vec<String>,
 }
 
+/// A span, how many parts it is cut in, and what times of the answer count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub origin: Ns,
+    pub from: Ns,
+    /// After `from`.
+    pub until: Ns,
+    /// From 1 to [`MOST_PIXELS`].
+    pub pixels: u32,
+}
+
+impl Cut {
+    pub fn span(&self) -> (Ns, Ns) {
+        (self.from, self.until)
+    }
+
+    /// How long it is: at least 1, and it fits no 64 bits if it is all of time.
+    pub fn width_ns(&self) -> i128 {
+        (i128::from(self.until.0) - i128::from(self.from.0)).max(1)
+    }
+
+    /// A time as the answer has it.
+    pub fn offset(&self, time: Ns) -> i64 {
+        time.0.saturating_sub(self.origin.0)
+    }
+}
+
+/// The words of a request, by which modules make the question that they answer.
 pub(crate) struct Ask {
     words: Vec<(String, String)>,
 }
@@ -70,18 +98,23 @@ impl Ask {
     }
 
     /// From `from` to `until`, which both are named.
-    pub fn span(&self, origin: Ns) -> Result<(Ns, Ns), String> {
+    fn span(&self, origin: Ns) -> Result<(Ns, Ns), String> {
         match (self.time("from", origin)?, self.time("until", origin)?) {
             (Some(from), Some(until)) if from < until => Ok((from, until)),
             _ => Err("a span has from and until, and from is before until".into()),
         }
     }
 
-    pub fn pixels(&self) -> Result<u32, String> {
+    fn pixels(&self) -> Result<u32, String> {
         match self.number("pixels")? {
             Some(pixels) if (1..=MOST_PIXELS).contains(&pixels) => Ok(pixels),
             _ => Err(format!("pixels is a number from 1 to {MOST_PIXELS}")),
         }
+    }
+
+    pub fn cut(&self, origin: Ns) -> Result<Cut, String> {
+        let (from, until) = self.span(origin)?;
+        Ok(Cut { origin, from, until, pixels: self.pixels()? })
     }
 
     pub fn filter(&self) -> Result<Filter, String> {

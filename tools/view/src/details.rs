@@ -16,13 +16,13 @@ use crate::tracks::{Track, Tracks};
 const MOST_STATES: usize = 256;
 
 #[derive(Debug, Serialize)]
-struct State {
-    kind: &'static str,
-    lane: u32,
-    label: String,
-    begin: i64,
-    until: i64,
-    goes_on: bool,
+pub(crate) struct State {
+    pub kind: &'static str,
+    pub lane: u32,
+    pub label: String,
+    pub begin: i64,
+    pub until: i64,
+    pub goes_on: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -31,19 +31,32 @@ pub(crate) struct Details<'a> {
     at: i64,
     /// The time of day, as nanoseconds of the clock.
     at_ns: String,
-    states: Vec<State>,
+    pub states: Vec<State>,
     /// Events are missing around this time.
-    is_lossy: bool,
+    pub is_lossy: bool,
+}
+
+/// What is asked about: a track, by its identifier, and a time.
+pub(crate) struct Question<'a> {
+    /// What times of the answer count from.
+    pub origin: Ns,
+    pub track: &'a str,
+    pub at: Ns,
+}
+
+impl<'a> Question<'a> {
+    pub fn of(ask: &'a Ask, origin: Ns) -> Result<Self, String> {
+        let at = ask.time("at", origin)?.ok_or("details have a time: at")?;
+        Ok(Self { origin, track: ask.text("track").unwrap_or(""), at })
+    }
 }
 
 pub(crate) fn tell<'a>(
     history: &History,
     tracks: &'a Tracks,
-    ask: &Ask,
+    &Question { origin, track, at }: &Question<'_>,
 ) -> Result<Details<'a>, String> {
-    let origin = history.begin();
-    let at = ask.time("at", origin)?.ok_or("details have a time: at")?;
-    let track = ask.text("track").and_then(|id| tracks.get(id)).ok_or("there is no such track")?;
+    let track = tracks.get(track).ok_or("there is no such track")?;
     let mut states: Vec<State> = Vec::new();
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let span = between((at, Ns(at.0.saturating_add(1))));

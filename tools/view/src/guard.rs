@@ -20,7 +20,7 @@ pub(crate) struct Refusal {
     pub reason: &'static str,
 }
 
-fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusal> {
+pub(crate) fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusal> {
     Err(Refusal { status, reason })
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn path_of<'r>(
     Ok(rest)
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 

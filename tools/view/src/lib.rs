@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Serves a page that shows traces, on the loopback address.
 //!
-//! Flow: `server` takes connections and `guard` refuses what does not come from the page; `ask`
-//! reads what is asked, `answer` finds who answers: `tracks` lists what has states, `slices` draws
-//! them, `ticks` counts events, `lost` says where some are missing, `rows` gives the events
-//! themselves, `details` what is known at one time. `single` writes a page that is one file.
+//! Flow: `connections` are taken for `server`, and `guard` refuses what does not come from the
+//! page; `ask` reads what is asked, `answer` finds who answers: `tracks` lists what has states,
+//! `slices` draws them, `ticks` counts events, `lost` says where some are missing, `rows` gives
+//! the events themselves, `details` what is known at one time. `tsp` gives the same answers in the
+//! words of the Trace Server Protocol. `single` writes a page that is one file.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -18,6 +19,7 @@ mod answer;
 mod ask;
 mod assets;
 mod attempt;
+mod connections;
 mod details;
 mod guard;
 mod lost;
@@ -29,6 +31,7 @@ mod source;
 mod ticks;
 mod token;
 mod tracks;
+mod tsp;
 
 pub use answer::{Shown, Viewed};
 pub use ask::Filter;
@@ -36,6 +39,7 @@ pub use assets::has_page;
 pub use server::{Error, Server};
 pub use single::{Single, SingleError};
 pub use source::{Events, Row, Visited};
+pub use tsp::{Attempts, Opener, TraceServer, DEFAULT_PORT};
 
 #[cfg(test)]
 mod tests;

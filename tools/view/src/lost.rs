@@ -10,25 +10,19 @@ use history::Lost;
 use serde::Serialize;
 use trace::Ns;
 
-use crate::ask::Ask;
+use crate::ask::Cut;
 
 /// A stretch of time in which so many events or packets are missing, somewhere.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct Region {
-    host: u32,
+    pub host: u32,
     /// Without one: on any of the machine's CPUs.
-    cpu: Option<u32>,
-    begin: i64,
-    until: i64,
-    count: u64,
+    pub cpu: Option<u32>,
+    pub begin: i64,
+    pub until: i64,
+    pub count: u64,
     /// How many losses are in it.
     losses: u64,
-}
-
-impl Region {
-    pub fn count(&self) -> u64 {
-        self.count
-    }
 }
 
 /// Every loss of a span, each by itself, as time since the beginning of the span.
@@ -47,14 +41,13 @@ pub(crate) fn all(losses: &[Lost], (from, until): (Ns, Ns)) -> Vec<Region> {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Regions {
-    regions: Vec<Region>,
+    pub regions: Vec<Region>,
 }
 
-pub(crate) fn regions(losses: &[Lost], origin: Ns, ask: &Ask) -> Result<Regions, String> {
-    let (from, until) = ask.span(origin)?;
-    let pixels = i128::from(ask.pixels()?);
-    let width = i128::from(until.0) - i128::from(from.0);
-    let pixel = |time: i64| (i128::from(time) - i128::from(from.0)) * pixels / width.max(1);
+pub(crate) fn regions(losses: &[Lost], cut: &Cut) -> Regions {
+    let (from, until) = cut.span();
+    let (pixels, width) = (i128::from(cut.pixels), cut.width_ns());
+    let pixel = |time: i64| (i128::from(time) - i128::from(from.0)) * pixels / width;
     let mut inside: Vec<&Lost> =
         losses.iter().filter(|lost| lost.begin < until && from <= lost.until).collect();
     inside.sort_by_key(|lost| (lost.begin, lost.until));
@@ -74,15 +67,16 @@ pub(crate) fn regions(losses: &[Lost], origin: Ns, ask: &Ask) -> Result<Regions,
     }
     let mut regions: Vec<Region> = by_cpu.into_values().flatten().collect();
     for region in &mut regions {
-        region.begin = region.begin.saturating_sub(origin.0);
-        region.until = region.until.saturating_sub(origin.0);
+        region.begin = cut.offset(Ns(region.begin));
+        region.until = cut.offset(Ns(region.until));
     }
-    Ok(Regions { regions })
+    Regions { regions }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::Ask;
     use trace::CpuId;
 
     fn lost(cpu: Option<u32>, begin: i64, until: i64, count: u64) -> Lost {
@@ -91,7 +85,8 @@ mod tests {
     }
 
     fn told(losses: &[Lost], query: &str) -> Vec<(Option<u32>, i64, i64, u64, u64)> {
-        let found = regions(losses, Ns(1000), &Ask::new(query).unwrap()).unwrap();
+        let cut = Ask::new(query).unwrap().cut(Ns(1000)).unwrap();
+        let found = regions(losses, &cut);
         let short = |r: Region| (r.cpu, r.begin, r.until, r.count, r.losses);
         found.regions.into_iter().map(short).collect()
     }

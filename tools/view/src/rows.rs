@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use trace::{Ns, Span};
 
-use crate::ask::Ask;
+use crate::ask::{Ask, Filter};
 use crate::source::{Events, Row};
 
 /// Rows of one answer, and events that are read for it.
@@ -57,15 +57,37 @@ pub(crate) struct Page {
     next: Option<Next>,
 }
 
-pub(crate) fn page(events: &dyn Events, origin: Ns, ask: &Ask) -> Result<Page, String> {
-    let from = ask.time("from", origin)?.unwrap_or(origin);
-    let until = ask.time("until", origin)?;
+/// Which events are on a page.
+pub(crate) struct Question {
+    /// What times of the answer count from.
+    pub origin: Ns,
+    pub from: Ns,
+    pub until: Option<Ns>,
+    /// Events of the time `from` that come before the page.
+    pub skip: u64,
+    pub limit: usize,
+    pub filter: Filter,
+}
+
+impl Question {
+    pub fn of(ask: &Ask, origin: Ns) -> Result<Self, String> {
+        Ok(Self {
+            origin,
+            from: ask.time("from", origin)?.unwrap_or(origin),
+            until: ask.time("until", origin)?,
+            skip: ask.number("skip")?.unwrap_or(0),
+            limit: ask.number("limit")?.unwrap_or(MOST_ROWS),
+            filter: ask.filter()?,
+        })
+    }
+}
+
+pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, String> {
+    let Question { origin, from, until, mut skip, limit, ref filter } = *question;
     if until.is_some_and(|until| until <= from) {
         return Err("until is after from".into());
     }
-    let limit = ask.number("limit")?.unwrap_or(MOST_ROWS).clamp(1, MOST_ROWS);
-    let mut skip: u64 = ask.number("skip")?.unwrap_or(0);
-    let filter = ask.filter()?;
+    let limit = limit.clamp(1, MOST_ROWS);
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let mut rows: Vec<Told> = Vec::new();
     // The time of the last event that was told or skipped, and how many of it.
@@ -88,7 +110,7 @@ pub(crate) fn page(events: &dyn Events, origin: Ns, ask: &Ask) -> Result<Page, S
         failure.is_none()
     };
     let span = Span { from: Some(from), until };
-    let visited = events.visit(&filter, &span, MOST_SCANNED, &mut take)?;
+    let visited = events.visit(filter, &span, MOST_SCANNED, &mut take)?;
     if let Some(failure) = failure {
         return Err(failure);
     }

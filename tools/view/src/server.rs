@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: MIT
-//! The server: connections to the loopback address, and the headers of answers.
+//! The page's server: its address, and the headers of answers.
 //!
-//! Place in the flow: the command binds one and serves until it is ended. Any user of the machine
-//! can connect, so connections, headers and waiting have bounds before `guard` has seen a word.
+//! Place in the flow: the command binds one and serves until it is ended. `connections` takes what
+//! comes, `guard` says which requests are answered.
 
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_body::Full;
-use hyper_tokio::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::Semaphore;
 
 use crate::answer::{failure, Reply, Shown};
+use crate::connections::{self, Ends, Service, MOST_ANSWERS};
 use crate::guard;
 use crate::token::Token;
-
-/// Connections at once: a browser opens six.
-const MOST_CONNECTIONS: usize = 64;
-/// Questions that are answered at once.
-const MOST_ANSWERS: usize = 4;
-/// A request's line and headers.
-const MOST_HEADER_BYTES: usize = 32 << 10;
-const MOST_HEADERS: usize = 64;
-/// How long a connection may take for its headers, be they those of its next request.
-const HEADER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Only its own files and answers, no frames, no forms, nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -54,8 +38,25 @@ pub enum Error {
     /// No random bytes for the address.
     #[error("there are no random bytes for the page's address: {0}")]
     Random(getrandom::Error),
+    /// The trace server's port cannot be had.
+    #[error("127.0.0.1:{port}: {reason}: choose another port, --trace-server=PORT")]
+    TracePort {
+        /// The port.
+        port: u16,
+        /// Why.
+        reason: std::io::Error,
+    },
+    /// An origin that is not of this machine.
+    #[error(
+        "{origin} is not the origin of a page that this machine serves to itself, such as \
+        http://localhost:3000"
+    )]
+    Origin {
+        /// What was named.
+        origin: String,
+    },
     /// The server could not go on.
-    #[error("serving the page: {0}")]
+    #[error("serving: {0}")]
     Serve(#[from] std::io::Error),
 }
 
@@ -91,79 +92,38 @@ impl Server {
 
     /// Answers until SIGINT or SIGTERM comes.
     pub fn serve(self, shown: Arc<Shown>) -> Result<(), Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(MOST_ANSWERS)
-            .build()?;
         let answers = Semaphore::new(MOST_ANSWERS);
         let (host, token) = (self.address.to_string(), self.token);
         let shared = Arc::new(Shared { shown, host, token, answers });
         let own = shared.clone();
         // It ends with the process, at the latest.
         std::thread::spawn(move || own.shown.now().prepare());
-        let ended = runtime.block_on(async {
-            let (mut end, mut interrupt) =
-                (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-            let listener = TcpListener::from_std(self.listener)?;
-            tokio::select! {
-                _ = end.recv() => Ok(()),
-                _ = interrupt.recv() => Ok(()),
-                ended = accept(&listener, &shared) => ended,
-            }
-        });
-        // An answer that is being made is not waited for.
-        runtime.shutdown_background();
-        Ok(ended?)
+        Ok(connections::serve(vec![self.listener], &shared)?)
     }
 }
 
-async fn accept(listener: &TcpListener, shared: &Arc<Shared>) -> std::io::Result<()> {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let shared = shared.clone();
-                tokio::spawn(async move {
-                    converse(stream, shared).await;
-                    drop(place);
-                });
-            }
-            // A connection that was given up, or no descriptor left: others may be answered.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
+impl Service for Shared {
+    /// Who knows the token may ask, whoever it is.
+    async fn admit(&self, _: Ends) -> Result<(), String> {
+        Ok(())
     }
-}
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
-    let service = service_fn(move |request| {
-        let shared = shared.clone();
-        async move { Ok::<_, Infallible>(respond(&request, shared).await) }
-    });
-    let mut connection = http1::Builder::new();
-    connection
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_PATIENCE)
-        .max_buf_size(MOST_HEADER_BYTES)
-        .max_headers(MOST_HEADERS);
-    // What goes wrong with a connection ends it, and concerns no other.
-    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
-}
-
-async fn respond(request: &Request<Incoming>, shared: Arc<Shared>) -> Response<Full<Bytes>> {
-    let known = (shared.host.as_str(), &shared.token);
-    let path = guard::path_of(request.method(), request.uri(), request.headers(), known);
-    let path = match path {
-        Ok(path) => path.to_string(),
-        Err(refusal) => return response(failure(refusal.status, refusal.reason)),
-    };
-    let query = request.uri().query().unwrap_or("").to_string();
-    let _turn = shared.answers.acquire().await;
-    let own = shared.clone();
-    let answered = tokio::task::spawn_blocking(move || own.shown.now().answer(&path, &query)).await;
-    response(answered.unwrap_or_else(|_| {
-        failure(hyper::StatusCode::INTERNAL_SERVER_ERROR, "the question could not be answered")
-    }))
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let known = (self.host.as_str(), &self.token);
+        let path = guard::path_of(request.method(), request.uri(), request.headers(), known);
+        let path = match path {
+            Ok(path) => path.to_string(),
+            Err(refusal) => return response(failure(refusal.status, refusal.reason)),
+        };
+        let query = request.uri().query().unwrap_or("").to_string();
+        let _turn = self.answers.acquire().await;
+        let own = self.clone();
+        let answered =
+            tokio::task::spawn_blocking(move || own.shown.now().answer(&path, &query)).await;
+        response(answered.unwrap_or_else(|_| {
+            failure(hyper::StatusCode::INTERNAL_SERVER_ERROR, "the question could not be answered")
+        }))
+    }
 }
 
 fn response(reply: Reply) -> Response<Full<Bytes>> {

@@ -170,7 +170,7 @@ impl Viewed {
         let States { values, mut rows, seen } = self.states_of(span, &mut room)?;
         rows.sort_by(|a, b| (&a.track, a.kind, a.lane).cmp(&(&b.track, b.kind, b.lane)));
         let lost = lost::all(self.history().losses(), span);
-        let missing = lost.iter().fold(0, |sum: u64, region| sum.saturating_add(region.count()));
+        let missing = lost.iter().fold(0, |sum: u64, region| sum.saturating_add(region.count));
         let mut about = self.about();
         about.origin_ns = span.0 .0.to_string();
         about.length_ns = span.1 .0.saturating_sub(span.0 .0);

@@ -11,19 +11,36 @@ use serde::Serialize;
 use state::OffKind;
 use trace::Ns;
 
-use crate::ask::{between, Ask};
+use crate::ask::{between, Ask, Cut};
 use crate::tracks::{kind_name, Tracks};
 
 /// Tracks of one answer, slices of one answer.
 const MOST_TRACKS: usize = 200;
 const MOST_SLICES: usize = 1 << 17;
 
+/// Which rows, and how they are drawn.
+pub(crate) struct Question<'a> {
+    pub cut: Cut,
+    /// Identifiers of tracks; one that is unknown has no row.
+    pub tracks: Vec<&'a str>,
+}
+
+impl<'a> Question<'a> {
+    pub fn of(ask: &'a Ask, origin: Ns) -> Result<Self, String> {
+        let tracks: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
+        if tracks.len() > MOST_TRACKS {
+            return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
+        }
+        Ok(Self { cut: ask.cut(origin)?, tracks })
+    }
+}
+
 /// What a slice says: `look` decides its colour, `name` stands in it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Said {
-    look: &'static str,
-    name: String,
-    label: String,
+    pub look: &'static str,
+    pub name: String,
+    pub label: String,
 }
 
 /// Slices of one row: begin, end, number of what it says, whether it goes on, and how many states
@@ -38,10 +55,10 @@ pub(crate) struct Row {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    values: Vec<Said>,
-    rows: Vec<Row>,
+    pub values: Vec<Said>,
+    pub rows: Vec<Row>,
     /// There were more slices than an answer holds.
-    is_cut: bool,
+    pub is_cut: bool,
 }
 
 /// The words of the protocol for what a state looks like.
@@ -74,25 +91,18 @@ pub(crate) fn said(names: &Names, value: &Value) -> Said {
 pub(crate) fn draw(
     (history, far): (&History, Option<&Far>),
     tracks: &Tracks,
-    ask: &Ask,
+    Question { cut, tracks: asked }: &Question<'_>,
 ) -> Result<Answer, String> {
-    let origin = history.begin();
-    let (from, until) = ask.span(origin)?;
-    let pixels = ask.pixels()?;
-    let asked: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
-    if asked.len() > MOST_TRACKS {
-        return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
-    }
     let known = asked.iter().filter_map(|id| tracks.get(id));
     let by_subject: HashMap<Subject, &str> =
         known.filter_map(|track| Some((track.subject?, track.id.as_str()))).collect();
     let takes = |track: &history::Track| {
         by_subject.contains_key(&track.subject) && kind_name(track.kind).is_some()
     };
-    let span = between((from, until));
-    let found = match far.and_then(|far| far.overview(&span, pixels, takes)) {
+    let span = between(cut.span());
+    let found = match far.and_then(|far| far.overview(&span, cut.pixels, takes)) {
         Some(found) => found,
-        None => history.overview(&span, pixels, takes).map_err(|error| error.to_string())?,
+        None => history.overview(&span, cut.pixels, takes).map_err(|error| error.to_string())?,
     };
     let mut drawn = Answer { values: Vec::new(), rows: Vec::new(), is_cut: false };
     let mut numbers: HashMap<Value, usize> = HashMap::new();
@@ -112,8 +122,7 @@ pub(crate) fn draw(
                 drawn.values.push(said(history.names(), &value));
                 drawn.values.len() - 1
             });
-            let at = |time: Ns| time.0.saturating_sub(origin.0);
-            slices.push((at(begin), at(end), number, u8::from(goes_on), states));
+            slices.push((cut.offset(begin), cut.offset(end), number, u8::from(goes_on), states));
         }
         drawn.rows.push(Row { track: id.to_string(), kind, lane: track.lane, slices });
     }

@@ -18,7 +18,7 @@ const WORKER: Who = (10, 11, "worker");
 const AT_ONCE: u64 = 700;
 
 /// Events whose names begin with the filter's first pattern, without the rest of the selection.
-struct Plain(Arc<Vec<Trace>>);
+pub(crate) struct Plain(pub Arc<Vec<Trace>>);
 
 impl Events for Plain {
     fn visit(
@@ -269,7 +269,7 @@ fn any_words_are_answered_or_refused_and_nothing_panics() {
 }
 
 /// A request, byte by byte as it is given; the answer's status and all of its text.
-fn send(address: &str, request: &str) -> (u16, String) {
+pub(crate) fn send(address: &str, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
     // The server may refuse, and close, before all of it was written.

@@ -11,8 +11,9 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use trace::{Ns, Trace};
 
-use crate::ask::{between, Ask};
+use crate::ask::{between, Ask, Cut};
 use crate::source::Events;
+use crate::Filter;
 
 /// Bytes of packets in a span up to which its events are counted one by one.
 const MOST_BYTES_COUNTED: f64 = (8 << 20) as f64;
@@ -68,10 +69,10 @@ impl Packets {
 }
 
 #[derive(Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, Clone, Copy, Hash)]
-struct Key {
-    host: u32,
+pub(crate) struct Key {
+    pub host: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<u32>,
+    pub cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,10 +81,10 @@ struct Key {
 
 /// Pixels with something in them, and how much.
 #[derive(Debug, Serialize)]
-struct Row {
+pub(crate) struct Row {
     #[serde(flatten)]
-    key: Key,
-    counts: Vec<(u32, u64)>,
+    pub key: Key,
+    pub counts: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,13 +97,13 @@ struct Mark {
 
 #[derive(Debug, Serialize, Default)]
 pub(crate) struct Counted {
-    measure: &'static str,
+    pub measure: &'static str,
     total: u64,
-    rows: Vec<Row>,
+    pub rows: Vec<Row>,
     names: Vec<String>,
     marks: Vec<Mark>,
     /// Where counting stopped, if before the end of the span.
-    stopped: Option<i64>,
+    pub stopped: Option<i64>,
 }
 
 /// The pixel of a time.
@@ -128,15 +129,28 @@ pub(crate) struct Where<'a> {
     /// By trace: the number of its machine.
     pub hosts: &'a [u32],
     pub packets: &'a Packets,
-    pub origin: Ns,
 }
 
-pub(crate) fn count(place: &Where<'_>, events: &dyn Events, ask: &Ask) -> Result<Counted, String> {
-    let (from, until) = ask.span(place.origin)?;
-    let width = (i128::from(until.0) - i128::from(from.0)) as f64;
-    let scale = Scale { from, width, pixels: ask.pixels()? };
-    let filter = ask.filter()?;
-    if filter == crate::Filter::default() {
+/// Which events are counted, and in which parts of time.
+pub(crate) struct Question {
+    pub cut: Cut,
+    pub filter: Filter,
+}
+
+impl Question {
+    pub fn of(ask: &Ask, origin: Ns) -> Result<Self, String> {
+        Ok(Self { cut: ask.cut(origin)?, filter: ask.filter()? })
+    }
+}
+
+pub(crate) fn count(
+    place: &Where<'_>,
+    events: &dyn Events,
+    Question { cut, filter }: &Question,
+) -> Result<Counted, String> {
+    let (from, until) = cut.span();
+    let scale = Scale { from, width: cut.width_ns() as f64, pixels: cut.pixels };
+    if *filter == Filter::default() {
         let packets = place.packets.get(place.traces, place.hosts);
         let in_span = |p: &&Packet| p.begin < until && from <= p.end;
         let bytes: f64 = packets.iter().filter(in_span).map(|p| share(p, (from, until))).sum();
@@ -147,7 +161,7 @@ pub(crate) fn count(place: &Where<'_>, events: &dyn Events, ask: &Ask) -> Result
     let mut counts: BTreeMap<Key, BTreeMap<u32, u64>> = BTreeMap::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut counted = Counted { measure: "events", ..Counted::default() };
-    let visited = events.visit(&filter, &between((from, until)), MOST_SCANNED, &mut |row| {
+    let visited = events.visit(filter, &between((from, until)), MOST_SCANNED, &mut |row| {
         counted.total += 1;
         let host = place.hosts.get(row.trace).copied().unwrap_or(0);
         let on_cpu = Key { host, cpu: row.cpu, pid: None, tid: None };
@@ -162,13 +176,13 @@ pub(crate) fn count(place: &Where<'_>, events: &dyn Events, ask: &Ask) -> Result
         if counted.marks.len() <= MOST_MARKS {
             let next = numbers.len();
             let name = *numbers.entry(row.name.to_string()).or_insert(next);
-            let at = row.time.0.saturating_sub(place.origin.0);
+            let at = cut.offset(row.time);
             let key = Key { cpu: row.cpu, ..of_thread };
             counted.marks.push(Mark { at, name, key });
         }
         true
     })?;
-    counted.stopped = visited.stopped.map(|at| at.0.saturating_sub(place.origin.0));
+    counted.stopped = visited.stopped.map(|at| cut.offset(at));
     if counted.marks.len() > MOST_MARKS {
         counted.marks.clear();
     } else {

@@ -35,6 +35,24 @@ pub(crate) struct Track {
     pub subject: Option<Subject>,
 }
 
+/// Which part of the list.
+pub(crate) struct Question<'a> {
+    /// A part of a name; empty for all of the list.
+    pub name: &'a str,
+    pub offset: usize,
+    pub count: usize,
+}
+
+impl<'a> Question<'a> {
+    pub fn of(ask: &'a Ask) -> Result<Self, String> {
+        Ok(Self {
+            name: ask.text("match").unwrap_or(""),
+            offset: ask.number("offset")?.unwrap_or(0),
+            count: ask.number("count")?.unwrap_or(MOST_TRACKS),
+        })
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed<'a> {
     total: usize,
@@ -129,6 +147,10 @@ impl Tracks {
         Self { all, by_id }
     }
 
+    pub fn all(&self) -> &[Track] {
+        &self.all
+    }
+
     pub fn get(&self, id: &str) -> Option<&Track> {
         self.all.get(*self.by_id.get(id)?)
     }
@@ -161,17 +183,15 @@ impl Tracks {
         kept
     }
 
-    /// A part of the list; with `match`, of those tracks whose names have that text, and of what
+    /// A part of the list; with a name, of those tracks whose names have that text, and of what
     /// they are below.
-    pub fn list(&self, ask: &Ask) -> Result<Listed<'_>, String> {
-        let wanted = ask.text("match").unwrap_or("").to_lowercase();
+    pub fn list(&self, question: &Question<'_>) -> Listed<'_> {
+        let wanted = question.name.to_lowercase();
         let kept = self
             .with_parents(|track| wanted.is_empty() || track.name.to_lowercase().contains(&wanted));
-        let offset = ask.number("offset")?.unwrap_or(0);
-        let count: usize = ask.number("count")?.unwrap_or(MOST_TRACKS);
-        let part = kept.iter().skip(offset).take(count.min(MOST_TRACKS));
+        let part = kept.iter().skip(question.offset).take(question.count.min(MOST_TRACKS));
         let tracks = part.filter_map(|at| self.all.get(*at)).collect();
-        Ok(Listed { total: kept.len(), offset, tracks })
+        Listed { total: kept.len(), offset: question.offset, tracks }
     }
 }
 
