@@ -198,6 +198,51 @@ const tests = {
     assert.ok(await page.locator("#details").isVisible());
   },
 
+  async statistics_tell_how_long_calls_took_and_what_is_missing(page) {
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("t");
+    const row = page.locator("#statistics-rows tr", { hasText: "io:read" });
+    await row.waitFor();
+    const [kind, count, , , least, , middle] = await row.locator("td").allTextContents();
+    assert.deepEqual([kind, least, middle], ["call", "4 µs", "4 µs"]);
+    assert.ok(Number(count) >= 998 && Number(count) <= 1000, count);
+    assert.match(await page.locator("#statistics-lost").textContent(), /^42 events or packets/);
+    assert.equal(await page.locator("#statistics th", { hasText: "<u>call</u>" }).count(), 1);
+    assert.equal(await page.locator("u").count(), 0);
+    assert.equal(shown(page).words.get("panel"), "statistics");
+  },
+
+  async a_name_of_the_statistics_stands_out_and_leads_to_its_longest(page) {
+    const picture = () => page.evaluate(() => document.getElementById("canvas").toDataURL());
+    await page.keyboard.press("t");
+    const row = page.locator("#statistics-rows tr", { hasText: "job" });
+    await row.waitFor();
+    const before = await picture();
+    await row.focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#statistics-histogram caption", { hasText: "job" }).waitFor();
+    assert.equal(await row.getAttribute("aria-selected"), "true");
+    assert.equal(await page.locator("#statistics-histogram meter").count(), 1);
+    assert.notEqual(await picture(), before);
+    await settled(page, () => page.locator("#statistics-histogram button").click());
+    assert.ok(width(page) > 9000 && width(page) < 12000, String(width(page)));
+    await page.locator("#statistics-about", { hasText: "of server[10]" }).waitFor();
+    assert.ok(await page.locator("#statistics").isVisible());
+  },
+
+  async statistics_are_of_the_span_and_row_that_are_selected(page) {
+    await page.close();
+    const again = await open("#from=1000000&until=1100000&panel=statistics");
+    const row = again.locator("#statistics-rows tr", { hasText: "job" });
+    await row.waitFor();
+    assert.equal(await row.locator("td").nth(1).textContent(), "10");
+    await again.locator("#timeline").focus();
+    for (let i = 0; i < 3; i++) await again.keyboard.press("ArrowDown");
+    await again.locator("#statistics-about", { hasText: "of CPU 1" }).waitFor();
+    assert.equal(await again.locator("#statistics-rows tr").count(), 0);
+    await again.close();
+  },
+
   async dark_and_light_are_kept(page) {
     const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const before = await back();
@@ -244,6 +289,11 @@ const inFile = {
     assert.equal(await page.locator("img, b, #events script").count(), 0);
     assert.equal(await page.locator("script").count(), 2);
     assert.match(await page.title(), /Lull$/);
+  },
+
+  async a_file_says_that_statistics_need_the_trace(page) {
+    await page.keyboard.press("t");
+    await page.locator("#statistics-about", { hasText: "lull view" }).waitFor();
   },
 
   async no_other_script_runs_in_a_file(page) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What of the page stands in its address, behind the number sign: it is never sent anywhere.
 
+import { PANELS, type Panel } from "./panel";
 import { NO_FILTER, type Filter } from "./protocol";
 import type { View } from "./time";
 
@@ -9,6 +10,7 @@ export interface Shown {
   track: string | null;
   at: number | null;
   filter: Filter;
+  panel: Panel;
 }
 
 export function read(hash: string): Shown {
@@ -21,7 +23,8 @@ export function read(hash: string): Shown {
   const view = from !== null && until !== null && from < until ? { from, until } : null;
   const filter = { ...NO_FILTER };
   for (const key of Object.keys(filter) as (keyof Filter)[]) filter[key] = words.get(key) ?? "";
-  return { view, track: words.get("track"), at: number("at"), filter };
+  const panel = PANELS.find((name) => name === words.get("panel")) ?? "events";
+  return { view, track: words.get("track"), at: number("at"), filter, panel };
 }
 
 export function write(shown: Shown): string {
@@ -33,5 +36,6 @@ export function write(shown: Shown): string {
   if (shown.track !== null) words.set("track", shown.track);
   if (shown.at !== null) words.set("at", String(Math.round(shown.at)));
   for (const [key, value] of Object.entries(shown.filter)) if (value) words.set(key, value);
+  if (shown.panel !== "events") words.set("panel", shown.panel);
   return `#${words}`;
 }

@@ -6,11 +6,12 @@ import { palette } from "./colour";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { byId, EventTable } from "./events";
 import { HEAD, heightOf, LANE, lanesOf, place, rowAt, visible, type Placed } from "./layout";
-import { showDetails, showEvent, showPanel } from "./panel";
+import { offerDetails, panelShown, showDetails, showEvent, showPanel } from "./panel";
 import * as protocol from "./protocol";
 import type { About, EventRow, Filter, Slice, Track } from "./protocol";
 import { finder, move } from "./renewal";
 import { Search } from "./search";
+import { StatisticsPanel, type Named } from "./statistics";
 import { clamped, clock, duration, zoomed, type View } from "./time";
 
 /** How long the view has to rest before it is asked for. */
@@ -25,6 +26,7 @@ export class App {
   private readonly bar = byId("scroll");
   private readonly scene: Scene;
   private readonly table: EventTable;
+  private readonly statistics: StatisticsPanel;
   private tracks: Track[] = [];
   private folded = new Set<string>();
   private filter: Filter = { ...protocol.NO_FILTER };
@@ -62,10 +64,18 @@ export class App {
       selection: null,
       mark: null,
       measure: null,
+      named: null,
       colours: palette(isDark),
       isPending: true,
     };
     this.table = new EventTable((row) => this.selectEvent(row));
+    this.statistics = new StatisticsPanel(
+      (named) => {
+        this.scene.named = named;
+        this.redraw();
+      },
+      ({ track, lane, begin, until }, named) => this.seek(track, { lane, begin, until }, named),
+    );
     this.bar.addEventListener("scroll", () => {
       this.scene.scroll = this.bar.scrollTop;
       this.changed();
@@ -154,6 +164,7 @@ export class App {
   restore(): void {
     const shown = address.read(location.hash);
     this.filter = shown.filter;
+    if (shown.panel !== panelShown()) showPanel(shown.panel);
     for (const [key, value] of Object.entries(shown.filter)) {
       byId<HTMLInputElement>(`filter-${key}`).value = value;
     }
@@ -212,6 +223,7 @@ export class App {
   measure(x1: number, x2: number): void {
     const [a, b] = [timeAt(this.scene, x1), timeAt(this.scene, x2)];
     this.scene.measure = { from: Math.min(a, b), until: Math.max(a, b) };
+    this.sumUp();
     this.redraw();
   }
 
@@ -236,6 +248,7 @@ export class App {
     this.say("");
     this.scene.selection = null;
     this.scene.measure = null;
+    this.statistics.giveUp();
     this.keep();
     this.redraw();
   }
@@ -354,8 +367,32 @@ export class App {
     this.redraw();
   }
 
+  /** Says which span and row statistics are of. */
+  private sumUp(): void {
+    const { measure, view } = this.scene;
+    const row = this.selectedRow()?.track;
+    this.statistics.of({ span: measure ?? view, track: row?.id ?? "", name: row?.name ?? "" });
+  }
+
+  /** Shows one call or state of a row. */
+  private seek(
+    id: string,
+    { lane, begin, until }: { lane: number; begin: number; until: number },
+    { kind, name }: Named,
+  ): void {
+    const track = this.tracks.find((found) => found.id === id);
+    if (!track) return;
+    this.unfold(track);
+    this.select({ track: id, kind, lane, begin, end: until, label: name, at: begin }, true);
+    this.scene.measure = null;
+    this.focusSelection();
+    const row = this.selectedRow();
+    if (row) this.reveal(row);
+  }
+
   private select(selection: Selection, isSilent = false): void {
     this.scene.selection = selection;
+    this.sumUp();
     const row = this.selectedRow();
     if (row && !isSilent) this.reveal(row);
     this.tell(selection, isSilent);
@@ -373,7 +410,7 @@ export class App {
         if (!isIt()) return;
         this.untold = null;
         showDetails(details);
-        if (!isSilent) showPanel("details");
+        if (!isSilent) offerDetails();
         const state = details.states.find(
           (s) => s.kind === selection.kind && s.lane === selection.lane,
         );
@@ -544,13 +581,17 @@ export class App {
     this.scene.values = slices.values;
   }
 
-  private keep(): void {
+  /** Puts what is shown into the address. */
+  keep(): void {
+    if (!this.hasStarted) return;
+    this.sumUp();
     const { view, selection } = this.scene;
     const shown = {
       view,
       track: selection?.track ?? null,
       at: selection?.at ?? null,
       filter: this.filter,
+      panel: panelShown(),
     };
     history.replaceState(null, "", address.write(shown));
   }

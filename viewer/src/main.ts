@@ -94,6 +94,7 @@ function listenToKeys(app: App, pointer: { x: number }): void {
     f: () => app.focusSelection(),
     m: () => app.toggleMark(),
     l: () => app.toggleFollow(),
+    t: () => showPanel("statistics"),
     "0": () => app.whole(),
     "/": () => byId("search-text").focus(),
     "?": () => byId<HTMLDialogElement>("help").showModal(),
@@ -182,6 +183,7 @@ async function start(): Promise<void> {
   listenToTheme(app, isDark);
   listenToKeys(app, listenToMouse(app));
   listenToForms(app);
+  byId("panel").addEventListener("shown", () => app.keep(), true);
   window.addEventListener("hashchange", () => app.restore());
   await app.start();
   if (about.lost > 0)

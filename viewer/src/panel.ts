@@ -5,8 +5,12 @@ import { byId, element, fields } from "./events";
 import type { About, Details, EventRow } from "./protocol";
 import { clock, duration } from "./time";
 
-const PANELS = ["events", "details", "notes"] as const;
+export const PANELS = ["events", "details", "statistics", "notes"] as const;
 export type Panel = (typeof PANELS)[number];
+
+export function panelShown(): Panel {
+  return PANELS.find((name) => !byId(name).hidden) ?? "events";
+}
 
 export function showPanel(shown: Panel): void {
   for (const name of PANELS) {
@@ -15,6 +19,12 @@ export function showPanel(shown: Panel): void {
     tab.setAttribute("aria-selected", String(name === shown));
     tab.tabIndex = name === shown ? 0 : -1;
   }
+  byId(shown).dispatchEvent(new Event("shown"));
+}
+
+/** Shows what is selected, unless figures are looked at, which are about the selection, too. */
+export function offerDetails(): void {
+  if (panelShown() !== "statistics") showPanel("details");
 }
 
 export function listenToTabs(): void {

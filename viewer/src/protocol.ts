@@ -115,6 +115,34 @@ export interface Details {
   is_lossy: boolean;
 }
 
+/** How long calls or states of a name took. */
+export interface Statistic {
+  /** `null`: all others than those that have a row. */
+  kind: string | null;
+  name: string | null;
+  look: string;
+  count: number;
+  total_ns: number;
+  mean_ns: number;
+  min_ns: number;
+  p50_ns: number;
+  p90_ns: number;
+  p99_ns: number;
+  max_ns: number;
+  inside_ns: number;
+  cut: number;
+  unsure: number;
+  buckets: [number, number, number][];
+  longest: { track: string; lane: number; begin: number; until: number } | null;
+}
+
+export interface Statistics {
+  rows: Statistic[];
+  read: number;
+  stopped: number | null;
+  lost: number;
+}
+
 /** The words of `lull print` for which events are wanted. */
 export interface Filter {
   e: string;
@@ -192,6 +220,9 @@ export const askLost = (
 
 export const askEvents = (words: Words, filter: Filter, s?: AbortSignal): Promise<Page> =>
   ask("events", { ...words, ...filter }, s);
+
+export const askStatistics = (view: View, track: string): Promise<Statistics> =>
+  ask("statistics", { ...whole(view), track });
 
 export const askDetails = (track: string, at: number): Promise<Details> =>
   ask("details", { track, at: Math.round(at) });

@@ -19,6 +19,7 @@ import {
   type Ticks,
   type Track,
 } from "../src/protocol";
+import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, zoomed } from "../src/time";
 
 function track(id: string, parent: string | null, lanes: Record<string, number> = {}): Track {
@@ -113,7 +114,8 @@ test("lanes of calls have a bound", () => {
 
 test("the address brings back what was shown", () => {
   const filter = { ...NO_FILTER, e: "io:* if ret < 0 && x = '#&'", pid: "1,2" };
-  const shown = { view: { from: -5, until: 70 }, track: "t3", at: 42, filter };
+  const panel = "statistics" as const;
+  const shown = { view: { from: -5, until: 70 }, track: "t3", at: 42, filter, panel };
   assert.deepEqual(address.read(address.write(shown)), shown);
 });
 
@@ -253,4 +255,26 @@ test("a file tells what is so at a time, and where events are missing", () => {
   const lost = answer(all, "lost", { from: 0, until: 400 }) as { regions: unknown[] };
   assert.equal(lost.regions.length, 0);
   assert.throws(() => answer(all, "nothing", {}), /no answer/);
+});
+
+test("statistics say what of the span they are not of, and what is missing in it", () => {
+  const whose = { span: { from: 1000, until: 2_001_000 }, track: "t1", name: "server" };
+  const all = { rows: [], read: 9, stopped: null, lost: 0 };
+  assert.deepEqual(sentences(all, whose), [
+    "Calls and states of server in 2 ms from +0.000 001 000",
+    "",
+  ]);
+  const [about, missing] = sentences({ ...all, stopped: 5000, lost: 42 }, { ...whose, name: "" });
+  assert.match(about, /everything.*only what ended before \+0\.000 005 000 was read/);
+  assert.match(missing, /^42 events or packets are missing/);
+});
+
+test("slices of a name are those of its kind, and states those that look so", () => {
+  const call = { kind: "call", look: "call", name: "io:read" };
+  const said = { look: "call", name: "io:read" };
+  assert.ok(isOf(call, "call", said));
+  assert.ok(!isOf(call, "interrupt", said) && !isOf(call, "call", { ...said, name: "io:write" }));
+  const asleep = { kind: "place", look: "asleep", name: "asleep" };
+  assert.ok(isOf(asleep, "place", { look: "asleep", name: "asleep in io:read" }));
+  assert.ok(!isOf(asleep, "place", { look: "running", name: "running on CPU 0" }));
 });

@@ -26,6 +26,8 @@ fn main() -> std::io::Result<()> {
         </script><script>document.title='run'</script><!--\u{2028}\u{2029}";
     let about = [("text", Text(text)), ("big", Number(i64::MAX))];
     program.event(2_000_000, 1, HOSTILE, "<img src=x onerror=document.title=1>", &about);
+    let call: (_, &[_]) = ("<u>call</u>_entry", &[("fd", Number(3))]);
+    program.call((3_000_000, 3_000_500), HOSTILE, call, ("<u>call</u>_exit", &[]));
     program.event(5_000_000, 1, HOSTILE, "last:before", &[]);
     program.end_packet(6_000_000, 1, [0, 0, 0, 0]);
     program.event(8_000_000, 1, HOSTILE, "first:after", &[]);

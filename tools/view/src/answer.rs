@@ -18,7 +18,7 @@ use crate::ask::Ask;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, details, lost, rows, slices, ticks};
+use crate::{assets, details, lost, rows, slices, statistics, ticks};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -144,6 +144,11 @@ impl Viewed {
         self.far.get_or_init(|| Far::of(&self.history).ok().flatten());
     }
 
+    #[cfg(test)]
+    pub(crate) fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
     pub(crate) fn history(&self) -> &History {
         &self.history
     }
@@ -211,6 +216,7 @@ impl Viewed {
             "v1/ticks" => json(&ticks::count(&place, &*self.events, ask)?),
             "v1/lost" => json(&lost::regions(history.losses(), origin, ask)?),
             "v1/events" => json(&rows::page(&*self.events, origin, ask)?),
+            "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
             "v1/details" => json(&details::tell(history, tracks, ask)?),
             _ => return Ok(None),
         };

@@ -22,7 +22,7 @@ const MOST_SLICES: usize = 1 << 17;
 #[derive(Debug, Serialize)]
 pub(crate) struct Said {
     look: &'static str,
-    name: String,
+    pub name: String,
     label: String,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 }
 
 /// The words of the protocol for what a state looks like.
-fn look(value: &Value) -> &'static str {
+pub(crate) fn look(value: &Value) -> &'static str {
     match value {
         Value::Unknown => "unknown",
         Value::Running(_) => "running",
