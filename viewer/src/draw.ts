@@ -26,6 +26,8 @@ export interface Selection {
 }
 
 export interface Scene {
+  /** Which of two traces it is of; empty, if there is only one. */
+  letter: string;
   view: View;
   width: number;
   height: number;
@@ -345,6 +347,8 @@ function ruler(pen: Pen, scene: Scene): void {
   pen.fillText(duration(scene.view.until - scene.view.from), 10, 13);
   if (scene.isPending) pen.fillText("reading…", 10, 34);
   else if (ticks) pen.fillText(`${ticks.total.toLocaleString("en")}${more} ${unit}`, 10, 34);
+  pen.fillStyle = colours.accent;
+  pen.fillText(scene.letter, NAMES - 20, 13);
   pen.fillStyle = colours.line;
   pen.fillRect(0, RULER - 1, width, 1);
 }

@@ -2,15 +2,12 @@
 // The panel of statistics: how long calls and states of the span took, by name, and the histogram
 // of the name that is selected.
 //
-// Place in the flow: app.ts says which span and track are meant; this asks once the panel is seen,
-// one question at a time, because an answer may take a second.
+// Place in the flow: the time line says which span and track are meant (frame.ts).
 
-import { byId, element } from "./events";
-import { askStatistics, Stale, type Statistic, type Statistics } from "./protocol";
+import { byId, choosable, element } from "./events";
+import type { Source, Statistic, Statistics } from "./protocol";
+import { Resting } from "./rest";
 import { clock, duration, type View } from "./time";
-
-/** How long the span has to rest before it is asked for. */
-const PATIENCE_MS = 200;
 
 /** What slices have to be to be those of a row. */
 export interface Named {
@@ -21,6 +18,7 @@ export interface Named {
 
 /** What the panel is of. */
 export interface Whose {
+  source: Source;
   span: View;
   track: string;
   /** The track's name; empty: of all. */
@@ -58,7 +56,10 @@ export function isOf(named: Named, kind: string, said: { look: string; name: str
 }
 
 /** What the figures are of, what of the span they are not of, and what is missing in it. */
-export function sentences(told: Statistics, { span, name }: Whose): [string, string] {
+export function sentences(
+  told: Statistics,
+  { span, name }: Omit<Whose, "source">,
+): [string, string] {
   const of = name === "" ? "everything" : name;
   const whole = duration(span.until - span.from);
   const about = `Calls and states of ${of} in ${whole} from ${clock(span.from)}`;
@@ -75,20 +76,24 @@ export function sentences(told: Statistics, { span, name }: Whose): [string, str
 }
 
 export class StatisticsPanel {
-  private readonly panel = byId("statistics");
   private readonly body = byId<HTMLTableSectionElement>("statistics-rows");
-  private meant: Whose | null = null;
+  private readonly resting: Resting<Whose>;
   private told: Statistics | null = null;
   private selected: Named | null = null;
-  private timer = 0;
-  private isAsking = false;
-  private isOld = true;
 
   constructor(
     private readonly select: (named: Named | null) => void,
     private readonly show: (longest: NonNullable<Statistic["longest"]>, row: Named) => void,
   ) {
-    this.panel.addEventListener("shown", () => this.wake());
+    this.resting = new Resting(
+      byId("statistics"),
+      byId("statistics-about"),
+      async (meant) => this.tell(await meant.source.statistics(meant.span, meant.track), meant),
+      () => {
+        this.body.replaceChildren();
+        byId("statistics-histogram").replaceChildren();
+      },
+    );
     const head = byId("statistics-head");
     for (const title of ["Name", ...COLUMNS.map(([title]) => title)]) {
       const cell = element("th", title);
@@ -99,45 +104,12 @@ export class StatisticsPanel {
 
   /** What it is of from now on. */
   of(meant: Whose): void {
-    this.isOld ||= JSON.stringify(meant) !== JSON.stringify(this.meant);
-    this.meant = meant;
-    this.wake();
+    this.resting.of(meant);
   }
 
   /** No name is selected any more. */
   giveUp(): void {
     this.mark(null);
-  }
-
-  private wake(): void {
-    clearTimeout(this.timer);
-    if (this.panel.hidden || !this.isOld || this.isAsking) return;
-    this.timer = window.setTimeout(() => void this.ask(), PATIENCE_MS);
-  }
-
-  private async ask(): Promise<void> {
-    const { meant } = this;
-    if (!meant || this.isAsking) return;
-    [this.isAsking, this.isOld] = [true, false];
-    this.panel.setAttribute("aria-busy", "true");
-    byId("statistics-about").textContent = "reading…";
-    try {
-      this.tell(await askStatistics(meant.span, meant.track), meant);
-    } catch (error) {
-      // Of a session that has gone on: it is asked for again.
-      if (!(error instanceof Stale)) this.refuse(error);
-      else if (this.meant === meant) this.meant = null;
-    } finally {
-      this.isAsking = false;
-      this.panel.setAttribute("aria-busy", "false");
-      this.wake();
-    }
-  }
-
-  private refuse(error: unknown): void {
-    byId("statistics-about").textContent = error instanceof Error ? error.message : String(error);
-    this.body.replaceChildren();
-    byId("statistics-histogram").replaceChildren();
   }
 
   private tell(told: Statistics, meant: Whose): void {
@@ -157,17 +129,7 @@ export class StatisticsPanel {
     const head = element("th", row.name ?? "(all others)");
     head.scope = "row";
     made.append(head, ...COLUMNS.map(([, text]) => element("td", text(row))));
-    made.tabIndex = 0;
-    const select = (): void => this.mark(namedOf(row), true);
-    made.addEventListener("click", select);
-    made.addEventListener("keydown", (key) => {
-      if (key.key === "Enter") select();
-      const beside = { ArrowDown: made.nextElementSibling, ArrowUp: made.previousElementSibling };
-      const next = beside[key.key as keyof typeof beside];
-      if (next === undefined) return;
-      key.preventDefault();
-      if (next instanceof HTMLElement) next.focus();
-    });
+    choosable(made, () => this.mark(namedOf(row), true));
     return made;
   }
 

@@ -4,7 +4,8 @@
 //! Flow: `server` takes connections and `guard` refuses what does not come from the page; `ask`
 //! reads what is asked, `answer` finds who answers: `tracks` lists what has states, `slices` draws
 //! them, `ticks` counts events, `lost` says where some are missing, `rows` gives the events
-//! themselves, `details` what is known at one time, `statistics` how long things took. `single` writes a page that is one file.
+//! themselves, `details` what is known at one time, `statistics` how long things took, `compare`
+//! what is different in a second trace. `single` writes a page that is one file.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -18,6 +19,7 @@ mod answer;
 mod ask;
 mod assets;
 mod attempt;
+mod compare;
 mod details;
 mod guard;
 mod lost;

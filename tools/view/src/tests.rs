@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The protocol over a real connection: what each question is answered with, and what is refused.
 
+mod compare;
 mod statistics;
 
 use std::io::{Read, Write};
@@ -259,10 +260,19 @@ fn any_words_are_answered_or_refused_and_nothing_panics() {
         ["0", "-1", "1", "9223372036854775807", "-9223372036854775808", "x", "", "t1,c0.0", "%00"];
     let words =
         ["from", "until", "pixels", "tracks", "at", "track", "skip", "limit", "offset", "count"];
-    let questions =
-        ["trace", "tracks", "slices", "ticks", "lost", "events", "details", "statistics"];
+    let questions = [
+        "trace",
+        "tracks",
+        "slices",
+        "ticks",
+        "lost",
+        "events",
+        "details",
+        "statistics",
+        "compare",
+    ];
     for _ in 0..3000 {
-        let path = format!("v1/{}", questions[random.below(8) as usize]);
+        let path = format!("v1/{}", questions[random.below(9) as usize]);
         let mut query = String::new();
         for _ in 0..random.below(6) {
             let (word, value) = (random.below(10) as usize, random.below(9) as usize);

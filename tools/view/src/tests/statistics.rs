@@ -13,17 +13,17 @@ use super::{ask, id_of, viewed, Plain, Viewed};
 use crate::ask::Ask;
 use crate::statistics::of_some;
 
-const MAIN: Who = (10, 10, "server");
+pub(super) const MAIN: Who = (10, 10, "server");
 const OTHER: Who = (20, 20, "other");
 
-fn shown(program: Program) -> Viewed {
+pub(super) fn shown(program: Program) -> Viewed {
     let (metadata, files) = program.files();
     let traces = Arc::new(vec![Trace::from_bytes(metadata.as_bytes(), files).unwrap()]);
     let history = History::open_or_build(&traces, |_| {}).unwrap();
     Viewed::new(traces.clone(), history, Box::new(Plain(traces)), vec![])
 }
 
-fn call(program: &mut Program, at: (u64, u64), who: Who, name: &str) {
+pub(super) fn call(program: &mut Program, at: (u64, u64), who: Who, name: &str) {
     // Names of a made-up program live as long as the tests.
     let (entry, exit) = (format!("{name}_entry").leak(), format!("{name}_exit").leak());
     program.call(at, who, (entry, &[("fd", Number(3))]), (exit, &[("result", Number(9))]));
@@ -40,7 +40,7 @@ fn busy() -> Viewed {
     shown(program)
 }
 
-fn row<'v>(told: &'v Value, name: &str) -> &'v Value {
+pub(super) fn row<'v>(told: &'v Value, name: &str) -> &'v Value {
     let rows = told["rows"].as_array().unwrap();
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name} in {told}"))
 }
