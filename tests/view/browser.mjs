@@ -6,43 +6,10 @@
 // reason below. LULL_SHOTS names a folder for pictures of the page.
 
 import assert from "node:assert/strict";
-import { launch } from "./chromium.mjs";
+import { open, problems, runAll, settled, shown, width } from "./pages.mjs";
 
 const [url, file] = [process.argv[2], `file://${process.argv[3]}`];
-const shots = process.env.LULL_SHOTS;
-const WAIT_MS = 20_000;
 
-const browser = await launch();
-const context = await browser.newContext({
-  viewport: { width: 1280, height: 800 },
-  colorScheme: "light",
-});
-context.setDefaultTimeout(WAIT_MS);
-const requested = new Set();
-const problems = [];
-
-async function open(hash = "", address = url) {
-  const page = await context.newPage();
-  page.on("request", (request) => requested.add(new URL(request.url()).origin));
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
-  await page.goto(address + hash);
-  await page.waitForSelector("#timeline[data-settled]");
-  return page;
-}
-
-/** Does something, and waits until the page has drawn what it then shows. */
-async function settled(page, act) {
-  await page.evaluate(() => delete document.getElementById("timeline").dataset.settled);
-  await act();
-  await page.waitForSelector("#timeline[data-settled]");
-}
-
-const shown = (page) => {
-  const words = new URLSearchParams(new URL(page.url()).hash.slice(1));
-  return { from: Number(words.get("from")), until: Number(words.get("until")), words };
-};
-const width = (page) => shown(page).until - shown(page).from;
 const names = (page) => page.locator("#event-rows td:nth-child(4)").allTextContents();
 
 /** How many pixels of a part of the time line are as red as what says that events are missing. */
@@ -62,6 +29,8 @@ const redPixels = (page, [x, y, w, h]) =>
 const tests = {
   async page_loads_with_rows_and_events(page) {
     assert.match(await page.title(), /^trace – Lull$/);
+    assert.ok(!(await page.locator("#timeline-b").isVisible()));
+    assert.ok(!(await page.locator("#tab-compare").isVisible()));
     assert.equal(await page.locator("#event-rows tr").count(), 200);
     assert.match(await page.locator("#event-caption").textContent(), /200 events in view and more/);
   },
@@ -178,7 +147,7 @@ const tests = {
 
   async address_brings_back_what_was_shown(page) {
     await page.close();
-    const again = await open("#from=1000000&until=1100000&pid=20&e=none*");
+    const again = await open(url, "#from=1000000&until=1100000&pid=20&e=none*");
     assert.deepEqual([shown(again).from, shown(again).until], [1_000_000, 1_100_000]);
     assert.equal(await again.inputValue("#filter-pid"), "20");
     assert.match(await again.locator("#event-caption").textContent(), /^0 events/);
@@ -198,12 +167,57 @@ const tests = {
     assert.ok(await page.locator("#details").isVisible());
   },
 
+  async statistics_tell_how_long_calls_took_and_what_is_missing(page) {
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("t");
+    const row = page.locator("#statistics-rows tr", { hasText: "io:read" });
+    await row.waitFor();
+    const [kind, count, , , least, , middle] = await row.locator("td").allTextContents();
+    assert.deepEqual([kind, least, middle], ["call", "4 µs", "4 µs"]);
+    assert.ok(Number(count) >= 998 && Number(count) <= 1000, count);
+    assert.match(await page.locator("#statistics-lost").textContent(), /^42 events or packets/);
+    assert.equal(await page.locator("#statistics th", { hasText: "<u>call</u>" }).count(), 1);
+    assert.equal(await page.locator("u").count(), 0);
+    assert.equal(shown(page).words.get("panel"), "statistics");
+  },
+
+  async a_name_of_the_statistics_stands_out_and_leads_to_its_longest(page) {
+    const picture = () => page.evaluate(() => document.getElementById("canvas").toDataURL());
+    await page.keyboard.press("t");
+    const row = page.locator("#statistics-rows tr", { hasText: "job" });
+    await row.waitFor();
+    const before = await picture();
+    await row.focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#statistics-histogram caption", { hasText: "job" }).waitFor();
+    assert.equal(await row.getAttribute("aria-selected"), "true");
+    assert.equal(await page.locator("#statistics-histogram meter").count(), 1);
+    assert.notEqual(await picture(), before);
+    await settled(page, () => page.locator("#statistics-histogram button").click());
+    assert.ok(width(page) > 9000 && width(page) < 12000, String(width(page)));
+    await page.locator("#statistics-about", { hasText: "of server[10]" }).waitFor();
+    assert.ok(await page.locator("#statistics").isVisible());
+  },
+
+  async statistics_are_of_the_span_and_row_that_are_selected(page) {
+    await page.close();
+    const again = await open(url, "#from=1000000&until=1100000&panel=statistics");
+    const row = again.locator("#statistics-rows tr", { hasText: "job" });
+    await row.waitFor();
+    assert.equal(await row.locator("td").nth(1).textContent(), "10");
+    await again.locator("#timeline").focus();
+    for (let i = 0; i < 3; i++) await again.keyboard.press("ArrowDown");
+    await again.locator("#statistics-about", { hasText: "of CPU 1" }).waitFor();
+    assert.equal(await again.locator("#statistics-rows tr").count(), 0);
+    await again.close();
+  },
+
   async dark_and_light_are_kept(page) {
     const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const before = await back();
     await page.locator("#theme").click();
     assert.notEqual(await back(), before);
-    const other = await open();
+    const other = await open(url);
     assert.equal(await other.evaluate(() => document.documentElement.dataset.theme), "dark");
     await other.locator("#theme").click();
     await other.close();
@@ -246,6 +260,11 @@ const inFile = {
     assert.match(await page.title(), /Lull$/);
   },
 
+  async a_file_says_that_statistics_need_the_trace(page) {
+    await page.keyboard.press("t");
+    await page.locator("#statistics-about", { hasText: "lull view" }).waitFor();
+  },
+
   async no_other_script_runs_in_a_file(page) {
     const ran = await page.evaluate(() => {
       const made = document.createElement("script");
@@ -267,23 +286,7 @@ const inFile = {
   },
 };
 
-const all = [
+await runAll([
   ...Object.entries(tests).map((test) => [...test, url]),
   ...Object.entries(inFile).map((test) => [...test, file]),
-];
-for (const [name, run, address] of all) {
-  requested.clear();
-  const page = await open("", address);
-  problems.length = 0;
-  try {
-    await run(page);
-    assert.deepEqual(problems, []);
-    assert.deepEqual([...requested], [new URL(address).origin], "the page asked another site");
-    console.log(`ok   ${name}`);
-  } catch (error) {
-    console.log(`FAIL ${name}\n${String(error.stack).replace(/^/gm, "\t")}`);
-  }
-  if (shots && !page.isClosed()) await page.screenshot({ path: `${shots}/${name}.png` });
-  if (!page.isClosed()) await page.close();
-}
-await browser.close();
+]);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The page: what is shown, what is asked for it, and what keys and mouse do.
+// The time line of a trace: what is shown of it, what is asked for it, and what keys and mouse do.
 
-import * as address from "./address";
 import { palette } from "./colour";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
-import { byId, EventTable } from "./events";
+import { byId } from "./events";
+import type { Frame } from "./frame";
 import { HEAD, heightOf, LANE, lanesOf, place, rowAt, visible, type Placed } from "./layout";
-import { showDetails, showEvent, showPanel } from "./panel";
+import { offerDetails, showDetails, showEvent } from "./panel";
 import * as protocol from "./protocol";
-import type { About, EventRow, Filter, Slice, Track } from "./protocol";
+import type { About, EventRow, Filter, Slice, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
 import { Search } from "./search";
-import { clamped, clock, duration, zoomed, type View } from "./time";
+import type { Named, Whose } from "./statistics";
+import { clock, duration, within, zoomed, type View } from "./time";
 
 /** How long the view has to rest before it is asked for. */
 const PATIENCE_MS = 30;
@@ -20,33 +21,41 @@ const MOST_ASKED = 200;
 const MOST_TRACKS = 20000;
 
 export class App {
-  private readonly canvas = byId<HTMLCanvasElement>("canvas");
-  private readonly area = byId("timeline");
-  private readonly bar = byId("scroll");
+  readonly area: HTMLElement;
+  private readonly canvas: HTMLCanvasElement;
+  private readonly bar: HTMLElement;
   private readonly scene: Scene;
-  private readonly table: EventTable;
   private tracks: Track[] = [];
   private folded = new Set<string>();
-  private filter: Filter = { ...protocol.NO_FILTER };
+  filter: Filter = { ...protocol.NO_FILTER };
   private timer = 0;
-  private frame = 0;
+  private drawing = 0;
   private abort = new AbortController();
-  private readonly search = new Search((text) => this.say(text));
+  private readonly search: Search;
   /** What was looked for when a running session had gone on: it is looked for again. */
   private unfound = "";
   /** The selection's details have not come, or were of what the session was before. */
   private untold: { isSilent: boolean } | null = null;
   private follows = true;
   /** Until the rows are there nothing is asked, and the address is not written over. */
-  private hasStarted = false;
+  hasStarted = false;
 
   constructor(
-    private about: About,
+    public about: About,
     isDark: boolean,
+    private readonly frame: Frame,
+    readonly source: Source,
+    /** Behind the names of its elements. */
+    private readonly suffix: string,
   ) {
-    const whole = this.all;
+    this.area = byId(`timeline${suffix}`);
+    this.canvas = byId<HTMLCanvasElement>(`canvas${suffix}`);
+    this.bar = byId(`scroll${suffix}`);
+    this.search = new Search(source, (text) => this.say(text));
+    const whole = { from: 0, until: Math.max(about.length_ns, 1) };
     this.scene = {
-      view: clamped(whole, about.length_ns),
+      letter: about.beside ? "A" : suffix === "" ? "" : "B",
+      view: whole,
       width: 1,
       height: 1,
       scroll: 0,
@@ -62,10 +71,10 @@ export class App {
       selection: null,
       mark: null,
       measure: null,
+      named: null,
       colours: palette(isDark),
       isPending: true,
     };
-    this.table = new EventTable((row) => this.selectEvent(row));
     this.bar.addEventListener("scroll", () => {
       this.scene.scroll = this.bar.scrollTop;
       this.changed();
@@ -73,39 +82,26 @@ export class App {
     new ResizeObserver(() => this.resize()).observe(this.area);
   }
 
-  /** Loads the rows, and shows what the address says. A running session may go on meanwhile. */
+  /** Loads the rows. A running session may go on meanwhile. */
   async start(): Promise<void> {
     let tracks = await this.loadTracks(this.about);
     while (!tracks) {
-      this.about = await protocol.askAbout();
+      this.about = await this.source.about();
       tracks = await this.loadTracks(this.about);
     }
     this.tracks = tracks;
-    protocol.askOf(this.about);
-    this.scene.view = clamped(this.all, this.about.length_ns);
+    this.source.askOf(this.about);
+    this.scene.view = this.all;
     this.fold();
     this.hasStarted = true;
-    this.restore();
     this.resize();
   }
 
   /** The rows of one state of a session; nothing, if it has gone on before all of them came. */
   private async loadTracks(about: About): Promise<Track[] | null> {
-    const tracks: Track[] = [];
-    let total = 1;
-    try {
-      while (tracks.length < Math.min(total, MOST_TRACKS)) {
-        const part = await protocol.askTracks(tracks.length, about);
-        if (part.tracks.length === 0) break;
-        total = part.total;
-        tracks.push(...part.tracks);
-      }
-    } catch (error) {
-      if (error instanceof protocol.Stale) return null;
-      throw error;
-    }
-    if (total > tracks.length) this.say(`${total - tracks.length} rows are not shown`);
-    return tracks;
+    const found = await this.source.allTracks(about, MOST_TRACKS);
+    if (found && found.left_out > 0) this.say(`${found.left_out} rows are not shown`);
+    return found && found.tracks;
   }
 
   /** A running session has gone on: shows what it is now; false, if it has gone on once more.
@@ -114,7 +110,7 @@ export class App {
     const { scene } = this;
     const tracks = await this.loadTracks(about);
     if (!tracks) return false;
-    protocol.askOf(about);
+    this.source.askOf(about);
     const found = finder(this.tracks, tracks);
     move(scene, [this.about, about], found, this.isFollowing);
     [this.tracks, this.about] = [tracks, about];
@@ -127,8 +123,31 @@ export class App {
     return true;
   }
 
+  /** All that may be shown: of the trace that it is compared with, too. */
   private get all(): View {
-    return { from: 0, until: Math.max(this.about.length_ns, 1) };
+    return this.frame.bounds(this);
+  }
+
+  get view(): View {
+    return this.scene.view;
+  }
+
+  /** What the address has of it. */
+  get selected(): { track: string | null; at: number | null } {
+    const { selection } = this.scene;
+    return { track: selection?.track ?? null, at: this.selectedAt };
+  }
+
+  get selectedAt(): number | null {
+    return this.scene.selection?.at ?? null;
+  }
+
+  /** Which span and row statistics are of. */
+  get whose(): Whose {
+    const { measure, view } = this.scene;
+    const row = this.selectedRow()?.track;
+    const { source } = this;
+    return { source, span: measure ?? view, track: row?.id ?? "", name: row?.name ?? "" };
   }
 
   /** Whether the view stays at the end of a running session. */
@@ -142,7 +161,7 @@ export class App {
     if (!follows) return;
     const { from, until } = this.scene.view;
     const end = this.about.length_ns;
-    this.scene.view = clamped({ from: end - (until - from), until: end }, end);
+    this.scene.view = within({ from: end - (until - from), until: end }, this.all);
     this.changed();
   }
 
@@ -150,16 +169,15 @@ export class App {
     if (this.about.is_live) this.follow(!this.follows);
   }
 
-  /** Shows what the address says: of a bookmark, or after the browser went back. */
-  restore(): void {
-    const shown = address.read(location.hash);
-    this.filter = shown.filter;
-    for (const [key, value] of Object.entries(shown.filter)) {
-      byId<HTMLInputElement>(`filter-${key}`).value = value;
-    }
-    if (shown.view) this.scene.view = clamped(shown.view, this.about.length_ns);
-    const row = this.scene.placed.find((found) => found.track.id === shown.track);
-    if (row && shown.at !== null) this.select(this.rowSelection(row, shown.at), true);
+  /** Shows what the address says of it. */
+  restore(
+    { view, track, at }: { view: View | null; track: string | null; at: number | null },
+    filter: Filter,
+  ): void {
+    this.filter = filter;
+    if (view) this.scene.view = within(view, this.all);
+    const row = this.scene.placed.find((found) => found.track.id === track);
+    if (row && at !== null) this.select(this.rowSelection(row, at), true);
     this.changed(true);
   }
 
@@ -180,7 +198,13 @@ export class App {
   }
 
   show(view: View): void {
-    this.scene.view = clamped(view, this.about.length_ns);
+    this.put(view);
+    this.frame.moved(this);
+  }
+
+  /** Shows a view, and moves no other time line with it. */
+  put(view: View): void {
+    this.scene.view = within(view, this.all);
     // Who looks at what was before wants to go on looking at it.
     if (this.isFollowing && this.scene.view.until < this.about.length_ns) this.follow(false);
     this.changed();
@@ -212,6 +236,7 @@ export class App {
   measure(x1: number, x2: number): void {
     const [a, b] = [timeAt(this.scene, x1), timeAt(this.scene, x2)];
     this.scene.measure = { from: Math.min(a, b), until: Math.max(a, b) };
+    this.frame.keep();
     this.redraw();
   }
 
@@ -236,7 +261,8 @@ export class App {
     this.say("");
     this.scene.selection = null;
     this.scene.measure = null;
-    this.keep();
+    this.frame.giveUp();
+    this.frame.keep();
     this.redraw();
   }
 
@@ -327,7 +353,7 @@ export class App {
     this.say(`no row and no event has “${text}” in its name`);
   }
 
-  private selectEvent(row: EventRow): void {
+  selectEvent(row: EventRow): void {
     const { event } = row;
     this.untold = null;
     showEvent(row);
@@ -350,8 +376,29 @@ export class App {
     const { from, until } = this.scene.view;
     if (row.at < from || row.at > until)
       this.show({ from: row.at - (until - from) / 2, until: row.at + (until - from) / 2 });
-    this.keep();
+    this.frame.keep();
     this.redraw();
+  }
+
+  /** Lets all slices fade but those of a name. */
+  mark(named: Named | null): void {
+    this.scene.named = named;
+    this.redraw();
+  }
+
+  /** Shows one call or state of a row. */
+  seek(
+    { track: id, lane, begin, until }: NonNullable<Statistic["longest"]>,
+    { kind, name }: Named,
+  ): void {
+    const track = this.tracks.find((found) => found.id === id);
+    if (!track) return;
+    this.unfold(track);
+    this.select({ track: id, kind, lane, begin, end: until, label: name, at: begin }, true);
+    this.scene.measure = null;
+    this.focusSelection();
+    const row = this.selectedRow();
+    if (row) this.reveal(row);
   }
 
   private select(selection: Selection, isSilent = false): void {
@@ -359,7 +406,7 @@ export class App {
     const row = this.selectedRow();
     if (row && !isSilent) this.reveal(row);
     this.tell(selection, isSilent);
-    if (!isSilent) this.keep();
+    if (!isSilent) this.frame.keep();
     this.redraw();
   }
 
@@ -368,12 +415,12 @@ export class App {
   private tell(selection: Selection, isSilent: boolean): void {
     this.untold = { isSilent };
     const isIt = (): boolean => this.scene.selection === selection;
-    protocol.askDetails(selection.track, selection.at).then(
+    this.source.details(selection.track, selection.at).then(
       (details) => {
         if (!isIt()) return;
         this.untold = null;
         showDetails(details);
-        if (!isSilent) showPanel("details");
+        if (!isSilent) offerDetails();
         const state = details.states.find(
           (s) => s.kind === selection.kind && s.lane === selection.lane,
         );
@@ -450,7 +497,7 @@ export class App {
 
   private fold(): void {
     this.scene.placed = place(this.tracks, this.folded);
-    byId("scroll-size").style.height = `${heightOf(this.scene.placed) + 8}px`;
+    byId(`scroll-size${this.suffix}`).style.height = `${heightOf(this.scene.placed) + 8}px`;
   }
 
   private resize(): void {
@@ -465,17 +512,18 @@ export class App {
   }
 
   private redraw(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => {
+    cancelAnimationFrame(this.drawing);
+    this.drawing = requestAnimationFrame(() => {
       const pen = this.canvas.getContext("2d");
       if (pen) draw(pen, this.scene);
       const { from, until } = this.scene.view;
+      if (this.frame.active !== this) return;
       byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;
     });
   }
 
   /** The view or what is in it changed: draws what is known, and asks for the rest. */
-  private changed(isNow = false): void {
+  changed(isNow = false): void {
     this.scene.isPending = true;
     this.redraw();
     if (!this.hasStarted) return;
@@ -491,11 +539,13 @@ export class App {
     const pixels = Math.min(Math.max(Math.round(width - NAMES), 1), 8192);
     const rows = visible(this.scene.placed, scroll, height - RULER);
     const ids = rows.map((row) => row.track.id).slice(0, MOST_ASKED);
-    this.keep();
-    const table = this.table.show(view, this.filter);
+    this.frame.keep();
+    // Panels are about one of the time lines.
+    const { active, table } = this.frame;
+    const told = active === this ? table.show(view, this.filter, this.source) : null;
     try {
       const [ticks] = await Promise.all([
-        protocol.askTicks(view, pixels, this.filter, signal),
+        this.source.ticks(view, pixels, this.filter, signal),
         this.askStates(view, pixels, ids, signal),
       ]);
       Object.assign(this.scene, {
@@ -505,7 +555,7 @@ export class App {
         isPending: false,
       });
       this.redraw();
-      await table;
+      await told;
       this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
     } catch (error) {
       // Of a session that has gone on: what it is now is asked for soon.
@@ -524,8 +574,8 @@ export class App {
     signal: AbortSignal,
   ): Promise<void> {
     const [slices, lost] = await Promise.all([
-      protocol.askSlices(view, pixels, ids, signal),
-      protocol.askLost(view, pixels, signal),
+      this.source.slices(view, pixels, ids, signal),
+      this.source.lost(view, pixels, signal),
     ]);
     this.take(slices, view);
     this.scene.lost = lost.regions;
@@ -542,16 +592,5 @@ export class App {
     this.scene.rows = rows;
     this.scene.rowsView = view;
     this.scene.values = slices.values;
-  }
-
-  private keep(): void {
-    const { view, selection } = this.scene;
-    const shown = {
-      view,
-      track: selection?.track ?? null,
-      at: selection?.at ?? null,
-      filter: this.filter,
-    };
-    history.replaceState(null, "", address.write(shown));
   }
 }

@@ -4,6 +4,7 @@
 import { colourOf, type Palette } from "./colour";
 import { LANE, lanesOf, visible, type Placed } from "./layout";
 import type { Region, Said, Slice, SliceRow, Ticks } from "./protocol";
+import { isOf, type Named } from "./statistics";
 import { clock, duration, ticks as rulerTicks, type View } from "./time";
 
 /** Pixels of the names at the left and of the ruler at the top. */
@@ -25,6 +26,8 @@ export interface Selection {
 }
 
 export interface Scene {
+  /** Which of two traces it is of; empty, if there is only one. */
+  letter: string;
   view: View;
   width: number;
   height: number;
@@ -42,6 +45,8 @@ export interface Scene {
   selection: Selection | null;
   mark: number | null;
   measure: View | null;
+  /** A name of the statistics: other slices are faint. */
+  named: Named | null;
   colours: Palette;
   /** What is drawn was asked for another view; the answer for this one is on its way. */
   isPending: boolean;
@@ -112,7 +117,8 @@ let picture: Picture | null = null;
 /** Slices and curves of many rows, as they were drawn when their answers came, at their place in
  * the view that there is now. While it moves, a frame costs one picture. */
 function drawPicture(pen: Pen, scene: Scene, rows: Placed[]): void {
-  const of = [scene.rows, scene.ticks, scene.placed, scene.colours, scene.width, scene.height];
+  const { rows: states, ticks, placed, colours, named } = scene;
+  const of = [states, ticks, placed, colours, named, scene.width, scene.height];
   const { view: now, rowsView: asked, scroll, width, height } = scene;
   const isOfAnswer = picture !== null && of.every((part, at) => part === picture?.of[at]);
   const isAsked = now.from === asked.from && now.until === asked.until;
@@ -162,18 +168,21 @@ function drawRow(pen: Pen, scene: Scene, row: Placed): void {
     const place = firsts.get(lane.kind);
     if (!place || lane.lane >= place.count) continue;
     const top = y + 3 + (place.first + lane.lane) * LANE;
-    for (const slice of lane.slices) drawSlice(pen, scene, slice, top);
+    for (const slice of lane.slices) {
+      const said = scene.values[slice[2]];
+      if (said && scene.named && !isOf(scene.named, lane.kind, said)) pen.globalAlpha = 0.2;
+      if (said) drawSlice(pen, scene, slice, said, top);
+      pen.globalAlpha = 1;
+    }
   }
   drawTicks(pen, scene, row, y);
 }
 
-function drawSlice(pen: Pen, scene: Scene, slice: Slice, top: number): void {
-  const [begin, end, number, goesOn, states] = slice;
+function drawSlice(pen: Pen, scene: Scene, slice: Slice, said: Said, top: number): void {
+  const [begin, end, , goesOn, states] = slice;
   const left = Math.max(xOf(scene, begin), NAMES);
   const right = Math.min(xOf(scene, end), scene.width);
   if (right < NAMES || left > scene.width) return;
-  const said = scene.values[number];
-  if (!said) return;
   const size = Math.max(right - left, 1);
   const height = LANE - 2;
   pen.fillStyle = colourOf(said.look, said.name, scene.colours);
@@ -186,9 +195,10 @@ function drawSlice(pen: Pen, scene: Scene, slice: Slice, top: number): void {
   if (states > 1 && size > 3) {
     // Several states in a row: stripes, so that it is not taken for one long one.
     pen.fillStyle = scene.colours.back;
-    pen.globalAlpha = 0.35;
+    const alpha = pen.globalAlpha;
+    pen.globalAlpha = alpha * 0.35;
     for (let x = left + 3; x < right; x += 6) pen.fillRect(x, top + height - 4, 3, 4);
-    pen.globalAlpha = 1;
+    pen.globalAlpha = alpha;
   }
   if (size < 34) return;
   pen.fillStyle = scene.colours.text;
@@ -337,6 +347,8 @@ function ruler(pen: Pen, scene: Scene): void {
   pen.fillText(duration(scene.view.until - scene.view.from), 10, 13);
   if (scene.isPending) pen.fillText("reading…", 10, 34);
   else if (ticks) pen.fillText(`${ticks.total.toLocaleString("en")}${more} ${unit}`, 10, 34);
+  pen.fillStyle = colours.accent;
+  pen.fillText(scene.letter, NAMES - 20, 13);
   pen.fillStyle = colours.line;
   pen.fillRect(0, RULER - 1, width, 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of events. What a trace says becomes text nodes and nothing else: never markup.
 
-import { askEvents, Stale, type EventRow, type Filter, type Page } from "./protocol";
+import { Stale, type EventRow, type Filter, type Page, type Source } from "./protocol";
 import { clock, type View } from "./time";
 
 /** Rows that the table holds; more are asked for by narrowing the view. */
@@ -38,6 +38,19 @@ export function fields(all: Record<string, unknown>): string {
   return text.join(" ");
 }
 
+/** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. */
+export function choosable(row: HTMLTableRowElement, choose: () => void): void {
+  row.tabIndex = 0;
+  row.addEventListener("click", choose);
+  row.addEventListener("keydown", (key) => {
+    if (key.key === "Enter") choose();
+    if (key.key !== "ArrowDown" && key.key !== "ArrowUp") return;
+    key.preventDefault();
+    const next = key.key === "ArrowDown" ? row.nextElementSibling : row.previousElementSibling;
+    if (next instanceof HTMLElement) next.focus();
+  });
+}
+
 export class EventTable {
   private readonly body = byId<HTMLTableSectionElement>("event-rows");
   private readonly more = byId<HTMLButtonElement>("event-more");
@@ -47,27 +60,29 @@ export class EventTable {
   private next: Page["next"] = null;
   private until = 0;
   private filter: Filter | null = null;
+  private source: Source | null = null;
 
   constructor(private readonly select: (row: EventRow) => void) {
     this.more.addEventListener("click", () => void this.add());
   }
 
   /** Begins anew with the events of a view. */
-  async show(view: View, filter: Filter): Promise<void> {
+  async show(view: View, filter: Filter, source: Source): Promise<void> {
     this.abort.abort();
     this.abort = new AbortController();
     this.filter = filter;
+    this.source = source;
     this.until = Math.max(Math.ceil(view.until), Math.floor(view.from) + 1);
     this.next = { from: Math.floor(view.from), skip: 0 };
     await this.add(true);
   }
 
   private async add(isNew = false): Promise<void> {
-    const { next, filter, until } = this;
-    if (!next || !filter) return;
+    const { next, filter, source, until } = this;
+    if (!next || !filter || !source) return;
     const { signal } = this.abort;
     try {
-      const page = await askEvents({ ...next, until, limit: 200 }, filter, signal);
+      const page = await source.events({ ...next, until, limit: 200 }, filter, signal);
       if (signal.aborted) return;
       if (isNew) this.body.replaceChildren();
       this.error.hidden = true;
@@ -104,22 +119,12 @@ export class EventTable {
     for (const cell of [clock(row.at), cpu, thread, event.name, text]) {
       made.append(element("td", cell));
     }
-    made.tabIndex = 0;
-    const select = (): void => {
+    choosable(made, () => {
       for (const old of this.body.querySelectorAll("[aria-selected]")) {
         old.removeAttribute("aria-selected");
       }
       made.setAttribute("aria-selected", "true");
       this.select(row);
-    };
-    made.addEventListener("click", select);
-    made.addEventListener("keydown", (key) => {
-      if (key.key === "Enter") select();
-      const beside =
-        key.key === "ArrowDown" ? made.nextElementSibling : made.previousElementSibling;
-      if (key.key !== "ArrowDown" && key.key !== "ArrowUp") return;
-      key.preventDefault();
-      if (beside instanceof HTMLElement) beside.focus();
     });
     return made;
   }

@@ -3,8 +3,9 @@
 
 import { App } from "./app";
 import { byId, element } from "./events";
+import { Frame } from "./frame";
 import { listenToTabs, showNotes, showPanel } from "./panel";
-import { askAbout, askOf, type About, type Filter } from "./protocol";
+import { Source, type About, type Filter } from "./protocol";
 
 const THEME = "lull-theme";
 
@@ -30,33 +31,39 @@ function isDarkAtFirst(): boolean {
   return theme === null ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 }
 
-function listenToTheme(app: App, isDark: boolean): void {
+function listenToTheme(frame: Frame, isDark: boolean): void {
   let isNow = isDark;
   byId("theme").addEventListener("click", () => {
     isNow = !isNow;
     keep(isNow ? "dark" : "light");
     document.documentElement.dataset["theme"] = isNow ? "dark" : "light";
-    app.theme(isNow);
+    frame.theme(isNow);
   });
 }
 
-function listenToMouse(app: App): { x: number } {
-  const area = byId("timeline");
-  const pointer = { x: Number.NaN };
+/** Where the pointer is in the time line that it is over. */
+interface Pointer {
+  over: App | null;
+  x: number;
+}
+
+function listenToMouse(app: App, pointer: Pointer): void {
+  const { area } = app;
+  const canvas = area.querySelector("canvas") ?? area;
   let drag: { x: number; y: number; at: number; moved: boolean; isMeasure: boolean } | null = null;
   const place = (event: MouseEvent): [number, number] => {
     const box = area.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  byId("canvas").addEventListener("pointerdown", (event) => {
+  canvas.addEventListener("pointerdown", (event) => {
     const [x, y] = place(event);
     if (event.button !== 0) return;
     drag = { x, y, at: x, moved: false, isMeasure: event.shiftKey };
-    byId("canvas").setPointerCapture(event.pointerId);
+    canvas.setPointerCapture(event.pointerId);
   });
   area.addEventListener("pointermove", (event) => {
     const [x, y] = place(event);
-    pointer.x = x;
+    [pointer.over, pointer.x] = [app, x];
     if (!drag) return;
     drag.moved ||= Math.abs(x - drag.x) + Math.abs(y - drag.y) > 4;
     if (!drag.moved) return;
@@ -80,31 +87,35 @@ function listenToMouse(app: App): { x: number } {
     },
     { passive: false },
   );
-  return pointer;
 }
 
-function listenToKeys(app: App, pointer: { x: number }): void {
-  const at = (): number | undefined =>
-    Number.isNaN(pointer.x) ? undefined : app.timeAt(pointer.x);
+function listenToKeys(frame: Frame, pointer: Pointer): void {
+  const zoom = (factor: number): void => {
+    const { over, x } = pointer;
+    const line = over ?? frame.active;
+    line.zoom(factor, over ? line.timeAt(x) : undefined);
+  };
   const actions: Record<string, () => void> = {
-    w: () => app.zoom(0.7, at()),
-    s: () => app.zoom(1 / 0.7, at()),
-    a: () => app.move(-0.2),
-    d: () => app.move(0.2),
-    f: () => app.focusSelection(),
-    m: () => app.toggleMark(),
-    l: () => app.toggleFollow(),
-    "0": () => app.whole(),
+    w: () => zoom(0.7),
+    s: () => zoom(1 / 0.7),
+    a: () => frame.active.move(-0.2),
+    d: () => frame.active.move(0.2),
+    f: () => frame.active.focusSelection(),
+    m: () => frame.active.toggleMark(),
+    l: () => frame.active.toggleFollow(),
+    t: () => showPanel("statistics"),
+    ...(frame.lines.length > 1 ? { c: () => showPanel("compare") } : {}),
+    "0": () => frame.active.whole(),
     "/": () => byId("search-text").focus(),
     "?": () => byId<HTMLDialogElement>("help").showModal(),
-    escape: () => app.giveUp(),
+    escape: () => frame.active.giveUp(),
   };
   const onRows: Record<string, () => void> = {
-    arrowup: () => app.step(-1),
-    arrowdown: () => app.step(1),
-    arrowleft: () => app.stepSlice(-1),
-    arrowright: () => app.stepSlice(1),
-    enter: () => app.toggleSelected(),
+    arrowup: () => frame.active.step(-1),
+    arrowdown: () => frame.active.step(1),
+    arrowleft: () => frame.active.stepSlice(-1),
+    arrowright: () => frame.active.stepSlice(1),
+    enter: () => frame.active.toggleSelected(),
   };
   document.addEventListener("keydown", (event) => {
     const { target } = event;
@@ -113,7 +124,7 @@ function listenToKeys(app: App, pointer: { x: number }): void {
     if (isText || event.ctrlKey || event.metaKey || event.altKey) return;
     if (byId<HTMLDialogElement>("help").open) return;
     const key = event.key.toLowerCase();
-    const isOnRows = target === byId("timeline") || target === document.body;
+    const isOnRows = target === frame.active.area || target === document.body;
     const action = actions[key] ?? (isOnRows ? onRows[key] : undefined);
     if (!action) return;
     event.preventDefault();
@@ -121,22 +132,23 @@ function listenToKeys(app: App, pointer: { x: number }): void {
   });
 }
 
-function listenToForms(app: App): void {
+function listenToForms(frame: Frame): void {
   const words = ["e", "pid", "tid", "cpu", "comm"] as const;
   const form = byId<HTMLFormElement>("filter");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const of = (word: string): string => byId<HTMLInputElement>(`filter-${word}`).value.trim();
-    app.setFilter(Object.fromEntries(words.map((word) => [word, of(word)])) as unknown as Filter);
+    frame.setFilter(Object.fromEntries(words.map((word) => [word, of(word)])) as unknown as Filter);
     showPanel("events");
   });
   form.addEventListener("reset", () => setTimeout(() => form.requestSubmit()));
   byId<HTMLFormElement>("search").addEventListener("submit", (event) => {
     event.preventDefault();
     const { value } = byId<HTMLInputElement>("search-text");
+    const app = frame.active;
     app.find(value.trim()).catch((error: unknown) => app.say(String(error)));
   });
-  byId("whole").addEventListener("click", () => app.whole());
+  byId("whole").addEventListener("click", () => frame.active.whole());
   byId("help-open").addEventListener("click", () => byId<HTMLDialogElement>("help").showModal());
 }
 
@@ -150,43 +162,85 @@ async function follow(app: App, first: About): Promise<void> {
   let about = first;
   while (about.is_live) {
     await new Promise((resolve) => setTimeout(resolve, LIVE_MS));
-    const now = await askAbout();
+    const now = await app.source.about();
     if (now.revision !== about.revision) {
       // If it went on while its rows were read, they are read again.
       if (!(await app.renew(now))) continue;
     }
     about = now;
-    showNotes(about);
+    showNotes([about]);
   }
   byId("follow").hidden = true;
   app.say("the session has ended; the page shows the last of it");
 }
 
+const nameOf = (path: string): string => path.split("/").filter(Boolean).pop() ?? path;
+
+/** What is viewed, above the page and in its title. */
+function showNames(about: About): void {
+  const [first, second] = [about.traces, about.beside ?? []].map((all) =>
+    all.map(nameOf).join(", "),
+  );
+  const name = second ? `A: ${first} · B: ${second}` : (first ?? "");
+  byId("trace-name").textContent = name;
+  byId("trace-name").title = [...about.traces, ...(about.beside ?? [])].join("\n");
+  document.title = `${name} – Lull`;
+}
+
+/** A time line that is one of the page. */
+function line(frame: Frame, about: About, source: Source, suffix: string, pointer: Pointer): App {
+  const app = new App(
+    about,
+    document.documentElement.dataset["theme"] === "dark",
+    frame,
+    source,
+    suffix,
+  );
+  frame.add(app);
+  listenToMouse(app, pointer);
+  for (const name of ["focusin", "pointerdown"]) {
+    app.area.addEventListener(name, () => frame.activate(app));
+  }
+  app.area.addEventListener("pointerleave", () => (pointer.over = null));
+  return app;
+}
+
 async function start(): Promise<void> {
   const isDark = isDarkAtFirst();
   document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
-  const about = await askAbout();
-  askOf(about);
-  const name = about.traces.map((path) => path.split("/").filter(Boolean).pop() ?? path).join(", ");
-  byId("trace-name").textContent = name;
-  byId("trace-name").title = about.traces.join("\n");
-  document.title = `${name} – Lull`;
-  for (const event of about.events) {
+  const source = new Source("");
+  const about = await source.about();
+  source.askOf(about);
+  showNames(about);
+  const abouts = [about];
+  const frame = new Frame();
+  const pointer: Pointer = { over: null, x: Number.NaN };
+  const app = line(frame, about, source, "", pointer);
+  if (about.beside) {
+    for (const id of ["timeline-b", "tab-compare", "help-compare"]) byId(id).hidden = false;
+    const other = new Source("b/");
+    abouts.push(await other.about());
+    line(frame, abouts[1] ?? about, other, "-b", pointer);
+  }
+  for (const event of new Set(abouts.flatMap((one) => one.events))) {
     const option = element("option");
     option.value = event;
     byId("event-names").append(option);
   }
-  showNotes(about);
-  const app = new App(about, isDark);
+  showNotes(abouts);
   listenToTabs();
-  listenToTheme(app, isDark);
-  listenToKeys(app, listenToMouse(app));
-  listenToForms(app);
-  window.addEventListener("hashchange", () => app.restore());
-  await app.start();
-  if (about.lost > 0)
-    app.say(`${about.lost} events or packets are missing; where, is hatched in red`);
-  byId("timeline").focus();
+  listenToTheme(frame, isDark);
+  listenToKeys(frame, pointer);
+  listenToForms(frame);
+  byId("panel").addEventListener("shown", () => frame.keep(), true);
+  window.addEventListener("hashchange", () => frame.restore());
+  await frame.start();
+  const lost = abouts.map(({ lost }) => lost);
+  if (lost.some((count) => count > 0)) {
+    const counts = about.beside ? `${lost[0]} (A) and ${lost[1]} (B)` : String(lost[0]);
+    app.say(`${counts} events or packets are missing; where, is hatched in red`);
+  }
+  frame.active.area.focus();
   if (about.is_live) {
     follow(app, about).catch((error: unknown) => app.say(`the session is not followed: ${error}`));
   }

@@ -5,8 +5,12 @@ import { byId, element, fields } from "./events";
 import type { About, Details, EventRow } from "./protocol";
 import { clock, duration } from "./time";
 
-const PANELS = ["events", "details", "notes"] as const;
+export const PANELS = ["events", "details", "statistics", "compare", "notes"] as const;
 export type Panel = (typeof PANELS)[number];
+
+export function panelShown(): Panel {
+  return PANELS.find((name) => !byId(name).hidden) ?? "events";
+}
 
 export function showPanel(shown: Panel): void {
   for (const name of PANELS) {
@@ -15,15 +19,22 @@ export function showPanel(shown: Panel): void {
     tab.setAttribute("aria-selected", String(name === shown));
     tab.tabIndex = name === shown ? 0 : -1;
   }
+  byId(shown).dispatchEvent(new Event("shown"));
+}
+
+/** Shows what is selected, unless figures are looked at, which are about the selection, too. */
+export function offerDetails(): void {
+  if (!["statistics", "compare"].includes(panelShown())) showPanel("details");
 }
 
 export function listenToTabs(): void {
-  for (const [at, name] of PANELS.entries()) {
+  for (const name of PANELS) {
     const tab = byId(`tab-${name}`);
     tab.addEventListener("click", () => showPanel(name));
     tab.addEventListener("keydown", (key) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[key.key];
-      const next = step && PANELS[(at + step + PANELS.length) % PANELS.length];
+      const seen = PANELS.filter((panel) => !byId(`tab-${panel}`).hidden);
+      const next = step && seen[(seen.indexOf(name) + step + seen.length) % seen.length];
       if (!next) return;
       showPanel(next);
       byId(`tab-${next}`).focus();
@@ -112,17 +123,19 @@ export function showEvent(row: EventRow): void {
   byId("details").replaceChildren(element("h3", event.name), facts(known));
 }
 
-export function showNotes(about: About): void {
-  const list = element("ul");
-  for (const note of about.notes) list.append(element("li", note));
-  byId("notes").replaceChildren(
-    facts([
+/** What is known of each trace. */
+export function showNotes(abouts: About[]): void {
+  const parts = abouts.flatMap((about, at) => {
+    const list = element("ul");
+    for (const note of about.notes) list.append(element("li", note));
+    const told = facts([
       ["Traces", about.traces.join(", ")],
       ["Begins", timeOfDay(about.origin_ns) || `${about.origin_ns} ns`],
       ["Length", duration(about.length_ns)],
       ["Lost", about.lost === 0 ? "none is known" : `${about.lost} events or packets`],
       ["Kinds of events", String(about.events.length)],
-    ]),
-    list,
-  );
+    ]);
+    return abouts.length > 1 ? [element("h3", "AB"[at]), told, list] : [told, list];
+  });
+  byId("notes").replaceChildren(...parts);
 }

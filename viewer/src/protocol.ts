@@ -17,6 +17,8 @@ export interface About {
   /** Of a running session: which of its states is answered from. */
   revision?: number;
   is_live: boolean;
+  /** The folders of the traces that these are compared with. */
+  beside?: string[];
 }
 
 export interface Track {
@@ -115,6 +117,34 @@ export interface Details {
   is_lossy: boolean;
 }
 
+/** How long calls or states of a name took. */
+export interface Statistic {
+  /** `null`: all others than those that have a row. */
+  kind: string | null;
+  name: string | null;
+  look: string;
+  count: number;
+  total_ns: number;
+  mean_ns: number;
+  min_ns: number;
+  p50_ns: number;
+  p90_ns: number;
+  p99_ns: number;
+  max_ns: number;
+  inside_ns: number;
+  cut: number;
+  unsure: number;
+  buckets: [number, number, number][];
+  longest: { track: string; lane: number; begin: number; until: number } | null;
+}
+
+export interface Statistics {
+  rows: Statistic[];
+  read: number;
+  stopped: number | null;
+  lost: number;
+}
+
 /** The words of `lull print` for which events are wanted. */
 export interface Filter {
   e: string;
@@ -129,69 +159,145 @@ export const NO_FILTER: Filter = { e: "", pid: "", tid: "", cpu: "", comm: "" };
 /** What a running session was before is not there any more. */
 export class Stale extends Error {}
 
-let revision: number | undefined;
-
-/** From now on, questions are about this state of a running session. */
-export function askOf(about: About): void {
-  revision = about.revision;
+/** Rows of a comparison; those that differ first. */
+export interface LatencyRow {
+  name: string;
+  verdict: string;
+  count_a: number;
+  count_b: number;
+  p50_a_ns: number | null;
+  p50_b_ns: number | null;
+  p99_a_ns: number | null;
+  p99_b_ns: number | null;
+  total_change_ns: number;
+  longer_share: number | null;
+  p: number | null;
+  q: number | null;
 }
 
-async function ask<T>(
-  question: string,
-  words: Words,
-  signal?: AbortSignal,
-  of: number | undefined = revision,
-): Promise<T> {
-  const kept = inside();
-  if (kept) return answerFrom(kept, question, words) as T;
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(words)) {
-    if (value !== "") query.set(key, String(value));
-  }
-  if (of !== undefined && question !== "trace") query.set("revision", String(of));
-  const response = await fetch(`v1/${question}?${query}`, signal ? { signal } : {});
-  const answer: unknown = await response.json();
-  if (response.status === 409) throw new Stale();
-  if (!response.ok) throw new Error((answer as { error: string }).error);
-  return answer as T;
+export interface RateRow {
+  name: string;
+  verdict: string;
+  count_a: number;
+  count_b: number;
+  per_s_a: number;
+  per_s_b: number;
+  more_share: number | null;
+  p: number | null;
+  q: number | null;
 }
 
-const whole = (view: View): Words => ({
+export interface ComparedSide {
+  events: number;
+  stopped: number | null;
+  lost: number;
+}
+
+export interface Compared {
+  a: ComparedSide;
+  b: ComparedSide;
+  latencies: { rows: LatencyRow[]; left_out: number };
+  rates: { rows: RateRow[]; left_out: number };
+  notes: string[];
+}
+
+const whole = (view: View): { from: number; until: number } => ({
   from: Math.floor(view.from),
   until: Math.ceil(view.until),
 });
 
-export const askAbout = (): Promise<About> => ask("trace", {});
+/** Who answers questions about one trace. */
+export class Source {
+  private revision: number | undefined;
 
-/** Rows of a state of the session, which need not be the one that other questions are about. */
-export const askTracks = (
-  offset: number,
-  about: About,
-): Promise<{ total: number; tracks: Track[] }> =>
-  ask("tracks", { offset }, undefined, about.revision);
+  /** `prefix`: what stands before the questions about the second trace. */
+  constructor(private readonly prefix: "" | "b/") {}
 
-export const askSlices = (
-  view: View,
-  pixels: number,
-  ids: string[],
-  s: AbortSignal,
-): Promise<Slices> => ask("slices", { ...whole(view), pixels, tracks: ids.join(",") }, s);
+  /** From now on, questions are about this state of a running session. */
+  askOf(about: About): void {
+    this.revision = about.revision;
+  }
 
-export const askTicks = (
-  view: View,
-  pixels: number,
-  filter: Filter,
-  s: AbortSignal,
-): Promise<Ticks> => ask("ticks", { ...whole(view), pixels, ...filter }, s);
+  private async ask<T>(
+    question: string,
+    words: Words,
+    signal?: AbortSignal,
+    of: number | undefined = this.revision,
+  ): Promise<T> {
+    const kept = inside();
+    if (kept) return answerFrom(kept, question, words) as T;
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(words)) {
+      if (value !== "") query.set(key, String(value));
+    }
+    if (of !== undefined && question !== "trace") query.set("revision", String(of));
+    const path = `${this.prefix}v1/${question}?${query}`;
+    const response = await fetch(path, signal ? { signal } : {});
+    const answer: unknown = await response.json();
+    if (response.status === 409) throw new Stale();
+    if (!response.ok) throw new Error((answer as { error: string }).error);
+    return answer as T;
+  }
 
-export const askLost = (
-  view: View,
-  pixels: number,
-  s: AbortSignal,
-): Promise<{ regions: Region[] }> => ask("lost", { ...whole(view), pixels }, s);
+  about(): Promise<About> {
+    return this.ask("trace", {});
+  }
 
-export const askEvents = (words: Words, filter: Filter, s?: AbortSignal): Promise<Page> =>
-  ask("events", { ...words, ...filter }, s);
+  /** At most so many rows of a state of the session, which need not be the one that other questions
+   * are about; nothing, if it has gone on meanwhile. */
+  async allTracks(
+    about: About,
+    most: number,
+  ): Promise<{ tracks: Track[]; left_out: number } | null> {
+    const tracks: Track[] = [];
+    let total = 1;
+    try {
+      while (tracks.length < Math.min(total, most)) {
+        const words = { offset: tracks.length };
+        const part: { total: number; tracks: Track[] } = await this.ask(
+          "tracks",
+          words,
+          undefined,
+          about.revision,
+        );
+        if (part.tracks.length === 0) break;
+        total = part.total;
+        tracks.push(...part.tracks);
+      }
+    } catch (error) {
+      if (error instanceof Stale) return null;
+      throw error;
+    }
+    return { tracks, left_out: total - tracks.length };
+  }
 
-export const askDetails = (track: string, at: number): Promise<Details> =>
-  ask("details", { track, at: Math.round(at) });
+  slices(view: View, pixels: number, ids: string[], s: AbortSignal): Promise<Slices> {
+    return this.ask("slices", { ...whole(view), pixels, tracks: ids.join(",") }, s);
+  }
+
+  ticks(view: View, pixels: number, filter: Filter, s: AbortSignal): Promise<Ticks> {
+    return this.ask("ticks", { ...whole(view), pixels, ...filter }, s);
+  }
+
+  lost(view: View, pixels: number, s: AbortSignal): Promise<{ regions: Region[] }> {
+    return this.ask("lost", { ...whole(view), pixels }, s);
+  }
+
+  events(words: Words, filter: Filter, s?: AbortSignal): Promise<Page> {
+    return this.ask("events", { ...words, ...filter }, s);
+  }
+
+  statistics(view: View, track: string): Promise<Statistics> {
+    return this.ask("statistics", { ...whole(view), track });
+  }
+
+  details(track: string, at: number): Promise<Details> {
+    return this.ask("details", { track, at: Math.round(at) });
+  }
+
+  /** What is different in a span of the second trace. */
+  compare(a: View, b: View): Promise<Compared> {
+    const { from, until } = whole(b);
+    return this.ask("compare", { ...whole(a), b_from: from, b_until: until });
+  }
+}

@@ -2,14 +2,17 @@
 // Finds an event from a time on. An answer may end before there is one, so a search is many
 // questions, and another search or Esc ends it.
 
-import { askEvents, type EventRow, type Filter, type Page } from "./protocol";
+import type { EventRow, Filter, Page, Source } from "./protocol";
 import { clock } from "./time";
 
 export class Search {
   /** Searches that were begun, or given up. */
   private count = 0;
 
-  constructor(private readonly say: (text: string) => void) {}
+  constructor(
+    private readonly source: Source,
+    private readonly say: (text: string) => void,
+  ) {}
 
   giveUp(): void {
     this.count++;
@@ -21,7 +24,7 @@ export class Search {
     let next: Page["next"] = { from, skip: 0 };
     // Bound: each page reads a million events of the trace, or the rest of it.
     while (next) {
-      const page: Page = await askEvents({ ...next, limit: 1 }, filter);
+      const page: Page = await this.source.events({ ...next, limit: 1 }, filter);
       if (own !== this.count) return "given up";
       if (page.rows[0]) return page.rows[0];
       next = page.next;

@@ -51,6 +51,12 @@ export function clamped(view: View, length: number): View {
   return { from: Math.round(from), until: Math.round(from + width) };
 }
 
+/** The same, where all that may be shown need not begin with the trace. */
+export function within(view: View, { from, until }: View): View {
+  const kept = clamped({ from: view.from - from, until: view.until - from }, until - from);
+  return { from: kept.from + from, until: kept.until + from };
+}
+
 /** A view `factor` as long, in which `at` keeps its place. */
 export function zoomed(view: View, at: number, factor: number): View {
   return { from: at - (at - view.from) * factor, until: at + (view.until - at) * factor };

@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import * as address from "../src/address";
 import { named } from "../src/colour";
+import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
 import { cut } from "../src/draw";
 import { fields } from "../src/events";
 import { answer, filter, overview, type Inside } from "../src/inside";
@@ -19,7 +20,8 @@ import {
   type Ticks,
   type Track,
 } from "../src/protocol";
-import { clamped, clock, duration, LEAST_NS, ticks, zoomed } from "../src/time";
+import { isOf, sentences } from "../src/statistics";
+import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
 
 function track(id: string, parent: string | null, lanes: Record<string, number> = {}): Track {
   return { id, kind: "thread", name: id, parent, host: 0, lanes };
@@ -113,7 +115,11 @@ test("lanes of calls have a bound", () => {
 
 test("the address brings back what was shown", () => {
   const filter = { ...NO_FILTER, e: "io:* if ret < 0 && x = '#&'", pid: "1,2" };
-  const shown = { view: { from: -5, until: 70 }, track: "t3", at: 42, filter };
+  const panel = "statistics" as const;
+  const aligned: Aligned = { align: "events", pair: [-7, 4_000_000] };
+  const other = { track: "t9", at: 7 };
+  const view = { from: -5, until: 70 };
+  const shown = { view, track: "t3", at: 42, filter, panel, aligned, other, isOther: true };
   assert.deepEqual(address.read(address.write(shown)), shown);
 });
 
@@ -253,4 +259,68 @@ test("a file tells what is so at a time, and where events are missing", () => {
   const lost = answer(all, "lost", { from: 0, until: 400 }) as { regions: unknown[] };
   assert.equal(lost.regions.length, 0);
   assert.throws(() => answer(all, "nothing", {}), /no answer/);
+});
+
+test("statistics say what of the span they are not of, and what is missing in it", () => {
+  const whose = { span: { from: 1000, until: 2_001_000 }, track: "t1", name: "server" };
+  const all = { rows: [], read: 9, stopped: null, lost: 0 };
+  assert.deepEqual(sentences(all, whose), [
+    "Calls and states of server in 2 ms from +0.000 001 000",
+    "",
+  ]);
+  const [about, missing] = sentences({ ...all, stopped: 5000, lost: 42 }, { ...whose, name: "" });
+  assert.match(about, /everything.*only what ended before \+0\.000 005 000 was read/);
+  assert.match(missing, /^42 events or packets are missing/);
+});
+
+test("slices of a name are those of its kind, and states those that look so", () => {
+  const call = { kind: "call", look: "call", name: "io:read" };
+  const said = { look: "call", name: "io:read" };
+  assert.ok(isOf(call, "call", said));
+  assert.ok(!isOf(call, "interrupt", said) && !isOf(call, "call", { ...said, name: "io:write" }));
+  const asleep = { kind: "place", look: "asleep", name: "asleep" };
+  assert.ok(isOf(asleep, "place", { look: "asleep", name: "asleep in io:read" }));
+  assert.ok(!isOf(asleep, "place", { look: "running", name: "running on CPU 0" }));
+});
+
+test("aligned traces lie at their beginnings, at their clocks, or at what was chosen", () => {
+  const origins: [string, string] = ["1700000000000000500", "1700000000000000200"];
+  assert.equal(shiftOf({ align: "begin", pair: null }, origins), 0);
+  // What is 0 in A was 300 ns after the first event of B.
+  assert.equal(shiftOf({ align: "clock", pair: null }, origins), 300);
+  assert.equal(shiftOf({ align: "events", pair: [40, 15] }, origins), -25);
+  assert.deepEqual(allOf([1000, 2000], 300), { from: -300, until: 1700 });
+  assert.deepEqual(allOf([1000, 10], -25), { from: 0, until: 1000 });
+});
+
+test("two time lines that are aligned show the same stretch, wherever it is", () => {
+  const shift = -123;
+  const all = allOf([100_000, 5000], shift);
+  const other = { from: all.from + shift, until: all.until + shift };
+  for (const view of [
+    { from: 10, until: 500 },
+    { from: -1e9, until: 1e9 },
+    { from: 99_990, until: 99_991 },
+    { from: 5e8, until: 6e8 },
+  ]) {
+    const kept = within(view, all);
+    const moved = within({ from: kept.from + shift, until: kept.until + shift }, other);
+    assert.deepEqual(moved, { from: kept.from + shift, until: kept.until + shift });
+  }
+});
+
+test("an alignment at events without events is one at the beginnings", () => {
+  assert.deepEqual(address.read("#align=events&at_a=5").aligned, { align: "begin", pair: null });
+  assert.deepEqual(address.read("#align=clock&at_a=5").aligned, { align: "clock", pair: null });
+  assert.deepEqual(address.read("#align=x").aligned.align, "begin");
+});
+
+test("a comparison says what was read of each trace and what is missing", () => {
+  const side = { events: 9, stopped: null, lost: 0 };
+  const span = { from: 0, until: 2000 };
+  assert.equal(sideText("A", side, span), "A: 9 events in 2 µs from +0.000 000 000");
+  assert.match(sideText("B", { ...side, stopped: 700 }, span), /only those up to \+0\.000 000 700/);
+  const tables = { latencies: { rows: [], left_out: 0 }, rates: { rows: [], left_out: 0 } };
+  assert.equal(missingText({ a: side, b: side, ...tables, notes: [] }), "");
+  assert.match(missingText({ a: side, b: { ...side, lost: 5 }, ...tables, notes: [] }), /5 of B/);
 });

@@ -29,7 +29,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("tools/analysis", &["history", "state", "symbols", "trace", "verdict"]),
     ("tools/query", &["analysis", "history", "state", "trace", "verdict"]),
     ("tools/export", &["analysis", "history", "state", "trace"]),
-    ("tools/view", &["history", "state", "trace"]),
+    ("tools/view", &["analysis", "history", "state", "trace"]),
     (
         "tools/cli",
         &[

@@ -77,6 +77,8 @@ pub struct Options<'a> {
     pub whose: Option<Whose<'a>>,
     /// What is read; nothing before it is known.
     pub span: Span,
+    /// After so many events of the span, reading ends; none: all are read.
+    pub most_events: Option<u64>,
     pub by: Option<By>,
     pub limits: Limits,
 }
@@ -97,9 +99,18 @@ pub(crate) fn drive<'a>(
     let mut analyses = Analyses::new(traces, options, merge.stream_count());
     analyses.study = study;
     let mut until_progress = PROGRESS_MESSAGES;
+    let mut left = options.most_events.unwrap_or(u64::MAX);
+    let mut is_cut = false;
     while let Some(message) = merge.next() {
         match message {
-            Message::Event(event) => analyses.event(&event),
+            Message::Event(event) => {
+                is_cut = left == 0;
+                if is_cut {
+                    break;
+                }
+                left -= u64::from(!event.is_before_span());
+                analyses.event(&event);
+            }
             Message::Loss(loss) => analyses.loss(&loss),
         }
         until_progress -= 1;
@@ -109,7 +120,8 @@ pub(crate) fn drive<'a>(
         }
     }
     let sheet = analyses.sheet();
-    (analyses.finish(traces, &merge), sheet)
+    let report = Report { is_cut, ..analyses.finish(traces, &merge) };
+    (report, sheet)
 }
 
 pub struct Analyses<'a> {

@@ -13,7 +13,7 @@ const MOST_NS: u64 = 1 << 60;
 
 /// A distribution whose percentiles are exact to `DIGITS` decimal digits.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Distribution<const DIGITS: u8 = 3> {
+pub struct Distribution<const DIGITS: u8 = 3> {
     /// Made with the first value: most rows of a table never get one.
     histogram: Option<Box<Histogram<u32>>>,
     count: u64,
@@ -36,6 +36,7 @@ pub struct DistributionReport {
 }
 
 impl<const DIGITS: u8> Distribution<DIGITS> {
+    /// Adds one duration.
     pub fn record(&mut self, duration_ns: u64) {
         let duration_ns = duration_ns.min(MOST_NS);
         self.least_ns = if self.count == 0 { duration_ns } else { self.least_ns.min(duration_ns) };
@@ -51,6 +52,7 @@ impl<const DIGITS: u8> Distribution<DIGITS> {
         }
     }
 
+    /// How many durations were added.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -81,6 +83,7 @@ impl<const DIGITS: u8> Distribution<DIGITS> {
         numbered.map(|(bucket, count)| (from(bucket), 1 << bucket, count)).collect()
     }
 
+    /// The same in numbers.
     pub fn report(&self) -> DistributionReport {
         let quantile = |quantile| self.quantile(quantile);
         DistributionReport {

@@ -51,7 +51,7 @@ mod writers;
 
 pub use analyses::{analyse, Analyses, By, Limits, Options, Takes, Wanted, Whose};
 pub use compare::compare;
-pub use distribution::DistributionReport;
+pub use distribution::{Distribution, DistributionReport};
 pub use error::Error;
 pub use files::FileRow;
 pub use latency::LatencyRow;

@@ -33,6 +33,11 @@ pub struct Report {
     /// First and last event, whatever the filter.
     pub begin_ns: i64,
     pub end_ns: i64,
+    /// Whether reading ended before the span did, because there was too much ([`Options`]).
+    ///
+    /// [`Options`]: crate::Options
+    #[serde(skip)]
+    pub is_cut: bool,
     pub duration_ns: u64,
     pub events_per_s: f64,
     pub process_count: u64,

@@ -190,6 +190,7 @@ impl Chosen {
             takes: rules.has_conditions().then_some(&takes),
             whose: selection.has_threads().then_some(&whose),
             span: selection.span(&self.traces, false)?,
+            most_events: None,
             by: args.by.map(By::from),
             limits: Limits::default(),
         })

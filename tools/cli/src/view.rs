@@ -48,6 +48,10 @@ pub struct ViewArgs {
         conflicts_with = "traces")]
     pub live: Option<String>,
 
+    /// Show two traces, one above the other, and what changed from the first to the second
+    #[arg(long, value_names = ["A", "B"], num_args = 2, conflicts_with_all = ["traces", "live"])]
+    pub compare: Vec<PathBuf>,
+
     /// Serve at this port [default: one that is free]
     #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
     pub port: u16,
@@ -145,10 +149,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<i32> {
     let server = Server::bind(args.port)?;
     let shown = match &args.live {
         Some(session) => live::Session::find(session)?.show()?,
-        None => {
-            let chosen = chosen::choose(&args.traces, "view")?;
-            Arc::new(Shown::new(Opened::new(&chosen)?.viewed()))
-        }
+        None => Arc::new(Shown::new(viewed(args)?)),
     };
     let url = server.url();
     tell(&url, "the page", args.print_url)?;
@@ -172,6 +173,20 @@ fn tell(url: &str, what: &str, is_printed: bool) -> anyhow::Result<()> {
         say("Ctrl-C ends it");
     }
     Ok(())
+}
+
+/// What is named: traces, or two to compare.
+fn viewed(args: &ViewArgs) -> anyhow::Result<Viewed> {
+    let open = |folders: &[PathBuf]| -> anyhow::Result<Viewed> {
+        Ok(Opened::new(&chosen::choose(folders, "view")?)?.viewed())
+    };
+    match &args.compare[..] {
+        [first, second] => {
+            let first = open(std::slice::from_ref(first))?;
+            Ok(first.beside(open(std::slice::from_ref(second))?))
+        }
+        _ => open(&args.traces),
+    }
 }
 
 /// What the trace's recorder said of it.

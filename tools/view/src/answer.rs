@@ -18,7 +18,7 @@ use crate::ask::Ask;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, details, lost, rows, slices, ticks, tracks};
+use crate::{assets, compare, details, lost, rows, slices, statistics, ticks, tracks};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -43,6 +43,8 @@ pub struct Viewed {
     /// Nothing inside: the history is quick enough without it.
     far: OnceLock<Option<Far>>,
     remembered: Mutex<VecDeque<(String, Arc<[u8]>)>>,
+    /// What these are compared with.
+    beside: Option<Box<Viewed>>,
 }
 
 #[derive(Debug)]
@@ -111,6 +113,9 @@ pub(crate) struct About<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u64>,
     is_live: bool,
+    /// The folders of the traces that these are compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -134,22 +139,42 @@ impl Viewed {
         let lost = history.losses().iter().filter_map(|lost| Some((lost.host, lost.cpu?.0)));
         let tracks = Tracks::new(&history, recorded.chain(lost));
         let (packets, far, remembered) = Default::default();
-        let live = None;
-        Self { traces, history, events, notes, live, hosts, tracks, packets, far, remembered }
+        let (live, beside) = (None, None);
+        Self {
+            traces,
+            history,
+            events,
+            notes,
+            live,
+            hosts,
+            tracks,
+            packets,
+            far,
+            remembered,
+            beside,
+        }
+    }
+
+    /// Compares these with others, which answer the questions behind `b/`.
+    pub fn beside(self, others: Viewed) -> Self {
+        Self { beside: Some(Box::new(others)), ..self }
     }
 
     /// Reads what makes questions about a whole long trace quick, once; questions are answered
     /// meanwhile, and more slowly. Without it, all of them are.
     pub(crate) fn prepare(&self) {
         self.far.get_or_init(|| Far::of(&self.history).ok().flatten());
-    }
-
-    pub(crate) fn history(&self) -> &History {
-        &self.history
+        if let Some(others) = &self.beside {
+            others.prepare();
+        }
     }
 
     pub(crate) fn traces(&self) -> &[Trace] {
         &self.traces
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
     }
 
     pub(crate) fn notes(&self) -> &[String] {
@@ -172,6 +197,13 @@ impl Viewed {
     pub(crate) fn answer(&self, path: &str, query: &str) -> Reply {
         if let Some(asset) = assets::find(path) {
             return Reply { status: StatusCode::OK, kind: asset.kind, body: asset.bytes.into() };
+        }
+        if let (Some(path), Some(others)) = (path.strip_prefix("b/"), &self.beside) {
+            // The page's files are not theirs.
+            return match path.starts_with("v1/") {
+                true => others.answer(path, query),
+                false => failure(StatusCode::NOT_FOUND, "there is no such question"),
+            };
         }
         let question = format!("{path}?{query}");
         if let Some(body) = self.recall(&question) {
@@ -217,6 +249,11 @@ impl Viewed {
             "v1/details" => {
                 json(&details::tell(history, tracks, &details::Question::of(ask, origin)?)?)
             }
+            "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
+            "v1/compare" => match &self.beside {
+                Some(others) => json(&compare::tell(self, others, ask)?),
+                None => Err("nothing is compared: see lull view --compare".into()),
+            },
             _ => return Ok(None),
         };
         text.map(Some)
@@ -239,10 +276,10 @@ impl Viewed {
         events.sort_unstable();
         events.dedup();
         events.truncate(MOST_NAMES);
-        let paths = self.traces.iter().map(|trace| trace.path().display().to_string());
+        let beside = self.beside.as_ref().map(|others| others.paths());
         About {
             version: VERSION,
-            traces: paths.collect(),
+            traces: self.paths(),
             origin_ns: history.begin().0.to_string(),
             length_ns: history.end().0.saturating_sub(history.begin().0),
             hosts: history.names().hosts(),
@@ -252,7 +289,12 @@ impl Viewed {
             notes: &self.notes,
             revision: self.revision(),
             is_live: self.live.as_ref().is_some_and(|live| live.goes_on.load(Ordering::Relaxed)),
+            beside,
         }
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.traces.iter().map(|trace| trace.path().display().to_string()).collect()
     }
 
     fn recall(&self, question: &str) -> Option<Arc<[u8]>> {

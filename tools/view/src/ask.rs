@@ -98,10 +98,19 @@ impl Ask {
     }
 
     /// From `from` to `until`, which both are named.
-    fn span(&self, origin: Ns) -> Result<(Ns, Ns), String> {
-        match (self.time("from", origin)?, self.time("until", origin)?) {
+    pub fn span(&self, origin: Ns) -> Result<(Ns, Ns), String> {
+        self.span_of(("from", "until"), origin)
+    }
+
+    /// The same by other names.
+    pub fn span_of(&self, names: (&str, &str), origin: Ns) -> Result<(Ns, Ns), String> {
+        match (self.time(names.0, origin)?, self.time(names.1, origin)?) {
             (Some(from), Some(until)) if from < until => Ok((from, until)),
-            _ => Err("a span has from and until, and from is before until".into()),
+            _ => Err(format!(
+                "a span has {first} and {last}, and {first} is before {last}",
+                first = names.0,
+                last = names.1
+            )),
         }
     }
 

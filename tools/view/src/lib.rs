@@ -4,8 +4,9 @@
 //! Flow: `connections` are taken for `server`, and `guard` refuses what does not come from the
 //! page; `ask` reads what is asked, `answer` finds who answers: `tracks` lists what has states,
 //! `slices` draws them, `ticks` counts events, `lost` says where some are missing, `rows` gives
-//! the events themselves, `details` what is known at one time. `tsp` gives the same answers in the
-//! words of the Trace Server Protocol. `single` writes a page that is one file.
+//! the events themselves, `details` what is known at one time, `statistics` how long things took,
+//! `compare` what is different in a second trace. `tsp` gives the same answers in the words of the
+//! Trace Server Protocol. `single` writes a page that is one file.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -19,6 +20,7 @@ mod answer;
 mod ask;
 mod assets;
 mod attempt;
+mod compare;
 mod connections;
 mod details;
 mod guard;
@@ -28,6 +30,7 @@ mod server;
 mod single;
 mod slices;
 mod source;
+mod statistics;
 mod ticks;
 mod token;
 mod tracks;

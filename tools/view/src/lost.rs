@@ -39,6 +39,24 @@ pub(crate) fn all(losses: &[Lost], (from, until): (Ns, Ns)) -> Vec<Region> {
     inside.map(region).collect()
 }
 
+/// How many events and packets are missing in a span, or around its edges: on a machine and CPU, if
+/// they are given.
+pub(crate) fn count(
+    losses: &[Lost],
+    (from, until): (Ns, Ns),
+    place: Option<(u32, Option<u32>)>,
+) -> u64 {
+    let is_there = |lost: &&Lost| {
+        let is_on = place.is_none_or(|(host, cpu)| {
+            let own = lost.cpu.map(|cpu| cpu.0);
+            host == lost.host && (cpu.is_none() || own.is_none() || own == cpu)
+        });
+        is_on && lost.begin < until && from <= lost.until
+    };
+    let inside = losses.iter().filter(is_there);
+    inside.fold(0, |sum, lost| sum.saturating_add(lost.count))
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Regions {
     pub regions: Vec<Region>,

@@ -62,7 +62,7 @@ pub(crate) struct Answer {
 }
 
 /// The words of the protocol for what a state looks like.
-fn look(value: &Value) -> &'static str {
+pub(crate) fn look(value: &Value) -> &'static str {
     match value {
         Value::Unknown => "unknown",
         Value::Running(_) => "running",

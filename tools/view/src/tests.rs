@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The protocol over a real connection: what each question is answered with, and what is refused.
 
+mod compare;
+mod statistics;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -191,6 +194,8 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
         "v1/details?track=t0",
         "v1/details?track=../../etc/passwd&at=0",
         "v1/events?e=?",
+        "v1/statistics?from=5&until=5",
+        "v1/statistics?from=0&until=9&track=t999999",
         "v1/ticks?from=0&until=9&pixels=1&cpu=x",
     ] {
         let (path, query) = question.split_once('?').unwrap();
@@ -255,9 +260,19 @@ fn any_words_are_answered_or_refused_and_nothing_panics() {
         ["0", "-1", "1", "9223372036854775807", "-9223372036854775808", "x", "", "t1,c0.0", "%00"];
     let words =
         ["from", "until", "pixels", "tracks", "at", "track", "skip", "limit", "offset", "count"];
-    let questions = ["trace", "tracks", "slices", "ticks", "lost", "events", "details"];
+    let questions = [
+        "trace",
+        "tracks",
+        "slices",
+        "ticks",
+        "lost",
+        "events",
+        "details",
+        "statistics",
+        "compare",
+    ];
     for _ in 0..3000 {
-        let path = format!("v1/{}", questions[random.below(7) as usize]);
+        let path = format!("v1/{}", questions[random.below(9) as usize]);
         let mut query = String::new();
         for _ in 0..random.below(6) {
             let (word, value) = (random.below(10) as usize, random.below(9) as usize);

@@ -155,6 +155,23 @@ impl Tracks {
         self.all.get(*self.by_id.get(id)?)
     }
 
+    /// What has states, with its identifier: of one track and those below it.
+    pub fn within(&self, id: &str) -> Option<HashMap<Subject, &str>> {
+        let is_above = |track: &Track, id: &str| track.parent.as_deref() == Some(id);
+        let mut found = HashMap::new();
+        self.get(id)?;
+        for track in &self.all {
+            let parent = track.parent.as_deref().and_then(|parent| self.get(parent));
+            let is_within = track.id == id
+                || is_above(track, id)
+                || parent.is_some_and(|parent| is_above(parent, id));
+            if let Some(subject) = track.subject.filter(|_| is_within) {
+                found.insert(subject, track.id.as_str());
+            }
+        }
+        Some(found)
+    }
+
     /// What has states, with its identifier.
     pub fn subjects(&self) -> impl Iterator<Item = (Subject, &str)> {
         self.all.iter().filter_map(|track| Some((track.subject?, track.id.as_str())))

@@ -160,6 +160,7 @@ impl Analyses<'_> {
             traces: rows,
             begin_ns: if has_events { counts.first.0 } else { 0 },
             end_ns: if has_events { counts.last.0 } else { 0 },
+            is_cut: false,
             duration_ns: if has_events { counts.duration_ns() } else { 0 },
             events_per_s: counts.per_s(counts.total),
             process_count: processes.len() as u64,
