@@ -93,6 +93,10 @@ impl Condition {
             let why = format!("it has more than {TEXT_BYTES_MAX} bytes");
             return Err(Error { argument: ARGUMENT, text: String::new(), place: 0..0, why });
         }
+        if let Some(at) = text.find('\0') {
+            let why = "it has a NUL".to_string();
+            return Err(Error { argument: ARGUMENT, text: text.into(), place: at..at + 1, why });
+        }
         let parser = Parser { text, words: words(text), at: 0, duration };
         Ok(Self { text: text.trim().to_string(), kind: parser.kind()? })
     }

@@ -79,6 +79,7 @@ fn what_is_wrong_is_marked_where_it_is() {
     let error = Condition::parse("a:b if x = 3", duration).unwrap_err().to_string();
     assert!(error.ends_with("\n  a:b if x = 3\n           ^"), "{error}");
     assert!(Condition::parse(&"a".repeat(10_000), duration).is_err());
+    assert_eq!(wrong("a:b if x == \"\0\"").1, "\0", "a command's environment cannot have it");
 }
 
 #[test]

@@ -7,7 +7,6 @@
 //! Of each trigger, a part's firings are counted and the first is described, so what is handed on
 //! is bounded, whatever programs do.
 
-use super::plan::Trigger;
 use crate::record::asked::Asked;
 use crate::selection::fields::{self, ClassRule};
 use crate::selection::{level, with_who};
@@ -65,9 +64,21 @@ enum Role {
     Without,
 }
 
+/// A condition that is followed.
+struct Watched {
+    number: u64,
+    condition: Condition,
+    /// As -e takes them.
+    clauses: Vec<(Role, Asked)>,
+    order: Option<Order<ThreadKey>>,
+    /// Since this was last asked for.
+    met: Met,
+}
+
 /// A condition that the events of a class may meet.
 struct Hit {
-    trigger: usize,
+    /// Where it stands among those that are followed.
+    watched: usize,
     role: Role,
     rule: Option<ClassRule>,
 }
@@ -79,17 +90,15 @@ struct Reader {
     hits: Vec<Vec<Hit>>,
     /// Classes whose processes have just joined.
     joining: Vec<bool>,
-    /// By pair: triggers, each with the time that a call may take.
+    /// By pair: conditions that are followed, each with the time that a call may take.
     calls: Vec<Vec<(usize, u64)>>,
 }
 
 pub struct Matcher {
-    conditions: Vec<Condition>,
-    /// Each clause of each condition, as -e takes it.
-    clauses: Vec<(usize, Role, Asked)>,
-    orders: Vec<Option<Order<ThreadKey>>>,
+    watched: Vec<Watched>,
+    /// Whether other conditions are followed than those that the events were last described for.
+    is_changed: bool,
     reader: Option<Reader>,
-    met: Vec<Met>,
     watches_all: bool,
     joined: BTreeSet<u32>,
     /// Calls that were open in a state that came to its end, by thread and pair: when each began.
@@ -99,55 +108,76 @@ pub struct Matcher {
     pub lost: u64,
     pub late: u64,
     pub unmeasured: u64,
+    /// Of conditions that are followed no longer.
+    unwaited_before: u64,
     pub unnamed: u64,
     pub problems: u64,
     /// Filters that fit no event so far, in words.
     pub unfit: Vec<String>,
 }
 
-impl Matcher {
-    pub fn new(triggers: &[Trigger], watches_all: bool) -> Self {
-        let conditions: Vec<Condition> = triggers.iter().map(|t| t.condition.clone()).collect();
-        let order = |condition: &Condition| match &condition.kind {
+impl Watched {
+    fn new(number: u64, condition: &Condition) -> Self {
+        let order = match &condition.kind {
             Kind::Order(order) => Some(Order::new(order.within_ns)),
             _ => None,
         };
-        let mut clauses = Vec::new();
-        for (index, condition) in conditions.iter().enumerate() {
-            let roles: &[Role] = match &condition.kind {
-                Kind::Order(_) => &[Role::First, Role::Then, Role::Without],
-                _ => &[Role::Event],
-            };
-            for (clause, role) in condition.clauses().into_iter().zip(roles) {
-                // It was understood before.
-                if let Ok(asked) = Asked::new(&[clause.argument()]) {
-                    clauses.push((index, *role, asked));
-                }
-            }
-        }
+        let roles: &[Role] = match &condition.kind {
+            Kind::Order(_) => &[Role::First, Role::Then, Role::Without],
+            _ => &[Role::Event],
+        };
+        let clauses = condition.clauses().into_iter().zip(roles);
+        // It was understood before.
+        let asked = clauses
+            .filter_map(|(clause, role)| Some((*role, Asked::new(&[clause.argument()]).ok()?)));
+        let (condition, clauses) = (condition.clone(), asked.collect());
+        Self { number, condition, clauses, order, met: Met::default() }
+    }
+}
+
+impl Matcher {
+    pub fn new() -> Self {
         Self {
-            orders: conditions.iter().map(order).collect(),
-            met: vec![Met::default(); conditions.len()],
-            conditions,
-            clauses,
+            watched: Vec::new(),
+            is_changed: false,
             reader: None,
-            watches_all,
+            watches_all: false,
             joined: BTreeSet::new(),
             carried: HashMap::new(),
             broken: Ns(i64::MIN),
             lost: 0,
             late: 0,
             unmeasured: 0,
+            unwaited_before: 0,
             unnamed: 0,
             problems: 0,
             unfit: Vec::new(),
         }
     }
 
-    /// Conditions that were met since this was last asked, each with its number.
-    pub fn take(&mut self) -> Vec<(usize, Met)> {
-        let all = self.met.iter_mut().enumerate().filter(|(_, met)| met.count > 0);
-        all.map(|(index, met)| (index, std::mem::take(met))).collect()
+    /// Follows one more condition.
+    pub fn add(&mut self, number: u64, condition: &Condition) {
+        self.watched.push(Watched::new(number, condition));
+        self.changed();
+    }
+
+    /// Follows a condition no longer, of which [`Matcher::take`] has told.
+    pub fn remove(&mut self, number: u64) {
+        let unwaited = self.unwaited();
+        self.watched.retain(|watched| watched.number != number);
+        self.unwaited_before += unwaited - self.unwaited();
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        self.is_changed = true;
+        self.watches_all = self.watched.iter().any(|w| w.condition.kind == Kind::Crash);
+    }
+
+    /// Conditions that were met since this was last asked, each with its trigger's number.
+    pub fn take(&mut self) -> Vec<(u64, Met)> {
+        let all = self.watched.iter_mut().filter(|watched| watched.met.count > 0);
+        all.map(|watched| (watched.number, std::mem::take(&mut watched.met))).collect()
     }
 
     /// Processes that joined since this was last asked.
@@ -157,8 +187,9 @@ impl Matcher {
 
     /// First events that found no room, or that were forgotten at a loss.
     pub fn unwaited(&self) -> u64 {
-        let orders = self.orders.iter().flatten();
-        orders.map(|order| order.no_room.saturating_add(order.forgotten)).sum()
+        let orders = self.watched.iter().filter_map(|watched| watched.order.as_ref());
+        let each = orders.map(|order| order.no_room.saturating_add(order.forgotten));
+        each.fold(self.unwaited_before, u64::saturating_add)
     }
 
     pub fn read(&mut self, part: &TracePart<'_>) {
@@ -196,7 +227,7 @@ impl Matcher {
             calls: Vec::new(),
         });
         reader.state.go_on(stream_count);
-        if is_new || part.is_described_anew {
+        if std::mem::take(&mut self.is_changed) || is_new || part.is_described_anew {
             self.describe(&mut reader, part.traces);
         }
         self.reader = Some(reader);
@@ -205,9 +236,9 @@ impl Matcher {
     /// Keeps what is known of open calls, when a state comes to its end: that of what is now
     /// described in another order, or of so many threads that it has no room for more.
     fn carry(&mut self, state: &State) {
-        let limits = self.conditions.iter();
+        let limits = self.watched.iter();
         let wanted: Vec<&str> = limits
-            .filter_map(|condition| match &condition.kind {
+            .filter_map(|watched| match &watched.condition.kind {
                 Kind::Latency { pair, .. } => Some(pair.as_str()),
                 _ => None,
             })
@@ -230,7 +261,8 @@ impl Matcher {
     /// Events were lost: what threads were in is not known any more.
     fn forget(&mut self) {
         self.carried.clear();
-        self.orders.iter_mut().flatten().for_each(Order::forget);
+        let orders = self.watched.iter_mut().filter_map(|watched| watched.order.as_mut());
+        orders.for_each(Order::forget);
     }
 
     /// Finds out what the events of each class may meet.
@@ -242,7 +274,11 @@ impl Matcher {
         reader.hits = trace.event_classes().map(|_| Vec::new()).collect();
         reader.joining = trace.event_classes().map(|c| JOINING.contains(&event_name(c))).collect();
         self.unfit.clear();
-        for (trigger, role, asked) in &self.clauses {
+        let watched = self.watched.iter().enumerate();
+        let clauses = watched.flat_map(|(index, watched)| {
+            watched.clauses.iter().map(move |(role, asked)| (index, role, asked))
+        });
+        for (watched, role, asked) in clauses {
             let mut rules = match fields::rules(asked, traces, &names) {
                 Ok(rules) => rules.into_iter().next().unwrap_or_default(),
                 Err(error) => {
@@ -258,11 +294,12 @@ impl Matcher {
                 }
                 let rule = rules.get_mut(class.index).and_then(Option::take);
                 if let Some(hits) = reader.hits.get_mut(class.index) {
-                    hits.push(Hit { trigger: *trigger, role: *role, rule });
+                    hits.push(Hit { watched, role: *role, rule });
                 }
             }
         }
-        let limit = |name: &str, (index, condition): (usize, &Condition)| match &condition.kind {
+        let limit = |name: &str, (index, watched): (usize, &Watched)| match &watched.condition.kind
+        {
             Kind::Latency { pair, longer_than_ns } if pair == name => {
                 Some((index, *longer_than_ns))
             }
@@ -271,7 +308,7 @@ impl Matcher {
         let pairs = reader.state.classes().pairs().iter();
         reader.calls = pairs
             .map(|pair| {
-                let all = self.conditions.iter().enumerate();
+                let all = self.watched.iter().enumerate();
                 all.filter_map(|found| limit(&pair.name, found)).collect()
             })
             .collect();
@@ -335,10 +372,10 @@ impl Matcher {
             return;
         }
         let took_ns = u64::try_from(event.time_ns().0.saturating_sub(begin.0)).unwrap_or(0);
-        for (trigger, longer_than_ns) in limits {
+        for (index, longer_than_ns) in limits {
             if took_ns > *longer_than_ns {
-                let met = self.met.get_mut(*trigger);
-                meet(met, event, thread, &reader.state, Some(took_ns));
+                let watched = self.watched.get_mut(*index);
+                meet(watched, event, thread, &reader.state, Some(took_ns));
             }
         }
     }
@@ -354,26 +391,26 @@ impl Matcher {
         // The clauses of one condition stand one behind the other.
         let mut at = 0;
         while let Some(hit) = hits.get(at) {
-            let trigger = hit.trigger;
+            let index = hit.watched;
             let mut part = Part::default();
-            while let Some(hit) = hits.get(at).filter(|hit| hit.trigger == trigger) {
+            while let Some(hit) = hits.get(at).filter(|hit| hit.watched == index) {
                 at += 1;
                 if !holds(hit) {
                     continue;
                 }
                 match hit.role {
                     Role::Event => {
-                        meet(self.met.get_mut(trigger), event, thread, &reader.state, None);
+                        meet(self.watched.get_mut(index), event, thread, &reader.state, None);
                     }
                     Role::First => part.is_first = true,
                     Role::Then => part.is_then = true,
                     Role::Without => part.is_without = true,
                 }
             }
-            let Some(Some(order)) = self.orders.get_mut(trigger) else { continue };
-            if part == Part::default() {
+            let Some(watched) = self.watched.get_mut(index) else { continue };
+            let Some(order) = watched.order.as_mut().filter(|_| part != Part::default()) else {
                 continue;
-            }
+            };
             let found = threads.threads().get(thread.0 as usize);
             let Some(key) = found.and_then(|found| found.key) else {
                 self.unnamed += 1;
@@ -382,20 +419,20 @@ impl Matcher {
             let now = event.time_ns().0;
             if let Some(first) = order.event(key, now, part) {
                 let took_ns = Some(now.abs_diff(first));
-                meet(self.met.get_mut(trigger), event, thread, &reader.state, took_ns);
+                meet(Some(watched), event, thread, &reader.state, took_ns);
             }
         }
     }
 }
 
 fn meet(
-    met: Option<&mut Met>,
+    watched: Option<&mut Watched>,
     event: &Event<'_>,
     thread: ThreadIndex,
     state: &State,
     took_ns: Option<u64>,
 ) {
-    let Some(met) = met else { return };
+    let Some(met) = watched.map(|watched| &mut watched.met) else { return };
     met.count = met.count.saturating_add(1);
     if met.moment.is_some() {
         return;
