@@ -12,12 +12,12 @@ use crate::selection::fields::{self, ClassRule};
 use crate::selection::{level, with_who};
 use analysis::live::Part as TracePart;
 use state::{
-    event_name, Done, PairIndex, Part as StatePart, State, Step, ThreadContext, ThreadIndex,
-    ThreadKey,
+    event_name, pair_ends, Done, PairIndex, Part as StatePart, State, Step, ThreadContext,
+    ThreadIndex, ThreadKey,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use trace::{Event, LossMessage, Message, Ns, Trace, Value};
-use trigger::{Condition, Kind, Order, Part};
+use trigger::{Condition, Demand, Kind, Order, Part};
 
 /// Threads and descriptors that the state has room for. When half of the threads are used, it
 /// begins anew, and forgets the calls that are open.
@@ -28,6 +28,8 @@ const LIMITS: state::Limits =
 const CARRIED_MAX: usize = 1 << 14;
 /// Processes of one part whose joining is noted.
 const JOINED_MAX: usize = 1 << 10;
+/// Open calls whose entries met what was demanded of them.
+const ADMITTED_MAX: usize = 1 << 14;
 /// What is told of an event's fields.
 const FIELDS_BYTES_MAX: usize = 1 << 10;
 /// Events by which a process tells of itself that it is there.
@@ -90,8 +92,18 @@ struct Reader {
     hits: Vec<Vec<Hit>>,
     /// Classes whose processes have just joined.
     joining: Vec<bool>,
-    /// By pair: conditions that are followed, each with the time that a call may take.
-    calls: Vec<Vec<(usize, u64)>>,
+    /// By pair: conditions that are followed.
+    calls: Vec<Vec<Limit>>,
+    /// By class, of the ends of calls: what is demanded of them, by which conditions.
+    demands: Vec<Vec<(usize, ClassRule)>>,
+}
+
+/// A condition on the calls of a pair.
+struct Limit {
+    watched: usize,
+    longer_than_ns: u64,
+    /// Whether it demands something of their entries.
+    is_of_entry: bool,
 }
 
 pub struct Matcher {
@@ -103,6 +115,9 @@ pub struct Matcher {
     joined: BTreeSet<u32>,
     /// Calls that were open in a state that came to its end, by thread and pair: when each began.
     carried: HashMap<(ThreadKey, String), Ns>,
+    /// Open calls whose entries met what a condition demands: whose, when each began, and the
+    /// trigger's number.
+    admitted: HashSet<(ThreadKey, Ns, u64)>,
     /// A call that began before is not measured: events were passed over since.
     broken: Ns,
     pub lost: u64,
@@ -114,6 +129,40 @@ pub struct Matcher {
     pub problems: u64,
     /// Filters that fit no event so far, in words.
     pub unfit: Vec<String>,
+}
+
+impl Reader {
+    /// Whether one end of a call meets all that a condition demands of it.
+    fn meets(&self, event: &Event<'_>, thread: ThreadIndex, watched: usize) -> bool {
+        let demands = self.demands.get(event.class().index).into_iter().flatten();
+        let threads = self.state.threads();
+        let mut its = demands.filter(|(index, _)| *index == watched);
+        its.all(|(_, rule)| with_who(threads, thread, |who| rule.holds(event, who)))
+    }
+}
+
+/// What a part of a call's filter is for the classes of the entry, if these explain it, or else for
+/// those of the exit. Return: with whether it is of the entry.
+fn demanded(
+    pair: &str,
+    demand: &Demand,
+    traces: &[Trace],
+) -> anyhow::Result<(Vec<(usize, ClassRule)>, bool)> {
+    let names = |_: usize, class: &trace::EventClass| vec![event_name(class).to_string()];
+    let of = |names_of_ends: Vec<String>| -> anyhow::Result<Vec<(usize, ClassRule)>> {
+        let text = demand.filter.text();
+        let each = names_of_ends.iter().map(|name| format!("{name} if {text}"));
+        let asked = Asked::new(&each.collect::<Vec<_>>())?;
+        // All that is followed is in one trace.
+        let rules = fields::rules(&asked, traces, &names)?.into_iter().next().unwrap_or_default();
+        let found = rules.into_iter().enumerate();
+        Ok(found.filter_map(|(class, rule)| Some((class, rule?))).collect())
+    };
+    let (entries, exits): (Vec<String>, Vec<String>) = pair_ends(pair).unzip();
+    match of(entries) {
+        Ok(rules) if !rules.is_empty() => Ok((rules, true)),
+        _ => Ok((of(exits)?, false)),
+    }
 }
 
 impl Watched {
@@ -144,6 +193,7 @@ impl Matcher {
             watches_all: false,
             joined: BTreeSet::new(),
             carried: HashMap::new(),
+            admitted: HashSet::new(),
             broken: Ns(i64::MIN),
             lost: 0,
             late: 0,
@@ -225,6 +275,7 @@ impl Matcher {
             hits: Vec::new(),
             joining: Vec::new(),
             calls: Vec::new(),
+            demands: Vec::new(),
         });
         reader.state.go_on(stream_count);
         if std::mem::take(&mut self.is_changed) || is_new || part.is_described_anew {
@@ -298,20 +349,41 @@ impl Matcher {
                 }
             }
         }
-        let limit = |name: &str, (index, watched): (usize, &Watched)| match &watched.condition.kind
-        {
-            Kind::Latency { pair, longer_than_ns } if pair == name => {
-                Some((index, *longer_than_ns))
-            }
-            _ => None,
-        };
+        self.describe_calls(reader, traces);
+    }
+
+    /// Finds out what is asked of the calls of each pair, and of their ends.
+    fn describe_calls(&mut self, reader: &mut Reader, traces: &[Trace]) {
         let pairs = reader.state.classes().pairs().iter();
-        reader.calls = pairs
-            .map(|pair| {
-                let all = self.watched.iter().enumerate();
-                all.filter_map(|found| limit(&pair.name, found)).collect()
-            })
-            .collect();
+        reader.calls = pairs.map(|_| Vec::new()).collect();
+        reader.demands = reader.hits.iter().map(|_| Vec::new()).collect();
+        for (index, watched) in self.watched.iter().enumerate() {
+            let Kind::Latency { pair, longer_than_ns, demands } = &watched.condition.kind else {
+                continue;
+            };
+            let (mut is_of_entry, mut is_fit) = (false, true);
+            for demand in demands {
+                match demanded(pair, demand, traces) {
+                    Ok((rules, is_entry)) => {
+                        is_of_entry |= is_entry;
+                        for (class, rule) in rules {
+                            if let Some(demands) = reader.demands.get_mut(class) {
+                                demands.push((index, rule));
+                            }
+                        }
+                    }
+                    Err(error) => {
+                        is_fit = false;
+                        self.unfit.push(format!("{error:#}"));
+                    }
+                }
+            }
+            let its = reader.state.classes().pairs().iter().zip(&mut reader.calls);
+            for (_, calls) in its.filter(|(its, _)| is_fit && its.name == *pair) {
+                let longer_than_ns = *longer_than_ns;
+                calls.push(Limit { watched: index, longer_than_ns, is_of_entry });
+            }
+        }
     }
 
     fn loss(&mut self, loss: &LossMessage<'_>) {
@@ -337,10 +409,34 @@ impl Matcher {
                 self.joined.extend(pid);
             }
         }
-        if let StatePart::Exit(pair) = role {
-            self.call(event, thread, pair, done);
+        match role {
+            StatePart::Entry(pair) => self.admit(event, thread, pair),
+            StatePart::Exit(pair) => self.call(event, thread, pair, done),
+            StatePart::None => {}
         }
         self.hits(event, thread);
+    }
+
+    /// A call has begun.
+    fn admit(&mut self, event: &Event<'_>, thread: ThreadIndex, pair: PairIndex) {
+        let Some(reader) = &self.reader else { return };
+        let Some(limits) = reader.calls.get(pair.0 as usize) else { return };
+        for limit in limits.iter().filter(|limit| limit.is_of_entry) {
+            let found = reader.state.threads().threads().get(thread.0 as usize);
+            let number = self.watched.get(limit.watched).map(|watched| watched.number);
+            let Some((key, number)) = found.and_then(|found| found.key).zip(number) else {
+                continue;
+            };
+            if !reader.meets(event, thread, limit.watched) {
+                continue;
+            }
+            if self.admitted.len() >= ADMITTED_MAX {
+                // Of entries without exits, and of calls that would not be found any more.
+                self.admitted.clear();
+                self.broken = event.time_ns();
+            }
+            self.admitted.insert((key, event.time_ns(), number));
+        }
     }
 
     /// A call has ended.
@@ -372,10 +468,14 @@ impl Matcher {
             return;
         }
         let took_ns = u64::try_from(event.time_ns().0.saturating_sub(begin.0)).unwrap_or(0);
-        for (index, longer_than_ns) in limits {
-            if took_ns > *longer_than_ns {
-                let watched = self.watched.get_mut(*index);
-                meet(watched, event, thread, &reader.state, Some(took_ns));
+        let key = reader.state.threads().threads().get(thread.0 as usize).and_then(|t| t.key);
+        for limit in limits {
+            let Some(watched) = self.watched.get_mut(limit.watched) else { continue };
+            let is_admitted = !limit.is_of_entry
+                || key.is_some_and(|key| self.admitted.remove(&(key, begin, watched.number)));
+            let is_longer = took_ns > limit.longer_than_ns;
+            if is_longer && is_admitted && reader.meets(event, thread, limit.watched) {
+                meet(Some(watched), event, thread, &reader.state, Some(took_ns));
             }
         }
     }

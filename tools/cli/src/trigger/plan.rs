@@ -16,8 +16,9 @@ use session::description::Description;
 use session::pattern::Patterns;
 use state::pair_ends;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use trigger::{Action, Clause, Condition, Deed, Kind};
+use trigger::{Action, Clause, Condition, Deed, Demand, Kind};
 
 /// Triggers of a session, and actions of one.
 pub const TRIGGERS_MAX: usize = control::TRIGGERS_MAX;
@@ -136,7 +137,8 @@ struct Events<'a> {
 impl Events<'_> {
     /// Checks each event of a condition.
     fn check(&self, condition: &Condition) -> anyhow::Result<()> {
-        if let Kind::Latency { pair, .. } = &condition.kind {
+        if let Kind::Latency { pair, demands, .. } = &condition.kind {
+            demands.iter().try_for_each(|demand| self.check_demand(condition, pair, demand))?;
             let has = |name: &str| self.known.iter().any(|event| event.name == name);
             if !pair_ends(pair).any(|(entry, exit)| has(&entry) && has(&exit)) {
                 let names =
@@ -165,6 +167,45 @@ impl Events<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Checks a part of a call's filter, which is of the entry or of the exit.
+    fn check_demand(
+        &self,
+        condition: &Condition,
+        pair: &str,
+        Demand { filter, at }: &Demand,
+    ) -> anyhow::Result<()> {
+        let named = |names: Vec<String>| -> Vec<&Description> {
+            self.known.iter().filter(|event| names.contains(&event.name)).copied().collect()
+        };
+        let (entries, exits): (Vec<String>, Vec<String>) = pair_ends(pair).unzip();
+        let ends = [named(entries), named(exits)];
+        if ends.iter().any(Vec::is_empty) {
+            return Ok(()); // As far as is known.
+        }
+        let marked = |place: Range<usize>, why: String| trigger::Error {
+            argument: "--on",
+            text: condition.text.clone(),
+            place: at + place.start..at + place.end,
+            why,
+        };
+        let explains = |its: &&Vec<&Description>| filter.unexplained(its, Of::Program).is_none();
+        if let Some(its) = ends.iter().find(explains) {
+            let wrong = its.iter().find_map(|event| filter.fits(event, Of::Program).err());
+            return wrong.map_or(Ok(()), |wrong| Err(marked(wrong.place, wrong.why).into()));
+        }
+        let of_both = filter.unexplained(&ends.concat(), Of::Program);
+        Err(match of_both {
+            Some(wrong) => marked(wrong.place, wrong.why),
+            None => marked(
+                0..filter.text().len(),
+                "this is of the entry's fields and of the exit's at once; of each by itself, && \
+                 joins what is asked for"
+                    .into(),
+            ),
+        }
+        .into())
     }
 
     /// An event that no file tells of: an error where none can come, and else a word.
@@ -261,6 +302,32 @@ mod tests {
         let conditions: Vec<Condition> = conditions.iter().map(parsed).collect();
         let asked = companion(conditions.iter()).unwrap();
         asked.map_or_else(Vec::new, |asked| asked.arguments())
+    }
+
+    #[test]
+    fn filter_of_a_call_fits_its_entry_or_its_exit_or_is_marked_in_the_condition() {
+        let event = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        let own = [
+            event("x:read_entry\n6\n:\ni32 fd\nstr path\n"),
+            event("x:read_exit\n6\n:\ni64 ret\n"),
+        ];
+        let known: Vec<&Description> = own.iter().collect();
+        let events = Events { known: &known, own: &own, programs: &[] };
+        let check = |text: &str| {
+            let condition = Condition::parse(text, duration::parse).unwrap();
+            events.check(&condition).map_err(|error| error.to_string())
+        };
+        assert_eq!(check("x:read > 1ms if fd == 3 && ret > 0 && path == \"a\""), Ok(()));
+        assert_eq!(check("x:read > 1ms if pid == 3"), Ok(()));
+        for (text, why, mark) in [
+            ("x:read > 1ms if fd == 3 && rets > 0", "no event", "                           ^^^^"),
+            ("x:read > 1ms if path > 3", "", "                ^^^^^^^^"),
+            ("x:read > 1ms if fd == ret", "at once", "                ^^^^^^^^^"),
+        ] {
+            let told = check(text).unwrap_err();
+            assert!(told.contains(why), "{told}");
+            assert!(told.ends_with(&format!("\n  {text}\n  {mark}")), "{told}");
+        }
     }
 
     #[test]
