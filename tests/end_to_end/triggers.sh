@@ -41,9 +41,9 @@ triggers_begin() {
 				if (letter == 't' && !pthread_create(&thread, NULL, say_b, NULL))
 					pthread_join(thread, NULL);
 				if (letter == 'w') {
-					lull_event("test:work_entry");
+					lull_event("test:work_entry", lull_i32(n, number));
 					usleep(number);
-					lull_event("test:work_exit");
+					lull_event("test:work_exit", lull_i32(ret, number % 7));
 				}
 				if (letter == 'x')
 					abort();
@@ -104,6 +104,34 @@ call_that_takes_too_long_and_order_in_one_thread_are_met() {
 	lull stop "$session" 2> verdict
 	grep -q "note: the trigger 'test:work > 20ms' fired 1 time" verdict || fail "$(cat verdict)"
 	! grep -q 'may be missing' verdict || fail "$(cat verdict)"
+}
+
+filter_of_a_call_is_met_by_its_entry_and_its_exit() {
+	triggers_begin
+	lull start --name "$session" -o trace \
+		--on 'test:work > 1ms if n == 30001' --do count \
+		--on 'test:work > 1ms if ret == 6' --do count \
+		--on 'test:work > 1ms if n >= 30001 && ret == 6' --do count \
+		--on 'test:work > 1ms if n == 1' --do count \
+		--on 'test:work > 10s if n == 30001' --do count \
+		--on 'test:work > 1ms' --do count \
+		--on 'test:work > 1ms if m == 1' --do count
+	talk_begin lull run "$session" -- ./say
+	# Remainders by 7: 6, 0, 6, 6.
+	talk w30001 w30002 w30008 w30001
+	until_done has_fired "2 3 3 0 0 4 0 "
+	lull trigger "$session" --on 'test:work > 1ms if n == 30002 && tid > 0' --do count \
+		2> told || fail "$(cat told)"
+	status_is 2 lull trigger "$session" --on 'test:work > 1ms if n == ret' --do count 2> told
+	grep -q 'at once; of each by itself' told || fail "$(cat told)"
+	grep -q '^ \{21\}^^^^^^^^$' told || fail "it is not marked: $(cat told)"
+	talk w30002 w30001
+	until_done has_fired "3 4 4 0 0 6 0 1 "
+	talk_end
+	lull stop "$session" 2> verdict
+	grep -q "'test:work > 1ms if n == 30001' fired 3 times" verdict || fail "$(cat verdict)"
+	grep -q 'may be missing: a condition met no event: .*has a field' verdict ||
+		fail "$(cat verdict)"
 }
 
 session_that_triggers_start_and_stop_has_nothing_before_or_after() {

@@ -14,6 +14,7 @@ pub mod join;
 pub mod sessions;
 pub mod start;
 pub mod status;
+pub mod triggers;
 
 use anyhow::{bail, Context};
 use control::{Answer, Request};

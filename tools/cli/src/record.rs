@@ -31,11 +31,12 @@ pub(crate) mod size;
 pub mod supervise;
 pub mod system;
 pub mod tell;
+mod triggers;
 mod unmatched;
 
 use crate::count::display::Display;
 use crate::trigger::args::TriggerArgs;
-use crate::trigger::plan::Trigger;
+use crate::trigger::plan::{Facts, Trigger};
 use crate::{duration, say, trigger};
 use consumer::folder::Sharing;
 use plan::Plan;
@@ -261,8 +262,13 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
     };
     let targets = if args.attach.is_asked() { args.attach.targets()? } else { Vec::new() };
     let can_join = !args.program.is_empty() || !targets.is_empty();
-    let path = program.as_ref().map(|program| program.path.as_path());
-    let triggers = trigger::plan::triggers(&args.triggers.given, &args.session, path, can_join)?;
+    let facts = Facts {
+        is_flight_recorder: args.session.flight_recorder,
+        has_program: program.is_some(),
+        can_join,
+    };
+    let paths: Vec<PathBuf> = program.iter().map(|program| program.path.clone()).collect();
+    let triggers = trigger::plan::triggers(&args.triggers.given, &facts, &paths)?;
     let plan = Plan::new(&args.session, program, can_join)?;
     let mut job = Job {
         session: &args.session,

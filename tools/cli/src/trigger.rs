@@ -18,16 +18,13 @@ mod told;
 
 pub use matching::Met;
 
-use crate::record::plan::Plan;
-use crate::record::Job;
-use anyhow::Context;
 use command::Commands;
 use companion::Companion;
+use control::RemovedTrigger;
 use crash::Crashes;
 use matching::Matcher;
 use plan::Trigger;
 use session::clock::Calibration;
-use session::pattern::Patterns;
 use session::Session;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,6 +38,8 @@ pub const PERIOD: Duration = Duration::from_millis(10);
 const TOLD_PERIOD: Duration = Duration::from_secs(1);
 /// Firings that a trace tells of; further ones are counted.
 const FIRINGS_MAX: usize = 1000;
+/// Removed triggers that the verdict tells of one by one.
+const REMOVED_MAX: usize = 64;
 
 /// Something to do, and how often it was.
 pub struct Doing {
@@ -56,6 +55,10 @@ pub struct Doing {
 
 /// A trigger of a session that runs.
 pub struct Running {
+    /// No other trigger of the session has or had it.
+    pub number: u64,
+    /// When it came, since recording began. None: recording began with it.
+    added_ns: Option<u64>,
     pub condition: Condition,
     pub doing: Vec<Doing>,
     pub fired: u64,
@@ -68,6 +71,12 @@ pub struct Running {
 /// The triggers of a session.
 pub struct Triggers {
     pub list: Vec<Running>,
+    /// Those that the session has no longer, each with when it went, and further ones with all
+    /// their firings.
+    removed: Vec<(Running, u64)>,
+    removed_more: (u64, u64),
+    /// How many there ever were.
+    count: u64,
     companion: Option<Companion>,
     matcher: Matcher,
     crashes: Option<Crashes>,
@@ -84,36 +93,26 @@ pub struct Triggers {
     seen: Vec<(String, u8)>,
 }
 
+/// The session that has triggers.
+pub struct Of<'a> {
+    pub plan: &'a session::Plan,
+    pub session: &'a Session,
+    pub calibration: Calibration,
+}
+
 impl Triggers {
-    /// Makes what follows the conditions. None: nothing was asked for.
-    pub fn begin(
-        job: &Job,
-        plan: &mut Plan,
-        session: &Session,
-        calibration: &Calibration,
-    ) -> anyhow::Result<Option<Self>> {
-        if job.triggers.is_empty() {
-            return Ok(None);
-        }
-        let watches_all = plan::watches_all(job.triggers);
-        let asked = plan::companion(job.triggers, watches_all)?;
-        let patterns = asked.as_ref().map(|asked| Patterns::exactly(asked.patterns()));
-        if let Some(loaded) = plan.loaded.as_mut() {
-            if patterns.transpose()?.is_some_and(|patterns| patterns.names_allocation()) {
-                loaded.preload_allocation();
-            }
-        }
-        let companion = match &asked {
-            Some(asked) => Some(Companion::begin(asked, &plan.session, session, calibration)?),
-            None => None,
-        };
+    /// None so far. `folder`: where commands run.
+    pub fn new(folder: &Path) -> Self {
         let now = Instant::now();
-        Ok(Some(Self {
-            list: job.triggers.iter().map(Running::new).collect(),
-            companion,
-            matcher: Matcher::new(job.triggers, watches_all),
-            crashes: watches_all.then(Crashes::default),
-            commands: Commands::new().context("finding the folder of commands")?,
+        Self {
+            list: Vec::new(),
+            removed: Vec::new(),
+            removed_more: (0, 0),
+            count: 0,
+            companion: None,
+            matcher: Matcher::new(),
+            crashes: None,
+            commands: Commands::new(folder),
             firings: Vec::new(),
             firings_more: 0,
             is_untold: false,
@@ -121,7 +120,97 @@ impl Triggers {
             looked: now,
             problems: Vec::new(),
             seen: Vec::new(),
-        }))
+        }
+    }
+
+    /// Follows the conditions of further triggers: all, or, at an error, none of them. `at_ns`:
+    /// since recording began. Return: their numbers.
+    pub fn add(
+        &mut self,
+        new: &[Trigger],
+        of: &Of,
+        at_ns: Option<u64>,
+    ) -> anyhow::Result<Vec<u64>> {
+        let count = self.list.len() + new.len();
+        anyhow::ensure!(
+            count <= plan::TRIGGERS_MAX,
+            "it would have {count} triggers, and {} is the most; remove some first",
+            plan::TRIGGERS_MAX
+        );
+        let conditions = self.conditions().chain(new.iter().map(|trigger| &trigger.condition));
+        let asked = plan::companion(conditions)?;
+        match (&mut self.companion, asked) {
+            (Some(companion), asked) => companion.follow(asked)?,
+            (None, Some(asked)) => self.companion = Some(Companion::begin(asked, of)?),
+            (None, None) => {}
+        }
+        let before = self.count;
+        for trigger in new {
+            self.count += 1;
+            self.matcher.add(self.count, &trigger.condition);
+            self.list.push(Running::new(self.count, trigger, at_ns));
+        }
+        self.watch_crashes();
+        Ok((before + 1..=self.count).collect())
+    }
+
+    /// Follows the conditions of some triggers no longer: of all that are numbered, or, at an
+    /// error, of none. What they did is told in the end.
+    pub fn remove(&mut self, numbers: &[u64], at_ns: u64) -> anyhow::Result<Vec<RemovedTrigger>> {
+        let has = |number: &u64| self.list.iter().any(|running| running.number == *number);
+        if let Some(number) = numbers.iter().find(|number| !has(number)) {
+            anyhow::bail!("it has no trigger {number}; `lull trigger` lists those that it has");
+        }
+        let is_left = |running: &Running| !numbers.contains(&running.number);
+        let left = self.list.iter().filter(|running| is_left(running));
+        let asked = plan::companion(left.map(|running| &running.condition))?;
+        if let Some(companion) = &mut self.companion {
+            companion.follow(asked)?;
+        }
+        let (left, gone) = std::mem::take(&mut self.list).into_iter().partition(is_left);
+        self.list = left;
+        let mut told = Vec::new();
+        for running in Vec::from_iter::<Vec<Running>>(gone) {
+            let (number, fired) = (running.number, running.fired);
+            self.matcher.remove(number);
+            told.push(RemovedTrigger { number, on: running.condition.text.clone(), fired });
+            if self.removed.len() < REMOVED_MAX {
+                self.removed.push((running, at_ns));
+            } else {
+                self.removed_more.0 += 1;
+                self.removed_more.1 = self.removed_more.1.saturating_add(fired);
+            }
+        }
+        self.watch_crashes();
+        Ok(told)
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = &Condition> {
+        self.list.iter().map(|running| &running.condition)
+    }
+
+    /// Looks for the ends of processes if any trigger waits for one.
+    fn watch_crashes(&mut self) {
+        match plan::watches_all(self.conditions()) {
+            true => _ = self.crashes.get_or_insert_with(Crashes::default),
+            false => self.crashes.iter_mut().for_each(Crashes::rest),
+        }
+    }
+
+    /// Tells which processes are in the companion, whose joining it has not recorded.
+    pub fn joined(&mut self, pids: &[u32], child: Option<u32>) {
+        if !plan::watches_all(self.conditions()) {
+            return;
+        }
+        if let Some((crashes, companion)) = self.crashes.as_mut().zip(self.companion.as_ref()) {
+            let others = pids.iter().copied().filter(|pid| Some(*pid) != child);
+            crashes.watch(others, Some(companion.segments()));
+        }
+    }
+
+    /// Memory of the companion, if there is one.
+    pub fn segments(&self) -> Vec<i32> {
+        self.companion.as_ref().map_or_else(Vec::new, Companion::segments)
     }
 
     /// The directory of the companion, if there is one.
@@ -145,9 +234,9 @@ impl Triggers {
         PERIOD.saturating_sub(self.looked.elapsed())
     }
 
-    /// Which conditions were met since the last look, each with its number. `child`: the process
-    /// of whose end the recorder hears itself.
-    pub fn look(&mut self, child: Option<u32>) -> Vec<(usize, Met)> {
+    /// Which conditions were met since the last look, each with its trigger's number. `child`: the
+    /// process of whose end the recorder hears itself.
+    pub fn look(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
         self.looked = Instant::now();
         let Self { companion, matcher, problems, .. } = self;
         if let Some(companion) = companion {
@@ -160,7 +249,7 @@ impl Triggers {
     }
 
     /// The same for the last time, when programs record no more.
-    pub fn end(&mut self, child: Option<u32>) -> Vec<(usize, Met)> {
+    pub fn end(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
         let Self { matcher, problems, .. } = self;
         if let Some(companion) = self.companion.take() {
             match companion.end(|part| matcher.read(part)) {
@@ -174,26 +263,23 @@ impl Triggers {
         self.met(child)
     }
 
-    fn met(&mut self, child: Option<u32>) -> Vec<(usize, Met)> {
+    fn met(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
         let mut met = self.matcher.take();
         if let Some(crashes) = &mut self.crashes {
             let joined = self.matcher.joined().filter(|pid| Some(*pid) != child);
             crashes.watch(joined, self.companion.as_ref().map(Companion::segments));
             for crash in crashes.look() {
-                self.list.iter().enumerate().for_each(|(index, running)| {
-                    if running.condition.kind == Kind::Crash {
-                        met.push((index, crash.clone()));
-                    }
-                });
+                let waiting = self.list.iter().filter(|r| r.condition.kind == Kind::Crash);
+                met.extend(waiting.map(|running| (running.number, crash.clone())));
             }
         }
         met
     }
 
     /// Which triggers wait for the end of a program by a signal.
-    pub fn of_crashes(&self) -> Vec<usize> {
-        let all = self.list.iter().enumerate();
-        all.filter(|(_, running)| running.condition.kind == Kind::Crash).map(|(i, _)| i).collect()
+    pub fn of_crashes(&self) -> Vec<u64> {
+        let waiting = self.list.iter().filter(|r| r.condition.kind == Kind::Crash);
+        waiting.map(|running| running.number).collect()
     }
 
     /// Takes down what was done.
@@ -217,7 +303,7 @@ impl Triggers {
 }
 
 impl Running {
-    fn new(trigger: &Trigger) -> Self {
+    fn new(number: u64, trigger: &Trigger, added_ns: Option<u64>) -> Self {
         let doing = |deed: &Deed| Doing {
             deed: deed.clone(),
             pace: Pace::new(deed.rate),
@@ -227,6 +313,8 @@ impl Running {
             why: String::new(),
         };
         Self {
+            number,
+            added_ns,
             condition: trigger.condition.clone(),
             doing: trigger.deeds.iter().map(doing).collect(),
             fired: 0,

@@ -17,8 +17,9 @@ pub use message::{
     parse_answer, parse_request, Answer, Progress, Request, State, Status, Stopped, System, Trigger,
 };
 pub use message::{
-    Budget, Changed, Member, Members, PausedFor, Process, Refusal, Thinned, Unreached,
-    ANSWER_BYTES_MAX, MEMBERS_MAX, PROCESSES_MAX, REQUEST_BYTES_MAX, VERSION,
+    Budget, Changed, Did, Member, Members, NewTrigger, PausedFor, Process, Refusal, RemovedTrigger,
+    Thinned, TriggersChanged, Unreached, ANSWER_BYTES_MAX, MEMBERS_MAX, PROCESSES_MAX,
+    REQUEST_BYTES_MAX, TRIGGERS_MAX, VERSION,
 };
 pub use server::{Caller, Server, CALLERS_MAX};
 

@@ -16,6 +16,8 @@ pub const ANSWER_BYTES_MAX: usize = 128 << 10;
 pub const PROCESSES_MAX: usize = 512;
 /// Processes that one request names.
 pub const MEMBERS_MAX: usize = 64;
+/// Triggers that a session has at a time, and that one request removes.
+pub const TRIGGERS_MAX: usize = 32;
 
 /// What a recorder is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,15 @@ pub enum Request {
         /// At most [`MEMBERS_MAX`].
         pids: Vec<u32>,
     },
+    /// To have further triggers; the answer comes when all processes were asked to follow.
+    AddTriggers {
+        triggers: Vec<NewTrigger>,
+    },
+    /// To have some triggers no longer, by their numbers; the answer comes as for further ones.
+    RemoveTriggers {
+        /// At most [`TRIGGERS_MAX`].
+        numbers: Vec<u64>,
+    },
     /// To end the session; the answer comes when the trace is whole.
     Stop,
     /// What a program's environment has to have, so that it takes part.
@@ -48,6 +59,14 @@ pub enum Request {
     Expect {
         program: String,
     },
+}
+
+/// A condition, and what is to be done when it is met, as --on and --do take them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewTrigger {
+    pub on: String,
+    #[serde(rename = "do")]
+    pub does: Vec<String>,
 }
 
 /// What it answers.
@@ -68,6 +87,7 @@ pub enum Answer {
     },
     Changed(Box<Changed>),
     Members(Members),
+    Triggers(Box<TriggersChanged>),
     Stopped(Box<Stopped>),
     /// It was not done.
     Refused {
@@ -91,6 +111,24 @@ pub struct Changed {
     pub unreached_more: u64,
     /// What else a person should know.
     pub notes: Vec<String>,
+}
+
+/// Triggers that came or went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggersChanged {
+    /// The numbers of new ones, in the order in which they were given.
+    pub added: Vec<u64>,
+    pub removed: Vec<RemovedTrigger>,
+    /// How that reached the processes.
+    pub reached: Changed,
+}
+
+/// A trigger that a session has no longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedTrigger {
+    pub number: u64,
+    pub on: String,
+    pub fired: u64,
 }
 
 /// A process that could not be asked to follow a change.
@@ -204,6 +242,9 @@ pub struct Status {
     /// What --on and --do ask for.
     #[serde(default)]
     pub triggers: Vec<Trigger>,
+    /// Whether the recorder knows requests for further triggers: older ones do not.
+    #[serde(default)]
+    pub takes_triggers: bool,
     /// None: programs join that were started in it or asked to.
     #[serde(default)]
     pub system: Option<System>,
@@ -255,6 +296,26 @@ pub struct Trigger {
     pub acted: u64,
     /// When it was last acted on, in nanoseconds since recording began.
     pub last_ns: Option<u64>,
+    /// By which it is removed; 0 of an older recorder.
+    #[serde(default)]
+    pub number: u64,
+    /// When it was added, in nanoseconds since recording began; None: recording began with it.
+    #[serde(default)]
+    pub added_ns: Option<u64>,
+    /// What became of each of `does`.
+    #[serde(default)]
+    pub did: Vec<Did>,
+}
+
+/// How often an action of a trigger was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Did {
+    pub done: u64,
+    /// How often it was not, because it was done as often already as its rate allows.
+    pub withheld: u64,
+    pub failed: u64,
+    /// Why it failed the last time.
+    pub why: String,
 }
 
 /// How a session ended.
@@ -343,7 +404,12 @@ mod tests {
             [Request::Status, Request::Stop, Request::Expect { program: "/bin/true".into() }];
         let change = Request::Change { is_enable: true, patterns: vec!["a:*".into()] };
         let members = Request::Members { is_join: false, pids: vec![1, u32::MAX] };
-        for request in requests.into_iter().chain([change, members]) {
+        let triggers =
+            vec![NewTrigger { on: "a:b if x > 1".into(), does: vec!["run echo \"\0".into()] }];
+        let triggers = Request::AddTriggers { triggers };
+        let without = Request::RemoveTriggers { numbers: vec![u64::MAX; TRIGGERS_MAX] };
+        assert!(without.bytes().len() <= REQUEST_BYTES_MAX);
+        for request in requests.into_iter().chain([change, members, triggers, without]) {
             assert_eq!(parse_request(&request.bytes()).unwrap(), request);
         }
         assert_eq!(Request::Stop.bytes(), br#"{"lull":1,"request":"stop"}"#);
@@ -358,6 +424,9 @@ mod tests {
         let refused = |text: &str| parse_request(text.as_bytes()).unwrap_err().to_string();
         assert!(refused(r#"{"lull":2,"request":"dance"}"#).contains("version 2"));
         assert!(refused(r#"{"lull":1,"request":"dance"}"#).contains("dance"));
+        let no_list = r#"{"lull":1,"request":"add_triggers","triggers":7}"#;
+        assert!(refused(no_list).contains("sequence"));
+        assert!(refused(r#"{"lull":1,"request":"remove_triggers","numbers":[-1]}"#).contains("-1"));
         for text in ["", "{}", "[1]", r#"{"lull":-1}"#, r#"{"lull":1}"#, "\0\u{ff}"] {
             assert!(refused(text).contains("no JSON of the control interface"), "{text}");
         }

@@ -54,7 +54,10 @@ pub(crate) fn socket_in(directory: &Path) -> Result<(OwnedFd, SocketAddrUnix)> {
         source: source.into(),
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = open(directory, flags, Mode::empty()).map_err(failed)?;
+    let folder = open(directory, flags, Mode::empty()).map_err(|error| match error {
+        rustix::io::Errno::NOENT => Error::Gone,
+        other => failed(other),
+    })?;
     let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
     let address = SocketAddrUnix::new(path).map_err(failed)?;
     Ok((folder, address))

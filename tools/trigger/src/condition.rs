@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! condition = "crash"
-//!           | PAIR ">" TIME
+//!           | PAIR ">" TIME [ "if" FILTER ]
 //!           | clause
 //!           | clause "then" clause "within" TIME [ "without" clause ]
 //! clause    = PATTERN [ "if" FILTER ]
@@ -12,7 +12,7 @@
 //! Place in the flow: the argument of --on -> **condition**. The words `if`, `then`, `within` and
 //! `without` end a filter unless they stand in its quotes or parentheses.
 
-use crate::words::words;
+use crate::words::{demands, words};
 use crate::{Error, ReadDuration};
 use filter::Filter;
 use std::ops::Range;
@@ -32,6 +32,14 @@ pub struct Clause {
     pub filter: Option<Filter>,
 }
 
+/// A part of a call's filter: what `&&` joins may be of the entry's fields or of the exit's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    pub filter: Filter,
+    /// Where it stands in the condition's text.
+    pub at: usize,
+}
+
 /// One event after another, in one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
@@ -49,6 +57,8 @@ pub enum Kind {
     Latency {
         pair: String,
         longer_than_ns: u64,
+        /// What its entry or its exit has to meet.
+        demands: Vec<Demand>,
     },
     Order(Box<Order>),
     /// A program was ended by a signal.
@@ -92,6 +102,10 @@ impl Condition {
         if text.len() > TEXT_BYTES_MAX {
             let why = format!("it has more than {TEXT_BYTES_MAX} bytes");
             return Err(Error { argument: ARGUMENT, text: String::new(), place: 0..0, why });
+        }
+        if let Some(at) = text.find('\0') {
+            let why = "it has a NUL".to_string();
+            return Err(Error { argument: ARGUMENT, text: text.into(), place: at..at + 1, why });
         }
         let parser = Parser { text, words: words(text), at: 0, duration };
         Ok(Self { text: text.trim().to_string(), kind: parser.kind()? })
@@ -138,16 +152,18 @@ impl<'a> Parser<'a> {
     }
 
     fn kind(mut self) -> Result<Kind, Error> {
-        let has_keyword = self
-            .words
-            .iter()
-            .any(|word| KEYWORDS.contains(&self.text.get(word.clone()).unwrap_or_default()));
-        if !has_keyword {
-            if self.text.trim() == CRASH {
-                return Ok(Kind::Crash);
-            }
-            if let Some(sign) = self.text.find('>') {
-                return self.latency(sign);
+        let text = |word: &Range<usize>| self.text.get(word.clone()).unwrap_or_default();
+        let is_keyword = |word: &Range<usize>| KEYWORDS.contains(&text(word));
+        let keyword_at = self.words.iter().position(is_keyword);
+        let keyword = keyword_at.and_then(|at| self.words.get(at));
+        if keyword.is_none() && self.text.trim() == CRASH {
+            return Ok(Kind::Crash);
+        }
+        if keyword.is_none_or(|word| text(word) == "if") {
+            let until = keyword.map_or(self.text.len(), |word| word.start);
+            if let Some(sign) = self.text.get(..until).and_then(|before| before.find('>')) {
+                self.at = keyword_at.unwrap_or(self.words.len());
+                return self.latency(sign, until);
             }
         }
         let first = self.clause()?;
@@ -172,9 +188,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands on both sides of a `>`.
-    fn latency(&self, sign: usize) -> Result<Kind, Error> {
-        let (before, behind) = (&self.text[..sign], &self.text[sign + 1..]);
+    /// What stands on both sides of a `>`, the time `until` the end or an `if`, which is next then.
+    fn latency(mut self, sign: usize, until: usize) -> Result<Kind, Error> {
+        let (before, behind) = (&self.text[..sign], &self.text[sign + 1..until]);
         let pair = before.trim();
         let begin = before.len() - before.trim_start().len();
         let place = begin..begin + pair.len();
@@ -188,7 +204,25 @@ impl<'a> Parser<'a> {
         let longer = (self.duration)(time).map_err(|why| {
             self.error(begin..begin + time.len(), format!("behind > stands a time: {why}"))
         })?;
-        Ok(Kind::Latency { pair: pair.to_string(), longer_than_ns: nanoseconds(longer) })
+        let demands = if self.take("if") { self.demands()? } else { Vec::new() };
+        if self.peek().is_some() {
+            return Err(self.problem("here could stand the end: a call's time is of no order"));
+        }
+        let (pair, longer_than_ns) = (pair.to_string(), nanoseconds(longer));
+        Ok(Kind::Latency { pair, longer_than_ns, demands })
+    }
+
+    /// A call's filter, in parts.
+    fn demands(&mut self) -> Result<Vec<Demand>, Error> {
+        let (begin, filter) = self.filter()?;
+        // Places are in the text as it is kept.
+        let blank = self.text.len() - self.text.trim_start().len();
+        let demand = |place: Range<usize>| {
+            let part = Filter::parse(filter.text().get(place.clone())?).ok()?;
+            Some(Demand { filter: part, at: begin + place.start - blank })
+        };
+        let parts: Option<Vec<Demand>> = demands(filter.text()).into_iter().map(demand).collect();
+        Ok(parts.unwrap_or_else(|| vec![Demand { filter, at: begin - blank }]))
     }
 
     fn clause(&mut self) -> Result<Clause, Error> {
@@ -206,6 +240,12 @@ impl<'a> Parser<'a> {
         if !self.take("if") {
             return Ok(Clause { pattern: pattern.to_string(), filter: None });
         }
+        let (_, filter) = self.filter()?;
+        Ok(Clause { pattern: pattern.to_string(), filter: Some(filter) })
+    }
+
+    /// What stands behind an `if`, and where.
+    fn filter(&mut self) -> Result<(usize, Filter), Error> {
         let is_end = |word: &Range<usize>| {
             self.text.get(word.clone()).is_some_and(|word| KEYWORDS.contains(&word))
         };
@@ -220,7 +260,7 @@ impl<'a> Parser<'a> {
         let filter = Filter::parse(self.text.get(begin..end).unwrap_or_default());
         let filter = filter
             .map_err(|e| self.error(begin + e.place.start..begin + e.place.end, e.why.as_str()))?;
-        Ok(Clause { pattern: pattern.to_string(), filter: Some(filter) })
+        Ok((begin, filter))
     }
 
     /// A time, which may be two words.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! http:request if status >= 500                          the event happened
-//! io:read > 10ms                                         a call took longer
+//! io:read > 10ms if fd == 3                              a call took longer
 //! mutex:lock_entry then io:write_entry within 5ms        one event after another, in one thread
 //! a:begin then a:end within 1s without a:retry if n > 2  and a third one not between them
 //! crash                                                  a program was ended by a signal
@@ -28,7 +28,7 @@ mod tests;
 mod words;
 
 pub use action::{Action, Deed};
-pub use condition::{Clause, Condition, Kind, Order as OrderOf};
+pub use condition::{Clause, Condition, Demand, Kind, Order as OrderOf};
 pub use error::Error;
 pub use order::{Order, Part, WAITS_MAX};
 pub use pace::{Pace, Rate};

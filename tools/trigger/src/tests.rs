@@ -31,7 +31,8 @@ fn each_kind_of_condition_is_understood() {
         ["a:b if x > 3 && y == \"then within\""]
     );
     for text in ["io:read > 10ms", "io:read>10ms", " io:read  >  10 ms "] {
-        let told = Kind::Latency { pair: "io:read".into(), longer_than_ns: 10_000_000 };
+        let (pair, longer_than_ns, demands) = ("io:read".into(), 10_000_000, Vec::new());
+        let told = Kind::Latency { pair, longer_than_ns, demands };
         assert_eq!(parse(text), told, "{text}");
     }
     let text =
@@ -44,6 +45,39 @@ fn each_kind_of_condition_is_understood() {
     assert_eq!(arguments(text), ["a:a if x > 1", "b:b", "c:* if z =~ \"\\\" if\""]);
     let Kind::Order(order) = parse("a:a then b:b within 5ms") else { panic!() };
     assert_eq!(order.without, None);
+}
+
+/// Of a call's filter each part, and what stands there in the condition.
+fn demands(text: &str) -> Vec<(String, String)> {
+    let condition = Condition::parse(text, duration).unwrap();
+    let Kind::Latency { demands, .. } = condition.kind else { panic!("{text}") };
+    let part = |demand: &Demand| {
+        let own = demand.filter.text().to_string();
+        (own.clone(), condition.text[demand.at..][..own.len()].to_string())
+    };
+    demands.iter().map(part).collect()
+}
+
+#[test]
+fn filter_of_a_call_is_taken_apart_where_all_of_it_is_demanded() {
+    for (text, parts) in [
+        ("io:read > 10ms if fd == 3", &["fd == 3"][..]),
+        ("  io:read>10ms  if  fd == 3&&ret > 0  ", &["fd == 3", "ret > 0"]),
+        (
+            "a:b > 1ms if x & 3 && (y == 1 && z == 2) && !(w)",
+            &["x & 3", "(y == 1 && z == 2)", "!(w)"],
+        ),
+        ("a:b > 1ms if x == 1 && y == 2 || z == 3", &["x == 1 && y == 2 || z == 3"]),
+        ("a:b > 1ms if (x == 1 || y == 2) && z == 3", &["(x == 1 || y == 2)", "z == 3"]),
+        (
+            r#"a:b > 1ms if x == "é\" && ||" && y == "then if""#,
+            &[r#"x == "é\" && ||""#, r#"y == "then if""#],
+        ),
+    ] {
+        let found = demands(text);
+        assert_eq!(found.iter().map(|(own, _)| own.as_str()).collect::<Vec<_>>(), parts, "{text}");
+        assert!(found.iter().all(|(own, there)| own == there), "{text}: {found:?}");
+    }
 }
 
 #[test]
@@ -67,6 +101,12 @@ fn what_is_wrong_is_marked_where_it_is() {
         ("io:* > 10ms", "the name of one call", "io:*"),
         (" > 10ms", "the name of one call", ""),
         ("io:read > ten", "behind > stands a time", "ten"),
+        ("io:read > ten if fd == 3", "behind > stands a time", "ten"),
+        ("io:read > 10ms if", "could stand a filter", ""),
+        ("io:read > 10ms if fd = 3", "write == to compare", "="),
+        ("io:read > 10ms if fd == 3 && ", "", ""),
+        ("io:read > 10ms if fd == 3 then c:d within 1ms", "a call's time is of no order", "then"),
+        ("io:read > 10ms then c:d within 1ms", "could stand `if`, `then`", ">"),
         ("io:read >", "behind > stands a time", ""),
         ("a:b if x = 3", "write == to compare", "="),
         ("a:b if x == 1 then c:d if y = 3 within 1ms", "write == to compare", "="),
@@ -79,6 +119,7 @@ fn what_is_wrong_is_marked_where_it_is() {
     let error = Condition::parse("a:b if x = 3", duration).unwrap_err().to_string();
     assert!(error.ends_with("\n  a:b if x = 3\n           ^"), "{error}");
     assert!(Condition::parse(&"a".repeat(10_000), duration).is_err());
+    assert_eq!(wrong("a:b if x == \"\0\"").1, "\0", "a command's environment cannot have it");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::record::plan::Plan;
 use crate::record::tell::left_behind;
 use crate::record::{supervise, system, Job, SessionArgs};
 use crate::trigger::args::TriggerArgs;
+use crate::trigger::plan::Facts;
 use crate::{duration, stdout, trigger};
 use std::time::Duration;
 
@@ -52,7 +53,12 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
     if args.system {
         system::check()?;
     }
-    let triggers = trigger::plan::triggers(&args.triggers.given, &args.session, None, true)?;
+    let facts = Facts {
+        is_flight_recorder: args.session.flight_recorder,
+        has_program: false,
+        can_join: true,
+    };
+    let triggers = trigger::plan::triggers(&args.triggers.given, &facts, &[])?;
     let starter = match detach::split()? {
         Side::Starter(ready) => {
             if args.json {

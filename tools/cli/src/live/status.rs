@@ -78,7 +78,7 @@ pub fn as_json(status: &Status) -> Value {
     object
 }
 
-fn seconds(ns: u64) -> String {
+pub fn seconds(ns: u64) -> String {
     format!("{:.3} s", ns as f64 / 1e9)
 }
 

@@ -11,8 +11,8 @@ mod process;
 mod several;
 mod targets;
 
-pub use process::{incarnation, poll, Incarnation, PATIENCE};
-pub use several::{join_all, leave_all, Joining, Leaving, Several};
+pub use process::{incarnation, join_beside, poll, Failure, Incarnation, Polled, PATIENCE};
+pub use several::{join_all, leave_all, moot, Joining, Leaving, Several};
 pub use targets::{name_of, Target, TargetArgs};
 
 use super::plan::Plan;
@@ -20,7 +20,7 @@ use super::Job;
 use crate::say;
 use consumer::process::attaches;
 use control::{Member, Members, Refusal};
-use process::{Attached, Failure};
+use process::Attached;
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -101,6 +101,11 @@ impl Attachment {
     /// Adds a process that nobody named (`system`).
     pub fn add_found(&mut self, attached: Attached) {
         self.attached.push(attached);
+    }
+
+    /// Processes leave these sessions with the others, too.
+    pub fn leaves_too(&mut self, sessions: &[CString]) {
+        self.sessions.extend(sessions.iter().cloned());
     }
 
     /// Forgets processes that have ended.

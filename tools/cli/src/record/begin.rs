@@ -17,8 +17,10 @@ use consumer::{Consumer, Options};
 use control::Server;
 use session::clock::{Calibration, Recording};
 use session::directory::{running, Recorder};
+use session::pattern::Patterns;
 use session::{machine, Session};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use verdict::environment::{Environment, Value};
 
@@ -29,6 +31,9 @@ pub struct Begun {
     pub recording: Recording,
     pub control: Server,
     pub recorder: Recorder,
+    /// Where the recording was begun; a recorder in the background stays in no folder. Empty where
+    /// that was removed, so that nothing can run in it.
+    pub folder: PathBuf,
 }
 
 impl Begun {
@@ -42,11 +47,28 @@ impl Begun {
         if trigger::plan::begins_paused(job.triggers) {
             self.consumer.pause_probes()?;
         }
-        let calibration = self.recording.provisional();
-        let triggers = Triggers::begin(job, plan, &self.session, &calibration)?;
+        let triggers = self.triggers(job, plan)?;
         let directories = fire::directories(self.session.path(), triggers.as_ref());
         self.consumer.begin_kernel()?;
         Ok((triggers, directories))
+    }
+
+    /// What follows the triggers, if any were asked for.
+    fn triggers(&mut self, job: &Job, plan: &mut Plan) -> anyhow::Result<Option<Triggers>> {
+        if job.triggers.is_empty() {
+            return Ok(None);
+        }
+        let asked = trigger::plan::companion(job.triggers.iter().map(|asked| &asked.condition))?;
+        if let (Some(loaded), Some(asked)) = (plan.loaded.as_mut(), asked) {
+            if Patterns::exactly(asked.patterns())?.names_allocation() {
+                loaded.preload_allocation();
+            }
+        }
+        let mut triggers = Triggers::new(&self.folder);
+        let calibration = self.recording.provisional();
+        let of = trigger::Of { plan: &plan.session, session: &self.session, calibration };
+        triggers.add(job.triggers, &of, None)?;
+        Ok(Some(triggers))
     }
 
     /// From now on the trace stays, and the link to the newest leads to it.
@@ -108,7 +130,8 @@ pub fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
         recorder.name = name::choose(asked, program, is_kernels, &others)?;
         session.directory.introduce(&recorder)?;
     }
-    Ok(Begun { session, consumer, recording, control, recorder })
+    let folder = std::env::current_dir().unwrap_or_default();
+    Ok(Begun { session, consumer, recording, control, recorder, folder })
 }
 
 fn make_consumer(

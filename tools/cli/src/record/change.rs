@@ -123,7 +123,7 @@ impl Supervisor<'_> {
     }
 
     fn budget_asked(&mut self, asked: Option<reach::Asked>) {
-        let Some(reach::Asked { changed, all_held_ns }) = asked else {
+        let Some(reach::Asked { changed, all_held_ns, .. }) = asked else {
             let why = "the recorder failed to ask them".to_string();
             return self.consumer.budget_asked(0, std::iter::once(why));
         };
@@ -138,6 +138,10 @@ impl Supervisor<'_> {
             Some(Outcome::Changed(changed)) => Answer::Changed(Box::new(changed)),
             Some(Outcome::Joined(joined)) => Answer::Members(self.take_members(joined)),
             Some(Outcome::Left(left)) => Answer::Members(self.lose_members(left)),
+            Some(Outcome::Triggers(changed, pids)) => {
+                self.take_followers(&pids);
+                Answer::Triggers(Box::new(changed))
+            }
             None => {
                 let why = "which processes follow is not known: the recorder failed to ask them";
                 Answer::Refused { why: why.into() }

@@ -25,21 +25,31 @@ pub(super) fn directories(session: &Path, triggers: Option<&Triggers>) -> OsStri
 impl Supervisor<'_> {
     /// Looks which conditions were met, and does what is to be done. Return: when to look again.
     pub(super) fn follow_triggers(&mut self) -> Duration {
-        let Some(mut triggers) = self.triggers.take() else { return Duration::MAX };
+        let Some(triggers) = self.triggers.as_mut() else { return Duration::MAX };
         if triggers.is_due() {
-            let met = triggers.look(self.child.as_ref().map(super::launch::Child::id));
-            self.fire(&mut triggers, met, false);
             triggers.commands.reap();
+            self.look_at_triggers();
         }
-        let due = triggers.due_in();
+        self.triggers.as_ref().map_or(Duration::MAX, Triggers::due_in)
+    }
+
+    /// The same, whether it is time to look or not.
+    pub(super) fn look_at_triggers(&mut self) {
+        let Some(mut triggers) = self.triggers.take() else { return };
+        let met = triggers.look(self.child_pid());
+        self.fire(&mut triggers, met, false);
         self.triggers = Some(triggers);
-        due
+    }
+
+    /// The process of whose end the recorder hears itself.
+    pub(super) fn child_pid(&self) -> Option<u32> {
+        self.child.as_ref().map(super::launch::Child::id)
     }
 
     /// The program has ended, perhaps by a signal.
     pub(super) fn fire_for_end(&mut self, status: ExitStatus) {
         let signal = status.signal().filter(|signal| crash::is_crash(*signal));
-        let pid = self.child.as_ref().map(super::launch::Child::id);
+        let pid = self.child_pid();
         let Some((signal, pid)) = signal.zip(pid) else { return };
         let Some(mut triggers) = self.triggers.take() else { return };
         let crashed = crash::crash(pid, signal);
@@ -53,15 +63,16 @@ impl Supervisor<'_> {
     /// Acts on what was recorded until the end.
     pub(super) fn end_triggers(&mut self) {
         let Some(mut triggers) = self.triggers.take() else { return };
-        let met = triggers.end(self.child.as_ref().map(super::launch::Child::id));
+        let met = triggers.end(self.child_pid());
         self.fire(&mut triggers, met, true);
         self.triggers = Some(triggers);
     }
 
-    fn fire(&mut self, triggers: &mut Triggers, met: Vec<(usize, Met)>, is_last: bool) {
-        for (index, met) in met {
+    fn fire(&mut self, triggers: &mut Triggers, met: Vec<(u64, Met)>, is_last: bool) {
+        for (number, met) in met {
             let (cycles, ns) = self.consumer.now();
-            let Some(running) = triggers.list.get_mut(index) else { continue };
+            let mut list = triggers.list.iter_mut();
+            let Some(running) = list.find(|running| running.number == number) else { continue };
             running.fired = running.fired.saturating_add(met.count);
             running.acted += 1;
             running.first_ns.get_or_insert(ns);

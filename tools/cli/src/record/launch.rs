@@ -53,6 +53,12 @@ impl Child {
     }
 }
 
+/// Makes orphans of the program our children.
+pub fn adopt_descendants() {
+    // SAFETY: no memory is involved.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
 /// Waits for descendants that became ours. Return: whether any is left.
 pub fn reap_descendants() -> bool {
     loop {

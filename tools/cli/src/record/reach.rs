@@ -7,8 +7,8 @@
 //! made to call a function of liblull's (docs/design/91-attach.md). That takes as long as the
 //! processes take, so a thread of the recorder's own does it, while the loop moves packets.
 
-use super::attach::{members, name_of, poll, Joining, Leaving};
-use control::{Changed, Unreached};
+use super::attach::{members, name_of, poll, Failure, Joining, Leaving, Polled};
+use control::{Changed, TriggersChanged, Unreached};
 use session::segment;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
@@ -25,15 +25,28 @@ pub const LOOK_PERIOD: Duration = Duration::from_millis(5);
 /// Two requests at the same time ask one after the other: a process has one tracer.
 static ASKING: Mutex<()> = Mutex::new(());
 
-/// Asks every process that has memory of a session. `is_over`: whether to ask no more of them.
+/// Asks every process that has memory of a session to look. `is_over`: whether to ask no more of
+/// them.
 pub fn all(segments: &[i32], limit: Duration, is_over: &dyn Fn() -> bool) -> Asked {
+    each(segments, limit, is_over, &poll)
+}
+
+/// Asks every process that has memory of a session for something.
+pub fn each(
+    segments: &[i32],
+    limit: Duration,
+    is_over: &dyn Fn() -> bool,
+    ask: &dyn Fn(u32) -> Result<Polled, Failure>,
+) -> Asked {
     let begun = Instant::now();
-    let (mut changed, mut all_held_ns) = (Changed::default(), 0u64);
+    let (mut changed, mut all_held_ns, mut pids) = (Changed::default(), 0u64, Vec::new());
     for pid in members(segments) {
-        let why = match begun.elapsed() > limit || is_over() {
-            true => format!("the others took {} s", begun.elapsed().as_secs()),
-            false => match poll(pid) {
+        let why = match (is_over(), begun.elapsed() > limit) {
+            (true, _) => "the session ends".into(),
+            (_, true) => format!("the others took {} s", begun.elapsed().as_secs()),
+            _ => match ask(pid) {
                 Ok(polled) => {
+                    pids.push(pid);
                     changed.reached += 1;
                     changed.changed += polled.changed;
                     let held_ns = u64::try_from(polled.held.as_nanos()).unwrap_or(u64::MAX);
@@ -52,7 +65,7 @@ pub fn all(segments: &[i32], limit: Duration, is_over: &dyn Fn() -> bool) -> Ask
             changed.unreached_more += 1;
         }
     }
-    Asked { changed, all_held_ns }
+    Asked { changed, all_held_ns, pids }
 }
 
 /// What came of asking all processes.
@@ -60,6 +73,8 @@ pub struct Asked {
     pub changed: Changed,
     /// How long threads were stopped, all together.
     pub all_held_ns: u64,
+    /// Those that did what they were asked for.
+    pub pids: Vec<u32>,
 }
 
 /// Has the processes leave a session that has ended. Those that cannot be asked keep its memory
@@ -77,6 +92,8 @@ pub enum Outcome {
     Changed(Changed),
     Joined(Vec<Joining>),
     Left(Vec<Leaving>),
+    /// With the processes that follow the triggers now.
+    Triggers(TriggersChanged, Vec<u32>),
 }
 
 /// Processes that are being asked, of which a `T` will be known.

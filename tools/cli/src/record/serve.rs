@@ -42,6 +42,14 @@ impl Supervisor<'_> {
                     self.members(caller, is_join, pids);
                     continue;
                 }
+                Request::AddTriggers { triggers } => {
+                    self.add_triggers(caller, triggers);
+                    continue;
+                }
+                Request::RemoveTriggers { numbers } => {
+                    self.remove_triggers(caller, &numbers);
+                    continue;
+                }
                 Request::Stop => {
                     self.stoppers.push((caller, pid));
                     continue;
@@ -135,6 +143,7 @@ impl Supervisor<'_> {
                 .collect(),
             budget: self.budget(),
             triggers: self.triggers.as_ref().map_or_else(Vec::new, Triggers::status),
+            takes_triggers: true,
             system: self.system.as_ref().map(System::status),
         }
     }

@@ -16,6 +16,7 @@ use super::progress::Progress;
 use super::reach::{self, Reaching};
 use super::signals::{self, Signals, Witness};
 use super::system::System;
+use super::triggers::Latecomers;
 use super::{program, promptness, serve, tell, Job, SessionArgs, FAILED};
 use crate::say;
 use crate::trigger::Triggers;
@@ -65,15 +66,13 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
     };
     let mut begun = begin(job, &plan)?;
     if job.wait_all {
-        // SAFETY: makes orphans of the program our children; no memory is involved.
-        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        launch::adopt_descendants();
     }
     let (triggers, directories) = begun.begin_beside(job, &mut plan)?;
     let mut child = None;
     if let (Some(program), Some(loaded)) = (&plan.program, &plan.loaded) {
         let (arguments, inherited) = (job.program, signals.inherited);
-        let started = launch::start(program, loaded, arguments, &directories, inherited);
-        let started = match started {
+        let started = match launch::start(program, loaded, arguments, &directories, inherited) {
             Ok(started) => child.insert(started),
             Err(error) => return Ok(start_failed(&program.path, &error)),
         };
@@ -83,16 +82,14 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
     }
     let (attachment, system) = System::begin(job, &plan, &directories)?;
     begun.keep_trace(job);
-    // While the program starts.
-    if job.starter.is_none() {
-        tell::left_behind(job.session.quiet);
-    }
     promptness::ask();
     let is_background = job.starter.is_some();
-    if let Some(starter) = job.starter.take() {
-        starter.ready(&begun.ready(), begun.session.path())?;
+    match job.starter.take() {
+        Some(starter) => starter.ready(&begun.ready(), begun.session.path())?,
+        // While the program starts.
+        None => tell::left_behind(job.session.quiet),
     }
-    let Begun { session, consumer, recording, control, recorder } = begun;
+    let Begun { session, consumer, recording, control, recorder, folder } = begun;
     let mut supervisor = Supervisor {
         programs: plan.program.map(|program| program.path).into_iter().collect(),
         progress: Progress::new(job.session.quiet || is_background || job.counting.is_some()),
@@ -101,11 +98,13 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
         asked: plan.asked,
         loaded: plan.loaded,
         kernel: plan.kernel,
+        plan: plan.session,
         session,
         consumer,
         recording,
         control,
         recorder,
+        folder,
         signals,
         witness,
         child,
@@ -120,6 +119,7 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
         reaching: Vec::new(),
         throttling: None,
         triggers,
+        latecomers: None,
         is_told_to_stop: false,
     };
     let ending = supervisor.watch()?;
@@ -147,11 +147,15 @@ pub(super) struct Supervisor<'a> {
     /// Those that were started or told of, some at most.
     pub(super) programs: Vec<PathBuf>,
     kernel: Option<Kernel>,
+    /// By which the session was made.
+    pub(super) plan: session::Plan,
     pub(super) session: Arc<Session>,
     pub(super) consumer: Consumer,
-    recording: Recording,
+    pub(super) recording: Recording,
     pub(super) control: Server,
     pub(super) recorder: Recorder,
+    /// Where the recording was begun.
+    pub(super) folder: PathBuf,
     signals: Signals,
     /// As long as there is a program to pass signals on to.
     witness: Option<Witness>,
@@ -174,8 +178,10 @@ pub(super) struct Supervisor<'a> {
     pub(super) reaching: Vec<(Option<Caller>, Reaching<reach::Outcome>)>,
     /// The processes that are being asked to take events out of their code.
     pub(super) throttling: Option<Reaching<reach::Asked>>,
-    /// None: no --on was given.
+    /// None: there never were any.
     pub(super) triggers: Option<Triggers>,
+    /// None: each program of the session knows its companion from its begin.
+    pub(super) latecomers: Option<Latecomers>,
     /// By a trigger.
     pub(super) is_told_to_stop: bool,
 }
@@ -242,6 +248,7 @@ impl Supervisor<'_> {
         }
         let mut pause = self.consumer.tick().min(self.consumer.keep_budget());
         pause = pause.min(self.follow_triggers()).min(self.follow_system());
+        pause = pause.min(self.seek_latecomers());
         self.ask_for_budget();
         if let Some(duration) = self.job.duration {
             pause = pause.min(duration.checked_sub(self.begun.elapsed())?);
@@ -319,6 +326,9 @@ impl Supervisor<'_> {
     /// as the program does.
     fn conclude(mut self, ending: Ending) -> anyhow::Result<i32> {
         self.progress.clear();
+        // Who joins the companion has done so before it ends; and what triggers do at the end may
+        // ask processes, too.
+        self.end_reaching();
         self.end_triggers();
         self.end_reaching();
         self.end_system();

@@ -30,8 +30,8 @@ pub struct Told<'a> {
 }
 
 impl Commands {
-    pub fn new() -> io::Result<Self> {
-        Ok(Self { running: Vec::new(), folder: std::env::current_dir()? })
+    pub fn new(folder: &Path) -> Self {
+        Self { running: Vec::new(), folder: folder.to_path_buf() }
     }
 
     pub fn start(&mut self, line: &str, met: &Met, told: &Told) -> Result<(), String> {

@@ -6,7 +6,7 @@
 //! is written as `lull top` follows a trace. Its directory is in that of the session, and so is
 //! its trace, whose memory is given back as soon as it was read.
 
-use super::PERIOD;
+use super::{Of, PERIOD};
 use crate::record::asked::Asked;
 use crate::record::{filtered, reach};
 use crate::top::follow::Follower;
@@ -49,32 +49,26 @@ pub struct Ended {
 }
 
 impl Companion {
-    /// `plan`, `beside`: those of the session that has the triggers.
-    pub fn begin(
-        asked: &Asked,
-        plan: &Plan,
-        beside: &Session,
-        calibration: &Calibration,
-    ) -> anyhow::Result<Self> {
+    pub fn begin(asked: Asked, of: &Of) -> anyhow::Result<Self> {
         let patterns = Patterns::exactly(asked.patterns())?;
         let uuid = Uuid::new_v4().into_bytes();
-        let session = beside.create_within(&Plan {
+        let session = of.session.create_within(&Plan {
             uuid,
             flight_recorder: false,
             subbuf_size_bytes: SUBBUF_BYTES,
             subbuf_count: SUBBUF_COUNT,
             patterns: patterns.text().to_string(),
-            filters: filtered::of_session(asked, &patterns),
+            filters: filtered::of_session(&asked, &patterns),
             counts: None,
             // What is asked for the trace is not asked for conditions, which would pay for it.
             has_budget: false,
             recorded: Recorded::default(),
-            ..plan.clone()
+            ..of.plan.clone()
         })?;
         let session = Arc::new(session);
         let facts = Facts {
             uuid,
-            clock: calibration.ctf(),
+            clock: of.calibration.ctf(),
             clock_uuid: machine::boot_id(),
             environment: vec![("verdict".into(), verdict::RECORDING.into())],
             kept: String::new(),
@@ -85,7 +79,18 @@ impl Companion {
         let options = Options { facts, flush_period: PERIOD / 2, limit_bytes: None };
         let consumer = Consumer::start(Arc::clone(&session), output, options)?;
         let follower = Follower::open(&path)?.hurried(PERIOD / 2, BUDGET_BYTES);
-        Ok(Self { follower, consumer, session, asked: asked.clone(), passed_bytes: 0 })
+        Ok(Self { follower, consumer, session, asked, passed_bytes: 0 })
+    }
+
+    /// Records the events of other conditions from now on, in each process when it has looked.
+    /// None: no condition names an event.
+    pub fn follow(&mut self, asked: Option<Asked>) -> anyhow::Result<()> {
+        let asked = asked.map_or_else(|| Asked::none_of(&["*".into()]), Ok)?;
+        let patterns = Patterns::exactly(asked.patterns())?;
+        let filters = filtered::of_session(&asked, &patterns);
+        self.consumer.change_rules(patterns.text(), &filters, asked.arguments())?;
+        self.asked = asked;
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {

@@ -70,6 +70,11 @@ impl Crashes {
         }
     }
 
+    /// Watches none any more.
+    pub fn rest(&mut self) {
+        self.watched.clear();
+    }
+
     /// Those that were ended by a signal since the last look.
     pub fn look(&mut self) -> Vec<Met> {
         let mut polled: Vec<libc::pollfd> = self

@@ -7,18 +7,17 @@
 //! Of each trigger, a part's firings are counted and the first is described, so what is handed on
 //! is bounded, whatever programs do.
 
-use super::plan::Trigger;
 use crate::record::asked::Asked;
 use crate::selection::fields::{self, ClassRule};
 use crate::selection::{level, with_who};
 use analysis::live::Part as TracePart;
 use state::{
-    event_name, Done, PairIndex, Part as StatePart, State, Step, ThreadContext, ThreadIndex,
-    ThreadKey,
+    event_name, pair_ends, Done, PairIndex, Part as StatePart, State, Step, ThreadContext,
+    ThreadIndex, ThreadKey,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use trace::{Event, LossMessage, Message, Ns, Trace, Value};
-use trigger::{Condition, Kind, Order, Part};
+use trigger::{Condition, Demand, Kind, Order, Part};
 
 /// Threads and descriptors that the state has room for. When half of the threads are used, it
 /// begins anew, and forgets the calls that are open.
@@ -29,6 +28,8 @@ const LIMITS: state::Limits =
 const CARRIED_MAX: usize = 1 << 14;
 /// Processes of one part whose joining is noted.
 const JOINED_MAX: usize = 1 << 10;
+/// Open calls whose entries met what was demanded of them.
+const ADMITTED_MAX: usize = 1 << 14;
 /// What is told of an event's fields.
 const FIELDS_BYTES_MAX: usize = 1 << 10;
 /// Events by which a process tells of itself that it is there.
@@ -65,9 +66,21 @@ enum Role {
     Without,
 }
 
+/// A condition that is followed.
+struct Watched {
+    number: u64,
+    condition: Condition,
+    /// As -e takes them.
+    clauses: Vec<(Role, Asked)>,
+    order: Option<Order<ThreadKey>>,
+    /// Since this was last asked for.
+    met: Met,
+}
+
 /// A condition that the events of a class may meet.
 struct Hit {
-    trigger: usize,
+    /// Where it stands among those that are followed.
+    watched: usize,
     role: Role,
     rule: Option<ClassRule>,
 }
@@ -79,75 +92,142 @@ struct Reader {
     hits: Vec<Vec<Hit>>,
     /// Classes whose processes have just joined.
     joining: Vec<bool>,
-    /// By pair: triggers, each with the time that a call may take.
-    calls: Vec<Vec<(usize, u64)>>,
+    /// By pair: conditions that are followed.
+    calls: Vec<Vec<Limit>>,
+    /// By class, of the ends of calls: what is demanded of them, by which conditions.
+    demands: Vec<Vec<(usize, ClassRule)>>,
+}
+
+/// A condition on the calls of a pair.
+struct Limit {
+    watched: usize,
+    longer_than_ns: u64,
+    /// Whether it demands something of their entries.
+    is_of_entry: bool,
 }
 
 pub struct Matcher {
-    conditions: Vec<Condition>,
-    /// Each clause of each condition, as -e takes it.
-    clauses: Vec<(usize, Role, Asked)>,
-    orders: Vec<Option<Order<ThreadKey>>>,
+    watched: Vec<Watched>,
+    /// Whether other conditions are followed than those that the events were last described for.
+    is_changed: bool,
     reader: Option<Reader>,
-    met: Vec<Met>,
     watches_all: bool,
     joined: BTreeSet<u32>,
     /// Calls that were open in a state that came to its end, by thread and pair: when each began.
     carried: HashMap<(ThreadKey, String), Ns>,
+    /// Open calls whose entries met what a condition demands: whose, when each began, and the
+    /// trigger's number.
+    admitted: HashSet<(ThreadKey, Ns, u64)>,
     /// A call that began before is not measured: events were passed over since.
     broken: Ns,
     pub lost: u64,
     pub late: u64,
     pub unmeasured: u64,
+    /// Of conditions that are followed no longer.
+    unwaited_before: u64,
     pub unnamed: u64,
     pub problems: u64,
     /// Filters that fit no event so far, in words.
     pub unfit: Vec<String>,
 }
 
-impl Matcher {
-    pub fn new(triggers: &[Trigger], watches_all: bool) -> Self {
-        let conditions: Vec<Condition> = triggers.iter().map(|t| t.condition.clone()).collect();
-        let order = |condition: &Condition| match &condition.kind {
+impl Reader {
+    /// Whether one end of a call meets all that a condition demands of it.
+    fn meets(&self, event: &Event<'_>, thread: ThreadIndex, watched: usize) -> bool {
+        let demands = self.demands.get(event.class().index).into_iter().flatten();
+        let threads = self.state.threads();
+        let mut its = demands.filter(|(index, _)| *index == watched);
+        its.all(|(_, rule)| with_who(threads, thread, |who| rule.holds(event, who)))
+    }
+}
+
+/// What a part of a call's filter is for the classes of the entry, if these explain it, or else for
+/// those of the exit. Return: with whether it is of the entry.
+fn demanded(
+    pair: &str,
+    demand: &Demand,
+    traces: &[Trace],
+) -> anyhow::Result<(Vec<(usize, ClassRule)>, bool)> {
+    let names = |_: usize, class: &trace::EventClass| vec![event_name(class).to_string()];
+    let of = |names_of_ends: Vec<String>| -> anyhow::Result<Vec<(usize, ClassRule)>> {
+        let text = demand.filter.text();
+        let each = names_of_ends.iter().map(|name| format!("{name} if {text}"));
+        let asked = Asked::new(&each.collect::<Vec<_>>())?;
+        // All that is followed is in one trace.
+        let rules = fields::rules(&asked, traces, &names)?.into_iter().next().unwrap_or_default();
+        let found = rules.into_iter().enumerate();
+        Ok(found.filter_map(|(class, rule)| Some((class, rule?))).collect())
+    };
+    let (entries, exits): (Vec<String>, Vec<String>) = pair_ends(pair).unzip();
+    match of(entries) {
+        Ok(rules) if !rules.is_empty() => Ok((rules, true)),
+        _ => Ok((of(exits)?, false)),
+    }
+}
+
+impl Watched {
+    fn new(number: u64, condition: &Condition) -> Self {
+        let order = match &condition.kind {
             Kind::Order(order) => Some(Order::new(order.within_ns)),
             _ => None,
         };
-        let mut clauses = Vec::new();
-        for (index, condition) in conditions.iter().enumerate() {
-            let roles: &[Role] = match &condition.kind {
-                Kind::Order(_) => &[Role::First, Role::Then, Role::Without],
-                _ => &[Role::Event],
-            };
-            for (clause, role) in condition.clauses().into_iter().zip(roles) {
-                // It was understood before.
-                if let Ok(asked) = Asked::new(&[clause.argument()]) {
-                    clauses.push((index, *role, asked));
-                }
-            }
-        }
+        let roles: &[Role] = match &condition.kind {
+            Kind::Order(_) => &[Role::First, Role::Then, Role::Without],
+            _ => &[Role::Event],
+        };
+        let clauses = condition.clauses().into_iter().zip(roles);
+        // It was understood before.
+        let asked = clauses
+            .filter_map(|(clause, role)| Some((*role, Asked::new(&[clause.argument()]).ok()?)));
+        let (condition, clauses) = (condition.clone(), asked.collect());
+        Self { number, condition, clauses, order, met: Met::default() }
+    }
+}
+
+impl Matcher {
+    pub fn new() -> Self {
         Self {
-            orders: conditions.iter().map(order).collect(),
-            met: vec![Met::default(); conditions.len()],
-            conditions,
-            clauses,
+            watched: Vec::new(),
+            is_changed: false,
             reader: None,
-            watches_all,
+            watches_all: false,
             joined: BTreeSet::new(),
             carried: HashMap::new(),
+            admitted: HashSet::new(),
             broken: Ns(i64::MIN),
             lost: 0,
             late: 0,
             unmeasured: 0,
+            unwaited_before: 0,
             unnamed: 0,
             problems: 0,
             unfit: Vec::new(),
         }
     }
 
-    /// Conditions that were met since this was last asked, each with its number.
-    pub fn take(&mut self) -> Vec<(usize, Met)> {
-        let all = self.met.iter_mut().enumerate().filter(|(_, met)| met.count > 0);
-        all.map(|(index, met)| (index, std::mem::take(met))).collect()
+    /// Follows one more condition.
+    pub fn add(&mut self, number: u64, condition: &Condition) {
+        self.watched.push(Watched::new(number, condition));
+        self.changed();
+    }
+
+    /// Follows a condition no longer, of which [`Matcher::take`] has told.
+    pub fn remove(&mut self, number: u64) {
+        let unwaited = self.unwaited();
+        self.watched.retain(|watched| watched.number != number);
+        self.unwaited_before += unwaited - self.unwaited();
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        self.is_changed = true;
+        self.watches_all = self.watched.iter().any(|w| w.condition.kind == Kind::Crash);
+    }
+
+    /// Conditions that were met since this was last asked, each with its trigger's number.
+    pub fn take(&mut self) -> Vec<(u64, Met)> {
+        let all = self.watched.iter_mut().filter(|watched| watched.met.count > 0);
+        all.map(|watched| (watched.number, std::mem::take(&mut watched.met))).collect()
     }
 
     /// Processes that joined since this was last asked.
@@ -157,8 +237,9 @@ impl Matcher {
 
     /// First events that found no room, or that were forgotten at a loss.
     pub fn unwaited(&self) -> u64 {
-        let orders = self.orders.iter().flatten();
-        orders.map(|order| order.no_room.saturating_add(order.forgotten)).sum()
+        let orders = self.watched.iter().filter_map(|watched| watched.order.as_ref());
+        let each = orders.map(|order| order.no_room.saturating_add(order.forgotten));
+        each.fold(self.unwaited_before, u64::saturating_add)
     }
 
     pub fn read(&mut self, part: &TracePart<'_>) {
@@ -194,9 +275,10 @@ impl Matcher {
             hits: Vec::new(),
             joining: Vec::new(),
             calls: Vec::new(),
+            demands: Vec::new(),
         });
         reader.state.go_on(stream_count);
-        if is_new || part.is_described_anew {
+        if std::mem::take(&mut self.is_changed) || is_new || part.is_described_anew {
             self.describe(&mut reader, part.traces);
         }
         self.reader = Some(reader);
@@ -205,9 +287,9 @@ impl Matcher {
     /// Keeps what is known of open calls, when a state comes to its end: that of what is now
     /// described in another order, or of so many threads that it has no room for more.
     fn carry(&mut self, state: &State) {
-        let limits = self.conditions.iter();
+        let limits = self.watched.iter();
         let wanted: Vec<&str> = limits
-            .filter_map(|condition| match &condition.kind {
+            .filter_map(|watched| match &watched.condition.kind {
                 Kind::Latency { pair, .. } => Some(pair.as_str()),
                 _ => None,
             })
@@ -230,7 +312,8 @@ impl Matcher {
     /// Events were lost: what threads were in is not known any more.
     fn forget(&mut self) {
         self.carried.clear();
-        self.orders.iter_mut().flatten().for_each(Order::forget);
+        let orders = self.watched.iter_mut().filter_map(|watched| watched.order.as_mut());
+        orders.for_each(Order::forget);
     }
 
     /// Finds out what the events of each class may meet.
@@ -242,7 +325,11 @@ impl Matcher {
         reader.hits = trace.event_classes().map(|_| Vec::new()).collect();
         reader.joining = trace.event_classes().map(|c| JOINING.contains(&event_name(c))).collect();
         self.unfit.clear();
-        for (trigger, role, asked) in &self.clauses {
+        let watched = self.watched.iter().enumerate();
+        let clauses = watched.flat_map(|(index, watched)| {
+            watched.clauses.iter().map(move |(role, asked)| (index, role, asked))
+        });
+        for (watched, role, asked) in clauses {
             let mut rules = match fields::rules(asked, traces, &names) {
                 Ok(rules) => rules.into_iter().next().unwrap_or_default(),
                 Err(error) => {
@@ -258,23 +345,45 @@ impl Matcher {
                 }
                 let rule = rules.get_mut(class.index).and_then(Option::take);
                 if let Some(hits) = reader.hits.get_mut(class.index) {
-                    hits.push(Hit { trigger: *trigger, role: *role, rule });
+                    hits.push(Hit { watched, role: *role, rule });
                 }
             }
         }
-        let limit = |name: &str, (index, condition): (usize, &Condition)| match &condition.kind {
-            Kind::Latency { pair, longer_than_ns } if pair == name => {
-                Some((index, *longer_than_ns))
-            }
-            _ => None,
-        };
+        self.describe_calls(reader, traces);
+    }
+
+    /// Finds out what is asked of the calls of each pair, and of their ends.
+    fn describe_calls(&mut self, reader: &mut Reader, traces: &[Trace]) {
         let pairs = reader.state.classes().pairs().iter();
-        reader.calls = pairs
-            .map(|pair| {
-                let all = self.conditions.iter().enumerate();
-                all.filter_map(|found| limit(&pair.name, found)).collect()
-            })
-            .collect();
+        reader.calls = pairs.map(|_| Vec::new()).collect();
+        reader.demands = reader.hits.iter().map(|_| Vec::new()).collect();
+        for (index, watched) in self.watched.iter().enumerate() {
+            let Kind::Latency { pair, longer_than_ns, demands } = &watched.condition.kind else {
+                continue;
+            };
+            let (mut is_of_entry, mut is_fit) = (false, true);
+            for demand in demands {
+                match demanded(pair, demand, traces) {
+                    Ok((rules, is_entry)) => {
+                        is_of_entry |= is_entry;
+                        for (class, rule) in rules {
+                            if let Some(demands) = reader.demands.get_mut(class) {
+                                demands.push((index, rule));
+                            }
+                        }
+                    }
+                    Err(error) => {
+                        is_fit = false;
+                        self.unfit.push(format!("{error:#}"));
+                    }
+                }
+            }
+            let its = reader.state.classes().pairs().iter().zip(&mut reader.calls);
+            for (_, calls) in its.filter(|(its, _)| is_fit && its.name == *pair) {
+                let longer_than_ns = *longer_than_ns;
+                calls.push(Limit { watched: index, longer_than_ns, is_of_entry });
+            }
+        }
     }
 
     fn loss(&mut self, loss: &LossMessage<'_>) {
@@ -300,10 +409,34 @@ impl Matcher {
                 self.joined.extend(pid);
             }
         }
-        if let StatePart::Exit(pair) = role {
-            self.call(event, thread, pair, done);
+        match role {
+            StatePart::Entry(pair) => self.admit(event, thread, pair),
+            StatePart::Exit(pair) => self.call(event, thread, pair, done),
+            StatePart::None => {}
         }
         self.hits(event, thread);
+    }
+
+    /// A call has begun.
+    fn admit(&mut self, event: &Event<'_>, thread: ThreadIndex, pair: PairIndex) {
+        let Some(reader) = &self.reader else { return };
+        let Some(limits) = reader.calls.get(pair.0 as usize) else { return };
+        for limit in limits.iter().filter(|limit| limit.is_of_entry) {
+            let found = reader.state.threads().threads().get(thread.0 as usize);
+            let number = self.watched.get(limit.watched).map(|watched| watched.number);
+            let Some((key, number)) = found.and_then(|found| found.key).zip(number) else {
+                continue;
+            };
+            if !reader.meets(event, thread, limit.watched) {
+                continue;
+            }
+            if self.admitted.len() >= ADMITTED_MAX {
+                // Of entries without exits, and of calls that would not be found any more.
+                self.admitted.clear();
+                self.broken = event.time_ns();
+            }
+            self.admitted.insert((key, event.time_ns(), number));
+        }
     }
 
     /// A call has ended.
@@ -335,10 +468,14 @@ impl Matcher {
             return;
         }
         let took_ns = u64::try_from(event.time_ns().0.saturating_sub(begin.0)).unwrap_or(0);
-        for (trigger, longer_than_ns) in limits {
-            if took_ns > *longer_than_ns {
-                let met = self.met.get_mut(*trigger);
-                meet(met, event, thread, &reader.state, Some(took_ns));
+        let key = reader.state.threads().threads().get(thread.0 as usize).and_then(|t| t.key);
+        for limit in limits {
+            let Some(watched) = self.watched.get_mut(limit.watched) else { continue };
+            let is_admitted = !limit.is_of_entry
+                || key.is_some_and(|key| self.admitted.remove(&(key, begin, watched.number)));
+            let is_longer = took_ns > limit.longer_than_ns;
+            if is_longer && is_admitted && reader.meets(event, thread, limit.watched) {
+                meet(Some(watched), event, thread, &reader.state, Some(took_ns));
             }
         }
     }
@@ -354,26 +491,26 @@ impl Matcher {
         // The clauses of one condition stand one behind the other.
         let mut at = 0;
         while let Some(hit) = hits.get(at) {
-            let trigger = hit.trigger;
+            let index = hit.watched;
             let mut part = Part::default();
-            while let Some(hit) = hits.get(at).filter(|hit| hit.trigger == trigger) {
+            while let Some(hit) = hits.get(at).filter(|hit| hit.watched == index) {
                 at += 1;
                 if !holds(hit) {
                     continue;
                 }
                 match hit.role {
                     Role::Event => {
-                        meet(self.met.get_mut(trigger), event, thread, &reader.state, None);
+                        meet(self.watched.get_mut(index), event, thread, &reader.state, None);
                     }
                     Role::First => part.is_first = true,
                     Role::Then => part.is_then = true,
                     Role::Without => part.is_without = true,
                 }
             }
-            let Some(Some(order)) = self.orders.get_mut(trigger) else { continue };
-            if part == Part::default() {
+            let Some(watched) = self.watched.get_mut(index) else { continue };
+            let Some(order) = watched.order.as_mut().filter(|_| part != Part::default()) else {
                 continue;
-            }
+            };
             let found = threads.threads().get(thread.0 as usize);
             let Some(key) = found.and_then(|found| found.key) else {
                 self.unnamed += 1;
@@ -382,20 +519,20 @@ impl Matcher {
             let now = event.time_ns().0;
             if let Some(first) = order.event(key, now, part) {
                 let took_ns = Some(now.abs_diff(first));
-                meet(self.met.get_mut(trigger), event, thread, &reader.state, took_ns);
+                meet(Some(watched), event, thread, &reader.state, took_ns);
             }
         }
     }
 }
 
 fn meet(
-    met: Option<&mut Met>,
+    watched: Option<&mut Watched>,
     event: &Event<'_>,
     thread: ThreadIndex,
     state: &State,
     took_ns: Option<u64>,
 ) {
-    let Some(met) = met else { return };
+    let Some(met) = watched.map(|watched| &mut watched.met) else { return };
     met.count = met.count.saturating_add(1);
     if met.moment.is_some() {
         return;

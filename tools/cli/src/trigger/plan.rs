@@ -8,7 +8,7 @@
 use super::args::Given;
 use crate::nearest::nearest;
 use crate::record::asked::Asked;
-use crate::record::{change, SessionArgs};
+use crate::record::change;
 use crate::{duration, list, say};
 use anyhow::bail;
 use filter::Of;
@@ -16,11 +16,12 @@ use session::description::Description;
 use session::pattern::Patterns;
 use state::pair_ends;
 use std::collections::BTreeSet;
-use std::path::Path;
-use trigger::{Action, Clause, Condition, Deed, Kind};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use trigger::{Action, Clause, Condition, Deed, Demand, Kind};
 
 /// Triggers of a session, and actions of one.
-const TRIGGERS_MAX: usize = 32;
+pub const TRIGGERS_MAX: usize = control::TRIGGERS_MAX;
 const DEEDS_MAX: usize = 8;
 /// Of these events, probes evaluate no filters.
 const EXEMPT: &str = "process:";
@@ -30,62 +31,76 @@ pub struct Trigger {
     pub deeds: Vec<Deed>,
 }
 
-/// Triggers as they were asked for. `program`: that of `lull record`, whose end ends the recording;
-/// `can_join`: whether there are or may be programs.
+/// What is known of the session that is to have triggers.
+pub struct Facts {
+    pub is_flight_recorder: bool,
+    /// Whether it ends with a program of its own.
+    pub has_program: bool,
+    /// Whether there are or may be programs.
+    pub can_join: bool,
+}
+
+/// Triggers as they were asked for, checked against the session, and against the events of the
+/// programs that are known to be or to come.
 pub fn triggers(
     given: &[Given],
-    session: &SessionArgs,
-    program: Option<&Path>,
-    can_join: bool,
+    facts: &Facts,
+    programs: &[PathBuf],
 ) -> anyhow::Result<Vec<Trigger>> {
-    if given.is_empty() {
-        return Ok(Vec::new());
+    let triggers = parsed(given, facts)?;
+    if triggers.is_empty() {
+        return Ok(triggers);
     }
-    if !can_join {
+    let own = list::known_events(Path::new(""));
+    let of_programs: Vec<Description> =
+        programs.iter().flat_map(|path| list::known_events(path)).collect();
+    let known: Vec<&Description> = own.iter().chain(&of_programs).collect();
+    let events = Events { known: &known, own: &own, programs };
+    triggers.iter().try_for_each(|trigger| events.check(&trigger.condition))?;
+    Ok(triggers)
+}
+
+/// The same, without a look at any file.
+pub fn parsed(given: &[Given], facts: &Facts) -> anyhow::Result<Vec<Trigger>> {
+    if !facts.can_join && !given.is_empty() {
         bail!("--on: conditions are on events of programs, and only the kernel is recorded");
     }
     if given.len() > TRIGGERS_MAX {
         bail!("--on: {TRIGGERS_MAX} at most");
     }
-    let own = list::known_events(Path::new(""));
-    let known = program.map_or_else(Vec::new, list::known_events);
-    let known: Vec<&Description> = own.iter().chain(&known).collect();
     let mut triggers = Vec::new();
     for Given { on, does } in given {
         let condition = Condition::parse(on, duration::parse)?;
-        check_events(&condition, &known, &own, program)?;
-        if does.len() > DEEDS_MAX {
-            bail!("--on '{on}': {DEEDS_MAX} actions at most");
+        for clause in condition.clauses() {
+            Patterns::exactly(std::slice::from_ref(&clause.pattern)).map_err(|bad| {
+                anyhow::anyhow!("--on '{}': {}: {}", condition.text, bad.pattern, bad.reason)
+            })?;
+        }
+        if !(1..=DEEDS_MAX).contains(&does.len()) {
+            bail!("--on '{on}': 1 to {DEEDS_MAX} actions, and there are {}", does.len());
         }
         let deeds: Vec<Deed> =
             does.iter().map(|text| Deed::parse(text)).collect::<Result<_, _>>()?;
-        for deed in &deeds {
-            check_deed(deed, &condition, session, program.is_some())?;
-        }
+        deeds.iter().try_for_each(|deed| check_deed(deed, &condition, facts))?;
         triggers.push(Trigger { condition, deeds });
     }
     Ok(triggers)
 }
 
-/// Whether a session begins paused, because a trigger is to start it.
+/// Whether a session that begins with these triggers begins paused, because one is to start it.
 pub fn begins_paused(triggers: &[Trigger]) -> bool {
     triggers.iter().flat_map(|trigger| &trigger.deeds).any(|deed| deed.action == Action::Start)
 }
 
 /// Whether it is looked for the ends of processes that are not the recorder's children.
-pub fn watches_all(triggers: &[Trigger]) -> bool {
-    triggers.iter().any(|trigger| trigger.condition.kind == Kind::Crash)
+pub fn watches_all<'a>(mut conditions: impl Iterator<Item = &'a Condition>) -> bool {
+    conditions.any(|condition| condition.kind == Kind::Crash)
 }
 
-fn check_deed(
-    deed: &Deed,
-    condition: &Condition,
-    session: &SessionArgs,
-    has_program: bool,
-) -> anyhow::Result<()> {
+fn check_deed(deed: &Deed, condition: &Condition, facts: &Facts) -> anyhow::Result<()> {
     let text = &deed.text;
     let changes = match &deed.action {
-        Action::Snapshot if !session.flight_recorder => {
+        Action::Snapshot if !facts.is_flight_recorder => {
             bail!(
                 "--do {text}: only a flight recorder has something to write out; give \
                    --flight-recorder"
@@ -101,7 +116,7 @@ fn check_deed(
     }
     let is_of_the_living =
         changes.is_some() || matches!(deed.action, Action::Start | Action::Pause);
-    if condition.kind == Kind::Crash && has_program && is_of_the_living {
+    if condition.kind == Kind::Crash && facts.has_program && is_of_the_living {
         bail!(
             "--on crash --do '{text}': when the program has ended, so has the recording; snapshot, \
              count, stop and run are possible"
@@ -110,95 +125,144 @@ fn check_deed(
     Ok(())
 }
 
-/// Checks each event of a condition against those that files tell of. `own`: those of liblull,
-/// whose groups nobody else adds to.
-fn check_events(
-    condition: &Condition,
-    known: &[&Description],
-    own: &[Description],
-    program: Option<&Path>,
-) -> anyhow::Result<()> {
-    if let Kind::Latency { pair, .. } = &condition.kind {
-        let has = |name: &str| known.iter().any(|event| event.name == name);
-        if !pair_ends(pair).any(|(entry, exit)| has(&entry) && has(&exit)) {
-            let names =
-                |event: &&Description| event.name.strip_suffix("_entry").map(str::to_string);
-            let pairs = known.iter().filter_map(names).collect();
-            let what = format!("no call {pair}, whose entry and exit are events");
-            return absent(condition, pair, &what, &pairs, own, program);
-        }
-    }
-    for clause in condition.clauses() {
-        Patterns::exactly(std::slice::from_ref(&clause.pattern)).map_err(|bad| {
-            anyhow::anyhow!("--on '{}': {}: {}", condition.text, bad.pattern, bad.reason)
-        })?;
-        let is_its = |event: &&&Description| {
-            Patterns::alone_matches(&clause.pattern, &event.name, event.level)
-        };
-        let its: Vec<&Description> = known.iter().filter(is_its).copied().collect();
-        if its.is_empty() {
-            let names = known.iter().map(|event| event.name.clone()).collect();
-            let what = format!("no event {}", clause.pattern);
-            absent(condition, &clause.pattern, &what, &names, own, program)?;
-        }
-        if let Some(filter) = &clause.filter {
-            its.iter().try_for_each(|event| filter.fits(event, Of::Program))?;
-            let unexplained = filter.unexplained(&its, Of::Program);
-            if let Some(error) = unexplained.filter(|_| !its.is_empty()) {
-                return Err(error.into());
-            }
-        }
-    }
-    Ok(())
+/// The events that files tell of.
+struct Events<'a> {
+    known: &'a [&'a Description],
+    /// Those of liblull, whose groups nobody else adds to.
+    own: &'a [Description],
+    /// Whose files, beside liblull's.
+    programs: &'a [PathBuf],
 }
 
-/// An event that no file tells of: an error where none can come, and else a word.
-fn absent(
-    condition: &Condition,
-    name: &str,
-    what: &str,
-    names: &BTreeSet<String>,
-    own: &[Description],
-    program: Option<&Path>,
-) -> anyhow::Result<()> {
-    let text = &condition.text;
-    let group = |name: &str| name.split_once(':').map(|(group, _)| group.to_string());
-    let group_of_name = group(name);
-    let is_own =
-        group_of_name.is_some() && own.iter().any(|event| group(&event.name) == group_of_name);
-    let near = nearest(&[name], names.iter().map(String::as_str));
-    let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
-    if is_own {
-        bail!("--on '{text}': there is {what}{near}; `lull list` shows all");
+impl Events<'_> {
+    /// Checks each event of a condition.
+    fn check(&self, condition: &Condition) -> anyhow::Result<()> {
+        if let Kind::Latency { pair, demands, .. } = &condition.kind {
+            demands.iter().try_for_each(|demand| self.check_demand(condition, pair, demand))?;
+            let has = |name: &str| self.known.iter().any(|event| event.name == name);
+            if !pair_ends(pair).any(|(entry, exit)| has(&entry) && has(&exit)) {
+                let names =
+                    |event: &&Description| event.name.strip_suffix("_entry").map(str::to_string);
+                let pairs = self.known.iter().filter_map(names).collect();
+                let what = format!("no call {pair}, whose entry and exit are events");
+                return self.absent(condition, pair, &what, &pairs);
+            }
+        }
+        for clause in condition.clauses() {
+            let is_its = |event: &&&Description| {
+                Patterns::alone_matches(&clause.pattern, &event.name, event.level)
+            };
+            let its: Vec<&Description> = self.known.iter().filter(is_its).copied().collect();
+            if its.is_empty() {
+                let names = self.known.iter().map(|event| event.name.clone()).collect();
+                let what = format!("no event {}", clause.pattern);
+                self.absent(condition, &clause.pattern, &what, &names)?;
+            }
+            if let Some(filter) = &clause.filter {
+                its.iter().try_for_each(|event| filter.fits(event, Of::Program))?;
+                let unexplained = filter.unexplained(&its, Of::Program);
+                if let Some(error) = unexplained.filter(|_| !its.is_empty()) {
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
     }
-    if let Some(program) = program {
+
+    /// Checks a part of a call's filter, which is of the entry or of the exit.
+    fn check_demand(
+        &self,
+        condition: &Condition,
+        pair: &str,
+        Demand { filter, at }: &Demand,
+    ) -> anyhow::Result<()> {
+        let named = |names: Vec<String>| -> Vec<&Description> {
+            self.known.iter().filter(|event| names.contains(&event.name)).copied().collect()
+        };
+        let (entries, exits): (Vec<String>, Vec<String>) = pair_ends(pair).unzip();
+        let ends = [named(entries), named(exits)];
+        if ends.iter().any(Vec::is_empty) {
+            return Ok(()); // As far as is known.
+        }
+        let marked = |place: Range<usize>, why: String| trigger::Error {
+            argument: "--on",
+            text: condition.text.clone(),
+            place: at + place.start..at + place.end,
+            why,
+        };
+        let explains = |its: &&Vec<&Description>| filter.unexplained(its, Of::Program).is_none();
+        if let Some(its) = ends.iter().find(explains) {
+            let wrong = its.iter().find_map(|event| filter.fits(event, Of::Program).err());
+            return wrong.map_or(Ok(()), |wrong| Err(marked(wrong.place, wrong.why).into()));
+        }
+        let of_both = filter.unexplained(&ends.concat(), Of::Program);
+        Err(match of_both {
+            Some(wrong) => marked(wrong.place, wrong.why),
+            None => marked(
+                0..filter.text().len(),
+                "this is of the entry's fields and of the exit's at once; of each by itself, && \
+                 joins what is asked for"
+                    .into(),
+            ),
+        }
+        .into())
+    }
+
+    /// An event that no file tells of: an error where none can come, and else a word.
+    fn absent(
+        &self,
+        condition: &Condition,
+        name: &str,
+        what: &str,
+        names: &BTreeSet<String>,
+    ) -> anyhow::Result<()> {
+        let text = &condition.text;
+        let group = |name: &str| name.split_once(':').map(|(group, _)| group.to_string());
+        let group_of_name = group(name);
+        let is_own = group_of_name.is_some()
+            && self.own.iter().any(|event| group(&event.name) == group_of_name);
+        let near = nearest(&[name], names.iter().map(String::as_str));
+        let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+        if is_own {
+            bail!("--on '{text}': there is {what}{near}; `lull list` shows all");
+        }
+        let programs: Vec<String> =
+            self.programs.iter().map(|path| path.display().to_string()).collect();
+        let whose = match programs.len() {
+            0 => return Ok(()),
+            1 => "its libraries",
+            _ => "their libraries",
+        };
         say(&format!(
-            "--on '{text}': {} and its libraries have {what}{near}; libraries that come later may \
-             have it",
-            program.display()
+            "--on '{text}': {} and {whose} have {what}{near}; libraries that come later may have \
+             it",
+            programs.join(", ")
         ));
+        Ok(())
     }
-    Ok(())
 }
 
 /// What the companion records: arguments as -e takes them; None where no condition names an event.
-pub fn companion(triggers: &[Trigger], watches_all: bool) -> anyhow::Result<Option<Asked>> {
-    let conditions = || triggers.iter().map(|trigger| &trigger.condition);
+pub fn companion<'a>(
+    conditions: impl Iterator<Item = &'a Condition>,
+) -> anyhow::Result<Option<Asked>> {
+    let conditions: Vec<&Condition> = conditions.collect();
     let mut arguments: Vec<String> = Vec::new();
-    for condition in conditions() {
+    for condition in &conditions {
         if let Kind::Latency { pair, .. } = &condition.kind {
             arguments.extend(pair_ends(pair).flat_map(|(entry, exit)| [entry, exit]));
         }
     }
     let calls: Vec<Clause> =
         arguments.iter().map(|name| Clause { pattern: name.clone(), filter: None }).collect();
-    let clauses: Vec<&Clause> = conditions().flat_map(Condition::clauses).chain(&calls).collect();
+    let asked = conditions.iter().flat_map(|condition| condition.clauses());
+    let clauses: Vec<&Clause> = asked.chain(&calls).collect();
     let mut patterns: Vec<&str> = clauses.iter().map(|clause| clause.pattern.as_str()).collect();
     patterns.sort_unstable();
     patterns.dedup();
     let mut arguments: Vec<String> =
         patterns.iter().map(|pattern| argument(pattern, &clauses)).collect();
-    if watches_all {
+    if watches_all(conditions.iter().copied()) {
         arguments.extend(super::matching::JOINING.map(str::to_string));
     }
     match arguments.is_empty() {
@@ -234,12 +298,36 @@ mod tests {
     use super::*;
 
     fn companion_of(conditions: &[&str]) -> Vec<String> {
-        let trigger = |text: &&str| Trigger {
-            condition: Condition::parse(text, duration::parse).unwrap(),
-            deeds: Vec::new(),
+        let parsed = |text: &&str| Condition::parse(text, duration::parse).unwrap();
+        let conditions: Vec<Condition> = conditions.iter().map(parsed).collect();
+        let asked = companion(conditions.iter()).unwrap();
+        asked.map_or_else(Vec::new, |asked| asked.arguments())
+    }
+
+    #[test]
+    fn filter_of_a_call_fits_its_entry_or_its_exit_or_is_marked_in_the_condition() {
+        let event = |text: &str| Description::parse(text.as_bytes()).unwrap();
+        let own = [
+            event("x:read_entry\n6\n:\ni32 fd\nstr path\n"),
+            event("x:read_exit\n6\n:\ni64 ret\n"),
+        ];
+        let known: Vec<&Description> = own.iter().collect();
+        let events = Events { known: &known, own: &own, programs: &[] };
+        let check = |text: &str| {
+            let condition = Condition::parse(text, duration::parse).unwrap();
+            events.check(&condition).map_err(|error| error.to_string())
         };
-        let triggers: Vec<Trigger> = conditions.iter().map(trigger).collect();
-        companion(&triggers, false).unwrap().map_or_else(Vec::new, |asked| asked.arguments())
+        assert_eq!(check("x:read > 1ms if fd == 3 && ret > 0 && path == \"a\""), Ok(()));
+        assert_eq!(check("x:read > 1ms if pid == 3"), Ok(()));
+        for (text, why, mark) in [
+            ("x:read > 1ms if fd == 3 && rets > 0", "no event", "                           ^^^^"),
+            ("x:read > 1ms if path > 3", "", "                ^^^^^^^^"),
+            ("x:read > 1ms if fd == ret", "at once", "                ^^^^^^^^^"),
+        ] {
+            let told = check(text).unwrap_err();
+            assert!(told.contains(why), "{told}");
+            assert!(told.ends_with(&format!("\n  {text}\n  {mark}")), "{told}");
+        }
     }
 
     #[test]
@@ -254,6 +342,7 @@ mod tests {
         assert_eq!(companion_of(&["a:b if x > 1 then c:d within 1s"]), ["a:b if (x > 1)", "c:d"]);
         let calls = companion_of(&["io:read > 1ms", "io:read_exit if ret < 0"]);
         assert!(calls.contains(&"io:read_entry".into()) && calls.contains(&"io:read_exit".into()));
-        assert!(companion_of(&["crash"]).is_empty());
+        assert_eq!(companion_of(&["crash"]), crate::trigger::matching::JOINING);
+        assert!(companion_of(&[]).is_empty());
     }
 }

@@ -252,6 +252,23 @@ pub fn poll(pid: u32) -> Result<Polled, Failure> {
 }
 
 fn try_poll(pid: u32) -> Result<Polled, Failure> {
+    ask_loaded(pid, |functions, stopped| Ok(i64::from(stopped.call(functions.poll, &[])? as i32)))
+}
+
+/// Has a process that is in one session of a recorder's already join another one of it.
+pub fn join_beside(pid: u32, session: &CStr) -> Result<Polled, Failure> {
+    let joined = ask_loaded(pid, |functions, stopped| {
+        // The result is the place of the session.
+        Ok(functions.call(stopped, functions.join, session)?.min(0))
+    });
+    unless_ended(pid, joined)
+}
+
+/// Has a process call something of the liblull that it has.
+fn ask_loaded(
+    pid: u32,
+    call: impl Fn(&Functions, &mut Stopped) -> tracee::Result<i64> + Sync,
+) -> Result<Polled, Failure> {
     const PATIENCE: Duration = Duration::from_secs(2);
     let tracee = open(pid)?;
     let functions = Functions::loaded(&tracee)?;
@@ -259,7 +276,7 @@ fn try_poll(pid: u32) -> Result<Polled, Failure> {
     let visit = Visit { patience: PATIENCE, call_limit: PATIENCE };
     let (result, held) = again_while_busy(PATIENCE, || {
         tracee.visit(&visit, |stopped| {
-            let result = i64::from(stopped.call(functions.poll, &[])? as i32);
+            let result = call(&functions, stopped)?;
             Ok(Some((result, stopped.held())))
         })
     })?;

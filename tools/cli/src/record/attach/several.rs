@@ -72,6 +72,6 @@ fn each<T>(
     asked
 }
 
-fn moot(why: String) -> Failure {
+pub fn moot(why: String) -> Failure {
     Failure { why, is_moot: true }
 }
