@@ -394,8 +394,8 @@ int main(int argc, char **argv)
 		computed += has_steps(program);
 		short_ones += is_short;
 	}
-	printf("  %u programs refused, %u met, %u not met, %u with results that were taken, %u short\n",
-	       refused, met, unmet, computed, short_ones);
+	printf("  %u programs refused, %u met, %u not met, %u with results, %u short\n", refused,
+	       met, unmet, computed, short_ones);
 	check(!differing, "accepted_programs_stay_in_their_bounds_and_end");
 	check(rounds < ROUNDS || (refused > LEAST && met > LEAST && unmet > LEAST &&
 				  computed > LEAST && short_ones > LEAST),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Running a program that lull_filter_check() has taken, in the probe of an event. Short ones are run
- * by run.h. Design: docs/design/70-filter.md.
+ * Running a program that lull_filter_check() has taken, in the probe of an event. Short ones are
+ * run by run.h. Design: docs/design/70-filter.md.
  */
 #include "compute.h"
 #include "run.h"

@@ -159,7 +159,8 @@ fn when_empty(of: FlameOf) -> &'static str {
         FlameOf::Waits => super::cpu::WITHOUT_SCHEDULER,
         FlameOf::Stacks => {
             "The trace has no call stacks; `lull record --context user_stack` records them, \
-             `user_stack_copy` of programs without frame pointers, of the kernel's events `lull record -k --context user_stack,kernel_stack`."
+             `user_stack_copy` of programs without frame pointers, of the kernel's events \
+             `lull record -k --context user_stack,kernel_stack`."
         }
     }
 }
