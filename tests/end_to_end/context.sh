@@ -143,6 +143,56 @@ call_stacks_lead_to_main_by_the_names_of_functions() {
 	same "$(frames_of 0)" 2 "the frames of user_stack:2"
 }
 
+print_names_the_functions_of_call_stacks_where_their_files_are_as_they_were() {
+	nested nested -fno-omit-frame-pointer
+	lull record -q -o trace -e 'demo:*' --context user_stack -- ./nested
+	lull print trace -e demo:hit > named 2> notes || fail "$(cat notes)"
+	stack='user_stack=\[inner+0x[0-9a-f]* middle+0x[0-9a-f]* outer+0x[0-9a-f]* main+0x'
+	grep -q "$stack" named || fail "$(cat named)"
+	grep -q "not verified where the trace has only the file's path: .*nested" notes ||
+		fail "$(cat notes)"
+	lull print trace -e demo:hit --json 2> /dev/null | head -n 1 > named.json
+	grep -q '"symbols":{"user_stack":\["inner+0x[^"]*","middle+0x[^"]*","outer+0x' named.json ||
+		fail "$(cat named.json)"
+	grep -q '"user_stack":\[[0-9]*,[0-9]*,' named.json || fail "no addresses: $(cat named.json)"
+	# From the middle, what was loaded before is known; so it is where only some are shown.
+	lull print trace -e 'demo:hit if x == 1' --utc 2> /dev/null > one
+	lull print trace --utc --from "$(cut -d ' ' -f 1 one)Z" -n 1 > later 2> notes ||
+		fail "$(cat notes)"
+	same "$(cat later)" "$(cat one)" "the first event from the child's on"
+	grep -q "$stack" later || fail "$(cat later)"
+	lull print trace -e demo:hit --addresses > plain 2> notes || fail "$(cat notes)"
+	! grep -q 'inner+\|outer+' plain || fail "$(cat plain)"
+	grep -q 'user_stack=\[0x[0-9a-f]* 0x' plain || fail "$(cat plain)"
+	[ ! -s notes ] || fail "$(cat notes)"
+	# What is at the path now is another file, or none that may be opened.
+	not_named() {
+		timeout 60 lull print trace -e demo:hit > unnamed 2> notes || fail "$(cat notes)"
+		! grep -q 'inner+\|outer+' unnamed || fail "$1: $(cat unnamed)"
+		grep -q "not read: .*nested ($2" notes || fail "$1: $(cat notes)"
+	}
+	cp nested kept
+	touch nested
+	not_named "a changed file" "by its clock it was changed"
+	rm nested
+	not_named "no file" "it cannot be opened"
+	mkfifo nested
+	not_named "a pipe" "it is no regular file"
+	rm nested
+	mkdir nested
+	not_named "a folder" "it is no regular file"
+	rmdir nested
+	ln -s /dev/zero nested
+	not_named "a device" "it is no regular file"
+	rm nested
+	# A stripped one has no names, and that is no fault of the file's.
+	strip kept -o nested
+	lull record -q -o stripped -e 'demo:*' --context user_stack -- ./nested
+	lull print stripped -e demo:hit > unnamed 2> notes || fail "$(cat notes)"
+	! grep -q 'inner+' unnamed || fail "$(cat unnamed)"
+	grep -q 'user_stack=\[0x[0-9a-f]* 0x' unnamed || fail "$(cat unnamed)"
+}
+
 program_without_frame_pointers_is_recorded_whole() {
 	nested nested -fomit-frame-pointer
 	lull record -q -o trace -e 'demo:*' --context user_stack:128,tid -- ./nested

@@ -39,6 +39,7 @@ pub mod live;
 mod locks;
 mod losses;
 mod pending;
+mod places;
 mod rate;
 mod report;
 mod rows;
@@ -59,6 +60,7 @@ pub use locks::{LockRow, WaiterRow};
 pub use losses::{
     late_beginnings, recorded_verdict, repeated_packets, Cause, Lost, LostRow, Verdict,
 };
+pub use places::Places;
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
 pub use scheduling::{OffRow, SchedulingRow};

@@ -102,16 +102,23 @@ impl Stacks {
         self.classes.get(event).is_some()
     }
 
-    /// The user's and the kernel's frames of an event, innermost first; nothing where its class has
-    /// none.
-    pub fn of(&mut self, moment: &Moment<'_>) -> Option<(&[u64], &[u64])> {
-        self.classes.get(moment.event)?;
+    /// The user's and the kernel's frames of an event as they were recorded, innermost first;
+    /// nothing where its class has none.
+    pub fn recorded(&mut self, event: &Event<'_>) -> Option<(&[u64], &[u64])> {
+        self.classes.get(event)?;
         let frames = &mut self.frames;
         frames.user.clear();
         frames.kernel.clear();
         frames.copy.clear();
         // Damage is told by the reader; what was read before it holds.
-        let _ = moment.event.context(frames).and_then(|()| moment.event.fields(frames));
+        let _ = event.context(frames).and_then(|()| event.fields(frames));
+        Some((&frames.user, &frames.kernel))
+    }
+
+    /// The same; where the event has a copy of the stack, the user's frames are those in it.
+    pub fn of(&mut self, moment: &Moment<'_>) -> Option<(&[u64], &[u64])> {
+        self.recorded(moment.event)?;
+        let frames = &mut self.frames;
         if !frames.copy.is_empty() {
             frames.user.clear();
             let process = moment.state.threads().process_of(moment.step.thread);

@@ -22,7 +22,7 @@ use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use analysis::event_name;
+use analysis::{event_name, Places};
 use anyhow::Context;
 use trace::{
     in_slices, processors, Event, LossMessage, Merge, Message, Problem, Span, Symbols, Trace,
@@ -71,6 +71,10 @@ pub struct PrintArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
+    /// Print addresses in the call stacks of programs, and open no file for the names of functions
+    #[arg(long)]
+    pub addresses: bool,
+
     /// Print Lull's own bookkeeping events too
     #[arg(long)]
     pub all: bool,
@@ -92,8 +96,10 @@ trait Form {
 struct About<'a> {
     class: &'a ClassPlan,
     thread: Option<Thread<'a>>,
-    /// For the addresses of its call stack.
+    /// For the addresses of the kernel's call stack.
     symbols: Option<&'a Symbols>,
+    /// For those of its program's, from the innermost, where they are asked for.
+    places: &'a [Option<String>],
 }
 
 /// What was printed.
@@ -115,9 +121,11 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let selection = Selection::new(&args.selection)?;
     let classes = Classes::new(&traces, &selection, args.all)?;
     let span = selection.span(&traces, args.utc)?;
-    // A limit and times since the line before depend on what came before.
-    let workers = if args.limit.is_some() || args.delta { 1 } else { processors() };
-    let how = (args.limit, workers);
+    let is_named = !args.addresses && classes.show_user_stacks();
+    let mut places = is_named.then(|| Places::before(&traces, span.from));
+    // A limit, times since the line before, and what is mapped depend on what came before.
+    let is_one = args.limit.is_some() || args.delta || is_named;
+    let how = (args.limit, if is_one { 1 } else { processors() });
     let mut out = std::io::stdout().lock();
     let (tally, rest) = if args.json {
         let form = || {
@@ -128,7 +136,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
                 form
             }
         };
-        print_all(how, &traces, &span, &classes, form, &mut out)?
+        print_all(how, &traces, &span, (&classes, places.as_mut()), form, &mut out)?
     } else {
         let times = line::Times::of(args.utc, args.cycles);
         let form = || {
@@ -141,7 +149,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
             }
             form
         };
-        print_all(how, &traces, &span, &classes, form, &mut out)?
+        print_all(how, &traces, &span, (&classes, places.as_mut()), form, &mut out)?
     };
     if tally.is_unwanted {
         return Ok(0);
@@ -151,7 +159,8 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     let late = analysis::late_beginnings(&traces, &rest);
     let repeated = analysis::repeated_packets(&traces, &rest);
     let odd = traces.iter().flat_map(Trace::warnings);
-    for line in odd.chain(chosen.notes).chain(late).chain(repeated) {
+    let names = places.iter().flat_map(Places::notes);
+    for line in odd.chain(chosen.notes).chain(late).chain(repeated).chain(names) {
         say(&line);
     }
     if tally.events == 0 && args.limit != Some(0) {
@@ -185,13 +194,13 @@ fn print_all<'t, F: Form>(
     (limit, workers): (Option<u64>, usize),
     traces: &'t [Trace],
     span: &Span,
-    classes: &Classes<'_>,
+    (classes, places): (&Classes<'_>, Option<&mut Places>),
     form: impl Fn() -> F + Sync,
     out: &mut impl Write,
 ) -> anyhow::Result<(Tally, Merge<'t>)> {
     let work = |merge: &mut Merge<'_>| {
         let mut text = Vec::new();
-        print(merge, classes, &mut form(), None, &mut text).map(|tally| (tally, text))
+        print(merge, (classes, None), &mut form(), None, &mut text).map(|tally| (tally, text))
     };
     let (mut tally, mut failure) = (Tally::default(), None);
     let mut rest = in_slices(traces, span, workers, work, |part| {
@@ -211,7 +220,7 @@ fn print_all<'t, F: Form>(
         return Err(error);
     }
     if !tally.is_unwanted {
-        let last = print(&mut rest, classes, &mut form(), limit, out)?;
+        let last = print(&mut rest, (classes, places), &mut form(), limit, out)?;
         tally.events += last.events;
         tally.losses += last.losses;
         tally.is_unwanted = last.is_unwanted;
@@ -221,7 +230,7 @@ fn print_all<'t, F: Form>(
 
 fn print<F: Form>(
     merge: &mut Merge<'_>,
-    classes: &Classes<'_>,
+    (classes, mut places): (&Classes<'_>, Option<&mut Places>),
     form: &mut F,
     limit: Option<u64>,
     out: &mut impl Write,
@@ -238,17 +247,24 @@ fn print<F: Form>(
                 if let Some(thread) = &class.thread {
                     threads.switch(&event, thread);
                 }
-                if event.is_before_span() || !class.is_shown {
+                if event.is_before_span() {
                     continue;
                 }
                 let thread = threads.of(&event);
-                if classes.take(&event, thread) {
+                let is_taken = class.is_shown && classes.take(&event, thread);
+                let places = match &mut places {
+                    Some(places) if is_taken && class.has_user_stack => places.event(&event),
+                    Some(places) => places.passed(&event),
+                    None => &[],
+                };
+                if is_taken {
                     tally.events += 1;
                     let symbols = classes.symbols(&event);
-                    form.event(&mut buffer, &event, About { class, thread, symbols });
+                    form.event(&mut buffer, &event, About { class, thread, symbols, places });
                 }
             }
             Message::Loss(loss) => {
+                places.iter_mut().for_each(|places| places.loss(&loss));
                 tally.losses += 1;
                 form.loss(&mut buffer, &loss);
             }

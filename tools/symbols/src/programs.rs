@@ -79,6 +79,8 @@ pub struct Programs {
     by_map: FxHashMap<(TextIndex, Option<u64>), usize>,
     by_place: FxHashMap<(usize, Within), FrameIndex>,
     by_text: FxHashMap<String, FrameIndex>,
+    /// What was found of places that calls return to; `None`: no function.
+    by_return: FxHashMap<(usize, Within), Option<String>>,
     texts: Vec<String>,
 }
 
@@ -92,10 +94,7 @@ impl Programs {
         address: u64,
         at: Ns,
     ) -> Option<FrameIndex> {
-        // A function that ends with a call is the caller's, although the address is the next one's.
-        let called = address.checked_sub(1)?;
-        let Mapped { path, inode, within } = Mapped::of(state, process, called)?;
-        let file = self.file(state, (path, inode), at)?;
+        let (file, within) = self.located(state, process, address, at)?;
         if let Some(known) = self.by_place.get(&(file, within)) {
             return Some(*known);
         }
@@ -110,6 +109,40 @@ impl Programs {
         }
         self.by_place.insert((file, within), frame);
         Some(frame)
+    }
+
+    /// The function that a call of a process's returns to, and the place in it: `main+0x1f`.
+    /// `None`: no function is known there.
+    pub fn place(
+        &mut self,
+        state: &State,
+        process: ProcessIndex,
+        address: u64,
+        at: Ns,
+    ) -> Option<&str> {
+        let key = self.located(state, process, address, at)?;
+        if !self.by_return.contains_key(&key) {
+            if self.by_return.len() >= FRAMES_MAX {
+                return None;
+            }
+            let text = self.files.get(key.0)?.place(key.1);
+            self.by_return.insert(key, text);
+        }
+        self.by_return.get(&key)?.as_deref()
+    }
+
+    /// The file that an address is in, to which a call returns, and where in it.
+    fn located(
+        &mut self,
+        state: &State,
+        process: ProcessIndex,
+        address: u64,
+        at: Ns,
+    ) -> Option<(usize, Within)> {
+        // A function that ends with a call is the caller's, although the address is the next one's.
+        let called = address.checked_sub(1)?;
+        let Mapped { path, inode, within } = Mapped::of(state, process, called)?;
+        Some((self.file(state, (path, inode), at)?, within))
     }
 
     /// The text of a frame.
@@ -189,17 +222,28 @@ fn debug(functions: &Functions) -> Option<Functions> {
 }
 
 impl File {
-    /// The function's name, or the file's with the place in it.
-    fn text(&self, within: Within) -> String {
+    /// The function, where it has a name there.
+    fn found(&self, within: Within) -> Option<crate::Place<'_>> {
         let functions = self.functions.as_ref().ok();
-        let (address, offset) = match within {
-            Within::File(offset) => (functions.and_then(|f| f.address(offset)), offset),
-            Within::Object(address) => (Some(address), address),
+        let address = match within {
+            Within::File(offset) => functions.and_then(|f| f.address(offset)),
+            Within::Object(address) => Some(address),
         };
         let of_debug = self.of_debug.as_ref().zip(address);
         let found = of_debug.and_then(|(functions, address)| functions.at(address));
-        let found = found.or_else(|| functions.zip(address).and_then(|(f, at)| f.at(at)));
-        match found {
+        found.or_else(|| functions.zip(address).and_then(|(f, at)| f.at(at)))
+    }
+
+    /// The function's name, and where in it a call returns to.
+    fn place(&self, within: Within) -> Option<String> {
+        let place = self.found(within)?;
+        Some(format!("{}+{:#x}", readable(place.name), place.offset.saturating_add(1)))
+    }
+
+    /// The function's name, or the file's with the place in it.
+    fn text(&self, within: Within) -> String {
+        let (Within::File(offset) | Within::Object(offset)) = within;
+        match self.found(within) {
             Some(place) => readable(place.name),
             None => {
                 let name = self.path.rsplit('/').next().unwrap_or(&self.path);

@@ -22,6 +22,8 @@ pub(super) fn is_hidden(name: &str) -> bool {
 
 /// The field of the kernel's call stack, whose addresses may have names.
 pub(super) const KERNEL_STACK: &str = "kernel_stack";
+/// The field of a program's call stack.
+pub(super) const USER_STACK: &str = "user_stack";
 /// The field of a system call's result, in events whose names begin so.
 pub(super) const RESULT: &str = "ret";
 const EXITS: [&str; 2] = ["syscalls:sys_exit_", "raw_syscalls:sys_exit"];
@@ -31,6 +33,7 @@ pub(super) struct ClassPlan {
     result: Option<usize>,
     pub is_shown: bool,
     has_stack: bool,
+    pub has_user_stack: bool,
     /// The name as it stands in a line, with a blank before it.
     pub label: Vec<u8>,
     pub thread: Option<ThreadFields>,
@@ -71,7 +74,8 @@ impl<'a> Classes<'a> {
                 label,
                 result: class.field_index(RESULT).filter(|_| is_exit),
                 is_shown: matches && (all || !is_hidden(name)),
-                has_stack: has_stack(class),
+                has_stack: has_field(class, KERNEL_STACK),
+                has_user_stack: has_field(class, USER_STACK),
                 thread: ThreadFields::of(class),
             }
         };
@@ -96,17 +100,22 @@ impl<'a> Classes<'a> {
         *self.symbols.get(event.trace_index())?
     }
 
+    /// Whether events with the call stack of a program are shown.
+    pub fn show_user_stacks(&self) -> bool {
+        let mut plans = self.by_trace.iter().flatten();
+        plans.any(|plan| plan.is_shown && plan.has_user_stack)
+    }
+
     /// The plan for an event's class.
     pub fn of(&self, event: &Event<'_>) -> &ClassPlan {
         &self.by_trace[event.trace_index()][event.class().index]
     }
 }
 
-/// Whether an event has the kernel's call stack, among its fields or in its context.
-fn has_stack(class: &EventClass) -> bool {
+/// Whether an event has a call stack, among its fields or in its context.
+fn has_field(class: &EventClass, stack: &str) -> bool {
     let context = class.context.iter().flat_map(|context| &context.fields);
-    class.field_index(KERNEL_STACK).is_some()
-        || context.into_iter().any(|field| field.name() == KERNEL_STACK)
+    class.field_index(stack).is_some() || context.into_iter().any(|field| field.name() == stack)
 }
 
 /// The thread of an event, and what it is called in a line.

@@ -107,8 +107,8 @@ impl Form for JsonForm {
         }
         key(out, "fields");
         object(out, |fields| event.fields(fields));
-        if let Some(symbols) = about.symbols {
-            stack(out, event, symbols);
+        if about.symbols.is_some() || !about.places.is_empty() {
+            stacks(out, event, about);
         }
         if self.has_packets {
             key(out, "packet");
@@ -162,14 +162,33 @@ fn object(out: &mut Vec<u8>, visit: impl Fn(&mut Fields<'_>) -> Result<(), trace
     out.push(b'}');
 }
 
-/// Writes the names of the places in the kernel's call stack, which its addresses stand for.
-fn stack(out: &mut Vec<u8>, event: &Event<'_>, symbols: &Symbols) {
-    let mut places = Places { out, symbols, is_stack: false, is_first: true };
-    key(places.out, "symbols");
-    places.out.extend_from_slice(b"{\"kernel_stack\":[");
-    // Damage is told where the fields are.
-    let _ = event.context(&mut places).and_then(|()| event.fields(&mut places));
-    out.extend_from_slice(b"]}");
+/// Writes the names of the places in call stacks, which their addresses stand for.
+fn stacks(out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>) {
+    key(out, "symbols");
+    out.push(b'{');
+    if let Some(symbols) = about.symbols {
+        let mut places = Places { out, symbols, is_stack: false, is_first: true };
+        places.out.extend_from_slice(b"\"kernel_stack\":[");
+        // Damage is told where the fields are.
+        let _ = event.context(&mut places).and_then(|()| event.fields(&mut places));
+        out.push(b']');
+    }
+    if !about.places.is_empty() {
+        let gap: &[u8] = if about.symbols.is_some() { b"," } else { b"" };
+        out.extend_from_slice(gap);
+        out.extend_from_slice(b"\"user_stack\":[");
+        for (index, place) in about.places.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            match place {
+                Some(place) => text::json(out, place.as_bytes()),
+                None => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
 }
 
 /// Writes the elements of the field that is the kernel's call stack, and nothing else.

@@ -6,8 +6,9 @@
 //! enumerations are `label(number)`, or the number where it has no label, bits with names
 //! `label|label(number)`, a system call's error `NAME(number)`; structs `{a=1 b=2}`, arrays
 //! `[1 2]`, variants `{option=value}`; context is a struct before the fields; bytes in base sixteen
-//! `[0x12ab]`; an address in the kernel's call stack `function+0x12`, where the trace knows that;
-//! unknown things are `-`. The field that holds a sequence's length is left out.
+//! `[0x12ab]`; an address in a call stack `function+0x12`, the kernel's where the trace knows that,
+//! a program's where the file does; unknown things are `-`. The field that holds a sequence's
+//! length is left out.
 
 use std::io::Write;
 
@@ -120,7 +121,7 @@ impl Form for LineForm {
         }
         out.extend_from_slice(&about.class.label);
         let mut fields = Fields::new(out, about.symbols);
-        fields.has_result = about.class.has_result();
+        (fields.has_result, fields.places) = (about.class.has_result(), about.places);
         let scopes = [
             fields.context(event.stream_class().event_context.is_some(), |fields| {
                 event.stream_context(fields)
@@ -194,11 +195,17 @@ struct Fields<'a> {
     symbols: Option<&'a Symbols>,
     /// Whether the elements that follow are such addresses, and have names.
     is_stack: bool,
+    /// Of the program's call stack.
+    places: &'a [Option<String>],
+    /// Which element of that stack comes next, where its elements follow.
+    next_place: Option<usize>,
 }
 
 impl<'a> Fields<'a> {
     fn new(out: &'a mut Vec<u8>, symbols: Option<&'a Symbols>) -> Self {
-        Self { out, opened: false, has_result: false, symbols, is_stack: false }
+        let (places, next_place) = (&[][..], None);
+        let (opened, has_result, is_stack) = (false, false, false);
+        Self { out, opened, has_result, symbols, is_stack, places, next_place }
     }
 
     /// A scope before the event's own fields, whose names may be the same: in brackets.
@@ -242,6 +249,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// An address of the program's call stack.
+    fn program_place(&mut self, name: Name<'_>, at: usize, address: u64, ty: &Integer) {
+        self.next_place = Some(at + 1);
+        self.name(name);
+        match self.places.get(at) {
+            Some(Some(place)) => text::word(self.out, place.as_bytes()),
+            _ => self.number(address, ty),
+        }
+    }
+
     #[inline]
     fn number(&mut self, value: u64, ty: &Integer) {
         // A negative number in another base than ten shows its own bits only.
@@ -268,6 +285,9 @@ impl Visitor for Fields<'_> {
                 self.out.extend_from_slice(word);
             }
             Name::Index(_) if self.is_stack => self.place(name, value, ty),
+            Name::Index(_) if self.next_place.is_some() => {
+                self.program_place(name, self.next_place.unwrap_or_default(), value, ty);
+            }
             Name::Index(_) if ty.size_bits == 8 && ty.base == Base::Hexadecimal => {
                 if std::mem::take(&mut self.opened) {
                     self.out.extend_from_slice(b"0x");
@@ -318,6 +338,8 @@ impl Visitor for Fields<'_> {
     }
     fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
         self.is_stack = self.symbols.is_some() && name == Name::Field(classes::KERNEL_STACK);
+        let is_programs = !self.places.is_empty() && name == Name::Field(classes::USER_STACK);
+        self.next_place = is_programs.then_some(0);
         self.name(name);
         match group {
             Group::Struct => self.out.push(b'{'),
@@ -333,7 +355,7 @@ impl Visitor for Fields<'_> {
         self.opened = true;
     }
     fn end(&mut self, group: Group<'_>) {
-        (self.opened, self.is_stack) = (false, false);
+        (self.opened, self.is_stack, self.next_place) = (false, false, None);
         match group {
             Group::Struct | Group::Variant { .. } => self.out.push(b'}'),
             Group::Array { .. } | Group::Sequence { .. } => self.out.push(b']'),

@@ -49,7 +49,7 @@ pub(crate) fn visit(
         let json = || {
             let symbols = classes.symbols(&event);
             let mut out = Vec::new();
-            JsonForm::new().event(&mut out, &event, About { class, thread, symbols });
+            JsonForm::new().event(&mut out, &event, About { class, thread, symbols, places: &[] });
             out
         };
         let row = Row {

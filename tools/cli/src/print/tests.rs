@@ -77,7 +77,7 @@ fn lines(trace: &Trace, mut form: impl Form, choices: &Choices<'_>) -> (Vec<Stri
     let classes = Classes::new(traces, &selection, choices.all).unwrap();
     let mut out = Vec::new();
     let mut merge = Merge::over(traces);
-    let tally = print(&mut merge, &classes, &mut form, choices.limit, &mut out).unwrap();
+    let tally = print(&mut merge, (&classes, None), &mut form, choices.limit, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     (text.lines().map(str::to_string).collect(), tally)
 }
@@ -206,13 +206,13 @@ fn several_machines_and_traces_are_told_apart() {
     };
     let text = print_with(&mut |merge, out| {
         let mut form = utc().labelled(labels::of(&both));
-        print(merge, &classes, &mut form, None, out).unwrap();
+        print(merge, (&classes, None), &mut form, None, out).unwrap();
     });
     assert!(text.starts_with("22:13:20.000001001 red 2 main_loop/70 demo:hit"), "{text}");
     assert!(text.contains("22:13:20.000003000 blue 2 - *** LOST"), "{text}");
     let json = print_with(&mut |merge, out| {
         let mut form = super::json::JsonForm::new().labelled(labels::of(&both));
-        print(merge, &classes, &mut form, None, out).unwrap();
+        print(merge, (&classes, None), &mut form, None, out).unwrap();
     });
     let second = json.lines().nth(1).unwrap();
     assert!(second.contains(r#","cpu":2,"stream":1,"trace":"blue","thread""#), "{second}");
@@ -435,7 +435,8 @@ fn several_processors_print_the_lines_of_one() {
         let span = selection.span(&traces, true).unwrap();
         let of = |workers| {
             let mut out = Vec::new();
-            let printed = print_all((None, workers), &traces, &span, &classes, utc, &mut out);
+            let printed =
+                print_all((None, workers), &traces, &span, (&classes, None), utc, &mut out);
             let (tally, rest) = printed.unwrap();
             assert!(rest.problems().is_empty());
             (String::from_utf8(out).unwrap(), tally.events, tally.losses)
@@ -473,7 +474,7 @@ fn a_reader_that_goes_away_is_no_error() {
     let selection = Selection::new(&args).unwrap();
     let classes = Classes::new(traces, &selection, false).unwrap();
     let mut merge = Merge::over(traces);
-    let tally = print(&mut merge, &classes, &mut utc(), None, &mut ClosedPipe).unwrap();
+    let tally = print(&mut merge, (&classes, None), &mut utc(), None, &mut ClosedPipe).unwrap();
     assert!(tally.is_unwanted);
 }
 
