@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Asks a trace server about one trace as a trace viewer does, and compares what it answers with
-// what `lull print --json` has printed.
+// what `lull print --json` has printed and `lull report --json` has reported.
 //
-// Usage: node tests/tsp/check.mjs URL TRACE PRINTED. A line for each test.
+// Usage: node tests/tsp/check.mjs URL TRACE PRINTED REPORTED. A line for each test.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const { HttpTspClient } = require("tsp-typescript-client/lib/protocol/http-tsp-c
 const { QueryHelper } = require("tsp-typescript-client/lib/models/query/query-helper.js");
 const { Query } = require("tsp-typescript-client/lib/models/query/query.js");
 
-const [url, folder, printedFile] = process.argv.slice(2);
+const [url, folder, printedFile, reportedFile] = process.argv.slice(2);
 const client = new HttpTspClient(url);
 const what = basename(folder);
 let failed = 0;
@@ -51,6 +51,7 @@ const messages = readFileSync(printedFile, "utf8")
     return { ...JSON.parse(line), time: time === null ? null : BigInt(time[1]) };
   });
 const events = messages.filter((message) => message.lost === undefined);
+const report = JSON.parse(readFileSync(reportedFile, "utf8"));
 const losses = messages.filter((message) => message.lost !== undefined);
 
 let traceModel, experiment;
@@ -255,6 +256,13 @@ await test("what_is_lost_is_annotated_and_counted", async () => {
   const told = ofChart.reduce((total, annotation) => total + count(annotation.label), 0);
   const lost = losses.reduce((total, loss) => total + loss.count, 0);
   assert.equal(told, lost);
+  assert.equal(told, report.lost.events + report.lost.packets);
+  for (const { cpu, begin_ns, until_ns } of report.lost_where) {
+    const row = named(`CPU ${cpu}`).id;
+    const covers = ({ entryId, time, duration }) =>
+      entryId === row && time <= BigInt(begin_ns) && BigInt(until_ns) <= time + duration;
+    assert.ok(annotations.some(covers), `CPU ${cpu} at ${begin_ns}`);
+  }
   for (const { cpu } of losses) {
     const row = named(`CPU ${cpu}`).id;
     assert.ok(
@@ -272,6 +280,7 @@ await test("what_is_lost_is_annotated_and_counted", async () => {
     const own = events.filter((event) => event.name === name).length;
     assert.equal(counts.get(name), String(own), name);
   }
+  for (const one of report.event_names) assert.equal(counts.get(one.name), String(one.events));
 });
 
 await test("a_folder_of_traces_is_opened_and_closed_again", async () => {

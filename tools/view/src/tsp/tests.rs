@@ -496,6 +496,37 @@ fn any_parameters_are_answered_or_refused_and_nothing_panics() {
 }
 
 #[test]
+fn requests_of_the_fuzzer_and_changes_of_them_are_answered_or_refused() {
+    let traces = Traces::new(&["one"]);
+    let server = traces.server();
+    indexed(&server);
+    let seeds = include_str!("../../../../check/fuzz/seeds/ask_view.txt").lines();
+    let of_editors =
+        |line: &&str| ["GET ", "POST ", "OPTIONS "].iter().any(|m| line.starts_with(m));
+    let seeds: Vec<String> = seeds.filter(of_editors).map(|s| s.replace("\\n", "\n")).collect();
+    let is_answered = |seed: &&String| server.attempt(seed).unwrap().0 == 200;
+    assert!(seeds.iter().filter(is_answered).count() >= 9, "seeds reach the answers");
+    let random = &mut testkit::Random::new(13);
+    for _ in 0..3000 {
+        let mut request = random.pick(&seeds).clone().into_bytes();
+        for _ in 0..=random.below(4) {
+            let at = random.below(request.len() as u64) as usize;
+            let byte = *random.pick(b"0129-[]{}\",:.\n ax\xff");
+            match random.below(3) {
+                0 => request[at] = byte,
+                1 => request.insert(at, byte),
+                _ => _ = request.remove(at),
+            }
+        }
+        let request = String::from_utf8_lossy(&request);
+        let Some((status, body)) = server.attempt(&request) else { continue };
+        let known = [200, 400, 403, 404, 405, 413, 415, 421];
+        assert!(known.contains(&status), "{request}: {status}");
+        assert!(body.is_empty() || serde_json::from_slice::<Value>(&body).is_ok(), "{request}");
+    }
+}
+
+#[test]
 fn server_answers_this_user_and_known_editors() {
     assert_eq!(DEFAULT_PORT, 8080, "where clients look");
     assert!(TraceServer::bind(0, &["http://evil.example".into()]).is_err());
