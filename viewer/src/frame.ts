@@ -9,6 +9,7 @@ import * as address from "./address";
 import type { App } from "./app";
 import { allOf, ComparePanel, shiftOf, type Align, type Aligned } from "./compare";
 import { byId, EventTable } from "./events";
+import { FlamePanel } from "./flame";
 import { panelShown, showPanel } from "./panel";
 import type { Filter } from "./protocol";
 import { StatisticsPanel, type Named } from "./statistics";
@@ -21,6 +22,7 @@ export class Frame {
     (named) => this.mark(named),
     (longest, named) => this.active.seek(longest, named),
   );
+  private readonly flame = new FlamePanel();
   private comparison: ComparePanel | null = null;
   private aligned: Aligned = { align: "begin", pair: null };
   private current: App | null = null;
@@ -119,7 +121,10 @@ export class Frame {
 
   /** What the panels are about, once it has changed. */
   private sumUp(): void {
-    this.statistics.of(this.active.whose);
+    const { whose } = this.active;
+    this.statistics.of(whose);
+    // Stacks are of threads: of a CPU there are none, and those of all are shown.
+    this.flame.of(/^c\d/.test(whose.track) ? { ...whose, track: "", name: "" } : whose);
     const [first, second] = this.lines;
     if (first && second) this.comparison?.of({ a: first.view, b: second.view });
   }

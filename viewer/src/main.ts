@@ -104,6 +104,7 @@ function listenToKeys(frame: Frame, pointer: Pointer): void {
     m: () => frame.active.toggleMark(),
     l: () => frame.active.toggleFollow(),
     t: () => showPanel("statistics"),
+    g: () => showPanel("flame"),
     ...(frame.lines.length > 1 ? { c: () => showPanel("compare") } : {}),
     "0": () => frame.active.whole(),
     "/": () => byId("search-text").focus(),

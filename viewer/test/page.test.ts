@@ -9,6 +9,7 @@ import { named } from "../src/colour";
 import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
 import { cut } from "../src/draw";
 import { fields } from "../src/events";
+import { laid, tree } from "../src/flame";
 import { answer, filter, overview, type Inside } from "../src/inside";
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
 import { timeOfDay } from "../src/panel";
@@ -323,4 +324,44 @@ test("a comparison says what was read of each trace and what is missing", () => 
   const tables = { latencies: { rows: [], left_out: 0 }, rates: { rows: [], left_out: 0 } };
   assert.equal(missingText({ a: side, b: side, ...tables, notes: [] }), "");
   assert.match(missingText({ a: side, b: { ...side, lost: 5 }, ...tables, notes: [] }), /5 of B/);
+});
+
+test("stacks become a tree in which every frame has the time of what is in it", () => {
+  const root = tree([
+    { frames: ["p", "t", "a", "b"], value: 600 },
+    { frames: ["p", "t", "a"], value: 300 },
+    { frames: ["p", "u"], value: 100 },
+  ]);
+  const [process] = root.below;
+  assert.deepEqual([root.value, process?.value, process?.below.length], [1000, 1000, 2]);
+  const all = laid(root);
+  const found = all.find(({ node }) => node.name === "b");
+  assert.deepEqual([found?.left, found?.part, found?.node.depth], [0, 0.6, 4]);
+  assert.equal(all.find(({ node }) => node.name === "u")?.left, 0.9);
+  const a = all.find(({ node }) => node.name === "a")?.node;
+  assert.ok(a);
+  const inside = laid(a);
+  assert.deepEqual(
+    inside.map(({ node, part }) => [node.name, part]),
+    [
+      ["all", 1],
+      ["p", 1],
+      ["t", 1],
+      ["a", 1],
+      ["b", 600 / 900],
+    ],
+  );
+});
+
+test("frames that are too narrow to be seen are not drawn, and deep stacks have an end", () => {
+  const narrow = tree([
+    { frames: ["wide"], value: 9_999 },
+    { frames: ["narrow"], value: 1 },
+  ]);
+  assert.deepEqual(
+    laid(narrow).map(({ node }) => node.name),
+    ["all", "wide"],
+  );
+  const deep = tree([{ frames: Array.from({ length: 500 }, (_, at) => `f${at}`), value: 5 }]);
+  assert.ok(laid(deep).length < 70);
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Writes a trace for tests of the viewer: `viewed_trace FOLDER [LATER_NS]`. One that is later is to
-//! be compared with the first: its reads last longer.
+//! Writes a trace for tests of the viewer: `viewed_trace FOLDER [LATER_NS]`. One that is later is
+//! to be compared with the first: its reads last longer.
 //!
 //! Place in the flow: tests/view opens a page of it. There are nested calls, two CPUs, a loss
 //! between two events of the second, and names and texts that a careless page would run.

@@ -18,7 +18,7 @@ use crate::ask::Ask;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, compare, details, lost, rows, slices, statistics, ticks};
+use crate::{assets, compare, details, flame, lost, rows, slices, statistics, ticks};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -248,6 +248,7 @@ impl Viewed {
             "v1/lost" => json(&lost::regions(history.losses(), origin, ask)?),
             "v1/events" => json(&rows::page(&*self.events, origin, ask)?),
             "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
+            "v1/flame" => json(&flame::tell(self, ask)?),
             "v1/compare" => match &self.beside {
                 Some(others) => json(&compare::tell(self, others, ask)?),
                 None => Err("nothing is compared: see lull view --compare".into()),
