@@ -250,6 +250,29 @@ const tests = {
     await again.close();
   },
 
+  async rows_are_pinned_and_sorted_and_the_address_brings_it_back(page) {
+    const first = page.locator("#details h3", { hasText: /^CPU 1$/ });
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("p");
+    await page.locator("#message", { hasText: "select a row first" }).waitFor();
+    for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+    await first.waitFor();
+    await settled(page, () => page.keyboard.press("p"));
+    await settled(page, () => page.keyboard.press("o"));
+    const { words } = shown(page);
+    assert.deepEqual([words.get("pins"), words.get("order")], ["c0.1", "name"]);
+    const address = page.url().replace(/&track=[^&]*&at=[^&]*/, "");
+    await page.close();
+    const again = await open(address);
+    await again.locator("#timeline").focus();
+    await again.keyboard.press("ArrowDown");
+    await again.locator("#details h3", { hasText: /^CPU 1$/ }).waitFor();
+    // <b onclick=x> comes before CPU 0 by name, and after it by number.
+    for (let i = 0; i < 2; i++) await again.keyboard.press("ArrowDown");
+    await again.locator("#details h3", { hasText: "<b onclick=x>[20]" }).waitFor();
+    await again.close();
+  },
+
   async dark_and_light_are_kept(page) {
     const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const before = await back();

@@ -136,10 +136,11 @@ export class Frame {
     this.sumUp();
     const { track, at } = first.selected;
     const { aligned } = this;
-    const other = second?.selected ?? { track: null, at: null };
+    const other = second ? { ...second.selected, ...second.arrangement } : address.read("").other;
     const isOther = this.active === second;
     const panel = panelShown();
-    const shown = { view: first.view, track, at, filter: first.filter, panel, aligned };
+    const { view, filter, arrangement } = first;
+    const shown = { view, track, at, ...arrangement, filter, panel, aligned };
     history.replaceState(null, "", address.write({ ...shown, other, isOther }));
   }
 

@@ -105,6 +105,8 @@ function listenToKeys(frame: Frame, pointer: Pointer): void {
     l: () => frame.active.toggleFollow(),
     t: () => showPanel("statistics"),
     g: () => showPanel("flame"),
+    p: () => frame.active.pin(),
+    o: () => frame.active.sort(),
     ...(frame.lines.length > 1 ? { c: () => showPanel("compare") } : {}),
     "0": () => frame.active.whole(),
     "/": () => byId("search-text").focus(),
