@@ -130,7 +130,13 @@ const tests = {
     assert.deepEqual(b, [a[0] - LATER, a[1] - LATER]);
     const address = page.url();
     await page.close();
-    const again = await open(address);
+    // The first trace may be there long before the second.
+    const again = await open(address, "", (page) =>
+      page.route("**/b/v1/tracks*", async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await route.continue();
+      }),
+    );
     await again.waitForSelector("#timeline-b[data-settled]");
     assert.deepEqual(await drawn(again), [a, b]);
     await again.close();

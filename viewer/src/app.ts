@@ -42,8 +42,6 @@ export class App {
   /** The selection's details have not come, or were of what the session was before. */
   private untold: { isSilent: boolean } | null = null;
   private follows = true;
-  /** Until the rows are there nothing is asked, and the address is not written over. */
-  hasStarted = false;
 
   constructor(
     public about: About,
@@ -99,7 +97,6 @@ export class App {
     this.source.askOf(this.about);
     this.scene.view = this.all;
     this.fold();
-    this.hasStarted = true;
     this.resize();
   }
 
@@ -529,7 +526,7 @@ export class App {
   changed(isNow = false): void {
     this.scene.isPending = true;
     this.redraw();
-    if (!this.hasStarted) return;
+    if (!this.frame.hasStarted) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.ask(), isNow ? 0 : PATIENCE_MS);
   }

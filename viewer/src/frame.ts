@@ -26,6 +26,9 @@ export class Frame {
   private comparison: ComparePanel | null = null;
   private aligned: Aligned = { align: "begin", pair: null };
   private current: App | null = null;
+  /** Until the rows of all time lines are there, nothing is asked, and the address is not written
+   * over. */
+  hasStarted = false;
 
   /** The time line that keys, panels and searches are about. */
   get active(): App {
@@ -49,6 +52,7 @@ export class Frame {
   /** Loads the rows of all time lines, and shows what the address says. */
   async start(): Promise<void> {
     await Promise.all(this.lines.map((line) => line.start()));
+    this.hasStarted = true;
     this.restore();
   }
 
@@ -132,7 +136,7 @@ export class Frame {
   /** Puts what is shown into the address, and tells the panels. */
   keep(): void {
     const [first, second] = this.lines;
-    if (!first?.hasStarted) return;
+    if (!first || !this.hasStarted) return;
     this.sumUp();
     const { track, at } = first.selected;
     const { aligned } = this;
