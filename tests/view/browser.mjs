@@ -212,6 +212,67 @@ const tests = {
     await again.close();
   },
 
+  async flame_graph_has_frames_that_keys_lead_through(page) {
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("g");
+    const frame = (name) =>
+      page.locator("#flame-graph button", { hasText: new RegExp(`^${name}$`) });
+    await frame("io:read").waitFor();
+    assert.match(await page.locator("#flame-about").textContent(), /^Time in calls.* in 9\.999 ms/);
+    assert.match(await page.locator("#flame-lost").textContent(), /^42 events or packets/);
+    const part = async (name) => (await frame(name).boundingBox()).width;
+    const [job, read] = [await part("job"), await part("io:read")];
+    // 4 of 9 us, but where events are missing.
+    assert.ok(Math.abs(read / job - 4 / 9) < 0.01, `${read} of ${job}`);
+    await frame("all").focus();
+    for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowDown");
+    assert.match(
+      await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
+      /^io:read: [\d.]+ ms, 44\.\d %$/,
+    );
+    await page.keyboard.press("Enter");
+    assert.equal(await part("io:read"), await part("all"));
+    assert.equal(shown(page).words.get("panel"), "flame");
+  },
+
+  async flame_graph_says_what_the_trace_has_not(page) {
+    await page.keyboard.press("g");
+    await page.locator("#flame-stacks").click();
+    await page.locator("#flame-notes", { hasText: "no call stacks" }).waitFor();
+    assert.equal(await page.locator("#flame-graph button").count(), 0);
+    assert.equal(await page.locator("#flame-stacks").getAttribute("aria-pressed"), "true");
+    await page.close();
+    // A call of half a microsecond is too narrow to be seen from afar.
+    const again = await open(url, "#from=1999000&until=2002000&panel=flame");
+    await again.locator("#flame-graph button", { hasText: "<b onclick=x>" }).first().waitFor();
+    await again.locator("#flame-graph button", { hasText: "<u>call</u>" }).waitFor();
+    assert.equal(await again.locator("b, u").count(), 0);
+    await again.close();
+  },
+
+  async rows_are_pinned_and_sorted_and_the_address_brings_it_back(page) {
+    const first = page.locator("#details h3", { hasText: /^CPU 1$/ });
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("p");
+    await page.locator("#message", { hasText: "select a row first" }).waitFor();
+    for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+    await first.waitFor();
+    await settled(page, () => page.keyboard.press("p"));
+    await settled(page, () => page.keyboard.press("o"));
+    const { words } = shown(page);
+    assert.deepEqual([words.get("pins"), words.get("order")], ["c0.1", "name"]);
+    const address = page.url().replace(/&track=[^&]*&at=[^&]*/, "");
+    await page.close();
+    const again = await open(address);
+    await again.locator("#timeline").focus();
+    await again.keyboard.press("ArrowDown");
+    await again.locator("#details h3", { hasText: /^CPU 1$/ }).waitFor();
+    // <b onclick=x> comes before CPU 0 by name, and after it by number.
+    for (let i = 0; i < 2; i++) await again.keyboard.press("ArrowDown");
+    await again.locator("#details h3", { hasText: "<b onclick=x>[20]" }).waitFor();
+    await again.close();
+  },
+
   async dark_and_light_are_kept(page) {
     const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const before = await back();

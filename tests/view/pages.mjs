@@ -18,8 +18,10 @@ const requested = new Set();
 /** What went wrong in a page. */
 export const problems = [];
 
-export async function open(address, hash = "") {
+/** `prepare` is called with the page before it is loaded. */
+export async function open(address, hash = "", prepare = async () => {}) {
   const page = await context.newPage();
+  await prepare(page);
   page.on("request", (request) => requested.add(new URL(request.url()).origin));
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (line) => line.type() === "error" && problems.push(line.text()));

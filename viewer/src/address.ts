@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 // What of the page stands in its address, behind the number sign: it is never sent anywhere.
 
+import { MOST_PINS, ORDERS, type Arrangement } from "./arrange";
 import { ALIGNS, type Aligned } from "./compare";
 import { PANELS, type Panel } from "./panel";
 import { NO_FILTER, type Filter } from "./protocol";
 import type { View } from "./time";
 
-export interface Shown {
-  view: View | null;
+/** What is selected of a trace. */
+export interface Chosen {
   track: string | null;
   at: number | null;
+}
+
+export interface Shown extends Chosen, Arrangement {
+  view: View | null;
   filter: Filter;
   panel: Panel;
   /** Where two traces are compared: how, and what of the second is selected. */
   aligned: Aligned;
-  other: { track: string | null; at: number | null };
+  other: Chosen & Arrangement;
   isOther: boolean;
 }
 
@@ -36,10 +41,16 @@ export function read(hash: string): Shown {
     said === "events" && !pair
       ? { align: "begin", pair: null }
       : { align: said, pair: said === "events" ? pair : null };
-  const other = { track: words.get("b_track"), at: number("b_at") };
+  const arrangement = (before: string): Arrangement => {
+    const order = ORDERS.find((name) => name === words.get(`${before}order`)) ?? "number";
+    const pins = (words.get(`${before}pins`) ?? "").split(",").filter((id) => id !== "");
+    return { pins: pins.slice(0, MOST_PINS), order };
+  };
+  const other = { track: words.get("b_track"), at: number("b_at"), ...arrangement("b_") };
   const track = words.get("track");
   const isOther = words.get("line") === "b";
-  return { view, track, at: number("at"), filter, panel, aligned, other, isOther };
+  const at = number("at");
+  return { view, track, at, ...arrangement(""), filter, panel, aligned, other, isOther };
 }
 
 export function write(shown: Shown): string {
@@ -51,6 +62,10 @@ export function write(shown: Shown): string {
   if (shown.track !== null) words.set("track", shown.track);
   if (shown.at !== null) words.set("at", String(Math.round(shown.at)));
   for (const [key, value] of Object.entries(shown.filter)) if (value) words.set(key, value);
+  for (const [before, { pins, order }] of [["", shown] as const, ["b_", shown.other] as const]) {
+    if (pins.length > 0) words.set(`${before}pins`, pins.join(","));
+    if (order !== "number") words.set(`${before}order`, order);
+  }
   const { align, pair } = shown.aligned;
   if (align !== "begin") words.set("align", align);
   if (pair) {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The time line of a trace: what is shown of it, what is asked for it, and what keys and mouse do.
 
+import type { Chosen } from "./address";
 import { palette } from "./colour";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { byId } from "./events";
 import type { Frame } from "./frame";
-import { HEAD, heightOf, LANE, lanesOf, place, rowAt, visible, type Placed } from "./layout";
+import { arranged, toggled, type Arrangement } from "./arrange";
+import { HEAD, heightOf, place, rowAt, visible, type Placed } from "./layout";
 import { offerDetails, showDetails, showEvent } from "./panel";
 import * as protocol from "./protocol";
-import type { About, EventRow, Filter, Slice, Source, Statistic, Track } from "./protocol";
+import type { About, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
 import { Search } from "./search";
+import { hit, rowSelection, sliceSelection } from "./selection";
 import type { Named, Whose } from "./statistics";
 import { clock, duration, within, zoomed, type View } from "./time";
 
@@ -27,6 +30,8 @@ export class App {
   private readonly scene: Scene;
   private tracks: Track[] = [];
   private folded = new Set<string>();
+  /** Which rows are at the top, and in which order the others are. */
+  arrangement: Arrangement = { pins: [], order: "number" };
   filter: Filter = { ...protocol.NO_FILTER };
   private timer = 0;
   private drawing = 0;
@@ -37,8 +42,6 @@ export class App {
   /** The selection's details have not come, or were of what the session was before. */
   private untold: { isSilent: boolean } | null = null;
   private follows = true;
-  /** Until the rows are there nothing is asked, and the address is not written over. */
-  hasStarted = false;
 
   constructor(
     public about: About,
@@ -61,6 +64,7 @@ export class App {
       scroll: 0,
       placed: [],
       folded: this.folded,
+      pinned: new Set(),
       values: [],
       rows: new Map(),
       rowsView: whole,
@@ -93,7 +97,6 @@ export class App {
     this.source.askOf(this.about);
     this.scene.view = this.all;
     this.fold();
-    this.hasStarted = true;
     this.resize();
   }
 
@@ -114,7 +117,10 @@ export class App {
     const found = finder(this.tracks, tracks);
     move(scene, [this.about, about], found, this.isFollowing);
     [this.tracks, this.about] = [tracks, about];
-    this.folded = new Set([...this.folded].map(found).filter((id) => id !== ""));
+    const there = (ids: Iterable<string>): string[] =>
+      [...ids].map(found).filter((id) => id !== "");
+    this.folded = new Set(there(this.folded));
+    this.arrangement = { ...this.arrangement, pins: there(this.arrangement.pins) };
     scene.folded = this.folded;
     this.fold();
     this.changed(true);
@@ -133,7 +139,7 @@ export class App {
   }
 
   /** What the address has of it. */
-  get selected(): { track: string | null; at: number | null } {
+  get selected(): Chosen {
     const { selection } = this.scene;
     return { track: selection?.track ?? null, at: this.selectedAt };
   }
@@ -171,13 +177,15 @@ export class App {
 
   /** Shows what the address says of it. */
   restore(
-    { view, track, at }: { view: View | null; track: string | null; at: number | null },
+    { view, track, at, pins, order }: Chosen & Arrangement & { view: View | null },
     filter: Filter,
   ): void {
     this.filter = filter;
+    this.arrangement = { pins, order };
+    this.fold();
     if (view) this.scene.view = within(view, this.all);
     const row = this.scene.placed.find((found) => found.track.id === track);
-    if (row && at !== null) this.select(this.rowSelection(row, at), true);
+    if (row && at !== null) this.select(rowSelection(row, at), true);
     this.changed(true);
   }
 
@@ -275,7 +283,7 @@ export class App {
     const row = rowAt(this.scene.placed, y - RULER + this.scene.scroll);
     if (!row) return;
     if (x < NAMES && row.hasChildren && y - yOf(this.scene, row) < HEAD) this.toggle(row);
-    else this.select(this.hit(row, x, y));
+    else this.select(hit(this.scene, row, [Math.max(x, NAMES), y]));
   }
 
   toggleSelected(): void {
@@ -289,7 +297,7 @@ export class App {
     const row = this.selectedRow();
     const next = placed[row ? placed.indexOf(row) + by : 0];
     if (!next) return;
-    this.select(this.rowSelection(next, this.scene.selection?.at ?? (view.from + view.until) / 2));
+    this.select(rowSelection(next, this.scene.selection?.at ?? (view.from + view.until) / 2));
   }
 
   /** Selects the slice before or after. */
@@ -304,7 +312,7 @@ export class App {
     const until = after < 0 ? all.length : after;
     const next = all[now >= 0 ? now + by : by > 0 ? until : until - 1];
     if (!next) return;
-    this.select(this.sliceSelection(selection, next));
+    this.select(sliceSelection(this.scene, selection, next));
     const { from, until: end } = this.scene.view;
     if (next[1] < from || next[0] > end) {
       const middle = (next[0] + next[1] - (end - from)) / 2;
@@ -326,8 +334,8 @@ export class App {
     const at = selection?.at ?? view.from;
     if (found) {
       this.unfold(found);
-      const row = this.scene.placed.find((placed) => placed.track === found);
-      if (row) this.select(this.rowSelection(row, at));
+      const row = this.scene.placed.find((placed) => placed.track.id === found.id);
+      if (row) this.select(rowSelection(row, at));
       return;
     }
     try {
@@ -434,38 +442,6 @@ export class App {
     );
   }
 
-  private hit(row: Placed, x: number, y: number): Selection {
-    const at = this.timeAt(x);
-    const lane = Math.floor((y - yOf(this.scene, row) - 3) / LANE);
-    const kind = lanesOf(row.track).find((k) => k.first <= lane && lane < k.first + k.count);
-    const chosen = this.rowSelection(row, at);
-    if (!kind) return chosen;
-    const own = { ...chosen, kind: kind.kind, lane: lane - kind.first };
-    const slack = this.timeAt(x + 2) - at;
-    const slices = (this.scene.rows.get(row.track.id) ?? [])
-      .filter((found) => found.kind === own.kind && found.lane === own.lane)
-      .flatMap((found) => found.slices);
-    const slice =
-      slices.find(([begin, end]) => begin <= at && at < end) ??
-      slices.find(([begin, end]) => begin - slack <= at && at < end + slack);
-    return slice
-      ? {
-          ...this.sliceSelection(own, slice),
-          at: Math.min(Math.max(at, slice[0]), Math.max(slice[1] - 1, slice[0])),
-        }
-      : own;
-  }
-
-  private sliceSelection(of: Selection, slice: Slice): Selection {
-    const [begin, end, value] = slice;
-    return { ...of, begin, end, at: begin, label: this.scene.values[value]?.label ?? "" };
-  }
-
-  private rowSelection(row: Placed, at: number): Selection {
-    const kind = lanesOf(row.track)[0]?.kind ?? "";
-    return { track: row.track.id, kind, lane: 0, begin: at, end: at, label: row.track.name, at };
-  }
-
   private selectedRow(): Placed | undefined {
     return this.scene.placed.find((row) => row.track.id === this.scene.selection?.track);
   }
@@ -476,6 +452,28 @@ export class App {
     else if (row.top + Math.min(row.height, room) > this.scene.scroll + room) {
       this.bar.scrollTop = row.top + Math.min(row.height, room) - room;
     }
+  }
+
+  /** Brings the selected row and those below it to the top, or back to its place. */
+  pin(): void {
+    const next = toggled(this.arrangement, this.selectedRow()?.track.id);
+    if (typeof next === "string") this.say(next);
+    else this.arrange(next);
+  }
+
+  /** Sorts rows by name, or by number again. */
+  sort(): void {
+    const { pins, order } = this.arrangement;
+    this.arrange({ pins, order: order === "name" ? "number" : "name" });
+  }
+
+  private arrange(arrangement: Arrangement): void {
+    this.arrangement = arrangement;
+    this.fold();
+    const row = this.selectedRow();
+    if (row) this.reveal(row);
+    this.frame.keep();
+    this.changed();
   }
 
   private toggle(row: Placed): void {
@@ -496,7 +494,9 @@ export class App {
   }
 
   private fold(): void {
-    this.scene.placed = place(this.tracks, this.folded);
+    const { pins } = this.arrangement;
+    this.scene.placed = place(arranged(this.tracks, this.arrangement), this.folded);
+    this.scene.pinned = new Set(pins);
     byId(`scroll-size${this.suffix}`).style.height = `${heightOf(this.scene.placed) + 8}px`;
   }
 
@@ -526,7 +526,7 @@ export class App {
   changed(isNow = false): void {
     this.scene.isPending = true;
     this.redraw();
-    if (!this.hasStarted) return;
+    if (!this.frame.hasStarted) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.ask(), isNow ? 0 : PATIENCE_MS);
   }

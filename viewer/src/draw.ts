@@ -34,6 +34,7 @@ export interface Scene {
   scroll: number;
   placed: Placed[];
   folded: ReadonlySet<string>;
+  pinned: ReadonlySet<string>;
   values: Said[];
   rows: Map<string, SliceRow[]>;
   /** The view that the slices were asked for. */
@@ -310,7 +311,8 @@ function drawName(pen: Pen, scene: Scene, row: Placed): void {
   pen.fillStyle = isHead ? colours.text : colours.faint;
   const left = 10 + row.depth * 14;
   if (row.hasChildren) pen.fillText(scene.folded.has(row.track.id) ? "▸" : "▾", left, y + 11);
-  pen.fillText(cut(row.track.name, NAMES - left - 20), left + 14, y + 11);
+  const name = scene.pinned.has(row.track.id) ? `• ${row.track.name}` : row.track.name;
+  pen.fillText(cut(name, NAMES - left - 20), left + 14, y + 11);
   pen.fillStyle = colours.line;
   pen.fillRect(0, y + row.height + 1, scene.width, 1);
   pen.fillRect(NAMES - 1, y, 1, row.height + 2);

@@ -9,6 +9,7 @@ import * as address from "./address";
 import type { App } from "./app";
 import { allOf, ComparePanel, shiftOf, type Align, type Aligned } from "./compare";
 import { byId, EventTable } from "./events";
+import { FlamePanel } from "./flame";
 import { panelShown, showPanel } from "./panel";
 import type { Filter } from "./protocol";
 import { StatisticsPanel, type Named } from "./statistics";
@@ -21,9 +22,13 @@ export class Frame {
     (named) => this.mark(named),
     (longest, named) => this.active.seek(longest, named),
   );
+  private readonly flame = new FlamePanel();
   private comparison: ComparePanel | null = null;
   private aligned: Aligned = { align: "begin", pair: null };
   private current: App | null = null;
+  /** Until the rows of all time lines are there, nothing is asked, and the address is not written
+   * over. */
+  hasStarted = false;
 
   /** The time line that keys, panels and searches are about. */
   get active(): App {
@@ -47,6 +52,7 @@ export class Frame {
   /** Loads the rows of all time lines, and shows what the address says. */
   async start(): Promise<void> {
     await Promise.all(this.lines.map((line) => line.start()));
+    this.hasStarted = true;
     this.restore();
   }
 
@@ -119,7 +125,10 @@ export class Frame {
 
   /** What the panels are about, once it has changed. */
   private sumUp(): void {
-    this.statistics.of(this.active.whose);
+    const { whose } = this.active;
+    this.statistics.of(whose);
+    // Stacks are of threads: of a CPU there are none, and those of all are shown.
+    this.flame.of(/^c\d/.test(whose.track) ? { ...whose, track: "", name: "" } : whose);
     const [first, second] = this.lines;
     if (first && second) this.comparison?.of({ a: first.view, b: second.view });
   }
@@ -127,14 +136,15 @@ export class Frame {
   /** Puts what is shown into the address, and tells the panels. */
   keep(): void {
     const [first, second] = this.lines;
-    if (!first?.hasStarted) return;
+    if (!first || !this.hasStarted) return;
     this.sumUp();
     const { track, at } = first.selected;
     const { aligned } = this;
-    const other = second?.selected ?? { track: null, at: null };
+    const other = second ? { ...second.selected, ...second.arrangement } : address.read("").other;
     const isOther = this.active === second;
     const panel = panelShown();
-    const shown = { view: first.view, track, at, filter: first.filter, panel, aligned };
+    const { view, filter, arrangement } = first;
+    const shown = { view, track, at, ...arrangement, filter, panel, aligned };
     history.replaceState(null, "", address.write({ ...shown, other, isOther }));
   }
 

@@ -5,7 +5,7 @@ import { byId, element, fields } from "./events";
 import type { About, Details, EventRow } from "./protocol";
 import { clock, duration } from "./time";
 
-export const PANELS = ["events", "details", "statistics", "compare", "notes"] as const;
+export const PANELS = ["events", "details", "statistics", "flame", "compare", "notes"] as const;
 export type Panel = (typeof PANELS)[number];
 
 export function panelShown(): Panel {
@@ -24,7 +24,7 @@ export function showPanel(shown: Panel): void {
 
 /** Shows what is selected, unless figures are looked at, which are about the selection, too. */
 export function offerDetails(): void {
-  if (!["statistics", "compare"].includes(panelShown())) showPanel("details");
+  if (!["statistics", "flame", "compare"].includes(panelShown())) showPanel("details");
 }
 
 export function listenToTabs(): void {

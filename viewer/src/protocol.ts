@@ -159,6 +159,21 @@ export const NO_FILTER: Filter = { e: "", pid: "", tid: "", cpu: "", comm: "" };
 /** What a running session was before is not there any more. */
 export class Stale extends Error {}
 
+/** What the stacks of a flame graph are of; empty: what the trace is best for. */
+export type FlameOf = "" | "calls" | "waits" | "stacks";
+
+export interface Flame {
+  measure: "ns" | "events";
+  of: string;
+  stacks: { frames: string[]; value: number }[];
+  total: number;
+  left_out: number;
+  events: number;
+  stopped: number | null;
+  lost: number;
+  notes: string[];
+}
+
 /** Rows of a comparison; those that differ first. */
 export interface LatencyRow {
   name: string;
@@ -289,6 +304,10 @@ export class Source {
 
   statistics(view: View, track: string): Promise<Statistics> {
     return this.ask("statistics", { ...whole(view), track });
+  }
+
+  flame(view: View, track: string, of: FlameOf): Promise<Flame> {
+    return this.ask("flame", { ...whole(view), track, of });
   }
 
   details(track: string, at: number): Promise<Details> {

@@ -5,10 +5,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import * as address from "../src/address";
+import { arranged, toggled } from "../src/arrange";
 import { named } from "../src/colour";
 import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
 import { cut } from "../src/draw";
 import { fields } from "../src/events";
+import { laid, tree } from "../src/flame";
 import { answer, filter, overview, type Inside } from "../src/inside";
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
 import { timeOfDay } from "../src/panel";
@@ -117,9 +119,10 @@ test("the address brings back what was shown", () => {
   const filter = { ...NO_FILTER, e: "io:* if ret < 0 && x = '#&'", pid: "1,2" };
   const panel = "statistics" as const;
   const aligned: Aligned = { align: "events", pair: [-7, 4_000_000] };
-  const other = { track: "t9", at: 7 };
+  const other = { track: "t9", at: 7, pins: ["c0.1", "t2"], order: "name" as const };
   const view = { from: -5, until: 70 };
-  const shown = { view, track: "t3", at: 42, filter, panel, aligned, other, isOther: true };
+  const own = { track: "t3", at: 42, pins: ["p1"], order: "number" as const };
+  const shown = { view, ...own, filter, panel, aligned, other, isOther: true };
   assert.deepEqual(address.read(address.write(shown)), shown);
 });
 
@@ -323,4 +326,78 @@ test("a comparison says what was read of each trace and what is missing", () => 
   const tables = { latencies: { rows: [], left_out: 0 }, rates: { rows: [], left_out: 0 } };
   assert.equal(missingText({ a: side, b: side, ...tables, notes: [] }), "");
   assert.match(missingText({ a: side, b: { ...side, lost: 5 }, ...tables, notes: [] }), /5 of B/);
+});
+
+test("stacks become a tree in which every frame has the time of what is in it", () => {
+  const root = tree([
+    { frames: ["p", "t", "a", "b"], value: 600 },
+    { frames: ["p", "t", "a"], value: 300 },
+    { frames: ["p", "u"], value: 100 },
+  ]);
+  const [process] = root.below;
+  assert.deepEqual([root.value, process?.value, process?.below.length], [1000, 1000, 2]);
+  const all = laid(root);
+  const found = all.find(({ node }) => node.name === "b");
+  assert.deepEqual([found?.left, found?.part, found?.node.depth], [0, 0.6, 4]);
+  assert.equal(all.find(({ node }) => node.name === "u")?.left, 0.9);
+  const a = all.find(({ node }) => node.name === "a")?.node;
+  assert.ok(a);
+  const inside = laid(a);
+  assert.deepEqual(
+    inside.map(({ node, part }) => [node.name, part]),
+    [
+      ["all", 1],
+      ["p", 1],
+      ["t", 1],
+      ["a", 1],
+      ["b", 600 / 900],
+    ],
+  );
+});
+
+test("frames that are too narrow to be seen are not drawn, and deep stacks have an end", () => {
+  const narrow = tree([
+    { frames: ["wide"], value: 9_999 },
+    { frames: ["narrow"], value: 1 },
+  ]);
+  assert.deepEqual(
+    laid(narrow).map(({ node }) => node.name),
+    ["all", "wide"],
+  );
+  const deep = tree([{ frames: Array.from({ length: 500 }, (_, at) => `f${at}`), value: 5 }]);
+  assert.ok(laid(deep).length < 70);
+});
+
+test("pinned rows are at the top with those below them, and the others keep their order", () => {
+  const tracks = [
+    track("h", null),
+    track("c", "h"),
+    track("p", "h"),
+    track("t10", "p"),
+    track("t9", "p"),
+    track("q", "h"),
+  ];
+  const ids = (pins: string[], order: "number" | "name"): string[] =>
+    arranged(tracks, { pins, order }).map(({ id }) => id);
+  assert.deepEqual(ids([], "number"), ["h", "c", "p", "t10", "t9", "q"]);
+  assert.deepEqual(ids(["q", "p", "gone"], "number"), ["q", "p", "t10", "t9", "h", "c"]);
+  assert.deepEqual(ids(["p", "t9"], "number"), ["p", "t10", "t9", "h", "c", "q"]);
+  assert.deepEqual(ids([], "name"), ["h", "c", "p", "t9", "t10", "q"]);
+  assert.equal(arranged(tracks, { pins: ["t9"], order: "number" })[0]?.parent, null);
+  assert.equal(arranged(tracks, { pins: ["h", "t9"], order: "number" }).length, tracks.length);
+});
+
+test("a row is pinned once, and pins have a bound", () => {
+  const none = { pins: [], order: "name" as const };
+  assert.deepEqual(toggled(none, "t1"), { pins: ["t1"], order: "name" });
+  assert.deepEqual(toggled({ ...none, pins: ["t1", "t2"] }, "t1"), { ...none, pins: ["t2"] });
+  assert.match(String(toggled(none, undefined)), /select a row/);
+  const full = Array.from({ length: 50 }, (_, at) => `t${at}`);
+  assert.match(String(toggled({ ...none, pins: full }, "x")), /at most 50/);
+});
+
+test("an address has no more pins than a page", () => {
+  const many = Array.from({ length: 900 }, (_, at) => `t${at}`).join(",");
+  const { pins, order } = address.read(`#pins=${many}&order=x`);
+  assert.deepEqual([pins.length, order], [50, "number"]);
 });

@@ -18,7 +18,7 @@ use crate::ask::Ask;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, compare, details, lost, rows, slices, statistics, ticks, tracks};
+use crate::{assets, compare, details, flame, lost, rows, slices, statistics, ticks, tracks};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -250,6 +250,7 @@ impl Viewed {
                 json(&details::tell(history, tracks, &details::Question::of(ask, origin)?)?)
             }
             "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
+            "v1/flame" => json(&flame::tell(self, ask)?),
             "v1/compare" => match &self.beside {
                 Some(others) => json(&compare::tell(self, others, ask)?),
                 None => Err("nothing is compared: see lull view --compare".into()),

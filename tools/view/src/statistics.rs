@@ -6,10 +6,11 @@
 //! what is in view. A duration counts where all of it is known and inside of the span; what reaches
 //! over an edge, and what may have ended among lost events, is counted apart.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use analysis::{Distribution, DistributionReport};
 use history::{History, Interval, Kind, Lost, Names, Subject, Track, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use state::PairIndex;
 use trace::Ns;
@@ -91,11 +92,11 @@ pub(crate) struct Statistics {
 struct Reading {
     span: (Ns, Ns),
     /// Where losses begin, by machine and CPU: an interrupt that ends there may have gone on.
-    losses: HashSet<(u32, Option<u32>, Ns)>,
-    rows: HashMap<Name, Durations>,
+    losses: FxHashSet<(u32, Option<u32>, Ns)>,
+    rows: FxHashMap<Name, Durations>,
     others: Durations,
     /// The last state of each track, until the next one says whether it ended there.
-    last: HashMap<Track, Interval>,
+    last: FxHashMap<Track, Interval>,
     read: u64,
     most: u64,
     stopped: Option<Ns>,
@@ -150,9 +151,9 @@ impl Reading {
         Self {
             span,
             losses: begins.collect(),
-            rows: HashMap::new(),
+            rows: FxHashMap::default(),
             others: Durations::default(),
-            last: HashMap::new(),
+            last: FxHashMap::default(),
             read: 0,
             most,
             stopped: None,

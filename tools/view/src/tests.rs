@@ -2,6 +2,7 @@
 //! The protocol over a real connection: what each question is answered with, and what is refused.
 
 mod compare;
+mod flame;
 mod statistics;
 
 use std::io::{Read, Write};
@@ -195,6 +196,10 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
         "v1/details?track=../../etc/passwd&at=0",
         "v1/events?e=?",
         "v1/statistics?from=5&until=5",
+        "v1/flame?from=5&until=5",
+        "v1/flame?from=0&until=9&of=nothing",
+        "v1/flame?from=0&until=9&track=t999999",
+        "v1/flame?from=0&until=9&track=c0.0",
         "v1/statistics?from=0&until=9&track=t999999",
         "v1/ticks?from=0&until=9&pixels=1&cpu=x",
     ] {
@@ -270,9 +275,10 @@ fn any_words_are_answered_or_refused_and_nothing_panics() {
         "details",
         "statistics",
         "compare",
+        "flame",
     ];
     for _ in 0..3000 {
-        let path = format!("v1/{}", questions[random.below(9) as usize]);
+        let path = format!("v1/{}", questions[random.below(10) as usize]);
         let mut query = String::new();
         for _ in 0..random.below(6) {
             let (word, value) = (random.below(10) as usize, random.below(9) as usize);
