@@ -185,11 +185,11 @@ pub struct SessionArgs {
     32). user_stack_copy, of programs' events, is for programs without frame pointers: it records \
     the stack itself, 8192 bytes of it or as many as the number behind a colon says, up to 32768, \
     and `lull report` finds the callers. Programs' events have cpu_time (of the thread, in \
-    nanoseconds), too, and no gid. cpu_time and prio take a system call at each event of a program. \
-    Of the kernel's events only, perf:cycles, instructions, cache-references, cache-misses, \
-    branches, branch-misses, page-faults, major-faults, context-switches and cpu-migrations, each behind perf:, record \
-    how many there were on the event's CPU. The kernel's events have contexts only by the \
-    module."
+    nanoseconds), too, and no gid. cpu_time and prio take a system call at each event of a \
+    program. Of the kernel's events only, perf:cycles, instructions, cache-references, \
+    cache-misses, branches, branch-misses, page-faults, major-faults, context-switches and \
+    cpu-migrations, each behind perf:, record how many there were on the event's CPU. The \
+    kernel's events have contexts only by the module."
 )]
 pub struct RecordArgs {
     #[command(flatten)]
