@@ -245,6 +245,17 @@ stacks_of_programs_without_frame_pointers_are_found_in_a_copy_by_tables() {
 	grep -q ';main;deep;deep;deep;deep;deep;sort;.*qsort.*;compare;demo:hit' stacks ||
 		fail "$(cat stacks)"
 	grep -q ';in_thread;sort;.*qsort.*;compare;demo:hit' stacks || fail "$(cat stacks)"
+	lull print trace -e demo:hit 2> said | head -n 1 > line
+	grep -q ' user_stack_copy=\[compare+0x[0-9a-f]* .*qsort.* sort+0x.* main+0x' line ||
+		fail "$(cat line)"
+	lull print trace --json -e demo:hit 2> said | head -n 1 | python3 -c '
+import json, sys
+event = json.loads(sys.stdin.readline())
+frames, words = event["symbols"]["user_stack_copy"], event["fields"]["user_stack_copy"]
+assert frames[0]["address"] == words[0] and frames[0]["place"].startswith("compare+"), frames
+' || fail "no frames in JSON"
+	lull print trace --addresses -e demo:hit > words
+	! grep -q compare words || fail "a file was opened"
 	lull report flame trace --of stacks -e demo:hit > said
 	! grep -q 'copies of stacks' said || fail "a stack is not whole: $(cat said)"
 	lull record -q -o short -e 'demo:*' --context user_stack_copy:128,tid -- ./sorts

@@ -17,7 +17,25 @@ pub struct Places {
     stacks: Stacks,
     programs: Programs,
     /// Of the latest event.
-    found: Vec<Option<String>>,
+    user: Vec<Option<String>>,
+    copy: Vec<(u64, Option<String>)>,
+}
+
+/// The places of an event's call stack, from the innermost: where a function is known, its name and
+/// where in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StackPlaces<'a> {
+    /// Of each address of `user_stack`.
+    pub user: &'a [Option<String>],
+    /// The addresses that are in `user_stack_copy`, and their places.
+    pub copy: &'a [(u64, Option<String>)],
+}
+
+impl StackPlaces<'_> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.user.is_empty() && self.copy.is_empty()
+    }
 }
 
 impl Places {
@@ -29,7 +47,8 @@ impl Places {
             state: State::new(traces, merge.stream_count(), &Limits::default()),
             stacks: Stacks::new(traces),
             programs: Programs::default(),
-            found: Vec::new(),
+            user: Vec::new(),
+            copy: Vec::new(),
         };
         // Damage there is not in what is printed.
         while let Some(message) = from.and_then(|_| merge.next()) {
@@ -41,27 +60,28 @@ impl Places {
         places
     }
 
-    /// The places of the event's `user_stack`, from the innermost: where a function is known, its
-    /// name and where in it. Each event from the time on is handed over here or to
+    /// The places of the event's stack. Each event from the time on is handed over here or to
     /// [`Places::passed`], once.
-    pub fn event(&mut self, event: &Event<'_>) -> &[Option<String>] {
-        self.found.clear();
-        let Some(step) = self.state.event(event) else { return &self.found };
-        let Self { state, stacks, programs, found } = self;
+    pub fn event(&mut self, event: &Event<'_>) -> StackPlaces<'_> {
+        let Some(step) = self.state.event(event) else { return StackPlaces::default() };
+        let Self { state, stacks, programs, user, copy } = self;
         let process = state.threads().process_of(step.thread);
-        let (user, _) = stacks.recorded(event).unwrap_or_default();
         let at = event.time_ns();
-        found.extend(
-            user.iter()
-                .map(|address| programs.place(state, process, *address, at).map(str::to_string)),
-        );
-        &self.found
+        let mut place =
+            |address: u64| programs.place(state, process, address, at).map(str::to_string);
+        let (recorded, _) = stacks.recorded(event).unwrap_or_default();
+        user.clear();
+        user.extend(recorded.iter().map(|address| place(*address)));
+        copy.clear();
+        let copied = stacks.copied((state, process), at);
+        copy.extend(copied.iter().map(|address| (*address, place(*address))));
+        StackPlaces { user, copy }
     }
 
     /// An event whose stack nobody asks for: it has no places.
-    pub fn passed(&mut self, event: &Event<'_>) -> &[Option<String>] {
+    pub fn passed(&mut self, event: &Event<'_>) -> StackPlaces<'_> {
         self.state.event(event);
-        &[]
+        StackPlaces::default()
     }
 
     /// Events were lost.
@@ -71,7 +91,9 @@ impl Places {
 
     /// Which files the names could not be taken from, and which were not compared, in sentences.
     pub fn notes(&self) -> Vec<String> {
-        self.programs.notes()
+        let mut notes = self.programs.notes();
+        notes.extend(self.stacks.notes());
+        notes
     }
 }
 
@@ -131,7 +153,7 @@ mod tests {
         while let Some(message) = merge.next() {
             let Message::Event(event) = message else { continue };
             if !event.is_before_span() {
-                found = places.event(&event).to_vec();
+                found = places.event(&event).user.to_vec();
             }
         }
         (found, places.notes())

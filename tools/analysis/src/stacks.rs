@@ -7,8 +7,9 @@
 
 use std::fmt::Write;
 
+use state::{ProcessIndex, State};
 use symbols::{Copies, End, FrameIndex, Programs};
-use trace::{Event, EventClass, Group, Integer, Name, Struct, Trace, Visitor};
+use trace::{Event, EventClass, Group, Integer, Name, Ns, Struct, Trace, Visitor};
 
 use crate::by_class::ByClass;
 use crate::studies::Moment;
@@ -118,17 +119,25 @@ impl Stacks {
     /// The same; where the event has a copy of the stack, the user's frames are those in it.
     pub fn of(&mut self, moment: &Moment<'_>) -> Option<(&[u64], &[u64])> {
         self.recorded(moment.event)?;
-        let frames = &mut self.frames;
-        if !frames.copy.is_empty() {
-            frames.user.clear();
+        if !self.frames.copy.is_empty() {
             let process = moment.state.threads().process_of(moment.step.thread);
-            let (state, at) = ((moment.state, process), moment.event.time_ns());
+            self.copied((moment.state, process), moment.event.time_ns());
+        }
+        Some((&self.frames.user, &self.frames.kernel))
+    }
+
+    /// The user's frames in the copy that the event last [`Stacks::recorded`] has, in place of
+    /// those that were recorded. `at`: its time.
+    pub fn copied(&mut self, state: (&State, ProcessIndex), at: Ns) -> &[u64] {
+        let frames = &mut self.frames;
+        frames.user.clear();
+        if !frames.copy.is_empty() {
             let end = self.copies.frames(state, at, &frames.copy, &mut frames.user);
             self.followed += 1;
             self.cut += u64::from(end == End::Copy);
             self.without_table += u64::from(end == End::Table);
         }
-        Some((&self.frames.user, &self.frames.kernel))
+        &frames.user
     }
 
     /// How many stacks lack their outermost functions.

@@ -22,7 +22,7 @@ use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use analysis::{event_name, Places};
+use analysis::{event_name, Places, StackPlaces};
 use anyhow::Context;
 use trace::{
     in_slices, processors, Event, LossMessage, Merge, Message, Problem, Span, Symbols, Trace,
@@ -99,7 +99,7 @@ struct About<'a> {
     /// For the addresses of the kernel's call stack.
     symbols: Option<&'a Symbols>,
     /// For those of its program's, from the innermost, where they are asked for.
-    places: &'a [Option<String>],
+    places: StackPlaces<'a>,
 }
 
 /// What was printed.
@@ -255,7 +255,7 @@ fn print<F: Form>(
                 let places = match &mut places {
                     Some(places) if is_taken && class.has_user_stack => places.event(&event),
                     Some(places) => places.passed(&event),
-                    None => &[],
+                    None => StackPlaces::default(),
                 };
                 if is_taken {
                     tally.events += 1;

@@ -24,6 +24,7 @@ pub(super) fn is_hidden(name: &str) -> bool {
 pub(super) const KERNEL_STACK: &str = "kernel_stack";
 /// The field of a program's call stack.
 pub(super) const USER_STACK: &str = "user_stack";
+pub(super) const USER_COPY: &str = "user_stack_copy";
 /// The field of a system call's result, in events whose names begin so.
 pub(super) const RESULT: &str = "ret";
 const EXITS: [&str; 2] = ["syscalls:sys_exit_", "raw_syscalls:sys_exit"];
@@ -75,7 +76,7 @@ impl<'a> Classes<'a> {
                 result: class.field_index(RESULT).filter(|_| is_exit),
                 is_shown: matches && (all || !is_hidden(name)),
                 has_stack: has_field(class, KERNEL_STACK),
-                has_user_stack: has_field(class, USER_STACK),
+                has_user_stack: has_field(class, USER_STACK) || has_field(class, USER_COPY),
                 thread: ThreadFields::of(class),
             }
         };

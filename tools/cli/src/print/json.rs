@@ -173,22 +173,42 @@ fn stacks(out: &mut Vec<u8>, event: &Event<'_>, about: About<'_>) {
         let _ = event.context(&mut places).and_then(|()| event.fields(&mut places));
         out.push(b']');
     }
-    if !about.places.is_empty() {
-        let gap: &[u8] = if about.symbols.is_some() { b"," } else { b"" };
-        out.extend_from_slice(gap);
-        out.extend_from_slice(b"\"user_stack\":[");
-        for (index, place) in about.places.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            match place {
-                Some(place) => text::json(out, place.as_bytes()),
-                None => out.extend_from_slice(b"null"),
-            }
-        }
-        out.push(b']');
+    if !about.places.user.is_empty() {
+        list(out, "user_stack", about.places.user, |out, place| optional_text(out, place.as_ref()));
+    }
+    if !about.places.copy.is_empty() {
+        list(out, "user_stack_copy", about.places.copy, |out, (address, place)| {
+            out.extend_from_slice(b"{\"address\":");
+            number::unsigned(out, *address);
+            out.extend_from_slice(b",\"place\":");
+            optional_text(out, place.as_ref());
+            out.push(b'}');
+        });
     }
     out.push(b'}');
+}
+
+/// Writes a member of an object that is a list.
+fn list<T>(out: &mut Vec<u8>, name: &str, all: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    text::json(out, name.as_bytes());
+    out.extend_from_slice(b":[");
+    for (index, one) in all.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(out, one);
+    }
+    out.push(b']');
+}
+
+fn optional_text(out: &mut Vec<u8>, text: Option<&String>) {
+    match text {
+        Some(text) => text::json(out, text.as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 /// Writes the elements of the field that is the kernel's call stack, and nothing else.

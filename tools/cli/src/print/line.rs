@@ -7,11 +7,12 @@
 //! `label|label(number)`, a system call's error `NAME(number)`; structs `{a=1 b=2}`, arrays
 //! `[1 2]`, variants `{option=value}`; context is a struct before the fields; bytes in base sixteen
 //! `[0x12ab]`; an address in a call stack `function+0x12`, the kernel's where the trace knows that,
-//! a program's where the file does; unknown things are `-`. The field that holds a sequence's
-//! length is left out.
+//! a program's where the file does, and in place of a copy of the stack the frames in it; unknown
+//! things are `-`. The field that holds a sequence's length is left out.
 
 use std::io::Write;
 
+use analysis::StackPlaces;
 use trace::{
     Base, Enumeration, Event, Fault, Float, Group, Integer, LossKind, LossMessage, Meaning, Name,
     Ns, Symbols, Visitor,
@@ -196,16 +197,18 @@ struct Fields<'a> {
     /// Whether the elements that follow are such addresses, and have names.
     is_stack: bool,
     /// Of the program's call stack.
-    places: &'a [Option<String>],
+    places: StackPlaces<'a>,
     /// Which element of that stack comes next, where its elements follow.
     next_place: Option<usize>,
+    /// Whether the elements that follow are a copy of the stack, whose frames were written.
+    is_copy: bool,
 }
 
 impl<'a> Fields<'a> {
     fn new(out: &'a mut Vec<u8>, symbols: Option<&'a Symbols>) -> Self {
-        let (places, next_place) = (&[][..], None);
-        let (opened, has_result, is_stack) = (false, false, false);
-        Self { out, opened, has_result, symbols, is_stack, places, next_place }
+        let (places, next_place) = (StackPlaces::default(), None);
+        let (opened, has_result, is_stack, is_copy) = (false, false, false, false);
+        Self { out, opened, has_result, symbols, is_stack, places, next_place, is_copy }
     }
 
     /// A scope before the event's own fields, whose names may be the same: in brackets.
@@ -253,9 +256,22 @@ impl<'a> Fields<'a> {
     fn program_place(&mut self, name: Name<'_>, at: usize, address: u64, ty: &Integer) {
         self.next_place = Some(at + 1);
         self.name(name);
-        match self.places.get(at) {
+        match self.places.user.get(at) {
             Some(Some(place)) => text::word(self.out, place.as_bytes()),
             _ => self.number(address, ty),
+        }
+    }
+
+    /// The frames that are in a copy of the program's stack, in place of its words.
+    fn frames(&mut self) {
+        for (index, (address, place)) in self.places.copy.iter().enumerate() {
+            if index > 0 {
+                self.out.push(b' ');
+            }
+            match place {
+                Some(place) => text::word(self.out, place.as_bytes()),
+                None => number::based(self.out, b"0x", *address, 4),
+            }
         }
     }
 
@@ -284,6 +300,7 @@ impl Visitor for Fields<'_> {
                 let word: &[u8] = if value == 0 { b"false" } else { b"true" };
                 self.out.extend_from_slice(word);
             }
+            Name::Index(_) if self.is_copy => {}
             Name::Index(_) if self.is_stack => self.place(name, value, ty),
             Name::Index(_) if self.next_place.is_some() => {
                 self.program_place(name, self.next_place.unwrap_or_default(), value, ty);
@@ -338,7 +355,8 @@ impl Visitor for Fields<'_> {
     }
     fn begin(&mut self, name: Name<'_>, group: Group<'_>) {
         self.is_stack = self.symbols.is_some() && name == Name::Field(classes::KERNEL_STACK);
-        let is_programs = !self.places.is_empty() && name == Name::Field(classes::USER_STACK);
+        let is_programs = !self.places.user.is_empty() && name == Name::Field(classes::USER_STACK);
+        self.is_copy = !self.places.copy.is_empty() && name == Name::Field(classes::USER_COPY);
         self.next_place = is_programs.then_some(0);
         self.name(name);
         match group {
@@ -352,10 +370,14 @@ impl Visitor for Fields<'_> {
             Group::Optional { is_present: false } => self.out.extend_from_slice(b"none"),
             Group::Optional { is_present: true } => {}
         }
+        if self.is_copy {
+            self.frames();
+        }
         self.opened = true;
     }
     fn end(&mut self, group: Group<'_>) {
         (self.opened, self.is_stack, self.next_place) = (false, false, None);
+        self.is_copy = false;
         match group {
             Group::Struct | Group::Variant { .. } => self.out.push(b'}'),
             Group::Array { .. } | Group::Sequence { .. } => self.out.push(b']'),

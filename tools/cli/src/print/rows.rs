@@ -4,6 +4,7 @@
 //! Place in the flow: `lull view` shows pages of events, chosen as `lull print` chooses them and
 //! in the form that it gives them.
 
+use analysis::StackPlaces;
 use state::ThreadContext;
 use trace::{Merge, Message, Span, Trace};
 use view::{Row, Visited};
@@ -49,7 +50,11 @@ pub(crate) fn visit(
         let json = || {
             let symbols = classes.symbols(&event);
             let mut out = Vec::new();
-            JsonForm::new().event(&mut out, &event, About { class, thread, symbols, places: &[] });
+            JsonForm::new().event(
+                &mut out,
+                &event,
+                About { class, thread, symbols, places: StackPlaces::default() },
+            );
             out
         };
         let row = Row {
