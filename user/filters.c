@@ -179,18 +179,26 @@ static struct linked *linked_at(uint32_t place)
 	return (void *)(room.base + (uint64_t)place * ROOM_ALIGN);
 }
 
-/* Of what is compared: all behind the place in the bucket. */
+#define COMPARED offsetof(struct linked, told)
+
+/* What is compared and copied: all behind the place in the bucket. */
+static unsigned char *linked_compared(struct linked *linked)
+{
+	return (unsigned char *)linked + COMPARED;
+}
+
+/* How long that is. */
 static uint32_t linked_bytes(const struct linked *linked)
 {
 	return (uint32_t)offsetof(struct linked, program) +
 	       (linked->program.bytes ? linked->program.bytes : (uint32_t)sizeof(linked->program)) -
-	       (uint32_t)offsetof(struct linked, told);
+	       (uint32_t)COMPARED;
 }
 
 /* FNV-1a. */
-static uint32_t bucket_of(const struct linked *linked)
+static uint32_t bucket_of(struct linked *linked)
 {
-	const unsigned char *bytes = (const void *)&linked->told;
+	const unsigned char *bytes = linked_compared(linked);
 	uint32_t hash = 0x811c9dc5;
 
 	for (uint32_t i = 0; i < linked_bytes(linked); i++)
@@ -244,12 +252,13 @@ static struct linked *linked_keep(struct linked *made)
 	/* Bound: what the room has. */
 	for (place = *bucket; place; place = linked_at(place)->next)
 		if (linked_bytes(linked_at(place)) == bytes &&
-		    !__builtin_memcmp(&linked_at(place)->told, &made->told, bytes))
+		    !__builtin_memcmp(linked_compared(linked_at(place)), linked_compared(made),
+				      bytes))
 			return linked_at(place);
 	made->next = *bucket;
 	place = room.used_bytes / ROOM_ALIGN;
 	/* The room first: a child that is forked here by another thread has what is in a bucket. */
-	room_take((uint32_t)offsetof(struct linked, told) + bytes);
+	room_take((uint32_t)COMPARED + bytes);
 	lull_store32(bucket, place);
 	return made;
 }
@@ -427,7 +436,7 @@ static struct linked *linked_move(struct lull_probe_record *record, struct linke
 		tell(session, record->id[to], LULL_FILTER_STATE_FULL);
 		return NULL;
 	}
-	__builtin_memcpy(&made->contexts, &linked->contexts, linked_bytes(linked));
+	__builtin_memcpy(linked_compared(made), linked_compared(linked), linked_bytes(linked));
 	made->counts = linked->counts ? session->counts : NULL;
 	made->event = linked->event ? record->id[to] : 0;
 	linked_tells(made, session, record->id[to]);
