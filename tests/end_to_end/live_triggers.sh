@@ -201,10 +201,13 @@ trigger_that_cannot_come_is_refused_with_its_reason_and_nothing_is_changed() {
 	talk_begin lull run "$session" -- ./say
 	talk c1
 	until_done has_fired "1 "
+	# Conditions are checked against the files of programs whose packets were read.
+	until_done sh -c "lull status $session --json | grep -q '\"processes\":\[{'"
 	refused() {
-		local text=$1
+		local text=$1 status=0
 		shift
-		status_is 2 lull trigger "$session" "$@" 2> errors
+		lull trigger "$session" "$@" 2> errors || status=$?
+		same "$status" 2 "the status with '$text' and $(cat errors)"
 		grep -qF -e "$text" errors || fail "no '$text' in: $(cat errors)"
 	}
 	refused 'give --flight-recorder' --on test:a --do snapshot
