@@ -291,11 +291,15 @@ static void watchdog(int number)
 	static const char message[] = "fault the run does not end: a request or a wake was lost\n";
 	static unsigned long seen;
 	unsigned long now = progress();
+	int cancel;
 
 	(void)number;
+	/* The thread that it interrupts may have been cancelled: write() would end only that one. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (now != seen) {
 		seen = now;
 		alarm(LOST_S);
+		pthread_setcancelstate(cancel, NULL);
 		return;
 	}
 	if (write(STDOUT_FILENO, message, sizeof(message) - 1) < 0)
