@@ -69,7 +69,7 @@ ten_seconds_of_a_busy_hour_are_in_the_trace_and_the_rest_is_not() {
 
 several_programs_are_on_one_time_line() {
 	recipes_begin
-	# The server may be the slower one to begin; the client ends when there is something of both.
+	# The server may be slower to begin; the client ends when there is something of both.
 	cat > client <<- 'END'
 		#!/bin/sh
 		cat /etc/hostname > /dev/null

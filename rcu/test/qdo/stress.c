@@ -294,7 +294,7 @@ static void watchdog(int number)
 	int cancel;
 
 	(void)number;
-	/* The thread that it interrupts may have been cancelled: write() would end only that one. */
+	/* The thread that it interrupts may be cancelled: write() would end only that one. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (now != seen) {
 		seen = now;

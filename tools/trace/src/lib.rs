@@ -23,8 +23,8 @@
 //! with `header`, `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the
 //! streams; `event` and `visit` give field values; `walker` does the same for bytes in memory.
 //!
-//! docs/design/79-reader.md has the reasons. Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
-//! allocation beyond a fixed multiple of the metadata.
+//! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
+//! allocation beyond a fixed multiple of the metadata. docs/design/79-reader.md has the reasons.
 
 #![cfg_attr(not(test), forbid(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
