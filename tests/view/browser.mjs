@@ -212,6 +212,24 @@ const tests = {
     await again.close();
   },
 
+  async a_question_that_is_no_longer_meant_is_given_up(page) {
+    let asked = 0;
+    let givenUp = 0;
+    await page.route("**/v1/statistics?*", async (route) => {
+      // The first is never answered.
+      if (++asked > 1) await route.continue();
+    });
+    page.on("requestfailed", (request) => {
+      if (request.url().includes("/v1/statistics?")) givenUp++;
+    });
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("t");
+    await page.locator("#statistics-about", { hasText: "reading" }).waitFor();
+    await page.keyboard.press("w");
+    await page.locator("#statistics-rows tr", { hasText: "io:read" }).waitFor();
+    assert.deepEqual([asked, givenUp], [2, 1]);
+  },
+
   async flame_graph_has_frames_that_keys_lead_through(page) {
     await page.locator("#timeline").focus();
     await page.keyboard.press("g");

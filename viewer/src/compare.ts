@@ -97,7 +97,7 @@ export class ComparePanel {
     this.resting = new Resting(
       byId("compare"),
       byId("compare-about"),
-      async (spans) => this.tell(await source.compare(spans.a, spans.b), spans),
+      async (spans, signal) => this.tell(await source.compare(spans.a, spans.b, signal), spans),
       () => place.replaceChildren(),
     );
     for (const name of ALIGNS) byId(`align-${name}`).addEventListener("click", () => align(name));

@@ -87,8 +87,8 @@ export class FlamePanel {
     this.resting = new Resting(
       byId("flame"),
       byId("flame-about"),
-      async (meant) =>
-        this.tell(await meant.source.flame(meant.span, meant.track, meant.of), meant),
+      async (meant, signal) =>
+        this.tell(await meant.source.flame(meant.span, meant.track, meant.of, signal), meant),
       () => this.graph.replaceChildren(),
     );
     for (const kind of KINDS)

@@ -302,12 +302,12 @@ export class Source {
     return this.ask("events", { ...words, ...filter }, s);
   }
 
-  statistics(view: View, track: string): Promise<Statistics> {
-    return this.ask("statistics", { ...whole(view), track });
+  statistics(view: View, track: string, s: AbortSignal): Promise<Statistics> {
+    return this.ask("statistics", { ...whole(view), track }, s);
   }
 
-  flame(view: View, track: string, of: FlameOf): Promise<Flame> {
-    return this.ask("flame", { ...whole(view), track, of });
+  flame(view: View, track: string, of: FlameOf, s: AbortSignal): Promise<Flame> {
+    return this.ask("flame", { ...whole(view), track, of }, s);
   }
 
   details(track: string, at: number): Promise<Details> {
@@ -315,8 +315,8 @@ export class Source {
   }
 
   /** What is different in a span of the second trace. */
-  compare(a: View, b: View): Promise<Compared> {
+  compare(a: View, b: View, s: AbortSignal): Promise<Compared> {
     const { from, until } = whole(b);
-    return this.ask("compare", { ...whole(a), b_from: from, b_until: until });
+    return this.ask("compare", { ...whole(a), b_from: from, b_until: until }, s);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Asks what a panel shows, once it is seen and what it is about has come to rest: one question at a
-// time, because an answer may take seconds.
+// time, because an answer may take seconds; a question that is no longer meant is given up.
 
 import { Stale } from "./protocol";
 
@@ -12,11 +12,12 @@ export class Resting<Meant> {
   private timer = 0;
   private isAsking = false;
   private isOld = false;
+  private abort = new AbortController();
 
   constructor(
     private readonly panel: HTMLElement,
     private readonly about: HTMLElement,
-    private readonly ask: (meant: Meant) => Promise<void>,
+    private readonly ask: (meant: Meant, signal: AbortSignal) => Promise<void>,
     private readonly clear: () => void,
   ) {
     panel.addEventListener("shown", () => this.wake());
@@ -24,7 +25,10 @@ export class Resting<Meant> {
 
   /** What the panel is about from now on. */
   of(meant: Meant): void {
-    this.isOld ||= JSON.stringify(meant) !== JSON.stringify(this.meant);
+    if (JSON.stringify(meant) !== JSON.stringify(this.meant)) {
+      this.isOld = true;
+      this.abort.abort();
+    }
     this.meant = meant;
     this.wake();
   }
@@ -39,12 +43,15 @@ export class Resting<Meant> {
     const { meant } = this;
     if (meant === null) return;
     [this.isAsking, this.isOld] = [true, false];
+    this.abort = new AbortController();
+    const { signal } = this.abort;
     this.panel.setAttribute("aria-busy", "true");
     this.about.textContent = "reading…";
     try {
-      await this.ask(meant);
+      await this.ask(meant, signal);
     } catch (error) {
-      // Of a session that has gone on: it is asked for again.
+      // Something else is meant by now, or the session has gone on: it is asked for again.
+      if (signal.aborted) return;
       if (!(error instanceof Stale)) this.refuse(error);
       else if (this.meant === meant) this.meant = null;
     } finally {

@@ -88,7 +88,8 @@ export class StatisticsPanel {
     this.resting = new Resting(
       byId("statistics"),
       byId("statistics-about"),
-      async (meant) => this.tell(await meant.source.statistics(meant.span, meant.track), meant),
+      async (meant, signal) =>
+        this.tell(await meant.source.statistics(meant.span, meant.track, signal), meant),
       () => {
         this.body.replaceChildren();
         byId("statistics-histogram").replaceChildren();

@@ -79,6 +79,8 @@ pub struct Options<'a> {
     pub span: Span,
     /// After so many events of the span, reading ends; none: all are read.
     pub most_events: Option<u64>,
+    /// Asked now and then; reading ends when it is false.
+    pub goes_on: Option<&'a dyn Fn() -> bool>,
     pub by: Option<By>,
     pub limits: Limits,
 }
@@ -117,6 +119,10 @@ pub(crate) fn drive<'a>(
         if until_progress == 0 {
             until_progress = PROGRESS_MESSAGES;
             progress(analyses.state.bytes_read());
+            is_cut = options.goes_on.is_some_and(|goes_on| !goes_on());
+            if is_cut {
+                break;
+            }
         }
     }
     let sheet = analyses.sheet();

@@ -191,6 +191,7 @@ impl Chosen {
             whose: selection.has_threads().then_some(&whose),
             span: selection.span(&self.traces, false)?,
             most_events: None,
+            goes_on: None,
             by: args.by.map(By::from),
             limits: Limits::default(),
         })

@@ -15,6 +15,7 @@ use state::{Limits, State};
 use trace::Trace;
 
 use crate::ask::Ask;
+use crate::patience::Patience;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
@@ -194,14 +195,19 @@ impl Viewed {
         &self.hosts
     }
 
+    /// The answer to one who waits for it.
     pub(crate) fn answer(&self, path: &str, query: &str) -> Reply {
+        self.answer_while(path, query, &Patience::default())
+    }
+
+    pub(crate) fn answer_while(&self, path: &str, query: &str, patience: &Patience) -> Reply {
         if let Some(asset) = assets::find(path) {
             return Reply { status: StatusCode::OK, kind: asset.kind, body: asset.bytes.into() };
         }
         if let (Some(path), Some(others)) = (path.strip_prefix("b/"), &self.beside) {
             // The page's files are not theirs.
             return match path.starts_with("v1/") {
-                true => others.answer(path, query),
+                true => others.answer_while(path, query, patience),
                 false => failure(StatusCode::NOT_FOUND, "there is no such question"),
             };
         }
@@ -209,7 +215,7 @@ impl Viewed {
         if let Some(body) = self.recall(&question) {
             return Reply { status: StatusCode::OK, kind: JSON, body };
         }
-        let asked = Ask::new(query);
+        let asked = Ask::by(query, patience);
         if asked.as_ref().is_ok_and(|ask| self.is_stale(ask)) {
             return failure(StatusCode::CONFLICT, "the session has gone on: ask v1/trace again");
         }

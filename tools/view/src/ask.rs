@@ -6,6 +6,8 @@
 
 use trace::{Ns, Span};
 
+use crate::patience::Patience;
+
 /// Words that a question may have.
 const MOST_WORDS: usize = 256;
 /// Parts that a span is cut in, at most: a row of pixels of a very wide screen.
@@ -56,15 +58,23 @@ impl Cut {
 /// The words of a request, by which modules make the question that they answer.
 pub(crate) struct Ask {
     words: Vec<(String, String)>,
+    /// Of the one who asks.
+    pub patience: Patience,
 }
 
 impl Ask {
+    /// A question that is waited for to its end.
+    #[cfg(test)]
     pub fn new(query: &str) -> Result<Self, String> {
+        Self::by(query, &Patience::default())
+    }
+
+    pub fn by(query: &str, patience: &Patience) -> Result<Self, String> {
         let decoded = form_urlencoded::parse(query.as_bytes()).take(MOST_WORDS + 1);
         let words: Vec<_> = decoded.map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
         match words.len() > MOST_WORDS {
             true => Err(format!("a question has at most {MOST_WORDS} words")),
-            false => Ok(Self { words }),
+            false => Ok(Self { words, patience: patience.clone() }),
         }
     }
 

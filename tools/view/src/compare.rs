@@ -67,10 +67,16 @@ pub(crate) fn of_some(
 ) -> Result<Compared, String> {
     let a = ask.span(first.history().begin())?;
     let b = ask.span_of(("b_from", "b_until"), second.history().begin())?;
-    let options =
-        |span| Options { span: between(span), most_events: Some(most), ..Options::default() };
+    let goes_on = || !ask.patience.is_over();
+    let options = |span| Options {
+        span: between(span),
+        most_events: Some(most),
+        goes_on: Some(&goes_on),
+        ..Options::default()
+    };
     let answer =
         analysis::compare((first.traces(), &options(a)), (second.traces(), &options(b)), |_, _| {});
+    ask.patience.check()?;
     let other = answer.other.as_ref().ok_or("the second trace was not read")?;
     let rows = |key: &str| -> Result<Rows, String> {
         let mut table = answer.sheet.table(key).cloned().ok_or("nothing was compared")?;

@@ -70,16 +70,19 @@ pub(crate) fn of_some(
         return Err("stacks are of threads: name a machine, a process or a thread".into());
     }
     let whose = |threads: &Threads, thread| track.is_none_or(|track| is_of(track, threads, thread));
+    let goes_on = || !ask.patience.is_over();
     let options = Options {
         whose: track.is_some().then_some(&whose),
         span: between(span),
         most_events: Some(most_read),
+        goes_on: Some(&goes_on),
         ..Options::default()
     };
     let named = analysis::named("flame").ok_or("there is no such analysis")?;
     let question = Question { flame_of: of, ..Question::default() };
     let answer = analysis::ask(named, &question, viewed.traces(), &options, |_| {})
         .map_err(|error| error.to_string())?;
+    ask.patience.check()?;
     let (report, mut sheet) = (answer.report, answer.sheet);
     let table = sheet.tables.pop().ok_or("there are no stacks")?;
     let mut stacks: Vec<Stack> = table.rows.iter().filter_map(|row| stack(row)).collect();

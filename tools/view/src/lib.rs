@@ -7,7 +7,7 @@
 //! the events themselves, `details` what is known at one time, `statistics` how long things took,
 //! `compare` what is different in a second trace, `flame` the stacks that took most time. `tsp`
 //! gives the same answers in the words of the Trace Server Protocol. `single` writes a page that is
-//! one file.
+//! one file. `patience` is how what nobody waits for any more comes to its end.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -27,6 +27,7 @@ mod details;
 mod flame;
 mod guard;
 mod lost;
+mod patience;
 mod rows;
 mod server;
 mod single;

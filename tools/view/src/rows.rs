@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use trace::{Ns, Span};
 
 use crate::ask::{Ask, Filter};
+use crate::patience::Patience;
 use crate::source::{Events, Row};
 
 /// Rows of one answer, and events that are read for it.
@@ -67,6 +68,7 @@ pub(crate) struct Question {
     pub skip: u64,
     pub limit: usize,
     pub filter: Filter,
+    pub patience: Patience,
 }
 
 impl Question {
@@ -78,12 +80,13 @@ impl Question {
             skip: ask.number("skip")?.unwrap_or(0),
             limit: ask.number("limit")?.unwrap_or(MOST_ROWS),
             filter: ask.filter()?,
+            patience: ask.patience.clone(),
         })
     }
 }
 
 pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, String> {
-    let Question { origin, from, until, mut skip, limit, ref filter } = *question;
+    let Question { origin, from, until, mut skip, limit, ref filter, ref patience } = *question;
     if until.is_some_and(|until| until <= from) {
         return Err("until is after from".into());
     }
@@ -94,6 +97,9 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
     let mut last = (from, 0);
     let (mut is_full, mut failure) = (false, None);
     let mut take = |row: &Row<'_>| {
+        if patience.is_over() {
+            return false;
+        }
         if rows.len() == limit {
             is_full = true;
             return false;
@@ -111,6 +117,7 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
     };
     let span = Span { from: Some(from), until };
     let visited = events.visit(filter, &span, MOST_SCANNED, &mut take)?;
+    patience.check()?;
     if let Some(failure) = failure {
         return Err(failure);
     }

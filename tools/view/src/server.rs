@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use crate::answer::{failure, Reply, Shown};
 use crate::connections::{self, Ends, Service, MOST_ANSWERS};
 use crate::guard;
+use crate::patience::in_turn;
 use crate::token::Token;
 
 /// Only its own files and answers, no frames, no forms, nothing inline.
@@ -72,7 +73,7 @@ struct Shared {
     /// What `Host` has to say.
     host: String,
     token: Token,
-    answers: Semaphore,
+    answers: Arc<Semaphore>,
 }
 
 impl Server {
@@ -92,7 +93,7 @@ impl Server {
 
     /// Answers until SIGINT or SIGTERM comes.
     pub fn serve(self, shown: Arc<Shown>) -> Result<(), Error> {
-        let answers = Semaphore::new(MOST_ANSWERS);
+        let answers = Arc::new(Semaphore::new(MOST_ANSWERS));
         let (host, token) = (self.address.to_string(), self.token);
         let shared = Arc::new(Shared { shown, host, token, answers });
         let own = shared.clone();
@@ -116,11 +117,11 @@ impl Service for Shared {
             Err(refusal) => return response(failure(refusal.status, refusal.reason)),
         };
         let query = request.uri().query().unwrap_or("").to_string();
-        let _turn = self.answers.acquire().await;
         let own = self.clone();
-        let answered =
-            tokio::task::spawn_blocking(move || own.shown.now().answer(&path, &query)).await;
-        response(answered.unwrap_or_else(|_| {
+        let answered = in_turn(&self.answers, move |patience| {
+            own.shown.now().answer_while(&path, &query, patience)
+        });
+        response(answered.await.unwrap_or_else(|| {
             failure(hyper::StatusCode::INTERNAL_SERVER_ERROR, "the question could not be answered")
         }))
     }

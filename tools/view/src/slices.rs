@@ -12,6 +12,7 @@ use state::OffKind;
 use trace::Ns;
 
 use crate::ask::{between, Ask, Cut};
+use crate::patience::Patience;
 use crate::tracks::{kind_name, Tracks};
 
 /// Tracks of one answer, slices of one answer.
@@ -23,6 +24,7 @@ pub(crate) struct Question<'a> {
     pub cut: Cut,
     /// Identifiers of tracks; one that is unknown has no row.
     pub tracks: Vec<&'a str>,
+    pub patience: Patience,
 }
 
 impl<'a> Question<'a> {
@@ -31,7 +33,7 @@ impl<'a> Question<'a> {
         if tracks.len() > MOST_TRACKS {
             return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
         }
-        Ok(Self { cut: ask.cut(origin)?, tracks })
+        Ok(Self { cut: ask.cut(origin)?, tracks, patience: ask.patience.clone() })
     }
 }
 
@@ -91,19 +93,22 @@ pub(crate) fn said(names: &Names, value: &Value) -> Said {
 pub(crate) fn draw(
     (history, far): (&History, Option<&Far>),
     tracks: &Tracks,
-    Question { cut, tracks: asked }: &Question<'_>,
+    Question { cut, tracks: asked, patience }: &Question<'_>,
 ) -> Result<Answer, String> {
     let known = asked.iter().filter_map(|id| tracks.get(id));
     let by_subject: HashMap<Subject, &str> =
         known.filter_map(|track| Some((track.subject?, track.id.as_str()))).collect();
     let takes = |track: &history::Track| {
-        by_subject.contains_key(&track.subject) && kind_name(track.kind).is_some()
+        !patience.is_over()
+            && by_subject.contains_key(&track.subject)
+            && kind_name(track.kind).is_some()
     };
     let span = between(cut.span());
     let found = match far.and_then(|far| far.overview(&span, cut.pixels, takes)) {
         Some(found) => found,
         None => history.overview(&span, cut.pixels, takes).map_err(|error| error.to_string())?,
     };
+    patience.check()?;
     let mut drawn = Answer { values: Vec::new(), rows: Vec::new(), is_cut: false };
     let mut numbers: HashMap<Value, usize> = HashMap::new();
     let mut count = 0;

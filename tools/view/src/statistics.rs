@@ -136,9 +136,10 @@ pub(crate) fn of_some(
     };
     history
         .visit_ended(&between((from, until)), takes, |track, interval| {
-            reading.take(track, interval)
+            !ask.patience.is_over() && reading.take(track, interval)
         })
         .map_err(|error| error.to_string())?;
+    ask.patience.check()?;
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let (read, stopped) = (reading.read, reading.stopped.map(offset));
     let rows = reading.finish(history.names(), &wanted, offset);

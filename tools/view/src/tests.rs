@@ -3,6 +3,7 @@
 
 mod compare;
 mod flame;
+mod patience;
 mod statistics;
 
 use std::io::{Read, Write};
@@ -61,6 +62,11 @@ impl Events for Plain {
 }
 
 fn viewed() -> Viewed {
+    viewed_with(|traces| Box::new(Plain(traces)))
+}
+
+/// The same with events that are read in another way.
+fn viewed_with(events: impl FnOnce(Arc<Vec<Trace>>) -> Box<dyn Events>) -> Viewed {
     let mut program = Program::new();
     for round in 0..1000 {
         let at = 1_000_000 + round * 1000;
@@ -76,7 +82,7 @@ fn viewed() -> Viewed {
     let (metadata, files) = program.files();
     let traces = Arc::new(vec![Trace::from_bytes(metadata.as_bytes(), files).unwrap()]);
     let history = History::open_or_build(&traces, |_| {}).unwrap();
-    Viewed::new(traces.clone(), history, Box::new(Plain(traces)), vec!["a note".into()])
+    Viewed::new(traces.clone(), history, events(traces), vec!["a note".into()])
 }
 
 fn ask(viewed: &Viewed, question: &str) -> Value {

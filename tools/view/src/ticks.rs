@@ -12,6 +12,7 @@ use serde::Serialize;
 use trace::{Ns, Trace};
 
 use crate::ask::{between, Ask, Cut};
+use crate::patience::Patience;
 use crate::source::Events;
 use crate::Filter;
 
@@ -135,18 +136,19 @@ pub(crate) struct Where<'a> {
 pub(crate) struct Question {
     pub cut: Cut,
     pub filter: Filter,
+    pub patience: Patience,
 }
 
 impl Question {
     pub fn of(ask: &Ask, origin: Ns) -> Result<Self, String> {
-        Ok(Self { cut: ask.cut(origin)?, filter: ask.filter()? })
+        Ok(Self { cut: ask.cut(origin)?, filter: ask.filter()?, patience: ask.patience.clone() })
     }
 }
 
 pub(crate) fn count(
     place: &Where<'_>,
     events: &dyn Events,
-    Question { cut, filter }: &Question,
+    Question { cut, filter, patience }: &Question,
 ) -> Result<Counted, String> {
     let (from, until) = cut.span();
     let scale = Scale { from, width: cut.width_ns() as f64, pixels: cut.pixels };
@@ -180,8 +182,9 @@ pub(crate) fn count(
             let key = Key { cpu: row.cpu, ..of_thread };
             counted.marks.push(Mark { at, name, key });
         }
-        true
+        !patience.is_over()
     })?;
+    patience.check()?;
     counted.stopped = visited.stopped.map(|at| cut.offset(at));
     if counted.marks.len() > MOST_MARKS {
         counted.marks.clear();

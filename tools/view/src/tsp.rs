@@ -37,6 +37,7 @@ use tokio::sync::Semaphore;
 
 use crate::connections::{self, Ends, Service, MOST_ANSWERS};
 use crate::guard::Refusal;
+use crate::patience::in_turn;
 use crate::server::Error;
 use crate::Viewed;
 use guard::Guard;
@@ -116,7 +117,7 @@ pub struct TraceServer {
 struct Shared {
     library: Library,
     guard: Guard,
-    answers: Semaphore,
+    answers: Arc<Semaphore>,
     lookups: Semaphore,
 }
 
@@ -150,7 +151,7 @@ impl TraceServer {
     pub fn serve(self, whole: Viewed, opener: Opener) -> Result<(), Error> {
         let library = Library::new(whole, opener)
             .map_err(|failed| Error::Serve(std::io::Error::other(failed.title)))?;
-        let (answers, lookups) = (Semaphore::new(MOST_ANSWERS), Semaphore::new(1));
+        let (answers, lookups) = (Arc::new(Semaphore::new(MOST_ANSWERS)), Semaphore::new(1));
         let shared = Arc::new(Shared { library, guard: self.guard, answers, lookups });
         Ok(connections::serve(self.listeners, &shared)?)
     }
@@ -197,12 +198,11 @@ impl Service for Shared {
             },
             false => Bytes::new(),
         };
-        let _turn = self.answers.acquire().await;
         let own = self.clone();
-        let answered = tokio::task::spawn_blocking(move || {
+        let answered = in_turn(&self.answers, move |_| {
             routes::answer(&own.library, &head.method, head.uri.path(), &body)
         });
-        let failed = |_| {
+        let failed = || {
             let title = "the question could not be answered";
             Err(Failed::new(StatusCode::INTERNAL_SERVER_ERROR, title))
         };

@@ -13,6 +13,7 @@ use serde_json::{json, Value};
 use super::library::Loaded;
 use super::query::Query;
 use super::{Answer, Status};
+use crate::patience::Patience;
 use crate::ticks;
 use crate::tracks::Track;
 use crate::Filter;
@@ -54,7 +55,9 @@ pub(super) fn tree(loaded: &Loaded) -> Answer {
 pub(super) fn xy(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     let cut = query.cut()?;
     let items = query.items()?;
-    let counted = loaded.viewed.ticks(&ticks::Question { cut, filter: Filter::default() })?;
+    let question =
+        ticks::Question { cut, filter: Filter::default(), patience: Patience::default() };
+    let counted = loaded.viewed.ticks(&question)?;
     // The parts that were counted to their ends.
     let is_counted = |part: i128| {
         let edge = i128::from(cut.from.0) + cut.width_ns() * (part + 1) / i128::from(cut.pixels);

@@ -15,6 +15,7 @@ use super::query::{Query, MOST_ITEMS};
 use super::{Answer, Status};
 use crate::ask::Cut;
 use crate::details;
+use crate::patience::Patience;
 use crate::slices;
 use crate::tracks::{Track, Tracks};
 
@@ -202,7 +203,11 @@ pub(super) fn states(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     let tracks: HashSet<usize> =
         entries.filter(|entry| entry.row.is_some()).map(|entry| entry.track).collect();
     let ids = tracks.iter().filter_map(|number| all.get(*number)).map(|track| track.id.as_str());
-    let question = slices::Question { cut: query.cut()?, tracks: ids.collect() };
+    let question = slices::Question {
+        cut: query.cut()?,
+        tracks: ids.collect(),
+        patience: Patience::default(),
+    };
     let drawn = loaded.viewed.slices(&question)?;
     let (dimmed, wanted) = (query.texts("1"), query.texts("4"));
     let mut rows = Vec::new();
