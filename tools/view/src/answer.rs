@@ -263,6 +263,8 @@ impl Viewed {
             },
             _ => return Ok(None),
         };
+        // What was given up half way is no answer.
+        ask.patience.check()?;
         text.map(Some)
     }
 

@@ -76,7 +76,6 @@ pub(crate) fn of_some(
     };
     let answer =
         analysis::compare((first.traces(), &options(a)), (second.traces(), &options(b)), |_, _| {});
-    ask.patience.check()?;
     let other = answer.other.as_ref().ok_or("the second trace was not read")?;
     let rows = |key: &str| -> Result<Rows, String> {
         let mut table = answer.sheet.table(key).cloned().ok_or("nothing was compared")?;

@@ -82,7 +82,6 @@ pub(crate) fn of_some(
     let question = Question { flame_of: of, ..Question::default() };
     let answer = analysis::ask(named, &question, viewed.traces(), &options, |_| {})
         .map_err(|error| error.to_string())?;
-    ask.patience.check()?;
     let (report, mut sheet) = (answer.report, answer.sheet);
     let table = sheet.tables.pop().ok_or("there are no stacks")?;
     let mut stacks: Vec<Stack> = table.rows.iter().filter_map(|row| stack(row)).collect();

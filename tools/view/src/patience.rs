@@ -10,9 +10,6 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-/// What a question that nobody waits for is answered with; nobody reads it.
-pub(crate) const NOBODY_WAITS: &str = "nobody waits for the answer any more";
-
 /// That of the one who asked; by default it has no end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Patience(Arc<AtomicBool>);
@@ -34,7 +31,7 @@ impl Patience {
     /// An error if nobody waits.
     pub fn check(&self) -> Result<(), String> {
         match self.is_over() {
-            true => Err(NOBODY_WAITS.into()),
+            true => Err("nobody waits for the answer any more".into()),
             false => Ok(()),
         }
     }

@@ -117,7 +117,6 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
     };
     let span = Span { from: Some(from), until };
     let visited = events.visit(filter, &span, MOST_SCANNED, &mut take)?;
-    patience.check()?;
     if let Some(failure) = failure {
         return Err(failure);
     }

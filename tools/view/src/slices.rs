@@ -108,7 +108,6 @@ pub(crate) fn draw(
         Some(found) => found,
         None => history.overview(&span, cut.pixels, takes).map_err(|error| error.to_string())?,
     };
-    patience.check()?;
     let mut drawn = Answer { values: Vec::new(), rows: Vec::new(), is_cut: false };
     let mut numbers: HashMap<Value, usize> = HashMap::new();
     let mut count = 0;

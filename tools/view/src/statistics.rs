@@ -139,7 +139,6 @@ pub(crate) fn of_some(
             !ask.patience.is_over() && reading.take(track, interval)
         })
         .map_err(|error| error.to_string())?;
-    ask.patience.check()?;
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let (read, stopped) = (reading.read, reading.stopped.map(offset));
     let rows = reading.finish(history.names(), &wanted, offset);

@@ -184,7 +184,6 @@ pub(crate) fn count(
         }
         !patience.is_over()
     })?;
-    patience.check()?;
     counted.stopped = visited.stopped.map(|at| cut.offset(at));
     if counted.marks.len() > MOST_MARKS {
         counted.marks.clear();

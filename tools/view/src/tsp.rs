@@ -115,7 +115,7 @@ pub struct TraceServer {
 }
 
 struct Shared {
-    library: Library,
+    traces: Library,
     guard: Guard,
     answers: Arc<Semaphore>,
     lookups: Semaphore,
@@ -149,10 +149,10 @@ impl TraceServer {
     /// Answers until SIGINT or SIGTERM comes. `whole`: all the traces that may be opened; `opener`
     /// opens some of them.
     pub fn serve(self, whole: Viewed, opener: Opener) -> Result<(), Error> {
-        let library = Library::new(whole, opener)
+        let traces = Library::new(whole, opener)
             .map_err(|failed| Error::Serve(std::io::Error::other(failed.title)))?;
         let (answers, lookups) = (Arc::new(Semaphore::new(MOST_ANSWERS)), Semaphore::new(1));
-        let shared = Arc::new(Shared { library, guard: self.guard, answers, lookups });
+        let shared = Arc::new(Shared { traces, guard: self.guard, answers, lookups });
         Ok(connections::serve(self.listeners, &shared)?)
     }
 }
@@ -200,7 +200,7 @@ impl Service for Shared {
         };
         let own = self.clone();
         let answered = in_turn(&self.answers, move |_| {
-            routes::answer(&own.library, &head.method, head.uri.path(), &body)
+            routes::answer(&own.traces, &head.method, head.uri.path(), &body)
         });
         let failed = || {
             let title = "the question could not be answered";

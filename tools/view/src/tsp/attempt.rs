@@ -13,7 +13,7 @@ use crate::Viewed;
 /// Answers requests that are texts.
 #[doc(hidden)]
 pub struct Attempts {
-    library: Library,
+    traces: Library,
     guard: Guard,
     /// What stands for the experiment of all traces, in the texts.
     experiment: String,
@@ -22,11 +22,11 @@ pub struct Attempts {
 impl Attempts {
     /// Of these traces; `None` if there are none.
     pub fn new(whole: Viewed, opener: Opener) -> Option<Self> {
-        let library = Library::new(whole, opener).ok()?;
-        let all = serde_json::to_value(library.experiments()).ok()?;
+        let traces = Library::new(whole, opener).ok()?;
+        let all = serde_json::to_value(traces.experiments()).ok()?;
         let experiment = all.get(0)?.get("UUID")?.as_str()?.to_string();
         let guard = Guard::new(super::DEFAULT_PORT, Vec::new());
-        Some(Self { library, guard, experiment })
+        Some(Self { traces, guard, experiment })
     }
 
     /// The status and the text of the answer to a request: its method and path in the first line,
@@ -48,7 +48,7 @@ impl Attempts {
         }
         let answered = match self.guard.check(&method, &headers) {
             Ok(_) if method == Method::OPTIONS => Ok(Vec::new()),
-            Ok(_) => routes::answer(&self.library, &method, uri.path(), body.as_bytes()),
+            Ok(_) => routes::answer(&self.traces, &method, uri.path(), body.as_bytes()),
             Err(refusal) => Err(refusal.into()),
         };
         Some(match answered {
