@@ -499,7 +499,11 @@ impl<'a> Stopped<'a> {
         let (memory, mappings) = (&self.tracee.memory, self.tracee.mappings()?);
         let room = symbols::rooms(memory, &mappings, bytes as usize, is_unused)
             .or_else(|| symbols::rooms(memory, &mappings, bytes as usize, is_left));
-        let room = room.ok_or(Error::NoRoom { pid: self.tracee.pid })?;
+        let Some(room) = room else {
+            // The memory of a process that ended after its mappings were read has no room, either.
+            self.tracee.mappings()?;
+            return Err(Error::NoRoom { pid: self.tracee.pid });
+        };
         self.room = Some(room);
         Ok(room)
     }
