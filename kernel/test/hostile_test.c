@@ -21,9 +21,16 @@
 #include "switches.h"
 
 #define SCRIBBLERS 2
-#define ROUNDS 24 /* all events in the first: to enable them takes a while */
+#define ROUNDS 12 /* all events in the first: to enable them takes a while */
 #define WORDS_PER_ROUND 4000
 #define CALLS 1500
+/*
+ * A scribbler sleeps after so many words, on average. If it did not, an emulator that runs the
+ * guest's CPUs in turn would have each change of the kernel's code, hundreds in a round, wait for
+ * the end of a scribbler's turn: rounds would last long, with little interleaved in them.
+ */
+#define WORDS_AT_ONCE 20
+#define SLEEP_US 1000
 
 static uint64_t seed = 1;
 static int is_over;
@@ -89,6 +96,8 @@ static void *scribble(void *argument)
 		word = (uint64_t *)(of->recorder->base + at % layout->memory_bytes / 8 * 8);
 		if (!sigsetjmp(no_memory, 1))
 			*word = random_value(&of->state, *word);
+		if (random_next(&of->state) % WORDS_AT_ONCE == 0)
+			usleep(SLEEP_US);
 	}
 	return NULL;
 }

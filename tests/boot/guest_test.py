@@ -81,7 +81,11 @@ def complaint_of_the_kernel_fails_the_test_unless_it_is_named() -> None:
 
 def command_that_never_ends_is_ended_with_its_guest() -> None:
     guest = Guest()
-    _refused(r"no answer within 3 s while it ran: while", guest, "while :; do :; done", limit_s=3)
+    told = _refused(
+        r"no answer within 3 s while it ran: while", guest, "while :; do :; done", limit_s=3
+    )
+    assert re.search(r"QEMU had used [1-9]\d* s of CPU; the host's load was \d", told), told
+    assert re.search(r"the guest's CPUs, looked at every 0.2 s, were at: [0-9a-f]+", told), told
     assert not guest.work.exists()
 
 

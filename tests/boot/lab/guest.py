@@ -30,7 +30,7 @@ from .initramfs import Contents, pack
 from .kernels import Kernel, kernel
 from .log import GuestError, Log, tail
 from .places import LabError, Skip
-from .qemu import Machine, Monitor, Process
+from .qemu import PLACES_BETWEEN_S, Machine, Monitor, Process
 
 BOOT_LIMIT_S = 180
 COMMAND_LIMIT_S = 120
@@ -126,7 +126,7 @@ class Guest:
         try:
             return self.channel.run(command, limit_s)
         except LabError as error:
-            raise self._failed(f"{error} while it ran: {command}") from error
+            raise self._failed(f"{error} while it ran: {command}{self._busy()}") from error
 
     def check(self, command: str, limit_s: float = COMMAND_LIMIT_S) -> str:
         """Run a command that has to succeed, and return what it printed."""
@@ -180,6 +180,17 @@ class Guest:
     def _failed(self, why: str, answers: bool = False) -> GuestError:
         """A failure with all that a reader needs; the guest is ended."""
         return GuestError(self._told(f"{self.kernel.release}: {why}", answers))
+
+    def _busy(self) -> str:
+        """Whether a guest that does not answer hangs, or is slow because its host is busy."""
+        if self.process is None or self.monitor is None or self.process.wait(0) is not None:
+            return ""
+        load = ", ".join(f"{average:.1f}" for average in os.getloadavg())
+        told = f"\n  QEMU had used {self.process.used_s():.0f} s of CPU; the host's load was {load}"
+        with contextlib.suppress(LabError):
+            told += f"\n  the guest's CPUs, looked at every {PLACES_BETWEEN_S} s, were at: "
+            told += self.monitor.places()
+        return told
 
     def _told(self, why: str, answers: bool) -> str:
         if answers and self.channel:

@@ -28,6 +28,9 @@ from .places import CACHE, LabError
 
 KVM_GET_API_VERSION, KVM_CREATE_VM, KVM_API_VERSION = 0xAE00, 0xAE01, 12
 MONITOR_LIMIT_S = 60
+# Where an x86 CPU and an arm64 CPU are, in what QEMU says of their registers.
+PLACE = re.compile(r"\b(?:RIP|PC)=([0-9a-f]+)")
+PLACES_LOOKS, PLACES_BETWEEN_S = 4, 0.2
 # Messages that say what a guest complains about are not hidden, and a busy host is no complaint;
 # the kernel would also panic where no timer ticks while it waits for a number of instructions.
 KERNEL_LINE = (
@@ -251,6 +254,12 @@ class Process:
         except subprocess.TimeoutExpired:
             return None
 
+    def used_s(self) -> float:
+        """The time of the host's CPUs that it has used, all of its threads together."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")")[-1]
+        user, system = fields.split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
@@ -303,3 +312,17 @@ class Monitor:
                 raise LabError(f"QEMU's monitor refused {command}: {answer['error']}")
             if "return" in answer:
                 return answer["return"]
+
+    def places(self) -> str:
+        """Where each CPU of the guest is: addresses of instructions, looked at several times."""
+        looks = []
+        for _ in range(PLACES_LOOKS):
+            said = str(self.ask("human-monitor-command", **{"command-line": "info registers -a"}))
+            cpus = []
+            for of_cpu in said.split("CPU#")[1:]:
+                at = PLACE.search(of_cpu)
+                is_idle = "HLT=1" in of_cpu
+                cpus.append((at.group(1) if at else "?") + (" (idle)" if is_idle else ""))
+            looks.append(", ".join(cpus))
+            time.sleep(PLACES_BETWEEN_S)
+        return "; ".join(looks)
