@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The recipes of docs/guide/live.md: the commands of each run as they stand on the page, with small
-# programs in the places of its programs, and shorter waits.
+# programs in the places of its programs, and shorter waits, which begin when the server has begun.
 
 # recipe BEGIN: the commands behind the paragraph that begins so, as a script.
 recipe() {
@@ -8,7 +8,8 @@ recipe() {
 		index($0, begin) == 1 { is_here = 1; next }
 		is_here && /^```$/ { if (is_inside) exit; is_inside = 1; next }
 		is_inside { print }
-	' "$root/docs/guide/live.md" | sed 's/sleep [16]0/sleep 1/' > recipe.sh
+	' "$root/docs/guide/live.md" |
+		sed 's/sleep [16]0/sleep 1/; /^lull run .*server &$/a ./server-began' > recipe.sh
 	[ -s recipe.sh ] || fail "the recipe '$1' is not on the page"
 }
 
@@ -46,6 +47,15 @@ recipes_begin() {
 		}
 	END
 	gcc -O2 -I"$root/core/include" -o server server.c -pthread
+	cat > server-began <<- 'END'
+		#!/bin/sh
+		for try in $(seq 600); do
+			[ ! -e began ] || exit 0
+			sleep 0.1
+		done
+		exit 1
+	END
+	chmod +x server-began
 }
 
 # events_of TRACE: lines of its http:request events.
@@ -70,15 +80,7 @@ ten_seconds_of_a_busy_hour_are_in_the_trace_and_the_rest_is_not() {
 several_programs_are_on_one_time_line() {
 	recipes_begin
 	# The server may be slower to begin; the client ends when there is something of both.
-	cat > client <<- 'END'
-		#!/bin/sh
-		cat /etc/hostname > /dev/null
-		for try in $(seq 600); do
-			[ ! -e began ] || break
-			sleep 0.1
-		done
-		touch over
-	END
+	printf '#!/bin/sh\ncat /etc/hostname > /dev/null\n./server-began\ntouch over\n' > client
 	chmod +x client
 	recipe_run 'Several programs'
 	grep -q 'server' said || fail "$(cat said)"
@@ -110,7 +112,7 @@ closer_look_has_what_it_asks_for_and_only_for_its_time() {
 	recipes_begin
 	recipe_run 'A closer look' "lull start --name web -o trace -e 'process:*'
 		lull run web -- ./server &
-		sleep 1"
+		./server-began"
 	sleep 1
 	lull stop web > /dev/null 2>&1 || true
 	events_of trace > events

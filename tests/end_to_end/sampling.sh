@@ -86,19 +86,10 @@ hot() {
 	gcc -O2 -I"$root/core/include" -o hot hot.c
 }
 
-# until_grep PATTERN FILE: a text is in a file, or comes within a minute.
-until_grep() {
-	for _ in $(seq 600); do
-		grep -q "$1" "$2" 2> /dev/null && return
-		sleep 0.1
-	done
-	fail "no '$1' in $2: $(cat "$2")"
-}
-
 event_that_is_too_hot_for_a_budget_is_throttled_and_recovers() {
 	hot
 	lull record -o trace --budget 2% -e 'hot:*' -- ./hot 2> said &
-	until_grep 'throttled = "hot:loop' trace/metadata
+	until_done grep -q 'throttled = "hot:loop' trace/metadata
 	: > calm
 	# Out of the code, back after a second or more, calm for a second.
 	for _ in $(seq 300); do
@@ -120,7 +111,7 @@ event_that_is_too_hot_for_a_budget_is_throttled_and_recovers() {
 what_a_budget_leaves_out_and_what_is_asked_for_are_kept_apart() {
 	hot
 	lull record -o trace --budget 1% --name "budget$$" -e 'hot:loop' -- ./hot 2> said &
-	until_grep 'throttled = "hot:loop' trace/metadata
+	until_done grep -q 'throttled = "hot:loop' trace/metadata
 	lull enable "budget$$" -e 'hot:other' > enabled
 	lull status --json "budget$$" > status
 	# What was asked for, without what the budget adds.
