@@ -175,7 +175,7 @@ def filters_know_the_threads_context() -> None:
         work = "dd bs=1 count=5 if=/dev/zero of=/dev/null 2> /run/told"
         for name, condition in filters.items():
             pattern = f"-e 'syscalls:sys_enter_write if {condition}'"
-            guest.check(f"lull record -k {pattern} -o /share/{name} -- {work}", 120)
+            guest.check(f"lull record -k {pattern} -o /share/{name} -- {work}")
         found = {
             name: [
                 event

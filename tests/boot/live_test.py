@@ -12,11 +12,11 @@ PROGRAMS = ("sleep", "dd", "tar")
 
 def _programs_told(guest: Guest) -> set[str]:
     """Which of the programs began, as the kernel's events say; one of them in a pause."""
-    guest.check("lull start -k --name k -o /share/trace -e 'sched:sched_process_exec'", 120)
+    guest.check("lull start -k --name k -o /share/trace -e 'sched:sched_process_exec'")
     # With their paths: the guest's shell has programs of these names in itself.
     sleep, dd, tar = (f"/usr/bin/{name}" for name in PROGRAMS)
     guest.check(f"{sleep} 0; lull pause k; {dd} --version; lull resume k; {tar} --version")
-    told = guest.check("lull stop k", 120)
+    told = guest.check("lull stop k")
     assert "outside of the pause, in which nothing was recorded" in told, told
     assert "no event is missing" not in told, told
     events = read_events(guest.share / "trace")

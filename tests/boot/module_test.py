@@ -14,7 +14,7 @@ LOADS = int(os.environ.get("LOADS", "8"))
 LOAD = "insmod /modules/lull.ko"
 
 
-def _passes(guest: Guest, program: str, limit_s: float = 120) -> None:
+def _passes(guest: Guest, program: str, limit_s: float = 300) -> None:
     """A test program of kernel/test passes."""
     result = guest.run(f"cd /run && {program}", limit_s)
     print(result.output, end="")

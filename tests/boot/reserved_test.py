@@ -44,7 +44,7 @@ def _crashed(record: str = RECORD) -> Iterator[Path]:
         memory = Path(folder) / "memory"
         with _guest(memory, allowed=PANIC) as guest:
             guest.check(f"echo '{CRASH}' > /run/crash")
-            guest.end(f"{record} -o /run/trace -- bash /run/crash", limit_s=180)
+            guest.end(f"{record} -o /run/trace -- bash /run/crash", limit_s=300)
             console = guest.log.console_file.read_text(encoding="utf-8", errors="replace")
             assert "reserved memory was written back from the caches" in console, console[-2000:]
         yield memory
@@ -100,7 +100,7 @@ def bytes_that_a_crash_damaged_harm_nobody() -> None:
         _damage(memory, 4096, 3 << 20, 3000, chance)
         _damage(memory, 3 << 20, SIZE, 3000, chance)
         with _guest(memory) as guest:
-            done = guest.run("lull recover /dev/lull -o /share/trace", 120)
+            done = guest.run("lull recover /dev/lull -o /share/trace")
             assert done.status in (0, 1, 2), done.output
             guest.check("lull print --all /share/trace/snapshot-1 > /dev/null; test $? -le 2")
         # What was recovered is forgotten; it is there again, with a note that is not whole.

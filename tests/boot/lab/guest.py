@@ -32,8 +32,8 @@ from .log import GuestError, Log, tail
 from .places import LabError, Skip
 from .qemu import PLACES_BETWEEN_S, Machine, Monitor, Process
 
-BOOT_LIMIT_S = 180
-COMMAND_LIMIT_S = 120
+BOOT_LIMIT_S = 300
+COMMAND_LIMIT_S = 300
 SHUTDOWN_LIMIT_S = 60
 EXACT_LIMIT_S = 300
 LAST_LOOK_LIMIT_S = 10  # at the log of a guest whose test has failed
