@@ -351,6 +351,80 @@ full_disk() {
 	babeltrace_reads small/trace
 }
 
+# Processes come and go; each says one event, and every second one executes first.
+many_build() {
+	cat > many.c <<- 'END'
+		#include <lull/trace.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static int one(int n)
+		{
+			lull_event("many:one", lull_i32(n, n));
+			return 0;
+		}
+		static int two(const char *self, int n)
+		{
+			char number[16];
+
+			snprintf(number, sizeof(number), "%d", n);
+			execl(self, self, number, (char *)0);
+			return 1;
+		}
+		int main(int count, char **words)
+		{
+			int all = atoi(words[1]), width = atoi(words[count - 1]);
+			int failed = 0, status;
+
+			if (count == 2)
+				return one(all);
+			for (int n = 0, live = 0; n < all || live;) {
+				if (n < all && live < width) {
+					pid_t child = fork();
+
+					if (child < 0)
+						return 2;
+					if (!child)
+						_exit(n & 1 ? two(words[0], n) : one(n));
+					n++;
+					live++;
+					continue;
+				}
+				wait(&status);
+				failed += status != 0;
+				live--;
+			}
+			return failed != 0;
+		}
+	END
+	gcc -O2 -Wall -Werror -I"$root/core/include" -o many many.c
+}
+
+ten_thousand_processes_take_part_and_those_that_run_are_shown() {
+	session_begin live
+	many_build
+	lull start -q --name "$session" -o trace -e 'many:*' -e 'io:open'
+	lull run "$session" -- ./many 10000 200
+	lull run "$session" -- sh -c ': < /dev/null; touch last; exec sleep 100' &
+	until_done test -e last
+	local last=$!
+	until_done sh -c "lull status '$session' | grep -qE ' sleep\$'"
+	lull status "$session" > status
+	[ "$(wc -l < status)" -le 30 ] || fail "$(cat status)"
+	grep -qE '^and 9,9[0-9]{2} more$' status || fail "$(cat status)"
+	lull status "$session" --json > status
+	same "$(grep -o '"pid":' status | wc -l)" 513 "processes and the recorder"
+	kill "$last"
+	wait "$last" 2> /dev/null || true
+	lull stop "$session" 2> verdict
+	grep -q 'complete: no event is missing' verdict || fail "$(cat verdict)"
+	grep -qE 'of 10,00[0-9] processes' verdict || fail "$(cat verdict)"
+	numbers_of many:one trace | tr ' ' '\n' | sed '/^$/d' | sort -n > numbers
+	seq 0 9999 | cmp - numbers
+	babeltrace_reads trace
+}
+
 hostile_callers_hold_nothing_up() {
 	session_begin live
 	gcc -O2 -I"$root/core/include" -o storm "$root/tests/signals/storm.c"

@@ -226,7 +226,7 @@ pub struct Status {
     pub attached: u64,
     /// Processes that recorded events: of a flight recorder, in its snapshots.
     pub recorded: u64,
-    /// The first of these, by number.
+    /// These, by number; of more than `PROCESSES_MAX` those first that run.
     pub processes: Vec<Process>,
     pub pauses: Vec<PausedFor>,
     /// Pauses before those that are listed.

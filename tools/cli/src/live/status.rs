@@ -29,6 +29,9 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+/// Processes that have ended which are listed for people; `--json` has all that the recorder lists.
+const ENDED_MAX: usize = 10;
+
 /// Runs the command; the result is the exit status.
 pub fn run(args: &StatusArgs) -> anyhow::Result<i32> {
     let Some(found) = find(args.session.as_deref())? else {
@@ -133,7 +136,8 @@ fn text(status: &Status) -> String {
         lines.iter().map(|(what, value)| format!("{what:<10} {}\n", shown(value))).collect();
     if !status.processes.is_empty() {
         text.push('\n');
-        processes(status).render(&Look::of_stdout(usize::MAX), &mut text);
+        let look = Look::of_stdout(usize::MAX);
+        text.push_str(&processes(status, name_of, &look));
     }
     text
 }
@@ -192,16 +196,26 @@ fn recorder(status: &Status) -> String {
     }
 }
 
-fn processes(status: &Status) -> Table {
+/// Those that run, the first of those that have ended, and how many are not listed.
+fn processes(status: &Status, name_of: impl Fn(u32) -> Option<String>, look: &Look) -> String {
     let mut table = Table::new()
         .column("pid", Kind::Number, 0)
         .column("threads", Kind::Number, 0)
         .column("name", Kind::Text, 0);
-    for process in &status.processes {
-        let name = name_of(process.pid).unwrap_or_else(|| "(ended)".into());
+    let named = status.processes.iter().map(|process| (process, name_of(process.pid)));
+    let (running, ended): (Vec<_>, Vec<_>) = named.partition(|(_, name)| name.is_some());
+    let listed = running.len() + ended.len().min(ENDED_MAX);
+    for (process, name) in running.into_iter().chain(ended).take(listed) {
+        let name = name.unwrap_or_else(|| "(ended)".into());
         table.row(vec![process.pid.to_string(), grouped(process.threads), name]);
     }
-    table
+    let mut text = String::new();
+    table.render(look, &mut text);
+    let more = status.recorded.saturating_sub(listed as u64);
+    if more > 0 {
+        text.push_str(&format!("and {} more\n", grouped(more)));
+    }
+    text
 }
 
 #[cfg(test)]

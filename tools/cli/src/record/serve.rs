@@ -100,7 +100,10 @@ impl Supervisor<'_> {
         let now = consumer.progress();
         let mut processes = consumer.processes();
         let recorded = processes.len() as u64;
-        processes.truncate(control::PROCESSES_MAX);
+        if processes.len() > control::PROCESSES_MAX {
+            processes.sort_by_key(|(pid, _)| !is_there(*pid));
+            processes.truncate(control::PROCESSES_MAX);
+        }
         let attached = |id: i32| segment::status(id).map_or(0, |found| found.attached);
         // Less one each, which is this process's.
         let attached = consumer.segments().into_iter().map(|id| attached(id).saturating_sub(1));
@@ -163,6 +166,14 @@ impl Supervisor<'_> {
             throttled: now.take(THROTTLED_MAX).map(thinned).collect(),
         })
     }
+}
+
+/// Whether a process has that number now. Events say the numbers, so they can be any.
+fn is_there(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 0) else { return false };
+    // SAFETY: signal 0 is sent to nobody.
+    let sent = unsafe { libc::kill(pid, 0) };
+    sent == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 fn refused(why: &str) -> Answer {
