@@ -207,8 +207,7 @@ fn may_load(mode: &str) -> bool {
     let victim = Victim::start(mode, 0);
     let (tracee, _) = open(&victim);
     let loader = Loader::find(&tracee).unwrap();
-    let visit = Visit { patience: Duration::from_millis(500), ..Visit::default() };
-    let visited = tracee.visit_safely(&visit, &loader, |_| Ok(()));
+    let visited = tracee.visit_safely(&Visit::default(), &loader, |_| Ok(()));
     victim.end("called");
     match visited {
         Ok(()) => true,
