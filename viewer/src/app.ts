@@ -195,9 +195,11 @@ export class App {
     message.textContent = text;
   }
 
+  /** Draws at once: a page that is printed has no further frame. */
   theme(isDark: boolean): void {
     this.scene.colours = palette(isDark);
-    this.redraw();
+    const pen = this.canvas.getContext("2d");
+    if (pen) draw(pen, this.scene);
   }
 
   setFilter(filter: Filter): void {

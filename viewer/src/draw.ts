@@ -290,10 +290,11 @@ function drawLost(pen: Pen, scene: Scene, row: Placed): void {
     pen.fillRect(left, y, size, row.height);
     pen.globalAlpha = 1;
     if (alpha === 1 && size > 90) {
+      const text = cut(`${region.count} lost`, size - 12);
       pen.fillStyle = scene.colours.back;
-      pen.fillRect(left + 4, y + row.height / 2 - 8, Math.min(size - 8, 120), 16);
+      pen.fillRect(left + 4, y + row.height / 2 - 8, pen.measureText(text).width + 8, 16);
       pen.fillStyle = scene.colours.lost;
-      pen.fillText(cut(`${region.count} lost`, size - 12), left + 8, y + row.height / 2);
+      pen.fillText(text, left + 8, y + row.height / 2);
     }
   }
 }

@@ -33,12 +33,18 @@ function isDarkAtFirst(): boolean {
 
 function listenToTheme(frame: Frame, isDark: boolean): void {
   let isNow = isDark;
+  const show = (isShownDark: boolean): void => {
+    document.documentElement.dataset["theme"] = isShownDark ? "dark" : "light";
+    frame.theme(isShownDark);
+  };
   byId("theme").addEventListener("click", () => {
     isNow = !isNow;
     keep(isNow ? "dark" : "light");
-    document.documentElement.dataset["theme"] = isNow ? "dark" : "light";
-    frame.theme(isNow);
+    show(isNow);
   });
+  // Paper is light.
+  const paper = matchMedia("print");
+  paper.addEventListener("change", () => show(isNow && !paper.matches));
 }
 
 /** Where the pointer is in the time line that it is over. */
