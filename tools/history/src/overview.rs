@@ -10,6 +10,8 @@ use crate::value::{Interval, Value};
 
 /// States of one part that are told apart; the time of further ones counts for none.
 const STATES: usize = 32;
+/// An interval that fills so many parts is drawn by itself, also beside others of its state.
+const WIDE: i128 = 4;
 
 /// A stretch of pixels in which one state takes most of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) struct Overview {
     /// Of the part that is being filled: how long each state took, and in how many intervals.
     shares: Vec<(Value, i128, u64)>,
     drawn: Vec<Drawn>,
+    /// Whether the last that is drawn is one wide interval.
+    is_wide: bool,
     goes_on: bool,
     /// Whether neighbours of one state are drawn as one, whatever their intervals.
     joins: bool,
@@ -43,6 +47,7 @@ impl Overview {
             part: 0,
             shares: Vec::new(),
             drawn: Vec::new(),
+            is_wide: false,
             goes_on: false,
             joins: true,
         }
@@ -82,6 +87,7 @@ impl Overview {
         let end = self.from + self.width;
         let mut at = i128::from(interval.begin.0).max(self.from);
         let until = i128::from(interval.end.0).min(end);
+        let (is_one, first) = (count == 1, self.part_at(at));
         self.goes_on |= interval.goes_on && until == end;
         // It is counted in the part where it is met first.
         if at == until && at < end {
@@ -98,7 +104,12 @@ impl Overview {
                 let last = self.part_at(until);
                 self.share(interval.value, edge - at, std::mem::take(&mut count));
                 self.draw();
+                let is_wide = is_one && last - part >= WIDE;
+                if is_wide {
+                    self.set_apart(interval.value, first, part);
+                }
                 self.extend(interval.value, part, last, 0);
+                self.is_wide |= is_wide;
                 self.part = last;
                 at = self.edge(last);
             } else {
@@ -141,7 +152,9 @@ impl Overview {
         let (begin, end) = (Ns(self.edge(part) as i64), Ns(self.edge(until) as i64));
         match self.drawn.last_mut() {
             Some(Drawn { interval: last, count: all })
-                if last.value == value && last.end >= begin && (self.joins || count == 0) =>
+                if last.value == value
+                    && last.end >= begin
+                    && (count == 0 || self.joins && !self.is_wide) =>
             {
                 last.end = last.end.max(end);
                 *all += count;
@@ -150,8 +163,23 @@ impl Overview {
             _ => {
                 let interval = Interval { begin, end, goes_on: false, value };
                 self.drawn.push(Drawn { interval, count: count.max(1) });
+                self.is_wide = false;
             }
         }
+    }
+
+    /// Of a wide interval that begins in part `first` and fills those from `part` on: takes it out
+    /// of the stretch of others, which was drawn up to there, and begins one of its own.
+    fn set_apart(&mut self, value: Value, first: i128, part: i128) {
+        let (first, begin) = (Ns(self.edge(first) as i64), Ns(self.edge(part) as i64));
+        let Some(Drawn { interval: last, count }) = self.drawn.last_mut() else { return };
+        if !self.joins || last.value != value || last.begin >= first {
+            return;
+        }
+        last.end = begin;
+        *count = count.saturating_sub(1).max(1);
+        let interval = Interval { begin, end: begin, goes_on: false, value };
+        self.drawn.push(Drawn { interval, count: 1 });
     }
 
     pub fn finish(mut self) -> Vec<Drawn> {
@@ -205,10 +233,33 @@ mod tests {
             }
             overview.finish().iter().map(|drawn| drawn.count).collect()
         };
-        assert_eq!(counts(10, &[(-50, 75), (80, 81)]), [2]);
+        assert_eq!(counts(10, &[(-50, 15), (20, 21)]), [2]);
         assert_eq!(counts(10, &[(3, 48), (60, 97)]), [1, 1]);
         let many: Vec<(i64, i64)> = (0..50).map(|at| (2 * at, 2 * at + 1)).collect();
         assert_eq!(counts(10, &many), [50]);
+    }
+
+    #[test]
+    fn a_wide_interval_is_drawn_by_itself_beside_others_of_its_state() {
+        let drawn = |intervals: &[(i64, i64)]| -> Vec<(i64, i64, u64)> {
+            let mut overview = Overview::new((Ns(0), Ns(100)), 20);
+            for (begin, end) in intervals {
+                let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(1));
+                overview.add(&Interval { begin, end, goes_on: false, value }, 1);
+            }
+            let of = |d: &Drawn| (d.interval.begin.0, d.interval.end.0, d.count);
+            overview.finish().iter().map(of).collect()
+        };
+        assert_eq!(
+            drawn(&[(-9, 42), (42, 81), (82, 100)]),
+            [(0, 40, 1), (40, 80, 1), (80, 100, 1)]
+        );
+        // Narrow ones before and behind it are one stretch each.
+        let narrow = |from: i64| (0..4).map(move |n| (from + 2 * n, from + 2 * n + 1));
+        let all = narrow(1).chain([(10, 50)]).chain(narrow(51)).collect::<Vec<_>>();
+        assert_eq!(drawn(&all), [(0, 10, 4), (10, 50, 1), (50, 60, 4)]);
+        let all = narrow(1).chain([(9, 48)]).chain(narrow(49)).collect::<Vec<_>>();
+        assert_eq!(drawn(&all), [(0, 10, 4), (10, 45, 1), (45, 60, 4)]);
     }
 
     #[test]
