@@ -31,6 +31,21 @@ in_report() {
 	lull report --json "$1" | python3 -c "import json, sys; r = json.load(sys.stdin); print($2)"
 }
 
+# pictured TRACE HASH TEXT NAME: the viewer's page of that address says TEXT in its panel, and there
+# is a picture of it: in docs/guide/pictures if LULL_PICTURES is new.
+pictured() {
+	local folder=$PWD
+	[ "${LULL_PICTURES:-}" != new ] || folder=$root/docs/guide/pictures
+	lull view --print-url "$1" > url 2> view.errors &
+	local server=$!
+	until_done test -s url
+	node "$root/tests/view/picture.mjs" "$(cat url)" "$2" "$3" "$folder/$4.png" \
+		> told 2>&1 || fail "$(cat told view.errors)"
+	kill -INT $server
+	wait $server || true
+	same "$(head -c 4 "$folder/$4.png" | tail -c 3)" PNG "what the picture is"
+}
+
 threads_that_wait_in_line_are_found_by_their_lock() {
 	run_section 'A lock convoy'
 	# One condition has most waits, and at least the four workers wait for it.
@@ -44,6 +59,8 @@ threads_that_wait_in_line_are_found_by_their_lock() {
 	same "$(in_report "${traces[1]}" 'r["process_count"]')" 5 "the number of processes"
 	grep -qx 'The trace has no finished waits for locks.' said || fail "$(cat said)"
 	[ -s threads.perfetto-trace ] || fail "nothing was exported"
+	pictured "${traces[0]}" \
+		'#from=150000000&until=210000000&panel=statistics' cond:wait convoy
 }
 
 rows_that_are_written_one_by_one_are_found_by_what_they_wait_for() {
@@ -54,6 +71,8 @@ rows_that_are_written_one_by_one_are_found_by_what_they_wait_for() {
 	local last
 	last=$(sed -n 's/.* io:fdatasync_entry fd=\([0-9]*\)$/\1/p' said | tr '\n' ' ')
 	same "$last" '5 6 5 4 ' "what the last row waits for"
+	pictured "${traces[0]}" \
+		'#from=500000000&until=530000000&panel=statistics' io:fdatasync stall
 }
 
 module_that_is_compiled_at_each_start_is_found_by_what_is_opened() {
@@ -62,4 +81,5 @@ module_that_is_compiled_at_each_start_is_found_by_what_is_opened() {
 	same "$(grep -c '/tables\.py" result=' said)" 1 "how often the source is opened"
 	grep -q 'tables\.cpython-[0-9]*\.pyc" result=[0-9]' said || fail "$(cat said)"
 	same "$(grep -c ' process:exit status=0$' said)" 2 "how many programs ended"
+	pictured "${traces[0]}" '#e=io:open_exit+if+path+%3D~+"*%2Ftables*"' tables.py start
 }

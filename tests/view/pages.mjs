@@ -45,6 +45,8 @@ export const shown = (page) => {
 };
 export const width = (page) => shown(page).until - shown(page).from;
 
+export const close = () => browser.close();
+
 /** Runs tests, each on a page of its own: name, function, address. */
 export async function runAll(all) {
   for (const [name, run, address] of all) {
@@ -62,5 +64,5 @@ export async function runAll(all) {
     if (shots && !page.isClosed()) await page.screenshot({ path: `${shots}/${name}.png` });
     if (!page.isClosed()) await page.close();
   }
-  await browser.close();
+  await close();
 }
