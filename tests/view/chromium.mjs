@@ -10,5 +10,6 @@ const { chromium } = require("playwright-core");
 export const launch = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    env: { ...process.env, FONTCONFIG_FILE: new URL("fonts.conf", import.meta.url).pathname },
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
