@@ -3,6 +3,7 @@
 
 use analysis::{analyse, By, Limits, LockKind, Options, Report};
 use state::Threads;
+use std::cell::Cell;
 use testkit::program::{Number, Program, Text, Who};
 use trace::{Event, Ns, Span, Trace};
 use verdict::State;
@@ -386,4 +387,31 @@ fn report_is_about_the_span_and_the_threads_that_are_asked_for() {
     let options = Options { takes: Some(&takes), ..Options::default() };
     let exits = analyse(&traces, &options, |_| {});
     assert_eq!((exits.matched_events, exits.latencies[0].duration.count), (5, 5));
+}
+
+#[test]
+fn reading_ends_when_nobody_waits_for_it_and_after_so_many_events() {
+    const EVENTS: u64 = 300_000;
+    let mut program = Program::new();
+    (0..EVENTS).for_each(|at| program.event(at, 0, MAIN, "job", &[]));
+    let traces = [trace(&program)];
+    let read = |options: Options<'_>| {
+        let report = analyse(&traces, &options, |_| {});
+        (report.events, report.is_cut)
+    };
+    assert_eq!(read(Options::default()), (EVENTS, false));
+    assert_eq!(read(Options { goes_on: Some(&|| true), ..Options::default() }), (EVENTS, false));
+    // Asked after 131,072 and 262,144 messages.
+    let asked = Cell::new(0);
+    let goes_on = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 2
+    };
+    let (events, is_cut) = read(Options { goes_on: Some(&goes_on), ..Options::default() });
+    assert!(is_cut && asked.get() == 2, "{events} {}", asked.get());
+    assert!((200_000..EVENTS).contains(&events), "{events}");
+    // One more that says which thread they are of.
+    let most = |count| read(Options { most_events: Some(count), ..Options::default() });
+    assert_eq!(most(8), (7, true));
+    assert_eq!(most(EVENTS + 1), (EVENTS, false));
 }
