@@ -366,3 +366,27 @@ daemons_that_fork_twice_are_recorded_with_wait_all() {
 	same "$(identities test:daemon | cut -d' ' -f1)" \
 		"$(sed -n 's/.*"fields":{"pid":\([0-9]*\).*/\1/p' event)" "the daemon's identity"
 }
+
+sites_of_one_event_are_one_event_to_a_person() {
+	cat > sites.c <<- 'END'
+		#include <lull/trace.h>
+		int main(void)
+		{
+			lull_event("sites:one", lull_i32(n, 1));
+			lull_event("sites:one", lull_i32(n, 2));
+			lull_event("sites:one", lull_i32(n, 3), lull_str(why, "other fields"));
+			return 0;
+		}
+	END
+	gcc -O2 -I"$root/core/include" -o sites sites.c
+	lull record -q -o trace -e 'sites:*' -- ./sites
+	lull print -e sites:one trace | sed 's/.* sites:one/sites:one/' > events
+	printf 'sites:one n=1\nsites:one n=2\nsites:one n=3 why="other fields"\n' | cmp - events
+	same "$(lull print --json -e sites:one trace | grep -oE 'sites:one(#[0-9]+)?"' | sort -u |
+		wc -l)" 3 "names in JSON"
+	lull report --json trace > report
+	same "$(python3 -c 'import json
+rows = json.load(open("report"))["event_names"]
+print([row["events"] for row in rows if row["name"] == "sites:one"])')" "[3]" "of one name"
+	readers_agree trace
+}
