@@ -55,6 +55,23 @@ program_records_what_is_enabled_and_not_what_is_disabled_while_it_runs() {
 	same "$(grep -c 'tick:' bt.out)" 8 "babeltrace2's events"
 }
 
+changes_that_enable_more_often_than_there_are_sites_are_no_fault_of_a_program() {
+	session_begin change
+	ticks_build
+	lull start --name "$session" -o trace -e 'tick:*' > /dev/null
+	ticks_begin
+	for _ in $(seq 150); do
+		lull disable "$session" -e 'tick:*' > /dev/null 2>&1
+		lull enable "$session" -e 'tick:*' > /dev/null 2>&1
+	done
+	talk 1
+	talk_end
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	same "$(numbers_of tick:even trace)" "1 " "even"
+	! grep -q 'wrote over' verdict || fail "$(cat verdict)"
+	grep -q 'changed 300 times' verdict || fail "$(cat verdict)"
+}
+
 recording_of_a_program_is_changed_like_a_started_session() {
 	session_begin change
 	ticks_build
