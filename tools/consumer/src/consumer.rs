@@ -474,9 +474,8 @@ impl Consumer {
             self.tools.walker.dumps().judge(&mut verdict);
         }
         verdict.cpus = cpus.len() as u64;
-        let has_changed = !self.changes.list().is_empty();
         for memory in &self.memories {
-            if !add_counts(&mut verdict, memory.live(), has_changed) {
+            if !add_counts(&mut verdict, memory.live(), self.changes.rules_count()) {
                 verdict.missing.push(format!(
                     "sites and processes of user {} that are in no count: a process wrote over \
                      the session's counts",
@@ -568,9 +567,9 @@ fn note(problems: &mut Vec<String>, problem: String) {
 
 /// Adds what the processes of one user counted. Return: false, and nothing is added, when these
 /// are not counts that processes made.
-fn add_counts(verdict: &mut Verdict, live: &ControlLive, has_changed: bool) -> bool {
+fn add_counts(verdict: &mut Verdict, live: &ControlLive, rules_count: u64) -> bool {
     let count = |word: &AtomicU32| word.load(Ordering::Relaxed);
-    let mut sites = Sites {
+    let sites = Sites {
         // Processes add to what they saw first, so it is read last.
         enabled: count(&live.enabled_count),
         unpatched: count(&live.unpatched_count),
@@ -579,14 +578,10 @@ fn add_counts(verdict: &mut Verdict, live: &ControlLive, has_changed: bool) -> b
     };
     let refused = count(&live.refused_count);
     let marked = u64::from(sites.enabled) + u64::from(sites.unpatched);
-    let is_more = marked > u64::from(sites.seen);
-    if is_more && !has_changed || refused > PROCESSES_MAX {
+    // A site counts anew each time that other rules enable it.
+    let most = u64::from(sites.seen).saturating_mul(rules_count);
+    if marked > most || refused > PROCESSES_MAX {
         return false;
-    }
-    if is_more {
-        // A site counts each time that a change enables it.
-        sites.unpatched = sites.unpatched.min(sites.seen);
-        sites.enabled = sites.seen - sites.unpatched;
     }
     let total = &mut verdict.sites;
     total.seen = total.seen.saturating_add(sites.seen);

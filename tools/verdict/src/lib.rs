@@ -139,6 +139,7 @@ pub struct Unwritten {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Sites {
     pub seen: u32,
+    /// How often: a site counts anew each time that a change enables it.
     pub enabled: u32,
     pub unpatched: u32,
     pub unregistered: u32,

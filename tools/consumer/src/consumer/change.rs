@@ -38,6 +38,8 @@ pub(super) struct Changes {
     began: Option<(String, Vec<u8>)>,
     /// By memory: events that a budget leaves out, whatever was asked for.
     excluded: Vec<Vec<String>>,
+    /// How often a budget left out others.
+    exclusions: u64,
 }
 
 impl Changes {
@@ -49,6 +51,11 @@ impl Changes {
 
     pub fn list(&self) -> &[Change] {
         &self.list
+    }
+
+    /// How many rules a process can have seen at most, one after the other.
+    pub fn rules_count(&self) -> u64 {
+        1 + self.list.len() as u64 + self.exclusions
     }
 
     /// What was asked for when the session began, to which a budget adds what it leaves out.
@@ -125,6 +132,7 @@ impl Consumer {
             return Ok(false);
         }
         changes.excluded[index] = names;
+        changes.exclusions += 1;
         let (Some(memory), Some((patterns, filters))) =
             (self.memories.get(index), changes.rules.as_ref().or(changes.began.as_ref()))
         else {
