@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 
-from lab import LIMIT_S, MODULES, Guest
+from lab import COMMAND_LIMIT_S, LIMIT_S, MODULES, Guest
 
 MODULE = MODULES / "lull.ko"
 LOADS = int(os.environ.get("LOADS", "8"))
@@ -14,7 +14,7 @@ LOADS = int(os.environ.get("LOADS", "8"))
 LOAD = "insmod /modules/lull.ko"
 
 
-def _passes(guest: Guest, program: str, limit_s: float = 300) -> None:
+def _passes(guest: Guest, program: str, limit_s: float = COMMAND_LIMIT_S) -> None:
     """A test program of kernel/test passes."""
     result = guest.run(f"cd /run && {program}", limit_s)
     print(result.output, end="")

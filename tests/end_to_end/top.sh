@@ -102,11 +102,12 @@ top_as_json_goes_on_until_the_session_ends_and_says_so() {
 	jobs_begin
 	lull top "$session" --json --interval 200ms > lines 2> errors &
 	local top=$!
-	until_done grep -q '"job:run_end"' lines
+	until_done sh -c '[ "$(grep -c job:run_end lines)" -ge 2 ]'
 	lull pause "$session"
 	until_done grep -q '"state":"paused"' lines
 	lull stop "$session" 2> verdict
 	status_is 0 wait $top
+	[ "$(wc -l < lines)" -ge 4 ] || fail "$(cat lines)"
 	tail -n 1 lines > top.json
 	shown 'top["state"] == "ended" and rows["by_event"]["job:run_end"]["events"] > 0'
 	grep -q "session $session has ended; .lull report $PWD/trace. reads its trace" errors ||

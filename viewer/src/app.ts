@@ -195,11 +195,9 @@ export class App {
     message.textContent = text;
   }
 
-  /** Draws at once: a page that is printed has no further frame. */
   theme(isDark: boolean): void {
     this.scene.colours = palette(isDark);
-    const pen = this.canvas.getContext("2d");
-    if (pen) draw(pen, this.scene);
+    this.paint();
   }
 
   setFilter(filter: Filter): void {
@@ -513,11 +511,15 @@ export class App {
     this.changed();
   }
 
+  private paint(): void {
+    const pen = this.canvas.getContext("2d");
+    if (pen) draw(pen, this.scene);
+  }
+
   private redraw(): void {
     cancelAnimationFrame(this.drawing);
     this.drawing = requestAnimationFrame(() => {
-      const pen = this.canvas.getContext("2d");
-      if (pen) draw(pen, this.scene);
+      this.paint();
       const { from, until } = this.scene.view;
       if (this.frame.active !== this) return;
       byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;

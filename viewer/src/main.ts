@@ -42,7 +42,7 @@ function listenToTheme(frame: Frame, isDark: boolean): void {
     keep(isNow ? "dark" : "light");
     show(isNow);
   });
-  // Paper is light.
+  // Paper is light, and a page that is printed has no further frame: it is drawn at once.
   const paper = matchMedia("print");
   paper.addEventListener("change", () => show(isNow && !paper.matches));
 }

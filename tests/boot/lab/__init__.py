@@ -3,7 +3,7 @@
 
 from .channel import Result
 from .disk import ext4_disk
-from .guest import Guest, interact, run_exactly
+from .guest import COMMAND_LIMIT_S, Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
 from .log import GuestError
 from .places import BOOT, BUILD, LIMIT_S, MODULES, ROOT, LabError, Skip, lull_files
@@ -12,6 +12,7 @@ from .reading import read_events
 __all__ = [
     "BOOT",
     "BUILD",
+    "COMMAND_LIMIT_S",
     "LIMIT_S",
     "MODULES",
     "NAMES",

@@ -226,7 +226,7 @@ pub struct Status {
     pub attached: u64,
     /// Processes that recorded events: of a flight recorder, in its snapshots.
     pub recorded: u64,
-    /// These, by number; of more than `PROCESSES_MAX` those first that run.
+    /// These, by number. If there are more than `PROCESSES_MAX`, those that run come first.
     pub processes: Vec<Process>,
     pub pauses: Vec<PausedFor>,
     /// Pauses before those that are listed.

@@ -87,7 +87,7 @@ impl Overview {
         let end = self.from + self.width;
         let mut at = i128::from(interval.begin.0).max(self.from);
         let until = i128::from(interval.end.0).min(end);
-        let (is_one, first) = (count == 1, self.part_at(at));
+        let (is_one, begin) = (count == 1, at);
         self.goes_on |= interval.goes_on && until == end;
         // It is counted in the part where it is met first.
         if at == until && at < end {
@@ -106,7 +106,7 @@ impl Overview {
                 self.draw();
                 let is_wide = is_one && last - part >= WIDE;
                 if is_wide {
-                    self.set_apart(interval.value, first, part);
+                    self.set_apart(interval.value, self.part_at(begin), part);
                 }
                 self.extend(interval.value, part, last, 0);
                 self.is_wide |= is_wide;
@@ -234,6 +234,7 @@ mod tests {
             overview.finish().iter().map(|drawn| drawn.count).collect()
         };
         assert_eq!(counts(10, &[(-50, 15), (20, 21)]), [2]);
+        assert_eq!(counts(10, &[(-50, 75), (80, 81)]), [1, 1], "the first is wide");
         assert_eq!(counts(10, &[(3, 48), (60, 97)]), [1, 1]);
         let many: Vec<(i64, i64)> = (0..50).map(|at| (2 * at, 2 * at + 1)).collect();
         assert_eq!(counts(10, &many), [50]);

@@ -137,7 +137,7 @@ fn text(status: &Status) -> String {
     if !status.processes.is_empty() {
         text.push('\n');
         let look = Look::of_stdout(usize::MAX);
-        text.push_str(&processes(status, name_of, &look));
+        text.push_str(&processes(status, &look));
     }
     text
 }
@@ -197,7 +197,7 @@ fn recorder(status: &Status) -> String {
 }
 
 /// Those that run, the first of those that have ended, and how many are not listed.
-fn processes(status: &Status, name_of: impl Fn(u32) -> Option<String>, look: &Look) -> String {
+fn processes(status: &Status, look: &Look) -> String {
     let mut table = Table::new()
         .column("pid", Kind::Number, 0)
         .column("threads", Kind::Number, 0)

@@ -101,7 +101,7 @@ impl Supervisor<'_> {
         let mut processes = consumer.processes();
         let recorded = processes.len() as u64;
         if processes.len() > control::PROCESSES_MAX {
-            processes.sort_by_key(|(pid, _)| !is_there(*pid));
+            processes.sort_by_cached_key(|(pid, _)| !is_there(*pid));
             processes.truncate(control::PROCESSES_MAX);
         }
         let attached = |id: i32| segment::status(id).map_or(0, |found| found.attached);
