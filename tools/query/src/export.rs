@@ -2,14 +2,15 @@
 //! A dataset of everything that is in traces: a folder for each table, a folder in it for each
 //! host, a Parquet file in that for each trace.
 //!
-//! Place in the flow: `lull export --parquet`. One pass writes the events of all names; the tables
-//! that follow the state come after, a pass each. The list of tables is written last: a folder
-//! without it is no dataset (`dataset`).
+//! Place in the flow: `lull export --parquet`. One pass writes the events of all names, and each
+//! table that follows the state takes a pass of its own; as many passes as there are processors go
+//! on at once. The list of tables is written last: a folder without it is no dataset (`dataset`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
@@ -25,13 +26,13 @@ use crate::engine::{names, sources, GENERAL_TABLES};
 use crate::events::{Finder, RowWriter};
 use crate::output::parquet_properties;
 use crate::reading::{Meter, Reading, Tally};
-use crate::scan::Request;
+use crate::scan::{Request, Source};
 
 /// What waits in memory to be written, of all files together.
 const MOST_WAITING_BYTES: usize = 256 << 20;
 /// The folder of rows whose host is not known, as readers of such datasets call it.
 const NO_HOST: &str = "__HIVE_DEFAULT_PARTITION__";
-/// The table that repeats all others.
+/// The table that repeats all others. In its place, those of each name of events are written.
 const REPEATED: &str = "events";
 
 /// What was written.
@@ -41,6 +42,10 @@ pub struct Exported {
     pub files: usize,
     pub rows: u64,
 }
+
+/// How often an export reads the traces: for each general table but that of packets, whose
+/// headers are enough.
+pub const PASSES: u64 = GENERAL_TABLES as u64 - 1;
 
 type Written<T> = Result<T, String>;
 
@@ -55,58 +60,98 @@ pub fn export(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
     }
     let sources = sources(reading);
     let names = names(&sources);
-    let mut files = Files::new(folder, reading, &names);
-    let tables = EventTable::each(&reading.traces);
-    events(reading, &tables, &mut files)?;
-    for (at, source) in sources.iter().enumerate().take(GENERAL_TABLES) {
-        if source.name() == REPEATED {
-            continue;
+    let workers = reading.workers.clamp(1, GENERAL_TABLES);
+    let passes = Passes { next: AtomicUsize::new(0), has_failed: AtomicBool::new(false) };
+    let work = || {
+        let files = Files::new(folder, reading, &names, MOST_WAITING_BYTES / workers);
+        passes.work(&sources, files)
+    };
+    let mut files = Files::new(folder, reading, &names, 0);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mut result = work().map(|written| files.take(written));
+        for thread in threads {
+            let written = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result = result.and(written.map(|written| files.take(written)));
         }
+        result
+    })?;
+    files.end()
+}
+
+/// Passes that are still to be made.
+struct Passes {
+    next: AtomicUsize,
+    has_failed: AtomicBool,
+}
+
+impl Passes {
+    /// Makes passes until none is left, or one of them failed, here or in another thread.
+    fn work<'r>(&self, sources: &[Arc<dyn Source>], mut files: Files<'r>) -> Written<Files<'r>> {
+        while !self.has_failed.load(Ordering::Relaxed) {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = sources.get(at).filter(|_| at < GENERAL_TABLES) else { break };
+            let result = match source.name() {
+                REPEATED => self.events(&mut files),
+                _ => self.general(at, source.as_ref(), &mut files),
+            };
+            if result.is_err() {
+                self.has_failed.store(true, Ordering::Relaxed);
+                return result.map(|()| files);
+            }
+        }
+        Ok(files)
+    }
+
+    /// A general table.
+    fn general(&self, at: usize, source: &dyn Source, files: &mut Files<'_>) -> Written<()> {
         let columns = (0..source.schema().fields().len()).collect();
         let request = Request { columns, bounds: Bounds::default(), limit: None };
         let mut result = Ok(());
         source.read(&request, &mut |batch| {
             result = batch.map_err(|e| e.to_string()).and_then(|b| files.by_host(at, &b));
-            match result {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
+            self.go_on(&result)
         });
         result?;
-        files.at_least_empty(at, &source.schema())?;
+        files.at_least_empty(at, &source.schema())
     }
-    files.end()
-}
 
-/// The events of all names, in one pass.
-fn events(reading: &Reading, tables: &[EventTable], files: &mut Files<'_>) -> Written<()> {
-    let needs_state = crate::identity::needs_state(&reading.traces);
-    let workers = if needs_state { 1 } else { reading.workers };
-    let work = |merge: &mut Merge<'_>| {
-        let mut parts = Vec::new();
-        let tally = rows(reading, tables, merge, &mut |part| {
-            parts.push(part);
-            Ok(())
+    /// The tables of all names of events.
+    fn events(&self, files: &mut Files<'_>) -> Written<()> {
+        let reading = files.reading;
+        let tables = &EventTable::each(&reading.traces);
+        let needs_state = crate::identity::needs_state(&reading.traces);
+        let workers = if needs_state { 1 } else { reading.workers };
+        let work = |merge: &mut Merge<'_>| {
+            let mut parts = Vec::new();
+            let tally = rows(reading, tables, merge, &mut |part| {
+                parts.push(part);
+                Ok(())
+            });
+            (parts, tally)
+        };
+        let (mut tally, mut result) = (Tally::default(), Ok(()));
+        let mut rest = in_slices(&reading.traces, &reading.span, workers, work, |(parts, part)| {
+            result = part.and_then(|part| {
+                tally.add(&part);
+                parts.into_iter().try_for_each(|part| files.write(part))
+            });
+            self.go_on(&result)
         });
-        (parts, tally)
-    };
-    let (mut tally, mut result) = (Tally::default(), Ok(()));
-    let mut rest = in_slices(&reading.traces, &reading.span, workers, work, |(parts, part)| {
-        let written = part.and_then(|part| {
-            tally.add(&part);
-            parts.into_iter().try_for_each(|part| files.write(part))
-        });
-        result = written;
+        result?;
+        let last = rows(reading, tables, &mut rest, &mut |part| files.write(part))?;
+        tally.add(&last);
+        reading.end(&tally, &rest);
+        Ok(())
+    }
+
+    /// Whether a pass should go on after what came of a part of it.
+    fn go_on(&self, result: &Written<()>) -> ControlFlow<()> {
         match result {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
+            Ok(()) if !self.has_failed.load(Ordering::Relaxed) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
         }
-    });
-    result?;
-    let last = rows(reading, tables, &mut rest, &mut |part| files.write(part))?;
-    tally.add(&last);
-    reading.end(&tally, &rest);
-    Ok(())
+    }
 }
 
 /// Rows of one table and one trace.
@@ -192,11 +237,18 @@ struct Files<'r> {
     /// By table, host and trace; no trace where the rows of all are in one file.
     open: BTreeMap<(usize, Option<String>, Option<usize>), ArrowWriter<File>>,
     waiting_bytes: usize,
+    /// What may wait.
+    most_waiting_bytes: usize,
     rows: u64,
 }
 
 impl<'r> Files<'r> {
-    fn new(folder: &Path, reading: &'r Reading, names: &'r [String]) -> Self {
+    fn new(
+        folder: &Path,
+        reading: &'r Reading,
+        names: &'r [String],
+        most_waiting_bytes: usize,
+    ) -> Self {
         let mut taken = BTreeSet::new();
         Self {
             folder: folder.into(),
@@ -205,6 +257,7 @@ impl<'r> Files<'r> {
             folders: names.iter().map(|name| unique(&plain(name), &mut taken)).collect(),
             open: BTreeMap::new(),
             waiting_bytes: 0,
+            most_waiting_bytes,
             rows: 0,
         }
     }
@@ -255,7 +308,7 @@ impl<'r> Files<'r> {
         writer.write(batch).map_err(|e| e.to_string())?;
         self.waiting_bytes += writer.in_progress_size().saturating_sub(before);
         self.rows += batch.num_rows() as u64;
-        if self.waiting_bytes > MOST_WAITING_BYTES {
+        if self.waiting_bytes > self.most_waiting_bytes {
             for writer in self.open.values_mut() {
                 writer.flush().map_err(|e| e.to_string())?;
             }
@@ -282,6 +335,12 @@ impl<'r> Files<'r> {
         std::fs::create_dir_all(&folder).map_err(said)?;
         let file = File::create_new(&path).map_err(said)?;
         ArrowWriter::try_new(file, schema, Some(parquet_properties())).map_err(|e| e.to_string())
+    }
+
+    /// Takes over files of other tables.
+    fn take(&mut self, other: Self) {
+        self.open.extend(other.open);
+        self.rows += other.rows;
     }
 
     fn end(self) -> Written<Exported> {

@@ -53,7 +53,7 @@ pub use datafusion::arrow::datatypes::Field;
 pub use dataset::is_dataset;
 pub use definitions::definition;
 pub use engine::{quoted, Engine, Limits, TableInfo};
-pub use export::{export, Exported};
+pub use export::{export, Exported, PASSES};
 pub use output::{Failure, Format, Output};
 pub use progress::Progress;
 pub use reading::{Found, Reading};

@@ -17,7 +17,7 @@ use clap::Parser;
 use futures::StreamExt;
 use query::{
     definition, export, is_dataset, Complaint, Engine, Failure, Format, Limits, Output, Progress,
-    Reading,
+    Reading, PASSES,
 };
 use trace::{Ns, Span, Trace};
 use verdict::shown::lines_shown;
@@ -191,7 +191,7 @@ fn say_verdicts(traces: &[Trace]) -> bool {
 }
 
 fn export_all(reading: &Arc<Reading>, folder: &Path) -> Result<i32, String> {
-    let mut progress = Progress::start(reading);
+    let mut progress = Progress::start(reading, PASSES);
     let exported = export(reading, folder);
     progress.end();
     let done = exported?;
@@ -219,7 +219,7 @@ fn answer(
         let length = sql.len();
         return Err(format!("the query has {length} bytes; {SQL_BYTES_MAX} are allowed"));
     }
-    let progress = reading.map(Progress::start);
+    let progress = reading.map(|reading| Progress::start(reading, 1));
     let result = runtime.block_on(write_rows(args, engine, sql, progress));
     match result {
         Ok(0) => Ok(INCOMPLETE),

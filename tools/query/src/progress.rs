@@ -24,11 +24,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn start(reading: &Arc<Reading>) -> Self {
+    /// For something that reads the traces so many times.
+    pub fn start(reading: &Arc<Reading>, passes: u64) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let (over, reading) = (Arc::clone(&is_over), Arc::clone(reading));
         let is_wanted = std::io::stderr().is_terminal();
-        let thread = is_wanted.then(|| std::thread::spawn(move || show(&reading, &over)));
+        let thread = is_wanted.then(|| std::thread::spawn(move || show(&reading, passes, &over)));
         Self { is_over, thread }
     }
 
@@ -48,7 +49,8 @@ impl Drop for Progress {
     }
 }
 
-fn show(reading: &Reading, is_over: &AtomicBool) {
+fn show(reading: &Reading, passes: u64, is_over: &AtomicBool) {
+    let total_bytes = reading.total_bytes.saturating_mul(passes).max(1);
     let mut bar = None;
     let mut turns = 0;
     while !is_over.load(Ordering::Relaxed) {
@@ -60,10 +62,10 @@ fn show(reading: &Reading, is_over: &AtomicBool) {
         let bar = bar.get_or_insert_with(|| {
             let style = ProgressStyle::with_template(STYLE);
             let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(reading.total_bytes).with_style(style)
+            ProgressBar::new(total_bytes).with_style(style)
         });
         // A query that reads the traces several times starts again.
-        bar.set_position(reading.bytes_read() % reading.total_bytes.max(1));
+        bar.set_position(reading.bytes_read() % total_bytes);
     }
     if let Some(bar) = bar {
         bar.finish_and_clear();
