@@ -4,9 +4,8 @@
 //! Place in the flow: the history's overview keeps, for each pixel, the state that took most of
 //! it. An answer has at most one slice for each pixel of each row, whatever the trace has.
 
-use std::collections::HashMap;
-
 use history::{Drawn, Far, History, Interval, Kind, Names, Subject, Value};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use state::OffKind;
 use trace::Ns;
@@ -96,7 +95,7 @@ pub(crate) fn draw(
     Question { cut, tracks: asked, patience }: &Question<'_>,
 ) -> Result<Answer, String> {
     let known = asked.iter().filter_map(|id| tracks.get(id));
-    let by_subject: HashMap<Subject, &str> =
+    let by_subject: FxHashMap<Subject, &str> =
         known.filter_map(|track| Some((track.subject?, track.id.as_str()))).collect();
     let takes = |track: &history::Track| {
         !patience.is_over()
@@ -109,7 +108,7 @@ pub(crate) fn draw(
         None => history.overview(&span, cut.pixels, takes).map_err(|error| error.to_string())?,
     };
     let mut drawn = Answer { values: Vec::new(), rows: Vec::new(), is_cut: false };
-    let mut numbers: HashMap<Value, usize> = HashMap::new();
+    let mut numbers: FxHashMap<Value, usize> = FxHashMap::default();
     let mut count = 0;
     for (track, intervals) in found {
         let names = by_subject.get(&track.subject).zip(kind_name(track.kind));
