@@ -17,6 +17,7 @@ use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::SchemaRef;
 use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
 use trace::{in_slices, Merge, Message};
 
 use crate::bounds::Bounds;
@@ -305,12 +306,12 @@ impl<'r> Files<'r> {
         }
         let Some(writer) = self.open.get_mut(&key) else { return Ok(()) };
         let before = writer.in_progress_size();
-        writer.write(batch).map_err(|e| e.to_string())?;
+        writer.write(batch).map_err(|e| unwritten(&self.folder, &e))?;
         self.waiting_bytes += writer.in_progress_size().saturating_sub(before);
         self.rows += batch.num_rows() as u64;
         if self.waiting_bytes > self.most_waiting_bytes {
             for writer in self.open.values_mut() {
-                writer.flush().map_err(|e| e.to_string())?;
+                writer.flush().map_err(|e| unwritten(&self.folder, &e))?;
             }
             self.waiting_bytes = 0;
         }
@@ -334,7 +335,8 @@ impl<'r> Files<'r> {
         let said = |error: std::io::Error| format!("{}: {error}", path.display());
         std::fs::create_dir_all(&folder).map_err(said)?;
         let file = File::create_new(&path).map_err(said)?;
-        ArrowWriter::try_new(file, schema, Some(parquet_properties())).map_err(|e| e.to_string())
+        ArrowWriter::try_new(file, schema, Some(parquet_properties()))
+            .map_err(|e| unwritten(&path, &e))
     }
 
     /// Takes over files of other tables.
@@ -347,7 +349,7 @@ impl<'r> Files<'r> {
         let written: BTreeSet<usize> = self.open.keys().map(|(table, ..)| *table).collect();
         let files = self.open.len();
         for (_, writer) in self.open {
-            writer.close().map_err(|e| e.to_string())?;
+            writer.close().map_err(|e| unwritten(&self.folder, &e))?;
         }
         std::fs::create_dir_all(&self.folder)
             .map_err(|error| format!("{}: {error}", self.folder.display()))?;
@@ -361,6 +363,11 @@ impl<'r> Files<'r> {
         write_list(&self.folder, &tables)?;
         Ok(Exported { tables: tables.len(), files, rows: self.rows })
     }
+}
+
+/// Says what could not be written, and where.
+fn unwritten(place: &Path, error: &ParquetError) -> String {
+    format!("{}: {error}; the dataset is not whole, remove it", place.display())
 }
 
 /// A name for a folder or a file that no reader of datasets takes for something else: letters,
