@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 //! What led to what: arrows from one event to another.
 //!
-//! Place in the flow: `follow` asks here for the two ends of arrows. Three things are known: a
-//! thread that unlocks, signals or posts lets one go on that waits for the same lock, condition or
-//! semaphore; a thread wakes another, whose next event is the arrow's other end; and the user knows
-//! which fields of two events name the same message. An arrow's number is given out at its tail, so
-//! a tail may have no head; viewers draw none then.
+//! Place in the flow: `follow` asks here for the two ends of arrows. Those of locks and wake-ups
+//! the crate `state` knows; of a thread that is woken, the next event is the arrow's head. The user
+//! knows which fields of two events name the same message. An arrow's number is given out at its
+//! tail, so a tail may have no head; viewers draw none then.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use state::{event_name, LockKind, ProcessIndex, ThreadIndex};
-use trace::{Event, EventClass, Ns, Trace, Value};
+use state::{event_name, LockFlow, State, Step};
+use trace::{Event, EventClass, Trace, Value};
 
 use crate::error::Error;
 
-/// Locks that are waited for, threads that are woken, and messages under way: of each, at most.
+/// Messages under way, at most.
 const KNOWN: usize = 1 << 16;
 
 /// The arrows that begin and end at an event.
@@ -35,45 +34,14 @@ pub struct FlowRule {
     pub to: (String, String),
 }
 
-/// Which calls let a thread go on, the field that says what they release, and whether one call
-/// lets several go.
-const RELEASES: [(&str, LockKind, &str, bool); 5] = [
-    ("mutex:unlock", LockKind::Mutex, "mutex", false),
-    ("rwlock:unlock", LockKind::Rwlock, "rwlock", true),
-    ("cond:signal", LockKind::Cond, "cond", false),
-    ("cond:broadcast", LockKind::Cond, "cond", true),
-    ("sem:post", LockKind::Sem, "sem", false),
-];
-
-type LockKey = (ProcessIndex, LockKind, i64);
-
-#[derive(Debug, Clone, Copy)]
-struct Release {
-    kind: LockKind,
-    field: usize,
-    is_of_many: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Released {
-    number: u64,
-    by: ThreadIndex,
-    at: Ns,
-    is_of_many: bool,
-}
-
 /// By trace and by class.
 type ByClass<T> = Vec<Vec<T>>;
 
 #[derive(Debug)]
 pub(crate) struct FlowFinder {
     next: u64,
-    releases: ByClass<Option<Release>>,
-    /// How many threads wait for what.
-    waiting: FxHashMap<LockKey, u32>,
-    released: FxHashMap<LockKey, Released>,
-    /// By machine and thread's number.
-    woken: FxHashMap<(u32, i64), u64>,
+    /// Of locks and wake-ups.
+    told: state::Flows<u64>,
     /// Fields that begin, and that end, the arrows of a rule.
     keys: ByClass<Vec<(usize, usize, bool)>>,
     messages: FxHashMap<(usize, u64), u64>,
@@ -83,12 +51,6 @@ pub(crate) struct FlowFinder {
 
 impl FlowFinder {
     pub fn new(traces: &[Trace], rules: &[FlowRule]) -> Result<Self, Error> {
-        let of_class = |class: &EventClass| {
-            let name = event_name(class);
-            let (_, kind, field, is_of_many) = RELEASES.iter().find(|row| row.0 == name)?;
-            let field = class.field_index(field)?;
-            Some(Release { kind: *kind, field, is_of_many: *is_of_many })
-        };
         let keys_of = |class: &EventClass| {
             let mut keys = Vec::new();
             for (number, rule) in rules.iter().enumerate() {
@@ -110,13 +72,9 @@ impl FlowFinder {
                 }
             }
         }
-        let releases = |trace: &Trace| trace.event_classes().map(of_class).collect::<Vec<_>>();
         Ok(Self {
             next: 1,
-            releases: traces.iter().map(releases).collect(),
-            waiting: FxHashMap::default(),
-            released: FxHashMap::default(),
-            woken: FxHashMap::default(),
+            told: state::Flows::new(traces),
             keys,
             messages: FxHashMap::default(),
             order: VecDeque::new(),
@@ -129,81 +87,36 @@ impl FlowFinder {
         number
     }
 
-    /// A thread begins to wait for a lock.
-    pub fn waits(&mut self, key: LockKey) {
-        if self.waiting.len() < KNOWN || self.waiting.contains_key(&key) {
-            *self.waiting.entry(key).or_default() += 1;
+    /// The arrow of a lock that begins or ends at an event.
+    pub fn of_locks(&mut self, state: &State, event: &Event<'_>, step: &Step) -> Flows {
+        let number = self.next;
+        match self.told.of_locks(state, event, step, || number) {
+            Some(LockFlow::Tail(tail)) => {
+                self.next += 1;
+                Flows { tail: Some(tail), head: None }
+            }
+            Some(LockFlow::Head { tail, .. }) => Flows { tail: None, head: Some(tail) },
+            None => Flows::default(),
         }
-    }
-
-    /// A thread has waited, since `begin`. Return: the arrow that ends here. `has_it`: whether the
-    /// wait ended because of a release, and not by a time limit.
-    pub fn waited(
-        &mut self,
-        key: LockKey,
-        thread: ThreadIndex,
-        begin: Ns,
-        has_it: bool,
-    ) -> Option<u64> {
-        let waiting = self.waiting.get_mut(&key)?;
-        *waiting = waiting.saturating_sub(1);
-        let is_last = *waiting == 0;
-        let released = self.released.get(&key).copied();
-        if is_last {
-            self.waiting.remove(&key);
-            self.released.remove(&key);
-        }
-        let released = released.filter(|released| has_it && released.at >= begin)?;
-        if released.by == thread {
-            return None;
-        }
-        if !released.is_of_many {
-            self.released.remove(&key);
-        }
-        Some(released.number)
-    }
-
-    /// The arrow that begins at an event because it releases what another thread waits for.
-    pub fn releases(
-        &mut self,
-        event: &Event<'_>,
-        process: ProcessIndex,
-        thread: ThreadIndex,
-    ) -> Option<u64> {
-        let release = (*self.releases.get(event.trace_index())?.get(event.class().index)?)?;
-        let subject = match event.value(release.field)? {
-            Value::Unsigned(value) | Value::Enumeration { value, .. } => value as i64,
-            Value::Signed(value) => value,
-            _ => return None,
-        };
-        let key = (process, release.kind, subject);
-        if !self.waiting.contains_key(&key) {
-            return None;
-        }
-        let number = self.number();
-        let (by, at, is_of_many) = (thread, event.time_ns(), release.is_of_many);
-        // No more than there are locks that are waited for.
-        self.released.insert(key, Released { number, by, at, is_of_many });
-        Some(number)
     }
 
     /// A thread is woken. Return: the arrow that begins here.
     pub fn wakes(&mut self, host: u32, tid: i64) -> Option<u64> {
-        if self.woken.len() >= KNOWN && !self.woken.contains_key(&(host, tid)) {
-            return None;
-        }
-        let number = self.number();
-        self.woken.insert((host, tid), number);
-        Some(number)
+        let number = self.next;
+        let has_room = self.told.wakes(host, tid, number);
+        self.next += u64::from(has_room);
+        has_room.then_some(number)
     }
 
     /// The arrow that ends at the first event of a thread after it was woken.
     #[inline]
     pub fn is_awake(&mut self, host: u32, tid: Option<i64>) -> Option<u64> {
-        if self.woken.is_empty() {
-            return None;
-        }
-        self.woken.remove(&(host, tid?))
+        self.told.is_awake(host, tid)
+    }
+
+    /// Events are missing: no arrow leads over the gap.
+    pub fn forget(&mut self) {
+        self.told.forget();
     }
 
     /// The arrows of messages that begin and end at an event. Of two rules, the first counts.

@@ -7,15 +7,14 @@
 //! was not asked for is a call that is known late.
 
 use rustc_hash::FxHashMap;
-use state::{Done as Finished, LockKind, Operation, Part, State, Step};
-use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Trace, Value};
+use state::{Part, Schedule, Scheduled, State, Step};
+use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Trace};
 
 use crate::arguments::{self, Argument};
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::flows::{FlowFinder, Flows};
 use crate::nesting::{Ended, Nesting, Open};
-use crate::schedule::{Schedule, Scheduled};
 use crate::sink::{Counter, End, Late, Lost, Moment, Ran, Sink};
 use crate::{Done, Options};
 
@@ -135,29 +134,7 @@ impl<'a> Follower<'a> {
     /// The arrows of an event. Locks and wake-ups are followed whatever was asked for.
     fn arrows(&mut self, event: &Event<'_>, step: &Step, is_taken: bool) -> Flows {
         let (thread, host) = (step.thread, self.state.host(event.trace_index()));
-        let process = self.state.threads().process_of(thread);
-        let mut flows = Flows::default();
-        let key_of = |operation, subject| match operation {
-            Operation::Lock(kind) => Some((process, kind, subject)),
-            _ => None,
-        };
-        match (step.part, step.done) {
-            (Part::Entry(pair), _) => {
-                let operation = self.state.classes().pair(pair).map(|pair| pair.operation);
-                let subject = self.state.calls().innermost(thread).map(|call| call.values.subject);
-                let key = operation.zip(subject).and_then(|(op, subject)| key_of(op, subject));
-                if let Some(key) = key {
-                    self.flows.waits(key);
-                }
-            }
-            (Part::Exit(_), Some(Finished { begin: Some(begin), operation, values, .. })) => {
-                if let Some(key) = key_of(operation, values.subject) {
-                    let has_it = key.1 != LockKind::Cond || has_succeeded(event);
-                    flows.head = self.flows.waited(key, thread, begin, has_it);
-                }
-            }
-            _ => flows.tail = self.flows.releases(event, process, thread),
-        }
+        let flows = self.flows.of_locks(&self.state, event, step);
         if !is_taken {
             return flows;
         }
@@ -262,6 +239,7 @@ impl<'a> Follower<'a> {
 
     fn loss(&mut self, message: &LossMessage<'_>) -> Result<(), Error> {
         self.state.loss(message);
+        self.flows.forget();
         let loss = message.loss;
         match loss.kind {
             LossKind::Events => self.done.lost_events += loss.count,
@@ -329,11 +307,4 @@ fn moment<'m>(
 ) -> Moment<'m> {
     let (at, thread, cpu) = (event.time_ns(), step.thread, event.cpu());
     Moment { at, thread, cpu, state, arguments, flows }
-}
-
-/// Whether a call says that it has succeeded; one without a result has.
-fn has_succeeded(event: &Event<'_>) -> bool {
-    let field = event.class().field_index("result");
-    let result = field.and_then(|field| event.value(field));
-    !matches!(result, Some(Value::Signed(1..) | Value::Unsigned(1..) | Value::Signed(..=-1)))
 }

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Flow: `follow` reads the traces once, with the crate `state` beside it, which knows threads and
-//! calls; `nesting` makes stacks of the calls, `schedule` reads what ran where, `flows` finds what
-//! led to what, `counters` and `arguments` read fields; `sink` is what a format is told. Each
+//! calls, wake-ups and what ran where; `nesting` makes stacks of the calls, `flows` finds what led
+//! to what, `counters` and `arguments` read fields; `sink` is what a format is told. Each
 //! format is a module of its own. Those whose files have one thread after the other keep what they
 //! are told in a temporary file (`spill`).
 //!
@@ -35,7 +35,6 @@ mod follow;
 mod nesting;
 mod perfetto;
 mod places;
-mod schedule;
 mod sink;
 mod speedscope;
 mod spill;

@@ -14,12 +14,11 @@ mod tracks;
 use std::io::{self, Write};
 
 use prost::Message;
-use state::{NameIndex, PairIndex, State};
+use state::{NameIndex, PairIndex, Scheduled, State};
 use trace::{Ns, Trace};
 
 use crate::arguments::{cut, Argument, Value, NAME_BYTES};
 use crate::nesting::Open;
-use crate::schedule::Scheduled;
 use crate::sink::{call_text, category, event_text, Counter, End, Late, Lost, Moment, Sink};
 use ftrace::Ftrace;
 use messages::*;

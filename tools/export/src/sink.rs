@@ -5,13 +5,12 @@
 
 use std::io;
 
-use state::{NameIndex, PairIndex, State, ThreadIndex};
+use state::{NameIndex, PairIndex, Scheduled, State, ThreadIndex};
 use trace::{CpuId, LossKind, Ns};
 
 use crate::arguments::{cut, Argument, Value, NAME_BYTES};
 use crate::flows::Flows;
 use crate::nesting::Open;
-use crate::schedule::Scheduled;
 
 /// An event, and everything known at its moment.
 pub(crate) struct Moment<'a> {

@@ -7,10 +7,11 @@
 //! there may be, and by the state's own limits.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use state::{Change, Limits, ProcessIndex, State};
+use state::{Change, Flows, Limits, ProcessIndex, Schedule, State};
 use trace::{Merge, Message, Ns, Trace};
 
 use crate::facts::{groups, tell, Fact, Group};
+use crate::flows::Tail as FlowTail;
 use crate::history::Lost;
 use crate::names::Names;
 use crate::segment::{write, Closed, Going, Segment};
@@ -60,7 +61,9 @@ struct Row {
     ended: i64,
 }
 
-struct Builder<'s, 'p> {
+pub(crate) struct Builder<'s, 'p> {
+    pub flows: Flows<FlowTail>,
+    pub schedule: Schedule,
     sink: &'s mut Sink<'p>,
     bounds: Bounds,
     numbers: FxHashMap<Track, u32>,
@@ -87,7 +90,7 @@ pub(crate) fn build(
     let mut merge = Merge::over(traces);
     let mut state = State::new(traces, merge.stream_count(), &bounds.state);
     state.watch();
-    let mut builder = Builder::new(sink, bounds);
+    let mut builder = Builder::new(traces, sink, bounds);
     let mut losses = Vec::new();
     let mut first = None;
     let mut until_progress = PROGRESS_MESSAGES;
@@ -99,11 +102,15 @@ pub(crate) fn build(
                 while let Some(over) = state.advance(at) {
                     builder.takes(&mut state, over.0);
                 }
-                state.event(&event);
+                let step = state.event(&event);
                 builder.takes(&mut state, at.0);
+                if let Some(step) = step {
+                    builder.flow(&state, &event, &step);
+                }
             }
             Message::Loss(loss) => {
                 state.loss(&loss);
+                builder.flows.forget();
                 let at = loss.begin_ns().or(loss.time_ns()).map_or(builder.now, |at| at.0);
                 builder.takes(&mut state, at);
                 note(&mut losses, Lost::of(&loss, state.host(loss.trace_index)), bounds.losses);
@@ -142,8 +149,10 @@ fn note(losses: &mut Vec<Lost>, lost: Lost, limit: usize) {
 }
 
 impl<'s, 'p> Builder<'s, 'p> {
-    fn new(sink: &'s mut Sink<'p>, bounds: Bounds) -> Self {
+    fn new(traces: &[Trace], sink: &'s mut Sink<'p>, bounds: Bounds) -> Self {
         Self {
+            flows: Flows::new(traces),
+            schedule: Schedule::new(traces),
             sink,
             bounds,
             numbers: FxHashMap::default(),
@@ -266,6 +275,19 @@ impl<'s, 'p> Builder<'s, 'p> {
             let (value, key) = (fact.value, fact.key);
             row.open = Some(Open { value, since: at.max(row.ended), key });
         }
+    }
+
+    /// An interval that is known when it is over. Where the track has one that ended later than
+    /// this one begins, it is left out.
+    pub fn late(&mut self, track: Track, (begin, end): (i64, i64), value: Value) {
+        let Some(number) = self.number(track) else { return };
+        let Some(row) = self.rows.get_mut(number as usize) else { return };
+        if begin < row.ended {
+            self.left_out += 1;
+            return;
+        }
+        row.ended = end;
+        self.closed.push(Closed { track: number, begin, end, value });
     }
 
     fn is_over(&mut self, track: Track, at: i64) {

@@ -11,7 +11,7 @@ use state::{
 };
 
 use crate::track::{Kind, Subject, Track};
-use crate::value::{Call, Value};
+use crate::value::{Call, Cause, Value};
 
 /// Tracks, threads, texts or segments, of each.
 const MOST_OF_A_KIND: u64 = 1 << 21;
@@ -162,6 +162,19 @@ impl Writer {
                 self.tagged(16, u64::from(by.0) << 1 | u64::from(may_be_over));
             }
             Value::Served(cpu) => self.tagged(17, cpu.into()),
+            Value::Woken(Cause::Thread(thread)) => self.tagged(18, thread.0.into()),
+            Value::Woken(Cause::Interrupt { cpu, kind, number, name }) => {
+                self.tagged(19, cpu.into());
+                self.number(place_of(&INTERRUPTS, kind));
+                self.signed(number);
+                self.number(name.0.into());
+            }
+            Value::Woken(Cause::Idle(cpu)) => self.tagged(20, cpu.into()),
+            Value::LetGo { by, kind, address } => {
+                self.tagged(21, by.0.into());
+                self.number(place_of(&LOCKS, kind));
+                self.number(address);
+            }
         }
     }
 }
@@ -339,6 +352,19 @@ impl<'b> Reader<'b> {
                 Value::Awaited { by: ThreadIndex(by), may_be_over }
             }
             17 => Value::Served(self.small()?),
+            18 => Value::Woken(Cause::Thread(self.thread()?)),
+            19 => Value::Woken(Cause::Interrupt {
+                cpu: self.small()?,
+                kind: self.one_of(&INTERRUPTS)?,
+                number: self.signed()?,
+                name: TextIndex(self.small()?),
+            }),
+            20 => Value::Woken(Cause::Idle(self.small()?)),
+            21 => Value::LetGo {
+                by: self.thread()?,
+                kind: self.one_of(&LOCKS)?,
+                address: self.number()?,
+            },
             _ => return None,
         })
     }
@@ -373,7 +399,7 @@ mod tests {
             Subject::Lock { process, kind: LockKind::Barrier, address: u64::MAX },
             Subject::Interrupt { host: 0, kind: InterruptKind::Vector, number: -3 },
         ];
-        let text = TextIndex(77);
+        let (text, device) = (TextIndex(77), InterruptKind::Device);
         let about = [
             About::Nothing,
             About::Lock(LockKind::Sem, 1 << 60),
@@ -406,6 +432,10 @@ mod tests {
             Value::Open(File::Path(text)),
             Value::Awaited { by: ThreadIndex(u32::MAX), may_be_over: false },
             Value::Served(9),
+            Value::Woken(Cause::Thread(ThreadIndex(8))),
+            Value::Woken(Cause::Interrupt { cpu: 3, kind: device, number: -1, name: text }),
+            Value::Woken(Cause::Idle(300)),
+            Value::LetGo { by: ThreadIndex(8), kind: LockKind::Cond, address: u64::MAX },
         ];
         values.extend(about.map(|about| Value::In(call(about))));
         values.extend(about.map(|about| Value::Off(OffKind::Sleep, Some(call(about)))));

@@ -98,7 +98,7 @@ impl Far {
         let mut overviews: BTreeMap<Track, Overview> = BTreeMap::new();
         history.visit(
             &Span { from: Some(span.0), until: Some(span.1) },
-            |_| true,
+            |track| !track.kind.is_known_late(),
             |track, interval| {
                 if making.stretches > most {
                     return;

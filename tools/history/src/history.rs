@@ -11,6 +11,7 @@ use trace::{CpuId, LossMessage, Ns, Span, Trace};
 use crate::builder::{build, Bounds};
 use crate::error::Error;
 use crate::folder::{fingerprint, places, Kept};
+use crate::gaps::Gaps;
 use crate::names::Names;
 use crate::overview::{Drawn, Overview};
 use crate::segment::{Segment, Wanted};
@@ -107,6 +108,7 @@ pub struct History {
     tail: Tail,
     /// The numbers of tracks, in the order of the tracks.
     sorted: Vec<u32>,
+    gaps: Gaps,
 }
 
 impl History {
@@ -211,7 +213,8 @@ impl History {
     fn of(storage: Storage, tail: Tail) -> Self {
         let mut sorted: Vec<u32> = (0..tail.tracks.len() as u32).collect();
         sorted.sort_by_key(|number| tail.tracks.get(*number as usize));
-        Self { storage, kept: Kept::Memory, tail, sorted }
+        let gaps = Gaps::of(&tail.losses);
+        Self { storage, kept: Kept::Memory, tail, sorted, gaps }
     }
 
     fn kept(self, kept: Kept) -> Self {
@@ -290,7 +293,7 @@ impl History {
                 }
             })?;
         }
-        known.retain(|known| known.value != Value::Unknown);
+        known.retain(|known| known.value != Value::Unknown && !known.track.kind.is_known_late());
         Ok(Moment::of(known))
     }
 
@@ -326,7 +329,12 @@ impl History {
         let takes = |number: u32| tracks.get(number as usize).is_some_and(takes);
         match (part, self.tail.segments.last()) {
             (Some(segment), _) => {
-                self.visit_segment(segment, &Wanted { from, until, takes: &takes }, take)
+                let wanted = Wanted { from, until, takes: &takes };
+                self.visit_segment(segment, &wanted, &mut |track, interval| {
+                    if !track.kind.is_known_late() || !self.is_across_loss(&track, &interval) {
+                        take(track, interval);
+                    }
+                })
             }
             (None, Some(last)) => self.visit_going(last, &mut |(number, track), since, value| {
                 if since.0 <= until && takes(number) {
@@ -336,6 +344,17 @@ impl History {
             }),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Whether events of a thread's machine may be missing between the two ends of an interval,
+    /// which are known from two events.
+    fn is_across_loss(&self, track: &Track, interval: &Interval) -> bool {
+        let Subject::Thread(thread) = track.subject else { return false };
+        let known = self.names().threads().get(thread.0 as usize);
+        let process =
+            known.and_then(|known| self.names().processes().get(known.process.0 as usize));
+        let host = process.map_or(0, |process| process.host);
+        self.gaps.is_between(host, interval.begin, interval.end)
     }
 
     /// [`History::visit`] in the order in which the intervals end, as far as the events told that

@@ -43,7 +43,9 @@ mod coding;
 mod error;
 mod facts;
 mod far;
+mod flows;
 mod folder;
+mod gaps;
 mod history;
 mod names;
 mod overview;
@@ -62,7 +64,7 @@ pub use history::{History, Known, Lost, Moment};
 pub use names::{interrupt_name, off_name, Names, ProcessName, ThreadName};
 pub use overview::Drawn;
 pub use track::{Kind, Subject, Track};
-pub use value::{Call, Interval, Value};
+pub use value::{Call, Cause, Interval, Value};
 
 #[cfg(test)]
 mod hostile;

@@ -4,12 +4,15 @@
 //! Place in the flow: taken from the state after the last event, and stored with the history.
 //! Threads, processes and texts keep the numbers that they have in the state.
 
-use state::{Process, ProcessIndex, State, TextIndex, Texts, ThreadIndex, ThreadKey, OTHERS_TEXT};
+use state::{
+    InterruptKind, Process, ProcessIndex, State, TextIndex, Texts, ThreadIndex, ThreadKey,
+    OTHERS_TEXT,
+};
 use trace::Trace;
 
 use crate::coding::{Reader, Writer};
 use crate::track::Subject;
-use crate::value::{Call, Value};
+use crate::value::{Call, Cause, Value};
 
 /// A thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +168,12 @@ impl Names {
         }
     }
 
+    fn interrupt(&self, kind: InterruptKind, number: i64, name: TextIndex) -> String {
+        let name = self.texts.text(name);
+        let name = if name.is_empty() { name } else { format!(" ({name})") };
+        format!("{} {number}{name}", interrupt_name(kind))
+    }
+
     /// A state in words.
     pub fn value(&self, value: &Value) -> String {
         let call = |call: &Call| {
@@ -186,9 +195,7 @@ impl Names {
             Value::Runs(thread) => format!("runs {}", self.thread(*thread)),
             Value::Idle => "idle".into(),
             Value::Interrupted { kind, number, name } => {
-                let name = self.texts.text(*name);
-                let name = if name.is_empty() { name } else { format!(" ({name})") };
-                format!("in {} {number}{name}", interrupt_name(*kind))
+                format!("in {}", self.interrupt(*kind, *number, *name))
             }
             Value::Lives { parent_pid, program, name } => {
                 let parent = parent_pid.map(|pid| format!(", child of {pid}"));
@@ -203,6 +210,16 @@ impl Names {
                 format!("awaited by {}{doubt}", self.thread(*by))
             }
             Value::Served(cpu) => format!("served on CPU {cpu}"),
+            Value::Woken(Cause::Thread(by)) => format!("woken by {}", self.thread(*by)),
+            Value::Woken(Cause::Interrupt { cpu, kind, number, name }) => {
+                format!("woken in {} on CPU {cpu}", self.interrupt(*kind, *number, *name))
+            }
+            Value::Woken(Cause::Idle(cpu)) => {
+                format!("woken on CPU {cpu}, in an interrupt of which no event tells")
+            }
+            Value::LetGo { by, kind, address } => {
+                format!("let go on by {}: {} {address:#x}", self.thread(*by), kind.name())
+            }
         }
     }
 

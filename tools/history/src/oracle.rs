@@ -174,7 +174,8 @@ fn intervals_of_a_track_are_in_order_and_what_is_known_at_any_time_in_them() {
         }
         for at in (history.begin().0..history.end().0).step_by(31).map(Ns) {
             let holds = |i: &Interval| i.begin <= at && at < i.end && i.value != Value::Unknown;
-            let held = all.iter().filter_map(|(track, intervals)| {
+            let moments = all.iter().filter(|(track, _)| !track.kind.is_known_late());
+            let held = moments.filter_map(|(track, intervals)| {
                 Some((*track, intervals.iter().find(|interval| holds(interval))?.value))
             });
             let known = of_history(history.at(at).unwrap().all());

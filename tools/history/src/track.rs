@@ -69,11 +69,14 @@ pub enum Kind {
     Waiter,
     /// Of a source of interrupts: a CPU that it interrupts. Lanes are CPUs.
     Serves,
+    /// Of a thread: what let it go on, from there to where it went on. Lanes are wake-ups, and
+    /// kinds of locks.
+    Flow,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers in a file.
-    pub(crate) const ALL: [Kind; 9] = [
+    pub(crate) const ALL: [Kind; 10] = [
         Kind::Place,
         Kind::Call,
         Kind::Name,
@@ -83,12 +86,18 @@ impl Kind {
         Kind::Open,
         Kind::Waiter,
         Kind::Serves,
+        Kind::Flow,
     ];
 
     /// Whether a subject that has had such a state has one at every time: where no interval tells
     /// it, it is unknown. Of the other kinds, nothing told means that there is none known.
     pub fn is_always(self) -> bool {
         matches!(self, Kind::Place | Kind::Runs)
+    }
+
+    /// Whether an interval is known when it is over, and not before: nothing of it is in a moment.
+    pub fn is_known_late(self) -> bool {
+        self == Kind::Flow
     }
 
     /// Whether an occurrence that takes no time is one.

@@ -5,7 +5,8 @@
 //! Texts, names of calls, threads and processes are numbers, as `crate::Names` lists them.
 
 use state::{
-    About, Exit, File, InterruptKind, OffKind, PairIndex, ShortName, TextIndex, ThreadIndex,
+    About, Exit, File, InterruptKind, LockKind, OffKind, PairIndex, ShortName, TextIndex,
+    ThreadIndex,
 };
 use trace::Ns;
 
@@ -72,6 +73,37 @@ pub enum Value {
     },
     /// An interrupt is served on this CPU.
     Served(u32),
+    /// A thread was woken, and goes on.
+    Woken(Cause),
+    /// A thread waited for a lock, which another one let go, and goes on.
+    LetGo {
+        /// The thread that unlocked, signalled or posted.
+        by: ThreadIndex,
+        /// What kind of lock.
+        kind: LockKind,
+        /// Where it is.
+        address: u64,
+    },
+}
+
+/// What wakes a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Another thread.
+    Thread(ThreadIndex),
+    /// An interrupt.
+    Interrupt {
+        /// On which CPU.
+        cpu: u32,
+        /// What kind of source.
+        kind: InterruptKind,
+        /// The source's number.
+        number: i64,
+        /// Its handler's name.
+        name: TextIndex,
+    },
+    /// A CPU that had nothing to run, in an interrupt of which no event tells.
+    Idle(u32),
 }
 
 /// A state, from when to when.

@@ -24,7 +24,8 @@
 //! find its thread, `calls` joins exits with their entries, and what a finished call changes goes
 //! to `threads`, `maps` and `descriptors` (`usage` knows which call does what). `running` and
 //! `places` follow the scheduler, `interrupts` those of each processor; `changes` notes what an
-//! event touched. [`State`] drives them, one event after the other, in the order of time.
+//! event touched. [`State`] drives them, one event after the other, in the order of time. [`Flows`]
+//! pairs what let a thread go on with where it did, `schedule` reads the scheduler's events whole.
 //!
 //! Everything is numbered: threads, processes, names, pairs and texts each have an index type of
 //! their own. Numbers stay valid as long as the state, whatever happens after.
@@ -43,6 +44,7 @@ mod classes;
 mod descriptors;
 mod dump;
 mod errors;
+mod flows;
 mod interrupts;
 mod maps;
 mod moment;
@@ -51,25 +53,30 @@ mod operands;
 mod operation;
 mod places;
 mod running;
+mod schedule;
 mod streams;
 mod tasks;
 mod texts;
 mod threads;
 mod usage;
+mod wakers;
 
 pub use calls::{About, Calls, OpenCall, Unmatched};
 pub use changes::Change;
 pub use classes::{event_name, pair_ends, ClassName, Classes, NameIndex, Pair, PairIndex};
 pub use descriptors::{Descriptors, File};
 pub use errors::error_name;
+pub use flows::{Flows, LockFlow};
 pub use interrupts::{Interrupt, InterruptKind};
 pub use maps::{Map, Maps, Object};
 pub use moment::{Done, Limits, Part, State, Step};
 pub use names::ShortName;
 pub use operation::{system_call, LockKind, Operation, Values};
 pub use places::{Move, OffKind, Place, Stay};
+pub use schedule::{Schedule, Scheduled, Task, Wake};
 pub use streams::ThreadContext;
 pub use tasks::Dump;
 pub use texts::{TextIndex, Texts, OTHERS_TEXT};
 pub use threads::{Exit, Process, ProcessIndex, Thread, ThreadIndex, ThreadKey, Threads};
 pub use usage::{Moved, Uses};
+pub use wakers::{Source, Waker};

@@ -19,7 +19,9 @@ use crate::patience::Patience;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
-use crate::{assets, compare, details, flame, lost, rows, slices, statistics, ticks, tracks};
+use crate::{
+    assets, compare, details, flame, flows, lost, rows, slices, statistics, ticks, tracks,
+};
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
 const VERSION: u32 = 1;
@@ -255,6 +257,7 @@ impl Viewed {
             "v1/details" => {
                 json(&details::tell(history, tracks, &details::Question::of(ask, origin)?)?)
             }
+            "v1/flows" => json(&flows::tell(history, tracks, ask)?),
             "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
             "v1/flame" => json(&flame::tell(self, ask)?),
             "v1/compare" => match &self.beside {

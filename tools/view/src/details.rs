@@ -60,7 +60,9 @@ pub(crate) fn tell<'a>(
     let mut states: Vec<State> = Vec::new();
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let span = between((at, Ns(at.0.saturating_add(1))));
-    let is_its = |found: &history::Track| Some(found.subject) == track.subject;
+    let is_its = |found: &history::Track| {
+        Some(found.subject) == track.subject && !found.kind.is_known_late()
+    };
     let mut take = |found: history::Track, interval: history::Interval| {
         let holds = interval.begin <= at && (at < interval.end || interval.goes_on);
         if (holds || interval.begin == at) && states.len() < MOST_STATES {

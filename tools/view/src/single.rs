@@ -15,6 +15,7 @@ use trace::{Ns, Span};
 use crate::answer::{About, Viewed};
 use crate::ask::{between, Filter};
 use crate::assets;
+use crate::flows::{self, Arrow};
 use crate::lost::{self, Region};
 use crate::rows::Told;
 use crate::slices::{said, told_kind, Row, Said};
@@ -24,6 +25,8 @@ use crate::tracks::Track;
 const PLACE: &str = "TRACE-DATA";
 /// What a state takes in the file, about; an event takes what its text does.
 const STATE_BYTES: u64 = 24;
+/// What an arrow takes, about.
+const ARROW_BYTES: u64 = 160;
 /// How often a range is halved to find one that fits.
 const MOST_HALVINGS: u32 = 40;
 
@@ -79,6 +82,7 @@ struct Data<'a> {
     values: Vec<Said>,
     rows: Vec<Row>,
     lost: Vec<Region>,
+    flows: Vec<Arrow>,
     events: Vec<Told>,
 }
 
@@ -168,6 +172,7 @@ impl Viewed {
         let mut room = Room { left: most_bytes };
         let events = self.events_of(span, filter, &mut room)?;
         let States { values, mut rows, seen } = self.states_of(span, &mut room)?;
+        let flows = self.flows_of(span, &seen, &mut room)?;
         rows.sort_by(|a, b| (&a.track, a.kind, a.lane).cmp(&(&b.track, b.kind, b.lane)));
         let lost = lost::all(self.history().losses(), span);
         let missing = lost.iter().fold(0, |sum: u64, region| sum.saturating_add(region.count));
@@ -177,7 +182,8 @@ impl Viewed {
         about.lost = missing;
         let tracks = self.tracks().seen(&seen);
         let single = Single { events: events.len() as u64, lost: missing, bytes: 0 };
-        let data = Data { about, hosts: self.hosts(), tracks, values, rows, lost, events };
+        let hosts = self.hosts();
+        let data = Data { about, hosts, tracks, values, rows, lost, flows, events };
         let text = serde_json::to_vec(&data).map_err(|error| Failed::Asked(error.to_string()))?;
         let text = within_a_page(&text);
         match text.len() as u64 <= most_bytes {
@@ -206,6 +212,27 @@ impl Viewed {
         failed.map_or(Ok(told), Err)
     }
 
+    /// The arrows of the range. An end in a row that is not in the file is in none.
+    fn flows_of(
+        &self,
+        span: (Ns, Ns),
+        seen: &BTreeSet<String>,
+        room: &mut Room,
+    ) -> Result<Vec<Arrow>, Failed> {
+        let (mut arrows, mut failed) = (Vec::new(), None);
+        let within = (span.0, span);
+        let visited = flows::visit(self.history(), self.tracks(), within, &mut |mut arrow| {
+            failed = room.take(ARROW_BYTES).err();
+            for end in [&mut arrow.from, &mut arrow.to] {
+                end.track = end.track.take().filter(|id| seen.contains(id));
+            }
+            arrows.push(arrow);
+            failed.is_none()
+        });
+        visited.map_err(Failed::Asked)?;
+        failed.map_or(Ok(arrows), Err)
+    }
+
     fn states_of(&self, span: (Ns, Ns), room: &mut Room) -> Result<States, Failed> {
         let history = self.history();
         let subjects: HashMap<Subject, &str> = self.tracks().subjects().collect();
@@ -214,7 +241,9 @@ impl Viewed {
         let mut rows: BTreeMap<history::Track, Row> = BTreeMap::new();
         let mut failed = None;
         let at = |time: Ns| time.0.saturating_sub(span.0 .0);
-        let takes = |track: &history::Track| subjects.contains_key(&track.subject);
+        let takes = |track: &history::Track| {
+            subjects.contains_key(&track.subject) && !track.kind.is_known_late()
+        };
         let visited = history.visit(&between(span), takes, |track, interval| {
             let Some(id) = subjects.get(&track.subject).filter(|_| failed.is_none()) else {
                 return;

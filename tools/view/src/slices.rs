@@ -28,11 +28,17 @@ pub(crate) struct Question<'a> {
 
 impl<'a> Question<'a> {
     pub fn of(ask: &'a Ask, origin: Ns) -> Result<Self, String> {
-        let tracks: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
-        if tracks.len() > MOST_TRACKS {
-            return Err(format!("at most {MOST_TRACKS} tracks are drawn at once"));
-        }
-        Ok(Self { cut: ask.cut(origin)?, tracks, patience: ask.patience.clone() })
+        let (cut, tracks) = (ask.cut(origin)?, asked_tracks(ask)?);
+        Ok(Self { cut, tracks, patience: ask.patience.clone() })
+    }
+}
+
+/// The identifiers of tracks that a question names.
+pub(crate) fn asked_tracks(ask: &Ask) -> Result<Vec<&str>, String> {
+    let tracks: Vec<&str> = ask.text("tracks").unwrap_or("").split(',').collect();
+    match tracks.len() > MOST_TRACKS {
+        true => Err(format!("at most {MOST_TRACKS} tracks are drawn at once")),
+        false => Ok(tracks),
     }
 }
 
@@ -75,7 +81,8 @@ pub(crate) fn look(value: &Value) -> &'static str {
         Value::Runs(_) => "runs",
         Value::Idle => "idle",
         Value::Interrupted { .. } | Value::Served(_) => "interrupt",
-        Value::Named(_) | Value::Lives { .. } | Value::Open(_) | Value::Awaited { .. } => "life",
+        Value::Named(_) | Value::Lives { .. } | Value::Open(_) => "life",
+        Value::Awaited { .. } | Value::Woken(_) | Value::LetGo { .. } => "life",
     }
 }
 
@@ -138,6 +145,7 @@ pub(crate) fn told_kind(kind: Kind) -> &'static str {
         Kind::Name => "name",
         Kind::Open => "open",
         Kind::Waiter => "waiter",
+        Kind::Flow => "flow",
         _ => "serves",
     })
 }

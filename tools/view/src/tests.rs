@@ -3,6 +3,7 @@
 
 mod compare;
 mod flame;
+mod flows;
 mod patience;
 mod statistics;
 
@@ -202,6 +203,8 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
         "v1/details?track=../../etc/passwd&at=0",
         "v1/events?e=?",
         "v1/statistics?from=5&until=5",
+        "v1/flows?from=5&until=5",
+        "v1/flows?from=0&until=9&limit=x",
         "v1/flame?from=5&until=5",
         "v1/flame?from=0&until=9&of=nothing",
         "v1/flame?from=0&until=9&track=t999999",
@@ -282,9 +285,10 @@ fn any_words_are_answered_or_refused_and_nothing_panics() {
         "statistics",
         "compare",
         "flame",
+        "flows",
     ];
     for _ in 0..3000 {
-        let path = format!("v1/{}", questions[random.below(10) as usize]);
+        let path = format!("v1/{}", questions[random.below(questions.len() as u64) as usize]);
         let mut query = String::new();
         for _ in 0..random.below(6) {
             let (word, value) = (random.below(10) as usize, random.below(9) as usize);

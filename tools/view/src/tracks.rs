@@ -68,7 +68,7 @@ pub(crate) fn kind_name(kind: Kind) -> Option<&'static str> {
         Kind::Runs => "runs",
         Kind::Interrupt => "interrupt",
         Kind::Life => "life",
-        Kind::Name | Kind::Open | Kind::Waiter | Kind::Serves => return None,
+        Kind::Name | Kind::Open | Kind::Waiter | Kind::Serves | Kind::Flow => return None,
     })
 }
 
@@ -155,6 +155,11 @@ impl Tracks {
         self.all.get(*self.by_id.get(id)?)
     }
 
+    /// The row of a subject, if it has one.
+    pub fn of_subject(&self, subject: Subject) -> Option<&Track> {
+        self.get(&identifier(subject)?)
+    }
+
     /// What has states, with its identifier: of one track and those below it.
     pub fn within(&self, id: &str) -> Option<HashMap<Subject, &str>> {
         let is_above = |track: &Track, id: &str| track.parent.as_deref() == Some(id);
@@ -212,19 +217,30 @@ impl Tracks {
     }
 }
 
+/// What a subject's row is called; `None` of what has none of its own.
+fn identifier(subject: Subject) -> Option<String> {
+    match subject {
+        Subject::Cpu { host, cpu } => Some(format!("c{host}.{cpu}")),
+        Subject::Process(process) => Some(format!("p{}", process.0)),
+        Subject::Thread(thread) => Some(format!("t{}", thread.0)),
+        Subject::Descriptor { .. } | Subject::Lock { .. } | Subject::Interrupt { .. } => None,
+    }
+}
+
 /// The row of a subject; `None` of what has no row of its own.
 fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> Option<Track> {
     let name = names.subject(subject);
     let (mut cpu_number, mut pid, mut tid) = (None, None, None);
-    let (id, kind, parent, host) = match subject {
+    let id = identifier(subject)?;
+    let (kind, parent, host) = match subject {
         Subject::Cpu { host, cpu } => {
             cpu_number = Some(cpu);
-            (format!("c{host}.{cpu}"), "cpu", format!("h{host}"), host)
+            ("cpu", format!("h{host}"), host)
         }
         Subject::Process(process) => {
             let known = names.processes().get(process.0 as usize)?;
             pid = known.pid;
-            (format!("p{}", process.0), "process", format!("h{}", known.host), known.host)
+            ("process", format!("h{}", known.host), known.host)
         }
         Subject::Thread(thread) => {
             let known = names.threads().get(thread.0 as usize)?;
@@ -233,7 +249,7 @@ fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> O
             }
             let process = names.processes().get(known.process.0 as usize)?;
             (pid, tid) = (process.pid, names.tid(thread));
-            (format!("t{}", thread.0), "thread", format!("p{}", known.process.0), process.host)
+            ("thread", format!("p{}", known.process.0), process.host)
         }
         Subject::Descriptor { .. } | Subject::Lock { .. } | Subject::Interrupt { .. } => {
             return None;

@@ -12,8 +12,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use state::{
-    event_name, About, Interrupt, InterruptKind, Operation, PairIndex, State, TextIndex,
-    ThreadIndex, ThreadKey,
+    event_name, About, InterruptKind, Operation, PairIndex, State, TextIndex, ThreadIndex, Waker,
 };
 use trace::{CpuId, LossMessage, Ns};
 
@@ -28,13 +27,8 @@ use crate::holders::{Holders, Lock};
 use crate::sheet::{number, path, text, Cell, Column, Sheet, Table};
 use crate::spells::Spell;
 
-use edges::{Edges, Source, Stay, Wait, Waker};
+use edges::{Edges, Stay, Wait};
 use walk::{Segment, SEGMENTS_MAX};
-
-/// Soft interrupts by number, as Linux's interface has them.
-const TIMERS: [i64; 2] = [1, 8];
-const NETWORK: [i64; 2] = [2, 3];
-const BLOCK: i64 = 4;
 
 const TOTALS: [Column; 7] = [
     text("what", "what", 0),
@@ -111,12 +105,12 @@ impl Study for Critical {
             let tid = event.value(*field).and_then(|value| value.as_i64());
             let host = state.host(event.trace_index());
             let woken = tid.and_then(|tid| state.threads().of_tid(host, tid));
-            if let (Some(woken), Some(waker)) = (woken, waker(moment)) {
+            if let (Some(woken), Some(waker)) = (woken, waker_at(moment)) {
                 self.woken.insert(woken, (at, waker));
             }
         }
         if !state.moves().is_empty() {
-            let waker = waker(moment);
+            let waker = waker_at(moment);
             self.moves(state, waker);
         }
         if !self.has_switches {
@@ -266,47 +260,8 @@ impl Critical {
     }
 }
 
-/// What wakes a thread up, at the event that tells it.
-fn waker(moment: &Moment<'_>) -> Option<Waker> {
-    let (state, event, thread) = (moment.state, moment.event, moment.step.thread);
-    let host = state.host(event.trace_index());
-    let interrupts = event.cpu().map_or(&[][..], |cpu| state.interrupts(host, cpu));
-    if let Some(interrupt) = interrupts.last() {
-        // What a thread sends to its own machine arrives in an interrupt that it raised itself.
-        let is_delivery =
-            interrupt.kind == InterruptKind::Soft && NETWORK.contains(&interrupt.number);
-        if !(is_delivery && sends(state, thread)) {
-            let Interrupt { number, name, pair, .. } = *interrupt;
-            let source = source(interrupt, state);
-            return Some(Waker::Interrupt { source, number, name, pair });
-        }
-    }
-    match state.threads().threads().get(thread.0 as usize)?.key? {
-        ThreadKey::Idle { .. } => Some(Waker::Idle),
-        ThreadKey::Unnamed { .. } => None,
-        _ => Some(Waker::Thread(thread)),
-    }
-}
-
-/// Whether a thread is in a call that sends.
-fn sends(state: &State, thread: ThreadIndex) -> bool {
-    let operation = |pair: PairIndex| state.classes().pair(pair).map(|pair| pair.operation);
-    state.calls().of(thread).any(|call| {
-        let operation = operation(call.pair);
-        matches!(operation, Some(Operation::Write | Operation::Copy | Operation::Connect))
-    })
-}
-
-fn source(interrupt: &Interrupt, state: &State) -> Source {
-    let pair = state.classes().pair(interrupt.pair).map_or("", |pair| pair.name.as_str());
-    match interrupt.kind {
-        InterruptKind::Device => Source::Device,
-        InterruptKind::Soft if TIMERS.contains(&interrupt.number) => Source::Timer,
-        InterruptKind::Soft if NETWORK.contains(&interrupt.number) => Source::Network,
-        InterruptKind::Soft if interrupt.number == BLOCK => Source::Device,
-        InterruptKind::Vector if pair.contains("timer") => Source::Timer,
-        InterruptKind::Soft | InterruptKind::Vector => Source::Other,
-    }
+fn waker_at(moment: &Moment<'_>) -> Option<Waker> {
+    moment.state.waker(moment.event, moment.step.thread)
 }
 
 fn by_text(by: Option<Waker>, state: &State) -> Cell {

@@ -6,7 +6,7 @@
 
 use std::io::Write;
 
-use history::{History, Interval, Kind, Known, Names, Subject, Track, Value};
+use history::{Cause, History, Interval, Kind, Known, Names, Subject, Track, Value};
 use serde_json::{json, Map, Value as Json};
 use state::{About, Exit, ProcessIndex, ThreadKey};
 use trace::{Ns, Span};
@@ -215,10 +215,32 @@ impl<'a> Form<'a> {
                 ("awaited", json!({ "tid": tid, "thread": thread, "may_be_over": may_be_over }))
             }
             Value::Served(cpu) => ("served", json!({ "on_cpu": cpu })),
+            Value::Woken(cause) => ("woken", self.cause(cause)),
+            Value::LetGo { by, kind, address } => {
+                let (tid, thread) = (names.tid(*by), names.thread(*by));
+                let address = format!("{address:#x}");
+                let by = json!({ "tid": tid, "thread": thread });
+                ("let_go", json!({ "by": by, "lock": kind, "address": address }))
+            }
         };
         object.insert("state".into(), state.into());
         if let Json::Object(more) = more {
             object.extend(more);
+        }
+    }
+
+    fn cause(&self, cause: &Cause) -> Json {
+        let names = self.names();
+        match cause {
+            Cause::Thread(by) => {
+                json!({ "by": { "tid": names.tid(*by), "thread": names.thread(*by) } })
+            }
+            Cause::Interrupt { cpu, kind, number, name } => {
+                let name = names.texts().text(*name);
+                let interrupt = json!({ "source": kind, "number": number, "name": name });
+                json!({ "interrupt": interrupt, "on_cpu": cpu })
+            }
+            Cause::Idle(cpu) => json!({ "on_cpu": cpu }),
         }
     }
 }
@@ -234,5 +256,6 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Open => "open",
         Kind::Waiter => "waiter",
         Kind::Serves => "serves",
+        Kind::Flow => "flow",
     }
 }

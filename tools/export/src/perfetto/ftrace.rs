@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use state::{Scheduled, Task, Wake};
+
 use super::messages::{FtraceEvent, FtraceEventBundle, SchedSwitch, SchedWake};
-use crate::schedule::{Scheduled, Task, Wake};
 
 /// Events of a bundle.
 const BUNDLE: usize = 256;

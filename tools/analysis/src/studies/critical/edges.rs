@@ -5,36 +5,13 @@
 //! Memory is bounded: when there are too many edges, the older half of the time is forgotten,
 //! because the walk begins at the end.
 
-use state::{About, PairIndex, Place, TextIndex, ThreadIndex};
+use state::{About, PairIndex, Place, ThreadIndex, Waker};
 use trace::Ns;
 
 /// Edges of all threads together; each takes 64 bytes or so.
 pub(super) const EDGES_MAX: usize = 1 << 22;
 /// How often time is halved at once.
 const HALVINGS_MAX: usize = 64;
-
-/// What ended a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waker {
-    Thread(ThreadIndex),
-    Interrupt {
-        source: Source,
-        number: i64,
-        name: TextIndex,
-        pair: PairIndex,
-    },
-    /// A CPU that had nothing to run, in an interrupt of which no event tells.
-    Idle,
-}
-
-/// What an interrupt is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Source {
-    Device,
-    Network,
-    Timer,
-    Other,
-}
 
 /// A place of a thread, until the next one begins.
 #[derive(Debug, Clone, Copy)]

@@ -6,10 +6,10 @@
 //! during that time is the waker's, found in the same way; then the thread's own goes on. So the
 //! segments lie side by side and add up to the span.
 
-use state::{About, PairIndex, Place, ThreadIndex};
+use state::{About, PairIndex, Place, Source, ThreadIndex, Waker};
 use trace::Ns;
 
-use super::edges::{Edges, Line, Source, Stay, Waker};
+use super::edges::{Edges, Line, Stay};
 use crate::analyses::since;
 
 /// Wakers of wakers that are followed.

@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: MIT
 //! What the kernel's scheduler says: switches and wake-ups.
 //!
-//! Place in the flow: `follow` asks for each event of the kernel's; `perfetto` writes them as they
-//! are, the other formats what ran where. The names are tracefs's and those of LTTng.
+//! Place in the flow: exports write these events as they are, and a history asks who is woken. What
+//! they mean to the state is in `running`. The names are tracefs's and those of LTTng.
 
-use state::event_name;
 use trace::{Event, EventClass, Trace, Value};
+
+use crate::classes::event_name;
 
 /// One event of the scheduler's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheduled<'a> {
+pub enum Scheduled<'a> {
     /// A processor goes over from one thread to another.
-    Switch { gone: Task<'a>, state: i64, comes: Task<'a> },
+    Switch {
+        /// The thread that leaves it.
+        gone: Task<'a>,
+        /// In which state, as the kernel numbers them.
+        state: i64,
+        /// The thread that comes.
+        comes: Task<'a>,
+    },
     /// A thread is made ready to run, by the thread that the event is of or by an interrupt.
-    Wake { kind: Wake, woken: Task<'a>, cpu: i64 },
+    Wake {
+        /// Which event tells it.
+        kind: Wake,
+        /// The thread.
+        woken: Task<'a>,
+        /// The processor that it is to run on.
+        cpu: i64,
+    },
 }
 
 /// What the scheduler knows of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Task<'a> {
+pub struct Task<'a> {
+    /// Its number.
     pub tid: i64,
+    /// Its name.
     pub name: &'a [u8],
+    /// Its priority, as the kernel counts.
     pub priority: i64,
 }
 
 /// Which of the events of a wake-up it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wake {
+pub enum Wake {
     /// The waker asks for it.
     Waking,
     /// The thread is ready, on whichever processor did that.
@@ -51,13 +69,14 @@ enum Role {
 
 /// Which classes are the scheduler's.
 #[derive(Debug)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     by_trace: Vec<Vec<Option<Role>>>,
     /// Whether there are events of wakers: then those of the woken say nothing new.
     has_waking: bool,
 }
 
 impl Schedule {
+    /// Those of these traces.
     pub fn new(traces: &[Trace]) -> Self {
         let of_trace = |trace: &Trace| trace.event_classes().map(role).collect::<Vec<_>>();
         let by_trace: Vec<Vec<Option<Role>>> = traces.iter().map(of_trace).collect();
