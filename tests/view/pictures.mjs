@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Compares what the page looks like with pictures of it that were looked at, in tests/view/pictures.
 //
-// Usage: node tests/view/pictures.mjs URL [compared], with the page of the example viewed_trace, or the
-// one that compares it with a later one. LULL_PICTURES=new takes the pictures anew: look at them.
+// Usage: node tests/view/pictures.mjs URL [compared | woken], with the page of the example viewed_trace,
+// the one that compares it with a later one, or that of the example woken_trace. LULL_PICTURES=new
+// takes the pictures anew: look at them.
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { runAll, settled } from "./pages.mjs";
+import { open, runAll, settled } from "./pages.mjs";
 
 const url = process.argv[2];
 const kept = new URL("./pictures/", import.meta.url).pathname;
@@ -120,5 +121,19 @@ const two = {
   },
 };
 
-const all = process.argv[3] === "compared" ? two : one;
+const woken = {
+  async arrows_look_as_expected(page) {
+    await page.fill("#search-text", "worker[11]");
+    await page.press("#search-text", "Enter");
+    await page.locator("#details h3").waitFor({ state: "attached" });
+    const track = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("track");
+    const words = "from=180000&until=240000&panel=details&arrows=all&at=188000";
+    const own = await open(url, `#${words}&track=${track}`);
+    await own.locator("#details .flows button").first().waitFor();
+    await looksAs(own, "flows");
+    await own.close();
+  },
+};
+
+const all = { compared: two, woken }[process.argv[3]] ?? one;
 await runAll(Object.entries(all).map(([name, run]) => [name, run, url]));

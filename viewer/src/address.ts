@@ -21,6 +21,8 @@ export interface Shown extends Chosen, Arrangement {
   aligned: Aligned;
   other: Chosen & Arrangement;
   isOther: boolean;
+  /** Whether the arrows of all rows in view are drawn. */
+  arrows: boolean;
 }
 
 export function read(hash: string): Shown {
@@ -50,7 +52,8 @@ export function read(hash: string): Shown {
   const track = words.get("track");
   const isOther = words.get("line") === "b";
   const at = number("at");
-  return { view, track, at, ...arrangement(""), filter, panel, aligned, other, isOther };
+  const arrows = words.get("arrows") === "all";
+  return { view, track, at, ...arrangement(""), filter, panel, aligned, other, isOther, arrows };
 }
 
 export function write(shown: Shown): string {
@@ -75,6 +78,7 @@ export function write(shown: Shown): string {
   if (shown.other.track !== null) words.set("b_track", shown.other.track);
   if (shown.other.at !== null) words.set("b_at", String(Math.round(shown.other.at)));
   if (shown.isOther) words.set("line", "b");
+  if (shown.arrows) words.set("arrows", "all");
   if (shown.panel !== "events") words.set("panel", shown.panel);
   return `#${words}`;
 }

@@ -5,15 +5,17 @@ import type { Chosen } from "./address";
 import { palette } from "./colour";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { byId } from "./events";
+import { Flows } from "./flows";
 import type { Frame } from "./frame";
-import { arranged, toggled, type Arrangement } from "./arrange";
-import { HEAD, heightOf, place, rowAt, visible, type Placed } from "./layout";
+import type { Arrangement } from "./arrange";
+import { HEAD, rowAt, visible, type Placed } from "./layout";
 import { offerDetails, showDetails, showEvent } from "./panel";
 import * as protocol from "./protocol";
-import type { About, EventRow, Filter, Source, Statistic, Track } from "./protocol";
+import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
+import { Rows } from "./rows";
 import { Search } from "./search";
-import { hit, rowSelection, sliceSelection } from "./selection";
+import { hit, landed, rowSelection, sliceSelection } from "./selection";
 import type { Named, Whose } from "./statistics";
 import { clock, duration, within, zoomed, type View } from "./time";
 
@@ -28,10 +30,8 @@ export class App {
   private readonly canvas: HTMLCanvasElement;
   private readonly bar: HTMLElement;
   private readonly scene: Scene;
-  private tracks: Track[] = [];
-  private folded = new Set<string>();
-  /** Which rows are at the top, and in which order the others are. */
-  arrangement: Arrangement = { pins: [], order: "number" };
+  private readonly rows: Rows;
+  readonly flows: Flows;
   filter: Filter = { ...protocol.NO_FILTER };
   private timer = 0;
   private drawing = 0;
@@ -49,7 +49,7 @@ export class App {
     private readonly frame: Frame,
     readonly source: Source,
     /** Behind the names of its elements. */
-    private readonly suffix: string,
+    suffix: string,
   ) {
     this.area = byId(`timeline${suffix}`);
     this.canvas = byId<HTMLCanvasElement>(`canvas${suffix}`);
@@ -63,7 +63,9 @@ export class App {
       height: 1,
       scroll: 0,
       placed: [],
-      folded: this.folded,
+      places: new Map(),
+      shown: (id) => this.rows.shown(id),
+      folded: new Set(),
       pinned: new Set(),
       values: [],
       rows: new Map(),
@@ -73,12 +75,16 @@ export class App {
       ticksPixels: 1,
       lost: [],
       selection: null,
+      arrows: { selected: [], all: [] },
       mark: null,
       measure: null,
       named: null,
       colours: palette(isDark),
       isPending: true,
     };
+    this.rows = new Rows(this.scene, byId(`scroll-size${suffix}`));
+    const follow = (arrow: Arrow, isToHead: boolean): Promise<void> => this.go(arrow, isToHead);
+    this.flows = new Flows(source, this.scene, this.rows, follow, (text) => this.say(text));
     this.bar.addEventListener("scroll", () => {
       this.scene.scroll = this.bar.scrollTop;
       this.changed();
@@ -93,10 +99,9 @@ export class App {
       this.about = await this.source.about();
       tracks = await this.loadTracks(this.about);
     }
-    this.tracks = tracks;
     this.source.askOf(this.about);
     this.scene.view = this.all;
-    this.fold();
+    this.rows.are(tracks);
     this.resize();
   }
 
@@ -114,15 +119,11 @@ export class App {
     const tracks = await this.loadTracks(about);
     if (!tracks) return false;
     this.source.askOf(about);
-    const found = finder(this.tracks, tracks);
+    const found = finder(this.rows.tracks, tracks);
     move(scene, [this.about, about], found, this.isFollowing);
-    [this.tracks, this.about] = [tracks, about];
-    const there = (ids: Iterable<string>): string[] =>
-      [...ids].map(found).filter((id) => id !== "");
-    this.folded = new Set(there(this.folded));
-    this.arrangement = { ...this.arrangement, pins: there(this.arrangement.pins) };
-    scene.folded = this.folded;
-    this.fold();
+    this.about = about;
+    this.rows.are(tracks, found);
+    this.flows.of(scene.selection);
     this.changed(true);
     if (scene.selection && this.untold) this.tell(scene.selection, this.untold.isSilent);
     if (this.unfound !== "") await this.find(this.unfound);
@@ -142,6 +143,11 @@ export class App {
   get selected(): Chosen {
     const { selection } = this.scene;
     return { track: selection?.track ?? null, at: this.selectedAt };
+  }
+
+  /** Which rows are at the top, and in which order the others are. */
+  get arrangement(): Arrangement {
+    return this.rows.arrangement;
   }
 
   get selectedAt(): number | null {
@@ -181,8 +187,7 @@ export class App {
     filter: Filter,
   ): void {
     this.filter = filter;
-    this.arrangement = { pins, order };
-    this.fold();
+    this.rows.arrange({ pins, order });
     if (view) this.scene.view = within(view, this.all);
     const row = this.scene.placed.find((found) => found.track.id === track);
     if (row && at !== null) this.select(rowSelection(row, at), true);
@@ -269,6 +274,7 @@ export class App {
     this.say("");
     this.scene.selection = null;
     this.scene.measure = null;
+    this.flows.of(null);
     this.frame.giveUp();
     this.frame.keep();
     this.redraw();
@@ -314,10 +320,7 @@ export class App {
     if (!next) return;
     this.select(sliceSelection(this.scene, selection, next));
     const { from, until: end } = this.scene.view;
-    if (next[1] < from || next[0] > end) {
-      const middle = (next[0] + next[1] - (end - from)) / 2;
-      this.show({ from: middle, until: middle + (end - from) });
-    }
+    if (next[1] < from || next[0] > end) this.center((next[0] + next[1]) / 2, end - from);
   }
 
   /** Selects the next row of which the name has a text, or else the next event. */
@@ -328,9 +331,9 @@ export class App {
     const wanted = text.toLowerCase();
     const isIt = (track: Track): boolean => track.name.toLowerCase().includes(wanted);
     const { selection, view } = this.scene;
-    const now = this.tracks.findIndex((track) => track.id === selection?.track);
+    const now = this.rows.tracks.findIndex((track) => track.id === selection?.track);
     const found =
-      this.tracks.find((track, at) => at > now && isIt(track)) ?? this.tracks.find(isIt);
+      this.rows.tracks.find((track, at) => at > now && isIt(track)) ?? this.rows.tracks.find(isIt);
     const at = selection?.at ?? view.from;
     if (found) {
       this.unfold(found);
@@ -354,8 +357,7 @@ export class App {
       if (event === "given up") return;
       if (!event) continue;
       this.selectEvent(event);
-      const width = Math.min(view.until - view.from, 1e6);
-      this.show({ from: event.at - width / 2, until: event.at + width / 2 });
+      this.center(event.at, Math.min(view.until - view.from, 1e6));
       return;
     }
     this.say(`no row and no event has “${text}” in its name`);
@@ -371,7 +373,7 @@ export class App {
           track.tid === event.thread.tid &&
           track.pid === event.thread.pid
         : track.kind === "cpu" && track.cpu === event.cpu;
-    const track = this.tracks.find(isIts);
+    const track = this.rows.tracks.find(isIts);
     this.scene.selection = {
       track: track?.id ?? "",
       kind: "",
@@ -381,9 +383,9 @@ export class App {
       label: event.name,
       at: row.at,
     };
+    this.flows.of(this.scene.selection);
     const { from, until } = this.scene.view;
-    if (row.at < from || row.at > until)
-      this.show({ from: row.at - (until - from) / 2, until: row.at + (until - from) / 2 });
+    if (row.at < from || row.at > until) this.center(row.at, until - from);
     this.frame.keep();
     this.redraw();
   }
@@ -399,7 +401,7 @@ export class App {
     { track: id, lane, begin, until }: NonNullable<Statistic["longest"]>,
     { kind, name }: Named,
   ): void {
-    const track = this.tracks.find((found) => found.id === id);
+    const track = this.rows.tracks.find((found) => found.id === id);
     if (!track) return;
     this.unfold(track);
     this.select({ track: id, kind, lane, begin, end: until, label: name, at: begin }, true);
@@ -407,6 +409,25 @@ export class App {
     this.focusSelection();
     const row = this.selectedRow();
     if (row) this.reveal(row);
+  }
+
+  /** Shows the head of an arrow, or its tail. */
+  private async go({ kind, from, to }: Arrow, isToHead: boolean): Promise<void> {
+    const end = isToHead ? to : from;
+    const track = this.rows.get(end.track ?? "");
+    if (!track) return;
+    // A wait is over where the arrow ends.
+    const at = isToHead && kind === "lock" ? Math.max(end.at - 1, from.at) : end.at;
+    const { states } = await this.source.details(track.id, at);
+    this.unfold(track);
+    this.select(landed(track, at, kind, states));
+    const { from: left, until } = this.scene.view;
+    if (at < left || at > until) this.center(at, until - left);
+    this.area.focus();
+  }
+
+  private center(at: number, width: number): void {
+    this.show({ from: at - width / 2, until: at + width / 2 });
   }
 
   private select(selection: Selection, isSilent = false): void {
@@ -433,6 +454,7 @@ export class App {
           (s) => s.kind === selection.kind && s.lane === selection.lane,
         );
         if (state) [selection.begin, selection.end] = [state.begin, state.until];
+        this.flows.of(selection);
         this.redraw();
       },
       // A row that is not there any more has no details.
@@ -443,7 +465,7 @@ export class App {
   }
 
   private selectedRow(): Placed | undefined {
-    return this.scene.placed.find((row) => row.track.id === this.scene.selection?.track);
+    return this.scene.places.get(this.scene.selection?.track ?? "");
   }
 
   private reveal(row: Placed): void {
@@ -456,20 +478,18 @@ export class App {
 
   /** Brings the selected row and those below it to the top, or back to its place. */
   pin(): void {
-    const next = toggled(this.arrangement, this.selectedRow()?.track.id);
-    if (typeof next === "string") this.say(next);
-    else this.arrange(next);
+    const refusal = this.rows.pin(this.selectedRow()?.track.id);
+    if (refusal === "") this.arranged();
+    else this.say(refusal);
   }
 
   /** Sorts rows by name, or by number again. */
   sort(): void {
-    const { pins, order } = this.arrangement;
-    this.arrange({ pins, order: order === "name" ? "number" : "name" });
+    this.rows.sort();
+    this.arranged();
   }
 
-  private arrange(arrangement: Arrangement): void {
-    this.arrangement = arrangement;
-    this.fold();
+  private arranged(): void {
     const row = this.selectedRow();
     if (row) this.reveal(row);
     this.frame.keep();
@@ -477,27 +497,13 @@ export class App {
   }
 
   private toggle(row: Placed): void {
-    if (!this.folded.delete(row.track.id)) this.folded.add(row.track.id);
-    this.fold();
+    this.rows.toggle(row.track.id);
     this.changed();
   }
 
   private unfold(track: Track): void {
-    let above = track.parent;
-    while (above !== null) {
-      this.folded.delete(above);
-      const id: string = above;
-      above = this.tracks.find((found) => found.id === id)?.parent ?? null;
-    }
-    this.fold();
+    this.rows.unfold(track);
     this.changed();
-  }
-
-  private fold(): void {
-    const { pins } = this.arrangement;
-    this.scene.placed = place(arranged(this.tracks, this.arrangement), this.folded);
-    this.scene.pinned = new Set(pins);
-    byId(`scroll-size${this.suffix}`).style.height = `${heightOf(this.scene.placed) + 8}px`;
   }
 
   private resize(): void {
@@ -551,6 +557,7 @@ export class App {
       const [ticks] = await Promise.all([
         this.source.ticks(view, pixels, this.filter, signal),
         this.askStates(view, pixels, ids, signal),
+        this.flows.inView(view, ids, signal),
       ]);
       Object.assign(this.scene, {
         ticks,
@@ -581,20 +588,10 @@ export class App {
       this.source.slices(view, pixels, ids, signal),
       this.source.lost(view, pixels, signal),
     ]);
-    this.take(slices, view);
-    this.scene.lost = lost.regions;
-    this.redraw();
-  }
-
-  private take(slices: protocol.Slices, view: View): void {
-    const rows = new Map<string, protocol.SliceRow[]>();
-    for (const row of slices.rows) {
-      const own = rows.get(row.track);
-      if (own) own.push(row);
-      else rows.set(row.track, [row]);
-    }
-    this.scene.rows = rows;
+    this.scene.rows = protocol.byTrack(slices.rows);
     this.scene.rowsView = view;
     this.scene.values = slices.values;
+    this.scene.lost = lost.regions;
+    this.redraw();
   }
 }

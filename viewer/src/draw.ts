@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Draws a scene on the canvas. Nothing here asks or decides: what is drawn is in the scene.
 
+import { drawArrows } from "./arrows";
 import { colourOf, type Palette } from "./colour";
 import { LANE, lanesOf, visible, type Placed } from "./layout";
-import type { Region, Said, Slice, SliceRow, Ticks } from "./protocol";
+import type { Arrow, Region, Said, Slice, SliceRow, Ticks } from "./protocol";
 import { isOf, type Named } from "./statistics";
 import { clock, duration, ticks as rulerTicks, type View } from "./time";
 
@@ -33,6 +34,10 @@ export interface Scene {
   height: number;
   scroll: number;
   placed: Placed[];
+  /** The same by identifier. */
+  places: ReadonlyMap<string, Placed>;
+  /** Where a row is, or the one that it is folded into. */
+  shown: (id: string) => Placed | undefined;
   folded: ReadonlySet<string>;
   pinned: ReadonlySet<string>;
   values: Said[];
@@ -44,6 +49,8 @@ export interface Scene {
   ticksPixels: number;
   lost: Region[];
   selection: Selection | null;
+  /** What let threads go on: of the selection, and of all rows in view. */
+  arrows: { selected: Arrow[]; all: Arrow[] };
   mark: number | null;
   measure: View | null;
   /** A name of the statistics: other slices are faint. */
@@ -87,6 +94,7 @@ export function draw(pen: Pen, scene: Scene): void {
   if (isSmall) for (const row of rows) drawRow(pen, scene, row);
   else drawPicture(pen, scene, rows);
   for (const row of rows) drawLost(pen, scene, row);
+  drawArrows(pen, scene);
   for (const row of rows) drawName(pen, scene, row);
   pen.restore();
   ruler(pen, scene);

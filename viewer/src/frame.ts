@@ -90,6 +90,17 @@ export class Frame {
     }
   }
 
+  /** Draws the arrows of all rows in view, or those of the selection only. */
+  toggleArrows(): void {
+    this.showArrows(!this.active.flows.isAll);
+    for (const line of this.lines) line.changed(true);
+  }
+
+  private showArrows(isAll: boolean): void {
+    byId("arrows").setAttribute("aria-pressed", String(isAll));
+    for (const line of this.lines) line.flows.toggle(isAll);
+  }
+
   setFilter(filter: Filter): void {
     for (const line of this.lines) line.setFilter(filter);
   }
@@ -144,7 +155,8 @@ export class Frame {
     const isOther = this.active === second;
     const panel = panelShown();
     const { view, filter, arrangement } = first;
-    const shown = { view, track, at, ...arrangement, filter, panel, aligned };
+    const arrows = first.flows.isAll;
+    const shown = { view, track, at, ...arrangement, filter, panel, aligned, arrows };
     history.replaceState(null, "", address.write({ ...shown, other, isOther }));
   }
 
@@ -159,6 +171,7 @@ export class Frame {
     for (const [key, value] of Object.entries(shown.filter)) {
       byId<HTMLInputElement>(`filter-${key}`).value = value;
     }
+    this.showArrows(shown.arrows);
     first.restore(shown, shown.filter);
     second?.restore({ view: null, ...shown.other }, shown.filter);
     first.show(shown.view ?? first.view);

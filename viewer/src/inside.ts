@@ -4,7 +4,7 @@
 // Place in the flow: protocol.ts asks here in place of a server. A file has a bounded number of
 // states and events, each as it is in the trace, so the answers are computed from all of them.
 
-import type { About, EventRow, Region, Said, Slice, SliceRow, Track } from "./protocol";
+import type { About, Arrow, EventRow, Region, Said, Slice, SliceRow, Track } from "./protocol";
 
 /** What is in the file. */
 export interface Inside {
@@ -16,6 +16,8 @@ export interface Inside {
   /** Kinds that are told of one moment and not drawn are among them. */
   rows: SliceRow[];
   lost: Region[];
+  /** In the order in which they end. */
+  flows: Arrow[];
   /** In the order of time. */
   events: EventRow[];
 }
@@ -50,6 +52,8 @@ export function answer(all: Inside, question: string, words: Words): unknown {
       return ticks(all, words);
     case "lost":
       return { regions: all.lost.filter(({ begin, until }) => meets(words, begin, until)) };
+    case "flows":
+      return flows(all, words);
     case "events":
       return page(all, words);
     case "details":
@@ -232,6 +236,19 @@ function page(all: Inside, words: Words): unknown {
     next = { from: last.at, skip: skip + limit - before };
   }
   return { rows, scanned: found.length, next };
+}
+
+function flows(all: Inside, words: Words): unknown {
+  const asked = new Set(String(words["tracks"] ?? "").split(","));
+  const isAsked = (id: string | null): boolean => id !== null && asked.has(id);
+  const found = all.flows.filter(
+    ({ from: tail, to: head }) =>
+      tail.at <= until(words) &&
+      head.at >= from(words) &&
+      (words["tracks"] === "" || isAsked(tail.track) || isAsked(head.track)),
+  );
+  const limit = number(words, "limit", found.length);
+  return { arrows: found.slice(0, limit), is_cut: found.length > limit, stopped: null };
 }
 
 function details(all: Inside, words: Words): unknown {

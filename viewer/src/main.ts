@@ -113,6 +113,9 @@ function listenToKeys(frame: Frame, pointer: Pointer): void {
     g: () => showPanel("flame"),
     p: () => frame.active.pin(),
     o: () => frame.active.sort(),
+    v: () => frame.toggleArrows(),
+    "[": () => void frame.active.flows.walk(-1),
+    "]": () => void frame.active.flows.walk(1),
     ...(frame.lines.length > 1 ? { c: () => showPanel("compare") } : {}),
     "0": () => frame.active.whole(),
     "/": () => byId("search-text").focus(),
@@ -158,6 +161,7 @@ function listenToForms(frame: Frame): void {
     app.find(value.trim()).catch((error: unknown) => app.say(String(error)));
   });
   byId("whole").addEventListener("click", () => frame.active.whole());
+  byId("arrows").addEventListener("click", () => frame.toggleArrows());
   byId("help-open").addEventListener("click", () => byId<HTMLDialogElement>("help").showModal());
 }
 

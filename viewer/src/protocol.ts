@@ -117,6 +117,20 @@ export interface Details {
   is_lossy: boolean;
 }
 
+/** What let a thread go on; a track is null if it has no row. */
+export interface Arrow {
+  kind: "wake" | "lock";
+  label: string;
+  from: { track: string | null; at: number };
+  to: { track: string | null; at: number };
+}
+
+export interface Arrows {
+  arrows: Arrow[];
+  is_cut: boolean;
+  stopped: number | null;
+}
+
 /** How long calls or states of a name took. */
 export interface Statistic {
   /** `null`: all others than those that have a row. */
@@ -221,6 +235,17 @@ const whole = (view: View): { from: number; until: number } => ({
   until: Math.ceil(view.until),
 });
 
+/** Rows of states by what they are of. */
+export function byTrack(all: readonly SliceRow[]): Map<string, SliceRow[]> {
+  const rows = new Map<string, SliceRow[]>();
+  for (const row of all) {
+    const own = rows.get(row.track);
+    if (own) own.push(row);
+    else rows.set(row.track, [row]);
+  }
+  return rows;
+}
+
 /** Who answers questions about one trace. */
 export class Source {
   private revision: number | undefined;
@@ -300,6 +325,11 @@ export class Source {
 
   events(words: Words, filter: Filter, s?: AbortSignal): Promise<Page> {
     return this.ask("events", { ...words, ...filter }, s);
+  }
+
+  /** Arrows with a time in a view and an end in one of these rows. */
+  flows(view: View, ids: string[], limit: number, s: AbortSignal): Promise<Arrows> {
+    return this.ask("flows", { ...whole(view), tracks: ids.join(","), limit }, s);
   }
 
   statistics(view: View, track: string, s: AbortSignal): Promise<Statistics> {

@@ -3,7 +3,7 @@
 
 import { timeAt, yOf, type Scene, type Selection } from "./draw";
 import { LANE, lanesOf, type Placed } from "./layout";
-import type { Slice } from "./protocol";
+import type { Arrow, Details, Slice, Track } from "./protocol";
 
 /** The slice at a point of a row, or else the row at that time. */
 export function hit(scene: Scene, row: Placed, [x, y]: [number, number]): Selection {
@@ -36,4 +36,20 @@ export function sliceSelection(scene: Scene, of: Selection, slice: Slice): Selec
 export function rowSelection(row: Placed, at: number): Selection {
   const kind = lanesOf(row.track)[0]?.kind ?? "";
   return { track: row.track.id, kind, lane: 0, begin: at, end: at, label: row.track.name, at };
+}
+
+/** What is selected at an end of an arrow: the innermost call that the lock was let go or waited for
+ * in, or where the woken or waking thread was. */
+export function landed(
+  track: Track,
+  at: number,
+  of: Arrow["kind"],
+  states: Details["states"],
+): Selection {
+  const kinds = of === "lock" ? ["call", "place"] : ["place", "interrupt", "runs"];
+  const found = kinds.map((kind) => states.filter((state) => state.kind === kind).pop());
+  const state = found.find((one) => one !== undefined);
+  const [begin, end] = state ? [state.begin, state.until] : [at, at];
+  const { kind, lane, label } = state ?? { kind: kinds[1] ?? "", lane: 0, label: track.name };
+  return { track: track.id, kind, lane, begin, end, label, at };
 }

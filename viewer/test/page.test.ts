@@ -8,20 +8,25 @@ import * as address from "../src/address";
 import { arranged, toggled } from "../src/arrange";
 import { named } from "../src/colour";
 import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
-import { cut } from "../src/draw";
+import { cut, type Selection } from "../src/draw";
 import { fields } from "../src/events";
 import { laid, tree } from "../src/flame";
-import { answer, filter, overview, type Inside } from "../src/inside";
+import { sides } from "../src/flows";
+import { answer, filter, overview, type Inside, type Words } from "../src/inside";
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
 import { timeOfDay } from "../src/panel";
 import {
   NO_FILTER,
+  type Arrow,
+  type Arrows,
+  type Details,
   type EventRow,
   type Page,
   type Slice,
   type Ticks,
   type Track,
 } from "../src/protocol";
+import { landed } from "../src/selection";
 import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
 
@@ -122,7 +127,7 @@ test("the address brings back what was shown", () => {
   const other = { track: "t9", at: 7, pins: ["c0.1", "t2"], order: "name" as const };
   const view = { from: -5, until: 70 };
   const own = { track: "t3", at: 42, pins: ["p1"], order: "number" as const };
-  const shown = { view, ...own, filter, panel, aligned, other, isOther: true };
+  const shown = { view, ...own, filter, panel, aligned, other, isOther: true, arrows: true };
   assert.deepEqual(address.read(address.write(shown)), shown);
 });
 
@@ -149,6 +154,66 @@ test("a name has always the same colour, and a text is cut to its room", () => {
   assert.equal(cut("io:read", 100), "io:read");
   assert.equal(cut("a long name of a call", 40), "a lon…");
   assert.equal(cut("io:read", 10), "");
+});
+
+test("arrows lead to a state while it lasts, and from it where they begin", () => {
+  const arrow = (from: string, to: string, [begin, end]: [number, number]): Arrow => ({
+    kind: "wake",
+    label: "",
+    from: { track: from, at: begin },
+    to: { track: to, at: end },
+  });
+  const all = [
+    arrow("a", "b", [10, 20]),
+    arrow("b", "a", [15, 30]),
+    arrow("b", "c", [40, 41]),
+    arrow("c", "a", [1, 2]),
+  ];
+  const of = (kind: string, begin: number, end: number): Selection => ({
+    ...{ track: "b", kind, lane: 0, begin, end, label: "", at: begin },
+  });
+  const found = (selection: Selection): number[][] => {
+    const { into, out } = sides(all, selection);
+    return [into, out].map((some) => some.map((one) => all.indexOf(one)));
+  };
+  assert.deepEqual(found(of("place", 0, 10)), [[0], []]);
+  assert.deepEqual(found(of("place", 20, 40)), [[0], [2]]);
+  assert.deepEqual(found(of("place", 12, 18)), [[0], [1]]);
+  assert.deepEqual(found(of("place", 21, 39)), [[], []]);
+  assert.deepEqual(found(of("", 15, 15)), [[], [1]]);
+  assert.deepEqual(found(of("", 20, 20)), [[0], []]);
+});
+
+test("an arrow leads to what was there at its end", () => {
+  const state = (kind: string, lane: number): Details["states"][number] => ({
+    ...{ kind, lane, label: `${kind}${lane}`, begin: 5, until: 9, goes_on: false },
+  });
+  const states = [state("call", 0), state("call", 1), state("place", 0)];
+  const at = (of: Arrow["kind"], all: Details["states"]): unknown[] => {
+    const { kind, lane, begin } = landed(track("t", null), 7, of, all);
+    return [kind, lane, begin];
+  };
+  assert.deepEqual(at("lock", states), ["call", 1, 5]);
+  assert.deepEqual(at("wake", states), ["place", 0, 5]);
+  assert.deepEqual(at("wake", [state("interrupt", 1)]), ["interrupt", 1, 5]);
+  assert.deepEqual(at("lock", []), ["place", 0, 7]);
+});
+
+test("a file has the arrows of a span and of rows, as many as are wanted", () => {
+  const flows: Arrow[] = Array.from({ length: 10 }, (_, n) => ({
+    kind: "lock",
+    label: "let go",
+    from: { track: n % 2 ? "t1" : null, at: n * 10 },
+    to: { track: "t2", at: n * 10 + 5 },
+  }));
+  const found = (words: Words): [number, boolean] => {
+    const { arrows, is_cut } = answer({ ...file(), flows }, "flows", words) as Arrows;
+    return [arrows.length, is_cut];
+  };
+  assert.deepEqual(found({ from: 0, until: 100, tracks: "t2", limit: 10 }), [10, false]);
+  assert.deepEqual(found({ from: 0, until: 100, tracks: "t1", limit: 3 }), [3, true]);
+  assert.deepEqual(found({ from: 15, until: 20, tracks: "t2", limit: 9 }), [2, false]);
+  assert.deepEqual(found({ from: 16, until: 19, tracks: "", limit: 9 }), [0, false]);
 });
 
 test("a clock that counts from 1970 gives times of day with nanoseconds", () => {
@@ -191,6 +256,7 @@ function file(): Inside {
       { track: "t1", kind: "name", lane: 0, slices: [[0, 1000, 1, 1, 1]] },
     ],
     lost,
+    flows: [],
     events,
   };
 }
