@@ -123,7 +123,7 @@ export class App {
     move(scene, [this.about, about], found, this.isFollowing);
     this.about = about;
     this.rows.are(tracks, found);
-    this.flows.of(scene.selection);
+    this.flows.renewed();
     this.changed(true);
     if (scene.selection && this.untold) this.tell(scene.selection, this.untold.isSilent);
     if (this.unfound !== "") await this.find(this.unfound);

@@ -66,6 +66,12 @@ export class Flows {
         : this.ask(selection, this.abort.signal);
   }
 
+  /** A running session has gone on: times and rows are others. */
+  renewed(): void {
+    this.scene.arrows.all = [];
+    this.of(this.scene.selection);
+  }
+
   private async ask(selection: Selection, signal: AbortSignal): Promise<void> {
     const from = Math.floor(selection.begin);
     const view = { from, until: Math.max(Math.ceil(selection.end), from + 1) };
