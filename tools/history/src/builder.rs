@@ -110,7 +110,6 @@ pub(crate) fn build(
             }
             Message::Loss(loss) => {
                 state.loss(&loss);
-                builder.flows.forget();
                 let at = loss.begin_ns().or(loss.time_ns()).map_or(builder.now, |at| at.0);
                 builder.takes(&mut state, at);
                 note(&mut losses, Lost::of(&loss, state.host(loss.trace_index)), bounds.losses);

@@ -5,7 +5,7 @@
 //! `state` pairs wake-ups and locks that were let go with where threads went on. Such an interval
 //! is known when it is over; readers leave out those that reach over a loss.
 
-use state::{LockFlow, LockKind, Place, Scheduled, State, Step, ThreadIndex, Waker};
+use state::{LockFlow, LockKind, Scheduled, State, Step, ThreadIndex, Waker};
 use trace::Event;
 
 use crate::builder::Builder;
@@ -48,7 +48,7 @@ impl Builder<'_, '_> {
                 self.wakes(state, (host, woken.tid), event, thread);
             }
             (Some(Scheduled::Switch { gone, comes, .. }), Some(cpu)) => {
-                // A wake-up of a thread that had not stopped yet changed nothing.
+                // A thread that was woken before it had stopped went on: that changed nothing.
                 self.flows.is_awake(host, Some(gone.tid));
                 let tail = self.flows.is_awake(host, Some(comes.tid));
                 if let (Some(Tail { at: begin, cause }), Some(comes)) = (tail, state.on(host, cpu))
@@ -68,11 +68,6 @@ impl Builder<'_, '_> {
         event: &Event<'_>,
         thread: ThreadIndex,
     ) {
-        let woken = state.threads().of_tid(host, tid);
-        let runs = |thread| matches!(state.stay(thread).place, Place::Running(_));
-        if woken.is_some_and(runs) {
-            return;
-        }
         let cpu = event.cpu().map_or(0, |cpu| cpu.0);
         let cause = match state.waker(event, thread) {
             Some(Waker::Thread(by)) => Cause::Thread(by),
