@@ -167,8 +167,11 @@ static int event_describe(struct session *session, const struct lull_note *note)
 
 int lull_catalogue_identify(struct session *session, const struct lull_note *note, uint16_t *id)
 {
-	int found = *id ? *id : event_describe(session, note);
+	int found;
 
+	if (*id) /* its filter may be another one since */
+		return lull_filtering_tie(session, *id, note->description, note->description_bytes);
+	found = event_describe(session, note);
 	if (found < 0)
 		return found;
 	*id = found;
@@ -181,24 +184,26 @@ int lull_catalogue_describe(struct session *session, const struct lull_note *not
 
 	mutex_lock(&mutex);
 	id = event_describe(session, note);
+	session->has_sources |= id >= 0;
 	mutex_unlock(&mutex);
 	return id;
 }
 
-/* Record an event that the session wants. Return: as hooks_use(); -ENOSPC; -EINVAL. */
+/*
+ * Record an event that the session wants, by the filter that it has now. Return: as hooks_use();
+ * -ENOSPC; -EINVAL.
+ */
 static int event_enable(struct session *session, const struct event *event)
 {
 	struct lull_probe_record *record = record_of(event);
 	uint16_t *id = &session->ids[event - events];
-	int error;
+	int error = lull_catalogue_identify(session, &event->note, id);
 
-	if (record->enabled_mask & LULL_MASK_SESSION(session->index))
-		return 0;
-	error = lull_catalogue_identify(session, &event->note, id);
 	if (error)
 		return error;
 	record->id[session->index] = *id;
-	error = hooks_use(event);
+	if (!(record->enabled_mask & LULL_MASK_SESSION(session->index)))
+		error = hooks_use(event);
 	if (error == -EIO) {
 		hooks_leave(event);
 		return error;
@@ -215,7 +220,7 @@ int lull_catalogue_filter(struct session *session, struct lull_filtering *filter
 	int error = -EBUSY;
 
 	mutex_lock(&mutex);
-	if (session->event_next == LULL_EVENT_FIRST)
+	if (session->event_next == LULL_EVENT_FIRST || session->is_changing)
 		error = lull_filtering_add(session, filtering);
 	mutex_unlock(&mutex);
 	return error;
@@ -230,6 +235,12 @@ void lull_catalogue_count(struct lull_kernel_enable *result, int error)
 	result->undescribed_count += error == -ENOSPC;
 }
 
+bool lull_catalogue_wants(const struct session *session, const struct lull_note *note)
+{
+	return lull_rules_match(session->choice.rules, session->choice.rule_count, note->name,
+				note->name_bytes, note->level);
+}
+
 void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result)
 {
 	struct lull_session_control *control = memory_control(&session->memory);
@@ -238,14 +249,12 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 
 	mutex_lock(&mutex);
 	WRITE_ONCE(session->is_enabled, true);
+	session->is_changing = false;
 	result->event_count = event_count + source_count;
 	result->matched_count = source_count;
 	result->enabled_count = source_count;
 	for (i = 0; i < event_count; i++) {
-		const struct lull_note *note = &events[i].note;
-
-		if (lull_rules_match(session->rules, session->rule_count, note->name,
-				     note->name_bytes, note->level))
+		if (lull_catalogue_wants(session, &events[i].note))
 			lull_catalogue_count(result, event_enable(session, &events[i]));
 	}
 	lull_points_enable(session, result);
@@ -256,22 +265,63 @@ void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *r
 	lull_store32(&control->unregistered_count, result->undescribed_count);
 }
 
-void lull_catalogue_disable(struct session *session)
+static void event_disable(const struct session *session, const struct event *event)
 {
 	uint32_t bit = LULL_MASK_SESSION(session->index);
 	uint32_t bits = bit | LULL_MASK_FILTER(session->index);
+	struct lull_probe_record *record = record_of(event);
+
+	if (!(record->enabled_mask & bit))
+		return;
+	lull_store32(&record->enabled_mask, record->enabled_mask & ~bits);
+	hooks_leave(event);
+}
+
+void lull_catalogue_unfilter(const struct session *session, struct lull_probe_record *record)
+{
+	uint32_t bit = LULL_MASK_FILTER(session->index);
+
+	if (record->enabled_mask & bit)
+		lull_store32(&record->enabled_mask, record->enabled_mask & ~bit);
+}
+
+/*
+ * No probe asks the old filters any more when they are freed: the bits by which it would are gone,
+ * and after that a grace period has passed.
+ */
+int lull_catalogue_change(struct session *session, struct choice *choice)
+{
+	int error = -EBUSY;
+	size_t i;
+
+	mutex_lock(&mutex);
+	if (session->has_sources)
+		goto out;
+	swap(session->choice, *choice);
+	for (i = 0; i < event_count; i++) {
+		if (lull_catalogue_wants(session, &events[i].note))
+			lull_catalogue_unfilter(session, record_of(&events[i]));
+		else
+			event_disable(session, &events[i]);
+	}
+	lull_points_change(session);
+	tracepoint_synchronize_unregister();
+	lull_filterings_forget(session);
+	session->is_changing = true;
+	error = 0;
+out:
+	mutex_unlock(&mutex);
+	return error;
+}
+
+void lull_catalogue_disable(struct session *session)
+{
 	size_t i;
 
 	lull_sources_disable(session);
 	mutex_lock(&mutex);
-	for (i = 0; i < event_count; i++) {
-		struct lull_probe_record *record = record_of(&events[i]);
-
-		if (!(record->enabled_mask & bit))
-			continue;
-		lull_store32(&record->enabled_mask, record->enabled_mask & ~bits);
-		hooks_leave(&events[i]);
-	}
+	for (i = 0; i < event_count; i++)
+		event_disable(session, &events[i]);
 	lull_points_disable(session);
 	mutex_unlock(&mutex);
 	WRITE_ONCE(session->is_enabled, false);

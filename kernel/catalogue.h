@@ -8,6 +8,7 @@
 #include "session.h"
 
 struct lull_note;
+struct lull_probe_record;
 
 /* lull_catalogue_init() - find events and tracepoints. Return: 0 or -errno. */
 int lull_catalogue_init(void);
@@ -28,8 +29,8 @@ void lull_catalogue_describe_system(struct session *session);
 int lull_catalogue_describe_context(struct session *session, const char *text, size_t bytes);
 
 /*
- * lull_catalogue_identify() - give an event its identifier in a session, if it has none, and with
- * that its filter.
+ * lull_catalogue_identify() - give an event its identifier in a session, if it has none, and the
+ * filter that it has now.
  * @id: 0, or what this call made it before
  * Context: under the catalogue's mutex. Return: 0; -ENOSPC: table or arena are full; -EINVAL: the
  * session's filter of this description is not one for it.
@@ -45,7 +46,8 @@ int lull_catalogue_describe(struct session *session, const struct lull_note *not
 /*
  * lull_catalogue_filter() - record of some events only the occurrences that a filter takes.
  * @filtering: from lull_filtering_create(); the session's where this succeeds
- * Context: may sleep. Return: 0; -EBUSY: the session has events; or as lull_filtering_add().
+ * Context: may sleep. Return: 0; -EBUSY: the session has events, and no change of them is
+ * under way; or as lull_filtering_add().
  */
 int lull_catalogue_filter(struct session *session, struct lull_filtering *filtering);
 
@@ -58,9 +60,26 @@ void lull_catalogue_count(struct lull_kernel_enable *result, int error);
 /*
  * lull_catalogue_enable() - record the events that the session's patterns match, and its own.
  * @result: its counts are filled in
- * Context: may sleep. Events that are enabled already stay so.
+ * Context: may sleep. Events that are enabled already stay so,
+ * with the filter that they have now.
  */
 void lull_catalogue_enable(struct session *session, struct lull_kernel_enable *result);
+
+/* lull_catalogue_wants() - does a session ask for an event? Context: under the mutex. */
+bool lull_catalogue_wants(const struct session *session, const struct lull_note *note);
+
+/*
+ * lull_catalogue_unfilter() - record all occurrences of an event, where some are recorded.
+ * Context: under the mutex. Probes that run may ask the filter for a grace period yet.
+ */
+void lull_catalogue_unfilter(const struct session *session, struct lull_probe_record *record);
+
+/*
+ * lull_catalogue_change() - record only events that another choice asks for, without filters.
+ * @choice: is exchanged for the session's
+ * Context: may sleep, for a grace period of RCU. Return: 0; -EBUSY: the session has sources.
+ */
+int lull_catalogue_change(struct session *session, struct choice *choice);
 
 /* lull_catalogue_records() - does the session record an event whose name begins with @prefix? */
 bool lull_catalogue_records(const struct session *session, const char *prefix);

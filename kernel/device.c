@@ -93,6 +93,23 @@ static long device_filter(struct session *session, void __user *argument)
 	return error;
 }
 
+static long device_rules(struct session *session, void __user *argument)
+{
+	struct lull_kernel_rules rules;
+	char *patterns;
+	long bytes = lull_structure_copy(&rules, sizeof(rules), argument);
+
+	if (bytes < 0)
+		return bytes;
+	if (rules.flags || rules.unused || !rules.patterns_bytes ||
+	    rules.patterns_bytes > LULL_KERNEL_PATTERNS_MAX)
+		return -EINVAL;
+	patterns = lull_text_copy(rules.patterns, rules.patterns_bytes);
+	if (IS_ERR(patterns))
+		return PTR_ERR(patterns);
+	return lull_session_change(session, patterns, rules.patterns_bytes);
+}
+
 static long device_context(struct session *session, void __user *argument)
 {
 	struct lull_kernel_context asked;
@@ -167,6 +184,8 @@ static long device_call(struct file *file, unsigned int call, unsigned long argu
 		return session ? device_enable(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_FILTER:
 		return session ? device_filter(session, (void __user *)argument) : -ENODEV;
+	case LULL_KERNEL_RULES:
+		return session ? device_rules(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_CONTEXT:
 		return session ? device_context(session, (void __user *)argument) : -ENODEV;
 	case LULL_KERNEL_RING:

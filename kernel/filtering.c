@@ -73,13 +73,17 @@ int lull_filtering_tie(struct session *session, uint32_t id, const char *descrip
 	if (!all->count || id >= session->memory.layout.event_capacity)
 		return 0;
 	filtering = find(all, lull_description_hash(description, bytes));
+	if (filtering && lull_filter_check(&filtering->program, filtering->bytes, inputs,
+					   lull_filter_fields(description, inputs))) {
+		all->by_event[id] = NULL;
+		return -EINVAL;
+	}
+	if (filtering)
+		filtering->contexts = lull_filter_contexts(&filtering->program);
+	/* Probes that ask the event's filter already find the same one here, all the time. */
 	all->by_event[id] = filtering;
 	if (!filtering)
 		return 0;
-	if (lull_filter_check(&filtering->program, filtering->bytes, inputs,
-			      lull_filter_fields(description, inputs)))
-		return -EINVAL;
-	filtering->contexts = lull_filter_contexts(&filtering->program);
 	all->used_count += !filtering->is_used;
 	filtering->is_used = true;
 	return 0;
@@ -93,13 +97,27 @@ uint32_t lull_filtering_bits(const struct session *session, uint16_t id)
 	return filters && filters[id] ? bits | LULL_MASK_FILTER(session->index) : bits;
 }
 
-void lull_filterings_free(struct session *session)
+void lull_filterings_forget(struct session *session)
 {
+	struct filterings *all = &session->filterings;
 	struct lull_filtering *filtering;
 	struct hlist_node *next;
 	int bucket;
 
-	hash_for_each_safe(session->filterings.by_hash, bucket, next, filtering, node)
+	hash_for_each_safe(all->by_hash, bucket, next, filtering, node)
+	{
+		hash_del(&filtering->node);
 		kvfree(filtering);
+	}
+	if (all->by_event)
+		memset(all->by_event, 0,
+		       session->memory.layout.event_capacity * sizeof(*all->by_event));
+	all->count = 0;
+	all->used_count = 0;
+}
+
+void lull_filterings_free(struct session *session)
+{
+	lull_filterings_forget(session);
 	kvfree(session->filterings.by_event);
 }

@@ -46,7 +46,8 @@ struct lull_filtering *lull_filtering_create(uint64_t event_hash, uint64_t from,
 int lull_filtering_add(struct session *session, struct lull_filtering *filtering);
 
 /*
- * lull_filtering_tie() - an event gets an identifier: it is filtered, if its description has one.
+ * lull_filtering_tie() - an event gets an identifier, or is enabled again: it is filtered, if its
+ * description has a filter.
  * @id: the event's, or, where the call before this failed after it, that of another one
  * @description: NUL-terminated after @bytes
  * Return: 0; -EINVAL: the program is not one for this event.
@@ -55,6 +56,9 @@ int lull_filtering_tie(struct session *session, uint32_t id, const char *descrip
 
 /* lull_filtering_bits() - those of a record's mask for a session in which its event has @id. */
 uint32_t lull_filtering_bits(const struct session *session, uint16_t id);
+
+/* lull_filterings_forget() - the session has none any more, and no probe asks them. */
+void lull_filterings_forget(struct session *session);
 
 /* lull_filterings_free() - the session ends. */
 void lull_filterings_free(struct session *session);

@@ -73,12 +73,6 @@ static void drop_if_empty(struct point_event *event)
 	kvfree(event);
 }
 
-static bool is_wanted(const struct session *session, const struct lull_note *note)
-{
-	return lull_rules_match(session->rules, session->rule_count, note->name, note->name_bytes,
-				note->level);
-}
-
 /* Let a point's probe record in a session in which its event has an identifier. */
 static void point_enable(struct lull_point *point, const struct session *session, uint16_t id)
 {
@@ -179,7 +173,7 @@ void lull_points_add(struct tracepoint *tracepoint)
 	for (i = 0; i < ARRAY_SIZE(enabled); i++) {
 		struct session *session = enabled[i];
 
-		if (!session || !is_wanted(session, &event->note))
+		if (!session || !lull_catalogue_wants(session, &event->note))
 			continue;
 		if (!lull_catalogue_identify(session, &event->note, &event->ids[i]))
 			point_enable(point, session, event->ids[i]);
@@ -221,7 +215,7 @@ void lull_points_enable(struct session *session, struct lull_kernel_enable *resu
 		if (!event->points)
 			continue;
 		result->event_count++;
-		if (!is_wanted(session, &event->note))
+		if (!lull_catalogue_wants(session, &event->note))
 			continue;
 		error = lull_catalogue_identify(session, &event->note, id);
 		for (point = event->points; point && !error; point = point->next)
@@ -239,6 +233,19 @@ void lull_points_disable(struct session *session)
 	list_for_each_entry(event, &events, node)
 		for (point = event->points; point; point = point->next)
 			point_disable(point, session);
+}
+
+void lull_points_change(const struct session *session)
+{
+	struct point_event *event;
+	struct lull_point *point;
+
+	list_for_each_entry(event, &events, node)
+		for (point = event->points; point; point = point->next)
+			if (lull_catalogue_wants(session, &event->note))
+				lull_catalogue_unfilter(session, &point->record);
+			else
+				point_disable(point, session);
 }
 
 void lull_points_forget(const struct session *session)

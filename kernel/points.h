@@ -25,6 +25,9 @@ void lull_points_remove(struct tracepoint *tracepoint);
 /* lull_points_enable() - record those that the session's patterns match; adds to the counts. */
 void lull_points_enable(struct session *session, struct lull_kernel_enable *result);
 
+/* lull_points_change() - record those no longer that it does not want now, others unfiltered. */
+void lull_points_change(const struct session *session);
+
 /* lull_points_disable() - record none any more. The caller waits for probes that run. */
 void lull_points_disable(struct session *session);
 

@@ -50,20 +50,26 @@ static int cpu_prepare(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* Read the rules. Return: 0; -EINVAL for a text that is wrong; -ENOMEM. */
-static int rules_read(struct session *session, size_t patterns_bytes)
+/* Read the rules of patterns. Return: 0; -EINVAL for a text that is wrong; -ENOMEM. */
+static int choice_read(struct choice *choice, size_t patterns_bytes)
 {
 	size_t i, lines = 1;
 
-	if (lull_pattern_check(session->patterns, NULL))
+	if (lull_pattern_check(choice->patterns, NULL))
 		return -EINVAL;
 	for (i = 0; i < patterns_bytes; i++)
-		lines += session->patterns[i] == '\n';
-	session->rules = kvcalloc(lines, sizeof(*session->rules), GFP_KERNEL_ACCOUNT);
-	if (!session->rules)
+		lines += choice->patterns[i] == '\n';
+	choice->rules = kvcalloc(lines, sizeof(*choice->rules), GFP_KERNEL_ACCOUNT);
+	if (!choice->rules)
 		return -ENOMEM;
-	session->rule_count = lull_rules_read(session->patterns, session->rules, lines);
+	choice->rule_count = lull_rules_read(choice->patterns, choice->rules, lines);
 	return 0;
+}
+
+static void choice_free(struct choice *choice)
+{
+	kvfree(choice->rules);
+	kvfree(choice->patterns);
 }
 
 static void session_free(struct session *session)
@@ -73,15 +79,14 @@ static void session_free(struct session *session)
 	lull_memory_free(&session->memory);
 	bitmap_free(session->ring_readers);
 	kvfree(session->ids);
-	kvfree(session->rules);
-	kvfree(session->patterns);
+	choice_free(&session->choice);
 	kfree(session);
 }
 
 /* All of a session that needs no place among the others. */
 static int session_fill(struct session *session, const struct lull_kernel_plan *plan)
 {
-	int error = rules_read(session, plan->patterns_bytes);
+	int error = choice_read(&session->choice, plan->patterns_bytes);
 
 	if (error)
 		return error;
@@ -92,7 +97,7 @@ static int session_fill(struct session *session, const struct lull_kernel_plan *
 	error = lull_memory_plan(&session->memory, plan, lull_sessions_clock);
 	if (error)
 		return error;
-	return lull_memory_create(&session->memory, session->patterns);
+	return lull_memory_create(&session->memory, session->choice.patterns);
 }
 
 struct session *lull_session_create(struct lull_kernel_plan *plan, char *patterns)
@@ -106,7 +111,7 @@ struct session *lull_session_create(struct lull_kernel_plan *plan, char *pattern
 	}
 	kref_init(&session->references);
 	lull_dump_init(&session->dump);
-	session->patterns = patterns;
+	session->choice.patterns = patterns;
 	session->event_next = LULL_EVENT_FIRST;
 	error = session_fill(session, plan);
 	if (error)
@@ -131,6 +136,18 @@ failed_placed:
 failed:
 	session_free(session);
 	return ERR_PTR(error);
+}
+
+int lull_session_change(struct session *session, char *patterns, size_t bytes)
+{
+	struct choice choice = { .patterns = patterns };
+	int error = choice_read(&choice, bytes);
+
+	if (!error)
+		error = lull_catalogue_change(session, &choice);
+	/* The one that the session had, or, after an error, this one. */
+	choice_free(&choice);
+	return error;
 }
 
 static void session_end(struct kref *references)

@@ -15,6 +15,13 @@
 struct lull_rule;
 struct recorded;
 
+/* Which events a session records. */
+struct choice {
+	char *patterns;
+	struct lull_rule *rules; /* of the patterns, into which they point */
+	size_t rule_count;
+};
+
 struct session {
 	struct kref references; /* its descriptors */
 	struct hlist_node hotplug;
@@ -27,13 +34,13 @@ struct session {
 	struct recorded *recorded; /* context of all events; NULL: none */
 	struct memory memory;
 	struct dump dump;
-	char *patterns;
-	struct lull_rule *rules; /* of the patterns, into which they point */
-	size_t rule_count;
 
 	struct sources sources; /* under the mutex of source.c */
 
-	/* This side's copies of what the event table holds; under the catalogue's mutex. */
+	/* Under the catalogue's mutex; with this side's copies of what the event table holds. */
+	struct choice choice;
+	bool is_changing; /* from LULL_KERNEL_RULES to the next LULL_KERNEL_ENABLE */
+	bool has_sources;
 	uint16_t *ids; /* of each event of the catalogue; 0: not described yet */
 	struct filterings filterings;
 	uint32_t event_next;
@@ -47,6 +54,13 @@ struct session {
  * Context: may sleep. Return: the session, or an error as in abi/kernel.h.
  */
 struct session *lull_session_create(struct lull_kernel_plan *plan, char *patterns);
+
+/*
+ * lull_session_change() - record the events that other patterns match, without filters.
+ * @patterns: as for lull_session_create(); @bytes: of it, with the NUL
+ * Context: may sleep. Return: 0, or an error as LULL_KERNEL_RULES has it (abi/kernel.h).
+ */
+int lull_session_change(struct session *session, char *patterns, size_t bytes);
 
 /* lull_session_get() - one more reference, for who has one. */
 static inline void lull_session_get(struct session *session)

@@ -37,6 +37,13 @@ def filters_of_sessions_decide_in_the_probe() -> None:
         guest.check("rmmod lull")
 
 
+def session_that_runs_changes_which_events_it_records() -> None:
+    with Guest(modules=[MODULE], files={"/bin/rules_test": MODULES / "rules_test"}) as guest:
+        guest.check(LOAD)
+        _passes(guest, "rules_test")
+        guest.check("rmmod lull")
+
+
 def filters_read_what_is_known_of_the_running_thread() -> None:
     program = MODULES / "filter_context_test"
     with Guest(modules=[MODULE], files={"/bin/filter_context_test": program}) as guest:

@@ -250,7 +250,8 @@ mod tests {
             FROM_CONSTANT,
             FROM_UNREAD,
             KERNEL_FILTER,
-            KERNEL_CONTEXT
+            KERNEL_CONTEXT,
+            KERNEL_RULES
         )
     }
 
@@ -321,6 +322,8 @@ mod tests {
                 bytes, flags, contexts, kernel_frames, user_frames, counters),
             fields!(KernelFilter at 0, "lull_kernel_filter":
                 bytes, flags, event_hash, program, program_bytes, unused),
+            fields!(KernelRules at 0, "lull_kernel_rules":
+                bytes, flags, patterns, patterns_bytes, unused),
         ]
         .concat()
     }
@@ -349,6 +352,7 @@ mod tests {
             ("lull_kernel_missed", size_of::<KernelMissed>()),
             ("lull_kernel_context", size_of::<KernelContext>()),
             ("lull_kernel_filter", size_of::<KernelFilter>()),
+            ("lull_kernel_rules", size_of::<KernelRules>()),
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];

@@ -292,6 +292,7 @@ pub const FROM_CONSTANT: u8 = 4;
 pub const FROM_UNREAD: u8 = 5;
 pub const KERNEL_FILTER: u32 = 0xf50b;
 pub const KERNEL_CONTEXT: u32 = 0xf50c;
+pub const KERNEL_RULES: u32 = 0xf50d;
 
 /// `struct lull_kernel_plan`.
 #[repr(C)]
@@ -404,5 +405,16 @@ pub struct KernelFilter {
     pub event_hash: u64,
     pub program: u64,
     pub program_bytes: u32,
+    pub unused: u32,
+}
+
+/// `struct lull_kernel_rules`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KernelRules {
+    pub bytes: u32,
+    pub flags: u32,
+    pub patterns: u64,
+    pub patterns_bytes: u32,
     pub unused: u32,
 }

@@ -204,7 +204,8 @@ impl Mapping {
     }
 
     /// Records only what a program takes (`core/include/lull/abi/filter.h`) of the events whose
-    /// description has this hash; before [`Mapping::add_source`] and [`Mapping::enable`].
+    /// description has this hash; before [`Mapping::add_source`] and [`Mapping::enable`], or
+    /// between [`Mapping::change_rules`] and [`Mapping::enable`].
     pub fn filter(&self, event_hash: u64, program: &[u8]) -> io::Result<()> {
         let mut filter = KernelFilter {
             bytes: size_of::<KernelFilter>() as u32,
@@ -214,6 +215,20 @@ impl Mapping {
             ..KernelFilter::default()
         };
         call(&self.file, KERNEL_FILTER, &raw mut filter)
+    }
+
+    /// Records the events of other patterns from now on, and forgets all filters: those of now are
+    /// given next, and in force with [`Mapping::enable`], by which events begin that are new. What
+    /// stays is recorded all the time.
+    pub fn change_rules(&self, patterns: &str) -> io::Result<()> {
+        let patterns = CString::new(patterns).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut asked = KernelRules {
+            bytes: size_of::<KernelRules>() as u32,
+            patterns: patterns.as_ptr() as u64,
+            patterns_bytes: u32::try_from(patterns.as_bytes_with_nul().len()).unwrap_or(u32::MAX),
+            ..KernelRules::default()
+        };
+        call(&self.file, KERNEL_RULES, &raw mut asked)
     }
 
     /// Records context with each event; once, and before [`Mapping::enable`].

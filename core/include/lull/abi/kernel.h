@@ -39,6 +39,7 @@
 #define LULL_KERNEL_MISSED 0xf50au /* struct lull_kernel_missed */
 #define LULL_KERNEL_FILTER 0xf50bu /* struct lull_kernel_filter */
 #define LULL_KERNEL_CONTEXT 0xf50cu /* struct lull_kernel_context */
+#define LULL_KERNEL_RULES 0xf50du /* struct lull_kernel_rules */
 /* The call of a left session's descriptor. */
 #define LULL_KERNEL_FORGET 0xf520u /* nothing */
 /* The calls of a ring's descriptor. */
@@ -97,7 +98,8 @@ struct lull_kernel_enable {
  * program takes; one that it does not take is not lost, and counted nowhere. Filters are given
  * first. Return: 0. EINVAL: there is no program of this size; EEXIST: these events have a filter in
  * this session, which stays; EBUSY: the session has events, by LULL_KERNEL_SOURCE or
- * LULL_KERNEL_ENABLE; ENOSPC: it has as many filters as it can have events.
+ * LULL_KERNEL_ENABLE, and no LULL_KERNEL_RULES came since; ENOSPC: it has as many filters as it can
+ * have events.
  *
  * Whether a program is one that is right for an event is found out when the event is: where it is
  * not, LULL_KERNEL_SOURCE answers EINVAL, and LULL_KERNEL_ENABLE counts the event as failed.
@@ -108,6 +110,23 @@ struct lull_kernel_filter {
 	uint64_t event_hash; /* FNV-1a of the events' description */
 	uint64_t program; /* address of a program (filter.h) */
 	uint32_t program_bytes;
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * Other patterns in place of those of the plan, and no filters: a session that runs changes what it
+ * records in three steps. LULL_KERNEL_RULES ends the events that the new patterns do not match, and
+ * frees the filters; LULL_KERNEL_FILTER gives new ones; LULL_KERNEL_ENABLE begins the events that
+ * are new, and has the filters in force. What both patterns match is recorded all the time, under
+ * the same identifier, and unfiltered between the first step and the last. The session's memory
+ * tells the plan's patterns as before. Return: 0. EINVAL: a pattern is not valid; EBUSY: the session
+ * has sources, which keep their filters; ENOMEM.
+ */
+struct lull_kernel_rules {
+	uint32_t bytes; /* of this structure */
+	uint32_t flags; /* 0 */
+	uint64_t patterns; /* address of text as in session.h, NUL-terminated */
+	uint32_t patterns_bytes; /* with the NUL */
 	uint32_t unused; /* 0 */
 };
 
