@@ -36,7 +36,7 @@ mod unmatched;
 
 use crate::count::display::Display;
 use crate::trigger::args::TriggerArgs;
-use crate::trigger::plan::{Facts, Trigger};
+use crate::trigger::plan::{Facts, Trigger, Whence};
 use crate::{duration, say, trigger};
 use consumer::folder::Sharing;
 use plan::Plan;
@@ -266,10 +266,12 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<i32> {
         is_flight_recorder: args.session.flight_recorder,
         has_program: program.is_some(),
         can_join,
+        kernel: Whence::of(args.session.kernel),
     };
     let paths: Vec<PathBuf> = program.iter().map(|program| program.path.clone()).collect();
     let triggers = trigger::plan::triggers(&args.triggers.given, &facts, &paths)?;
     let plan = Plan::new(&args.session, program, can_join)?;
+    trigger::plan::check_kernel(&triggers, &facts.with(plan.kernel.as_ref()))?;
     let mut job = Job {
         session: &args.session,
         program: &args.program,

@@ -12,6 +12,7 @@ pub mod args;
 pub mod command;
 mod companion;
 pub mod crash;
+pub mod kernel;
 mod matching;
 pub mod plan;
 mod told;
@@ -22,6 +23,7 @@ use command::Commands;
 use companion::Companion;
 use control::RemovedTrigger;
 use crash::Crashes;
+use kernel::Origin;
 use matching::Matcher;
 use plan::Trigger;
 use session::clock::Calibration;
@@ -98,6 +100,10 @@ pub struct Of<'a> {
     pub plan: &'a session::Plan,
     pub session: &'a Session,
     pub calibration: Calibration,
+    /// None: only programs are recorded.
+    pub kernel: Option<Origin>,
+    /// Whether it records already.
+    pub is_late: bool,
 }
 
 impl Triggers {
@@ -140,7 +146,7 @@ impl Triggers {
         let conditions = self.conditions().chain(new.iter().map(|trigger| &trigger.condition));
         let asked = plan::companion(conditions)?;
         match (&mut self.companion, asked) {
-            (Some(companion), asked) => companion.follow(asked)?,
+            (Some(companion), asked) => companion.follow(asked, of)?,
             (None, Some(asked)) => self.companion = Some(Companion::begin(asked, of)?),
             (None, None) => {}
         }
@@ -156,7 +162,12 @@ impl Triggers {
 
     /// Follows the conditions of some triggers no longer: of all that are numbered, or, at an
     /// error, of none. What they did is told in the end.
-    pub fn remove(&mut self, numbers: &[u64], at_ns: u64) -> anyhow::Result<Vec<RemovedTrigger>> {
+    pub fn remove(
+        &mut self,
+        numbers: &[u64],
+        of: &Of,
+        at_ns: u64,
+    ) -> anyhow::Result<Vec<RemovedTrigger>> {
         let has = |number: &u64| self.list.iter().any(|running| running.number == *number);
         if let Some(number) = numbers.iter().find(|number| !has(number)) {
             anyhow::bail!("it has no trigger {number}; `lull trigger` lists those that it has");
@@ -165,7 +176,7 @@ impl Triggers {
         let left = self.list.iter().filter(|running| is_left(running));
         let asked = plan::companion(left.map(|running| &running.condition))?;
         if let Some(companion) = &mut self.companion {
-            companion.follow(asked)?;
+            companion.follow(asked, of)?;
         }
         let (left, gone) = std::mem::take(&mut self.list).into_iter().partition(is_left);
         self.list = left;
@@ -206,6 +217,11 @@ impl Triggers {
             let others = pids.iter().copied().filter(|pid| Some(*pid) != child);
             crashes.watch(others, Some(companion.segments()));
         }
+    }
+
+    /// The recorder's program runs in this process.
+    pub fn expect(&mut self, pid: u32, program: &str) {
+        self.companion.iter_mut().for_each(|companion| companion.expect(pid, program));
     }
 
     /// Memory of the companion, if there is one.

@@ -52,6 +52,8 @@ pub struct Filter {
 pub enum Of {
     /// The kernel's, or those of a trace of anyone's: any context may be there.
     Kernel,
+    /// The kernel's as tracefs gives them, with no more than whose each is and where it was.
+    Tracefs,
     /// Those of programs, which know of themselves what takes no system call to find out.
     Program,
 }
@@ -81,7 +83,11 @@ impl Compiled {
 
 impl Of {
     fn contexts(self) -> u32 {
-        let is_there = |context: &&Context| self == Self::Kernel || context.is_programs();
+        let is_there = |context: &&Context| match self {
+            Self::Kernel => true,
+            Self::Tracefs => ["pid", "tid", "comm", "cpu"].contains(&context.name),
+            Self::Program => context.is_programs(),
+        };
         Context::all().filter(is_there).fold(0, |bits, context| bits | 1 << context.number)
     }
 }

@@ -111,6 +111,12 @@ impl Instance {
         failed
     }
 
+    /// Disables events that were enabled.
+    pub fn disable(&self, names: &[String]) -> Result<()> {
+        let file = |name: &String| format!("events/{}/enable", name.replacen(':', "/", 1));
+        names.iter().try_for_each(|name| self.write(&file(name), "0"))
+    }
+
     /// Removes the instance with all that it holds.
     pub fn remove(mut self) -> Result<()> {
         self.end()

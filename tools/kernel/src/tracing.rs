@@ -171,9 +171,11 @@ impl Tracing {
                     if self.events.len() <= index {
                         self.events.resize_with(index + 1, || None);
                     }
-                    let event = Event::new(name, format);
-                    let role = role(&event);
-                    self.events[index] = Some(Known { event, role, id: None });
+                    if self.events[index].is_none() {
+                        let event = Event::new(name, format);
+                        let role = role(&event);
+                        self.events[index] = Some(Known { event, role, id: None });
+                    }
                     readable.push(name.clone());
                 }
                 Err(error) => self.not_enabled.push((name.clone(), error.to_string())),
@@ -188,6 +190,30 @@ impl Tracing {
         }
         self.names = readable;
         Ok(())
+    }
+
+    /// Records these events from now on and no others, those that stay all the time. What there is
+    /// of others is read yet.
+    pub fn follow(&mut self, wanted: &[String]) -> Result<()> {
+        let Some(instance) = self.instance.take() else { return Ok(()) };
+        let followed = self.change(&instance, wanted);
+        self.instance = Some(instance);
+        followed
+    }
+
+    fn change(&mut self, instance: &Instance, wanted: &[String]) -> Result<()> {
+        let before = std::mem::take(&mut self.names);
+        let new: Vec<String> =
+            wanted.iter().filter(|name| !before.contains(name)).cloned().collect();
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            before.into_iter().partition(|name| wanted.contains(name));
+        let begun = match new.is_empty() {
+            true => Ok(()),
+            false => self.enable(instance, &new),
+        };
+        self.names.extend(kept);
+        begun?;
+        instance.disable(&gone)
     }
 
     /// From now on events are recorded.

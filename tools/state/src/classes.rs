@@ -198,9 +198,15 @@ impl Classes {
     }
 }
 
-/// What the two events of a pair of this name may be called.
+/// What the two events of a pair of this name may be called, a system call's as tracefs calls them.
 pub fn pair_ends(pair: &str) -> impl Iterator<Item = (String, String)> + '_ {
-    SUFFIXES.iter().map(move |(entry, exit)| (format!("{pair}{entry}"), format!("{pair}{exit}")))
+    let ends = SUFFIXES
+        .iter()
+        .map(move |(entry, exit)| (format!("{pair}{entry}"), format!("{pair}{exit}")));
+    let call = pair.strip_prefix("syscalls:sys_").filter(|call| !call.is_empty());
+    let of_call =
+        |call| (format!("syscalls:sys_enter_{call}"), format!("syscalls:sys_exit_{call}"));
+    ends.chain(call.map(of_call))
 }
 
 /// The name without what Lull's recorder appends to tell apart equal names from two programs: the
@@ -264,7 +270,7 @@ impl Pairing {
 
 #[cfg(test)]
 mod tests {
-    use super::Pairing;
+    use super::{pair_ends, Pairing};
 
     fn base(names: &[&str], name: &str) -> Option<(String, bool)> {
         Pairing::new(names.iter().copied()).base(name)
@@ -296,6 +302,25 @@ mod tests {
         assert_eq!(base(&names, names[2]), Some(("syscalls:sys_exit_group".into(), true)));
         assert_eq!(base(&names, names[3]), Some(("syscalls:sys_exit".into(), true)));
         assert_eq!(base(&["a_enter_b"], "a_enter_b"), None);
+    }
+
+    #[test]
+    fn ends_of_a_pair_are_those_whose_base_it_is() {
+        for pair in ["syscalls:sys_read", "syscalls:sys_exit_group", "irq:irq_handler"] {
+            let (entry, exit) = pair_ends(pair)
+                .find(|(entry, exit)| {
+                    base(&[entry, exit], entry) == Some((pair.into(), true))
+                        && base(&[entry, exit], exit) == Some((pair.into(), false))
+                        && (entry.contains(":sys_enter_") || !pair.contains(":sys_"))
+                })
+                .unwrap();
+            assert_ne!(entry, exit);
+        }
+        let named = |pair| pair_ends(pair).filter(|(entry, _)| entry.contains("_enter_")).count();
+        assert_eq!(
+            (named("syscalls:sys_read"), named("syscalls:sys_"), named("io:read")),
+            (1, 0, 0)
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::record::plan::Plan;
 use crate::record::tell::left_behind;
 use crate::record::{supervise, system, Job, SessionArgs};
 use crate::trigger::args::TriggerArgs;
-use crate::trigger::plan::Facts;
+use crate::trigger::plan::{Facts, Whence};
 use crate::{duration, stdout, trigger};
 use std::time::Duration;
 
@@ -57,6 +57,7 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
         is_flight_recorder: args.session.flight_recorder,
         has_program: false,
         can_join: true,
+        kernel: Whence::of(args.session.kernel),
     };
     let triggers = trigger::plan::triggers(&args.triggers.given, &facts, &[])?;
     let starter = match detach::split()? {
@@ -83,7 +84,11 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
         counting: None,
         triggers: &triggers,
     };
-    supervise::record_in_background(job, || Plan::new(&args.session, None, true))
+    supervise::record_in_background(job, || {
+        let plan = Plan::new(&args.session, None, true)?;
+        trigger::plan::check_kernel(&triggers, &facts.with(plan.kernel.as_ref()))?;
+        Ok(plan)
+    })
 }
 
 fn text(ready: &Ready, is_system: bool) -> String {

@@ -13,7 +13,7 @@ use super::status::seconds;
 use super::{ask, confused};
 use crate::shown::shown;
 use crate::trigger::args::{Given, TriggerArgs};
-use crate::trigger::plan::{self, Facts};
+use crate::trigger::plan::{self, Facts, Whence};
 use crate::{say, stdout};
 use anyhow::bail;
 use control::{
@@ -90,6 +90,7 @@ fn added(given: &[Given], status: &Status) -> anyhow::Result<Request> {
         is_flight_recorder: status.mode != "discard",
         has_program: status.program_pid.is_some(),
         can_join: true, // As far as this side knows; the recorder does.
+        kernel: Whence::of(status.kernel),
     };
     plan::triggers(given, &facts, &programs(status))?;
     let new = |given: &Given| NewTrigger { on: given.on.clone(), does: given.does.clone() };

@@ -5,6 +5,7 @@
 //! Place in the flow: the first step of `supervise`.
 
 use super::detach::Ready;
+use super::kernel::Kernel;
 use super::plan::Plan;
 use super::supervise::tell;
 use super::{filtered, fire, name, Job, SessionArgs};
@@ -66,7 +67,13 @@ impl Begun {
         }
         let mut triggers = Triggers::new(&self.folder);
         let calibration = self.recording.provisional();
-        let of = trigger::Of { plan: &plan.session, session: &self.session, calibration };
+        let of = trigger::Of {
+            plan: &plan.session,
+            session: &self.session,
+            calibration,
+            kernel: plan.kernel.as_ref().map(Kernel::origin),
+            is_late: false,
+        };
         triggers.add(job.triggers, &of, None)?;
         Ok(Some(triggers))
     }

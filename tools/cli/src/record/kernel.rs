@@ -9,6 +9,7 @@ use super::{context, SessionArgs};
 use crate::elf::Known;
 use crate::nearest::no_match;
 use crate::say;
+use crate::trigger::kernel::Origin;
 use ::kernel::decode::LEVEL;
 use ::kernel::root::Left;
 use ::kernel::{of_modules, wanted, Plan, Root, Scope, Tracing};
@@ -107,6 +108,16 @@ impl Kernel {
         Ok(Some(Self::Tracefs { root, events, scope }))
     }
 
+    /// Where the events of conditions can come from.
+    pub fn origin(&self) -> Origin {
+        match self {
+            Self::Module { .. } => Origin::Module,
+            Self::Tracefs { root, scope, .. } => {
+                Origin::Tracefs { root: root.clone(), scope: *scope }
+            }
+        }
+    }
+
     /// The clock that programs and the kernel can both have.
     pub fn clock(&self, wanted: ClockKind) -> ClockKind {
         match self {
@@ -156,7 +167,7 @@ impl Kernel {
 }
 
 /// Which of the kernel's events are recorded, and how they are filtered.
-struct Chosen {
+pub struct Chosen {
     /// Names of lull.ko's.
     events: Vec<String>,
     /// Lines of patterns: events of lull.ko's that cannot meet their filter.
@@ -165,15 +176,50 @@ struct Chosen {
     programs: Vec<(String, u64, Vec<u8>)>,
     /// What the verdict says of filters.
     filtered: Option<String>,
+    /// For modules that are there or may come later.
+    of_modules: Option<Patterns>,
+    others_count: usize,
 }
 
-/// `own`: lull.ko's events. `others`: those of other modules and of `--probe` that are recorded.
-fn choose(
+impl Chosen {
+    /// Whether the kernel has no such event now.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.others_count == 0
+    }
+
+    /// A session's patterns. Each event of lull.ko's by its name: they are chosen already. Other
+    /// modules may come later.
+    pub fn patterns(&self) -> String {
+        let of_modules = self.of_modules.iter().map(Patterns::text);
+        let own = self.left_out.iter().chain(&self.events).map(String::as_str);
+        let lines: Vec<&str> = of_modules.chain(own).collect();
+        match lines.is_empty() {
+            true => "!*".into(), // a session has patterns
+            false => lines.join("\n"),
+        }
+    }
+
+    /// Gives the filters to a session that has none.
+    pub fn filter(&self, memory: &Memory) -> anyhow::Result<()> {
+        for (name, hash, program) in &self.programs {
+            let given = memory.device().map_or(Ok(()), |device| device.filter(*hash, program));
+            given.with_context(|| format!("the module lull refuses a filter of {name}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// `own`: lull.ko's events. `probes`: those of `--probe`.
+pub fn choose(
     asked: &Asked,
     patterns: &Patterns,
     own: &[Known],
-    others: &[Known],
+    probes: impl IntoIterator<Item = Known>,
 ) -> anyhow::Result<Chosen> {
+    let of_modules = of_modules(patterns);
+    let mut others = of_modules.as_ref().map(of_other_modules).unwrap_or_default();
+    others.extend(probes);
+    let others = &others;
     let names: Vec<String> = own.iter().map(|known| known.event.name.clone()).collect();
     let mut events = wanted(&names, patterns);
     let own: Vec<&Known> = own.iter().filter(|known| events.contains(&known.event.name)).collect();
@@ -192,7 +238,8 @@ fn choose(
     }
     events.retain(|name| !left_out.contains(name));
     let left_out = left_out.into_iter().map(|name| format!("!{name}")).collect();
-    Ok(Chosen { events, left_out, programs, filtered })
+    let others_count = others.len();
+    Ok(Chosen { events, left_out, programs, filtered, of_modules, others_count })
 }
 
 /// A session of the module's, with the sizes of the programs' and with the events that patterns
@@ -208,21 +255,12 @@ fn in_module(
     let device = if args.reserved { device.in_reserved() } else { device };
     let mut known = crate::elf::module_descriptions();
     known.retain(|known| !args.no_state_dump || !known.event.name.starts_with(STATE));
-    let of_modules = of_modules(patterns);
-    let mut others = of_modules.as_ref().map(of_other_modules).unwrap_or_default();
-    others.extend(args.probes.iter().filter_map(|probe| Known::new(probe.description.as_bytes())));
-    let Chosen { events, left_out, programs, filtered } = choose(asked, patterns, &known, &others)?;
-    if events.is_empty() && others.is_empty() {
+    let probes = args.probes.iter().filter_map(|probe| Known::new(probe.description.as_bytes()));
+    let chosen = choose(asked, patterns, &known, probes)?;
+    if chosen.is_empty() {
         return Ok(None);
     }
-    // Each of lull.ko's by its name: they are chosen already. Other modules may come later.
-    let of_modules = of_modules.iter().map(|patterns| patterns.text());
-    let own = left_out.iter().chain(&events).map(String::as_str);
-    let mut lines: Vec<&str> = of_modules.chain(own).collect();
-    if lines.is_empty() {
-        lines.push("!*"); // a session has patterns
-    }
-    let plan = session::Plan { patterns: lines.join("\n"), ..session.clone() };
+    let plan = session::Plan { patterns: chosen.patterns(), ..session.clone() };
     let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)?;
     let context = context::together(&args.contexts);
     if context != RecordedContext::default() {
@@ -233,15 +271,13 @@ fn in_module(
     if ![session.clock_kind, ClockKind::Monotonic.abi()].contains(&kind) {
         return Ok(None);
     }
-    for (name, hash, program) in &programs {
-        let given = memory.device().map_or(Ok(()), |device| device.filter(*hash, program));
-        given.with_context(|| format!("the module lull refuses a filter of {name}"))?;
-    }
+    chosen.filter(&memory)?;
     for source in &args.probes {
         let added = memory.device().map_or(Ok(()), |device| device.add_source(source));
         added.map_err(|error| refused(source, &error))?;
     }
     let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
+    let filtered = chosen.filtered;
     Ok(Some(Kernel::Module { memory: Arc::new(memory), sources, filtered }))
 }
 

@@ -68,7 +68,7 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
     if job.wait_all {
         launch::adopt_descendants();
     }
-    let (triggers, directories) = begun.begin_beside(job, &mut plan)?;
+    let (mut triggers, directories) = begun.begin_beside(job, &mut plan)?;
     let mut child = None;
     if let (Some(program), Some(loaded)) = (&plan.program, &plan.loaded) {
         let (arguments, inherited) = (job.program, signals.inherited);
@@ -76,7 +76,9 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
             Ok(started) => child.insert(started),
             Err(error) => return Ok(start_failed(&program.path, &error)),
         };
-        begun.consumer.expect(started.id(), &program.path.to_string_lossy());
+        let path = program.path.to_string_lossy();
+        begun.consumer.expect(started.id(), &path);
+        triggers.iter_mut().for_each(|triggers| triggers.expect(started.id(), &path));
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }
@@ -146,7 +148,7 @@ pub(super) struct Supervisor<'a> {
     pub(super) loaded: Option<Loaded>,
     /// Those that were started or told of, some at most.
     pub(super) programs: Vec<PathBuf>,
-    kernel: Option<Kernel>,
+    pub(super) kernel: Option<Kernel>,
     /// By which the session was made.
     pub(super) plan: session::Plan,
     pub(super) session: Arc<Session>,

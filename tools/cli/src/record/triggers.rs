@@ -9,13 +9,15 @@
 
 use super::attach::{join_beside, moot, names_of_sessions, poll};
 use super::change::REACHING_MAX;
+use super::kernel::Kernel;
 use super::reach::{self, Outcome, Reaching};
 use super::supervise::Supervisor;
 use crate::trigger::args::Given;
-use crate::trigger::plan::{self, Facts};
+use crate::trigger::plan::{self, Facts, Whence};
 use crate::trigger::{Of, Triggers};
 use consumer::process::attaches;
 use control::{Caller, NewTrigger, TriggersChanged, TRIGGERS_MAX};
+use session::clock::Calibration;
 use session::pattern::Patterns;
 use session::segment;
 use std::ffi::CString;
@@ -93,9 +95,11 @@ impl Supervisor<'_> {
             is_flight_recorder: self.job.session.flight_recorder,
             has_program: self.child.is_some(),
             can_join: self.loaded.is_some(),
+            kernel: self.whence(),
         };
         let given = new.into_iter().map(|NewTrigger { on, does }| Given { on, does });
         let new = plan::parsed(&given.collect::<Vec<_>>(), &facts)?;
+        plan::check_kernel(&new, &facts)?;
         let mut notes = Vec::new();
         if !self.consumer.is_paused() && plan::begins_paused(&new) {
             notes.push("it records already; until `lull pause`, a start changes nothing".into());
@@ -108,12 +112,9 @@ impl Supervisor<'_> {
             }
         }
         let (_, now_ns) = self.consumer.now();
-        let of = Of {
-            plan: &self.plan,
-            session: &self.session,
-            calibration: self.recording.provisional(),
-        };
+        let calibration = self.recording.provisional();
         let triggers = self.triggers.take();
+        let of = self.of(calibration);
         let mut triggers = triggers.unwrap_or_else(|| Triggers::new(&self.folder));
         let had_companion = triggers.directory().is_some();
         let added = triggers.add(&new, &of, Some(now_ns));
@@ -135,10 +136,29 @@ impl Supervisor<'_> {
         // What was met until now is acted on, and counted, as if nobody had asked.
         self.look_at_triggers();
         let (_, now_ns) = self.consumer.now();
-        let Some(triggers) = &mut self.triggers else { anyhow::bail!("it has no triggers") };
-        let removed = triggers.remove(numbers, now_ns)?;
+        let calibration = self.recording.provisional();
+        let Some(mut triggers) = self.triggers.take() else { anyhow::bail!("it has no triggers") };
+        let removed = triggers.remove(numbers, &self.of(calibration), now_ns);
+        self.triggers = Some(triggers);
+        let removed = removed?;
         let changed = TriggersChanged { removed, ..TriggersChanged::default() };
         self.reach_for_triggers(Whom::All, changed, Vec::new())
+    }
+
+    /// The session, as its companion is made and changed by it while it records.
+    fn of(&self, calibration: Calibration) -> Of<'_> {
+        Of {
+            plan: &self.plan,
+            session: &self.session,
+            calibration,
+            kernel: self.kernel.as_ref().map(Kernel::origin),
+            is_late: true,
+        }
+    }
+
+    /// Where the kernel's events of conditions come from.
+    fn whence(&self) -> Whence {
+        self.kernel.as_ref().map_or(Whence::Nowhere, |kernel| Whence::From(kernel.origin()))
     }
 
     fn check_room(&self) -> anyhow::Result<()> {

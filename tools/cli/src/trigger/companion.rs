@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //! The companion of a session that has triggers: a session over the same processes that records
-//! the events of conditions and nothing else, in small rings.
+//! the events of conditions and nothing else, in small rings; with those of the kernel's where the
+//! session records the kernel, too.
 //!
 //! Place in the flow: the recorder's loop reads it in turn with its own session, and follows what
 //! is written as `lull top` follows a trace. Its directory is in that of the session, and so is
 //! its trace, whose memory is given back as soon as it was read.
 
+use super::kernel::Part as KernelPart;
 use super::{Of, PERIOD};
 use crate::record::asked::Asked;
 use crate::record::{filtered, reach};
 use crate::top::follow::Follower;
 use analysis::live::Part;
+use anyhow::Context;
 use consumer::folder::Sharing;
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
@@ -27,8 +30,8 @@ use verdict::text::{bytes, plural};
 
 /// The folder of its trace, in its directory.
 const TRACE: &str = "conditions";
-const SUBBUF_BYTES: u64 = 64 << 10;
-const SUBBUF_COUNT: u32 = 8;
+pub const SUBBUF_BYTES: u64 = 64 << 10;
+pub const SUBBUF_COUNT: u32 = 8;
 /// What one look reads: a few milliseconds' work, for which the session's own rings have room.
 const BUDGET_BYTES: u64 = 1 << 20;
 
@@ -36,6 +39,10 @@ pub struct Companion {
     follower: Follower,
     consumer: Consumer,
     session: Arc<Session>,
+    /// By which the session was made.
+    plan: Plan,
+    /// None: the session does not record the kernel.
+    kernel: Option<KernelPart>,
     asked: Asked,
     passed_bytes: u64,
 }
@@ -52,7 +59,7 @@ impl Companion {
     pub fn begin(asked: Asked, of: &Of) -> anyhow::Result<Self> {
         let patterns = Patterns::exactly(asked.patterns())?;
         let uuid = Uuid::new_v4().into_bytes();
-        let session = of.session.create_within(&Plan {
+        let plan = Plan {
             uuid,
             flight_recorder: false,
             subbuf_size_bytes: SUBBUF_BYTES,
@@ -64,8 +71,8 @@ impl Companion {
             has_budget: false,
             recorded: Recorded::default(),
             ..of.plan.clone()
-        })?;
-        let session = Arc::new(session);
+        };
+        let session = Arc::new(of.session.create_within(&plan)?);
         let facts = Facts {
             uuid,
             clock: of.calibration.ctf(),
@@ -79,18 +86,39 @@ impl Companion {
         let options = Options { facts, flush_period: PERIOD / 2, limit_bytes: None };
         let consumer = Consumer::start(Arc::clone(&session), output, options)?;
         let follower = Follower::open(&path)?.hurried(PERIOD / 2, BUDGET_BYTES);
-        Ok(Self { follower, consumer, session, asked, passed_bytes: 0 })
+        let kernel = of.kernel.as_ref().map(KernelPart::new);
+        let mut companion =
+            Self { follower, consumer, session, plan, kernel, asked, passed_bytes: 0 };
+        companion.follow_kernel(&companion.asked.clone(), of)?;
+        Ok(companion)
     }
 
     /// Records the events of other conditions from now on, in each process when it has looked.
-    /// None: no condition names an event.
-    pub fn follow(&mut self, asked: Option<Asked>) -> anyhow::Result<()> {
+    /// None: no condition names an event. An error: it records what it did before.
+    pub fn follow(&mut self, asked: Option<Asked>, of: &Of) -> anyhow::Result<()> {
         let asked = asked.map_or_else(|| Asked::none_of(&["*".into()]), Ok)?;
         let patterns = Patterns::exactly(asked.patterns())?;
         let filters = filtered::of_session(&asked, &patterns);
-        self.consumer.change_rules(patterns.text(), &filters, asked.arguments())?;
+        let followed = self.follow_kernel(&asked, of).and_then(|()| {
+            Ok(self.consumer.change_rules(patterns.text(), &filters, asked.arguments())?)
+        });
+        if let Err(error) = followed {
+            self.follow_kernel(&self.asked.clone(), of)
+                .with_context(|| format!("{error:#}; and then, what there was before"))?;
+            return Err(error);
+        }
         self.asked = asked;
         Ok(())
+    }
+
+    fn follow_kernel(&mut self, asked: &Asked, of: &Of) -> anyhow::Result<()> {
+        let Self { kernel, consumer, plan, .. } = self;
+        kernel.as_mut().map_or(Ok(()), |kernel| kernel.follow(asked, consumer, plan, of))
+    }
+
+    /// The recorder's program runs in this process.
+    pub fn expect(&mut self, pid: u32, program: &str) {
+        self.consumer.expect(pid, program);
     }
 
     pub fn path(&self) -> &Path {

@@ -11,6 +11,7 @@ use crate::record::asked::Asked;
 use crate::selection::fields::{self, ClassRule};
 use crate::selection::{level, with_who};
 use analysis::live::Part as TracePart;
+use consumer::metadata::KERNEL_CLASS;
 use state::{
     event_name, pair_ends, Done, PairIndex, Part as StatePart, State, Step, ThreadContext,
     ThreadIndex, ThreadKey,
@@ -407,6 +408,14 @@ impl Matcher {
                 threads.pid(threads.process_of(thread)).and_then(|pid| u32::try_from(pid).ok());
             if self.joined.len() < JOINED_MAX {
                 self.joined.extend(pid);
+            }
+        }
+        if event.stream_class().id.0 == u64::from(KERNEL_CLASS) {
+            // What the recorder does is no part of what is observed: each look would meet conditions
+            // on the calls that it makes.
+            let threads = reader.state.threads();
+            if threads.pid(threads.process_of(thread)) == Some(i64::from(std::process::id())) {
+                return;
             }
         }
         match role {

@@ -6,10 +6,13 @@
 //! record, with filters where one can say for all conditions on an event what none of them needs.
 
 use super::args::Given;
+use super::kernel::{Offered, Origin};
 use crate::nearest::nearest;
 use crate::record::asked::Asked;
 use crate::record::change;
+use crate::record::kernel::{self, Kernel};
 use crate::{duration, list, say};
+use ::kernel::decode::LEVEL;
 use anyhow::bail;
 use filter::Of;
 use session::description::Description;
@@ -38,6 +41,35 @@ pub struct Facts {
     pub has_program: bool,
     /// Whether there are or may be programs.
     pub can_join: bool,
+    pub kernel: Whence,
+}
+
+/// Where the kernel's events of conditions come from.
+#[derive(Debug, Clone)]
+pub enum Whence {
+    /// Only programs are recorded.
+    Nowhere,
+    /// That is known to the recorder, which checks them.
+    Unknown,
+    From(Origin),
+}
+
+impl Whence {
+    /// As far as is known before there is a recorder. `is_recorded`: whether the kernel is.
+    pub fn of(is_recorded: bool) -> Self {
+        match is_recorded {
+            true => Self::Unknown,
+            false => Self::Nowhere,
+        }
+    }
+}
+
+impl Facts {
+    /// The same, once it is known by what the kernel's events are recorded.
+    pub fn with(self, kernel: Option<&Kernel>) -> Self {
+        let kernel = kernel.map_or(Whence::Nowhere, |kernel| Whence::From(kernel.origin()));
+        Self { kernel, ..self }
+    }
 }
 
 /// Triggers as they were asked for, checked against the session, and against the events of the
@@ -55,22 +87,142 @@ pub fn triggers(
     let of_programs: Vec<Description> =
         programs.iter().flat_map(|path| list::known_events(path)).collect();
     let known: Vec<&Description> = own.iter().chain(&of_programs).collect();
-    let events = Events { known: &known, own: &own, programs };
+    let of_kernel = kernel::known_events();
+    let is_kernels = |pattern: &str| {
+        let is_it = |(name, level): &(String, u8)| Patterns::alone_matches(pattern, name, *level);
+        of_kernel.iter().any(is_it) || is_kernels_by_default(pattern)
+    };
+    let kernel = &facts.kernel;
+    let events = Events {
+        known: &known,
+        of: Of::Program,
+        own: &own,
+        programs,
+        kernel,
+        is_kernels: &is_kernels,
+    };
     triggers.iter().try_for_each(|trigger| events.check(&trigger.condition))?;
     Ok(triggers)
 }
 
+/// Checks the kernel's events of conditions, where the recorder knows by what they are recorded.
+pub fn check_kernel(triggers: &[Trigger], facts: &Facts) -> anyhow::Result<()> {
+    let conditions = || triggers.iter().map(|trigger| &trigger.condition);
+    let names: Vec<String> = conditions().flat_map(events_of).collect();
+    let Whence::From(origin) = &facts.kernel else {
+        return match names.iter().find(|name| is_kernels_by_default(name)) {
+            Some(name) => bail!("--on: {}", not_recorded(name)),
+            None => Ok(()),
+        };
+    };
+    let is_asked =
+        |event: &str| names.iter().any(|name| Patterns::alone_matches(name, event, LEVEL));
+    let offered = origin.offered(&is_asked)?;
+    let group = |name: &str| name.split_once(':').map(|(group, _)| group.to_string());
+    let groups: BTreeSet<Option<String>> = offered.names.iter().map(|name| group(name)).collect();
+    for condition in conditions() {
+        let names: Vec<String> = events_of(condition).collect();
+        let is_there = |name: &String| {
+            offered.names.iter().any(|event| Patterns::alone_matches(name, event, LEVEL))
+        };
+        let is_of_kernels_group = |name: &String| groups.contains(&group(name));
+        let is_kernels = match &condition.kind {
+            Kind::Crash => false,
+            Kind::Latency { pair, .. } => groups.contains(&group(pair)),
+            _ => names.iter().any(|name| is_there(name) || is_of_kernels_group(name)),
+        };
+        if !facts.can_join || is_kernels {
+            check_on_kernel(condition, facts, origin, &offered, &is_of_kernels_group)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks a condition of which some event is the kernel's, or has to be.
+fn check_on_kernel(
+    condition: &Condition,
+    facts: &Facts,
+    origin: &Origin,
+    offered: &Offered,
+    is_of_kernels_group: &dyn Fn(&String) -> bool,
+) -> anyhow::Result<()> {
+    let known: Vec<&Description> = offered.known.iter().collect();
+    let is_kernels = |_: &str| false;
+    let events = Events {
+        known: &known,
+        of: origin.filtered(),
+        own: &[],
+        programs: &[],
+        kernel: &facts.kernel,
+        is_kernels: &is_kernels,
+    };
+    let told = |what: &str, name: &str, names: &BTreeSet<String>| {
+        let near = nearest(&[name], names.iter().map(String::as_str));
+        let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+        let whose = match origin {
+            Origin::Module => "that the module lull has",
+            Origin::Tracefs { .. } => "that tracefs has",
+        };
+        format!(
+            "--on '{}': there is no {what} {name} of the kernel's {whose}{near}; `lull list -k` \
+             shows all events",
+            condition.text
+        )
+    };
+    let has = |name: &str| offered.names.iter().any(|event| event == name);
+    if let Kind::Latency { pair, .. } = &condition.kind {
+        if !pair_ends(pair).any(|(entry, exit)| has(&entry) && has(&exit)) {
+            let call = |name: &String| match name.strip_prefix("syscalls:sys_enter_") {
+                Some(call) => Some(format!("syscalls:sys_{call}")),
+                None => name.strip_suffix("_entry").map(str::to_string),
+            };
+            bail!("{}", told("call", pair, &offered.names.iter().filter_map(call).collect()));
+        }
+    }
+    for clause in condition.clauses() {
+        let is_it = |event: &String| Patterns::alone_matches(&clause.pattern, event, LEVEL);
+        let is_needed = !facts.can_join || is_of_kernels_group(&clause.pattern);
+        if is_needed && !offered.names.iter().any(is_it) {
+            let names = offered.names.iter().cloned().collect();
+            bail!("{}", told("event", &clause.pattern, &names));
+        }
+    }
+    events.check(condition)
+}
+
+/// The patterns of the events that a condition names.
+fn events_of(condition: &Condition) -> impl Iterator<Item = String> + '_ {
+    let ends = match &condition.kind {
+        Kind::Latency { pair, .. } => Some(pair_ends(pair).flat_map(|(entry, exit)| [entry, exit])),
+        _ => None,
+    };
+    let clauses = condition.clauses().into_iter().map(|clause| clause.pattern.clone());
+    clauses.chain(ends.into_iter().flatten())
+}
+
+/// Whether a pattern names events that are the kernel's everywhere.
+fn is_kernels_by_default(pattern: &str) -> bool {
+    ["sched:sched_", "syscalls:sys_"].iter().any(|begin| pattern.starts_with(begin))
+}
+
+fn not_recorded(name: &str) -> String {
+    format!(
+        "{name} is an event of the kernel's, which this session does not record; begin it with -k, \
+         as root"
+    )
+}
+
 /// The same, without a look at any file.
 pub fn parsed(given: &[Given], facts: &Facts) -> anyhow::Result<Vec<Trigger>> {
-    if !facts.can_join && !given.is_empty() {
-        bail!("--on: conditions are on events of programs, and only the kernel is recorded");
-    }
     if given.len() > TRIGGERS_MAX {
         bail!("--on: {TRIGGERS_MAX} at most");
     }
     let mut triggers = Vec::new();
     for Given { on, does } in given {
         let condition = Condition::parse(on, duration::parse)?;
+        if !facts.can_join && condition.kind == Kind::Crash {
+            bail!("--on crash: it is the end of a program, and only the kernel is recorded");
+        }
         for clause in condition.clauses() {
             Patterns::exactly(std::slice::from_ref(&clause.pattern)).map_err(|bad| {
                 anyhow::anyhow!("--on '{}': {}: {}", condition.text, bad.pattern, bad.reason)
@@ -128,10 +280,15 @@ fn check_deed(deed: &Deed, condition: &Condition, facts: &Facts) -> anyhow::Resu
 /// The events that files tell of.
 struct Events<'a> {
     known: &'a [&'a Description],
+    /// Whose they are.
+    of: Of,
     /// Those of liblull, whose groups nobody else adds to.
     own: &'a [Description],
     /// Whose files, beside liblull's.
     programs: &'a [PathBuf],
+    kernel: &'a Whence,
+    /// Whether a pattern names events of the kernel's.
+    is_kernels: &'a dyn Fn(&str) -> bool,
 }
 
 impl Events<'_> {
@@ -159,8 +316,8 @@ impl Events<'_> {
                 self.absent(condition, &clause.pattern, &what, &names)?;
             }
             if let Some(filter) = &clause.filter {
-                its.iter().try_for_each(|event| filter.fits(event, Of::Program))?;
-                let unexplained = filter.unexplained(&its, Of::Program);
+                its.iter().try_for_each(|event| filter.fits(event, self.of))?;
+                let unexplained = filter.unexplained(&its, self.of);
                 if let Some(error) = unexplained.filter(|_| !its.is_empty()) {
                     return Err(error.into());
                 }
@@ -190,12 +347,12 @@ impl Events<'_> {
             place: at + place.start..at + place.end,
             why,
         };
-        let explains = |its: &&Vec<&Description>| filter.unexplained(its, Of::Program).is_none();
+        let explains = |its: &&Vec<&Description>| filter.unexplained(its, self.of).is_none();
         if let Some(its) = ends.iter().find(explains) {
-            let wrong = its.iter().find_map(|event| filter.fits(event, Of::Program).err());
+            let wrong = its.iter().find_map(|event| filter.fits(event, self.of).err());
             return wrong.map_or(Ok(()), |wrong| Err(marked(wrong.place, wrong.why).into()));
         }
-        let of_both = filter.unexplained(&ends.concat(), Of::Program);
+        let of_both = filter.unexplained(&ends.concat(), self.of);
         Err(match of_both {
             Some(wrong) => marked(wrong.place, wrong.why),
             None => marked(
@@ -217,6 +374,15 @@ impl Events<'_> {
         names: &BTreeSet<String>,
     ) -> anyhow::Result<()> {
         let text = &condition.text;
+        let is_kernels = match &condition.kind {
+            Kind::Latency { .. } => events_of(condition).any(|name| (self.is_kernels)(&name)),
+            _ => (self.is_kernels)(name),
+        };
+        match self.kernel {
+            Whence::Nowhere if is_kernels => bail!("--on '{text}': {}", not_recorded(name)),
+            Whence::Unknown if is_kernels => return Ok(()),
+            _ => {}
+        }
         let group = |name: &str| name.split_once(':').map(|(group, _)| group.to_string());
         let group_of_name = group(name);
         let is_own = group_of_name.is_some()
@@ -312,7 +478,14 @@ mod tests {
             event("x:read_exit\n6\n:\ni64 ret\n"),
         ];
         let known: Vec<&Description> = own.iter().collect();
-        let events = Events { known: &known, own: &own, programs: &[] };
+        let events = Events {
+            known: &known,
+            of: Of::Program,
+            own: &own,
+            programs: &[],
+            kernel: &Whence::Nowhere,
+            is_kernels: &|_| false,
+        };
         let check = |text: &str| {
             let condition = Condition::parse(text, duration::parse).unwrap();
             events.check(&condition).map_err(|error| error.to_string())

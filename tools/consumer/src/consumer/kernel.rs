@@ -113,10 +113,18 @@ impl Consumer {
         self.kernel = Some(Kernel { tracing, source, lanes, looked, problems });
     }
 
-    /// From now on the kernel's events are recorded, if they are to be.
+    /// From now on the kernel's events are recorded, if they are to be, and in a pause after it.
     pub fn begin_kernel(&mut self) -> Result<(), crate::Error> {
         self.begin_module()?;
-        self.kernel.as_mut().map_or(Ok(()), |kernel| Ok(kernel.tracing.begin()?))
+        let tracing = self.kernel.as_ref().map(|kernel| &kernel.tracing);
+        let tracing = tracing.filter(|_| !self.is_paused());
+        tracing.map_or(Ok(()), |tracing| Ok(tracing.begin()?))
+    }
+
+    /// Records these events of tracefs from now on and no others.
+    pub fn follow_kernel(&mut self, events: &[String]) -> Result<(), crate::Error> {
+        let tracing = self.kernel.as_mut().map(|kernel| &mut kernel.tracing);
+        tracing.map_or(Ok(()), |tracing| Ok(tracing.follow(events)?))
     }
 
     /// Tells the recording of the kernel's events which process runs the program.

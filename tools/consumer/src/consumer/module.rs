@@ -4,7 +4,7 @@
 //! Place in the flow: `consumer` reads them in its turns with all others. What is different is who
 //! begins and ends: the kernel, when it is told to.
 
-use super::Consumer;
+use super::{note, Consumer};
 use crate::output::Output;
 use crate::stacks::Addresses;
 use kernel::symbols::{OfModules, Symbols};
@@ -77,7 +77,10 @@ impl Consumer {
             let why = not_enabled(&answer).join("; ");
             return Err(kernel::Error::NothingEnabled { why }.into());
         }
-        problems.extend(not_enabled(&answer));
+        // They are the same again where the events have changed.
+        for problem in not_enabled(&answer) {
+            note(problems, problem);
+        }
         Ok(())
     }
 
