@@ -53,10 +53,10 @@ long_system_call_meets_a_condition_and_short_ones_do_not() {
 }
 
 order_of_a_programs_event_and_one_of_the_kernels_in_one_thread_is_seen() {
-	kernel_begin \
-		--on 'test:work_entry then syscalls:sys_enter_clock_nanosleep within 1s' --do count \
-		--on 'test:work_exit then syscalls:sys_enter_clock_nanosleep within 100ms' --do count \
-		--on 'syscalls:sys_enter_clock_nanosleep then test:work_exit within 10s' --do count
+	local sleeps=syscalls:sys_enter_clock_nanosleep
+	kernel_begin --on "test:work_entry then $sleeps within 1s" --do count \
+		--on "test:work_exit then $sleeps within 100ms" --do count \
+		--on "$sleeps then test:work_exit within 10s" --do count
 	talk_begin lull run "$session" -- ./say
 	talk w1000 a1
 	sleep 0.3
@@ -109,8 +109,8 @@ condition_on_the_kernel_needs_k_and_an_event_and_a_filter_that_are_there() {
 		--on sched:sched_swich --do count -- true
 	refused 'no call syscalls:read.*syscalls:sys_read' 125 lull record -k -o no \
 		--on 'syscalls:read > 1ms' --do count -- true
-	refused 'no event' 125 lull record -k -o no --on 'sched:sched_switch if pidd == 1' --do count \
-		-- true
+	refused 'no event' 125 lull record -k -o no --on 'sched:sched_switch if pidd == 1' \
+		--do count -- true
 	refused "of the kernel" 125 lull record -k -o no --on test:a --do count --duration 1s
 	refused "only the kernel is recorded" 125 lull record -k -o no --on crash --do count \
 		--duration 1s

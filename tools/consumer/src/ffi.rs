@@ -302,6 +302,13 @@ mod tests {
                 reference, geometry, buffer_bits, active),
             fields!(Subbuf at 0, "lull_ring_subbuf":
                 data, position, content_bytes, committed_bytes, physical, complete, last_cycles),
+        ]
+        .concat()
+    }
+
+    /// Of what the calls of `/dev/lull` take.
+    fn kernel_offsets() -> Vec<(&'static str, usize)> {
+        [
             fields!(KernelPlan at 0, "lull_kernel_plan":
                 bytes, flags, uuid, mode, stream_id, subbuf_size_bytes, subbuf_count, spare_count,
                 patterns, patterns_bytes, clock_kind, memory_bytes),
@@ -356,7 +363,11 @@ mod tests {
             ("lull_thread_record", THREAD_RECORD_BYTES),
             ("lull_thread_record.name", THREAD_NAME_BYTES),
         ];
-        let bytes = sizes.into_iter().chain(offsets()).map(|(name, bytes)| (name, bytes as u64));
+        let bytes = sizes
+            .into_iter()
+            .chain(offsets())
+            .chain(kernel_offsets())
+            .map(|(name, bytes)| (name, bytes as u64));
         let here: BTreeMap<&str, u64> =
             bytes.chain(constants()).chain(kernel_constants()).collect();
         let (numbers, texts) = facts_of_c();

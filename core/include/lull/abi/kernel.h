@@ -119,8 +119,8 @@ struct lull_kernel_filter {
  * frees the filters; LULL_KERNEL_FILTER gives new ones; LULL_KERNEL_ENABLE begins the events that
  * are new, and has the filters in force. What both patterns match is recorded all the time, under
  * the same identifier, and unfiltered between the first step and the last. The session's memory
- * tells the plan's patterns as before. Return: 0. EINVAL: a pattern is not valid; EBUSY: the session
- * has sources, which keep their filters; ENOMEM.
+ * tells the plan's patterns as before. Return: 0. EINVAL: a pattern is not valid; EBUSY: the
+ * session has sources, which keep their filters; ENOMEM.
  */
 struct lull_kernel_rules {
 	uint32_t bytes; /* of this structure */

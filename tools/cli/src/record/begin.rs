@@ -21,7 +21,7 @@ use session::directory::{running, Recorder};
 use session::pattern::Patterns;
 use session::{machine, Session};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use verdict::environment::{Environment, Value};
 
@@ -76,6 +76,13 @@ impl Begun {
         };
         triggers.add(job.triggers, &of, None)?;
         Ok(Some(triggers))
+    }
+
+    /// The program runs in this process.
+    pub fn expect(&mut self, triggers: Option<&mut Triggers>, pid: u32, path: &Path) {
+        let path = path.to_string_lossy();
+        self.consumer.expect(pid, &path);
+        triggers.into_iter().for_each(|triggers| triggers.expect(pid, &path));
     }
 
     /// From now on the trace stays, and the link to the newest leads to it.

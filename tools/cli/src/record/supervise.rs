@@ -76,9 +76,7 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
             Ok(started) => child.insert(started),
             Err(error) => return Ok(start_failed(&program.path, &error)),
         };
-        let path = program.path.to_string_lossy();
-        begun.consumer.expect(started.id(), &path);
-        triggers.iter_mut().for_each(|triggers| triggers.expect(started.id(), &path));
+        begun.expect(triggers.as_mut(), started.id(), &program.path);
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }

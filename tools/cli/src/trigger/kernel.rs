@@ -103,7 +103,14 @@ impl Part {
             Origin::Module => self.follow_module(asked, &patterns, consumer, plan),
             Origin::Tracefs { root, scope } => {
                 let events = wanted(&root.events()?, &patterns);
-                self.follow_tracefs(&root, scope, events, consumer, plan, of)
+                let is_first = !self.has_instance && !events.is_empty();
+                if is_first && of.is_late && scope == Scope::Program {
+                    bail!(
+                        "--kernel-of program: the first condition on the kernel's events has to be \
+                         given before the program runs, by --on of `lull record`"
+                    );
+                }
+                self.follow_tracefs(&root, scope, events, consumer, plan)
             }
         }
     }
@@ -169,19 +176,12 @@ impl Part {
         events: Vec<String>,
         consumer: &mut Consumer,
         session: &session::Plan,
-        of: &Of,
     ) -> anyhow::Result<()> {
         if self.has_instance {
             return Ok(consumer.follow_kernel(&events)?);
         }
         if events.is_empty() {
             return Ok(());
-        }
-        if of.is_late && scope == Scope::Program {
-            bail!(
-                "--kernel-of program: the first condition on the kernel's events has to be given \
-                 before the program runs, by --on of `lull record`"
-            );
         }
         let kinds = [ClockKind::Tsc, ClockKind::Cntvct, ClockKind::Monotonic];
         let clock = kinds.into_iter().find(|kind| kind.abi() == session.clock_kind);

@@ -411,8 +411,8 @@ impl Matcher {
             }
         }
         if event.stream_class().id.0 == u64::from(KERNEL_CLASS) {
-            // What the recorder does is no part of what is observed: each look would meet conditions
-            // on the calls that it makes.
+            // What the recorder does is no part of what is observed: each look would meet
+            // conditions on the calls that it makes.
             let threads = reader.state.threads();
             if threads.pid(threads.process_of(thread)) == Some(i64::from(std::process::id())) {
                 return;
