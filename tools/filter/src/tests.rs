@@ -231,6 +231,19 @@ fn bits_labels_and_texts_are_compared() {
 }
 
 #[test]
+fn contexts_are_explained_where_they_are_known() {
+    let switch = event("sched:switch\n6\n:\ni32 prio\n");
+    let explained = |text: &str, of| Filter::parse(text).unwrap().unexplained(&[&switch], of);
+    for text in ["$pid == 1 && $tid == 1", "$comm == \"a\"", "$cpu == 0", "prio == 1"] {
+        assert_eq!(explained(text, Of::Tracefs), None, "{text}");
+    }
+    for text in ["$prio == 1", "$uid == 1", "$cgroup == 1", "$gid == 1"] {
+        assert_eq!(explained(text, Of::Kernel), None, "{text}");
+        assert!(explained(text, Of::Tracefs).is_some(), "{text}");
+    }
+}
+
+#[test]
 fn arithmetic_is_exact_and_binds_as_in_c() {
     for text in [
         "pid + 1 == 43",

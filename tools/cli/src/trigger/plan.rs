@@ -515,6 +515,9 @@ mod tests {
         assert_eq!(companion_of(&["a:b if x > 1 then c:d within 1s"]), ["a:b if (x > 1)", "c:d"]);
         let calls = companion_of(&["io:read > 1ms", "io:read_exit if ret < 0"]);
         assert!(calls.contains(&"io:read_entry".into()) && calls.contains(&"io:read_exit".into()));
+        let calls = companion_of(&["syscalls:sys_read > 1ms if count > 1"]);
+        assert!(calls.contains(&"syscalls:sys_enter_read".into()), "{calls:?}");
+        assert!(calls.contains(&"syscalls:sys_exit_read".into()), "{calls:?}");
         assert_eq!(companion_of(&["crash"]), crate::trigger::matching::JOINING);
         assert!(companion_of(&[]).is_empty());
     }
