@@ -85,7 +85,7 @@ conditions_on_the_kernel_come_and_go_while_the_session_runs() {
 		fail "$(cat told)"
 	lull trigger "$session" --remove 2
 	talk w100000
-	lull trigger "$session" --on 'sched:sched_process_exec' --do count
+	lull trigger "$session" --on 'sched:sched_process_exec if filename =~ "*/say"' --do count
 	lull run "$session" -- ./say < /dev/null
 	until_done has_fired "1 "
 	talk_end
