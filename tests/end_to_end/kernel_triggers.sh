@@ -32,7 +32,6 @@ condition_on_an_event_of_the_kernels_fires_for_those_that_meet_it() {
 	kernel_end
 	grep -q "/say\"' fired 1 time" verdict || fail "$(cat verdict)"
 	grep -q "/nobody\"' never fired\$" verdict || fail "$(cat verdict)"
-	! grep -q 'may be missing' verdict || fail "$(cat verdict)"
 	[ ! -e ran ] || fail "a condition that nothing met was acted on"
 }
 
