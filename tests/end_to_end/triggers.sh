@@ -73,10 +73,12 @@ firings_of() {
 condition_with_a_filter_fires_for_the_events_that_meet_it() {
 	triggers_begin
 	lull start --name "$session" -o trace --on 'test:a if n > 5' --do count \
-		--on 'test:a if n == 2' --do count --on 'test:*' --do count --on test:b --do count
+		--on 'test:a if n == 2' --do count --on 'test:*' --do count --on test:b --do count \
+		--on "test:a if n > 5 && \$uid == $(id -u)" --do count \
+		--on "test:a if \$uid != $(id -u)" --do count
 	talk_begin lull run "$session" -- ./say
 	talk a1 a2 a6 a7 c9
-	until_done has_fired "2 1 5 0 "
+	until_done has_fired "2 1 5 0 2 0 "
 	talk_end
 	lull status "$session" | grep -q '^trigger *test:a if n > 5: count: fired 2 times' ||
 		fail "$(lull status "$session")"

@@ -13,13 +13,13 @@ use crate::record::asked::Asked;
 use crate::record::{filtered, reach};
 use crate::top::follow::Follower;
 use analysis::live::Part;
-use anyhow::Context;
+use anyhow::Context as _;
 use consumer::folder::Sharing;
 use consumer::metadata::Facts;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::clock::Calibration;
-use session::context::Recorded;
+use session::context::{Context, Recorded};
 use session::pattern::Patterns;
 use session::{machine, Plan, Session};
 use std::path::Path;
@@ -34,6 +34,16 @@ pub const SUBBUF_BYTES: u64 = 64 << 10;
 pub const SUBBUF_COUNT: u32 = 8;
 /// What one look reads: a few milliseconds' work, for which the session's own rings have room.
 const BUDGET_BYTES: u64 = 1 << 20;
+
+/// What each event tells without being asked.
+const TOLD: [&str; 4] = ["pid", "tid", "comm", "cpu"];
+
+/// The contexts that filters may ask for and that events do not tell, a bit for each. Filters are
+/// decided again by what is recorded, so a companion records them.
+pub fn untold(has: impl Fn(&Context) -> bool) -> u32 {
+    let asked = Context::all().filter(|context| has(context) && !TOLD.contains(&context.name));
+    asked.fold(0, |bits, context| bits | 1 << context.number)
+}
 
 pub struct Companion {
     follower: Follower,
@@ -69,7 +79,7 @@ impl Companion {
             counts: None,
             // What is asked for the trace is not asked for conditions, which would pay for it.
             has_budget: false,
-            recorded: Recorded::default(),
+            recorded: Recorded { contexts: untold(Context::is_programs), ..Recorded::default() },
             ..of.plan.clone()
         };
         let session = Arc::new(of.session.create_within(&plan)?);

@@ -6,7 +6,7 @@
 //! record those that its conditions name, and reads them with those of programs. In the module,
 //! probes filter; tracefs gives each event, and the recorder decides.
 
-use super::companion::{SUBBUF_BYTES, SUBBUF_COUNT};
+use super::companion::{untold, SUBBUF_BYTES, SUBBUF_COUNT};
 use super::Of;
 use crate::elf::{self, Known};
 use crate::record::asked::Asked;
@@ -17,7 +17,6 @@ use anyhow::{bail, Context as _};
 use consumer::metadata::KERNEL_CLASS;
 use consumer::Consumer;
 use session::clock::ClockKind;
-use session::context::Context;
 use session::description::Description;
 use session::device::{Device, RecordedContext};
 use session::pattern::Patterns;
@@ -25,8 +24,6 @@ use session::Memory;
 use std::sync::Arc;
 
 const PACKET_BYTES: usize = 64 << 10;
-/// What each event tells without being asked.
-const TOLD: [&str; 4] = ["pid", "tid", "comm", "cpu"];
 
 /// By what a session records the kernel's events.
 #[derive(Debug, Clone)]
@@ -157,9 +154,7 @@ impl Part {
         let plan = session::Plan { patterns: chosen.patterns(), ..plan.clone() };
         let memory = Memory::of_kernel(device, &plan, KERNEL_CLASS)
             .context("a second session for the kernel's events of conditions")?;
-        // Filters are decided again by what is recorded, so it has all that they may ask for.
-        let asked = Context::all().filter(|context| !TOLD.contains(&context.name));
-        let contexts = asked.fold(0, |bits, context| bits | 1 << context.number);
+        let contexts = untold(|_| true);
         let context = RecordedContext { contexts, ..RecordedContext::default() };
         memory.device().map_or(Ok(()), |device| device.record_context(&context))?;
         chosen.filter(&memory)?;
