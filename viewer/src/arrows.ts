@@ -6,6 +6,7 @@
 import { xOf, yOf, type Scene } from "./draw";
 import { HEAD, LANE, lanesOf, type Placed } from "./layout";
 import type { Arrow } from "./protocol";
+import { endKinds } from "./selection";
 
 /** Pixels of an arrow's point. */
 const POINT = 6;
@@ -36,7 +37,7 @@ function drawOne(pen: CanvasRenderingContext2D, scene: Scene, arrow: Arrow): voi
   const { from, to } = arrow;
   const [tail, head] = [from, to].map(({ track }) => track && scene.shown(track));
   if (!tail || !head) return;
-  const kinds = arrow.kind === "lock" ? ["call", "place"] : ["place", "interrupt", "runs"];
+  const kinds = endKinds(arrow.kind);
   const [x1, x2] = [xOf(scene, from.at), xOf(scene, to.at)];
   const [y1, y2] = [middle(scene, tail, kinds, from.at), middle(scene, head, kinds, to.at)];
   if (Math.max(x1, x2) < 0 || Math.min(x1, x2) > scene.width) return;

@@ -38,6 +38,11 @@ export function rowSelection(row: Placed, at: number): Selection {
   return { track: row.track.id, kind, lane: 0, begin: at, end: at, label: row.track.name, at };
 }
 
+/** Kinds of states that an arrow is about at its ends, the first that there is. */
+export function endKinds(of: Arrow["kind"]): string[] {
+  return of === "lock" ? ["call", "place"] : ["place", "interrupt", "runs"];
+}
+
 /** What is selected at an end of an arrow: the innermost call that the lock was let go or waited for
  * in, or where the woken or waking thread was. */
 export function landed(
@@ -46,7 +51,7 @@ export function landed(
   of: Arrow["kind"],
   states: Details["states"],
 ): Selection {
-  const kinds = of === "lock" ? ["call", "place"] : ["place", "interrupt", "runs"];
+  const kinds = endKinds(of);
   const found = kinds.map((kind) => states.filter((state) => state.kind === kind).pop());
   const state = found.find((one) => one !== undefined);
   const [begin, end] = state ? [state.begin, state.until] : [at, at];

@@ -95,7 +95,7 @@ impl Supervisor<'_> {
             is_flight_recorder: self.job.session.flight_recorder,
             has_program: self.child.is_some(),
             can_join: self.loaded.is_some(),
-            kernel: self.whence(),
+            kernel: Whence::by(self.kernel.as_ref()),
         };
         let given = new.into_iter().map(|NewTrigger { on, does }| Given { on, does });
         let new = plan::parsed(&given.collect::<Vec<_>>(), &facts)?;
@@ -154,11 +154,6 @@ impl Supervisor<'_> {
             kernel: self.kernel.as_ref().map(Kernel::origin),
             is_late: true,
         }
-    }
-
-    /// Where the kernel's events of conditions come from.
-    fn whence(&self) -> Whence {
-        self.kernel.as_ref().map_or(Whence::Nowhere, |kernel| Whence::From(kernel.origin()))
     }
 
     fn check_room(&self) -> anyhow::Result<()> {

@@ -62,13 +62,17 @@ impl Whence {
             false => Self::Nowhere,
         }
     }
+
+    /// As the recorder knows it.
+    pub fn by(kernel: Option<&Kernel>) -> Self {
+        kernel.map_or(Self::Nowhere, |kernel| Self::From(kernel.origin()))
+    }
 }
 
 impl Facts {
     /// The same, once it is known by what the kernel's events are recorded.
     pub fn with(self, kernel: Option<&Kernel>) -> Self {
-        let kernel = kernel.map_or(Whence::Nowhere, |kernel| Whence::From(kernel.origin()));
-        Self { kernel, ..self }
+        Self { kernel: Whence::by(kernel), ..self }
     }
 }
 
