@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from lab import MODULES, Guest, lull_files, read_events
+from lab import MODULES, Guest, loaded, read_events
 
 PROGRAMS = ("bash", "dd", "nice")
 SPACES = ("pid", "net", "mnt", "uts", "ipc", "cgroup", "user")
@@ -16,16 +14,6 @@ NUMBERS = ",".join(
 )
 PAGE = 4096
 CGROUP = "/sys/fs/cgroup/lull"
-
-
-@contextmanager
-def _guest() -> Iterator[Guest]:
-    """A guest that has loaded the module, and unloads it at its end."""
-    files = {f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}
-    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **files}) as guest:
-        guest.check("insmod /modules/lull.ko")
-        yield guest
-        guest.check("rmmod lull")
 
 
 def sessions_record_the_context_that_they_ask_for() -> None:
@@ -40,7 +28,7 @@ def sessions_record_the_context_that_they_ask_for() -> None:
 
 
 def context_of_each_event_is_that_of_its_thread() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         guest.check(f"mount -t cgroup2 none /sys/fs/cgroup && mkdir {CGROUP}")
         work = f"echo $$ > {CGROUP}/cgroup.procs; nice -n 5 dd bs=1 count=9 if=/dev/zero of=/run/o"
         told = guest.check(
@@ -81,7 +69,7 @@ def context_of_each_event_is_that_of_its_thread() -> None:
 
 
 def stacks_are_recorded_with_each_event_and_name_the_kernels_functions() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         told = guest.check(
             "lull record -k --context prio,kernel_stack:6,user_stack -e 'syscalls:*' -e 'sched:*'"
             " -o /share/trace -- bash -c 'for i in 1 2 3; do (:); done'",
@@ -105,7 +93,7 @@ def stacks_are_recorded_with_each_event_and_name_the_kernels_functions() -> None
 
 
 def counters_of_the_kernel_are_recorded_before_stacks_and_never_go_back() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         told = guest.check(
             "lull record -k --context pid,perf:page-faults,perf:context-switches,kernel_stack:2"
             " -e 'syscalls:*' -e 'sched:*' -o /share/trace"
@@ -156,7 +144,7 @@ def _check_names(events: list[dict], symbols: list[str]) -> None:
 
 
 def kernel_that_hides_its_addresses_is_told_and_stacks_have_none() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         guest.check("echo 2 > /proc/sys/kernel/kptr_restrict")
         told = guest.check(
             "lull record -k --context kernel_stack:4 -e 'syscalls:*' -o /share/trace"
@@ -176,7 +164,7 @@ def _order() -> list[str]:
 
 
 def contexts_that_there_are_not_are_refused_by_name() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         result = guest.run("lull record -k --context pid,nid --duration 1s")
         assert result.status == 125 and "nid" in result.output, result.output
         assert "there are pid, tid" in result.output, result.output

@@ -3,24 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from lab import MODULES, Guest, lull_files, read_events
+from lab import Guest, loaded, read_events
 
 PROGRAMS = ("bash", "dd", "tar", "sleep", "mkdir")
 BEGUN = "sched:sched_process_exec if filename == \"/usr/bin/{}\""
-
-
-@contextmanager
-def _guest() -> Iterator[Guest]:
-    """A guest that has loaded the module, and unloads it at its end: no session is left."""
-    files = {f"/usr/bin/{name}": Path("/bin") / name for name in PROGRAMS}
-    with Guest(modules=[MODULES / "lull.ko"], files={**lull_files(), **files}) as guest:
-        guest.check("insmod /modules/lull.ko")
-        yield guest
-        guest.check("rmmod lull")
 
 
 def _start(guest: Guest, arguments: str) -> None:
@@ -47,7 +35,7 @@ def _files_begun(trace: Path) -> list[str]:
 
 
 def condition_on_an_event_of_the_kernels_takes_a_snapshot() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         never = "syscalls:sys_enter_mkdir if mode == 0123"
         _start(
             guest,
@@ -67,7 +55,7 @@ def condition_on_an_event_of_the_kernels_takes_a_snapshot() -> None:
 
 
 def long_system_call_meets_a_condition_and_short_ones_do_not() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         call = "syscalls:sys_clock_nanosleep > 400ms"
         work = "/usr/bin/sleep 0.01; /usr/bin/sleep 0.02; /usr/bin/sleep 0.8; /usr/bin/sleep 0.01"
         told = guest.check(
@@ -83,7 +71,7 @@ def long_system_call_meets_a_condition_and_short_ones_do_not() -> None:
 
 
 def filters_by_context_and_mixed_conditions_are_decided_as_they_say() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         _start(
             guest,
             "--on 'syscalls:sys_enter_mkdir if $uid == 0 && $prio == 120' --do count"
@@ -107,7 +95,7 @@ def filters_by_context_and_mixed_conditions_are_decided_as_they_say() -> None:
 
 
 def conditions_on_the_kernel_come_and_go_while_the_session_runs() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         _start(guest, "")
         begin, end = "lull trigger k --on '", "' --do count"
         guest.check(f"{begin}{BEGUN.format('dd')}{end}")
@@ -134,7 +122,7 @@ def conditions_on_the_kernel_come_and_go_while_the_session_runs() -> None:
 
 
 def killed_recorder_with_conditions_on_the_kernel_leaves_no_session() -> None:
-    with _guest() as guest:
+    with loaded(PROGRAMS) as guest:
         guest.check(
             f"lull record -k -o /share/trace --on '{BEGUN.format('dd')}' --do count -- sleep 60"
             " 2> /run/told & recorder=$!;"

@@ -5,6 +5,7 @@ from .channel import Result
 from .disk import ext4_disk
 from .guest import COMMAND_LIMIT_S, Guest, interact, run_exactly
 from .kernels import NAMES, Kernel, headers, kernel
+from .loaded import loaded
 from .log import GuestError
 from .places import BOOT, BUILD, LIMIT_S, MODULES, ROOT, LabError, Skip, lull_files
 from .reading import read_events
@@ -27,6 +28,7 @@ __all__ = [
     "headers",
     "interact",
     "kernel",
+    "loaded",
     "lull_files",
     "read_events",
     "run_exactly",
