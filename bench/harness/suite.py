@@ -36,7 +36,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "programs": (240, 60),
     "kernel_instructions": (900, 600),
     "kernel_programs": (150, 60),
-    "reading": (300, 60),
+    "reading": (900, 150),
     "reading_sizes": (600, 60),
     "history": (280, 40),
     "questions": (600, 240),
@@ -56,7 +56,7 @@ BENCHES: dict[str, tuple[int, int]] = {
     "qdo_distribution": (90, 40),
     "qdo_server": (150, 30),
 }
-BUDGET_S = (3300, 640)  # for all of them together: whole, quick
+BUDGET_S = (3900, 720)  # for all of them together: whole, quick
 GRACE_S = 20
 
 
