@@ -281,3 +281,22 @@ sanitized_program_is_not_recorded() {
 	verdict_is incomplete -- sh -c './sanitized; exit 0'
 	not_recorded sanitized 'it runs with a sanitizer, whose runtime goes before liblull'
 }
+
+# A part of a trace is no trace that lacks the rest.
+part_of_a_complete_recording_is_called_complete() {
+	lull record -q -o whole -- sh -c 'for i in 1 2 3; do cat /dev/null; done'
+	lull trim whole -o part --from +1ms 2> trimmed
+	lull trim part -o less --to +1ms 2>> trimmed
+	for asked in whole 'whole --from +1ms' 'whole --to +1ms' part 'part --from +1ms' less \
+		'latency part'; do
+		status=0
+		lull report $asked > report || status=$?
+		grep -q '^Complete: no event is missing' report || fail "$asked: $(head -n 6 report)"
+		same "$status" 0 "the status of lull report $asked"
+	done
+	# A stream that is there twice is no complete trace.
+	stream=$(ls whole | grep -m 1 stream-cpu)
+	cp "whole/$stream" whole/stream-cpu77
+	status_is 1 lull report whole > report
+	grep -q 'some are there twice' report || fail "$(head -n 6 report)"
+}

@@ -125,6 +125,7 @@ pub(crate) fn drive<'a>(
             }
         }
     }
+    analyses.reads_all &= !is_cut;
     let sheet = analyses.sheet();
     let report = Report { is_cut, ..analyses.finish(traces, &merge) };
     (report, sheet)
@@ -137,6 +138,8 @@ pub struct Analyses<'a> {
     state: State,
     filter: Filter,
     events_read: Vec<u64>,
+    /// Whether `events_read` is to be what recorders say that they wrote.
+    reads_all: bool,
     counts: Counts,
     rate: Rate,
     writers: Writers,
@@ -160,6 +163,7 @@ impl<'a> Analyses<'a> {
             whose: options.whose,
             filter: Filter::new(state.classes(), options.wanted),
             events_read: vec![0; traces.len()],
+            reads_all: options.span == Span::ALL,
             counts: Counts::new(state.classes().names().len(), limits.grouped_events),
             rate: Rate::new(),
             writers: Writers::new(),

@@ -181,7 +181,7 @@ impl Losses {
     }
 
     /// Forms the verdict. `events_read` has a count for each trace, or nothing where events of the
-    /// trace were read in another.
+    /// trace were read in another, or not all of them were asked for.
     pub fn finish(
         &self,
         traces: &[&Metadata],
@@ -231,7 +231,7 @@ impl Losses {
         if is_damaged || !places.is_empty() {
             verdict.state = verdict.state.max(State::Incomplete);
         }
-        if verdict.state.claims_all() && events_read.iter().flatten().all(|events| *events == 0) {
+        if verdict.state.claims_all() && events_read.iter().all(|events| *events == Some(0)) {
             verdict.state = State::NothingMatched;
         }
         LossesReport { lost, places, verdict }
@@ -246,9 +246,15 @@ impl Verdict {
         self.missing.extend(said.missing.into_iter().filter(|line| !counted.contains(line)));
         self.limits.extend(said.limits);
         self.notes.extend(said.notes);
-        if let Some(events_read) = events_read.filter(|read| *read < said.events) {
+        let Some(read) = events_read else { return };
+        if read < said.events {
+            let wrote = said.events;
+            self.missing
+                .push(format!("the recorder wrote {wrote} events; {read} of them can be read"));
+        } else if read > said.events && said.events > 0 && said.state.claims_all() {
             self.missing.push(format!(
-                "the recorder wrote {} events; {events_read} of them can be read",
+                "the recorder wrote {} events, and {read} can be read: some are there twice, or \
+                 are not its own",
                 said.events
             ));
         }

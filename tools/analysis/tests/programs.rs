@@ -279,6 +279,35 @@ fn what_the_recorder_knows_beyond_the_packets_counts_too() {
 }
 
 #[test]
+fn part_of_a_complete_trace_that_is_asked_for_lacks_nothing_and_more_than_was_written_is_told() {
+    let wrote = |events| {
+        let mut program = Program::new();
+        for at in [100, 200, 300] {
+            program.event(at, 0, MAIN, "tick", &[]);
+        }
+        let text = "tracer_name = \"lull\"; verdict = \"complete\"; events = ";
+        program.environment = format!("{text}{events};");
+        program
+    };
+    let traces = [trace(&wrote(3))];
+    let (from, until) = (Some(Ns(150)), Some(Ns(250)));
+    for options in [
+        Options::default(),
+        Options { span: Span { from, until: None }, ..Options::default() },
+        Options { span: Span { from: None, until }, ..Options::default() },
+        Options { span: Span { from: until, until }, ..Options::default() },
+        Options { most_events: Some(2), ..Options::default() },
+    ] {
+        let report = analyse(&traces, &options, |_| {});
+        assert_eq!((report.verdict.state, report.complete), (State::Complete, true));
+        assert_eq!(report.is_cut, options.most_events.is_some());
+    }
+    let missing = |events| report(&wrote(events)).verdict.missing;
+    assert_eq!(missing(4), ["the recorder wrote 4 events; 3 of them can be read"]);
+    assert!(missing(2)[0].starts_with("the recorder wrote 2 events, and 3 can be read: some are"));
+}
+
+#[test]
 fn a_trace_is_called_complete_only_where_its_recorder_said_so() {
     let mut program = Program::new();
     program.event(100, 0, MAIN, "tick", &[]);

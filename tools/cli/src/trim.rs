@@ -12,6 +12,7 @@ use analysis::event_name;
 use anyhow::bail;
 use serde_json::json;
 use trace::{ByteOrder, EnvironmentValue, Event, EventClass, RecordedThread, Trace};
+use verdict::environment::PART;
 
 use crate::derived;
 use crate::print::classes::who;
@@ -116,7 +117,10 @@ fn environment(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
     let is_told = old.lines().any(|line| line == NOTE);
     let lines = old.lines().chain((!is_told).then_some(NOTE));
     let notes = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    vec![(NOTES.into(), EnvironmentValue::Text(notes))]
+    vec![
+        (NOTES.into(), EnvironmentValue::Text(notes)),
+        (PART.into(), EnvironmentValue::Text("yes".into())),
+    ]
 }
 
 fn text(path: &str, done: &Converted) -> String {

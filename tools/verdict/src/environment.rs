@@ -39,6 +39,9 @@ impl From<&str> for Value {
 
 pub type Environment = Vec<(String, Value)>;
 
+/// An entry of a trace that is a part of a recording: what the others count is of the whole.
+pub const PART: &str = "part_of_recording";
+
 /// Entries of a list that are read; a recorder of ours writes fewer.
 const LINES_MAX: usize = 4096;
 

@@ -5,7 +5,8 @@
 //! whether their threads are over, and the verdict is weighed.
 
 use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
-use trace::{Merge, Trace};
+use trace::{Merge, Metadata, Trace};
+use verdict::environment::PART;
 use verdict::text::plural;
 use verdict::State;
 
@@ -118,7 +119,10 @@ impl Analyses<'_> {
     /// The report.
     pub fn finish(self, traces: &[Trace], merge: &Merge<'_>) -> Report {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
-        let mut read: Vec<Option<u64>> = self.events_read.iter().copied().map(Some).collect();
+        let is_all = |trace: &Metadata| self.reads_all && trace.environment_value(PART).is_none();
+        let read = self.events_read.iter().zip(&metadata);
+        let mut read: Vec<Option<u64>> =
+            read.map(|(read, trace)| is_all(trace).then_some(*read)).collect();
         for repeated in merge.repeated() {
             if let Some(read) = read.get_mut(repeated.trace_index) {
                 *read = None;
