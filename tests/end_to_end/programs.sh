@@ -25,6 +25,20 @@ a_program_inherits_no_descriptor_from_the_recorder() {
 	unchanged descriptors bash -c 'sleep 0.2; ls /proc/self/fd'
 }
 
+# As in a service of systemd, which ignores SIGPIPE.
+a_program_ignores_the_signals_that_are_ignored_where_it_is_started() {
+	for ignored in '' PIPE 'PIPE CHLD XFSZ HUP'; do
+		(for signal in $ignored; do trap '' "$signal"; done
+		unchanged signals grep SigIgn /proc/self/status)
+		lull start --name signals -o joined.trace > start
+		(for signal in $ignored; do trap '' "$signal"; done
+		lull run signals -- grep SigIgn /proc/self/status > joined)
+		lull stop signals 2> stop
+		cmp signals.plain joined || fail "lull run ignores others"
+		rm -r signals.trace joined.trace
+	done
+}
+
 python_is_unchanged() {
 	unchanged python python3 -c '
 import subprocess, sys, threading, os

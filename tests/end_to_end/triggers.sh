@@ -238,6 +238,22 @@ command_of_a_trigger_is_told_what_happened_and_holds_nothing_up() {
 		fail "$(cat verdict)"
 }
 
+# timeout(1) and kill(1) end what a command starts, too; and the recorder's haste is its own.
+command_of_a_trigger_has_the_signals_and_the_priority_that_the_recorder_was_started_with() {
+	triggers_begin
+	printf 'a1\n' > input
+	cat > state.sh <<-'EOF'
+		nice
+		cat /proc/self/timerslack_ns
+		exec grep '^Sig[BI]' /proc/self/status
+	EOF
+	nice -n 3 sh -c 'exec sh state.sh' > plain
+	nice -n 3 lull record --name "$session" -o trace --on test:a --do \
+		'run[once] exec sh state.sh > told' -- ./say < input > output 2> verdict
+	until_done grep -q SigIgn told
+	cmp plain told || fail "$(cat plain told)"
+}
+
 # More events of conditions than are read beside the recording are no silence.
 events_of_conditions_that_are_lost_are_told() {
 	triggers_begin

@@ -92,7 +92,8 @@ impl Supervisor<'_> {
                         let trace = snapshot.as_ref().unwrap_or(&self.recorder.output);
                         let session = self.recorder.name.as_str();
                         let told = command::Told { session, condition: &text, trace };
-                        triggers.commands.start(line, &met, &told).map(|()| true)
+                        let signals = self.signals.inherited;
+                        triggers.commands.start(line, &met, &told, signals).map(|()| true)
                     }
                     action => self.act(action, &mut snapshot),
                 };

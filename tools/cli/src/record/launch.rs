@@ -9,6 +9,7 @@
 
 use super::plan::Loaded;
 use super::program::Program;
+use super::signals::restore_pipe_signal;
 use std::ffi::{c_char, c_int, c_void, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -207,15 +208,14 @@ extern "C" fn execute(execution: *mut c_void) -> c_int {
     }
 }
 
-/// Gives the new process the signal state that we were started with.
-fn restore(inherited: &Inherited) -> bool {
+/// Gives a new process the signal state that we were started with. It makes system calls only.
+pub fn restore(inherited: &Inherited) -> bool {
     let ignore = |signal, ignored: bool| {
         let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: sets a disposition of this process; no handler is involved.
         unsafe { libc::signal(signal, action) };
     };
-    // Rust ignores it in every program.
-    ignore(libc::SIGPIPE, false);
+    restore_pipe_signal();
     ignore(libc::SIGCHLD, inherited.child_ignored);
     ignore(libc::SIGXFSZ, inherited.file_size_ignored);
     // SAFETY: the mask was filled in by sigprocmask.

@@ -156,7 +156,7 @@ pub(super) struct Supervisor<'a> {
     pub(super) recorder: Recorder,
     /// Where the recording was begun.
     pub(super) folder: PathBuf,
-    signals: Signals,
+    pub(super) signals: Signals,
     /// As long as there is a program to pass signals on to.
     witness: Option<Witness>,
     pub(super) child: Option<Child>,

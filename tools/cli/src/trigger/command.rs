@@ -5,6 +5,8 @@
 //! for a command: it looks now and then whether one has ended.
 
 use super::Met;
+use crate::record::launch::{self, Inherited};
+use crate::record::promptness;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -34,7 +36,14 @@ impl Commands {
         Self { running: Vec::new(), folder: folder.to_path_buf() }
     }
 
-    pub fn start(&mut self, line: &str, met: &Met, told: &Told) -> Result<(), String> {
+    /// Starts one, with the signals and the priority that the recorder was started with.
+    pub fn start(
+        &mut self,
+        line: &str,
+        met: &Met,
+        told: &Told,
+        inherited: Inherited,
+    ) -> Result<(), String> {
         self.reap();
         if self.running.len() >= RUNNING_MAX {
             return Err(format!("{RUNNING_MAX} commands of triggers run already"));
@@ -45,6 +54,16 @@ impl Commands {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(out).process_group(0);
         command.current_dir(&self.folder);
+        // SAFETY: the closure makes system calls only, and what it uses is its own.
+        unsafe {
+            command.pre_exec(move || {
+                promptness::restore();
+                match launch::restore(&inherited) {
+                    true => Ok(()),
+                    false => Err(io::Error::last_os_error()),
+                }
+            })
+        };
         let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
         let moment = met.moment.as_ref();
         command
