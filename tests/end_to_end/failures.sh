@@ -45,6 +45,18 @@ unwritable_output_is_refused_before_the_program_starts() {
 	[ ! -e started ] || fail "the program was started"
 }
 
+# What a script redirects is there, or the status says that it is not.
+output_that_cannot_be_written_is_an_error_of_each_command() {
+	lull record -q -- cat /dev/null
+	for command in print report 'report io' 'report --json' 'state --from 0' 'list /bin/cat' \
+		doctor 'doctor --json'; do
+		status=0
+		lull $command > /dev/full 2> errors || status=$?
+		same "$status" 2 "the status of lull $command"
+		grep -q 'No space left on device' errors || fail "lull $command: $(cat errors)"
+	done
+}
+
 session_directory_deleted_under_it_is_reported() {
 	says 'session' lull record -o trace -- \
 		sh -c 'rm -rf "${LULL_SESSION:?}"; ls / > /dev/null'

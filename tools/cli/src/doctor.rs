@@ -7,9 +7,10 @@
 mod attach;
 mod checks;
 
+use crate::stdout;
 use consumer::clock;
 use serde_json::json;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Tell what this machine offers for recording, and what that means
 #[derive(Debug, clap::Args)]
@@ -71,20 +72,16 @@ impl Finding {
 pub fn run(args: &DoctorArgs) -> anyhow::Result<i32> {
     let findings = checks::all();
     let worst = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Good);
-    let mut out = std::io::stdout().lock();
-    let is_terminal = out.is_terminal();
-    for finding in &findings {
-        let line = match args.json {
-            true => as_json(finding),
-            false => as_text(finding, is_terminal),
-        };
-        if writeln!(out, "{line}").is_err() {
-            break;
-        }
-    }
+    let is_terminal = std::io::stdout().is_terminal();
+    let line = |finding| match args.json {
+        true => as_json(finding),
+        false => as_text(finding, is_terminal),
+    };
+    let mut text: String = findings.iter().map(|finding| line(finding) + "\n").collect();
     if !args.json {
-        let _ = writeln!(out, "\n{}", summary(worst));
+        text.push_str(&format!("\n{}\n", summary(worst)));
     }
+    stdout::write(&text)?;
     Ok(worst as i32)
 }
 
