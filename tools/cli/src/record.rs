@@ -105,7 +105,7 @@ pub struct SessionArgs {
     #[arg(long, requires = "kernel")]
     pub no_state_dump: bool,
 
-    /// Size of one sub-buffer; each CPU has several [default: 1M, less on small machines]
+    /// Size of one sub-buffer; each CPU has several [default: 1M, less where memory is scarce]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub buffer_size: Option<u64>,
 

@@ -11,10 +11,10 @@ pub enum Error {
     #[error("{what}: {value} (allowed: {allowed})")]
     Setting { what: &'static str, value: u64, allowed: &'static str },
     #[error(
-        "not enough memory: the rings need {needed_bytes} bytes and {free_bytes} are available; \
-         use a smaller --buffer-size or fewer --buffers"
+        "not enough memory: the rings need {needed_bytes} bytes, and of the {free_bytes} that are \
+         available {left_bytes} are left to others; use a smaller --buffer-size or fewer --buffers"
     )]
-    Memory { needed_bytes: u64, free_bytes: u64 },
+    Memory { needed_bytes: u64, free_bytes: u64, left_bytes: u64 },
     #[error(
         "the session's shared memory segment: {source}; `lull doctor` shows what this machine \
          allows"

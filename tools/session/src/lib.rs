@@ -12,6 +12,7 @@
 
 pub mod abi;
 mod backing;
+mod cgroup;
 pub mod clock;
 pub mod context;
 pub mod counts;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What of the machine decides a session's shape: CPUs, restartable sequences, host name.
 
+use crate::cgroup;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::Read;
@@ -54,9 +55,11 @@ fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// Memory that new programs can have without swapping, as the kernel estimates it.
+/// Memory that new programs can have without swapping, as the kernel estimates it, or less where
+/// our control groups leave less.
 pub fn available_bytes() -> Option<u64> {
-    parse_available(&kernel_text("/proc/meminfo")?)
+    let machine = parse_available(&kernel_text("/proc/meminfo")?)?;
+    Some(cgroup::left_bytes().map_or(machine, |left| left.min(machine)))
 }
 
 fn parse_available(text: &str) -> Option<u64> {

@@ -86,24 +86,17 @@ impl Memory {
         let count_bytes = u64::from(fixed.count_pages) * COUNT_PLAN_BYTES as u64;
         let needed_bytes = rings * used_bytes(&fixed) + fixed.data_offset_bytes + count_bytes;
         let free_bytes = available_bytes().unwrap_or(u64::MAX);
-        let not_enough = || Error::Memory { needed_bytes, free_bytes };
-        if free_bytes < needed_bytes.saturating_add(SLACK_BYTES) {
-            return Err(not_enough());
+        let left_bytes = SLACK_BYTES.min(free_bytes / 2);
+        if free_bytes < needed_bytes.saturating_add(left_bytes) {
+            return Err(Error::Memory { needed_bytes, free_bytes, left_bytes });
         }
-        let failed = |error: Error| match error {
-            Error::Segment { source }
-                if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::ENOMEM)) =>
-            {
-                not_enough()
-            }
-            other => other,
-        };
-        let segment = Segment::create(fixed.memory_bytes, name).map_err(failed)?;
+        let failed = |source| Error::Segment { source };
+        let segment = Segment::create(fixed.memory_bytes, name)?;
         let counts = plan.counts.as_ref().map(counts::Layout::of);
         let memory = Self::over(fixed, Backing::Segment(segment), counts).recording(plan.recorded);
-        memory.populate_start().map_err(|source| failed(Error::Segment { source }))?;
+        memory.populate_start().map_err(failed)?;
         if !plan.filters.is_empty() || memory.counts.is_some() || memory.has_budget() {
-            memory.populate_filter_states().map_err(|source| failed(Error::Segment { source }))?;
+            memory.populate_filter_states().map_err(failed)?;
         }
         Ok(memory)
     }

@@ -312,7 +312,7 @@ mod tests {
         let mut places = 0;
         let ended = in_directory(bases(), |_| -> Result<()> {
             places += 1;
-            Err(Error::Memory { needed_bytes: 1, free_bytes: 0 })
+            Err(Error::Memory { needed_bytes: 1, free_bytes: 0, left_bytes: 0 })
         });
         assert!(matches!(ended, Err(Error::Memory { .. })) && places == 1);
     }
