@@ -333,6 +333,22 @@ all_stopped() {
 	grep -q 'no session of yours is running' errors || fail "$(cat errors)"
 }
 
+# As a container that has the machine's /dev/shm.
+session_within_a_pid_namespace_says_where_it_can_be_asked() {
+	session_begin live
+	unshare --pid --fork true 2> errors || skip "no PID namespaces: $(tail -n 1 errors)"
+	unshare --pid --fork --mount-proc sh -c 'lull start -q --name "$0" -o trace
+		touch ready
+		while [ -e ready ]; do sleep 0.1; done
+		lull stop "$0"' "$session" 2> stopped &
+	until_done [ -e ready ]
+	status_is 2 lull pause "$session" 2> errors
+	grep -q 'PID namespace' errors || fail "$(cat errors)"
+	rm ready
+	wait $!
+	grep -q complete stopped || fail "$(cat stopped)"
+}
+
 disk_that_is_full_leaves_a_session_that_can_be_stopped() {
 	unshare --mount true 2> mount.errors || skip "no mounts: $(tail -n 1 mount.errors)"
 	unshare --mount "$root/tests/run" --test "$root/tests/end_to_end/live.sh" full_disk

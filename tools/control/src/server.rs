@@ -13,6 +13,7 @@ use rustix::net::{
     SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 use std::collections::VecDeque;
+use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -31,7 +32,7 @@ pub struct Caller(u64);
 #[derive(Debug)]
 struct Connection {
     caller: Caller,
-    /// The process that connected.
+    /// The process that connected; 0: see [`allowed`].
     pid: u32,
     socket: OwnedFd,
     /// It has asked, and is to be answered.
@@ -101,6 +102,12 @@ impl Server {
                 break;
             }
             match self.read(caller) {
+                Some(Ok(_)) if pid == 0 => {
+                    let why = "its recorder is in a PID namespace that the command is not in, \
+                               so neither knows the other's processes: run it there, for instance \
+                               by nsenter";
+                    self.answer(caller, &Answer::Refused { why: why.into() })
+                }
                 Some(Ok(request)) => taken.push((caller, pid, request)),
                 Some(Err(error)) => {
                     self.answer(caller, &Answer::Refused { why: error.to_string() })
@@ -161,10 +168,19 @@ impl Server {
     }
 }
 
-/// A caller's process, where it is the recorder's user's, or root's.
+/// A caller's process, where it is the recorder's user's, or root's; 0 for one that has no number
+/// here, which rustix could not tell: it is outside of the recorder's PID namespace.
 fn allowed(socket: &OwnedFd) -> Option<u32> {
-    let me = rustix::process::geteuid();
-    let peer = sockopt::socket_peercred(socket).ok()?;
-    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).ok()?;
-    (peer.uid == me || peer.uid.is_root()).then_some(pid)
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the structure is writable for the size that is stated.
+    let result = unsafe {
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+        libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut peer).cast(), &mut bytes)
+    };
+    if result != 0 {
+        return None;
+    }
+    let is_allowed = peer.uid == rustix::process::geteuid().as_raw() || peer.uid == 0;
+    u32::try_from(peer.pid).ok().filter(|_| is_allowed)
 }
