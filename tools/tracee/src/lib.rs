@@ -40,7 +40,7 @@ pub enum Error {
     Zombie { pid: u32 },
     #[error("{pid} is a thread of the kernel's, and no process")]
     KernelThread { pid: u32 },
-    #[error("process {pid} ended meanwhile")]
+    #[error("process {pid} ended meanwhile, or executed another program")]
     Ended { pid: u32 },
     #[error("process {pid} is user {user}'s; only that user and root may reach into it")]
     OtherUser { pid: u32, user: u32 },
