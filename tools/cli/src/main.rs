@@ -141,6 +141,11 @@ fn usage_status(error: &clap::Error) -> i32 {
 
 /// A line for people, on standard error; that no one reads standard error is no error.
 fn say(line: &str) {
+    say_line(&format!("lull: {}", shown::lines_shown(line)));
+}
+
+/// A line on standard error, in one write: a program and commands of triggers write there, too.
+fn say_line(line: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "lull: {}", shown::lines_shown(line));
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -155,9 +155,10 @@ impl Asked {
         let given = filtered.filter_map(|index| self.told(index));
         let given: Vec<String> = given.collect();
         let events = plural(event_count as u64, "event");
+        let were = if event_count == 1 { "was" } else { "were" };
         (event_count > 0).then(|| {
             format!(
-                "{events} of {whose} were filtered, and what the filter left out is not counted \
+                "{events} of {whose} {were} filtered, and what the filter left out is not counted \
                  as lost: {}",
                 given.join("; ")
             )

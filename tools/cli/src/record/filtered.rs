@@ -190,7 +190,7 @@ mod tests {
         let both = FILTER_STATE_DECIDES | FILTER_STATE_OLD;
         let verdict = judged(&["http:* if status == 5"], &[(REQUEST, both)]);
         assert_eq!(verdict.notes.len(), 2);
-        assert!(verdict.notes[0].starts_with("1 event of programs were filtered"));
+        assert!(verdict.notes[0].starts_with("1 event of programs was filtered"));
         assert!(verdict.notes[1].starts_with("recorded unfiltered: http:request: its object"));
         assert!(verdict.missing.is_empty());
         let many: Vec<String> = (0..10).map(|i| format!("a:{i}\n6\n:\n")).collect();

@@ -3,10 +3,9 @@
 //! standard output is the program's.
 
 use super::Job;
-use crate::say;
 use crate::shown::json_shown;
+use crate::{say, say_line};
 use session::directory::LeftBehind;
-use std::io::Write;
 use verdict::text::plural;
 use verdict::Verdict;
 
@@ -19,8 +18,7 @@ pub fn tell(job: &Job, verdict: &Verdict) {
     }
     if job.json {
         let text = serde_json::to_string(verdict).unwrap_or_default();
-        let _ = writeln!(std::io::stderr(), "{}", json_shown(&text));
-        return;
+        return say_line(&json_shown(&text));
     }
     for line in verdict.lines() {
         say(&line);
