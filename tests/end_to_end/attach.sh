@@ -207,3 +207,68 @@ python_under_load_is_attached_to_and_left() {
 node_under_load_is_attached_to_and_left() {
 	attached_twice node node
 }
+
+# Calls that a debugger's stop ends with EINTR.
+programs_that_wait_without_a_signal_in_sight_are_not_interrupted_when_they_join() {
+	cat > wait.c <<-'EOF'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/epoll.h>
+		#include <sys/sem.h>
+		#include <sys/socket.h>
+		#include <sys/time.h>
+		#include <unistd.h>
+		int main(int count, char **arguments)
+		{
+			const char *mode = count > 1 ? arguments[1] : "epoll";
+			int ends[2], set = epoll_create1(0), sem = semget(IPC_PRIVATE, 1, 0600), got = -1;
+			struct epoll_event event = { .events = EPOLLIN };
+			struct timeval limit = { .tv_sec = 100 };
+			struct sembuf down = { .sem_op = -1 }, up = { .sem_op = 1 };
+			sigset_t set_of_one;
+			char byte;
+
+			socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+			setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+			epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
+			sigemptyset(&set_of_one);
+			sigaddset(&set_of_one, SIGUSR1);
+			sigprocmask(SIG_BLOCK, &set_of_one, NULL);
+			if (!fork()) { /* wakes its parent when it is told to */
+				read(0, &byte, 1);
+				write(ends[1], "x", 1);
+				semop(sem, &up, 1);
+				kill(getppid(), SIGUSR1);
+				_exit(0);
+			}
+			if (!strcmp(mode, "epoll"))
+				got = epoll_wait(set, &event, 1, -1);
+			if (!strcmp(mode, "receive"))
+				got = recv(ends[0], &byte, 1, 0);
+			if (!strcmp(mode, "semaphore"))
+				got = semop(sem, &down, 1);
+			if (!strcmp(mode, "signal"))
+				got = sigwaitinfo(&set_of_one, NULL);
+			printf("%s\n", got < 0 ? strerror(errno) : "woken");
+			semctl(sem, 0, IPC_RMID);
+			return 0;
+		}
+	EOF
+	gcc -O2 -o wait wait.c
+	mkfifo lines
+	for mode in epoll receive semaphore signal; do
+		./wait $mode < lines > answer &
+		program=$!
+		exec 7> lines
+		until_done grep -q '^\(232\|45\|65\|220\|128\) ' /proc/$program/syscall
+		lull record -q -p $program -o trace --overwrite --duration 50ms ||
+			fail "$mode: it is not recorded"
+		echo >&7
+		exec 7>&-
+		wait $program
+		same "$(cat answer)" woken "what ended $mode"
+	done
+}

@@ -258,10 +258,20 @@ fn waits_for_others(number: u64) -> bool {
             | libc::SYS_pselect6
             | calls::SYS_epoll_wait
             | libc::SYS_epoll_pwait
+            | libc::SYS_epoll_pwait2
             | libc::SYS_accept
             | libc::SYS_accept4
             | libc::SYS_recvfrom
             | libc::SYS_recvmsg
+            | libc::SYS_recvmmsg
+            | libc::SYS_sendto
+            | libc::SYS_sendmsg
+            | libc::SYS_semop
+            | libc::SYS_semtimedop
+            | libc::SYS_msgsnd
+            | libc::SYS_msgrcv
+            | libc::SYS_io_getevents
+            | libc::SYS_io_uring_enter
             | libc::SYS_nanosleep
             | libc::SYS_clock_nanosleep
             | libc::SYS_wait4

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Registers of x86-64, as ptrace(2) has them (`struct user_regs_struct`).
 
+use crate::calls;
+
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Registers {
@@ -46,7 +48,48 @@ const CALL_BYTES: u64 = 2;
 const RESTART_ERRORS: [i64; 4] = [-512, -513, -514, RESTART_BY_BLOCK];
 const RESTART_BY_BLOCK: i64 = -516;
 
+/// Calls that answer EINTR when a stop ends them, though no signal came. They have done nothing yet,
+/// so they can be made anew, as others are by the kernel; a time that they were to wait for begins
+/// anew, too. close(2) and connect(2) are not among them, which have done something.
+const CALLS_ENDED_BY_STOPS: [i64; 23] = [
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_sendto,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_io_getevents,
+    libc::SYS_io_uring_enter,
+    calls::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_futex,
+];
+/// Where no signal comes, the kernel makes the call anew; otherwise it answers EINTR.
+const RESTART_WITHOUT_SIGNAL: i64 = -514;
+
 impl Registers {
+    /// At a stop where signals are handled: whether a call that the stop ended is to be made anew.
+    pub(crate) fn undo_end_by_stop(&mut self) -> bool {
+        let is_ended = self.is_in_call() && self.rax as i64 == -i64::from(libc::EINTR);
+        let is_undone = is_ended && CALLS_ENDED_BY_STOPS.contains(&(self.call as i64));
+        if is_undone {
+            self.rax = RESTART_WITHOUT_SIGNAL as u64;
+        }
+        is_undone
+    }
+
     pub(crate) fn is_64_bit(&self) -> bool {
         self.cs == CODE_SEGMENT
     }
@@ -92,6 +135,24 @@ mod tests {
         assert_eq!(registers.alone().rip, 100);
         let outside = Registers { rax: -512i64 as u64, call: NO_CALL, rip: 100, ..registers };
         assert_eq!(outside.alone(), outside);
+    }
+
+    #[test]
+    fn call_that_a_stop_ended_is_made_anew_unless_it_had_done_something() {
+        let ended = |call: i64| Registers {
+            call: call as u64,
+            rax: -i64::from(libc::EINTR) as u64,
+            rip: 100,
+            ..Registers::default()
+        };
+        let mut waiting = ended(calls::SYS_epoll_wait);
+        assert!(waiting.undo_end_by_stop() && waiting.restarts());
+        assert_eq!(waiting.alone().rip, 98);
+        assert!(!waiting.undo_end_by_stop());
+        for call in [libc::SYS_close, libc::SYS_connect, NO_CALL as i64] {
+            let mut other = ended(call);
+            assert!(!other.undo_end_by_stop() && other == ended(call));
+        }
     }
 
     #[test]

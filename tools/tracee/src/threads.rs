@@ -4,7 +4,7 @@
 //! Place in the flow: at the beginning of a visit. A thread that computes, and one that waits in a
 //! call which the kernel simply makes anew, come first. Then come calls of which the kernel keeps
 //! the remaining time. Last are the calls that end with EINTR when a process is stopped
-//! (signal(7)).
+//! (signal(7)): registers.rs has them made anew, and their time begins anew, too.
 
 use crate::{calls, Error, Result};
 

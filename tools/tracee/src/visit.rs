@@ -3,10 +3,9 @@
 //!
 //! Place in the flow: what the recorder asks for. Every step leaves the thread in a state from
 //! which it comes back to its own registers without us, so there is nothing to undo when this
-//! process is killed (frame.rs). In order: what the thread will run is written, then its registers
-//! are set, then its signals are blocked; and back: signals, vectors, registers. The thread gets
-//! its registers back at a stop where the kernel handles signals, for only from there does the
-//! kernel make an interrupted system call anew, or hand it EINTR, as it would have without us.
+//! process is killed (frame.rs). In order: what the thread will run is written, its registers are
+//! set, its signals are blocked; and back: signals, vectors, registers. It gets its registers back
+//! where the kernel handles signals, and makes interrupted system calls anew or hands them EINTR.
 
 use crate::frame::{self, Area, ARGUMENTS_MAX};
 use crate::ptrace::{Go, Stop, Thread};
@@ -218,9 +217,8 @@ impl<'a> Stopped<'a> {
     /// Stops the thread where signals are handled, and looks where it was. Return: what kept it.
     fn stop(&mut self) -> Result<Option<Stop>> {
         let deadline = Instant::now() + STOP_LIMIT;
-        // Of a thread that has ended the wait tells.
-        let _ = self.thread.interrupt();
-        // Bound: the time.
+        let _ = self.thread.interrupt(); // of a thread that has ended the wait tells
+                                         // Bound: the time.
         loop {
             match self.thread.wait(deadline).map_err(self.failed("waiting for a thread"))? {
                 Some(Stop::Event) => break,
@@ -234,12 +232,15 @@ impl<'a> Stopped<'a> {
         }
         self.since = Instant::now();
         let pid = self.tracee.pid;
-        let registers = self.thread.registers().map_err(|error| match error.kind() {
+        let mut registers = self.thread.registers().map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => Error::WordSize { pid },
             _ => self.failed("reading the registers")(error),
         })?;
         if !registers.is_64_bit() {
             return Err(Error::WordSize { pid });
+        }
+        if registers.undo_end_by_stop() {
+            self.set_registers(&registers)?;
         }
         self.saved.registers = registers;
         self.saved.signal_mask =

@@ -262,8 +262,7 @@ static void run_epoll(void)
 	while (!over) {
 		struct epoll_event event;
 
-		/* A stop signal gives EINTR here, too. */
-		CHECK(epoll_wait(set, &event, 1, 20) == 0 || errno == EINTR);
+		CHECK(epoll_wait(set, &event, 1, 20) == 0 || (errno == EINTR && over));
 	}
 }
 
