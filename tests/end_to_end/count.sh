@@ -142,7 +142,8 @@ counts_are_printed_while_the_program_runs() {
 	tail -n 1 counts > last
 	grep -q '"final":false' last || fail "no line while it runs"
 	same "$(json 'event["job:tick"]["count"]')" 1500 "with a program that joined"
-	lull stop -q "counting-$$" || true
+	lull stop "counting-$$" 2> stopped || true
+	grep -q '^lull: 3,000 events counted, of 2 processes' stopped || fail "$(cat stopped)"
 	pkill -KILL -P $! || true
 	wait $! || true
 	same "$(json 'count["final"]')" True "the last line"

@@ -36,6 +36,8 @@ pub struct Display {
     shown: Instant,
     /// What was counted when the probes had stopped.
     last: Option<Counts>,
+    /// What was said of it.
+    told: Vec<String>,
 }
 
 impl Display {
@@ -58,6 +60,7 @@ impl Display {
             begun: Instant::now(),
             shown: Instant::now(),
             last: None,
+            told: Vec::new(),
         })
     }
 
@@ -92,6 +95,7 @@ impl Display {
     pub fn tell(&mut self, verdict: &Verdict) {
         let counts = self.last.take().unwrap_or_default();
         let seconds = verdict.duration_ns as f64 / 1e9;
+        self.told = lines(&counts, verdict);
         if self.is_json {
             let line = json::line(self, &counts, seconds, Some(verdict));
             self.write(&line);
@@ -102,15 +106,17 @@ impl Display {
         if self.is_quiet {
             return;
         }
-        for line in lines(&counts, verdict) {
-            match &mut self.file {
-                Some(file) => {
-                    let _ = writeln!(file, "{line}");
-                    say(&line);
-                }
-                None => say(&line),
+        for line in &self.told {
+            if let Some(file) = &mut self.file {
+                let _ = writeln!(file, "{line}");
             }
+            say(line);
         }
+    }
+
+    /// What was said in all, for who ends the session from elsewhere.
+    pub fn told(&self) -> Vec<String> {
+        self.told.clone()
     }
 
     fn table(&self, counts: &Counts) -> String {

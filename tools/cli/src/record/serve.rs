@@ -7,7 +7,7 @@
 
 use super::supervise::Supervisor;
 use super::system::System;
-use super::{filtered, fire};
+use super::{filtered, fire, tell, Job};
 use crate::trigger::Triggers;
 use control::{Answer, Caller, PausedFor, Process, Request, State, Status, Stopped, Thinned};
 use session::segment;
@@ -203,12 +203,13 @@ pub(super) fn tell_end(
     control: &mut control::Server,
     stoppers: &[(Caller, u32)],
     verdict: &Verdict,
-    status: i32,
+    job: &Job,
 ) {
+    let counted = job.counting.as_ref().map(|counting| counting.borrow().told());
     let stopped = Answer::Stopped(Box::new(Stopped {
         trace: verdict.trace.display().to_string(),
-        status,
-        lines: verdict.lines_at(&verdict.trace),
+        status: tell::status(job, verdict, 0),
+        lines: counted.unwrap_or_else(|| verdict.lines_at(&verdict.trace)),
         verdict: serde_json::to_value(verdict).unwrap_or_default(),
     }));
     for (caller, _) in stoppers {

@@ -345,7 +345,7 @@ impl Supervisor<'_> {
         self.consumer.end();
         drop(self.consumer);
         drop(self.session);
-        serve::tell_end(&mut control, &self.stoppers, &told, tell::status(job, &told, 0));
+        serve::tell_end(&mut control, &self.stoppers, &told, job);
         drop(control);
         reach::leave(&segments);
         let status = match (ending, child) {
