@@ -224,7 +224,8 @@ programs_that_wait_without_a_signal_in_sight_are_not_interrupted_when_they_join(
 		int main(int count, char **arguments)
 		{
 			const char *mode = count > 1 ? arguments[1] : "epoll";
-			int ends[2], set = epoll_create1(0), sem = semget(IPC_PRIVATE, 1, 0600), got = -1;
+			int ends[2], set = epoll_create1(0), got = -1;
+			int sem = semget(IPC_PRIVATE, 1, 0600);
 			struct epoll_event event = { .events = EPOLLIN };
 			struct timeval limit = { .tv_sec = 100 };
 			struct sembuf down = { .sem_op = -1 }, up = { .sem_op = 1 };

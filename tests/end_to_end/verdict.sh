@@ -291,7 +291,8 @@ part_of_a_complete_recording_is_called_complete() {
 		'latency part'; do
 		status=0
 		lull report $asked > report || status=$?
-		grep -q '^Complete: no event is missing' report || fail "$asked: $(head -n 6 report)"
+		grep -q '^Complete: no event is missing' report ||
+			fail "$asked: $(head -n 6 report)"
 		same "$status" 0 "the status of lull report $asked"
 	done
 	# A stream that is there twice is no complete trace.

@@ -48,9 +48,9 @@ const CALL_BYTES: u64 = 2;
 const RESTART_ERRORS: [i64; 4] = [-512, -513, -514, RESTART_BY_BLOCK];
 const RESTART_BY_BLOCK: i64 = -516;
 
-/// Calls that answer EINTR when a stop ends them, though no signal came. They have done nothing yet,
-/// so they can be made anew, as others are by the kernel; a time that they were to wait for begins
-/// anew, too. close(2) and connect(2) are not among them, which have done something.
+/// Calls that answer EINTR when a stop ends them, though no signal came. They have done nothing
+/// yet, so they can be made anew, as others are by the kernel; a time that they were to wait for
+/// begins anew, too. close(2) and connect(2) are not among them, which have done something.
 const CALLS_ENDED_BY_STOPS: [i64; 23] = [
     libc::SYS_read,
     libc::SYS_write,
