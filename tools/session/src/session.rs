@@ -133,6 +133,10 @@ impl Session {
     fn discard_alone(path: &Path) -> Result<()> {
         let directory = Directory::reopen(path)?;
         directory.memories().into_iter().for_each(|link| remove(link.key));
+        // SAFETY: geteuid has no preconditions.
+        if unsafe { libc::geteuid() } == ROOT {
+            directory.unfinished().into_iter().for_each(remove);
+        }
         directory.take_over();
         Ok(())
     }
@@ -143,6 +147,19 @@ impl Session {
         for path in within(path) {
             match Self::reopen(&path) {
                 Ok(session) => {
+                    let users = session.directory.memories();
+                    let users = users.iter().filter_map(|link| Some((link.user?, link.key)));
+                    for (user, key) in users {
+                        match session.adopt(key, user, 0) {
+                            Ok(memory) => {
+                                memory.set_active(false);
+                                memory.end();
+                                memory.take_over();
+                            }
+                            // It was not finished, or a process wrote over it.
+                            Err(_) => remove(key),
+                        }
+                    }
                     session.memory.set_active(false);
                     session.memory.end();
                     session.take_over();
@@ -350,6 +367,31 @@ mod tests {
         assert!(reopened.contains("names no memory"), "{reopened}");
         Session::discard(&again).unwrap();
         assert!(!again.exists());
+    }
+
+    #[test]
+    fn session_within_one_that_was_left_is_discarded_with_the_memory_of_all_its_users() {
+        let outer = Session::create(&Plan::small()).unwrap();
+        let inner = outer.create_within(&Plan::small()).unwrap();
+        let left = inner.path().with_extension("left");
+        files::DirBuilder::new().mode(0o700).create(&left).unwrap();
+        files::copy(inner.path().join("recorder"), left.join("recorder")).unwrap();
+        link_copy(inner.path(), &left);
+        let mut keys = vec![inner.directory.memories()[0].key];
+        if me() == ROOT {
+            let (memory, key) = inner.provide(&Plan::small(), OTHER, 3).unwrap();
+            symlink(format!("key:{key}"), left.join(format!("memory-{OTHER}"))).unwrap();
+            let whole = memory.id();
+            std::mem::forget(memory); // as a kill would
+            let other = segment_of(OTHER - 1, 4096, 0o600);
+            symlink(format!("key:{other}"), left.join(format!("memory-{}", OTHER - 1))).unwrap();
+            assert_eq!(segment::find(key).ok(), whole);
+            keys.extend([key, other]);
+        }
+        Session::discard_within(outer.path());
+        assert!(!left.exists());
+        assert!(keys.iter().all(|key| segment::find(*key).is_err()));
+        assert!(inner.path().exists(), "its recorder lives");
     }
 
     #[test]
