@@ -16,7 +16,7 @@ mod number;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;

@@ -70,6 +70,8 @@ pub struct Who<'a> {
     pub pid: Option<i64>,
     pub tid: Option<i64>,
     pub name: Option<&'a [u8]>,
+    /// Its user, where another than the event itself tells of that.
+    pub user: Option<u32>,
 }
 
 /// Asks about a thread of the state.
@@ -77,7 +79,7 @@ pub fn with_who(threads: &Threads, thread: ThreadIndex, ask: impl FnOnce(Who<'_>
     let name = threads.threads().get(thread.0 as usize).map(|thread| thread.name.text());
     let pid = threads.pid(threads.process_of(thread));
     let name = name.as_ref().map(|name| name.as_bytes());
-    ask(Who { pid, tid: threads.tid(thread), name })
+    ask(Who { pid, tid: threads.tid(thread), name, user: None })
 }
 
 impl<'a> Selection<'a> {
@@ -185,8 +187,12 @@ impl Rules<'_> {
             None => ThreadContext::of(event),
         };
         let name = own.name.map(|name| name.text());
-        let of_own =
-            || Who { pid: own.pid, tid: own.tid, name: name.as_ref().map(|n| n.as_bytes()) };
+        let of_own = || Who {
+            pid: own.pid,
+            tid: own.tid,
+            name: name.as_ref().map(|n| n.as_bytes()),
+            user: None,
+        };
         let who = who.unwrap_or_else(of_own);
         let cpu = &self.args.cpu;
         self.take_thread(who)

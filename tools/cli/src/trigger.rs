@@ -4,8 +4,8 @@
 //! Place in the flow: `args` and `plan` check what was asked before anything is made. While the
 //! session runs, `companion` is a second session over the same processes that records the events
 //! of the conditions and nothing else; the recorder's loop reads it every [`PERIOD`], `matching`
-//! says which conditions were met, `crash` which processes were ended by a signal, and
-//! `record::fire` does what is to be done. `told` says it in the trace, the verdict and the status.
+//! says which conditions were met (`lanes`, by which users' processes), `crash` which processes
+//! were ended by a signal, and `record::fire` does what is to be done. `told` says it in the trace, the verdict and the status.
 //! docs/design/94-triggers.md says why it is so.
 
 pub mod args;
@@ -13,20 +13,25 @@ pub mod command;
 mod companion;
 pub mod crash;
 pub mod kernel;
+mod lanes;
 mod matching;
+mod moment;
 pub mod plan;
 mod told;
 
-pub use matching::Met;
+pub use moment::Met;
 
 use command::Commands;
 use companion::Companion;
+use consumer::process::attaches;
 use control::RemovedTrigger;
 use crash::Crashes;
 use kernel::Origin;
-use matching::Matcher;
+use lanes::{Joined, Lanes};
+use matching::Writer;
 use plan::Trigger;
 use session::clock::Calibration;
+use session::pattern::Patterns;
 use session::Session;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -40,6 +45,8 @@ pub const PERIOD: Duration = Duration::from_millis(10);
 const TOLD_PERIOD: Duration = Duration::from_secs(1);
 /// Firings that a trace tells of; further ones are counted.
 const FIRINGS_MAX: usize = 1000;
+/// What kept conditions from being seen.
+const PROBLEMS_MAX: usize = 128;
 /// Removed triggers that the verdict tells of one by one.
 const REMOVED_MAX: usize = 64;
 
@@ -79,8 +86,12 @@ pub struct Triggers {
     removed_more: (u64, u64),
     /// How many there ever were.
     count: u64,
+    /// The events of conditions, as patterns.
+    sought: Option<Patterns>,
     companion: Option<Companion>,
-    matcher: Matcher,
+    lanes: Lanes,
+    /// Whether users are told apart.
+    is_apart: bool,
     crashes: Option<Crashes>,
     pub commands: Commands,
     firings: Vec<Firing>,
@@ -104,19 +115,23 @@ pub struct Of<'a> {
     pub kernel: Option<Origin>,
     /// Whether it records already.
     pub is_late: bool,
+    /// Whether it is one of the whole machine, whose users are told apart.
+    pub is_apart: bool,
 }
 
 impl Triggers {
-    /// None so far. `folder`: where commands run.
-    pub fn new(folder: &Path) -> Self {
+    /// None so far. `folder`: where commands run; `is_apart`: whether users are told apart.
+    pub fn new(folder: &Path, is_apart: bool) -> Self {
         let now = Instant::now();
         Self {
             list: Vec::new(),
             removed: Vec::new(),
             removed_more: (0, 0),
             count: 0,
+            sought: None,
             companion: None,
-            matcher: Matcher::new(),
+            lanes: Lanes::default(),
+            is_apart,
             crashes: None,
             commands: Commands::new(folder),
             firings: Vec::new(),
@@ -143,19 +158,25 @@ impl Triggers {
             "it would have {count} triggers, and {} is the most; remove some first",
             plan::TRIGGERS_MAX
         );
-        let conditions = self.conditions().chain(new.iter().map(|trigger| &trigger.condition));
-        let asked = plan::companion(conditions)?;
+        let new_conditions = || new.iter().map(|trigger| &trigger.condition);
+        let are_kernels = match self.is_apart {
+            true => plan::are_kernels(new_conditions(), of.kernel.as_ref())?,
+            false => Vec::new(),
+        };
+        let asked = plan::companion(self.conditions().chain(new_conditions()))?;
         match (&mut self.companion, asked) {
             (Some(companion), asked) => companion.follow(asked, of)?,
             (None, Some(asked)) => self.companion = Some(Companion::begin(asked, of)?),
             (None, None) => {}
         }
         let before = self.count;
-        for trigger in new {
+        for (index, trigger) in new.iter().enumerate() {
             self.count += 1;
-            self.matcher.add(self.count, &trigger.condition);
-            self.list.push(Running::new(self.count, trigger, at_ns));
+            let is_kernels = are_kernels.get(index) == Some(&true);
+            self.lanes.add(self.count, &trigger.condition, is_kernels);
+            self.list.push(Running::new(self.count, trigger, at_ns, self.is_apart));
         }
+        self.seek();
         self.watch_crashes();
         Ok((before + 1..=self.count).collect())
     }
@@ -183,7 +204,7 @@ impl Triggers {
         let mut told = Vec::new();
         for running in Vec::from_iter::<Vec<Running>>(gone) {
             let (number, fired) = (running.number, running.fired);
-            self.matcher.remove(number);
+            self.lanes.remove(number);
             told.push(RemovedTrigger { number, on: running.condition.text.clone(), fired });
             if self.removed.len() < REMOVED_MAX {
                 self.removed.push((running, at_ns));
@@ -192,6 +213,7 @@ impl Triggers {
                 self.removed_more.1 = self.removed_more.1.saturating_add(fired);
             }
         }
+        self.seek();
         self.watch_crashes();
         Ok(told)
     }
@@ -213,10 +235,40 @@ impl Triggers {
         if !plan::watches_all(self.conditions()) {
             return;
         }
-        if let Some((crashes, companion)) = self.crashes.as_mut().zip(self.companion.as_ref()) {
-            let others = pids.iter().copied().filter(|pid| Some(*pid) != child);
-            crashes.watch(others, Some(companion.segments()));
+        let Some((crashes, companion)) = self.crashes.as_mut().zip(self.companion.as_ref()) else {
+            return;
+        };
+        let others = || pids.iter().copied().filter(|pid| Some(*pid) != child);
+        if !self.is_apart {
+            return crashes.watch(others(), None, &companion.segments());
         }
+        for Writer { user, segment, .. } in companion.writers() {
+            crashes.watch(others().filter(|pid| attaches(*pid, segment)), Some(user), &[segment]);
+        }
+    }
+
+    /// Makes memory for a user whose processes are to join, if the user has none and conditions
+    /// name events. Return: false where that cannot be done.
+    pub fn provides(&mut self, user: u32) -> bool {
+        let Some(companion) = &mut self.companion else { return true };
+        let Err(error) = companion.provide(user) else { return true };
+        let problem = format!("there is no memory for what user {user} writes: {error}");
+        if !self.problems.contains(&problem) && self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+        false
+    }
+
+    /// By which events conditions bring processes; None where there is none.
+    pub fn sought(&self) -> Option<&Patterns> {
+        self.sought.as_ref()
+    }
+
+    /// A crash brings no process: it is one of those that are there.
+    fn seek(&mut self) {
+        let of_events = self.conditions().filter(|condition| condition.kind != Kind::Crash);
+        let asked = plan::companion(of_events).ok().flatten();
+        self.sought = asked.and_then(|asked| Patterns::exactly(asked.patterns()).ok());
     }
 
     /// The recorder's program runs in this process.
@@ -254,9 +306,9 @@ impl Triggers {
     /// process of whose end the recorder hears itself.
     pub fn look(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
         self.looked = Instant::now();
-        let Self { companion, matcher, problems, .. } = self;
+        let Self { companion, lanes, problems, .. } = self;
         if let Some(companion) = companion {
-            if let Err(error) = companion.look(|part| matcher.read(part)) {
+            if let Err(error) = companion.look(|writer, part| lanes.read(writer, part)) {
                 self.companion = None;
                 problems.push(format!("conditions were followed no longer: {error:#}"));
             }
@@ -266,9 +318,9 @@ impl Triggers {
 
     /// The same for the last time, when programs record no more.
     pub fn end(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
-        let Self { matcher, problems, .. } = self;
+        let Self { lanes, problems, .. } = self;
         if let Some(companion) = self.companion.take() {
-            match companion.end(|part| matcher.read(part)) {
+            match companion.end(|writer, part| lanes.read(writer, part)) {
                 Ok(ended) => {
                     problems.extend(ended.missing);
                     self.seen = ended.events;
@@ -280,10 +332,14 @@ impl Triggers {
     }
 
     fn met(&mut self, child: Option<u32>) -> Vec<(u64, Met)> {
-        let mut met = self.matcher.take();
+        let mut met = self.lanes.take();
         if let Some(crashes) = &mut self.crashes {
-            let joined = self.matcher.joined().filter(|pid| Some(*pid) != child);
-            crashes.watch(joined, self.companion.as_ref().map(Companion::segments));
+            let all = self.companion.as_ref().map_or_else(Vec::new, Companion::segments);
+            for Joined { writer, pids } in self.lanes.joined() {
+                let segments = writer.map_or_else(|| all.clone(), |writer| vec![writer.segment]);
+                let others = pids.into_iter().filter(|pid| Some(*pid) != child);
+                crashes.watch(others, writer.map(|writer| writer.user), &segments);
+            }
             for crash in crashes.look() {
                 let waiting = self.list.iter().filter(|r| r.condition.kind == Kind::Crash);
                 met.extend(waiting.map(|running| (running.number, crash.clone())));
@@ -319,10 +375,11 @@ impl Triggers {
 }
 
 impl Running {
-    fn new(number: u64, trigger: &Trigger, added_ns: Option<u64>) -> Self {
+    /// `is_by_anybody`: whether any user of the machine can have it fire.
+    fn new(number: u64, trigger: &Trigger, added_ns: Option<u64>, is_by_anybody: bool) -> Self {
         let doing = |deed: &Deed| Doing {
             deed: deed.clone(),
-            pace: Pace::new(deed.rate),
+            pace: Pace::new(if is_by_anybody { deed.rate_for_anybody() } else { deed.rate }),
             done: 0,
             withheld: 0,
             failed: 0,

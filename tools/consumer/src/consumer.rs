@@ -44,6 +44,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub use users::User;
 use verdict::environment::Environment;
 use verdict::{Lost, Sites, State, Verdict};
 

@@ -31,14 +31,21 @@ impl Owner {
 
 /// Whether a thread's process has a segment attached. Unreadable counts as no: not our user's.
 pub fn attaches(tid: u32, segment: i32) -> bool {
-    let Ok(maps) = fs::read(format!("/proc/{tid}/maps")) else { return false };
+    segments(tid).contains(&segment)
+}
+
+/// The segments that a thread's process has attached, by their identifiers, as far as they can be
+/// read.
+pub fn segments(tid: u32) -> Vec<i32> {
+    let Ok(maps) = fs::read(format!("/proc/{tid}/maps")) else { return Vec::new() };
     let maps = String::from_utf8_lossy(&maps);
-    maps.lines().any(|line| {
+    let segment = |line: &str| {
         // address permissions offset device inode name; of a segment the inode is its identifier
         let mut fields = line.split_ascii_whitespace().skip(4);
-        let inode = fields.next().and_then(|inode| inode.parse().ok());
-        inode == Some(segment) && fields.next().is_some_and(|name| name.starts_with("/SYSV"))
-    })
+        let inode = fields.next()?.parse().ok()?;
+        fields.next()?.starts_with("/SYSV").then_some(inode)
+    };
+    maps.lines().filter_map(segment).collect()
 }
 
 /// True when no thread of this number runs any more. A number that was given out again counts

@@ -44,6 +44,16 @@ pub struct Deed {
 }
 
 impl Deed {
+    /// How often it may be done where strangers can have it done: what stops threads of programs,
+    /// or changes what the trace has, once per second unless it was said how often.
+    pub fn rate_for_anybody(&self) -> Rate {
+        match (&self.action, self.rate) {
+            (Action::Count | Action::Stop, rate) => rate,
+            (_, Rate::Any) => Rate::PER_SECOND,
+            (_, rate) => rate,
+        }
+    }
+
     pub fn parse(text: &str) -> Result<Self, Error> {
         let error = |place: Range<usize>, why: &str| Error {
             argument: ARGUMENT,

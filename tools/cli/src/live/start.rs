@@ -28,9 +28,10 @@ pub struct StartArgs {
     pub session: SessionArgs,
 
     /// Have every process of the machine join that carries events which are asked for, whoever's
-    /// it is, those that run and those that begin; with -e for calls of the C library (io:*), every
-    /// process that can; root only
-    #[arg(long, conflicts_with = "on")]
+    /// it is, those that run and those that begin; with -e or --on for calls of the C library
+    /// (io:*), every process that can; programs of any user can have a trigger fire, whose commands
+    /// run as root; root only
+    #[arg(long)]
     pub system: bool,
 
     /// End after this time, such as 500ms, 10s or 2m; a number alone is seconds

@@ -92,7 +92,9 @@ fn added(given: &[Given], status: &Status) -> anyhow::Result<Request> {
         can_join: true, // As far as this side knows; the recorder does.
         kernel: Whence::of(status.kernel),
     };
-    plan::triggers(given, &facts, &programs(status))?;
+    // Of a session of the whole machine, some programs say nothing of the others.
+    let programs = if status.system.is_some() { Vec::new() } else { programs(status) };
+    plan::triggers(given, &facts, &programs)?;
     let new = |given: &Given| NewTrigger { on: given.on.clone(), does: given.does.clone() };
     let request = Request::AddTriggers { triggers: given.iter().map(new).collect() };
     if request.bytes().len() > REQUEST_BYTES_MAX {

@@ -164,5 +164,6 @@ pub(crate) fn who(thread: &RecordedThread) -> Who<'_> {
         pid: i64::try_from(thread.pid).ok(),
         tid: i64::try_from(thread.tid).ok(),
         name: Some(&thread.name),
+        user: None,
     }
 }

@@ -12,7 +12,7 @@ fn is_plain_byte(byte: u8) -> bool {
 }
 
 /// Quoted, with `\xNN` for bytes that are no text and `\u{NN}` for characters that are not plain.
-pub(super) fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
     let byte = |out: &mut Vec<u8>, byte| {
         out.extend_from_slice(b"\\x");
         hex_byte(out, byte);
@@ -36,7 +36,7 @@ pub(super) fn json(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Names in the text form stand without quotes, so what could end a word is replaced.
-pub(super) fn word(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn word(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             let is_kept = character != ' ' && is_plain(character);

@@ -12,13 +12,13 @@ mod several;
 mod targets;
 
 pub use process::{incarnation, join_beside, poll, Failure, Incarnation, Polled, PATIENCE};
-pub use several::{join_all, leave_all, moot, Joining, Leaving, Several};
+pub use several::{join_all, leave_all, moot, Joining, Leaving, Place, Several};
 pub use targets::{name_of, Target, TargetArgs};
 
 use super::plan::Plan;
 use super::Job;
 use crate::say;
-use consumer::process::attaches;
+use consumer::process::segments as attached;
 use control::{Member, Members, Refusal};
 use process::Attached;
 use std::collections::HashSet;
@@ -94,13 +94,15 @@ impl Attachment {
     }
 
     fn add(&mut self, attached: Attached) {
-        self.joined_count += 1;
-        self.attached.push(attached);
+        self.joined_count += u64::from(!attached.is_further);
+        self.add_found(attached);
     }
 
     /// Adds a process that nobody named (`system`).
     pub fn add_found(&mut self, attached: Attached) {
-        self.attached.push(attached);
+        if !self.attached.iter().any(|known| known.is(&attached)) {
+            self.attached.push(attached);
+        }
     }
 
     /// Processes leave these sessions with the others, too.
@@ -270,5 +272,5 @@ pub fn members(segments: &[i32]) -> impl Iterator<Item = u32> + '_ {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let others = pids.filter(|pid| *pid != std::process::id());
-    others.filter(|pid| segments.iter().any(|id| attaches(*pid, *id)))
+    others.filter(|pid| attached(*pid).iter().any(|id| segments.contains(id)))
 }

@@ -65,7 +65,7 @@ impl Begun {
                 loaded.preload_allocation();
             }
         }
-        let mut triggers = Triggers::new(&self.folder);
+        let mut triggers = Triggers::new(&self.folder, job.is_system);
         let calibration = self.recording.provisional();
         let of = trigger::Of {
             plan: &plan.session,
@@ -73,6 +73,7 @@ impl Begun {
             calibration,
             kernel: plan.kernel.as_ref().map(Kernel::origin),
             is_late: false,
+            is_apart: job.is_system,
         };
         triggers.add(job.triggers, &of, None)?;
         Ok(Some(triggers))

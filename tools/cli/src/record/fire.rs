@@ -52,7 +52,7 @@ impl Supervisor<'_> {
         let pid = self.child_pid();
         let Some((signal, pid)) = signal.zip(pid) else { return };
         let Some(mut triggers) = self.triggers.take() else { return };
-        let crashed = crash::crash(pid, signal);
+        let crashed = crash::crash(pid, signal, None);
         // What it recorded before it died comes first.
         let mut met = triggers.look(Some(pid));
         met.extend(triggers.of_crashes().into_iter().map(|index| (index, crashed.clone())));

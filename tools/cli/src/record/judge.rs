@@ -9,7 +9,7 @@ use super::asked::Asked;
 use super::kernel::Kernel;
 use super::{absent, filtered, unmatched};
 use consumer::consumer::Seen;
-use consumer::process::attaches;
+use consumer::process::segments as attached;
 use session::pattern::Patterns;
 use session::segment;
 use std::collections::BTreeSet;
@@ -147,7 +147,7 @@ impl Judge<'_> {
         let is_left = |pid: &u32| {
             *pid != std::process::id()
                 && !joined.stoppers.contains(pid)
-                && self.segments.iter().any(|id| attaches(*pid, *id))
+                && attached(*pid).iter().any(|id| self.segments.contains(id))
         };
         candidates.collect::<BTreeSet<u32>>().into_iter().filter(is_left).collect()
     }

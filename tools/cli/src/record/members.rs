@@ -5,12 +5,14 @@
 //! Place in the flow: `serve` calls this when it is asked to; a thread asks the processes
 //! (`reach`), and what came of it is taken over here, where the end of the session finds it.
 
-use super::attach::{self, names_of_sessions, Attachment, Joining, Leaving, Several, PATIENCE};
+use super::attach::{self, Attachment, Joining, Leaving, Place, Several, PATIENCE};
 use super::change::REACHING_MAX;
-use super::fire;
 use super::reach::{self, Outcome, Reaching};
 use super::supervise::Supervisor;
 use control::{Caller, Members, MEMBERS_MAX};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 impl Supervisor<'_> {
     /// Has processes join or leave. The answer comes later, but for a refusal.
@@ -39,21 +41,32 @@ impl Supervisor<'_> {
         );
         let Some(loaded) = &self.loaded else { anyhow::bail!("it records the kernel only") };
         let library = loaded.liblull().to_path_buf();
-        let directories = fire::directories(self.session.path(), self.triggers.as_ref());
-        let sessions = names_of_sessions(&directories)?;
+        let places = self.places()?;
         if self.attachment.is_none() {
-            self.attachment = Some(Attachment::new(sessions.clone(), false));
+            let sessions = places.iter().map(|place| place.directory.clone()).collect();
+            self.attachment = Some(Attachment::new(sessions, false));
         }
-        let segments = self.consumer.segments();
         Ok(Reaching::begin(move |is_over| {
-            let (segments, sessions) = (&segments[..], &sessions[..]);
-            let (limit, patience) = (reach::LIMIT, PATIENCE);
-            let several = Several { pids, segments, sessions, limit, patience, is_over };
+            let (places, limit, patience) = (&places[..], reach::LIMIT, PATIENCE);
+            let several = Several { pids, places, limit, patience, is_over };
             match is_join {
                 true => Outcome::Joined(attach::join_all(&several, &library)),
                 false => Outcome::Left(attach::leave_all(&several)),
             }
         })?)
+    }
+
+    /// The session, and its companion if there is one: who joins one joins both.
+    pub(super) fn places(&self) -> anyhow::Result<Vec<Place>> {
+        let name = |path: &Path| CString::new(path.as_os_str().as_bytes());
+        let own =
+            Place { directory: name(self.session.path())?, segments: self.consumer.segments() };
+        let triggers = self.triggers.as_ref();
+        let beside = triggers.and_then(|triggers| Some((triggers.directory()?, triggers)));
+        let beside = beside.map(|(directory, triggers)| {
+            Ok(Place { directory: name(directory)?, segments: triggers.segments() })
+        });
+        std::iter::once(Ok(own)).chain(beside).collect()
     }
 
     pub(super) fn take_members(&mut self, joined: Vec<Joining>) -> Members {

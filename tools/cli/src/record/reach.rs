@@ -10,13 +10,16 @@
 use super::attach::{members, name_of, poll, Failure, Joining, Leaving, Polled};
 use control::{Changed, TriggersChanged, Unreached};
 use session::segment;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tracee::Status;
 
-/// How long all processes together may take.
+/// How long all processes together may take, and those of one user where others have some, too.
 pub const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT_OF_USER: Duration = Duration::from_secs(4);
 /// Processes that an answer names.
 const UNREACHED_MAX: usize = 100;
 /// How often the loop looks whether all were asked.
@@ -40,11 +43,16 @@ pub fn each(
 ) -> Asked {
     let begun = Instant::now();
     let (mut changed, mut all_held_ns, mut pids) = (Changed::default(), 0u64, Vec::new());
-    for pid in members(segments) {
-        let why = match (is_over(), begun.elapsed() > limit) {
-            (true, _) => "the session ends".into(),
-            (_, true) => format!("the others took {} s", begun.elapsed().as_secs()),
-            _ => match ask(pid) {
+    let mut turns = Turns::default();
+    // One that has just ended is nobody's.
+    members(segments).for_each(|pid| turns.add(Status::read(pid).map_or(0, |s| s.user), pid));
+    while let Some((user, pid)) = turns.next() {
+        let of_user = turns.took(user).filter(|took| *took > LIMIT_OF_USER);
+        let why = match (is_over(), begun.elapsed() > limit, of_user) {
+            (true, ..) => "the session ends".into(),
+            (_, true, _) => format!("the others took {} s", begun.elapsed().as_secs()),
+            (.., Some(took)) => format!("others of its user took {} s", took.as_secs()),
+            _ => match turns.timed(user, || ask(pid)) {
                 Ok(polled) => {
                     pids.push(pid);
                     changed.reached += 1;
@@ -66,6 +74,44 @@ pub fn each(
         }
     }
     Asked { changed, all_held_ns, pids }
+}
+
+/// Processes that are to be asked: next is always one of the user whose processes took least time,
+/// so that those which do not let themselves be asked keep no other user's waiting.
+#[derive(Default)]
+struct Turns {
+    waiting: BTreeMap<u32, Vec<u32>>,
+    took: BTreeMap<u32, Duration>,
+}
+
+impl Turns {
+    fn add(&mut self, user: u32, pid: u32) {
+        self.waiting.entry(user).or_default().push(pid);
+        self.took.entry(user).or_default();
+    }
+
+    fn next(&mut self) -> Option<(u32, u32)> {
+        let least = self.waiting.iter().min_by_key(|(user, _)| self.took.get(user));
+        let user = *least?.0;
+        let pids = self.waiting.get_mut(&user)?;
+        let pid = pids.pop()?;
+        if pids.is_empty() {
+            self.waiting.remove(&user);
+        }
+        Some((user, pid))
+    }
+
+    /// How long the processes of a user took, if there are others' too.
+    fn took(&self, user: u32) -> Option<Duration> {
+        self.took.get(&user).copied().filter(|_| self.took.len() > 1)
+    }
+
+    fn timed<T>(&mut self, user: u32, ask: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let answer = ask();
+        *self.took.entry(user).or_default() += begun.elapsed();
+        answer
+    }
 }
 
 /// What came of asking all processes.
@@ -140,5 +186,27 @@ impl<T: Send + 'static> Reaching<T> {
     pub fn end(self) -> Option<T> {
         self.is_over.store(true, Ordering::Relaxed);
         self.asked.recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_is_one_of_the_user_whose_processes_took_least_time() {
+        let mut turns = Turns::default();
+        let processes = [(7, 1), (7, 2), (7, 3), (9, 4), (9, 5)];
+        processes.iter().for_each(|(user, pid)| turns.add(*user, *pid));
+        assert_eq!(turns.next(), Some((7, 3)));
+        turns.timed(7, || std::thread::sleep(Duration::from_millis(20)));
+        assert!(turns.took(7) > Some(Duration::from_millis(10)));
+        assert_eq!([turns.next(), turns.next()], [Some((9, 5)), Some((9, 4))]);
+        assert_eq!([turns.next(), turns.next()], [Some((7, 2)), Some((7, 1))]);
+        assert_eq!(turns.next(), None);
+        let mut alone = Turns::default();
+        alone.add(7, 1);
+        alone.timed(7, || std::thread::sleep(Duration::from_millis(1)));
+        assert_eq!(alone.took(7), None, "nobody waits for others");
     }
 }

@@ -80,7 +80,7 @@ pub fn record(job: &mut Job, mut plan: Plan) -> anyhow::Result<i32> {
         begun.recorder.program_pid = started.id();
         begun.session.directory.introduce(&begun.recorder)?;
     }
-    let (attachment, system) = System::begin(job, &plan, &directories)?;
+    let (attachment, system) = System::begin(job, &plan, &directories, triggers.as_ref())?;
     begun.keep_trace(job);
     promptness::ask();
     let is_background = job.starter.is_some();
@@ -329,9 +329,9 @@ impl Supervisor<'_> {
         // Who joins the companion has done so before it ends; and what triggers do at the end may
         // ask processes, too.
         self.end_reaching();
+        self.end_system();
         self.end_triggers();
         self.end_reaching();
-        self.end_system();
         let told = match self.finish() {
             Ok(told) => told,
             Err(error) => {

@@ -4,7 +4,8 @@
 //!
 //! Place in the flow: `supervise` calls this in each turn. The kernel tells which programs begin
 //! (`births`), threads look at processes (`look`) and have them join (`attach`), so that a turn
-//! takes no longer for it; `queue` has what waits.
+//! takes no longer for it; `queue` has what waits. Where there are triggers, a process joins the
+//! session and its companion, each of which has memory for its user by then.
 
 mod births;
 mod look;
@@ -12,18 +13,19 @@ mod queue;
 mod tally;
 
 use super::asked::Asked;
-use super::attach::{self, incarnation, Attachment, Incarnation, Joining, Several};
+use super::attach::{self, incarnation, Attachment, Incarnation, Joining, Place, Several};
 use super::plan::{Loaded, Plan};
 use super::reach::Reaching;
 use super::supervise::Supervisor;
 use super::Job;
 use crate::record::attach::Target;
+use crate::trigger::Triggers;
 use births::{Birth, Births};
 use look::{Looker, Seen};
 use queue::{Candidate, Queue, Watch};
 use session::pattern::Patterns;
 use std::collections::HashMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +36,8 @@ use tally::Tally;
 /// tell of programs that begin.
 const ALL_PERIOD: Duration = Duration::from_secs(30);
 const ALL_PERIOD_UNTOLD: Duration = Duration::from_secs(5);
+/// How soon they are where something was missed.
+const SOON: Duration = Duration::from_secs(1);
 /// What has begun is taken at most so often, however much begins.
 const BIRTHS_PERIOD: Duration = Duration::from_millis(1);
 /// How often a turn looks whether threads are done.
@@ -60,9 +64,6 @@ pub struct System {
     births_taken: Instant,
     queue: Queue,
     looker: Arc<Looker>,
-    /// By which users' memory is made.
-    plan: session::Plan,
-    directories: Vec<CString>,
     looking: Option<Reaching<Vec<(Watch, Seen)>>>,
     joining: Option<(Vec<Candidate>, Reaching<Vec<Joining>>)>,
     /// When all processes are looked at.
@@ -100,29 +101,35 @@ impl System {
         job: &Job,
         plan: &Plan,
         directories: &OsStr,
+        triggers: Option<&Triggers>,
     ) -> anyhow::Result<(Option<Attachment>, Option<Self>)> {
         if !job.is_system {
             return Ok((Attachment::begin(job, plan, directories)?, None));
         }
         let attachment = Attachment::new(attach::names_of_sessions(directories)?, false);
-        Ok((Some(attachment), Some(Self::new(plan, directories)?)))
+        Ok((Some(attachment), Some(Self::new(plan, triggers))))
     }
 
-    fn new(plan: &Plan, directories: &OsStr) -> anyhow::Result<Self> {
+    fn new(plan: &Plan, triggers: Option<&Triggers>) -> Self {
         let now = Instant::now();
-        Ok(Self {
+        let beside = triggers.and_then(Triggers::sought).cloned();
+        let looker = looker(&plan.patterns, &plan.asked, beside, plan.loaded.as_ref());
+        Self {
             births: Births::open(),
             births_taken: now,
             queue: Queue::default(),
-            looker: Arc::new(looker(&plan.patterns, &plan.asked, plan.loaded.as_ref())),
-            plan: plan.session.clone(),
-            directories: attach::names_of_sessions(directories)?,
+            looker: Arc::new(looker),
             looking: None,
             joining: None,
             all_at: now,
             refused: HashMap::new(),
             tally: Tally::default(),
-        })
+        }
+    }
+
+    /// Some process is not where it should be.
+    pub fn look_at_all_soon(&mut self) {
+        self.all_at = self.all_at.min(Instant::now() + SOON);
     }
 
     /// What to wait for, unless it was taken just now.
@@ -157,7 +164,7 @@ impl System {
         }
         if std::mem::take(&mut self.queue.dropped) > 0 {
             self.tally.overflows += 1;
-            self.all_at = self.all_at.min(now + Duration::from_secs(1));
+            self.look_at_all_soon();
         }
     }
 
@@ -176,7 +183,7 @@ impl System {
     }
 
     /// Has a thread look at those processes whose time it is.
-    fn begin_look(&mut self, segments: Vec<i32>, now: Instant) {
+    fn begin_look(&mut self, places: Vec<Place>, now: Instant) {
         if self.looking.is_some() {
             return;
         }
@@ -185,14 +192,14 @@ impl System {
             let period = if self.births.is_ok() { ALL_PERIOD } else { ALL_PERIOD_UNTOLD };
             self.all_at = now + period;
             self.forget_ended();
-            Reaching::beside(move |is_over| looks_at_all(&looker, &segments, is_over))
+            Reaching::beside(move |is_over| looks_at_all(&looker, &places, is_over))
         } else {
             let due = self.queue.take_due(now, LOOKS_MAX);
             if due.is_empty() {
                 return;
             }
             Reaching::beside(move |_| {
-                due.into_iter().map(|watch| (watch, looker.look(watch.pid, &segments))).collect()
+                due.into_iter().map(|watch| (watch, looker.look(watch.pid, &places))).collect()
             })
         };
         // Without a thread, they are found when all are looked at.
@@ -225,7 +232,7 @@ impl System {
                 Seen::Carries { is_starting: true, .. } if watch.may_start() => {
                     self.queue.again(Watch { carries: true, ..watch }, now);
                 }
-                Seen::Carries { user, .. } => self.want(watch, user),
+                Seen::Carries { user, .. } | Seen::Lacks { user } => self.want(watch, user),
             }
         }
     }
@@ -259,7 +266,9 @@ impl System {
             match result {
                 Ok(attached) => {
                     self.refused.remove(&target.pid);
-                    self.tally.joined(candidate.user, candidate.exec_ns);
+                    if !attached.is_further {
+                        self.tally.joined(candidate.user, candidate.exec_ns);
+                    }
                     attachment.add_found(attached);
                 }
                 Err(failure) if failure.is_moot && tracee::has_ended(target.pid) => {
@@ -311,24 +320,31 @@ impl System {
     }
 }
 
-fn looker(patterns: &Patterns, asked: &Asked, loaded: Option<&Loaded>) -> Looker {
+fn looker(
+    patterns: &Patterns,
+    asked: &Asked,
+    beside: Option<Patterns>,
+    loaded: Option<&Loaded>,
+) -> Looker {
     let library = loaded.map_or(Path::new(""), Loaded::liblull);
-    Looker::new(patterns.clone(), asked.patterns(), library)
+    Looker::new(patterns.clone(), asked.patterns(), beside, library)
 }
 
 /// Those of all processes that can join, or that cannot be looked at.
 fn looks_at_all(
     looker: &Looker,
-    segments: &[i32],
+    places: &[Place],
     is_over: &dyn Fn() -> bool,
 ) -> Vec<(Watch, Seen)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let looks = pids.take_while(|_| !is_over()).map(|pid| {
         let watch = Watch { pid, exec_ns: None, looks: Watch::LAST, carries: false };
-        (watch, looker.look(pid, segments))
+        (watch, looker.look(pid, places))
     });
-    looks.filter(|(_, seen)| matches!(seen, Seen::Carries { .. } | Seen::Hidden)).collect()
+    let is_told =
+        |seen: &Seen| matches!(seen, Seen::Carries { .. } | Seen::Lacks { .. } | Seen::Hidden);
+    looks.filter(|(_, seen)| is_told(seen)).collect()
 }
 
 impl Supervisor<'_> {
@@ -345,8 +361,10 @@ impl Supervisor<'_> {
 
     fn system_turn(&mut self, system: &mut System) -> Duration {
         let now = Instant::now();
-        if !system.looker.is_by(&self.patterns) {
-            let looker = looker(&self.patterns, &self.asked, self.loaded.as_ref());
+        let beside = self.triggers.as_ref().and_then(Triggers::sought);
+        if !system.looker.is_by(&self.patterns, beside) {
+            let loaded = self.loaded.as_ref();
+            let looker = looker(&self.patterns, &self.asked, beside.cloned(), loaded);
             system.looker = Arc::new(looker);
             system.all_at = now;
         }
@@ -361,7 +379,10 @@ impl Supervisor<'_> {
         if system.joining.is_none() {
             self.begin_join(system);
         }
-        system.begin_look(self.consumer.segments(), now);
+        // A path that cannot be named to a process was refused when the session began.
+        if let Ok(places) = self.places() {
+            system.begin_look(places, now);
+        }
         system.due_in(now)
     }
 
@@ -369,19 +390,20 @@ impl Supervisor<'_> {
     fn begin_join(&mut self, system: &mut System) {
         let candidates = system.queue.take_turn();
         let Some(user) = candidates.first().map(|candidate| candidate.user) else { return };
-        if let Err(error) = self.consumer.provide(&system.plan, user) {
-            let why = format!("there is no memory for its user: {error}");
-            candidates.iter().for_each(|one| system.refuse(&one.target, why.clone()));
-            return;
-        }
+        let places = match self.provide(user) {
+            Ok(places) => places,
+            Err(error) => {
+                let why = format!("there is no memory for its user: {error:#}");
+                candidates.iter().for_each(|one| system.refuse(&one.target, why.clone()));
+                return;
+            }
+        };
         let Some(loaded) = &self.loaded else { return };
         let library = loaded.liblull().to_path_buf();
-        let (segments, sessions) = (self.consumer.segments(), system.directories.clone());
         let pids = candidates.iter().map(|candidate| candidate.target.pid).collect();
         let joining = Reaching::begin(move |is_over| {
-            let (segments, sessions) = (&segments[..], &sessions[..]);
-            let limit = LIMIT;
-            let several = Several { pids, segments, sessions, limit, patience: PATIENCE, is_over };
+            let (places, limit, patience) = (&places[..], LIMIT, PATIENCE);
+            let several = Several { pids, places, limit, patience, is_over };
             attach::join_all(&several, &library)
         });
         match joining {
@@ -390,6 +412,18 @@ impl Supervisor<'_> {
                 .iter()
                 .for_each(|one| system.refuse(&one.target, format!("no thread: {error}"))),
         }
+    }
+
+    /// Makes memory for a user, in the session and beside it, before processes join. Return: what
+    /// they are to join. Where there is none beside the session, its conditions miss the user.
+    fn provide(&mut self, user: u32) -> anyhow::Result<Vec<Place>> {
+        self.consumer.provide(&self.plan, user)?;
+        let has_beside = self.triggers.as_mut().is_none_or(|triggers| triggers.provides(user));
+        let mut places = self.places()?;
+        if !has_beside {
+            places.truncate(1);
+        }
+        Ok(places)
     }
 
     fn take_system(&mut self, system: &mut System, joined: Option<Vec<Joining>>) {

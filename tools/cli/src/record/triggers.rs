@@ -15,7 +15,7 @@ use super::supervise::Supervisor;
 use crate::trigger::args::Given;
 use crate::trigger::plan::{self, Facts, Whence};
 use crate::trigger::{Of, Triggers};
-use consumer::process::attaches;
+use consumer::process::segments as attached;
 use control::{Caller, NewTrigger, TriggersChanged, TRIGGERS_MAX};
 use session::clock::Calibration;
 use session::pattern::Patterns;
@@ -61,7 +61,7 @@ enum Whom {
 }
 
 /// How many processes have some of these segments, this one not counted.
-fn attached(segments: &[i32]) -> u64 {
+fn count(segments: &[i32]) -> u64 {
     let each = segments.iter().map(|id| segment::status(*id).map_or(0, |found| found.attached));
     each.map(|attached| attached.saturating_sub(1)).sum()
 }
@@ -82,10 +82,6 @@ impl Supervisor<'_> {
     fn added_triggers(&mut self, new: Vec<NewTrigger>) -> anyhow::Result<Reaching<Outcome>> {
         anyhow::ensure!(!new.is_empty(), "no trigger was given");
         anyhow::ensure!(self.job.counting.is_none(), "it counts, and has no triggers");
-        anyhow::ensure!(
-            self.system.is_none(),
-            "it is a session of the whole machine, which has no triggers"
-        );
         anyhow::ensure!(
             self.consumer.is_active(),
             "it has the size that --max-size allows, and records nothing more"
@@ -113,9 +109,10 @@ impl Supervisor<'_> {
         }
         let (_, now_ns) = self.consumer.now();
         let calibration = self.recording.provisional();
+        let is_apart = self.job.is_system;
         let triggers = self.triggers.take();
         let of = self.of(calibration);
-        let mut triggers = triggers.unwrap_or_else(|| Triggers::new(&self.folder));
+        let mut triggers = triggers.unwrap_or_else(|| Triggers::new(&self.folder, is_apart));
         let had_companion = triggers.directory().is_some();
         let added = triggers.add(&new, &of, Some(now_ns));
         self.triggers = Some(triggers);
@@ -153,6 +150,7 @@ impl Supervisor<'_> {
             calibration,
             kernel: self.kernel.as_ref().map(Kernel::origin),
             is_late: true,
+            is_apart: self.job.is_system,
         }
     }
 
@@ -164,12 +162,17 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Processes that were attached leave a companion that came later, too.
+    /// Processes that were attached leave a companion that came later, too; it has memory for each
+    /// user that the session has some for, before they join it.
     fn has_companion(&mut self) -> anyhow::Result<()> {
         let directory = self.triggers.as_ref().and_then(Triggers::directory);
         let Some(directory) = directory else { return Ok(()) };
         let sessions = names_of_sessions(directory.as_os_str())?;
         self.attachment.iter_mut().for_each(|attachment| attachment.leaves_too(&sessions));
+        let users: Vec<u32> = self.consumer.users().map(|user| user.number).collect();
+        if let Some(triggers) = &mut self.triggers {
+            users.iter().for_each(|user| _ = triggers.provides(*user));
+        }
         self.latecomers = Some(Latecomers::new());
         Ok(())
     }
@@ -188,7 +191,9 @@ impl Supervisor<'_> {
         let segments = self.consumer.segments();
         Ok(Reaching::begin(move |is_over| {
             let ask = |pid| match &name {
-                Some(name) if !beside.iter().any(|id| attaches(pid, *id)) => join_beside(pid, name),
+                Some(name) if !attached(pid).iter().any(|id| beside.contains(id)) => {
+                    join_beside(pid, name)
+                }
                 _ if whom == Whom::Latecomers => Err(moot("it has the companion".into())),
                 _ => poll(pid),
             };
@@ -208,8 +213,13 @@ impl Supervisor<'_> {
         if !due.is_zero() || beside.is_empty() || !self.reaching.is_empty() {
             return due.max(reach::LOOK_PERIOD);
         }
-        let counts = (attached(&self.consumer.segments()), attached(&beside));
+        let counts = (count(&self.consumer.segments()), count(&beside));
         if latecomers.are_due(now, counts) {
+            if let Some(system) = &mut self.system {
+                // In the turns of their users, for some may not let themselves be asked.
+                system.look_at_all_soon();
+                return LOOK_PERIOD;
+            }
             // Without a thread, they are found the next time.
             let begun =
                 self.reach_for_triggers(Whom::Latecomers, TriggersChanged::default(), Vec::new());

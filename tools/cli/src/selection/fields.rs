@@ -140,12 +140,20 @@ impl ClassRule {
         self.rule.holds(&|input| match input {
             Input::Field(field) => match field.checked_sub(self.payload_fields) {
                 None => known(event.value(field)?),
-                Some(context) => of_context(event, self.contexts.get(context)?),
+                Some(context) => told(event, self.contexts.get(context)?, who),
             },
             Input::Context(asked) => {
-                context(asked.name, event, who).or_else(|| of_context(event, asked.name))
+                context(asked.name, event, who).or_else(|| told(event, asked.name, who))
             }
         })
+    }
+}
+
+/// What an event says of its context, unless that is known better.
+fn told<'v>(event: &Event<'_>, name: &str, who: Who<'_>) -> Option<Known<'v>> {
+    match (name, who.user) {
+        ("uid", Some(user)) => Some(Known::Number(user.into())),
+        _ => of_context(event, name),
     }
 }
 

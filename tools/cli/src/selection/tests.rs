@@ -57,7 +57,7 @@ fn selected(trace: Trace, text: &[&str]) -> anyhow::Result<Vec<i64>> {
         let name = threads.threads()[step.thread.0 as usize].name.text();
         let tid = threads.tid(step.thread);
         let pid = threads.pid(threads.process_of(step.thread));
-        let who = tid.map(|_| Who { pid, tid, name: Some(name.as_bytes()) });
+        let who = tid.map(|_| Who { pid, tid, name: Some(name.as_bytes()), user: None });
         let is_wanted = selection.wants(&[event.name()], event.class().log_level);
         if is_wanted && !event.is_before_span() && rules.take(&event, who) {
             found.push(event.time_ns().0 / MS as i64);

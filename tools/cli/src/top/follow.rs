@@ -6,13 +6,15 @@
 //! Each CPU has a file, and an event is in it a flush period after it was made, at most. So a part
 //! ends where the newest packet ended [`DELAY`] ago: what comes later than that is counted as late
 //! (`analysis::live`). Where more is written than can be read, the oldest packets are passed over
-//! in all files alike. The recorder is not asked for anything, and does not notice.
+//! in all files of a lane alike. All files are one lane, unless those of users that must not
+//! disturb each other are to be followed apart. The recorder is not asked for anything, and does
+//! not notice.
 
-use super::stream::{Counters, Piece, Stream};
+use super::stream::{Counters, Packet, Piece, Stream};
 use analysis::live::Part;
 use anyhow::{bail, Context};
 use session::directory::Found;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -85,6 +87,20 @@ pub fn refusal(found: &Found) -> Option<&'static str> {
     )
 }
 
+/// Files that are followed together: nothing that is in those of one lane moves another.
+#[derive(Default)]
+struct Lane {
+    streams: Vec<Stream>,
+    marks: VecDeque<Mark>,
+    /// Everything up to here was in a part, or passed over.
+    reached: Option<u64>,
+    has_gap: bool,
+    /// Whether packets of the first part may begin before it, where they were not looked at.
+    is_gone_on: bool,
+    /// Whether a part had the metadata that there is.
+    is_described: bool,
+}
+
 pub struct Follower {
     path: PathBuf,
     /// Device and number of the directory, which may get another name.
@@ -93,17 +109,12 @@ pub struct Follower {
     described: Option<(u64, u64, u64, Option<SystemTime>)>,
     metadata: Vec<u8>,
     trace: Trace,
-    is_described_anew: bool,
-    streams: Vec<Stream>,
+    lanes: BTreeMap<u32, Lane>,
+    /// The lane of a stream class.
+    lane_of: fn(u32) -> u32,
     /// Files that are followed, or are no streams.
     known: BTreeSet<OsString>,
     has_too_many: bool,
-    marks: VecDeque<Mark>,
-    /// Everything up to here was in a part, or passed over.
-    reached: Option<u64>,
-    has_gap: bool,
-    /// Packets of the first part may begin before it, where they were not looked at.
-    is_first: bool,
     budget_bytes: u64,
     delay: Duration,
 }
@@ -111,9 +122,15 @@ pub struct Follower {
 impl Follower {
     /// Follows the trace in a directory from its end on.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let mut follower = Self::begin(path)?;
+        Self::open_apart(path, |_| 0)
+    }
+
+    /// The same, with the files of each stream class in the lane whose number this says.
+    pub fn open_apart(path: &Path, lane_of: fn(u32) -> u32) -> anyhow::Result<Self> {
+        let mut follower = Self { lane_of, ..Self::begin(path)? };
         follower.look(Instant::now())?;
-        follower.go_to_the_end();
+        let uuid = follower.uuid();
+        follower.lanes.values_mut().for_each(|lane| lane.go_to_the_end(uuid));
         Ok(follower)
     }
 
@@ -126,14 +143,10 @@ impl Follower {
             described: None,
             trace: Trace::from_bytes(&metadata, Vec::new())?,
             metadata,
-            is_described_anew: true,
-            streams: Vec::new(),
+            lanes: BTreeMap::new(),
+            lane_of: |_| 0,
             known: BTreeSet::new(),
             has_too_many: false,
-            marks: VecDeque::new(),
-            reached: None,
-            has_gap: false,
-            is_first: true,
             budget_bytes: BUDGET_BYTES,
             delay: DELAY,
         })
@@ -149,18 +162,20 @@ impl Follower {
     }
 
     /// The newest packets that the budget has room for, as a trace in memory, when there are new
-    /// ones; `part` is not asked for then.
+    /// ones; `part` is not asked for then, and all files are one lane.
     pub fn newest(&mut self, now: Instant, is_last: bool) -> anyhow::Result<Option<Newest>> {
-        let Some(until) = self.next_end(now, is_last) else { return Ok(None) };
+        let (delay, budget_bytes) = (self.delay, self.budget_bytes);
+        let next_end = |lane: &mut Lane| lane.next_end(now, is_last, delay);
+        let Some(until) = self.lanes.get_mut(&0).and_then(next_end) else { return Ok(None) };
         self.describe()?;
-        let begins = self.streams.iter().filter_map(|stream| stream.packets.front());
-        let first = begins.map(|packet| packet.begin_cycles).min().unwrap_or(until);
-        self.make_fit(first, until);
-        let pieces = self.streams.iter_mut().map(|stream| stream.piece(until));
+        let Some(lane) = self.lanes.get_mut(&0) else { return Ok(None) };
+        let first = lane.first().unwrap_or(until);
+        lane.make_fit(first, until, budget_bytes);
+        let pieces = lane.streams.iter_mut().map(|stream| stream.piece(until));
         let pieces = pieces.map(|piece| (piece.path, piece.bytes)).collect();
         let trace = Trace::from_bytes(&self.metadata, pieces)?;
-        self.reached = Some(until);
-        Ok(Some(Newest { trace, has_older: self.has_gap }))
+        lane.reached = Some(until);
+        Ok(Some(Newest { trace, has_older: lane.has_gap }))
     }
 
     /// The same, where all that was recorded is in the files sooner, and a part may have so much.
@@ -170,27 +185,15 @@ impl Follower {
 
     /// Gives the memory of files back that nobody else reads, where it was in parts already.
     pub fn release(&mut self) {
-        self.streams.iter_mut().for_each(Stream::release);
+        self.streams_mut().for_each(Stream::release);
     }
 
-    /// Passes over all that was written so far.
-    fn go_to_the_end(&mut self) {
-        let uuid = self.uuid();
-        let mut reached = self.reached;
-        for stream in &mut self.streams {
-            // Bound: the size of the file; each walk but the last leaves many packets behind.
-            loop {
-                reached = reached.max(stream.end_cycles());
-                stream.pass(None);
-                if !stream.walk(uuid) {
-                    break;
-                }
-            }
-            reached = reached.max(stream.end_cycles());
-            stream.pass(None);
-        }
-        self.reached = reached;
-        self.marks.clear();
+    fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.lanes.values().flat_map(|lane| &lane.streams)
+    }
+
+    fn streams_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.lanes.values_mut().flat_map(|lane| &mut lane.streams)
     }
 
     fn uuid(&self) -> [u8; 16] {
@@ -207,20 +210,14 @@ impl Follower {
         }
         self.find_streams()?;
         let uuid = self.uuid();
-        for stream in &mut self.streams {
-            stream.walk(uuid);
-        }
-        let newest = self.streams.iter().filter_map(Stream::end_cycles).max();
-        let known = self.marks.back().map(|mark| mark.cycles).or(self.reached);
-        if let Some(cycles) = newest.filter(|newest| known.is_none_or(|known| *newest > known)) {
-            self.marks.push_back(Mark { at: now, cycles });
-        }
+        self.lanes.values_mut().for_each(|lane| lane.look(uuid, now));
         Ok(())
     }
 
     /// Opens the files of streams that there were not before.
     fn find_streams(&mut self) -> anyhow::Result<()> {
         let uuid = self.uuid();
+        let mut count = self.streams().count();
         let entries = fs::read_dir(&self.path).with_context(|| self.path.display().to_string())?;
         for entry in entries.take(FILES_MAX).flatten() {
             let name = entry.file_name();
@@ -228,7 +225,7 @@ impl Follower {
             if is_other || self.known.contains(&name) {
                 continue;
             }
-            if self.streams.len() >= STREAMS_MAX {
+            if count >= STREAMS_MAX {
                 self.has_too_many = true;
                 return Ok(());
             }
@@ -238,8 +235,10 @@ impl Follower {
             let Ok(file) = File::open(entry.path()) else { continue };
             match Stream::new(entry.path(), file, uuid) {
                 Ok(Some(stream)) => {
-                    self.streams.push(stream);
+                    let lane = (self.lane_of)(stream.class);
+                    self.lanes.entry(lane).or_default().streams.push(stream);
                     self.known.insert(name);
+                    count += 1;
                 }
                 Ok(None) => {
                     self.known.insert(name);
@@ -256,85 +255,34 @@ impl Follower {
         &mut self,
         now: Instant,
         is_last: bool,
-        read: impl FnOnce(&Part<'_>),
+        mut read: impl FnMut(&Part<'_>),
     ) -> anyhow::Result<Share> {
-        let Some(until) = self.next_end(now, is_last) else { return Ok(Share::default()) };
+        self.parts(now, is_last, |_, part| read(part))
+    }
+
+    /// The same of each lane, with its number. What is read at a time is bounded for each.
+    pub fn parts(
+        &mut self,
+        now: Instant,
+        is_last: bool,
+        mut read: impl FnMut(u32, &Part<'_>),
+    ) -> anyhow::Result<Share> {
+        let delay = self.delay;
+        let ends = self.lanes.iter_mut().filter_map(|(number, lane)| {
+            lane.next_end(now, is_last, delay).map(|until| (*number, until))
+        });
+        let ends: Vec<(u32, u64)> = ends.collect();
+        let mut share = Share::default();
+        if ends.is_empty() {
+            return Ok(share);
+        }
         self.describe()?;
-        let begins = self.streams.iter().filter_map(|stream| stream.packets.front());
-        let first = begins.map(|packet| packet.begin_cycles).min().unwrap_or(until);
-        let from = self.reached.map_or(first, |reached| reached.saturating_add(1));
-        let (from, passed_bytes) = self.make_fit(from, until);
-        let is_new =
-            |packet: &&super::stream::Packet| packet.is_new && packet.begin_cycles <= until;
-        let new = self.streams.iter().flat_map(|stream| &stream.packets).filter(is_new);
-        let read_bytes = new.map(|packet| packet.size_bytes).sum();
-        let mut pieces: Vec<Piece> =
-            self.streams.iter_mut().map(|stream| stream.piece(until)).collect();
-        let taken = |piece: &mut Piece| (piece.path.clone(), std::mem::take(&mut piece.bytes));
-        self.trace.replace_streams(pieces.iter_mut().map(taken).collect());
-        let Some(clock) = self.trace.clocks().first() else { bail!("the trace has no clock") };
-        let ns = |cycles| clock.ns(Cycles(cycles));
-        let new_from = self.trace.files().iter().map(|file| {
-            let piece = pieces.iter().find(|piece| piece.path == file.path());
-            // Where packets were passed over, others may begin before the part.
-            let is_whole = !self.is_first && !self.has_gap;
-            piece.filter(|_| is_whole).map_or(u64::MAX, |piece| piece.new_from)
-        });
-        read(&Part {
-            traces: std::slice::from_ref(&self.trace),
-            from: ns(from),
-            until: Ns(ns(until).0.saturating_add(1)),
-            is_described_anew: self.is_described_anew,
-            has_gap: self.has_gap,
-            new_from: &new_from.collect::<Vec<u64>>(),
-        });
-        (self.is_described_anew, self.has_gap, self.is_first) = (false, false, false);
-        self.trace.replace_streams(Vec::new());
-        for stream in &mut self.streams {
-            stream.pass(Some(until.saturating_add(1)));
+        for (number, until) in ends {
+            let Some(lane) = self.lanes.get_mut(&number) else { continue };
+            let read = |part: &Part<'_>| read(number, part);
+            share.add(lane.part(&mut self.trace, until, self.budget_bytes, read)?);
         }
-        self.reached = Some(until);
-        Ok(Share { read_bytes, passed_bytes })
-    }
-
-    /// Where the next part ends.
-    fn next_end(&mut self, now: Instant, is_last: bool) -> Option<u64> {
-        let mut end = None;
-        while let Some(mark) = self.marks.front() {
-            if !is_last && now.saturating_duration_since(mark.at) < self.delay {
-                break;
-            }
-            end = Some(mark.cycles);
-            self.marks.pop_front();
-        }
-        end
-    }
-
-    /// Passes over what is too much for a part. Return: where the part begins then, and how many
-    /// bytes were passed over.
-    fn make_fit(&mut self, from: u64, until: u64) -> (u64, u64) {
-        let packets = self.streams.iter().flat_map(|stream| &stream.packets);
-        let mut sizes: Vec<(u64, u64)> = packets
-            .filter(|packet| packet.begin_cycles <= until)
-            .map(|packet| (packet.begin_cycles, packet.size_bytes))
-            .collect();
-        let mut left = self.budget_bytes;
-        if sizes.iter().map(|(_, size)| *size).sum::<u64>() <= left {
-            return (from, 0);
-        }
-        sizes.sort_unstable_by_key(|(begin, _)| std::cmp::Reverse(*begin));
-        let mut begin = until;
-        for (begins, size) in sizes {
-            if size > left && begin < until {
-                break;
-            }
-            left = left.saturating_sub(size);
-            begin = begins;
-        }
-        let begin = begin.max(from);
-        let passed = self.streams.iter_mut().map(|stream| stream.pass(Some(begin))).sum();
-        self.has_gap |= begin > from;
-        (begin, passed)
+        Ok(share)
     }
 
     /// Reads less at a time if that took too much of the interval on a CPU, or more if it may.
@@ -359,7 +307,7 @@ impl Follower {
         if metadata != self.metadata {
             self.trace = Trace::from_bytes(&metadata, Vec::new())?;
             self.metadata = metadata;
-            self.is_described_anew = true;
+            self.lanes.values_mut().for_each(|lane| lane.is_described = false);
         }
         self.described = Some(mark);
         Ok(())
@@ -367,12 +315,12 @@ impl Follower {
 
     /// Of each stream: its name, its CPU, and what it has written since it began.
     pub fn counters(&self) -> impl Iterator<Item = (&str, Option<u32>, Counters)> {
-        self.streams.iter().map(|stream| (stream.name.as_str(), stream.cpu, stream.counters))
+        self.streams().map(|stream| (stream.name.as_str(), stream.cpu, stream.counters))
     }
 
     /// What cannot be followed, a sentence each.
     pub fn complaints(&self) -> Vec<String> {
-        let damaged = self.streams.iter().filter_map(|stream| {
+        let damaged = self.streams().filter_map(|stream| {
             let why = stream.damage.as_ref()?;
             Some(format!("{} is not followed any more: {why}", stream.name))
         });
@@ -380,6 +328,128 @@ impl Follower {
         let mut all: Vec<String> = damaged.chain(self.has_too_many.then_some(too_many)).collect();
         all.sort_unstable();
         all
+    }
+}
+
+impl Lane {
+    /// Notes what has been written.
+    fn look(&mut self, uuid: [u8; 16], now: Instant) {
+        for stream in &mut self.streams {
+            stream.walk(uuid);
+        }
+        let newest = self.streams.iter().filter_map(Stream::end_cycles).max();
+        let known = self.marks.back().map(|mark| mark.cycles).or(self.reached);
+        if let Some(cycles) = newest.filter(|newest| known.is_none_or(|known| *newest > known)) {
+            self.marks.push_back(Mark { at: now, cycles });
+        }
+    }
+
+    /// Passes over all that was written so far.
+    fn go_to_the_end(&mut self, uuid: [u8; 16]) {
+        let mut reached = self.reached;
+        for stream in &mut self.streams {
+            // Bound: the size of the file; each walk but the last leaves many packets behind.
+            loop {
+                reached = reached.max(stream.end_cycles());
+                stream.pass(None);
+                if !stream.walk(uuid) {
+                    break;
+                }
+            }
+            reached = reached.max(stream.end_cycles());
+            stream.pass(None);
+        }
+        self.reached = reached;
+        self.marks.clear();
+    }
+
+    /// Where the next part ends.
+    fn next_end(&mut self, now: Instant, is_last: bool, delay: Duration) -> Option<u64> {
+        let mut end = None;
+        while let Some(mark) = self.marks.front() {
+            if !is_last && now.saturating_duration_since(mark.at) < delay {
+                break;
+            }
+            end = Some(mark.cycles);
+            self.marks.pop_front();
+        }
+        end
+    }
+
+    /// Where the oldest packet begins.
+    fn first(&self) -> Option<u64> {
+        let begins = self.streams.iter().filter_map(|stream| stream.packets.front());
+        begins.map(|packet| packet.begin_cycles).min()
+    }
+
+    /// Hands over the part that ends at a time.
+    fn part(
+        &mut self,
+        trace: &mut Trace,
+        until: u64,
+        budget_bytes: u64,
+        read: impl FnOnce(&Part<'_>),
+    ) -> anyhow::Result<Share> {
+        let first = self.first().unwrap_or(until);
+        let from = self.reached.map_or(first, |reached| reached.saturating_add(1));
+        let (from, passed_bytes) = self.make_fit(from, until, budget_bytes);
+        let is_new = |packet: &&Packet| packet.is_new && packet.begin_cycles <= until;
+        let new = self.streams.iter().flat_map(|stream| &stream.packets).filter(is_new);
+        let read_bytes = new.map(|packet| packet.size_bytes).sum();
+        let mut pieces: Vec<Piece> =
+            self.streams.iter_mut().map(|stream| stream.piece(until)).collect();
+        let taken = |piece: &mut Piece| (piece.path.clone(), std::mem::take(&mut piece.bytes));
+        trace.replace_streams(pieces.iter_mut().map(taken).collect());
+        let Some(clock) = trace.clocks().first() else { bail!("the trace has no clock") };
+        let ns = |cycles| clock.ns(Cycles(cycles));
+        let new_from = trace.files().iter().map(|file| {
+            let piece = pieces.iter().find(|piece| piece.path == file.path());
+            // Where packets were passed over, others may begin before the part.
+            let is_whole = self.is_gone_on && !self.has_gap;
+            piece.filter(|_| is_whole).map_or(u64::MAX, |piece| piece.new_from)
+        });
+        read(&Part {
+            traces: std::slice::from_ref(trace),
+            from: ns(from),
+            until: Ns(ns(until).0.saturating_add(1)),
+            is_described_anew: !self.is_described,
+            has_gap: self.has_gap,
+            new_from: &new_from.collect::<Vec<u64>>(),
+        });
+        (self.is_described, self.has_gap, self.is_gone_on) = (true, false, true);
+        trace.replace_streams(Vec::new());
+        for stream in &mut self.streams {
+            stream.pass(Some(until.saturating_add(1)));
+        }
+        self.reached = Some(until);
+        Ok(Share { read_bytes, passed_bytes })
+    }
+
+    /// Passes over what is too much for a part. Return: where the part begins then, and how many
+    /// bytes were passed over.
+    fn make_fit(&mut self, from: u64, until: u64, budget_bytes: u64) -> (u64, u64) {
+        let packets = self.streams.iter().flat_map(|stream| &stream.packets);
+        let mut sizes: Vec<(u64, u64)> = packets
+            .filter(|packet| packet.begin_cycles <= until)
+            .map(|packet| (packet.begin_cycles, packet.size_bytes))
+            .collect();
+        let mut left = budget_bytes;
+        if sizes.iter().map(|(_, size)| *size).sum::<u64>() <= left {
+            return (from, 0);
+        }
+        sizes.sort_unstable_by_key(|(begin, _)| std::cmp::Reverse(*begin));
+        let mut begin = until;
+        for (begins, size) in sizes {
+            if size > left && begin < until {
+                break;
+            }
+            left = left.saturating_sub(size);
+            begin = begins;
+        }
+        let begin = begin.max(from);
+        let passed = self.streams.iter_mut().map(|stream| stream.pass(Some(begin))).sum();
+        self.has_gap |= begin > from;
+        (begin, passed)
     }
 }
 

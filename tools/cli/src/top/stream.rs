@@ -55,6 +55,8 @@ pub struct Stream {
     /// tell losses from the packet before.
     before: Option<[u8; PACKET_HEADER_BYTES]>,
     pub packets: VecDeque<Packet>,
+    /// The number of its class.
+    pub class: u32,
     pub cpu: Option<u32>,
     pub counters: Counters,
     /// Why nothing more is read of it.
@@ -86,6 +88,7 @@ impl Stream {
             released: 0,
             before: None,
             packets: VecDeque::new(),
+            class: header.stream_id,
             cpu: None,
             counters: Counters::default(),
             damage: None,

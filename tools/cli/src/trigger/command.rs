@@ -75,6 +75,7 @@ impl Commands {
             .env("LULL_FIELDS", moment.map_or("", |moment| &moment.fields))
             .env("LULL_TIME_NS", number(moment.and_then(|m| u64::try_from(m.at_ns).ok())))
             .env("LULL_DURATION_NS", number(moment.and_then(|moment| moment.took_ns)))
+            .env("LULL_UID", number(moment.and_then(|moment| moment.user).map(u64::from)))
             .env("LULL_PID", number(moment.and_then(|moment| moment.pid)))
             .env("LULL_TID", number(moment.and_then(|moment| moment.tid)));
         self.running.push(command.spawn().map_err(error)?);

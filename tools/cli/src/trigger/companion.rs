@@ -8,14 +8,16 @@
 //! its trace, whose memory is given back as soon as it was read.
 
 use super::kernel::Part as KernelPart;
+use super::matching::Writer;
 use super::{Of, PERIOD};
 use crate::record::asked::Asked;
 use crate::record::{filtered, reach};
 use crate::top::follow::Follower;
 use analysis::live::Part;
 use anyhow::Context as _;
+use consumer::consumer::User;
 use consumer::folder::Sharing;
-use consumer::metadata::Facts;
+use consumer::metadata::{Facts, KERNEL_CLASS};
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::clock::Calibration;
@@ -54,6 +56,8 @@ pub struct Companion {
     /// None: the session does not record the kernel.
     kernel: Option<KernelPart>,
     asked: Asked,
+    /// Whether users are told apart.
+    is_apart: bool,
     passed_bytes: u64,
 }
 
@@ -63,6 +67,15 @@ pub struct Ended {
     pub missing: Vec<String>,
     /// Names and levels of the events that processes had.
     pub events: Vec<(String, u8)>,
+}
+
+/// What is the kernel's goes with what is the recorder's own user's.
+fn lane_of(class: u32) -> u32 {
+    if class == KERNEL_CLASS {
+        0
+    } else {
+        class
+    }
 }
 
 impl Companion {
@@ -95,10 +108,12 @@ impl Companion {
         // Less than the period, so that each look finds all that was recorded before.
         let options = Options { facts, flush_period: PERIOD / 2, limit_bytes: None };
         let consumer = Consumer::start(Arc::clone(&session), output, options)?;
-        let follower = Follower::open(&path)?.hurried(PERIOD / 2, BUDGET_BYTES);
+        let lane: fn(u32) -> u32 = if of.is_apart { lane_of } else { |_| 0 };
+        let follower = Follower::open_apart(&path, lane)?.hurried(PERIOD / 2, BUDGET_BYTES);
         let kernel = of.kernel.as_ref().map(KernelPart::new);
+        let (is_apart, passed_bytes) = (of.is_apart, 0);
         let mut companion =
-            Self { follower, consumer, session, plan, kernel, asked, passed_bytes: 0 };
+            Self { follower, consumer, session, plan, kernel, asked, is_apart, passed_bytes };
         companion.follow_kernel(&companion.asked.clone(), of)?;
         Ok(companion)
     }
@@ -139,29 +154,51 @@ impl Companion {
         self.consumer.segments()
     }
 
+    /// Makes memory for a user whose processes are to join, if the user has none.
+    pub fn provide(&mut self, user: u32) -> Result<(), consumer::Error> {
+        self.consumer.provide(&self.plan, user)
+    }
+
+    /// The users whose processes may write, if they are told apart.
+    pub fn writers(&self) -> Vec<Writer> {
+        let writer = |User { class, number, segment }| Writer { class, user: number, segment };
+        self.consumer.users().filter(|_| self.is_apart).map(writer).collect()
+    }
+
     pub fn calibrate(&mut self, calibration: &Calibration) {
         self.consumer.calibrate(calibration);
     }
 
-    /// Reads what was recorded since the last look, and hands over what was recorded before that.
-    pub fn look(&mut self, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<()> {
+    /// Reads what was recorded since the last look, and hands over what was recorded before that,
+    /// of each user apart if users are told apart.
+    pub fn look(&mut self, read: impl FnMut(Option<Writer>, &Part<'_>)) -> anyhow::Result<()> {
         // Bound: the memory of the rings, which is small.
         while self.consumer.allocate()? {}
         self.consumer.tick();
         self.read(false, read)
     }
 
-    fn read(&mut self, is_last: bool, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<()> {
+    fn read(
+        &mut self,
+        is_last: bool,
+        mut read: impl FnMut(Option<Writer>, &Part<'_>),
+    ) -> anyhow::Result<()> {
         let now = Instant::now();
         self.follower.look(now)?;
-        let share = self.follower.part(now, is_last, read)?;
+        let (is_apart, writers) = (self.is_apart, self.writers());
+        let share = self.follower.parts(now, is_last, |lane, part| {
+            let writer = writers.iter().find(|writer| writer.class == lane).copied();
+            if writer.is_some() == is_apart {
+                read(writer, part);
+            }
+        })?;
         self.passed_bytes = self.passed_bytes.saturating_add(share.passed_bytes);
         self.follower.release();
         Ok(())
     }
 
     /// Hands over the rest, and ends the companion in all processes.
-    pub fn end(mut self, read: impl FnOnce(&Part<'_>)) -> anyhow::Result<Ended> {
+    pub fn end(mut self, read: impl FnMut(Option<Writer>, &Part<'_>)) -> anyhow::Result<Ended> {
         let mut known = Vec::new();
         let asked = self.asked.clone();
         let verdict = self.consumer.finish(|verdict, seen| {

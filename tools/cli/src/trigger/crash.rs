@@ -7,8 +7,8 @@
 //! it. On other kernels it is not known, and that is said. Numbers of processes come from memory
 //! that programs write, so a process is watched only if it has that memory.
 
-use super::matching::{Met, Moment};
-use consumer::process::attaches;
+use super::moment::{Met, Moment};
+use consumer::process::segments as attached;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -36,9 +36,15 @@ struct Info {
     exit_code: i32,
 }
 
+struct Watched {
+    descriptor: OwnedFd,
+    /// Where users are told apart.
+    user: Option<u32>,
+}
+
 #[derive(Default)]
 pub struct Crashes {
-    watched: BTreeMap<u32, OwnedFd>,
+    watched: BTreeMap<u32, Watched>,
     /// Processes whose end is not known: the kernel does not say, or they had ended before.
     pub untold: u64,
     pub unseen: u64,
@@ -46,28 +52,47 @@ pub struct Crashes {
 }
 
 impl Crashes {
-    /// Watches processes from now on. `segments`: memory of the session, of which each has some.
-    pub fn watch(&mut self, joined: impl Iterator<Item = u32>, segments: Option<Vec<i32>>) {
+    /// Watches processes from now on. `user`: whose they are, where users are told apart;
+    /// `segments`: memory of the session, of which each has some.
+    pub fn watch(
+        &mut self,
+        joined: impl Iterator<Item = u32>,
+        user: Option<u32>,
+        segments: &[i32],
+    ) {
         for pid in joined {
             if self.watched.contains_key(&pid) {
                 continue;
             }
             if self.watched.len() >= WATCHED_MAX {
                 self.no_room += 1;
-                continue;
+                if !self.makes_room(user) {
+                    continue;
+                }
             }
             let Some(descriptor) = open(pid) else {
                 self.unseen += 1;
                 continue;
             };
             // After it was opened, so that no other process has taken the number meanwhile.
-            let is_ours = |id: &i32| attaches(pid, *id);
-            if segments.as_ref().is_some_and(|segments| segments.iter().any(is_ours)) {
-                self.watched.insert(pid, descriptor);
+            if attached(pid).iter().any(|id| segments.contains(id)) {
+                self.watched.insert(pid, Watched { descriptor, user });
             } else {
                 self.unseen += 1;
             }
         }
+    }
+
+    /// Watches one process less of the user who has most, unless this is that user.
+    fn makes_room(&mut self, user: Option<u32>) -> bool {
+        let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+        self.watched.values().for_each(|one| *counts.entry(one.user).or_default() += 1);
+        let own = counts.get(&user).copied().unwrap_or(0);
+        let most = counts.iter().max_by_key(|(_, count)| **count);
+        let Some((most, _)) = most.filter(|(_, count)| **count > own + 1) else { return false };
+        let last = self.watched.iter().rev().find(|(_, one)| one.user == *most);
+        let Some(pid) = last.map(|(pid, _)| *pid) else { return false };
+        self.watched.remove(&pid).is_some()
     }
 
     /// Watches none any more.
@@ -80,8 +105,8 @@ impl Crashes {
         let mut polled: Vec<libc::pollfd> = self
             .watched
             .values()
-            .map(|descriptor| libc::pollfd {
-                fd: descriptor.as_raw_fd(),
+            .map(|watched| libc::pollfd {
+                fd: watched.descriptor.as_raw_fd(),
                 events: libc::POLLIN,
                 revents: 0,
             })
@@ -99,10 +124,10 @@ impl Crashes {
             }
             match exit_code(polled.fd) {
                 Some(code) => {
-                    self.watched.remove(&pid);
+                    let user = self.watched.remove(&pid).and_then(|watched| watched.user);
                     let signal = code & 0x7f;
                     if signal != 0 && is_crash(signal) {
-                        met.push(crash(pid, signal));
+                        met.push(crash(pid, signal, user));
                     }
                 }
                 // Its parent has not heard of it yet: the kernel says it afterwards.
@@ -118,8 +143,9 @@ impl Crashes {
 }
 
 /// A crash, as a condition that was met.
-pub fn crash(pid: u32, signal: i32) -> Met {
+pub fn crash(pid: u32, signal: i32, user: Option<u32>) -> Met {
     let moment = Moment {
+        user,
         pid: Some(pid.into()),
         event: "crash".into(),
         fields: format!("signal={signal}"),
@@ -173,9 +199,25 @@ mod tests {
     #[test]
     fn process_without_the_sessions_memory_is_not_watched() {
         let mut crashes = Crashes::default();
-        crashes.watch([std::process::id(), 0, u32::MAX].into_iter(), Some(vec![-1]));
+        crashes.watch([std::process::id(), 0, u32::MAX].into_iter(), None, &[-1]);
         assert!(crashes.watched.is_empty() && crashes.unseen == 3);
         assert!(crashes.look().is_empty());
         assert!(is_crash(libc::SIGSEGV) && is_crash(libc::SIGKILL) && !is_crash(libc::SIGTERM));
+    }
+
+    #[test]
+    fn user_with_many_processes_leaves_room_for_those_of_others() {
+        let me = std::process::id();
+        let mut crashes = Crashes::default();
+        for pid in 0..WATCHED_MAX as u32 {
+            let watched = Watched { descriptor: open(me).unwrap(), user: Some(1) };
+            crashes.watched.insert(1_000_000 + pid, watched);
+        }
+        let segment = session::segment::Segment::create(4096, |_| Ok(())).unwrap();
+        crashes.watch(std::iter::once(me), Some(1), &[segment.id()]);
+        assert!(!crashes.watched.contains_key(&me), "its own have taken all");
+        crashes.watch(std::iter::once(me), Some(2), &[segment.id()]);
+        assert!(crashes.watched.contains_key(&me) && crashes.watched.len() == WATCHED_MAX);
+        assert_eq!(crashes.no_room, 2);
     }
 }

@@ -7,17 +7,17 @@
 //! Of each trigger, a part's firings are counted and the first is described, so what is handed on
 //! is bounded, whatever programs do.
 
+use super::moment::{Met, Moment};
 use crate::record::asked::Asked;
 use crate::selection::fields::{self, ClassRule};
-use crate::selection::{level, with_who};
+use crate::selection::{level, with_who, Who};
 use analysis::live::Part as TracePart;
 use consumer::metadata::KERNEL_CLASS;
 use state::{
-    event_name, pair_ends, Done, PairIndex, Part as StatePart, State, Step, ThreadContext,
-    ThreadIndex, ThreadKey,
+    event_name, pair_ends, Done, PairIndex, Part as StatePart, State, Step, ThreadIndex, ThreadKey,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
-use trace::{Event, LossMessage, Message, Ns, Trace, Value};
+use trace::{Event, EventClass, LossMessage, Message, Ns, Trace};
 use trigger::{Condition, Demand, Kind, Order, Part};
 
 /// Threads and descriptors that the state has room for. When half of the threads are used, it
@@ -31,32 +31,23 @@ const CARRIED_MAX: usize = 1 << 14;
 const JOINED_MAX: usize = 1 << 10;
 /// Open calls whose entries met what was demanded of them.
 const ADMITTED_MAX: usize = 1 << 14;
-/// What is told of an event's fields.
-const FIELDS_BYTES_MAX: usize = 1 << 10;
 /// Events by which a process tells of itself that it is there.
 pub const JOINING: [&str; 3] = ["process:start", "process:forked", "process:join"];
 
-/// An event that met a condition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moment {
-    pub cycles: u64,
-    /// Of the trace's clock.
-    pub at_ns: i64,
-    pub pid: Option<u64>,
-    pub tid: Option<u64>,
-    pub event: String,
-    /// `name=value`, with blanks between.
-    pub fields: String,
-    /// How long the call took, or how long after the first event this one came.
-    pub took_ns: Option<u64>,
+/// Whose events a matcher is given, where users are told apart: those of one stream class, and with
+/// those of the first the kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writer {
+    pub class: u32,
+    pub user: u32,
+    /// The memory that this user's processes write to.
+    pub segment: i32,
 }
 
-/// How often a condition was met since the last look.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Met {
-    pub count: u64,
-    /// The first time.
-    pub moment: Option<Moment>,
+impl Writer {
+    fn wrote(&self, class: &EventClass) -> bool {
+        class.stream.0 == u64::from(self.class) || (self.class == 0 && is_kernels(class))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +80,7 @@ struct Hit {
 /// What is known of one generation of the state.
 struct Reader {
     state: State,
+    writer: Option<Writer>,
     /// By class.
     hits: Vec<Vec<Hit>>,
     /// Classes whose processes have just joined.
@@ -108,6 +100,8 @@ struct Limit {
 }
 
 pub struct Matcher {
+    /// None: anybody's.
+    writer: Option<Writer>,
     watched: Vec<Watched>,
     /// Whether other conditions are followed than those that the events were last described for.
     is_changed: bool,
@@ -136,9 +130,23 @@ impl Reader {
     /// Whether one end of a call meets all that a condition demands of it.
     fn meets(&self, event: &Event<'_>, thread: ThreadIndex, watched: usize) -> bool {
         let demands = self.demands.get(event.class().index).into_iter().flatten();
-        let threads = self.state.threads();
         let mut its = demands.filter(|(index, _)| *index == watched);
-        its.all(|(_, rule)| with_who(threads, thread, |who| rule.holds(event, who)))
+        its.all(|(_, rule)| self.holds(rule, event, thread))
+    }
+
+    fn holds(&self, rule: &ClassRule, event: &Event<'_>, thread: ThreadIndex) -> bool {
+        // Root's processes may be any user's for a while; of others' it is known whose they are.
+        let known = self.writer.filter(|writer| writer.class != 0).map(|writer| writer.user);
+        let threads = self.state.threads();
+        with_who(threads, thread, |who| rule.holds(event, Who { user: known, ..who }))
+    }
+}
+
+/// The names of a class by which conditions mean it; none of a class that is not the writer's.
+fn names(writer: Option<Writer>, class: &EventClass) -> Vec<String> {
+    match writer.is_none_or(|writer| writer.wrote(class)) {
+        true => vec![class.name.to_string(), event_name(class).to_string()],
+        false => Vec::new(),
     }
 }
 
@@ -148,8 +156,11 @@ fn demanded(
     pair: &str,
     demand: &Demand,
     traces: &[Trace],
+    writer: Option<Writer>,
 ) -> anyhow::Result<(Vec<(usize, ClassRule)>, bool)> {
-    let names = |_: usize, class: &trace::EventClass| vec![event_name(class).to_string()];
+    let names = |_: usize, class: &EventClass| {
+        names(writer, class).into_iter().skip(1).collect::<Vec<String>>()
+    };
     let of = |names_of_ends: Vec<String>| -> anyhow::Result<Vec<(usize, ClassRule)>> {
         let text = demand.filter.text();
         let each = names_of_ends.iter().map(|name| format!("{name} if {text}"));
@@ -186,8 +197,10 @@ impl Watched {
 }
 
 impl Matcher {
-    pub fn new() -> Self {
+    /// `writer`: whose events it is given; None for anybody's.
+    pub fn new(writer: Option<Writer>) -> Self {
         Self {
+            writer,
             watched: Vec::new(),
             is_changed: false,
             reader: None,
@@ -231,9 +244,14 @@ impl Matcher {
         all.map(|watched| (watched.number, std::mem::take(&mut watched.met))).collect()
     }
 
+    /// Whose events it is given.
+    pub fn writer(&self) -> Option<Writer> {
+        self.writer
+    }
+
     /// Processes that joined since this was last asked.
-    pub fn joined(&mut self) -> impl Iterator<Item = u32> {
-        std::mem::take(&mut self.joined).into_iter()
+    pub fn joined(&mut self) -> BTreeSet<u32> {
+        std::mem::take(&mut self.joined)
     }
 
     /// First events that found no room, or that were forgotten at a loss.
@@ -253,6 +271,11 @@ impl Matcher {
             }
         }
         self.problems += merge.problems().len() as u64;
+        if let Some(writer) = self.writer {
+            let moments = self.watched.iter_mut().filter_map(|watched| watched.met.moment.as_mut());
+            let its = moments.filter(|moment| moment.user.is_some());
+            its.for_each(|moment| moment.believe(writer.segment));
+        }
     }
 
     /// Makes the state ready for the packets of a part.
@@ -273,6 +296,7 @@ impl Matcher {
         let is_new = kept.is_none();
         let mut reader = kept.unwrap_or_else(|| Reader {
             state: State::new(part.traces, stream_count, &LIMITS),
+            writer: self.writer,
             hits: Vec::new(),
             joining: Vec::new(),
             calls: Vec::new(),
@@ -320,9 +344,7 @@ impl Matcher {
     /// Finds out what the events of each class may meet.
     fn describe(&mut self, reader: &mut Reader, traces: &[Trace]) {
         let Some(trace) = traces.first() else { return };
-        let names = |_: usize, class: &trace::EventClass| {
-            vec![class.name.to_string(), event_name(class).to_string()]
-        };
+        let names = |_: usize, class: &EventClass| names(self.writer, class);
         reader.hits = trace.event_classes().map(|_| Vec::new()).collect();
         reader.joining = trace.event_classes().map(|c| JOINING.contains(&event_name(c))).collect();
         self.unfit.clear();
@@ -364,7 +386,7 @@ impl Matcher {
             };
             let (mut is_of_entry, mut is_fit) = (false, true);
             for demand in demands {
-                match demanded(pair, demand, traces) {
+                match demanded(pair, demand, traces, self.writer) {
                     Ok((rules, is_entry)) => {
                         is_of_entry |= is_entry;
                         for (class, rule) in rules {
@@ -410,7 +432,7 @@ impl Matcher {
                 self.joined.extend(pid);
             }
         }
-        if event.stream_class().id.0 == u64::from(KERNEL_CLASS) {
+        if is_kernels(event.class()) {
             // What the recorder does is no part of what is observed: each look would meet
             // conditions on the calls that it makes.
             let threads = reader.state.threads();
@@ -484,7 +506,7 @@ impl Matcher {
                 || key.is_some_and(|key| self.admitted.remove(&(key, begin, watched.number)));
             let is_longer = took_ns > limit.longer_than_ns;
             if is_longer && is_admitted && reader.meets(event, thread, limit.watched) {
-                meet(Some(watched), event, thread, &reader.state, Some(took_ns));
+                meet(Some(watched), event, thread, reader, Some(took_ns));
             }
         }
     }
@@ -492,11 +514,8 @@ impl Matcher {
     fn hits(&mut self, event: &Event<'_>, thread: ThreadIndex) {
         let Some(reader) = &self.reader else { return };
         let Some(hits) = reader.hits.get(event.class().index) else { return };
-        let threads = reader.state.threads();
-        let holds = |hit: &Hit| {
-            let rule = hit.rule.as_ref();
-            rule.is_none_or(|rule| with_who(threads, thread, |who| rule.holds(event, who)))
-        };
+        let holds =
+            |hit: &Hit| hit.rule.as_ref().is_none_or(|rule| reader.holds(rule, event, thread));
         // The clauses of one condition stand one behind the other.
         let mut at = 0;
         while let Some(hit) = hits.get(at) {
@@ -509,7 +528,7 @@ impl Matcher {
                 }
                 match hit.role {
                     Role::Event => {
-                        meet(self.watched.get_mut(index), event, thread, &reader.state, None);
+                        meet(self.watched.get_mut(index), event, thread, reader, None);
                     }
                     Role::First => part.is_first = true,
                     Role::Then => part.is_then = true,
@@ -520,7 +539,7 @@ impl Matcher {
             let Some(order) = watched.order.as_mut().filter(|_| part != Part::default()) else {
                 continue;
             };
-            let found = threads.threads().get(thread.0 as usize);
+            let found = reader.state.threads().threads().get(thread.0 as usize);
             let Some(key) = found.and_then(|found| found.key) else {
                 self.unnamed += 1;
                 continue;
@@ -528,60 +547,27 @@ impl Matcher {
             let now = event.time_ns().0;
             if let Some(first) = order.event(key, now, part) {
                 let took_ns = Some(now.abs_diff(first));
-                meet(Some(watched), event, thread, &reader.state, took_ns);
+                meet(Some(watched), event, thread, reader, took_ns);
             }
         }
     }
+}
+
+fn is_kernels(class: &EventClass) -> bool {
+    class.stream.0 == u64::from(KERNEL_CLASS)
 }
 
 fn meet(
     watched: Option<&mut Watched>,
     event: &Event<'_>,
     thread: ThreadIndex,
-    state: &State,
+    reader: &Reader,
     took_ns: Option<u64>,
 ) {
     let Some(met) = watched.map(|watched| &mut watched.met) else { return };
     met.count = met.count.saturating_add(1);
-    if met.moment.is_some() {
-        return;
+    if met.moment.is_none() {
+        let user = reader.writer.filter(|_| !is_kernels(event.class())).map(|writer| writer.user);
+        met.moment = Some(Moment::of(event, thread, &reader.state, user, took_ns));
     }
-    let threads = state.threads();
-    let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
-    let own = ThreadContext::of(event);
-    met.moment = Some(Moment {
-        cycles: event.cycles().0,
-        at_ns: event.time_ns().0,
-        pid: number(threads.pid(threads.process_of(thread)).or(own.pid)),
-        tid: number(threads.tid(thread).or(own.tid)),
-        event: event_name(event.class()).to_string(),
-        fields: fields_of(event),
-        took_ns,
-    });
-}
-
-/// Numbers and texts of an event, for a person or a script.
-fn fields_of(event: &Event<'_>) -> String {
-    let mut text = String::new();
-    let payload = event.class().payload.as_ref();
-    for (index, field) in payload.into_iter().flat_map(|payload| &payload.fields).enumerate() {
-        let value = match event.value(index) {
-            Some(Value::Unsigned(value) | Value::Enumeration { value, .. }) => value.to_string(),
-            Some(Value::Signed(value)) => value.to_string(),
-            Some(Value::Text(text)) => {
-                crate::shown::shown(&String::from_utf8_lossy(text)).into_owned()
-            }
-            _ => continue,
-        };
-        if text.len() + field.name().len() + value.len() + 2 > FIELDS_BYTES_MAX {
-            break;
-        }
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(field.name());
-        text.push('=');
-        text.push_str(&value);
-    }
-    text
 }

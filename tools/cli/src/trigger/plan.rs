@@ -142,6 +142,36 @@ pub fn check_kernel(triggers: &[Trigger], facts: &Facts) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Which conditions are on events of the kernel's, in a session whose users are told apart. Refuses
+/// one that is on some of the kernel's and some of programs.
+pub fn are_kernels<'a>(
+    conditions: impl Iterator<Item = &'a Condition>,
+    origin: Option<&Origin>,
+) -> anyhow::Result<Vec<bool>> {
+    let offered = origin.map(|origin| origin.offered(&|_| false)).transpose()?.unwrap_or_default();
+    let groups: BTreeSet<&str> =
+        offered.names.iter().filter_map(|name| Some(name.split_once(':')?.0)).collect();
+    let is_kernels =
+        |name: &str| name.split_once(':').is_some_and(|(group, _)| groups.contains(group));
+    let of_condition = |condition: &Condition| match &condition.kind {
+        Kind::Latency { pair, .. } => Ok(is_kernels(pair)),
+        _ => {
+            let clauses = condition.clauses();
+            let count = clauses.iter().filter(|clause| is_kernels(&clause.pattern)).count();
+            if (1..clauses.len()).contains(&count) {
+                bail!(
+                    "--on '{}': in a session of the whole machine, all events of an order are \
+                     programs' or all are the kernel's: which thread an event of a program is of, \
+                     the program says itself, and it could name another user's",
+                    condition.text
+                );
+            }
+            Ok(count > 0)
+        }
+    };
+    conditions.map(of_condition).collect()
+}
+
 /// Checks a condition of which some event is the kernel's, or has to be.
 fn check_on_kernel(
     condition: &Condition,

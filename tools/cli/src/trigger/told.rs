@@ -4,6 +4,7 @@
 //! Place in the flow: `record::serve` and `record::supervise` ask for it. A trigger that never
 //! fired is said as well, and everything that may have kept one from firing.
 
+use super::matching::Matcher;
 use super::{Doing, Running, Triggers};
 use crate::nearest::nearest;
 use session::pattern::Patterns;
@@ -82,21 +83,33 @@ impl Triggers {
 
     /// What may have kept a condition from being seen.
     fn missing(&self) -> Vec<String> {
-        let matcher = &self.matcher;
+        let of = |count: fn(&Matcher) -> u64| self.lanes.sum(count);
         let crashes = self.crashes.as_ref();
         let of_crashes = |count: fn(&super::crash::Crashes) -> u64| crashes.map_or(0, count);
         let counted = [
-            (matcher.lost, "gap", "among the events of conditions"),
-            (matcher.late, "event", "of conditions came too late to be matched"),
-            (matcher.unmeasured, "call", "of conditions not measured, for events were lost"),
+            (of(|matcher| matcher.lost), "gap", "among the events of conditions"),
+            (of(|matcher| matcher.late), "event", "of conditions came too late to be matched"),
             (
-                matcher.unwaited(),
+                of(|matcher| matcher.unmeasured),
+                "call",
+                "of conditions not measured, for events were lost",
+            ),
+            (
+                of(Matcher::unwaited),
                 "first event",
                 "of an order forgotten, for events were lost or \
                                                  too many threads wait",
             ),
-            (matcher.unnamed, "event", "of conditions is of a thread that is not known"),
-            (matcher.problems, "place", "of what conditions recorded could not be read"),
+            (
+                of(|matcher| matcher.unnamed),
+                "event",
+                "of conditions is of a thread that is not known",
+            ),
+            (
+                of(|matcher| matcher.problems),
+                "place",
+                "of what conditions recorded could not be read",
+            ),
             (
                 of_crashes(|crashes| crashes.untold),
                 "process",
@@ -115,7 +128,8 @@ impl Triggers {
         ];
         let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
         let counted = counted.map(|(count, noun, what)| format!("{} {what}", plural(count, noun)));
-        let unfit = matcher.unfit.iter().map(|unfit| format!("a condition met no event: {unfit}"));
+        let unfit = self.lanes.unfit().into_iter();
+        let unfit = unfit.map(|unfit| format!("a condition met no event: {unfit}"));
         let problems = self.problems.iter().cloned();
         let all = problems.chain(unfit).chain(counted);
         all.map(|what| format!("a firing may be missing: {what}")).collect()
@@ -194,7 +208,7 @@ mod tests {
 
     /// Triggers that follow nothing.
     fn triggers(list: Vec<Running>) -> Triggers {
-        Triggers { list, ..Triggers::new("/".as_ref()) }
+        Triggers { list, ..Triggers::new("/".as_ref(), false) }
     }
 
     #[test]
@@ -203,7 +217,7 @@ mod tests {
         let on = format!("a:b if x == \"{}\"", "\u{1}".repeat(250));
         let run = format!("run {escaped}");
         let long = trigger(&on, &[run.as_str(); 8]);
-        let mut running = |number| Running::new(number, &long, Some(u64::MAX));
+        let mut running = |number| Running::new(number, &long, Some(u64::MAX), false);
         let mut list: Vec<Running> = (0..32).map(&mut running).collect();
         list.iter_mut().flat_map(|running| &mut running.doing).for_each(|doing| {
             (doing.done, doing.failed, doing.why) = (u64::MAX, u64::MAX, escaped.clone());
@@ -219,7 +233,7 @@ mod tests {
 
     #[test]
     fn verdict_tells_when_triggers_came_and_went_and_what_the_removed_ones_did() {
-        let of = |number, at| Running::new(number, &trigger("a:b", &["count"]), at);
+        let of = |number, at| Running::new(number, &trigger("a:b", &["count"]), at, false);
         let mut gone = of(2, Some(1_500_000_000));
         (gone.fired, gone.acted, gone.first_ns) = (3, 1, Some(2_000_000_000));
         gone.doing[0].done = 1;

@@ -12,7 +12,26 @@ use std::sync::Arc;
 /// Users whose processes may record in one session; more are not, and the verdict says so.
 const USERS_MAX: usize = 64;
 
+/// A user whose processes may record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User {
+    /// The stream class of what they record.
+    pub class: u32,
+    pub number: u32,
+    /// The memory that they write to.
+    pub segment: i32,
+}
+
 impl Consumer {
+    /// The users that have memory, the recorder's own first.
+    pub fn users(&self) -> impl Iterator<Item = User> + '_ {
+        let of_programs = self.memories.iter().filter(|memory| !memory.is_kernels());
+        of_programs.filter_map(|memory| {
+            let fixed = memory.fixed();
+            Some(User { class: fixed.stream_id, number: fixed.user_id, segment: memory.id()? })
+        })
+    }
+
     /// Adds the rings of users whose processes have joined since.
     pub(super) fn meet_users(&mut self) {
         let known: Vec<u32> = self.memories.iter().map(|memory| memory.fixed().user_id).collect();
@@ -35,8 +54,7 @@ impl Consumer {
     /// the session.
     pub fn provide(&mut self, plan: &session::Plan, user_id: u32) -> Result<(), crate::Error> {
         self.meet_users();
-        let is_there = |memory: &Arc<Memory>| memory.fixed().user_id == user_id;
-        if self.memories.iter().any(is_there) {
+        if self.users().any(|user| user.number == user_id) {
             return Ok(());
         }
         let class = self.memories.len();

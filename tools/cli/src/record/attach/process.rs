@@ -46,6 +46,8 @@ pub struct Attached {
     pub held: Duration,
     /// Entries of its tables of calls that lead to liblull now.
     pub redirected: u64,
+    /// It took part already, and is now in what is beside the session, too.
+    pub is_further: bool,
 }
 
 /// Sessions of recorders that were killed.
@@ -137,7 +139,18 @@ impl Attached {
             return Err(Failure { why: format!("its calls: {error}"), is_moot: false });
         };
         let name = target.name.clone();
-        Ok(Self { pid: target.pid, name, begun, held, redirected: calls })
+        let (pid, redirected) = (target.pid, calls);
+        Ok(Self { pid, name, begun, held, redirected, is_further: false })
+    }
+
+    /// The same, which took part already or not.
+    pub fn further(self, is_further: bool) -> Self {
+        Self { is_further, ..self }
+    }
+
+    /// Whether both are one process.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.pid, self.begun) == (other.pid, other.begun)
     }
 
     pub fn runs(&self) -> bool {

@@ -7,6 +7,7 @@
 //! is read in bounded parts (`elf`).
 
 use crate::elf;
+use crate::record::attach::Place;
 use session::pattern::Patterns;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -27,8 +28,10 @@ type Identity = (u64, u64, u64, i64, i64);
 pub enum Seen {
     /// It has ended, or is the kernel's.
     Gone,
-    /// It has the session's memory.
+    /// It has the session's memory, and its companion's if there is one.
     Member,
+    /// It has one of them only.
+    Lacks { user: u32 },
     /// It carries no event that is asked for, as far as it has loaded its libraries.
     Bare,
     /// It carries events. `is_starting`: its C library is not there yet, or never will be.
@@ -40,6 +43,8 @@ pub enum Seen {
 /// What patterns ask for, with what is known of files.
 pub struct Looker {
     patterns: Patterns,
+    /// Those of conditions.
+    beside: Option<Patterns>,
     /// Calls of the C library are asked for by name.
     has_calls: bool,
     files: Mutex<HashMap<Identity, bool>>,
@@ -48,33 +53,47 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// `asked`: the patterns that were given; `library`: liblull, whose events are those calls.
-    pub fn new(patterns: Patterns, asked: &[String], library: &Path) -> Self {
+    /// `asked`: the patterns that were given; `beside`: those of conditions; `library`: liblull,
+    /// whose events are those calls.
+    pub fn new(
+        patterns: Patterns,
+        asked: &[String],
+        beside: Option<Patterns>,
+        library: &Path,
+    ) -> Self {
         let named = Patterns::exactly(asked).ok().filter(|_| !asked.is_empty());
         let is_named = |event: &elf::Carried| {
             let event = &event.description;
-            named.as_ref().is_some_and(|named| named.matches(&event.name, event.level))
+            let each = named.iter().chain(&beside);
+            each.into_iter().any(|named| named.matches(&event.name, event.level))
         };
         let has_calls = elf::read(library).is_ok_and(|object| object.events.iter().any(is_named));
         let own = std::fs::metadata("/proc/self/exe").ok();
         let own = own.map(|own| (own.dev(), own.ino()));
-        Self { patterns, has_calls, files: Mutex::default(), own }
+        Self { patterns, beside, has_calls, files: Mutex::default(), own }
     }
 
     /// Whether these are the patterns that it looks by.
-    pub fn is_by(&self, patterns: &Patterns) -> bool {
+    pub fn is_by(&self, patterns: &Patterns, beside: Option<&Patterns>) -> bool {
         self.patterns.text() == patterns.text()
+            && self.beside.as_ref().map(Patterns::text) == beside.map(Patterns::text)
     }
 
-    /// Looks at a process. `segments`: the session's memory.
-    pub fn look(&self, pid: u32, segments: &[i32]) -> Seen {
+    /// Looks at a process. `places`: the session, and its companion if there is one.
+    pub fn look(&self, pid: u32, places: &[Place]) -> Seen {
         let mappings = match Mapping::all_of(pid) {
             Ok(mappings) => mappings,
             Err(_) if tracee::has_ended(pid) => return Seen::Gone,
             Err(_) => return Seen::Hidden,
         };
-        if mappings.iter().any(|mapping| mapping.is_segment(segments)) {
-            return Seen::Member;
+        let is_in = |place: &Place| mappings.iter().any(|one| one.is_segment(&place.segments));
+        match places.iter().filter(|place| is_in(place)).count() {
+            0 => {}
+            count if count == places.len() => return Seen::Member,
+            _ => {
+                let status = Status::read(pid);
+                return status.map_or(Seen::Gone, |status| Seen::Lacks { user: status.user });
+            }
         }
         let program = std::fs::metadata(format!("/proc/{pid}/exe")).ok();
         if program.is_some_and(|found| self.own == Some((found.dev(), found.ino()))) {
@@ -140,7 +159,8 @@ impl Looker {
     fn reads(&self, path: &Path) -> Option<bool> {
         let object = elf::read(path).ok()?;
         let mut events = object.events.iter().map(|carried| &carried.description);
-        Some(events.any(|event| self.patterns.matches(&event.name, event.level)))
+        let each = || std::iter::once(&self.patterns).chain(&self.beside);
+        Some(events.any(|event| each().any(|one| one.matches(&event.name, event.level))))
     }
 }
 
@@ -166,7 +186,11 @@ mod tests {
 
     fn looker(patterns: &[&str]) -> Looker {
         let asked: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_string()).collect();
-        Looker::new(Patterns::exactly(&asked).unwrap(), &asked, Path::new("/nowhere"))
+        Looker::new(Patterns::exactly(&asked).unwrap(), &asked, None, Path::new("/nowhere"))
+    }
+
+    fn place(segment: i32) -> Place {
+        Place { directory: c"/nowhere".into(), segments: vec![segment] }
     }
 
     #[test]
@@ -186,14 +210,24 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(looker.look(child.id(), &[]), Seen::Gone);
         assert_eq!(looker.look(std::process::id(), &[]), Seen::Bare, "we record nobody of ours");
-        assert!(looker.is_by(&Patterns::exactly(&["no-such:*"].map(String::from)).unwrap()));
+        let [same, other] =
+            ["no-such:*", "a:*"].map(|text| Patterns::exactly(&[text.to_string()]).unwrap());
+        assert!(looker.is_by(&same, None) && !looker.is_by(&other, None));
+        assert!(!looker.is_by(&same, Some(&other)), "a condition came");
     }
 
     #[test]
     fn process_that_has_a_segment_of_the_session_is_a_member() {
         let segment = session::segment::Segment::create(4096, |_| Ok(())).unwrap();
         let looker = looker(&["*"]);
-        assert_eq!(looker.look(std::process::id(), &[segment.id()]), Seen::Member);
-        assert_ne!(looker.look(std::process::id(), &[segment.id() + 1]), Seen::Member);
+        let (me, own) = (std::process::id(), place(segment.id()));
+        let other = place(segment.id().wrapping_add(1));
+        assert_eq!(looker.look(me, std::slice::from_ref(&own)), Seen::Member);
+        assert_eq!(looker.look(me, &[own.clone(), own.clone()]), Seen::Member);
+        // SAFETY: no preconditions.
+        let user = unsafe { libc::geteuid() };
+        assert_eq!(looker.look(me, &[own.clone(), other.clone()]), Seen::Lacks { user });
+        assert_eq!(looker.look(me, &[other.clone(), own]), Seen::Lacks { user });
+        assert_eq!(looker.look(me, &[other.clone(), other]), Seen::Bare);
     }
 }

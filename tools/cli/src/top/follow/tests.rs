@@ -276,3 +276,52 @@ fn random_bytes_in_headers_and_packets_are_survived_within_bounds() {
         assert!(picture.events <= 200, "seed {seed}");
     }
 }
+
+/// A trace whose second stream is of another class, with the same events.
+fn of_two_classes((metadata, streams): (String, Vec<Vec<u8>>)) -> (String, Vec<Vec<u8>>) {
+    const CLASS_AT: usize = 20;
+    let classes = &metadata[metadata.find("stream {").unwrap()..];
+    let second = classes.replace("    id = 0;", "    id = 1;");
+    let second = second.replace("stream_id = 0;", "stream_id = 1;");
+    let mut streams = streams;
+    for begin in ends(&streams[1]).into_iter().rev().skip(1) {
+        streams[1][begin + CLASS_AT] = 1;
+    }
+    (metadata + &second, streams)
+}
+
+#[test]
+fn time_and_gaps_of_one_lane_are_not_anothers() {
+    let mut program = Program::new();
+    for packet in 0..3 {
+        for (cpu, at) in [(0, 1_000 * packet + 1), (1, 1_000_000_000_000 + 1_000 * packet)] {
+            program.event(at, cpu, MAIN, "job:run_begin", &[]);
+            program.event(at + 50, cpu, MAIN, "job:run_end", &[]);
+            program.end_packet(at + 60, cpu, [0; 4]);
+        }
+    }
+    let (metadata, streams) = program.files();
+    let streams = streams.into_iter().map(|(_, bytes)| bytes).collect();
+    let (metadata, streams) = of_two_classes((metadata, streams));
+    let [first, second] = [ends(&streams[0]), ends(&streams[1])];
+    for is_apart in [true, false] {
+        let folder = TraceFolder::new(&metadata, &[]).unwrap();
+        let lane_of: fn(u32) -> u32 = if is_apart { |class| class } else { |_| 0 };
+        let mut follower = Follower::open_apart(folder.path(), lane_of).unwrap();
+        let mut lives = [Live::new(), Live::new()];
+        let mut told = Vec::new();
+        for packet in 0..3 {
+            append(&folder, 1, &streams[1][second[packet]..second[packet + 1]]);
+            append(&folder, 0, &streams[0][first[packet]..first[packet + 1]]);
+            let now = Instant::now();
+            follower.look(now).unwrap();
+            let read = |lane, part: &Part<'_>| lives[lane as usize].read(part);
+            follower.parts(now + DELAY, false, read).unwrap();
+            told.push(lives.each_mut().map(|live| live.picture().events));
+        }
+        match is_apart {
+            true => assert_eq!(told, [[2, 2]; 3]),
+            false => assert_eq!(told, [[4, 0], [2, 0], [2, 0]], "what is of the past is too late"),
+        }
+    }
+}
