@@ -116,15 +116,18 @@ __attribute__((visibility("default"))) void lull_object_loaded(void)
 
 /*
  * A process without a session starts as well: one may come while it runs (control.h), by a thread
- * that can then ask for none of what is done here.
+ * that can then ask for none of what is done here. So does a program with its file's user or
+ * capabilities, which root may have join; but its environment, whoever executed it made.
  */
 __attribute__((constructor(101))) static void start(int count, char **arguments, char **environment)
 {
-	const char *sessions = environment_find(environment, LULL_SESSION_VARIABLE);
+	const char *sessions = NULL;
 
-	if (getauxval(AT_SECURE) || is_started)
+	if (is_started)
 		return;
 	is_started = 1;
+	if (!getauxval(AT_SECURE))
+		sessions = environment_find(environment, LULL_SESSION_VARIABLE);
 	lull_identity_start();
 	if (sessions)
 		lull_attach(sessions);

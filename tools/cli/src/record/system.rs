@@ -56,6 +56,8 @@ struct Refused {
     attempts: u32,
     name: String,
     why: String,
+    /// It is in the session, and did not join what is beside it.
+    is_member: bool,
 }
 
 /// What is under way beside the session.
@@ -177,8 +179,12 @@ impl System {
 
     /// A process that did not join has ended, or has become another program.
     fn forget(&mut self, pid: u32) {
-        if let Some(Refused { name, why, .. }) = self.refused.remove(&pid) {
-            self.tally.not_recorded(&name, pid, &why);
+        match self.refused.remove(&pid) {
+            Some(Refused { name, why, is_member: true, .. }) => {
+                self.tally.not_followed(&name, pid, &why);
+            }
+            Some(Refused { name, why, .. }) => self.tally.not_recorded(&name, pid, &why),
+            None => {}
         }
     }
 
@@ -232,13 +238,14 @@ impl System {
                 Seen::Carries { is_starting: true, .. } if watch.may_start() => {
                     self.queue.again(Watch { carries: true, ..watch }, now);
                 }
-                Seen::Carries { user, .. } | Seen::Lacks { user } => self.want(watch, user),
+                Seen::Carries { user, .. } => self.want(watch, user, false),
+                Seen::Lacks { user } => self.want(watch, user, true),
             }
         }
     }
 
     /// A process is to join, unless it would not.
-    fn want(&mut self, watch: Watch, user: u32) {
+    fn want(&mut self, watch: Watch, user: u32, is_member: bool) {
         let Watch { pid, exec_ns, .. } = watch;
         let is_refused = self.refused.get(&pid).is_some_and(|refused| {
             refused.attempts >= ATTEMPTS_MAX && refused.incarnation == incarnation(pid)
@@ -248,7 +255,7 @@ impl System {
         }
         let Some(name) = attach::name_of(pid) else { return };
         let target = Target { pid, name, is_named: false };
-        if !self.queue.add(Candidate { target, user, exec_ns }) {
+        if !self.queue.add(Candidate { target, user, exec_ns, is_member }) {
             // It is found again when all are looked at.
             self.tally.overflows += 1;
         }
@@ -274,20 +281,22 @@ impl System {
                 Err(failure) if failure.is_moot && tracee::has_ended(target.pid) => {
                     self.tally.not_recorded(&target.name, target.pid, tally::ENDED);
                 }
-                Err(failure) if failure.is_moot => {}
-                Err(failure) => self.refuse(&target, failure.why),
+                // It takes part by now.
+                Err(failure) if failure.is_moot => drop(self.refused.remove(&target.pid)),
+                Err(failure) => self.refuse(candidate, failure.why),
             }
         }
     }
 
-    fn refuse(&mut self, target: &Target, why: String) {
+    fn refuse(&mut self, Candidate { target, is_member, .. }: &Candidate, why: String) {
         const REFUSED_MAX: usize = 4096;
-        if self.refused.len() >= REFUSED_MAX {
-            return self.tally.not_recorded(&target.name, target.pid, &why);
+        let (pid, is_member) = (target.pid, *is_member);
+        let attempts = 1 + self.refused.get(&pid).map_or(0, |refused| refused.attempts);
+        let (incarnation, name) = (incarnation(pid), target.name.clone());
+        self.refused.insert(pid, Refused { incarnation, attempts, name, why, is_member });
+        if self.refused.len() > REFUSED_MAX {
+            self.forget(pid);
         }
-        let attempts = self.refused.get(&target.pid).map_or(0, |refused| refused.attempts);
-        let (incarnation, name) = (incarnation(target.pid), target.name.clone());
-        self.refused.insert(target.pid, Refused { incarnation, attempts: attempts + 1, name, why });
     }
 
     /// When there is something to do.
@@ -308,7 +317,8 @@ impl System {
             joined: self.tally.joined_count(),
             users: self.tally.users.len() as u64,
             waiting: self.queue.waiting_count() as u64,
-            refused: self.refused.len() as u64 + self.tally.not_recorded_count(),
+            refused: self.refused.values().filter(|refused| !refused.is_member).count() as u64
+                + self.tally.not_recorded_count(),
             unseen: self.tally.unseen,
         }
     }
@@ -394,7 +404,7 @@ impl Supervisor<'_> {
             Ok(places) => places,
             Err(error) => {
                 let why = format!("there is no memory for its user: {error:#}");
-                candidates.iter().for_each(|one| system.refuse(&one.target, why.clone()));
+                candidates.iter().for_each(|one| system.refuse(one, why.clone()));
                 return;
             }
         };
@@ -410,7 +420,7 @@ impl Supervisor<'_> {
             Ok(joining) => system.joining = Some((candidates, joining)),
             Err(error) => candidates
                 .iter()
-                .for_each(|one| system.refuse(&one.target, format!("no thread: {error}"))),
+                .for_each(|one| system.refuse(one, format!("no thread: {error}"))),
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Candidate {
     /// The number of its user.
     pub user: u32,
     pub exec_ns: Option<u64>,
+    /// It is in the session, and joins what is beside it.
+    pub is_member: bool,
 }
 
 #[derive(Debug, Default)]
@@ -156,7 +158,7 @@ mod tests {
 
     fn candidate(pid: u32, user: u32) -> Candidate {
         let target = Target { pid, name: "a".into(), is_named: false };
-        Candidate { target, user, exec_ns: None }
+        Candidate { target, user, exec_ns: None, is_member: false }
     }
 
     #[test]

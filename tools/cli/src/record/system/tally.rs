@@ -32,6 +32,8 @@ pub struct Tally {
     pub overflows: u64,
     not_recorded: Vec<NotRecorded>,
     not_recorded_more: u64,
+    not_followed: Vec<String>,
+    not_followed_more: u64,
 }
 
 impl Tally {
@@ -75,6 +77,18 @@ impl Tally {
         self.not_recorded.push(NotRecorded { path, pid, why: why.into() });
     }
 
+    /// A process that is in the session is not in its companion.
+    pub fn not_followed(&mut self, name: &str, pid: u32, why: &str) {
+        if self.not_followed.len() >= NAMED_MAX {
+            self.not_followed_more += 1;
+            return;
+        }
+        self.not_followed.push(format!(
+            "a firing may be missing: conditions did not see all of {}, pid {pid}: {why}",
+            shown(name)
+        ));
+    }
+
     /// One that was seen to carry events has ended.
     pub fn ended(&mut self, pid: u32) {
         self.not_recorded("a program", pid, ENDED);
@@ -88,6 +102,13 @@ impl Tally {
     pub fn judge(&self, verdict: &mut Verdict, untold: Option<&io::Error>) {
         verdict.not_recorded.extend(self.not_recorded.iter().cloned());
         verdict.not_recorded_more += self.not_recorded_more;
+        verdict.notes.extend(self.not_followed.iter().cloned());
+        if self.not_followed_more > 0 {
+            verdict.notes.push(format!(
+                "a firing may be missing: conditions did not see all of {} more",
+                plural(self.not_followed_more, "process")
+            ));
+        }
         let mut of_joined = format!(
             "from when each process joined that carries events: {} of {} joined",
             plural(self.joined, "process"),
