@@ -22,6 +22,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::Semaphore;
 
+use crate::strangers::{Guest, Strangers};
+
 /// Connections at once: a browser opens six.
 const MOST_CONNECTIONS: usize = 64;
 /// Questions that are answered at once.
@@ -47,6 +49,11 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// is written before the connection is closed.
     fn admit(&self, ends: Ends) -> impl Future<Output = Result<(), String>> + Send;
 
+    /// Whether who makes a request has shown that it may ask; where that was not to be shown, yes.
+    fn knows(&self, _: &Request<Incoming>) -> bool {
+        true
+    }
+
     /// The answer to a request.
     fn respond(
         self: Arc<Self>,
@@ -67,9 +74,11 @@ pub(crate) fn serve<S: Service>(
         let (mut end, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let strangers = Arc::new(Strangers::default());
         for listener in listeners {
             let listener = TcpListener::from_std(listener)?;
-            tokio::spawn(accept(listener, service.clone(), places.clone()));
+            let (service, places) = (service.clone(), places.clone());
+            tokio::spawn(accept(listener, service, places, strangers.clone()));
         }
         tokio::select! {
             _ = end.recv() => Ok(()),
@@ -81,25 +90,43 @@ pub(crate) fn serve<S: Service>(
     ended
 }
 
-async fn accept<S: Service>(listener: TcpListener, service: Arc<S>, places: Arc<Semaphore>) {
+async fn accept<S: Service>(
+    listener: TcpListener,
+    service: Arc<S>,
+    places: Arc<Semaphore>,
+    strangers: Arc<Strangers>,
+) {
     // It ends with the process.
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let service = service.clone();
-                tokio::spawn(async move {
-                    converse(stream, peer, service).await;
-                    drop(place);
-                });
-            }
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             // A connection that was given up, or no descriptor left: others may be answered.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(_) => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if places.available_permits() == 0 {
+            strangers.end_first();
         }
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let guest = Guest::new(&strangers);
+        let (number, service) = (guest.number(), service.clone());
+        let conversation = tokio::spawn(async move {
+            converse(stream, peer, service, &guest).await;
+            drop(place);
+        });
+        // There is one thread, so it has not begun.
+        strangers.came(number, conversation.abort_handle());
     }
 }
 
-async fn converse<S: Service>(mut stream: TcpStream, peer: SocketAddr, service: Arc<S>) {
+async fn converse<S: Service>(
+    mut stream: TcpStream,
+    peer: SocketAddr,
+    service: Arc<S>,
+    guest: &Guest,
+) {
     let Ok(own) = stream.local_addr() else { return };
     if let Err(refusal) = service.admit(Ends { peer, own }).await {
         // It fits what the system holds for a new connection, so nobody is waited for.
@@ -108,7 +135,12 @@ async fn converse<S: Service>(mut stream: TcpStream, peer: SocketAddr, service: 
     }
     let respond = service_fn(move |request| {
         let service = service.clone();
-        async move { Ok::<_, Infallible>(service.respond(request).await) }
+        async move {
+            if service.knows(&request) {
+                guest.is_known();
+            }
+            Ok::<_, Infallible>(service.respond(request).await)
+        }
     });
     let mut connection = http1::Builder::new();
     connection

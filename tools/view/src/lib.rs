@@ -36,6 +36,7 @@ mod single;
 mod slices;
 mod source;
 mod statistics;
+mod strangers;
 mod ticks;
 mod token;
 mod tracks;

@@ -103,16 +103,25 @@ impl Server {
     }
 }
 
+impl Shared {
+    fn path_of<'r>(&self, request: &'r Request<Incoming>) -> Result<&'r str, guard::Refusal> {
+        let known = (self.host.as_str(), &self.token);
+        guard::path_of(request.method(), request.uri(), request.headers(), known)
+    }
+}
+
 impl Service for Shared {
     /// Who knows the token may ask, whoever it is.
     async fn admit(&self, _: Ends) -> Result<(), String> {
         Ok(())
     }
 
+    fn knows(&self, request: &Request<Incoming>) -> bool {
+        self.path_of(request).is_ok()
+    }
+
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let known = (self.host.as_str(), &self.token);
-        let path = guard::path_of(request.method(), request.uri(), request.headers(), known);
-        let path = match path {
+        let path = match self.path_of(&request) {
             Ok(path) => path.to_string(),
             Err(refusal) => return response(failure(refusal.status, refusal.reason)),
         };

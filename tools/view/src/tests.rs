@@ -7,7 +7,7 @@ mod flows;
 mod patience;
 mod statistics;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -358,4 +358,43 @@ fn server_answers_its_own_page_and_nobody_else() {
     assert_eq!(send(&address, &body).0, 405);
     assert_eq!(send(&address, "\0\0\0\r\n\r\n").0, 400);
     assert_eq!(get(&own, &address, "").0, 200, "it still answers");
+}
+
+#[test]
+fn strangers_who_hold_connections_and_say_nothing_keep_nobody_out() {
+    let server = Server::bind(0).unwrap();
+    let url = server.url();
+    let (address, token) = url.trim_start_matches("http://").split_once('/').unwrap();
+    let (address, token) = (address.to_string(), token.to_string());
+    std::thread::spawn(move || server.serve(Arc::new(Shown::new(viewed()))).unwrap());
+    let request =
+        |more: &str| format!("GET /{token}v1/trace HTTP/1.1\r\nHost: {address}\r\n{more}\r\n");
+    let page = TcpStream::connect(&address).unwrap();
+    page.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let asks = || {
+        (&page).write_all(request("").as_bytes()).unwrap();
+        let mut answer = BufReader::new(&page);
+        let (mut line, mut bytes) = (String::new(), 0);
+        answer.read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+        while line != "\r\n" {
+            line.clear();
+            answer.read_line(&mut line).unwrap();
+            bytes =
+                line.strip_prefix("content-length: ").map_or(bytes, |n| n.trim().parse().unwrap());
+        }
+        answer.read_exact(&mut vec![0; bytes]).unwrap();
+    };
+    asks();
+    let strangers: Vec<TcpStream> = (0..150)
+        .map(|_| {
+            let mut stranger = TcpStream::connect(&address).unwrap();
+            stranger.write_all(b"GET /").unwrap();
+            stranger
+        })
+        .collect();
+    assert_eq!(send(&address, &request("Connection: close\r\n")).0, 200);
+    // Who has shown that it may ask keeps its connection.
+    asks();
+    drop(strangers);
 }
