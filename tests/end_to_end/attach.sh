@@ -156,6 +156,10 @@ processes_that_cannot_join_are_refused_with_the_reason_and_untouched() {
 	lull record -p 4194304 -o trace 2> errors || status=$?
 	same $status 125 "the status"
 	grep -q 'there is no process 4194304' errors || fail "$(cat errors)"
+	if grep -qx kthreadd /proc/2/comm; then
+		status_is 125 lull record -p 2 -o trace 2> errors
+		grep -q "thread of the kernel's" errors || fail "$(cat errors)"
+	fi
 	sleep 60 &
 	program=$!
 	sleep 0.2

@@ -418,9 +418,9 @@ impl Supervisor<'_> {
         });
         match joining {
             Ok(joining) => system.joining = Some((candidates, joining)),
-            Err(error) => candidates
-                .iter()
-                .for_each(|one| system.refuse(one, format!("no thread: {error}"))),
+            Err(error) => {
+                candidates.iter().for_each(|one| system.refuse(one, format!("no thread: {error}")))
+            }
         }
     }
 

@@ -59,14 +59,19 @@ fn sessions_left() -> impl Iterator<Item = CString> {
 /// Why a process did not join or leave.
 pub struct Failure {
     pub why: String,
-    /// There is nothing to be done: it has ended, or is already as it was to be.
+    /// There is nothing to be done: it has ended, is no program, or is already as it was to be.
     pub is_moot: bool,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let is_moot =
-            matches!(error, Error::Absent { .. } | Error::Ended { .. } | Error::Zombie { .. });
+        let is_moot = matches!(
+            error,
+            Error::Absent { .. }
+                | Error::Ended { .. }
+                | Error::Zombie { .. }
+                | Error::KernelThread { .. }
+        );
         Self { why: error.to_string(), is_moot }
     }
 }
@@ -389,6 +394,7 @@ mod tests {
     #[test]
     fn ended_process_is_told_from_one_that_refuses() {
         assert!(Failure::from(Error::Ended { pid: 1 }).is_moot);
+        assert!(Failure::from(Error::KernelThread { pid: 2 }).is_moot);
         assert!(!Failure::from(Error::Seccomp { pid: 1 }).is_moot);
         assert!(join_failure(-28).why.contains('8'));
     }
