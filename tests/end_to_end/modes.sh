@@ -33,6 +33,9 @@ flight_recorder_keeps_the_newest_and_snapshots_on_request() {
 	for trace in box/snapshot-*; do
 		babeltrace_reads "$trace"
 		[ "$(lull print "$trace" | wc -l)" -gt 1000 ] || fail "$trace holds too little"
+		lull report "$trace" > report
+		grep -q 'of what was recorded last: a flight recorder overwrites' report ||
+			fail "$trace is said to be all: $(head -n 5 report)"
 	done
 	lull print --json box/snapshot-3 | grep -q "\"sequence\":$(cut -d' ' -f2 counts)[,}]" ||
 		fail "the last event is not in the last snapshot"

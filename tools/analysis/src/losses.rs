@@ -231,7 +231,8 @@ impl Losses {
         if is_damaged || !places.is_empty() {
             verdict.state = verdict.state.max(State::Incomplete);
         }
-        if verdict.state.claims_all() && events_read.iter().all(|events| *events == Some(0)) {
+        let has_none = events_read.iter().all(|events| *events == Some(0));
+        if has_none && matches!(verdict.state, State::Complete | State::Limited) {
             verdict.state = State::NothingMatched;
         }
         LossesReport { lost, places, verdict }

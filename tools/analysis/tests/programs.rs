@@ -308,6 +308,16 @@ fn part_of_a_complete_trace_that_is_asked_for_lacks_nothing_and_more_than_was_wr
 }
 
 #[test]
+fn trace_whose_limit_left_no_event_in_it_is_not_said_to_match_nothing() {
+    let mut program = Program::new();
+    program.end_packet(200, 0, [0, 0, 0, 0]);
+    for (verdict, state) in [("stopped", State::Stopped), ("complete", State::NothingMatched)] {
+        program.environment = format!("tracer_name = \"lull\"; verdict = \"{verdict}\";");
+        assert_eq!(report(&program).verdict.state, state, "{verdict}");
+    }
+}
+
+#[test]
 fn a_trace_is_called_complete_only_where_its_recorder_said_so() {
     let mut program = Program::new();
     program.event(100, 0, MAIN, "tick", &[]);

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub use users::User;
 use verdict::environment::Environment;
+use verdict::text::RECORDED_LAST;
 use verdict::{Lost, Sites, State, Verdict};
 
 /// How often to look at flight recorders, and for users whose processes have joined.
@@ -356,6 +357,7 @@ impl Consumer {
         }
         self.drain_all(patience, last);
         let mut verdict = self.verdict(path);
+        verdict.limits.push(RECORDED_LAST.into());
         self.name_functions(&mut verdict);
         let seen = self.seen();
         adjust(&mut verdict, seen);

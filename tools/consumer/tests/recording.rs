@@ -14,6 +14,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::*;
+use verdict::State;
 
 fn finish(consumer: &mut Consumer) -> verdict::Verdict {
     consumer.finish(|_, _| {}).unwrap()
@@ -179,6 +180,8 @@ fn flight_recorder_keeps_the_newest_events_and_snapshots_are_traces_of_their_own
             assert!(writer.step(1, step, "text"), "a flight recorder is never full");
         }
         let first = consumer.snapshot().unwrap();
+        // What was overwritten was recorded, too.
+        assert_eq!((first.state, first.limits.len()), (State::Limited, 1));
         for step in 10_000..10_010 {
             writer.step(1, step, "text");
         }

@@ -7,6 +7,9 @@ pub use crate::number::{bytes, grouped, plural};
 use crate::{Lost, Unmatched, Unwritten, WentOn};
 use std::path::Path;
 
+/// The limit of each trace of a flight recorder's.
+pub const RECORDED_LAST: &str = "of what was recorded last: a flight recorder overwrites what is \
+    older, and programs that were not recorded are not known";
 /// Processes that one sentence names.
 const NAMED_MAX: usize = 8;
 

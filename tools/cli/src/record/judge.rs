@@ -77,13 +77,24 @@ impl Judge<'_> {
         if joined.is_system {
             return;
         }
-        if self.is_flight_recorder {
-            verdict.limits.push(
-                "of what was recorded last: a flight recorder overwrites what is older, and \
-                 programs that were not recorded are not known"
+        // What a flight recorder's traces are, each says by itself.
+        if !self.is_flight_recorder {
+            self.add_unrecorded(verdict, seen, &left);
+        }
+        if !seen.joined && joined.programs.is_empty() {
+            verdict.notes.push("no program joined the session".into());
+        } else if !seen.joined && verdict.not_recorded.is_empty() {
+            verdict.missing.push(
+                "no process joined the session: the program is static, cleared its environment, \
+                 or ended before it began"
                     .into(),
             );
-        } else if !self.patterns.watches_processes() {
+        }
+    }
+
+    /// Programs that were not recorded, or why they are not known.
+    fn add_unrecorded(&self, verdict: &mut Verdict, seen: &Seen, left: &BTreeSet<u32>) {
+        if !self.patterns.watches_processes() {
             verdict.limits.push(
                 "of the processes that joined: the patterns leave out events of process, so \
                  programs that were not recorded are not known"
@@ -100,16 +111,7 @@ impl Judge<'_> {
                 "until recording stopped: programs that were not recorded are not known".into(),
             );
         } else {
-            self.add_absent(verdict, seen, &left);
-        }
-        if !seen.joined && joined.programs.is_empty() {
-            verdict.notes.push("no program joined the session".into());
-        } else if !seen.joined && verdict.not_recorded.is_empty() {
-            verdict.missing.push(
-                "no process joined the session: the program is static, cleared its environment, \
-                 or ended before it began"
-                    .into(),
-            );
+            self.add_absent(verdict, seen, left);
         }
     }
 
