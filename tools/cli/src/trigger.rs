@@ -5,8 +5,8 @@
 //! session runs, `companion` is a second session over the same processes that records the events
 //! of the conditions and nothing else; the recorder's loop reads it every [`PERIOD`], `matching`
 //! says which conditions were met (`lanes`, by which users' processes), `crash` which processes
-//! were ended by a signal, and `record::fire` does what is to be done. `told` says it in the trace, the verdict and the status.
-//! docs/design/94-triggers.md says why it is so.
+//! were ended by a signal, and `record::fire` does what is to be done. `told` says it in the
+//! trace, the verdict and the status. docs/design/94-triggers.md says why it is so.
 
 pub mod args;
 pub mod command;
