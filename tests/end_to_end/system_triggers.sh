@@ -128,6 +128,32 @@ trigger_that_comes_later_reaches_programs_of_all_users_and_goes() {
 		fail "$(cat verdict)"
 }
 
+program_that_knows_the_session_alone_joins_what_conditions_see() {
+	system_begin
+	begin
+	cat > late <<- 'END'
+		while [ ! -e "$1/first" ]; do sleep 0.01; done
+		exec "$1/gated" "$1/go" 3
+	END
+	# Its environment names the session, to which a trigger comes before it executes the other.
+	lull run "$session" -- bash late "$place" &
+	local its=$!
+	until_done attached_are 1
+	lull trigger "$session" --on "$event if n == 2" --do count 2> told || fail "$(cat told)"
+	touch "$place/first"
+	until_done has_both "$its"
+	touch "$place/go"
+	wait
+	until_done has_fired "1 "
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	! grep -q 'may be missing' verdict || fail "$(cat verdict)"
+	same "$(numbers)" 3 "events"
+}
+
+has_both() {
+	grep -q gated "/proc/$1/comm" && [ "$(segments "$1" | wc -l)" -eq 2 ]
+}
+
 event_of_a_condition_brings_its_programs_though_it_is_not_recorded() {
 	system_begin
 	as_user 65534 "$place/gated" "$place/go" 4 &
