@@ -41,6 +41,13 @@ flight_recorder_keeps_the_newest_and_snapshots_on_request() {
 		fail "the last event is not in the last snapshot"
 }
 
+# It would cut what is newest.
+flight_recorder_takes_no_size_of_the_trace() {
+	status_is 125 lull record --flight-recorder --max-size 1M -o box -- touch started 2> errors
+	grep -q -- '--max-size' errors || fail "$(cat errors)"
+	[ ! -e started ] || fail "the program was started"
+}
+
 snapshots_that_are_named_together_are_read_once() {
 	local count
 	lull record -q --flight-recorder -o box -- bash -c \

@@ -122,8 +122,10 @@ pub struct SessionArgs {
     #[arg(long, requires = "kernel", requires = "flight_recorder")]
     pub reserved: bool,
 
-    /// Stop recording, not the program, when the trace has this size
+    /// Stop recording, not the program, when the trace has this size; snapshots of a flight recorder
+    /// have that of its buffers
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(conflicts_with = "flight_recorder")]
     pub max_size: Option<u64>,
 
     /// What programs' events may cost, of the time of the CPUs on which they occur, such as 1%: the
