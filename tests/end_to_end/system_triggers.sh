@@ -17,8 +17,8 @@ keys() {
 	find "$directory" -name 'memory*' -type l -exec readlink {} + | sed 's/^key://'
 }
 
-# nothing_is_left KEY...: neither the directory nor memory of these keys.
-nothing_is_left() {
+# nothing_left KEY...: neither the directory nor memory of these keys.
+nothing_left() {
 	[ ! -e "$directory" ] || fail "it is still there: $(ls -R "$directory")"
 	for key; do
 		! ipcs -m | grep -qi "^$(printf '0x%08x' "$key") " || fail "there is memory $key"
@@ -73,7 +73,7 @@ conditions_are_met_by_programs_of_all_users_and_name_whose() {
 	until_done [ -s ran ]
 	! grep -v "^\(65534\|12345\) $event n=6$" ran | grep -q . || fail "$(cat ran)"
 	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	nothing_is_left $names
+	nothing_left $names
 	grep -q "note: the trigger '$event if n == 3' fired 3 times" verdict ||
 		fail "$(cat verdict)"
 	grep -q "note: the trigger '$event if n > 99' never fired$" verdict || fail "$(cat verdict)"
@@ -123,7 +123,7 @@ trigger_that_comes_later_reaches_programs_of_all_users_and_goes() {
 	names=$(keys)
 	lull trigger "$session" --remove 1 2> told || fail "$(cat told)"
 	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	nothing_is_left $names
+	nothing_left $names
 	grep -q "'$event if n == 1', added at .* and removed at .*, fired 7 times" verdict ||
 		fail "$(cat verdict)"
 }
@@ -206,7 +206,7 @@ programs_that_change_their_user_meet_conditions_as_each() {
 	local names
 	names=$(keys)
 	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	nothing_is_left $names
+	nothing_left $names
 	same "$(numbers)" 15 "events"
 }
 
@@ -353,7 +353,7 @@ recorder_with_triggers_is_killed_and_recover_finds_all_memory_of_all_users() {
 	wait "$ours" || fail "the program failed"
 	lull recover trace > /dev/null 2> recovered || fail "$(cat recovered)"
 	same "$(numbers)" 10 "events"
-	nothing_is_left $names
+	nothing_left $names
 }
 
 conditions_on_the_kernels_events_are_met_by_these_alone() {
@@ -373,7 +373,7 @@ conditions_on_the_kernels_events_are_met_by_these_alone() {
 		}
 	END
 	gcc -O2 -I"$root/core/include" -o "$place/fake" fake.c
-	local settings_before kernels="sched:sched_process_exec if filename =~ \"*/gated\""
+	local settings_before kernels="sched:sched_process_exec if filename == \"$place/gated\""
 	settings_before=$(settings)
 	status_is 2 lull start --system -k --name "$session" -o never -e sched:sched_process_exec \
 		--on "$event then sched:sched_process_exec within 1s" --do count 2> refused
@@ -397,11 +397,11 @@ conditions_on_the_kernels_events_are_met_by_these_alone() {
 		fail "$(cat told)"
 	sleep 0.2
 	/bin/sleep 0.3
-	until_done has_more_of_the_third
+	until_done third_fired
 	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
 	same "$(settings)" "$settings_before" "what tracefs is set to"
 }
 
-has_more_of_the_third() {
+third_fired() {
 	[ "$(fired | cut -d' ' -f3)" -gt 0 ]
 }
