@@ -9,13 +9,14 @@ import { Flows } from "./flows";
 import type { Frame } from "./frame";
 import type { Arrangement } from "./arrange";
 import { HEAD, rowAt, visible, type Placed } from "./layout";
+import { showLock } from "./locks";
 import { offerDetails, showDetails, showEvent } from "./panel";
 import * as protocol from "./protocol";
 import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
 import { Rows } from "./rows";
 import { Search } from "./search";
-import { hit, landed, rowSelection, sliceSelection } from "./selection";
+import { eventSelection, hit, landed, nextSlice, rowSelection, sliceSelection } from "./selection";
 import type { Named, Whose } from "./statistics";
 import { clock, duration, within, zoomed, type View } from "./time";
 
@@ -308,15 +309,8 @@ export class App {
 
   /** Selects the slice before or after. */
   stepSlice(by: number): void {
-    const { selection, rows } = this.scene;
-    if (!selection) return;
-    const all = (rows.get(selection.track) ?? [])
-      .filter((row) => row.kind === selection.kind && row.lane === selection.lane)
-      .flatMap((row) => row.slices);
-    const now = all.findIndex(([begin, end]) => begin <= selection.at && selection.at < end);
-    const after = all.findIndex(([begin]) => begin > selection.at);
-    const until = after < 0 ? all.length : after;
-    const next = all[now >= 0 ? now + by : by > 0 ? until : until - 1];
+    const { selection } = this.scene;
+    const next = selection && nextSlice(this.scene, selection, by);
     if (!next) return;
     this.select(sliceSelection(this.scene, selection, next));
     const { from, until: end } = this.scene.view;
@@ -364,25 +358,9 @@ export class App {
   }
 
   selectEvent(row: EventRow): void {
-    const { event } = row;
     this.untold = null;
     showEvent(row);
-    const isIts = (track: Track): boolean =>
-      event.thread
-        ? track.kind === "thread" &&
-          track.tid === event.thread.tid &&
-          track.pid === event.thread.pid
-        : track.kind === "cpu" && track.cpu === event.cpu;
-    const track = this.rows.tracks.find(isIts);
-    this.scene.selection = {
-      track: track?.id ?? "",
-      kind: "",
-      lane: 0,
-      begin: row.at,
-      end: row.at,
-      label: event.name,
-      at: row.at,
-    };
+    this.scene.selection = eventSelection(this.rows.tracks, row);
     this.flows.of(this.scene.selection);
     const { from, until } = this.scene.view;
     if (row.at < from || row.at > until) this.center(row.at, until - from);
@@ -448,7 +426,11 @@ export class App {
       (details) => {
         if (!isIt()) return;
         this.untold = null;
-        showDetails(details);
+        const lead = (id: string, at: number): void => this.lead(id, at);
+        showDetails(details, lead);
+        const tidOf = (id: string): number | undefined => this.rows.get(id)?.tid;
+        const say = (text: string): void => (isIt() ? this.say(text) : undefined);
+        if (details.track.kind === "lock") showLock(details, this.source, { lead, tidOf, say });
         if (!isSilent) offerDetails();
         const state = details.states.find(
           (s) => s.kind === selection.kind && s.lane === selection.lane,
@@ -462,6 +444,16 @@ export class App {
         if (isIt() && !(error instanceof protocol.Stale)) this.untold = null;
       },
     );
+  }
+
+  /** Shows the row of a thread at a time. */
+  private lead(id: string, at: number): void {
+    const track = this.rows.get(id);
+    if (!track) return;
+    this.unfold(track);
+    const row = this.scene.places.get(id);
+    if (row) this.select(rowSelection(row, at));
+    this.area.focus();
   }
 
   private selectedRow(): Placed | undefined {

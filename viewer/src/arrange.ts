@@ -31,7 +31,7 @@ export function arranged(tracks: readonly Track[], { pins, order }: Arrangement)
   const found: Track[] = [];
   const add = (track: Track): void => {
     found.push(track);
-    // Bound: a thread is below a process, which is below a machine.
+    // Bound: a lock is below a group, that below a process, which is below a machine.
     for (const one of below.get(track.id) ?? []) if (!pinned.has(one.id)) add(one);
   };
   for (const id of pinned) {

@@ -14,6 +14,10 @@ export const RULER = 48;
 const LEAST_LOST = 4;
 /** Slices that are drawn anew in each frame; with more, a picture of them is moved. */
 const MOST_DRAWN = 3000;
+/** Rows that others are below. */
+const HEADS = new Set(["machine", "process", "locks"]);
+/** What is not known for sure is hatched. */
+const UNSURE = new Set(["held_unsure", "unheld"]);
 
 /** A slice that was clicked, or a row. */
 export interface Selection {
@@ -164,7 +168,7 @@ function drawBack(pen: Pen, scene: Scene, row: Placed): void {
     pen.globalAlpha = 0.12;
     pen.fillRect(0, y, width, row.height);
     pen.globalAlpha = 1;
-  } else if (row.track.kind === "machine" || row.track.kind === "process") {
+  } else if (HEADS.has(row.track.kind)) {
     pen.fillStyle = colours.panel;
     pen.fillRect(0, y, width, row.height);
   }
@@ -196,6 +200,14 @@ function drawSlice(pen: Pen, scene: Scene, slice: Slice, said: Said, top: number
   const height = LANE - 2;
   pen.fillStyle = colourOf(said.look, said.name, scene.colours);
   pen.fillRect(left, top, size > 3 ? size - 0.5 : size, height);
+  const pattern = UNSURE.has(said.look) ? hatch(pen, scene.colours.curve) : null;
+  if (pattern) {
+    const alpha = pen.globalAlpha;
+    pen.globalAlpha = alpha * 0.5;
+    pen.fillStyle = pattern;
+    pen.fillRect(left, top, size, height);
+    pen.globalAlpha = alpha;
+  }
   if (goesOn && size > 6) {
     // It goes on when the trace ends: an open edge says that its end is not known.
     pen.fillStyle = scene.colours.back;
@@ -245,11 +257,11 @@ function drawTicks(pen: Pen, scene: Scene, row: Placed, y: number): void {
   }
 }
 
-let hatchKey = "";
-let hatchPattern: CanvasPattern | null = null;
+const hatches = new Map<string, CanvasPattern | null>();
 
 function hatch(pen: Pen, colour: string): CanvasPattern | null {
-  if (hatchKey === colour) return hatchPattern;
+  const known = hatches.get(colour);
+  if (known) return known;
   const tile = document.createElement("canvas");
   tile.width = tile.height = 8;
   const on = tile.getContext("2d");
@@ -262,9 +274,9 @@ function hatch(pen: Pen, colour: string): CanvasPattern | null {
     on.lineTo(at + 8, 0);
   }
   on.stroke();
-  hatchKey = colour;
-  hatchPattern = pen.createPattern(tile, "repeat");
-  return hatchPattern;
+  // No more than the page has colours for this.
+  hatches.set(colour, pen.createPattern(tile, "repeat"));
+  return hatches.get(colour) ?? null;
 }
 
 /** How surely a row misses events of a region: 1 for its CPU's own row. */
@@ -310,7 +322,7 @@ function drawLost(pen: Pen, scene: Scene, row: Placed): void {
 function drawName(pen: Pen, scene: Scene, row: Placed): void {
   const { colours } = scene;
   const y = yOf(scene, row);
-  const isHead = row.track.kind === "machine" || row.track.kind === "process";
+  const isHead = HEADS.has(row.track.kind);
   pen.fillStyle = isHead ? colours.panel : colours.back;
   pen.fillRect(0, y, NAMES, row.height);
   if (scene.selection?.track === row.track.id) {

@@ -138,8 +138,8 @@ export class Frame {
   private sumUp(): void {
     const { whose } = this.active;
     this.statistics.of(whose);
-    // Stacks are of threads: of a CPU there are none, and those of all are shown.
-    this.flame.of(/^c\d/.test(whose.track) ? { ...whose, track: "", name: "" } : whose);
+    // Stacks are of threads: of a CPU or a lock there are none, and those of all are shown.
+    this.flame.of(/^[ckl]\d/.test(whose.track) ? { ...whose, track: "", name: "" } : whose);
     const [first, second] = this.lines;
     if (first && second) this.comparison?.of({ a: first.view, b: second.view });
   }

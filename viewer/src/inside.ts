@@ -4,7 +4,17 @@
 // Place in the flow: protocol.ts asks here in place of a server. A file has a bounded number of
 // states and events, each as it is in the trace, so the answers are computed from all of them.
 
-import type { About, Arrow, EventRow, Region, Said, Slice, SliceRow, Track } from "./protocol";
+import type {
+  About,
+  Arrow,
+  EventRow,
+  Region,
+  Said,
+  Slice,
+  SliceRow,
+  State,
+  Track,
+} from "./protocol";
 
 /** What is in the file. */
 export interface Inside {
@@ -24,7 +34,7 @@ export interface Inside {
 
 export type Words = Record<string, string | number>;
 
-const DRAWN = new Set(["place", "call", "runs", "interrupt", "life"]);
+const DRAWN = new Set(["place", "call", "runs", "interrupt", "life", "holder", "queue"]);
 const MOST_MARKS = 1500;
 const MOST_ROWS = 500;
 
@@ -251,24 +261,40 @@ function flows(all: Inside, words: Words): unknown {
   return { arrows: found.slice(0, limit), is_cut: found.length > limit, stopped: null };
 }
 
+/** Those states of some rows that are wanted. */
+function statesOf(
+  all: Inside,
+  rows: SliceRow[],
+  isWanted: (begin: number, end: number, goesOn: boolean) => boolean,
+): State[] {
+  return rows.flatMap(({ kind, lane, slices: own }) =>
+    own
+      .filter(([begin, end, , goesOn]) => isWanted(begin, end, goesOn === 1))
+      .map(([begin, end, value, goesOn]) => {
+        const { label = "", thread } = all.values[value] ?? {};
+        const about = thread === undefined ? {} : { thread };
+        return { kind, lane, label, ...about, begin, until: end, goes_on: goesOn === 1 };
+      }),
+  );
+}
+
 function details(all: Inside, words: Words): unknown {
   const at = number(words, "at", 0);
   const track = all.tracks.find((found) => found.id === words["track"]);
   if (!track) throw new Error("there is no such track");
-  const states = all.rows
-    .filter((row) => row.track === track.id)
-    .flatMap(({ kind, lane, slices: own }) =>
-      own
-        .filter(([begin, end, , goesOn]) => begin <= at && (at < end || goesOn || begin === at))
-        .map(([begin, end, value, goesOn]) => ({
-          kind,
-          lane,
-          label: all.values[value]?.label ?? "",
-          begin,
-          until: end,
-          goes_on: goesOn === 1,
-        })),
-    );
+  const own = all.rows.filter((row) => row.track === track.id);
+  const states = statesOf(all, own, (begin, end, goesOn) => {
+    return begin <= at && (at < end || goesOn || begin === at);
+  });
+  const held = states.filter((state) => state.kind === "holder");
+  const [first, last] = [
+    Math.min(...held.map((state) => state.begin)),
+    Math.max(...held.map((state) => state.until)),
+  ];
+  const ofWaits = own.filter((row) => row.kind === "waiter");
+  const waiting = statesOf(all, ofWaits, (begin, end) => begin < last && end > first);
+  waiting.sort((a, b) => a.begin - b.begin);
+  const waits = held.length > 0 ? { states: waiting, count: waiting.length } : undefined;
   const isLossy = all.lost.some(
     ({ host, cpu, begin, until: end }) =>
       host === track.host &&
@@ -277,5 +303,5 @@ function details(all: Inside, words: Words): unknown {
       at <= end,
   );
   const atNs = String(BigInt(all.about.origin_ns) + BigInt(Math.round(at)));
-  return { track, at, at_ns: atNs, states, is_lossy: isLossy };
+  return { track, at, at_ns: atNs, states, ...(waits && { waits }), is_lossy: isLossy };
 }

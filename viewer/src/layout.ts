@@ -23,7 +23,7 @@ export const MOST_LANES = 24;
 
 /** The kinds of states in a row from top to bottom, with the lane that each begins at. */
 export function lanesOf(track: Track): { kind: string; first: number; count: number }[] {
-  const order = ["place", "runs", "life", "interrupt", "call"];
+  const order = ["place", "runs", "life", "holder", "queue", "interrupt", "call"];
   let first = 0;
   const found: { kind: string; first: number; count: number }[] = [];
   for (const kind of order) {

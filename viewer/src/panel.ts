@@ -2,7 +2,7 @@
 // The panels beside the table of events: what is selected, and what is known of the trace.
 
 import { byId, element, fields } from "./events";
-import type { About, Details, EventRow } from "./protocol";
+import type { About, Details, EventRow, State } from "./protocol";
 import { clock, duration } from "./time";
 
 export const PANELS = ["events", "details", "statistics", "flame", "compare", "notes"] as const;
@@ -43,7 +43,7 @@ export function listenToTabs(): void {
 }
 
 /** A table with a heading for each row: names and what they are. */
-function facts(all: [string, string][]): HTMLTableElement {
+export function facts(all: [string, string][]): HTMLTableElement {
   const table = element("table");
   for (const [name, value] of all) {
     const row = element("tr");
@@ -64,7 +64,8 @@ export function timeOfDay(ns: string): string {
   return `${date.toISOString().slice(0, 19).replace("T", " ")}.${rest} UTC`;
 }
 
-export function showDetails(details: Details): void {
+/** What is so at a time. `lead` shows the row of a thread at a time. */
+export function showDetails(details: Details, lead: (id: string, at: number) => void): void {
   const { track, states } = details;
   const panel = byId("details");
   panel.replaceChildren(element("h3", track.name));
@@ -79,10 +80,18 @@ export function showDetails(details: Details): void {
     warning.className = "warn";
     panel.append(warning);
   }
+  const caption = states.length ? "What is so at this time" : "Nothing is known of this time";
+  panel.append(stateTable(caption, states, lead));
+}
+
+/** States with their times. `lead` shows the row of a thread at a time. */
+export function stateTable(
+  caption: string,
+  states: readonly State[],
+  lead: (id: string, at: number) => void,
+): HTMLTableElement {
   const table = element("table");
-  table.append(
-    element("caption", states.length ? "What is so at this time" : "Nothing is known of this time"),
-  );
+  table.append(element("caption", caption));
   if (states.length) {
     const head = element("tr");
     for (const name of ["State", "From", "To", "Length"]) {
@@ -94,18 +103,23 @@ export function showDetails(details: Details): void {
   }
   for (const state of states) {
     const row = element("tr");
+    const { label, thread, begin } = state;
+    const first = element("td", thread === undefined ? label : "");
+    if (thread !== undefined) {
+      const button = element("button", `${label} →`);
+      button.type = "button";
+      button.title = "Show the thread's row";
+      button.addEventListener("click", () => lead(thread, begin));
+      first.append(button);
+    }
+    row.append(first);
     const end = state.goes_on ? "goes on when the trace ends" : clock(state.until);
-    for (const text of [
-      state.label,
-      clock(state.begin),
-      end,
-      duration(state.until - state.begin),
-    ]) {
+    for (const text of [clock(begin), end, duration(state.until - begin)]) {
       row.append(element("td", text));
     }
     table.append(row);
   }
-  panel.append(table);
+  return table;
 }
 
 export function showEvent(row: EventRow): void {

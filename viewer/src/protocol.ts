@@ -23,7 +23,7 @@ export interface About {
 
 export interface Track {
   id: string;
-  kind: "machine" | "cpu" | "process" | "thread";
+  kind: "machine" | "cpu" | "process" | "thread" | "locks" | "lock";
   name: string;
   parent: string | null;
   host: number;
@@ -37,6 +37,8 @@ export interface Said {
   look: string;
   name: string;
   label: string;
+  /** The row of the thread that it is about. */
+  thread?: string;
 }
 
 /** Begin, end, position in `values`, 1 if it goes on at the trace's end, how many states it is. */
@@ -86,6 +88,8 @@ export interface EventJson {
   cpu: number | null;
   thread?: { name: string; pid: number; tid: number };
   context?: Record<string, unknown>;
+  /** Names of the addresses in call stacks. */
+  symbols?: Record<string, unknown>;
   fields: Record<string, unknown>;
   error?: string;
 }
@@ -102,18 +106,24 @@ export interface Page {
   next: { from: number; skip: number } | null;
 }
 
+export interface State {
+  kind: string;
+  lane: number;
+  label: string;
+  /** The row of the thread that it is about. */
+  thread?: string;
+  begin: number;
+  until: number;
+  goes_on: boolean;
+}
+
 export interface Details {
   track: Track;
   at: number;
   at_ns: string;
-  states: {
-    kind: string;
-    lane: number;
-    label: string;
-    begin: number;
-    until: number;
-    goes_on: boolean;
-  }[];
+  states: State[];
+  /** Of a lock: the first waits within the state of its holder, and how many there are. */
+  waits?: { states: State[]; count: number };
   is_lossy: boolean;
 }
 

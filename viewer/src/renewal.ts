@@ -7,8 +7,8 @@ import type { About, Track } from "./protocol";
 import { clamped } from "./time";
 
 /** What says that a row is the same one in another state of a session. */
-function sameOf({ kind, host, cpu, pid, tid }: Track): string {
-  return JSON.stringify([kind, host, cpu, pid, tid]);
+function sameOf({ kind, host, cpu, pid, tid, name }: Track): string {
+  return JSON.stringify([kind, host, cpu, pid, tid, kind === "lock" ? name : ""]);
 }
 
 /** By how much times are later when they count from another beginning. */

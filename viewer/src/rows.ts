@@ -9,6 +9,9 @@ import type { Scene } from "./draw";
 import { heightOf, place, type Placed } from "./layout";
 import type { Track } from "./protocol";
 
+/** Groups with more rows than that are folded at first. */
+const MOST_UNFOLDED = 16;
+
 export class Rows {
   tracks: Track[] = [];
   arrangement: Arrangement = { pins: [], order: "number" };
@@ -26,6 +29,7 @@ export class Rows {
   are(tracks: Track[], found: (id: string) => string = (id) => id): void {
     const there = (ids: Iterable<string>): string[] =>
       [...ids].map(found).filter((id) => id !== "");
+    if (this.tracks.length === 0) this.folded = large(tracks);
     this.tracks = tracks;
     this.byId = new Map(tracks.map((track) => [track.id, track]));
     this.folded = new Set(there(this.folded));
@@ -99,4 +103,13 @@ export class Rows {
     scene.pinned = new Set(arrangement.pins);
     this.size.style.height = `${heightOf(scene.placed) + 8}px`;
   }
+}
+
+/** The groups of locks that have many. */
+function large(tracks: Track[]): Set<string> {
+  const counts = new Map<string, number>();
+  for (const { kind, parent } of tracks) {
+    if (kind === "lock" && parent !== null) counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  }
+  return new Set([...counts.keys()].filter((id) => (counts.get(id) ?? 0) > MOST_UNFOLDED));
 }

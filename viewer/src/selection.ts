@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a click on the time line means.
 
-import { timeAt, yOf, type Scene, type Selection } from "./draw";
+import { NAMES, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { LANE, lanesOf, type Placed } from "./layout";
-import type { Arrow, Details, Slice, Track } from "./protocol";
+import type { Arrow, Details, EventRow, Slice, Track } from "./protocol";
 
 /** The slice at a point of a row, or else the row at that time. */
 export function hit(scene: Scene, row: Placed, [x, y]: [number, number]): Selection {
@@ -30,12 +30,36 @@ export function hit(scene: Scene, row: Placed, [x, y]: [number, number]): Select
 
 export function sliceSelection(scene: Scene, of: Selection, slice: Slice): Selection {
   const [begin, end, value] = slice;
-  return { ...of, begin, end, at: begin, label: scene.values[value]?.label ?? "" };
+  // Its edges are those of pixels: the state may begin within the first of them.
+  const pixel = (scene.rowsView.until - scene.rowsView.from) / Math.max(scene.width - NAMES, 1);
+  const at = Math.floor(begin + Math.min((end - begin) / 2, pixel));
+  return { ...of, begin, end, at, label: scene.values[value]?.label ?? "" };
 }
 
 export function rowSelection(row: Placed, at: number): Selection {
   const kind = lanesOf(row.track)[0]?.kind ?? "";
   return { track: row.track.id, kind, lane: 0, begin: at, end: at, label: row.track.name, at };
+}
+
+/** The slice after what is selected (1), or the one before (-1). */
+export function nextSlice(scene: Scene, selection: Selection, by: number): Slice | undefined {
+  const all = (scene.rows.get(selection.track) ?? [])
+    .filter((row) => row.kind === selection.kind && row.lane === selection.lane)
+    .flatMap((row) => row.slices);
+  const now = all.findIndex(([begin, end]) => begin <= selection.at && selection.at < end);
+  const after = all.findIndex(([begin]) => begin > selection.at);
+  const until = after < 0 ? all.length : after;
+  return all[now >= 0 ? now + by : by > 0 ? until : until - 1];
+}
+
+/** An event in the row of its thread, or else of its CPU. */
+export function eventSelection(tracks: readonly Track[], { at, event }: EventRow): Selection {
+  const isIts = (track: Track): boolean =>
+    event.thread
+      ? track.kind === "thread" && track.tid === event.thread.tid && track.pid === event.thread.pid
+      : track.kind === "cpu" && track.cpu === event.cpu;
+  const track = tracks.find(isIts)?.id ?? "";
+  return { track, kind: "", lane: 0, begin: at, end: at, label: event.name, at };
 }
 
 /** Kinds of states that an arrow is about at its ends, the first that there is. */

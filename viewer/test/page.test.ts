@@ -14,6 +14,7 @@ import { laid, tree } from "../src/flame";
 import { sides } from "../src/flows";
 import { answer, filter, overview, type Inside, type Words } from "../src/inside";
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
+import { sqlOf, stackOf } from "../src/locks";
 import { timeOfDay } from "../src/panel";
 import {
   NO_FILTER,
@@ -466,4 +467,75 @@ test("an address has no more pins than a page", () => {
   const many = Array.from({ length: 900 }, (_, at) => `t${at}`).join(",");
   const { pins, order } = address.read(`#pins=${many}&order=x`);
   assert.deepEqual([pins.length, order], [50, "number"]);
+});
+
+test("the waits for a lock are asked for by its process, kind and address", () => {
+  const lock: Track = { ...track("k1.mutex.ffffffffffffffff", "l1"), kind: "lock", pid: 7 };
+  const sql = sqlOf({ ...lock, name: "mutex 0xffffffffffffffff" });
+  assert.match(sql, /WHERE pid = 7 AND kind = 'mutex' AND address = 18446744073709551615 /);
+  assert.equal(sqlOf({ ...lock, name: "mutex 0x'; DROP" }), "");
+});
+
+test("a call stack has the names of its functions, or else the addresses", () => {
+  const event = { name: "mutex:wait_exit", cpu: 0, fields: { user_stack: ["94", 95] } };
+  const row: EventRow = { at: 1, trace: 0, event };
+  assert.deepEqual(stackOf(row), ["0x5e", "0x5f"]);
+  const symbols = { user_stack: ["take+0x1f", null] };
+  assert.deepEqual(stackOf({ ...row, event: { ...event, symbols } }), ["take+0x1f", "0x5f"]);
+  const copy = {
+    user_stack_copy: [
+      { address: 9, place: "main+0x2" },
+      { address: 7, place: null },
+    ],
+  };
+  const copied = { ...event, symbols: { ...symbols, ...copy } };
+  assert.deepEqual(stackOf({ ...row, event: copied }), ["main+0x2", "0x7"]);
+  assert.deepEqual(stackOf({ ...row, event: { ...event, fields: {} } }), []);
+});
+
+test("in a file, a lock's details have the waits within the state of its holder", () => {
+  const said = (look: string, thread?: string) => ({
+    look,
+    name: look,
+    label: look,
+    ...(thread === undefined ? {} : { thread }),
+  });
+  const all: Inside = {
+    about: { origin_ns: "0" } as Inside["about"],
+    hosts: [0],
+    tracks: [{ ...track("k", null, { holder: 1, queue: 1 }), kind: "lock" }],
+    values: [said("held", "t1"), said("life", "t2"), said("queue")],
+    rows: [
+      { track: "k", kind: "holder", lane: 0, slices: [[10, 20, 0, 0, 1]] },
+      { track: "k", kind: "queue", lane: 0, slices: [[5, 12, 2, 0, 1]] },
+      // Up to where the holding begins, into it, and after it.
+      {
+        track: "k",
+        kind: "waiter",
+        lane: 2,
+        slices: [
+          [1, 10, 1, 0, 1],
+          [5, 12, 1, 0, 1],
+        ],
+      },
+      { track: "k", kind: "waiter", lane: 3, slices: [[20, 30, 1, 0, 1]] },
+    ],
+    lost: [],
+    flows: [],
+    events: [],
+  };
+  const details = answer(all, "details", { track: "k", at: 15 }) as Details;
+  assert.deepEqual(
+    details.states.map(({ kind, thread }) => [kind, thread]),
+    [["holder", "t1"]],
+  );
+  assert.equal(details.waits?.count, 1);
+  assert.deepEqual([details.waits?.states[0]?.begin, details.waits?.states[0]?.thread], [5, "t2"]);
+  const drawn = answer(all, "slices", { tracks: "k", from: 0, until: 30, pixels: 30 }) as {
+    rows: { kind: string }[];
+  };
+  assert.deepEqual(
+    drawn.rows.map(({ kind }) => kind),
+    ["holder", "queue"],
+  );
 });

@@ -33,7 +33,6 @@ mod distribution;
 mod error;
 mod files;
 mod filter;
-mod holders;
 mod latency;
 pub mod live;
 mod locks;

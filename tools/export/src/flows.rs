@@ -74,7 +74,7 @@ impl FlowFinder {
         }
         Ok(Self {
             next: 1,
-            told: state::Flows::new(traces),
+            told: state::Flows::default(),
             keys,
             messages: FxHashMap::default(),
             order: VecDeque::new(),

@@ -7,10 +7,10 @@
 //! there may be, and by the state's own limits.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use state::{Change, Flows, Limits, ProcessIndex, Schedule, State};
+use state::{Change, Ending, Flows, Limits, ProcessIndex, Schedule, State};
 use trace::{Merge, Message, Ns, Trace};
 
-use crate::facts::{groups, tell, Fact, Group};
+use crate::facts::{groups, tell, Fact, Group, Queue};
 use crate::flows::Tail as FlowTail;
 use crate::history::Lost;
 use crate::names::Names;
@@ -71,6 +71,10 @@ pub(crate) struct Builder<'s, 'p> {
     /// Tracks of calls and interrupts that are open, by what they are of.
     members: FxHashMap<Group, Vec<Track>>,
     descriptors: FxHashMap<ProcessIndex, FxHashSet<i32>>,
+    /// Of locks that threads wait for.
+    queues: FxHashMap<Subject, Queue>,
+    /// Locks of which the queue has changed.
+    queued: Vec<Subject>,
     closed: Vec<Closed>,
     segments: Vec<Segment>,
     now: i64,
@@ -134,7 +138,7 @@ pub(crate) fn build(
         losses,
         begin: Ns(begin),
         end: Ns(end),
-        left_out: builder.left_out,
+        left_out: builder.left_out.saturating_add(state.locks().left_out()),
     })
 }
 
@@ -150,7 +154,7 @@ fn note(losses: &mut Vec<Lost>, lost: Lost, limit: usize) {
 impl<'s, 'p> Builder<'s, 'p> {
     fn new(traces: &[Trace], sink: &'s mut Sink<'p>, bounds: Bounds) -> Self {
         Self {
-            flows: Flows::new(traces),
+            flows: Flows::default(),
             schedule: Schedule::new(traces),
             sink,
             bounds,
@@ -158,6 +162,8 @@ impl<'s, 'p> Builder<'s, 'p> {
             rows: Vec::new(),
             members: FxHashMap::default(),
             descriptors: FxHashMap::default(),
+            queues: FxHashMap::default(),
+            queued: Vec::new(),
             closed: Vec::new(),
             segments: Vec::new(),
             now: i64::MIN,
@@ -180,6 +186,15 @@ impl<'s, 'p> Builder<'s, 'p> {
             self.take(state, group, at);
         }
         self.changed = changed;
+        while let Some(lock) = self.queued.pop() {
+            match self.queues.get(&lock).and_then(|queue| queue.fact(lock)) {
+                Some(fact) => self.goes_on(&fact, at),
+                None => {
+                    self.queues.remove(&lock);
+                    self.is_over(Track::new(lock, Kind::Queue), at);
+                }
+            }
+        }
     }
 
     fn take(&mut self, state: &State, group: Group, at: i64) {
@@ -203,6 +218,10 @@ impl<'s, 'p> Builder<'s, 'p> {
             }
             Group::Descriptors(process) => self.descriptors(process, &facts, at),
             Group::Calls(_) | Group::Interrupts(..) => self.several(group, &facts, at),
+            Group::Lock(_) => {
+                self.learn((group, &facts), state.locks().ending());
+                self.several(group, &facts, at);
+            }
         }
         facts.clear();
         self.facts = facts;
@@ -230,6 +249,27 @@ impl<'s, 'p> Builder<'s, 'p> {
             }
         }
         facts.iter().for_each(|fact| self.goes_on(fact, at));
+    }
+
+    /// What the event that ends a state of a lock tells of that state. `facts`: what is so now.
+    fn learn(&mut self, (group, facts): (Group, &[Fact]), ending: Ending) {
+        let Self { members, numbers, rows, .. } = self;
+        for track in members.get(&group).into_iter().flatten() {
+            let number = numbers.get(track).and_then(|number| rows.get_mut(*number as usize));
+            let Some(open) = number.and_then(|row| row.open.as_mut()) else { continue };
+            if facts.iter().any(|fact| (fact.track, fact.key) == (*track, open.key)) {
+                continue;
+            }
+            match (&mut open.value, ending) {
+                (Value::Held { by, is_certain }, Ending::LetGo(thread)) => {
+                    *is_certain = thread == *by;
+                }
+                // When it let the lock go, no event told.
+                (Value::Held { is_certain, .. }, Ending::Got) => *is_certain = false,
+                (Value::Unheld { had_by, .. }, Ending::LetGo(thread)) => *had_by = Some(thread),
+                _ => {}
+            }
+        }
     }
 
     fn descriptors(&mut self, process: ProcessIndex, facts: &[Fact], at: i64) {
@@ -273,6 +313,10 @@ impl<'s, 'p> Builder<'s, 'p> {
         if let Some(row) = self.rows.get_mut(number as usize) {
             let (value, key) = (fact.value, fact.key);
             row.open = Some(Open { value, since: at.max(row.ended), key });
+            if fact.track.kind == Kind::Waiter {
+                self.queues.entry(fact.track.subject).or_default().joins(&value);
+                self.queued.push(fact.track.subject);
+            }
         }
     }
 
@@ -300,10 +344,15 @@ impl<'s, 'p> Builder<'s, 'p> {
         let Some(Open { value, since, .. }) = row.open.take() else { return };
         let end = at.max(since);
         row.ended = end;
+        let Track { subject, kind, .. } = row.track;
+        if let (Kind::Waiter, Some(queue)) = (kind, self.queues.get_mut(&subject)) {
+            queue.leaves(&value);
+            self.queued.push(subject);
+        }
         if end < self.now {
             self.revised = self.revised.min(end);
         }
-        if end > since || row.track.kind.keeps_empty() {
+        if end > since || kind.keeps_empty() {
             self.closed.push(Closed { track: number, begin: since, end, value });
         }
     }

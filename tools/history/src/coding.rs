@@ -175,6 +175,28 @@ impl Writer {
                 self.number(place_of(&LOCKS, kind));
                 self.number(address);
             }
+            Value::Held { .. } | Value::Unheld { .. } | Value::Queued { .. } => {
+                self.lock_value(value);
+            }
+        }
+    }
+
+    fn lock_value(&mut self, value: Value) {
+        match value {
+            Value::Held { by, is_certain } => {
+                self.tagged(22, u64::from(by.0) << 1 | u64::from(is_certain));
+            }
+            Value::Unheld { let_go_by, had_by } => {
+                self.number(23);
+                for thread in [let_go_by, had_by] {
+                    self.number(thread.map_or(0, |thread| u64::from(thread.0) + 1));
+                }
+            }
+            Value::Queued { waiting, unsure } => {
+                self.tagged(24, waiting.into());
+                self.number(unsure.into());
+            }
+            _ => self.number(0),
         }
     }
 }
@@ -255,6 +277,13 @@ impl<'b> Reader<'b> {
 
     pub fn thread(&mut self) -> Option<ThreadIndex> {
         self.small().map(ThreadIndex)
+    }
+
+    /// A thread, by its number and 1, or 0 for none.
+    fn thread_if(&mut self) -> Option<Option<ThreadIndex>> {
+        let number = self.number()?;
+        let before = number.checked_sub(1).map(u32::try_from).transpose().ok()?;
+        Some(before.map(ThreadIndex))
     }
 
     pub fn process(&mut self) -> Option<ProcessIndex> {
@@ -365,6 +394,13 @@ impl<'b> Reader<'b> {
                 kind: self.one_of(&LOCKS)?,
                 address: self.number()?,
             },
+            22 => {
+                let by = self.number()?;
+                let (by, is_certain) = (u32::try_from(by >> 1).ok()?, by & 1 != 0);
+                Value::Held { by: ThreadIndex(by), is_certain }
+            }
+            23 => Value::Unheld { let_go_by: self.thread_if()?, had_by: self.thread_if()? },
+            24 => Value::Queued { waiting: self.small()?, unsure: self.small()? },
             _ => return None,
         })
     }
@@ -436,6 +472,9 @@ mod tests {
             Value::Woken(Cause::Interrupt { cpu: 3, kind: device, number: -1, name: text }),
             Value::Woken(Cause::Idle(300)),
             Value::LetGo { by: ThreadIndex(8), kind: LockKind::Cond, address: u64::MAX },
+            Value::Held { by: ThreadIndex(u32::MAX), is_certain: true },
+            Value::Unheld { let_go_by: Some(ThreadIndex(u32::MAX)), had_by: None },
+            Value::Queued { waiting: u32::MAX, unsure: 3 },
         ];
         values.extend(about.map(|about| Value::In(call(about))));
         values.extend(about.map(|about| Value::Off(OffKind::Sleep, Some(call(about)))));

@@ -4,8 +4,11 @@
 //! Place in the flow: the builder asks here for what an event may have changed, and tests ask for
 //! all: what a history says of a moment is what these functions say of the state at that moment.
 
+use std::collections::BTreeMap;
+
 use state::{
-    About, Change, OpenCall, Operation, Place, ProcessIndex, State, ThreadIndex, ThreadKey,
+    About, Change, Lock, LockKind, OpenCall, Operation, Place, ProcessIndex, State, ThreadIndex,
+    ThreadKey,
 };
 use trace::CpuId;
 
@@ -40,6 +43,7 @@ pub(crate) enum Group {
     Life(ProcessIndex),
     Descriptor(ProcessIndex, i32),
     Descriptors(ProcessIndex),
+    Lock(Lock),
 }
 
 /// The groups that a change may be of.
@@ -55,6 +59,7 @@ pub(crate) fn groups(change: Change) -> impl Iterator<Item = Group> {
         Change::Process(process) => [Some(Group::Life(process)), None, None],
         Change::Descriptor(process, fd) => [Some(Group::Descriptor(process, fd)), None, None],
         Change::Descriptors(process) => [Some(Group::Descriptors(process)), None, None],
+        Change::Lock(lock) => [Some(Group::Lock(lock)), None, None],
     };
     [first, second, third].into_iter().flatten()
 }
@@ -74,6 +79,7 @@ pub(crate) fn tell(state: &State, group: Group, out: &mut Vec<Fact>) {
             let subject = Subject::Descriptor { process, fd };
             out.extend(known.map(|file| fact(subject, Kind::Open, Value::Open(file))));
         }
+        Group::Lock(lock) => holders(state, lock, out),
         Group::Descriptors(process) => {
             let open = state.descriptors().open(process).filter(|_| !is_over(state, process));
             out.extend(open.map(|(fd, file)| {
@@ -106,8 +112,69 @@ fn all(state: &State) -> Vec<Fact> {
         tell(state, Group::Life(process), &mut out);
         tell(state, Group::Descriptors(process), &mut out);
     }
+    for lock in state.locks().all() {
+        tell(state, Group::Lock(lock), &mut out);
+    }
+    let mut queues: BTreeMap<Subject, Queue> = BTreeMap::new();
+    for Fact { track, value, .. } in &out {
+        if track.kind == Kind::Waiter {
+            queues.entry(track.subject).or_default().joins(value);
+        }
+    }
+    out.extend(queues.into_iter().filter_map(|(lock, queue)| queue.fact(lock)));
     out.sort_by_key(|fact| fact.track);
     out
+}
+
+/// The threads that wait for a lock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Queue {
+    waiting: u32,
+    unsure: u32,
+}
+
+impl Queue {
+    fn of(&mut self, awaited: &Value) -> Option<&mut u32> {
+        match awaited {
+            Value::Awaited { may_be_over: false, .. } => Some(&mut self.waiting),
+            Value::Awaited { .. } => Some(&mut self.unsure),
+            _ => None,
+        }
+    }
+
+    pub fn joins(&mut self, awaited: &Value) {
+        self.of(awaited).into_iter().for_each(|count| *count = count.saturating_add(1));
+    }
+
+    pub fn leaves(&mut self, awaited: &Value) {
+        self.of(awaited).into_iter().for_each(|count| *count = count.saturating_sub(1));
+    }
+
+    pub fn fact(self, lock: Subject) -> Option<Fact> {
+        let Self { waiting, unsure } = self;
+        let value = Value::Queued { waiting, unsure };
+        (waiting > 0 || unsure > 0).then(|| fact(lock, Kind::Queue, value))
+    }
+}
+
+/// Conditions, semaphores and barriers are waited for, and held by nobody.
+fn holders(state: &State, lock: Lock, out: &mut Vec<Fact>) {
+    let Lock { process, kind, address } = lock;
+    let known = state.locks().of(&lock).filter(|held| held.is_told());
+    let Some(held) = known.filter(|_| matches!(kind, LockKind::Mutex | LockKind::Rwlock)) else {
+        return;
+    };
+    let subject = Subject::Lock { process, kind, address };
+    let first = out.len();
+    out.extend(held.by().map(|(lane, holding)| {
+        let value = Value::Held { by: holding.thread, is_certain: holding.is_certain };
+        Fact { track: Track { subject, kind: Kind::Holder, lane }, value, key: holding.since.0 }
+    }));
+    if out.len() == first {
+        let (let_go_by, key) = held.let_go().map_or((None, 0), |(by, at)| (Some(by), at.0));
+        let value = Value::Unheld { let_go_by, had_by: None };
+        out.push(Fact { track: Track::new(subject, Kind::Holder), value, key });
+    }
 }
 
 fn place(state: &State, thread: ThreadIndex) -> Option<Fact> {

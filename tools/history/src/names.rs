@@ -174,6 +174,18 @@ impl Names {
         format!("{} {number}{name}", interrupt_name(kind))
     }
 
+    fn unheld(&self, let_go_by: Option<ThreadIndex>, had_by: Option<ThreadIndex>) -> String {
+        let let_go = let_go_by.map(|by| format!("let go by {}", self.thread(by)));
+        let had = had_by.map(|by| {
+            format!("{} let it go at the end, and took it without a wait", self.thread(by))
+        });
+        match (let_go, had) {
+            (Some(let_go), Some(had)) => format!("{let_go}; {had}"),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => "who holds it is not known".into(),
+        }
+    }
+
     /// A state in words.
     pub fn value(&self, value: &Value) -> String {
         let call = |call: &Call| {
@@ -208,6 +220,15 @@ impl Names {
             Value::Awaited { by, may_be_over } => {
                 let doubt = if *may_be_over { " (may be over)" } else { "" };
                 format!("awaited by {}{doubt}", self.thread(*by))
+            }
+            Value::Held { by, is_certain: true } => format!("held by {}", self.thread(*by)),
+            Value::Held { by, is_certain: false } => {
+                format!("got by {}; when it let it go is not recorded", self.thread(*by))
+            }
+            Value::Unheld { let_go_by, had_by } => self.unheld(*let_go_by, *had_by),
+            Value::Queued { waiting, unsure: 0 } => format!("{waiting} waiting"),
+            Value::Queued { waiting, unsure } => {
+                format!("{waiting} waiting, and {unsure} that may be over")
             }
             Value::Served(cpu) => format!("served on CPU {cpu}"),
             Value::Woken(Cause::Thread(by)) => format!("woken by {}", self.thread(*by)),

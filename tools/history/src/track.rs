@@ -72,11 +72,15 @@ pub enum Kind {
     /// Of a thread: what let it go on, from there to where it went on. Lanes are wake-ups, and
     /// kinds of locks.
     Flow,
+    /// Of a lock: who holds it, or let it go last. Lanes are readers that hold it together.
+    Holder,
+    /// Of a lock: how many threads wait for it.
+    Queue,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers in a file.
-    pub(crate) const ALL: [Kind; 10] = [
+    pub(crate) const ALL: [Kind; 12] = [
         Kind::Place,
         Kind::Call,
         Kind::Name,
@@ -87,6 +91,8 @@ impl Kind {
         Kind::Waiter,
         Kind::Serves,
         Kind::Flow,
+        Kind::Holder,
+        Kind::Queue,
     ];
 
     /// Whether a subject that has had such a state has one at every time: where no interval tells

@@ -71,6 +71,28 @@ pub enum Value {
         /// The wait may be over, as [`Call::may_be_over`] has it.
         may_be_over: bool,
     },
+    /// A lock is held.
+    Held {
+        /// By this thread, which had waited for it.
+        by: ThreadIndex,
+        /// It lets the lock go at the end of the interval, or events would have told that it did.
+        /// Otherwise the lock may have been let go since the interval began.
+        is_certain: bool,
+    },
+    /// No event tells who has a lock: it is free, or was taken by a thread that did not wait.
+    Unheld {
+        /// Who let it go when the interval began, if an event told that.
+        let_go_by: Option<ThreadIndex>,
+        /// Who had it at the end of the interval, and let it go there.
+        had_by: Option<ThreadIndex>,
+    },
+    /// Threads wait for a lock.
+    Queued {
+        /// How many.
+        waiting: u32,
+        /// Of how many more the wait may be over.
+        unsure: u32,
+    },
     /// An interrupt is served on this CPU.
     Served(u32),
     /// A thread was woken, and goes on.
@@ -106,7 +128,7 @@ pub enum Cause {
     Idle(u32),
 }
 
-/// A state, from when to when.
+/// A state, from when to when. Of a lock it may say what was learned only at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// From this time on.

@@ -5,6 +5,7 @@
 //! [`crate::State::changes`] hands that out. A note says where to look and not what is there: a
 //! thing may be noted twice, and may be what it was before.
 
+use crate::locks::Lock;
 use crate::threads::{ProcessIndex, ThreadIndex};
 
 /// A thing whose state may have changed.
@@ -26,6 +27,8 @@ pub enum Change {
     Descriptor(ProcessIndex, i32),
     /// Any descriptors of a process.
     Descriptors(ProcessIndex),
+    /// Who holds a lock, or let it go.
+    Lock(Lock),
 }
 
 /// Notes, where somebody wants them.

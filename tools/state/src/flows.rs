@@ -7,36 +7,15 @@
 //! remembers of a tail is its own (`T`), and comes back with the head; a tail may have no head.
 
 use rustc_hash::FxHashMap;
-use trace::{Event, EventClass, Ns, Trace, Value};
+use trace::{Event, Ns, Value};
 
-use crate::classes::event_name;
+use crate::locks::Lock;
 use crate::moment::{Done, Part, State, Step};
 use crate::operation::{LockKind, Operation};
-use crate::threads::{ProcessIndex, ThreadIndex};
+use crate::threads::ThreadIndex;
 
 /// Locks that are waited for, and threads that are woken: of each, at most.
 const KNOWN: usize = 1 << 16;
-
-/// Which events let a thread go on, the field that says what they release, and whether one of them
-/// lets several go.
-const RELEASES: [(&str, LockKind, &str, bool); 6] = [
-    ("mutex:unlock", LockKind::Mutex, "mutex", false),
-    ("lttng_ust_pthread:pthread_mutex_unlock", LockKind::Mutex, "mutex", false),
-    ("rwlock:unlock", LockKind::Rwlock, "rwlock", true),
-    ("cond:signal", LockKind::Cond, "cond", false),
-    ("cond:broadcast", LockKind::Cond, "cond", true),
-    ("sem:post", LockKind::Sem, "sem", false),
-];
-
-/// A lock in a process's memory.
-type Lock = (ProcessIndex, LockKind, u64);
-
-#[derive(Debug, Clone, Copy)]
-struct Release {
-    kind: LockKind,
-    field: usize,
-    is_of_many: bool,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Released<T> {
@@ -65,8 +44,6 @@ pub enum LockFlow<T> {
 /// Tails whose heads have not come.
 #[derive(Debug)]
 pub struct Flows<T> {
-    /// By trace and by class.
-    releases: Vec<Vec<Option<Release>>>,
     /// How many threads wait for what.
     waiting: FxHashMap<Lock, u32>,
     released: FxHashMap<Lock, Released<T>>,
@@ -74,24 +51,17 @@ pub struct Flows<T> {
     woken: FxHashMap<(u32, i64), T>,
 }
 
-impl<T: Copy> Flows<T> {
-    /// Of the events of these traces.
-    pub fn new(traces: &[Trace]) -> Self {
-        let of_class = |class: &EventClass| {
-            let name = event_name(class);
-            let (_, kind, field, is_of_many) = RELEASES.iter().find(|row| row.0 == name)?;
-            let field = class.field_index(field)?;
-            Some(Release { kind: *kind, field, is_of_many: *is_of_many })
-        };
-        let of_trace = |trace: &Trace| trace.event_classes().map(of_class).collect();
+impl<T> Default for Flows<T> {
+    fn default() -> Self {
         Self {
-            releases: traces.iter().map(of_trace).collect(),
             waiting: FxHashMap::default(),
             released: FxHashMap::default(),
             woken: FxHashMap::default(),
         }
     }
+}
 
+impl<T: Copy> Flows<T> {
     /// Events are missing: which tail a head belongs to is not known any more.
     pub fn forget(&mut self) {
         self.released.clear();
@@ -113,35 +83,28 @@ impl<T: Copy> Flows<T> {
                 let operation = state.classes().pair(pair)?.operation;
                 let Operation::Lock(kind) = operation else { return None };
                 let address = state.calls().innermost(thread)?.values.subject as u64;
-                self.waits((process(), kind, address));
+                self.waits(Lock { process: process(), kind, address });
                 None
             }
             (Part::Exit(_), Some(Done { begin: Some(begin), operation, values, .. })) => {
                 let Operation::Lock(kind) = operation else { return None };
                 let address = values.subject as u64;
-                let lock = (process(), kind, address);
+                let lock = Lock { process: process(), kind, address };
                 let tail = self.waited(lock, (thread, begin), has_succeeded(event))?;
                 Some(LockFlow::Head { tail, kind, address })
             }
-            (Part::None, _) => {
-                let of_trace = self.releases.get(event.trace_index())?;
-                let release = (*of_trace.get(event.class().index)?)?;
-                let address = match event.value(release.field)? {
-                    Value::Unsigned(value) | Value::Enumeration { value, .. } => value,
-                    Value::Signed(value) => value as u64,
-                    _ => return None,
-                };
-                let lock = (process(), release.kind, address);
+            (Part::None, Some(Done { operation, values, .. })) => {
+                let Operation::Release { kind, is_of_many } = operation else { return None };
+                let lock = Lock { process: process(), kind, address: values.subject as u64 };
                 if !self.waiting.contains_key(&lock) {
                     return None;
                 }
                 let (tail, at) = (tail(), event.time_ns());
-                let is_of_many = release.is_of_many;
                 // No more than there are locks that are waited for.
                 self.released.insert(lock, Released { tail, by: thread, at, is_of_many });
                 Some(LockFlow::Tail(tail))
             }
-            (Part::Exit(_), _) => None,
+            (Part::Exit(_) | Part::None, _) => None,
         }
     }
 

@@ -14,6 +14,7 @@ use crate::changes::Change;
 use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
 use crate::interrupts::{Interrupt, Interrupts};
+use crate::locks::{Locks, WaitedFor};
 use crate::maps::Maps;
 use crate::operation::{Operation, Values};
 use crate::places::{Move, Stay};
@@ -21,7 +22,7 @@ use crate::running::Running;
 use crate::streams::Stream;
 use crate::tasks::Dump;
 use crate::texts::{TextIndex, Texts};
-use crate::threads::{ProcessIndex, ThreadIndex, Threads};
+use crate::threads::{Process, ProcessIndex, ThreadIndex, Threads};
 use crate::usage::Uses;
 
 /// How much is remembered, in numbers of things.
@@ -84,6 +85,8 @@ pub struct Done {
     pub values: Values,
     /// The files that it used, as they were before it changed them.
     pub uses: Uses,
+    /// Of a wait for a lock: whom it was for.
+    pub waited_for: WaitedFor,
 }
 
 /// Everything known of processes and threads at the moment of the latest event.
@@ -100,7 +103,8 @@ pub struct State {
     bytes_read: u64,
     pub(crate) threads: Threads,
     pub(crate) texts: Texts,
-    calls: Calls,
+    pub(crate) calls: Calls,
+    pub(crate) locks: Locks,
     pub(crate) descriptors: Descriptors,
     pub(crate) maps: Maps,
     pub(crate) dump: Dump,
@@ -122,6 +126,7 @@ impl State {
             threads: Threads::new(limits.threads),
             texts: Texts::new(limits.texts),
             calls: Calls::new(classes.pairs().len()),
+            locks: Locks::default(),
             descriptors: Descriptors::new(limits.descriptors),
             maps: Maps::new(limits.maps),
             dump: Dump::Absent,
@@ -222,13 +227,15 @@ impl State {
         self.threads.notes.want();
         self.calls.notes.want();
         self.descriptors.notes.want();
+        self.locks.notes.want();
     }
 
     /// Hands out what may have changed since it was asked before, moves of threads left aside.
     pub fn changes(&mut self, take: impl FnMut(Change)) {
         let noted = self.running.notes.drain().chain(self.interrupts.notes.drain());
         let noted = noted.chain(self.threads.notes.drain()).chain(self.calls.notes.drain());
-        noted.chain(self.descriptors.notes.drain()).for_each(take);
+        let noted = noted.chain(self.descriptors.notes.drain());
+        noted.chain(self.locks.notes.drain()).for_each(take);
     }
 
     /// Whether the kernel told what there was before its events.
@@ -297,6 +304,7 @@ impl State {
         let (host, cpu, at) = self.running.loss_ends(to)?;
         self.interrupts.loss(host, cpu);
         self.calls.loss(host);
+        self.locks_lost(host);
         Some(at)
     }
 
@@ -312,6 +320,7 @@ impl State {
             self.calls.thread_ended(thread);
         }
         self.calls.loss(host);
+        self.locks_lost(host);
         let at = message.begin_ns().or(message.time_ns()).unwrap_or(Ns(0));
         let until =
             message.until_ns().filter(|until| message.time_ns().is_some_and(|t| *until > t));
@@ -325,37 +334,24 @@ impl State {
         let mut values = Values::default();
         let mut about = About::Nothing;
         let mut unsure_begin = None;
+        let mut waited_for = WaitedFor::default();
         let (pair, begin, operation) = match &plan.role {
             Role::Plain | Role::Thread { .. } => return None,
-            Role::Entry { pair, loads } => {
-                loads.read(event, &mut values, &mut self.texts);
-                let begin = event.time_ns();
-                let operation = self.classes.pair(*pair)?.operation;
-                let about = self.about(operation, thread, &values);
-                let may_be_over = false;
-                let call = OpenCall { pair: *pair, begin, values, about, may_be_over };
-                self.calls.enter(thread, call);
-                self.calls.is_sure(host, thread);
-                if let Operation::Interrupt(kind) = operation {
-                    let (number, name) = (values.subject, values.text);
-                    let interrupt = Interrupt { pair: *pair, kind, number, name, begin };
-                    self.interrupts.enter(host, event.cpu()?, interrupt);
-                }
-                // What is closed may be opened by another thread before the call returns, and a
-                // call that ends the process does not return.
-                if matches!(operation, Operation::Close | Operation::ProcessExit) {
-                    let process = self.threads.process_of(thread);
-                    self.change(operation, (host, process, thread), &values);
-                }
+            Role::Entry { .. } => {
+                self.enter(event, thread, host);
                 return None;
             }
             Role::Exit { pair, loads } => {
-                let operation = self.classes.pair(*pair)?.operation;
+                let pair = *pair;
+                let operation = self.classes.pair(pair)?.operation;
                 if let (Operation::Interrupt(_), Some(cpu)) = (operation, event.cpu()) {
-                    self.interrupts.leave(host, cpu, *pair);
+                    self.interrupts.leave(host, cpu, pair);
                 }
-                let call = self.calls.leave(thread, *pair);
-                let is_told_by_exit = matches!(operation, Operation::Open | Operation::ChildWait);
+                let call = self.calls.leave(thread, pair);
+                let is_told_by_exit = matches!(
+                    operation,
+                    Operation::Open | Operation::ChildWait | Operation::Lock(_)
+                );
                 if call.is_none() && !is_told_by_exit {
                     return None;
                 }
@@ -363,13 +359,20 @@ impl State {
                     (values, about) = (call.values, call.about);
                 }
                 loads.read(event, &mut values, &mut self.texts);
+                if let Operation::Lock(kind) = operation {
+                    let of_thread = (host, thread, event.time_ns());
+                    waited_for = self.lock_left(kind, of_thread, (&values, call.as_ref()));
+                    call.as_ref()?;
+                }
                 let begin_if = |is_unsure| call.filter(|call| call.may_be_over == is_unsure);
                 unsure_begin = begin_if(true).map(|call| call.begin);
-                (Some(*pair), begin_if(false).map(|call| call.begin), operation)
+                (Some(pair), begin_if(false).map(|call| call.begin), operation)
             }
             Role::Single { operation, loads } => {
                 loads.read(event, &mut values, &mut self.texts);
-                (None, Some(event.time_ns()), *operation)
+                let (operation, at) = (*operation, event.time_ns());
+                self.lock_released(operation, (host, thread, at), &values);
+                (None, Some(at), operation)
             }
         };
         let process = self.threads.process_of(thread);
@@ -380,7 +383,36 @@ impl State {
         } else if pair.is_none() || operation != Operation::Close {
             self.change(operation, (host, process, thread), &values);
         }
-        Some(Done { pair, begin, unsure_begin, operation, values, uses })
+        Some(Done { pair, begin, unsure_begin, operation, values, uses, waited_for })
+    }
+
+    /// The entry of a call.
+    fn enter(&mut self, event: &Event<'_>, thread: ThreadIndex, host: u32) -> Option<()> {
+        let plan = self.classes.plan(event.trace_index(), event.class())?;
+        let Role::Entry { pair, loads } = &plan.role else { return None };
+        let mut values = Values::default();
+        loads.read(event, &mut values, &mut self.texts);
+        let (pair, begin) = (*pair, event.time_ns());
+        let operation = self.classes.pair(pair)?.operation;
+        let about = self.about(operation, thread, &values);
+        let call = OpenCall { pair, begin, values, about, may_be_over: false };
+        self.calls.enter(thread, call);
+        self.calls.is_sure(host, thread);
+        if let Operation::Lock(kind) = operation {
+            self.lock_entered(kind, (host, thread, begin), &values);
+        }
+        if let Operation::Interrupt(kind) = operation {
+            let (number, name) = (values.subject, values.text);
+            let interrupt = Interrupt { pair, kind, number, name, begin };
+            self.interrupts.enter(host, event.cpu()?, interrupt);
+        }
+        // What is closed may be opened by another thread before the call returns, and a call that
+        // ends the process does not return.
+        if matches!(operation, Operation::Close | Operation::ProcessExit) {
+            let process = self.threads.process_of(thread);
+            self.change(operation, (host, process, thread), &values);
+        }
+        Some(())
     }
 
     /// Takes over what a finished operation changes.
@@ -392,10 +424,13 @@ impl State {
     ) {
         match operation {
             Operation::None | Operation::SystemCall | Operation::Exec => {}
-            Operation::Lock(_) | Operation::Interrupt(_) => {}
+            Operation::Lock(_) | Operation::Release { .. } | Operation::Interrupt(_) => {}
             Operation::ProcessStart => self.start(host, process, values),
             Operation::ProcessJoin => self.threads.joined(process, values.text),
-            Operation::ProcessExit => self.threads.exited(process, values.subject),
+            Operation::ProcessExit => {
+                self.threads.exited(process, values.subject);
+                self.locks.ended(process);
+            }
             Operation::Forked => {
                 if let Some(parent) = self.threads.known_process(host, values.subject) {
                     self.threads.forked(process, parent, values.subject);
@@ -408,6 +443,7 @@ impl State {
                     if self.threads.waited_for(child, values.other) {
                         self.descriptors.ended(child);
                         self.maps.forget(child);
+                        self.locks.ended(child);
                     }
                 }
             }
@@ -415,6 +451,9 @@ impl State {
                 self.calls.thread_ended(thread);
                 self.threads.ended(thread);
                 self.descriptors.told.thread(thread);
+                if self.threads.processes().get(process.0 as usize).is_some_and(Process::is_over) {
+                    self.locks.ended(process);
+                }
             }
             Operation::ThreadStart => self.threads.has_handle(thread, values.subject),
             Operation::ThreadName if values.text != TextIndex::NONE => {
@@ -435,6 +474,7 @@ impl State {
         }
         self.descriptors.executed(process);
         self.maps.forget(process);
+        self.locks.ended(process);
         if !self.threads.has_origin(process) {
             if let Some(parent) = self.threads.known_process(host, parent_pid) {
                 self.descriptors.inherited(process, parent, true);

@@ -39,6 +39,33 @@ const FLAGS: (Slot, &[&str]) = (Slot::Third, &["flags"]);
 const PROTECTION: (Slot, &[&str]) = (Slot::Fourth, &["prot"]);
 const LENGTH: (Slot, &[&str]) = (Slot::Other, &["len", "length"]);
 
+/// What the calls return is the number of an error, or 0.
+const LOCK_ERROR: (Slot, &[&str]) = (Slot::Error, &["result", "status"]);
+
+impl LockKind {
+    /// Of a wait: the lock, the mutex that is let go meanwhile, whether it is for readers.
+    fn fields(self) -> Fields {
+        match self {
+            LockKind::Mutex => &[(Slot::Subject, &["mutex"]), LOCK_ERROR],
+            LockKind::Rwlock => {
+                &[(Slot::Subject, &["rwlock"]), (Slot::Third, &["kind"]), LOCK_ERROR]
+            }
+            LockKind::Cond => &[(Slot::Subject, &["cond"]), (Slot::Other, &["mutex"]), LOCK_ERROR],
+            LockKind::Sem | LockKind::Barrier => self.address_field(),
+        }
+    }
+
+    fn address_field(self) -> Fields {
+        match self {
+            LockKind::Mutex => &[(Slot::Subject, &["mutex"])],
+            LockKind::Rwlock => &[(Slot::Subject, &["rwlock"])],
+            LockKind::Cond => &[(Slot::Subject, &["cond"])],
+            LockKind::Sem => &[(Slot::Subject, &["sem"])],
+            LockKind::Barrier => &[(Slot::Subject, &["barrier"])],
+        }
+    }
+}
+
 impl Operation {
     pub(crate) fn fields(self) -> Fields {
         use Operation::*;
@@ -47,11 +74,8 @@ impl Operation {
             SystemCall => &[RESULT],
             ThreadStart => &[(Slot::Subject, &["handle"])],
             ThreadName => &[(Slot::Subject, &["handle"]), (Slot::Text, &["name"])],
-            Lock(LockKind::Mutex) => &[(Slot::Subject, &["mutex"])],
-            Lock(LockKind::Rwlock) => &[(Slot::Subject, &["rwlock"])],
-            Lock(LockKind::Cond) => &[(Slot::Subject, &["cond"])],
-            Lock(LockKind::Sem) => &[(Slot::Subject, &["sem"])],
-            Lock(LockKind::Barrier) => &[(Slot::Subject, &["barrier"])],
+            Lock(kind) => kind.fields(),
+            Release { kind, .. } => kind.address_field(),
             Interrupt(InterruptKind::Device) => {
                 &[(Slot::Subject, &["irq"]), (Slot::Text, &["name"])]
             }

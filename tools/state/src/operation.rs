@@ -48,6 +48,13 @@ pub enum Operation {
     SystemCall,
     /// Waits for a lock.
     Lock(LockKind),
+    /// Lets a lock go, or wakes those that wait for it.
+    Release {
+        /// What kind of lock.
+        kind: LockKind,
+        /// Whether several may go on.
+        is_of_many: bool,
+    },
     /// Interrupts a processor.
     Interrupt(InterruptKind),
     /// Reads from a descriptor.
@@ -235,6 +242,10 @@ const CALLS: &[(&str, Operation)] = &[
     ("pkey_mprotect", Operation::Protect),
 ];
 
+const fn release(kind: LockKind, is_of_many: bool) -> Operation {
+    Operation::Release { kind, is_of_many }
+}
+
 const NAMES: &[(&str, Operation)] = &[
     ("mutex:wait", Operation::Lock(LockKind::Mutex)),
     ("lttng_ust_pthread:pthread_mutex_lock", Operation::Lock(LockKind::Mutex)),
@@ -242,6 +253,12 @@ const NAMES: &[(&str, Operation)] = &[
     ("cond:wait", Operation::Lock(LockKind::Cond)),
     ("sem:wait", Operation::Lock(LockKind::Sem)),
     ("barrier:wait", Operation::Lock(LockKind::Barrier)),
+    ("mutex:unlock", release(LockKind::Mutex, false)),
+    ("lttng_ust_pthread:pthread_mutex_unlock", release(LockKind::Mutex, false)),
+    ("rwlock:unlock", release(LockKind::Rwlock, true)),
+    ("cond:signal", release(LockKind::Cond, false)),
+    ("cond:broadcast", release(LockKind::Cond, true)),
+    ("sem:post", release(LockKind::Sem, false)),
     ("irq:irq_handler", Operation::Interrupt(InterruptKind::Device)),
     ("irq_handler", Operation::Interrupt(InterruptKind::Device)),
     ("irq:softirq", Operation::Interrupt(InterruptKind::Soft)),
@@ -339,6 +356,7 @@ impl Operation {
             self,
             None | SystemCall
                 | Lock(_)
+                | Release { .. }
                 | Interrupt(_)
                 | ProcessStart
                 | ProcessJoin

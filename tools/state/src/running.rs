@@ -245,6 +245,11 @@ impl Running {
         !self.losing.is_empty()
     }
 
+    /// Whether events of a machine may be missing now.
+    pub fn is_losing_on(&self, host: u32) -> bool {
+        self.losing.keys().any(|(of, _)| *of == host)
+    }
+
     /// When the first of the losses is over that may go on.
     #[inline]
     pub fn losing_until(&self) -> Ns {

@@ -104,6 +104,7 @@ impl State {
         self.threads.alone(begun);
         self.threads.forked(child, parent, parent_pid);
         self.descriptors.ended(child);
+        self.locks.ended(child);
         self.descriptors.told.born(child, pid, parent);
         self.descriptors.inherited(child, parent, false);
         self.maps.inherited(child, parent);
@@ -125,6 +126,7 @@ impl State {
         self.threads.alone(left);
         self.threads.runs(process, values.text);
         self.descriptors.executed(process);
+        self.locks.ended(process);
         self.maps.forget(process);
     }
 

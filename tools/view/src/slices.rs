@@ -7,12 +7,12 @@
 use history::{Drawn, Far, History, Interval, Kind, Names, Subject, Value};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use state::OffKind;
+use state::{OffKind, ThreadIndex};
 use trace::Ns;
 
 use crate::ask::{between, Ask, Cut};
 use crate::patience::Patience;
-use crate::tracks::{kind_name, Tracks};
+use crate::tracks::{identifier, kind_name, Tracks};
 
 /// Tracks of one answer, slices of one answer.
 const MOST_TRACKS: usize = 200;
@@ -48,6 +48,9 @@ pub(crate) struct Said {
     pub look: &'static str,
     pub name: String,
     pub label: String,
+    /// The row of the thread that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
 }
 
 /// Slices of one row: begin, end, number of what it says, whether it goes on, and how many states
@@ -83,6 +86,19 @@ pub(crate) fn look(value: &Value) -> &'static str {
         Value::Interrupted { .. } | Value::Served(_) => "interrupt",
         Value::Named(_) | Value::Lives { .. } | Value::Open(_) => "life",
         Value::Awaited { .. } | Value::Woken(_) | Value::LetGo { .. } => "life",
+        Value::Held { is_certain: true, .. } => "held",
+        Value::Held { .. } => "held_unsure",
+        Value::Unheld { .. } => "unheld",
+        Value::Queued { .. } => "queue",
+    }
+}
+
+/// The thread that a state of something else is about.
+fn whose(value: &Value) -> Option<ThreadIndex> {
+    match *value {
+        Value::Runs(by) | Value::Held { by, .. } | Value::Awaited { by, .. } => Some(by),
+        Value::Unheld { let_go_by, had_by } => had_by.or(let_go_by),
+        _ => None,
     }
 }
 
@@ -90,10 +106,12 @@ pub(crate) fn said(names: &Names, value: &Value) -> Said {
     let label = names.value(value);
     let name = match value {
         Value::In(call) => names.call(call).to_string(),
-        Value::Runs(thread) => names.thread(*thread),
+        Value::Runs(thread) | Value::Held { by: thread, .. } => names.thread(*thread),
+        Value::Unheld { had_by: Some(by), .. } => format!("until {} let go", names.thread(*by)),
         _ => label.clone(),
     };
-    Said { look: look(value), name, label }
+    let thread = whose(value).and_then(|thread| identifier(Subject::Thread(thread)));
+    Said { look: look(value), name, label, thread }
 }
 
 pub(crate) fn draw(

@@ -39,6 +39,8 @@ impl Name {
         match value {
             Value::In(call) => Name::Call(call.pair),
             Value::Runs(_) | Value::Idle | Value::Interrupted { .. } => Name::Value(value),
+            // Whether it is certain counts, and is no other name.
+            Value::Held { by, .. } => Name::Value(Value::Held { by, is_certain: true }),
             _ => Name::Look(look(&value)),
         }
     }
@@ -123,14 +125,17 @@ pub(crate) fn of_some(
     let whose = id.and_then(|id| tracks.get(id));
     let cpu = whose.and_then(|track| track.cpu);
     let place = whose.map(|track| (track.host, track.cpu));
+    let is_of_locks = whose.is_some_and(|track| matches!(track.kind, "lock" | "locks"));
     let lost = lost::count(history.losses(), (from, until), place);
     let mut reading = Reading::new((from, until), history.losses(), most);
-    // Who a CPU runs is told of by the threads already, but where one CPU is asked for.
+    // Who a CPU runs is told of by the threads already, but where one CPU is asked for. Holdings
+    // are no part of a process's time.
     let takes = |track: &Track| {
         wanted.contains_key(&track.subject)
             && match track.kind {
                 Kind::Call | Kind::Place | Kind::Interrupt => true,
                 Kind::Runs => cpu.is_some(),
+                Kind::Holder => is_of_locks,
                 _ => false,
             }
     };
@@ -167,6 +172,9 @@ impl Reading {
             return false;
         }
         self.read += 1;
+        if matches!(interval.value, Value::Unheld { .. }) {
+            return true;
+        }
         if let Some(before) = self.last.insert(track, interval) {
             self.count(track, before, goes_on_as(&before, &interval));
         }
@@ -184,7 +192,11 @@ impl Reading {
         row.told.get_or_insert((track.kind, value));
         let inside = end.min(until).0.saturating_sub(begin.max(from).0);
         row.inside_ns = row.inside_ns.saturating_add(u64::try_from(inside).unwrap_or(0));
-        let may_be_over = matches!(value, Value::In(call) if call.may_be_over);
+        let may_be_over = match value {
+            Value::In(call) => call.may_be_over,
+            Value::Held { is_certain, .. } => !is_certain,
+            _ => false,
+        };
         let ends_in_loss = match track.subject {
             Subject::Cpu { host, cpu } if track.kind == Kind::Interrupt => {
                 [None, Some(cpu)].iter().any(|cpu| self.losses.contains(&(host, *cpu, end)))
@@ -243,7 +255,9 @@ impl Reading {
         };
         let mut rows: Vec<Row> = self.rows.into_values().map(|found| row(found, true)).collect();
         let place = |kind: Option<&str>| {
-            ["call", "place", "runs", "interrupt"].iter().position(|known| Some(*known) == kind)
+            ["call", "place", "runs", "interrupt", "holder"]
+                .iter()
+                .position(|known| Some(*known) == kind)
         };
         rows.sort_by(|a, b| {
             let order = place(a.kind).cmp(&place(b.kind));

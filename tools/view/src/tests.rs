@@ -4,6 +4,7 @@
 mod compare;
 mod flame;
 mod flows;
+mod locks;
 mod patience;
 mod statistics;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The rows of the time line: machines, their CPUs, processes, and the threads of each.
+//! The rows of the time line: machines, their CPUs, processes, the threads of each, and the locks
+//! that these waited for.
 //!
 //! Place in the flow: listed once when the server starts, from the subjects of the history; the
 //! page asks for a part of the list. An identifier holds as long as the traces are the same.
@@ -8,12 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use history::{History, Kind, Names, Subject};
 use serde::Serialize;
-use state::{ThreadIndex, ThreadKey};
+use state::{ProcessIndex, ThreadIndex, ThreadKey};
 
 use crate::ask::Ask;
 
 /// Tracks of one answer.
 const MOST_TRACKS: usize = 2000;
+/// Locks of one process that have a row.
+const MOST_LOCKS: usize = 512;
+/// What a row may be below: a lock is below a group, that below a process on a machine.
+const MOST_ABOVE: usize = 8;
 
 /// A row, or the head of some.
 #[derive(Debug, Clone, Serialize)]
@@ -68,6 +73,8 @@ pub(crate) fn kind_name(kind: Kind) -> Option<&'static str> {
         Kind::Runs => "runs",
         Kind::Interrupt => "interrupt",
         Kind::Life => "life",
+        Kind::Holder => "holder",
+        Kind::Queue => "queue",
         Kind::Name | Kind::Open | Kind::Waiter | Kind::Serves | Kind::Flow => return None,
     })
 }
@@ -102,8 +109,21 @@ impl Tracks {
         for subject in cpus {
             lanes.entry(subject).or_default();
         }
-        let found = lanes.into_iter().filter_map(|(subject, lanes)| one(names, subject, lanes));
-        let found = found.collect();
+        let groups = groups(names, &lanes);
+        let of_process = |process: ProcessIndex| groups.get(&process).map_or(0, |group| group.0);
+        let mut locks: BTreeMap<ProcessIndex, usize> = BTreeMap::new();
+        let mut has_row = |subject: &Subject| match subject {
+            Subject::Lock { process, .. } if of_process(*process) > MOST_LOCKS => {
+                let count = locks.entry(*process).or_default();
+                *count += 1;
+                *count <= MOST_LOCKS
+            }
+            _ => true,
+        };
+        let found = lanes.into_iter().filter(|(subject, _)| has_row(subject));
+        let found = found.filter_map(|(subject, lanes)| one(names, subject, lanes));
+        let mut found: Vec<Track> = found.collect();
+        found.extend(groups.into_values().map(|(_, track)| track));
         Self::of(found, names.hosts())
     }
 
@@ -131,17 +151,7 @@ impl Tracks {
                 lanes,
                 subject: None,
             };
-            let mut on_it = below.remove(&Some(head.id.clone())).unwrap_or_default();
-            on_it.sort_by(|a, b| {
-                (a.cpu.is_none(), a.cpu, a.pid).cmp(&(b.cpu.is_none(), b.cpu, b.pid))
-            });
-            all.push(head);
-            for track in on_it {
-                let mut threads = below.remove(&Some(track.id.clone())).unwrap_or_default();
-                threads.sort_by_key(|thread| thread.tid);
-                all.push(track);
-                all.append(&mut threads);
-            }
+            place(&mut all, &mut below, head);
         }
         let by_id = all.iter().enumerate().map(|(at, track)| (track.id.clone(), at)).collect();
         Self { all, by_id }
@@ -162,14 +172,18 @@ impl Tracks {
 
     /// What has states, with its identifier: of one track and those below it.
     pub fn within(&self, id: &str) -> Option<HashMap<Subject, &str>> {
-        let is_above = |track: &Track, id: &str| track.parent.as_deref() == Some(id);
         let mut found = HashMap::new();
         self.get(id)?;
         for track in &self.all {
-            let parent = track.parent.as_deref().and_then(|parent| self.get(parent));
-            let is_within = track.id == id
-                || is_above(track, id)
-                || parent.is_some_and(|parent| is_above(parent, id));
+            let mut above = Some(track);
+            for _ in 0..MOST_ABOVE {
+                if above.is_none_or(|track| track.id == id) {
+                    break;
+                }
+                let parent = above.and_then(|track| track.parent.as_deref());
+                above = parent.and_then(|parent| self.get(parent));
+            }
+            let is_within = above.is_some_and(|track| track.id == id);
             if let Some(subject) = track.subject.filter(|_| is_within) {
                 found.insert(subject, track.id.as_str());
             }
@@ -195,7 +209,7 @@ impl Tracks {
         for (at, track) in self.all.iter().enumerate() {
             if takes(track) {
                 let mut above = Some(at);
-                // Bound: a thread is below a process, which is below a machine.
+                // Bound: no row is above one that is above it.
                 while let Some(at) = above.filter(|at| kept.insert(*at)) {
                     let parent = self.all.get(at).and_then(|track| track.parent.as_ref());
                     above = parent.and_then(|id| self.by_id.get(id)).copied();
@@ -217,19 +231,72 @@ impl Tracks {
     }
 }
 
+/// Adds a row and those below it, in the order in which they are drawn.
+fn place(all: &mut Vec<Track>, below: &mut BTreeMap<Option<String>, Vec<Track>>, head: Track) {
+    let mut waiting = vec![head];
+    // Bound: each round takes one of the rows.
+    while let Some(next) = waiting.pop() {
+        let mut own = below.remove(&Some(next.id.clone())).unwrap_or_default();
+        let order = |track: &Track| {
+            let is_process = track.cpu.is_none() && track.kind == "process";
+            (is_process, track.kind == "locks", track.cpu, track.pid, track.tid)
+        };
+        own.sort_by_key(order);
+        waiting.extend(own.into_iter().rev());
+        all.push(next);
+    }
+}
+
+/// The groups of locks of those processes that have any, and how many each has.
+fn groups(
+    names: &Names,
+    subjects: &BTreeMap<Subject, BTreeMap<&'static str, u32>>,
+) -> BTreeMap<ProcessIndex, (usize, Track)> {
+    let mut counts: BTreeMap<ProcessIndex, usize> = BTreeMap::new();
+    for subject in subjects.keys() {
+        if let Subject::Lock { process, .. } = subject {
+            *counts.entry(*process).or_default() += 1;
+        }
+    }
+    let group = |(process, count): (ProcessIndex, usize)| {
+        let known = names.processes().get(process.0 as usize)?;
+        let name = match count > MOST_LOCKS {
+            true => format!("locks ({MOST_LOCKS} of {count} have a row)"),
+            false => "locks".to_string(),
+        };
+        let group = Track {
+            id: format!("l{}", process.0),
+            kind: "locks",
+            name,
+            parent: Some(format!("p{}", process.0)),
+            host: known.host,
+            cpu: None,
+            pid: known.pid,
+            tid: None,
+            lanes: BTreeMap::new(),
+            subject: None,
+        };
+        Some((process, (count, group)))
+    };
+    counts.into_iter().filter_map(group).collect()
+}
+
 /// What a subject's row is called; `None` of what has none of its own.
-fn identifier(subject: Subject) -> Option<String> {
+pub(crate) fn identifier(subject: Subject) -> Option<String> {
     match subject {
         Subject::Cpu { host, cpu } => Some(format!("c{host}.{cpu}")),
         Subject::Process(process) => Some(format!("p{}", process.0)),
         Subject::Thread(thread) => Some(format!("t{}", thread.0)),
-        Subject::Descriptor { .. } | Subject::Lock { .. } | Subject::Interrupt { .. } => None,
+        Subject::Lock { process, kind, address } => {
+            Some(format!("k{}.{}.{address:x}", process.0, kind.name()))
+        }
+        Subject::Descriptor { .. } | Subject::Interrupt { .. } => None,
     }
 }
 
 /// The row of a subject; `None` of what has no row of its own.
 fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> Option<Track> {
-    let name = names.subject(subject);
+    let mut name = names.subject(subject);
     let (mut cpu_number, mut pid, mut tid) = (None, None, None);
     let id = identifier(subject)?;
     let (kind, parent, host) = match subject {
@@ -251,9 +318,14 @@ fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> O
             (pid, tid) = (process.pid, names.tid(thread));
             ("thread", format!("p{}", known.process.0), process.host)
         }
-        Subject::Descriptor { .. } | Subject::Lock { .. } | Subject::Interrupt { .. } => {
-            return None;
+        Subject::Lock { process, kind, address } => {
+            let known = names.processes().get(process.0 as usize)?;
+            pid = known.pid;
+            // The group that it is in tells the process.
+            name = format!("{} {address:#x}", kind.name());
+            ("lock", format!("l{}", process.0), known.host)
         }
+        Subject::Descriptor { .. } | Subject::Interrupt { .. } => return None,
     };
     let (parent, subject) = (Some(parent), Some(subject));
     Some(Track { id, kind, name, parent, host, cpu: cpu_number, pid, tid, lanes, subject })

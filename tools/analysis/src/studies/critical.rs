@@ -23,7 +23,6 @@ use super::{End, Moment, Start, Study};
 use crate::analyses::since;
 use crate::by_class::ByClass;
 use crate::error::Error;
-use crate::holders::{Holders, Lock};
 use crate::sheet::{number, path, text, Cell, Column, Sheet, Table};
 use crate::spells::Spell;
 
@@ -54,7 +53,6 @@ const SEGMENTS: [Column; 8] = [
 struct Critical {
     asked: Option<Asked>,
     edges: Edges,
-    holders: Holders,
     /// Positions of the number of the thread that is about to wake up.
     wakings: ByClass<usize>,
     woken: FxHashMap<ThreadIndex, (Ns, Waker)>,
@@ -78,7 +76,6 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
     Ok(Box::new(Critical {
         asked,
         edges: Edges::default(),
-        holders: Holders::new(start.traces),
         wakings: ByClass::new(start.traces, |class| match event_name(class) {
             "sched_waking" | "sched:sched_waking" => {
                 class.field_index("tid").or(class.field_index("pid"))
@@ -125,10 +122,9 @@ impl Study for Critical {
         }
     }
 
-    fn loss(&mut self, loss: &LossMessage<'_>, state: &State) {
+    fn loss(&mut self, loss: &LossMessage<'_>, _state: &State) {
         self.losses = self.losses.saturating_add(loss.loss.count);
         self.woken.clear();
-        self.holders.forget(state);
     }
 
     fn finish(&mut self, end: &End<'_>) -> Sheet {
@@ -182,16 +178,12 @@ impl Critical {
     /// Where the scheduler does not tell, calls that wait do.
     fn waits(&mut self, moment: &Moment<'_>) {
         let (thread, end) = (moment.step.thread, moment.event.time_ns());
-        self.holders.event(moment);
         let Some(done) = moment.step.done else { return };
         let (Some(begin), Some(call)) = (done.begin, done.pair) else { return };
-        let process = moment.state.threads().process_of(thread);
         let (about, by) = match done.operation {
             Operation::Lock(kind) => {
-                let lock = Lock { process, kind, address: done.values.subject as u64 };
-                let holder = self.holders.waited(lock, thread, begin, done.values.result);
-                let by = holder.handed_by.or(holder.held_by);
-                (About::Lock(kind, lock.address), by)
+                let by = done.waited_for.handed_by.or(done.waited_for.held_by);
+                (About::Lock(kind, done.values.subject as u64), by)
             }
             Operation::Read | Operation::Write | Operation::Copy | Operation::Touch => {
                 let file = done.uses[0].map(|(file, _)| About::File(file));

@@ -2,22 +2,21 @@
 //! `locks`: which locks were waited for, who waited for whom and when, and circles of threads that
 //! wait for each other.
 //!
-//! Place in the flow: the state joins waits; `holders` knows who held or let go. A lock that is
+//! Place in the flow: the state joins waits and knows who held or let go. A lock that is
 //! free is taken without an event, so the holder is known only where it had to wait itself, and
 //! whoever let go only where unlocks were recorded.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use state::{event_name, Operation, State, ThreadIndex};
-use trace::{LossMessage, Ns};
+use state::{event_name, Lock, Operation, Part, ThreadIndex};
+use trace::Ns;
 
 use super::{End, Moment, Start, Study};
 use crate::analyses::since;
 use crate::by_class::ByClass;
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::holders::{Holders, Lock};
 use crate::pending::Pending;
 use crate::rows::Rows;
 use crate::sheet::{number, text, Cell, Column, Sheet, Table};
@@ -89,7 +88,6 @@ struct Meeting {
 }
 
 struct Locks {
-    holders: Holders,
     locks: Rows<Lock, Waits>,
     meetings: Rows<(Lock, ThreadIndex, Known), Meeting>,
     /// By the threads and locks, the smallest first.
@@ -112,7 +110,6 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
         _ => None,
     });
     Ok(Box::new(Locks {
-        holders: Holders::new(start.traces),
         locks: Rows::new(LOCKS_MAX),
         meetings: Rows::new(MEETINGS_MAX),
         circles: BTreeMap::new(),
@@ -126,15 +123,15 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
 impl Study for Locks {
     fn event(&mut self, moment: &Moment<'_>) {
         let (thread, at) = (moment.step.thread, moment.event.time_ns());
-        if self.holders.event(moment).is_some() {
-            self.look_for_circle(thread, at);
+        if begins_to_wait(moment) {
+            self.look_for_circle(moment, at);
         }
         self.kernel_event(moment);
         let Some(done) = moment.step.done else { return };
         let (Operation::Lock(kind), Some(begin)) = (done.operation, done.begin) else { return };
         let process = moment.state.threads().process_of(thread);
         let lock = Lock { process, kind, address: done.values.subject as u64 };
-        let holder = self.holders.waited(lock, thread, begin, done.values.result);
+        let holder = done.waited_for;
         if !moment.is_taken {
             return;
         }
@@ -153,10 +150,6 @@ impl Study for Locks {
         }
     }
 
-    fn loss(&mut self, _loss: &LossMessage<'_>, state: &State) {
-        self.holders.forget(state);
-    }
-
     fn finish(&mut self, end: &End<'_>) -> Sheet {
         let tables = vec![self.locks(end), self.meetings(end), self.circles(end)];
         let mut notes = vec![
@@ -165,6 +158,10 @@ impl Study for Locks {
              is told that had waited for the lock and got it last; it may have let it go since."
                 .to_string(),
         ];
+        let left_out = end.state.locks().left_out();
+        if left_out > 0 {
+            notes.push(format!("Of {left_out} waits the holders found no room to be followed."));
+        }
         if self.circles_left_out > 0 {
             notes.push(format!("{} further circles have no row.", self.circles_left_out));
         }
@@ -172,9 +169,16 @@ impl Study for Locks {
     }
 }
 
+/// Whether an event is the begin of a wait for a lock.
+fn begins_to_wait(moment: &Moment<'_>) -> bool {
+    let Part::Entry(pair) = moment.step.part else { return false };
+    let pair = moment.state.classes().pair(pair);
+    pair.is_some_and(|pair| matches!(pair.operation, Operation::Lock(_)))
+}
+
 impl Locks {
-    fn look_for_circle(&mut self, thread: ThreadIndex, at: Ns) {
-        let mut circle = self.holders.circle(thread);
+    fn look_for_circle(&mut self, moment: &Moment<'_>, at: Ns) {
+        let mut circle = moment.state.circle(moment.step.thread);
         let Some(first) = (0..circle.len()).min_by_key(|index| circle[*index]) else { return };
         circle.rotate_left(first);
         if let Some((count, _)) = self.circles.get_mut(&circle) {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use history::{Cause, History, Interval, Kind, Known, Names, Subject, Track, Value};
 use serde_json::{json, Map, Value as Json};
-use state::{About, Exit, ProcessIndex, ThreadKey};
+use state::{About, Exit, ProcessIndex, ThreadIndex, ThreadKey};
 use trace::{Ns, Span};
 
 use super::StateArgs;
@@ -214,6 +214,7 @@ impl<'a> Form<'a> {
                 let (tid, thread) = (names.tid(*by), names.thread(*by));
                 ("awaited", json!({ "tid": tid, "thread": thread, "may_be_over": may_be_over }))
             }
+            Value::Held { .. } | Value::Unheld { .. } | Value::Queued { .. } => self.lock(value),
             Value::Served(cpu) => ("served", json!({ "on_cpu": cpu })),
             Value::Woken(cause) => ("woken", self.cause(cause)),
             Value::LetGo { by, kind, address } => {
@@ -226,6 +227,24 @@ impl<'a> Form<'a> {
         object.insert("state".into(), state.into());
         if let Json::Object(more) = more {
             object.extend(more);
+        }
+    }
+
+    fn lock(&self, value: &Value) -> (&'static str, Json) {
+        let names = self.names();
+        let who = |by: &ThreadIndex| json!({ "tid": names.tid(*by), "thread": names.thread(*by) });
+        match value {
+            Value::Held { by, is_certain } => {
+                ("held", json!({ "by": who(by), "is_certain": is_certain }))
+            }
+            Value::Unheld { let_go_by, had_by } => {
+                let (let_go_by, had_by) = (let_go_by.as_ref().map(who), had_by.as_ref().map(who));
+                ("unheld", json!({ "let_go_by": let_go_by, "had_by": had_by }))
+            }
+            Value::Queued { waiting, unsure } => {
+                ("queued", json!({ "waiting": waiting, "unsure": unsure }))
+            }
+            _ => ("unknown", json!({})),
         }
     }
 
@@ -257,5 +276,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Waiter => "waiter",
         Kind::Serves => "serves",
         Kind::Flow => "flow",
+        Kind::Holder => "holder",
+        Kind::Queue => "queue",
     }
 }

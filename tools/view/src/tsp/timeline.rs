@@ -45,6 +45,7 @@ fn own_kind(track: &Track) -> &'static str {
     match track.kind {
         "cpu" => "runs",
         "process" => "life",
+        "lock" => "holder",
         _ => "place",
     }
 }
@@ -67,9 +68,14 @@ impl Timeline {
             let lanes =
                 track.lanes.iter().flat_map(|(kind, count)| (0..*count).map(|l| (*kind, l)));
             for (kind, lane) in lanes.filter(|row| *row != (kind, 0)) {
-                let word = if kind == "call" { "calls" } else { kind };
+                let word = match kind {
+                    "call" => "calls",
+                    "queue" => "threads that wait",
+                    other => other,
+                };
                 let label = match lane {
                     0 => word.to_string(),
+                    lane if kind == "holder" => format!("holder {}", lane + 1),
                     lane => format!("{word}, {} deep", lane + 1),
                 };
                 by_row.insert((number, kind, lane), entries.len());
@@ -151,6 +157,10 @@ pub(super) fn styles() -> Value {
         "running": style("on a processor", "#3d9a50", 1.0),
         "waiting": style("waiting for a processor", "#e5b02f", 0.7),
         "asleep": style("asleep", "#d5dae3", 0.4),
+        "held": style("holds the lock", "#8fbf8f", 0.6),
+        "held_unsure": style("got the lock, and may have let it go", "#c3dcc3", 0.6),
+        "unheld": style("not known to be held", "#e3e6ec", 0.4),
+        "queue": style("threads wait", "#e5b02f", 0.4),
         "blocked": style("in an uninterruptible wait", "#d9694a", 0.6),
         "call": style("in a call", "#6f9bd1", 0.9),
         "runs": style("runs a thread", "#5c8fc4", 1.0),
