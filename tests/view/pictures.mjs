@@ -135,5 +135,13 @@ const woken = {
   },
 };
 
+woken.a_counter_looks_as_expected = async (page) => {
+  const words = "from=20000&until=240000&panel=counters&counter=queue:length.length";
+  const own = await open(page.url().split("#")[0], `#${words}`);
+  await own.locator("#counter-list p", { hasText: "values in view" }).waitFor();
+  await looksAs(own, "counter");
+  await own.close();
+};
+
 const all = { compared: two, woken }[process.argv[3]] ?? one;
 await runAll(Object.entries(all).map(([name, run]) => [name, run, url]));

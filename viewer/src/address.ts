@@ -3,6 +3,7 @@
 
 import { MOST_PINS, ORDERS, type Arrangement } from "./arrange";
 import { ALIGNS, type Aligned } from "./compare";
+import { MOST_COUNTERS } from "./counters";
 import { PANELS, type Panel } from "./panel";
 import { NO_FILTER, type Filter } from "./protocol";
 import type { View } from "./time";
@@ -23,6 +24,8 @@ export interface Shown extends Chosen, Arrangement {
   isOther: boolean;
   /** Whether the arrows of all rows in view are drawn. */
   arrows: boolean;
+  /** Fields of events that are drawn as lines: EVENT.FIELD. */
+  counters: string[];
 }
 
 export function read(hash: string): Shown {
@@ -53,7 +56,11 @@ export function read(hash: string): Shown {
   const isOther = words.get("line") === "b";
   const at = number("at");
   const arrows = words.get("arrows") === "all";
-  return { view, track, at, ...arrangement(""), filter, panel, aligned, other, isOther, arrows };
+  const counters = words.getAll("counter").filter((name) => name !== "");
+  return {
+    ...{ view, track, at, ...arrangement(""), filter, panel, aligned, other, isOther, arrows },
+    counters: counters.slice(0, MOST_COUNTERS),
+  };
 }
 
 export function write(shown: Shown): string {
@@ -79,6 +86,7 @@ export function write(shown: Shown): string {
   if (shown.other.at !== null) words.set("b_at", String(Math.round(shown.other.at)));
   if (shown.isOther) words.set("line", "b");
   if (shown.arrows) words.set("arrows", "all");
+  for (const name of shown.counters) words.append("counter", name);
   if (shown.panel !== "events") words.set("panel", shown.panel);
   return `#${words}`;
 }

@@ -3,6 +3,7 @@
 
 import type { Chosen } from "./address";
 import { palette } from "./colour";
+import { Counters } from "./counters";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { byId } from "./events";
 import { Flows } from "./flows";
@@ -33,6 +34,7 @@ export class App {
   private readonly scene: Scene;
   private readonly rows: Rows;
   readonly flows: Flows;
+  readonly counters: Counters;
   filter: Filter = { ...protocol.NO_FILTER };
   private timer = 0;
   private drawing = 0;
@@ -77,6 +79,8 @@ export class App {
       lost: [],
       selection: null,
       arrows: { selected: [], all: [] },
+      counters: new Map(),
+      pointer: null,
       mark: null,
       measure: null,
       named: null,
@@ -86,6 +90,10 @@ export class App {
     this.rows = new Rows(this.scene, byId(`scroll-size${suffix}`));
     const follow = (arrow: Arrow, isToHead: boolean): Promise<void> => this.go(arrow, isToHead);
     this.flows = new Flows(source, this.scene, this.rows, follow, (text) => this.say(text));
+    this.counters = new Counters(source, this.scene, {
+      remove: (name) => this.frame.removeCounter(name),
+      isListed: () => this.frame.active === this,
+    });
     this.bar.addEventListener("scroll", () => {
       this.scene.scroll = this.bar.scrollTop;
       this.changed();
@@ -158,7 +166,7 @@ export class App {
   /** Which span and row statistics are of. */
   get whose(): Whose {
     const { measure, view } = this.scene;
-    const row = this.selectedRow()?.track;
+    const row = this.rows.get(this.scene.selection?.track ?? "");
     const { source } = this;
     return { source, span: measure ?? view, track: row?.id ?? "", name: row?.name ?? "" };
   }
@@ -281,6 +289,19 @@ export class App {
     this.redraw();
   }
 
+  /** The mouse is there, or not over the time line any more. */
+  hover(pointer: Scene["pointer"]): void {
+    this.scene.pointer = pointer;
+    if (this.counters.names.length > 0) this.redraw();
+  }
+
+  /** Draws these fields of events as lines, and no others. */
+  count(names: readonly string[]): void {
+    this.counters.are(names);
+    this.rows.haveOwn(this.counters.rows);
+    this.changed();
+  }
+
   timeAt(x: number): number {
     return timeAt(this.scene, Math.max(x, NAMES));
   }
@@ -336,25 +357,14 @@ export class App {
       return;
     }
     try {
-      await this.findEvent(text, at);
+      const event = await this.search.named(text, at);
+      if (event === null || event === "given up") return;
+      this.selectEvent(event);
+      this.center(event.at, Math.min(view.until - view.from, 1e6));
     } catch (error) {
       if (!(error instanceof protocol.Stale)) throw error;
       this.unfound = text;
     }
-  }
-
-  private async findEvent(text: string, at: number): Promise<void> {
-    const { view } = this.scene;
-    const pattern = { ...protocol.NO_FILTER, e: /[*?]/.test(text) ? text : `*${text}*` };
-    for (const from of [Math.floor(at) + 1, 0]) {
-      const event = await this.search.first(from, pattern);
-      if (event === "given up") return;
-      if (!event) continue;
-      this.selectEvent(event);
-      this.center(event.at, Math.min(view.until - view.from, 1e6));
-      return;
-    }
-    this.say(`no row and no event has “${text}” in its name`);
   }
 
   selectEvent(row: EventRow): void {
@@ -420,17 +430,17 @@ export class App {
   /** Shows what is so where the selection is. Where a running session has gone on, the answer is a
    * refusal, or of a selection that was moved since: then `renew` asks again. */
   private tell(selection: Selection, isSilent: boolean): void {
+    this.untold = null;
+    if (this.counters.tells(selection, isSilent)) return this.flows.of(null);
     this.untold = { isSilent };
     const isIt = (): boolean => this.scene.selection === selection;
     this.source.details(selection.track, selection.at).then(
       (details) => {
         if (!isIt()) return;
         this.untold = null;
-        const lead = (id: string, at: number): void => this.lead(id, at);
-        showDetails(details, lead);
-        const tidOf = (id: string): number | undefined => this.rows.get(id)?.tid;
         const say = (text: string): void => (isIt() ? this.say(text) : undefined);
-        if (details.track.kind === "lock") showLock(details, this.source, { lead, tidOf, say });
+        showDetails(details, this.lead);
+        showLock(details, this.source, { lead: this.lead, rows: this.rows, say });
         if (!isSilent) offerDetails();
         const state = details.states.find(
           (s) => s.kind === selection.kind && s.lane === selection.lane,
@@ -447,14 +457,14 @@ export class App {
   }
 
   /** Shows the row of a thread at a time. */
-  private lead(id: string, at: number): void {
+  private readonly lead = (id: string, at: number): void => {
     const track = this.rows.get(id);
     if (!track) return;
     this.unfold(track);
     const row = this.scene.places.get(id);
     if (row) this.select(rowSelection(row, at));
     this.area.focus();
-  }
+  };
 
   private selectedRow(): Placed | undefined {
     return this.scene.places.get(this.scene.selection?.track ?? "");
@@ -550,6 +560,7 @@ export class App {
         this.source.ticks(view, pixels, this.filter, signal),
         this.askStates(view, pixels, ids, signal),
         this.flows.inView(view, ids, signal),
+        this.counters.inView(view, pixels, signal),
       ]);
       Object.assign(this.scene, {
         ticks,

@@ -3,6 +3,7 @@
 
 import { drawArrows } from "./arrows";
 import { colourOf, type Palette } from "./colour";
+import { drawAxis, drawCounter, type Line } from "./counters";
 import { LANE, lanesOf, visible, type Placed } from "./layout";
 import type { Arrow, Region, Said, Slice, SliceRow, Ticks } from "./protocol";
 import { isOf, type Named } from "./statistics";
@@ -55,6 +56,10 @@ export interface Scene {
   selection: Selection | null;
   /** What let threads go on: of the selection, and of all rows in view. */
   arrows: { selected: Arrow[]; all: Arrow[] };
+  /** By row: the lines of numbers. */
+  counters: Map<string, Line>;
+  /** Where the mouse is. */
+  pointer: { x: number; y: number } | null;
   mark: number | null;
   measure: View | null;
   /** A name of the statistics: other slices are faint. */
@@ -97,9 +102,11 @@ export function draw(pen: Pen, scene: Scene): void {
   const isSmall = rows.reduce((sum, row) => sum + slicesOf(scene, row), 0) <= MOST_DRAWN;
   if (isSmall) for (const row of rows) drawRow(pen, scene, row);
   else drawPicture(pen, scene, rows);
+  for (const row of rows) if (row.track.kind === "counter") drawCounter(pen, scene, row);
   for (const row of rows) drawLost(pen, scene, row);
   drawArrows(pen, scene);
   for (const row of rows) drawName(pen, scene, row);
+  for (const row of rows) if (row.track.kind === "counter") drawAxis(pen, scene, row);
   pen.restore();
   ruler(pen, scene);
   over(pen, scene);
@@ -282,6 +289,8 @@ function hatch(pen: Pen, colour: string): CanvasPattern | null {
 /** How surely a row misses events of a region: 1 for its CPU's own row. */
 function doubt(row: Placed, region: Region): number {
   const { track } = row;
+  // Its events may be of any machine.
+  if (track.kind === "counter") return 0.35;
   if (track.host !== region.host) return 0;
   if (track.kind !== "cpu") return 0.35;
   return region.cpu === null || region.cpu === track.cpu ? 1 : 0;

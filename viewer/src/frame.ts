@@ -8,6 +8,7 @@
 import * as address from "./address";
 import type { App } from "./app";
 import { allOf, ComparePanel, shiftOf, type Align, type Aligned } from "./compare";
+import { MOST_COUNTERS } from "./counters";
 import { byId, EventTable } from "./events";
 import { FlamePanel } from "./flame";
 import { panelShown, showPanel } from "./panel";
@@ -101,6 +102,22 @@ export class Frame {
     for (const line of this.lines) line.flows.toggle(isAll);
   }
 
+  /** Draws these fields of events as lines, and no others. */
+  count(names: readonly string[]): void {
+    for (const line of this.lines) line.count(names);
+    this.keep();
+  }
+
+  addCounter(name: string): void {
+    const { names } = this.active.counters;
+    if (names.length < MOST_COUNTERS) this.count([...names, name]);
+    else this.active.say(`at most ${MOST_COUNTERS} counters are drawn`);
+  }
+
+  removeCounter(name: string): void {
+    this.count(this.active.counters.names.filter((one) => one !== name));
+  }
+
   setFilter(filter: Filter): void {
     for (const line of this.lines) line.setFilter(filter);
   }
@@ -156,7 +173,8 @@ export class Frame {
     const panel = panelShown();
     const { view, filter, arrangement } = first;
     const arrows = first.flows.isAll;
-    const shown = { view, track, at, ...arrangement, filter, panel, aligned, arrows };
+    const counters = first.counters.names;
+    const shown = { view, track, at, ...arrangement, filter, panel, aligned, arrows, counters };
     history.replaceState(null, "", address.write({ ...shown, other, isOther }));
   }
 
@@ -172,6 +190,7 @@ export class Frame {
       byId<HTMLInputElement>(`filter-${key}`).value = value;
     }
     this.showArrows(shown.arrows);
+    for (const line of this.lines) line.count(shown.counters);
     first.restore(shown, shown.filter);
     second?.restore({ view: null, ...shown.other }, shown.filter);
     first.show(shown.view ?? first.view);

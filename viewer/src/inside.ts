@@ -4,6 +4,7 @@
 // Place in the flow: protocol.ts asks here in place of a server. A file has a bounded number of
 // states and events, each as it is in the trace, so the answers are computed from all of them.
 
+import { counter, numbers } from "./inside-counters";
 import type {
   About,
   Arrow,
@@ -68,6 +69,10 @@ export function answer(all: Inside, question: string, words: Words): unknown {
       return page(all, words);
     case "details":
       return details(all, words);
+    case "counter":
+      return counter(all.events, words);
+    case "numbers":
+      return numbers(all.events);
     default:
       throw new Error("this file has no answer to that; open the trace with lull view");
   }

@@ -18,6 +18,8 @@ export const LANE = 16;
 export const FOOT = 12;
 /** Pixels between rows. */
 const GAP = 3;
+/** Pixels of a row that is a line of numbers. */
+const COUNTER = 52;
 /** Lanes of calls that are drawn; deeper ones are not. */
 export const MOST_LANES = 24;
 
@@ -49,7 +51,7 @@ export function place(tracks: readonly Track[], folded: ReadonlySet<string>): Pl
       continue;
     }
     const lanes = lanesOf(track).reduce((sum, lane) => sum + lane.count, 0);
-    const height = Math.max(HEAD, lanes * LANE + FOOT);
+    const height = track.kind === "counter" ? COUNTER : Math.max(HEAD, lanes * LANE + FOOT);
     placed.push({ track, top, height, depth, hasChildren: parents.has(track.id) });
     top += height + GAP;
   }

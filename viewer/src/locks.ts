@@ -7,6 +7,7 @@
 import { byId, element } from "./events";
 import { facts, stateTable } from "./panel";
 import { NO_FILTER, Stale, type Details, type EventRow, type Source, type Track } from "./protocol";
+import type { Rows } from "./rows";
 
 /** Events of the time at which a lock was taken that are looked at, and functions that are named. */
 const MOST_EVENTS = 50;
@@ -16,20 +17,21 @@ const MOST_FRAMES = 12;
 interface Line {
   /** Shows the row of a thread at a time. */
   lead: (id: string, at: number) => void;
-  tidOf: (id: string) => number | undefined;
+  rows: Rows;
   /** Says what went wrong, while this is selected. */
   say: (text: string) => void;
 }
 
-/** Who waited, where it was taken, and the SQL. */
+/** Of a lock: who waited, where it was taken, and the SQL. */
 export function showLock(
   { track, states, waits }: Details,
   source: Source,
-  { lead, tidOf, say }: Line,
+  { lead, rows, say }: Line,
 ): void {
+  if (track.kind !== "lock") return;
   const panel = byId("details");
   const held = states.find(({ kind, thread }) => kind === "holder" && thread !== undefined);
-  const tid = tidOf(held?.thread ?? "");
+  const tid = rows.get(held?.thread ?? "")?.tid;
   const place = element("div");
   panel.append(place);
   if (held && tid !== undefined) {

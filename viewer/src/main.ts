@@ -70,6 +70,7 @@ function listenToMouse(app: App, pointer: Pointer): void {
   area.addEventListener("pointermove", (event) => {
     const [x, y] = place(event);
     [pointer.over, pointer.x] = [app, x];
+    app.hover({ x, y });
     if (!drag) return;
     drag.moved ||= Math.abs(x - drag.x) + Math.abs(y - drag.y) > 4;
     if (!drag.moved) return;
@@ -111,6 +112,10 @@ function listenToKeys(frame: Frame, pointer: Pointer): void {
     l: () => frame.active.toggleFollow(),
     t: () => showPanel("statistics"),
     g: () => showPanel("flame"),
+    n: () => {
+      showPanel("counters");
+      byId("counter-name").focus();
+    },
     p: () => frame.active.pin(),
     o: () => frame.active.sort(),
     v: () => frame.toggleArrows(),
@@ -165,6 +170,25 @@ function listenToForms(frame: Frame): void {
   byId("help-open").addEventListener("click", () => byId<HTMLDialogElement>("help").showModal());
 }
 
+/** A field of an event is drawn as a line; those that there are, are offered. */
+function listenToCounters(frame: Frame): void {
+  const name = byId<HTMLInputElement>("counter-name");
+  byId<HTMLFormElement>("counter-add").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (name.value.trim() !== "") frame.addCounter(name.value.trim());
+    name.value = "";
+  });
+  const offer = async (): Promise<void> => {
+    const { names } = await frame.active.source.numbers();
+    const options = names.map((one) => Object.assign(element("option"), { value: one }));
+    byId("counter-names").replaceChildren(...options);
+  };
+  // What a running session has by then.
+  name.addEventListener("focus", () => {
+    offer().catch((error: unknown) => frame.active.say(String(error)));
+  });
+}
+
 /** How often a running session is asked whether it has gone on. */
 const LIVE_MS = 1000;
 
@@ -214,7 +238,10 @@ function line(frame: Frame, about: About, source: Source, suffix: string, pointe
   for (const name of ["focusin", "pointerdown"]) {
     app.area.addEventListener(name, () => frame.activate(app));
   }
-  app.area.addEventListener("pointerleave", () => (pointer.over = null));
+  app.area.addEventListener("pointerleave", () => {
+    pointer.over = null;
+    app.hover(null);
+  });
   return app;
 }
 
@@ -245,6 +272,7 @@ async function start(): Promise<void> {
   listenToTheme(frame, isDark);
   listenToKeys(frame, pointer);
   listenToForms(frame);
+  listenToCounters(frame);
   byId("panel").addEventListener("shown", () => frame.keep(), true);
   window.addEventListener("hashchange", () => frame.restore());
   await frame.start();

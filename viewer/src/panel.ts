@@ -5,7 +5,15 @@ import { byId, element, fields } from "./events";
 import type { About, Details, EventRow, State } from "./protocol";
 import { clock, duration } from "./time";
 
-export const PANELS = ["events", "details", "statistics", "flame", "compare", "notes"] as const;
+export const PANELS = [
+  "events",
+  "details",
+  "statistics",
+  "flame",
+  "counters",
+  "compare",
+  "notes",
+] as const;
 export type Panel = (typeof PANELS)[number];
 
 export function panelShown(): Panel {
@@ -24,7 +32,7 @@ export function showPanel(shown: Panel): void {
 
 /** Shows what is selected, unless figures are looked at, which are about the selection, too. */
 export function offerDetails(): void {
-  if (!["statistics", "flame", "compare"].includes(panelShown())) showPanel("details");
+  if (!["statistics", "flame", "counters", "compare"].includes(panelShown())) showPanel("details");
 }
 
 export function listenToTabs(): void {

@@ -23,7 +23,7 @@ export interface About {
 
 export interface Track {
   id: string;
-  kind: "machine" | "cpu" | "process" | "thread" | "locks" | "lock";
+  kind: "machine" | "cpu" | "process" | "thread" | "locks" | "lock" | "counter";
   name: string;
   parent: string | null;
   host: number;
@@ -167,6 +167,21 @@ export interface Statistics {
   read: number;
   stopped: number | null;
   lost: number;
+}
+
+/** A number, or the digits of an integer that a script does not hold exactly. */
+export type Amount = number | string;
+
+/** The values of a field in a span. */
+export interface Counter {
+  /** Pixel, least, greatest and last value. */
+  columns: [number, Amount, Amount, Amount][];
+  /** The last value before the span, if one was found near it. */
+  before: Amount | null;
+  count: number;
+  not_numbers: number;
+  /** What is later was not read. */
+  stopped: number | null;
 }
 
 /** The words of `lull print` for which events are wanted. */
@@ -340,6 +355,20 @@ export class Source {
   /** Arrows with a time in a view and an end in one of these rows. */
   flows(view: View, ids: string[], limit: number, s: AbortSignal): Promise<Arrows> {
     return this.ask("flows", { ...whole(view), tracks: ids.join(","), limit }, s);
+  }
+
+  /** The values of EVENT.FIELD in a view, from a time on, or from its beginning. */
+  counter(
+    counter: string,
+    { view, pixels, start }: { view: View; pixels: number; start: number | null },
+    s: AbortSignal,
+  ): Promise<Counter> {
+    return this.ask("counter", { ...whole(view), pixels, counter, start: start ?? "" }, s);
+  }
+
+  /** The fields of events that are numbers. */
+  numbers(): Promise<{ names: string[]; left_out: number }> {
+    return this.ask("numbers", {});
   }
 
   statistics(view: View, track: string, s: AbortSignal): Promise<Statistics> {

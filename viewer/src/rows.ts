@@ -14,6 +14,8 @@ const MOST_UNFOLDED = 16;
 
 export class Rows {
   tracks: Track[] = [];
+  /** Rows at the top that the page has by itself. */
+  private own: Track[] = [];
   arrangement: Arrangement = { pins: [], order: "number" };
   private folded = new Set<string>();
   private byId = new Map<string, Track>();
@@ -37,6 +39,12 @@ export class Rows {
     this.place();
   }
 
+  /** The rows at the top that the page has by itself. */
+  haveOwn(own: Track[]): void {
+    this.own = own;
+    this.place();
+  }
+
   arrange(arrangement: Arrangement): void {
     this.arrangement = arrangement;
     this.place();
@@ -44,6 +52,7 @@ export class Rows {
 
   /** A row is pinned to the top, with those below it, or not any more; a text says why not. */
   pin(id: string | undefined): string {
+    if (this.own.some((track) => track.id === id)) return "counters are at the top already";
     const next = toggled(this.arrangement, id);
     if (typeof next === "string") return next;
     this.arrange(next);
@@ -98,7 +107,7 @@ export class Rows {
   private place(): void {
     const { scene, arrangement } = this;
     scene.folded = this.folded;
-    scene.placed = place(arranged(this.tracks, arrangement), this.folded);
+    scene.placed = place([...this.own, ...arranged(this.tracks, arrangement)], this.folded);
     scene.places = new Map(scene.placed.map((row) => [row.track.id, row]));
     scene.pinned = new Set(arrangement.pins);
     this.size.style.height = `${heightOf(scene.placed) + 8}px`;

@@ -128,7 +128,9 @@ test("the address brings back what was shown", () => {
   const other = { track: "t9", at: 7, pins: ["c0.1", "t2"], order: "name" as const };
   const view = { from: -5, until: 70 };
   const own = { track: "t3", at: 42, pins: ["p1"], order: "number" as const };
-  const shown = { view, ...own, filter, panel, aligned, other, isOther: true, arrows: true };
+  const counters = ["a:b#1.length", "c d.e&f"];
+  const drawn = { arrows: true, counters };
+  const shown = { view, ...own, filter, panel, aligned, other, isOther: true, ...drawn };
   assert.deepEqual(address.read(address.write(shown)), shown);
 });
 

@@ -39,6 +39,13 @@ fn viewed(ns: u64) -> Viewed {
         let entry: (_, &[_]) = ("io:read_entry", &[("fd", Number(3))]);
         program.call((at, at + ns), MAIN, entry, ("io:read_exit", &[("result", Number(9))]));
     }
+    for (at, name) in [
+        (1_060_000, "mutex:wait_entry"),
+        (1_061_000, "mutex:wait_exit"),
+        (1_062_000, "mutex:unlock"),
+    ] {
+        program.event(at, 0, MAIN, name, &[("mutex", Number(0xa0))]);
+    }
     program.end_packet(1_100_000, 1, [5, 0, 0, 0]);
     let (metadata, files) = program.files();
     let trace = Trace::from_bytes(metadata.as_bytes(), files).expect("it was just written");
@@ -51,7 +58,8 @@ fn viewed(ns: u64) -> Viewed {
 fn ask_trace_server(request: &str) {
     static SERVER: OnceLock<Attempts> = OnceLock::new();
     let opener = || Box::new(|_: &[usize]| Err("there is one trace".to_string()));
-    let server = SERVER.get_or_init(|| Attempts::new(viewed(), opener()).expect("it has a trace"));
+    let server =
+        SERVER.get_or_init(|| Attempts::new(viewed(600), opener()).expect("it has a trace"));
     if request.starts_with("DELETE /tsp/api/experiments/") {
         return;
     }

@@ -20,7 +20,7 @@ use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
 use crate::{
-    assets, compare, details, flame, flows, lost, rows, slices, statistics, ticks, tracks,
+    assets, compare, counter, details, flame, flows, lost, rows, slices, statistics, ticks, tracks,
 };
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
@@ -259,6 +259,8 @@ impl Viewed {
             }
             "v1/flows" => json(&flows::tell(history, tracks, ask)?),
             "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
+            "v1/counter" => json(&counter::tell(&self.traces, ask, origin)?),
+            "v1/numbers" => json(&counter::names(&self.traces)),
             "v1/flame" => json(&flame::tell(self, ask)?),
             "v1/compare" => match &self.beside {
                 Some(others) => json(&compare::tell(self, others, ask)?),

@@ -5,10 +5,10 @@
 //! page; `ask` reads what is asked, `answer` finds who answers: `tracks` lists what has states,
 //! `slices` draws them, `ticks` counts events, `lost` says where some are missing, `rows` gives
 //! the events themselves, `details` what is known at one time, `flows` what let threads go on,
-//! `statistics` how long things took, `compare` what is different in a second trace, `flame` the
-//! stacks that took most time. `tsp` gives the same answers in the words of the Trace Server
-//! Protocol. `single` writes a page that is one file. `patience` is how what nobody waits for any
-//! more comes to its end.
+//! `statistics` how long things took, `counter` the numbers in the fields of events as lines,
+//! `compare` what is different in a second trace, `flame` the stacks that took most time. `tsp`
+//! gives the same answers in the words of the Trace Server Protocol. `single` writes a page that is
+//! one file. `patience` is how what nobody waits for any more comes to its end.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -24,6 +24,7 @@ mod assets;
 mod attempt;
 mod compare;
 mod connections;
+mod counter;
 mod details;
 mod flame;
 mod flows;

@@ -2,6 +2,7 @@
 //! The protocol over a real connection: what each question is answered with, and what is refused.
 
 mod compare;
+mod counter;
 mod flame;
 mod flows;
 mod locks;
