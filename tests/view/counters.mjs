@@ -66,6 +66,15 @@ const tests = {
     problems.length = 0; // Chromium tells of every answer that is not 200.
   },
 
+  async threads_that_wait_for_a_cpu_are_offered_and_counted(page) {
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("n");
+    const button = page.getByRole("button", { name: "Add “threads that wait for a CPU”" });
+    await settled(page, () => button.click());
+    await told(page, /^1200 values in view, from 0 to 1$/);
+    assert.deepEqual(shown(page).words.getAll("counter"), ["threads that wait for a CPU"]);
+  },
+
   async the_address_brings_a_counter_back_and_a_click_tells_its_value(page) {
     const near = `from=${7 * ROUND}&until=${9 * ROUND}&counter=${LENGTH}&counter=irq:x.y`;
     const own = await open(page.url().split("#")[0], `#${near}&panel=counters`);

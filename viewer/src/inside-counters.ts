@@ -3,7 +3,7 @@
 //
 // Place in the flow: inside.ts asks here; the answers are those that tools/view/src/counter.rs gives.
 
-import { firstFrom, type Words } from "./inside";
+import type { Inside, Words } from "./inside";
 import type { Amount, Counter, EventRow } from "./protocol";
 
 /** A field's value as a number; `null` if it is none, and nothing if the event has no such field. */
@@ -17,32 +17,62 @@ function valueOf({ event }: EventRow, field: string): Amount | null | undefined 
   return typeof labelled === "number" ? labelled : null;
 }
 
-export function counter(events: EventRow[], words: Words): Counter {
-  const name = String(words["counter"]);
+/** What is made of states: threads that are ready to run, on no CPU. */
+const RUNNABLE = "threads that wait for a CPU";
+
+/** How many threads are ready to run: every change of that number is a value. */
+function runnable({ rows, values }: Inside, add: (at: number, value: number) => void): void {
+  const isIts = (value: number): boolean => values[value]?.look === "waiting";
+  const changes = rows
+    .filter(({ kind }) => kind === "place")
+    .flatMap((row) => row.slices.filter(([, , value]) => isIts(value)))
+    .flatMap(([begin, end, , goesOn]): [number, number][] =>
+      goesOn === 1
+        ? [[begin, 1]]
+        : [
+            [begin, 1],
+            [end, -1],
+          ],
+    )
+    .sort((a, b) => a[0] - b[0]);
+  let now = 0;
+  changes.forEach(([at, by], i) => {
+    now += by;
+    if (changes[i + 1]?.[0] !== at) add(at, now);
+  });
+}
+
+/** The values of a counter in the order of time. */
+function valuesOf(all: Inside, name: string): [number, Amount | null][] {
+  const found: [number, Amount | null][] = [];
+  if (name === RUNNABLE) {
+    found.push([Number.NEGATIVE_INFINITY, 0]);
+    runnable(all, (at, value) => found.push([at, value]));
+    return found;
+  }
   const dot = name.lastIndexOf(".");
   const [event, field] = [name.slice(0, dot), name.slice(dot + 1)];
-  const isIts = (row: EventRow): boolean =>
-    row.event.name === event && valueOf(row, field) !== undefined;
-  if (!events.some(isIts)) throw new Error(`no event of the file has the field ${name}`);
+  for (const row of all.events) {
+    const value = row.event.name === event ? valueOf(row, field) : undefined;
+    if (value !== undefined) found.push([row.at, value]);
+  }
+  if (found.length === 0) throw new Error(`no event of the file has the field ${name}`);
+  return found;
+}
+
+export function counter(all: Inside, words: Words): Counter {
   const number = (word: string): number => Number(words[word]);
   const [begin, end, pixels] = [number("from"), number("until"), number("pixels")];
   const told: Counter = { columns: [], before: null, count: 0, not_numbers: 0, stopped: null };
-  const first = firstFrom(events, begin);
-  for (const row of events.slice(0, first).reverse()) {
-    const value = isIts(row) ? valueOf(row, field) : null;
-    if (value === null || value === undefined) continue;
-    told.before = value;
-    break;
-  }
-  for (const row of events.slice(first, firstFrom(events, end))) {
-    const value = row.event.name === event ? valueOf(row, field) : undefined;
-    if (value === undefined) continue;
+  for (const [at, value] of valuesOf(all, String(words["counter"]))) {
+    if (at < begin) told.before = value ?? told.before;
+    if (at < begin || at >= end) continue;
     if (value === null) {
       told.not_numbers++;
       continue;
     }
     told.count++;
-    const pixel = Math.min(Math.floor(((row.at - begin) / (end - begin)) * pixels), pixels - 1);
+    const pixel = Math.min(Math.floor(((at - begin) / (end - begin)) * pixels), pixels - 1);
     const last = told.columns[told.columns.length - 1];
     if (last?.[0] !== pixel) {
       told.columns.push([pixel, value, value, value]);
@@ -55,12 +85,13 @@ export function counter(events: EventRow[], words: Words): Counter {
   return told;
 }
 
-export function numbers(events: EventRow[]): { names: string[]; left_out: number } {
+export function numbers(all: Inside): { names: string[]; offered: string[]; left_out: number } {
   const names = new Set<string>();
-  for (const row of events) {
+  for (const row of all.events) {
     for (const field of Object.keys(row.event.fields ?? {})) {
       if (typeof valueOf(row, field) === "number") names.add(`${row.event.name}.${field}`);
     }
   }
-  return { names: [...names].sort(), left_out: 0 };
+  const offered = all.values.some(({ look }) => look === "waiting") ? [RUNNABLE] : [];
+  return { names: [...names].sort(), offered, left_out: 0 };
 }

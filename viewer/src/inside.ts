@@ -70,9 +70,9 @@ export function answer(all: Inside, question: string, words: Words): unknown {
     case "details":
       return details(all, words);
     case "counter":
-      return counter(all.events, words);
+      return counter(all, words);
     case "numbers":
-      return numbers(all.events);
+      return numbers(all);
     default:
       throw new Error("this file has no answer to that; open the trace with lull view");
   }

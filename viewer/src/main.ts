@@ -179,12 +179,19 @@ function listenToCounters(frame: Frame): void {
     name.value = "";
   });
   const offer = async (): Promise<void> => {
-    const { names } = await frame.active.source.numbers();
+    const { names, offered } = await frame.active.source.numbers();
+    const buttons = offered.map((one) => {
+      const button = element("button", `Add “${one}”`);
+      button.type = "button";
+      button.addEventListener("click", () => frame.addCounter(one));
+      return button;
+    });
+    byId("counter-offers").replaceChildren(...buttons);
     const options = names.map((one) => Object.assign(element("option"), { value: one }));
     byId("counter-names").replaceChildren(...options);
   };
   // What a running session has by then.
-  name.addEventListener("focus", () => {
+  byId("counters").addEventListener("shown", () => {
     offer().catch((error: unknown) => frame.active.say(String(error)));
   });
 }

@@ -366,8 +366,8 @@ export class Source {
     return this.ask("counter", { ...whole(view), pixels, counter, start: start ?? "" }, s);
   }
 
-  /** The fields of events that are numbers. */
-  numbers(): Promise<{ names: string[]; left_out: number }> {
+  /** The fields of events that are numbers, and what else there is to count. */
+  numbers(): Promise<{ names: string[]; offered: string[]; left_out: number }> {
     return this.ask("numbers", {});
   }
 

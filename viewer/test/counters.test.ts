@@ -64,7 +64,7 @@ test("in a file, a counter is made of its events, and what is no number is none"
       event: { name: "q:l", cpu: 0, fields: { n: value, other: "x" } },
     }),
   );
-  const all = { events } as unknown as Inside;
+  const all = { events, rows: [], values: [] } as unknown as Inside;
   const words = { counter: "q:l.n", from: 10, until: 60, pixels: 2 };
   assert.deepEqual(answer(all, "counter", words), {
     columns: [
@@ -76,6 +76,33 @@ test("in a file, a counter is made of its events, and what is no number is none"
     not_numbers: 2,
     stopped: null,
   });
-  assert.deepEqual(answer(all, "numbers", {}), { names: ["q:l.n"], left_out: 0 });
+  assert.deepEqual(answer(all, "numbers", {}), { names: ["q:l.n"], offered: [], left_out: 0 });
   assert.throws(() => answer(all, "counter", { ...words, counter: "q:l.none" }), /no event/);
+});
+
+test("in a file, threads that are ready to run are counted at each change of their number", () => {
+  const name = "threads that wait for a CPU";
+  const row = (track: string, slices: number[][]) => ({ track, kind: "place", lane: 0, slices });
+  const all = {
+    events: [],
+    values: [{ look: "running" }, { look: "waiting" }],
+    rows: [
+      row("t1", [
+        [0, 200, 0, 0, 1],
+        [200, 400, 1, 0, 1],
+      ]),
+      row("t2", [[100, 200, 1, 0, 1]]),
+      row("t3", [[150, 500, 1, 1, 1]]),
+    ],
+  } as unknown as Inside;
+  const words = { counter: name, from: 0, until: 500, pixels: 5 };
+  const told = answer(all, "counter", words) as { columns: number[][]; before: number };
+  assert.deepEqual(told.columns, [
+    [1, 1, 2, 2],
+    [2, 2, 2, 2],
+    [4, 1, 1, 1],
+  ]);
+  assert.equal(told.before, 0);
+  const numbers = answer(all, "numbers", {}) as { offered: string[] };
+  assert.deepEqual(numbers.offered, [name]);
 });

@@ -259,7 +259,7 @@ impl Viewed {
             }
             "v1/flows" => json(&flows::tell(history, tracks, ask)?),
             "v1/statistics" => json(&statistics::tell(history, tracks, ask)?),
-            "v1/counter" => json(&counter::tell(&self.traces, ask, origin)?),
+            "v1/counter" => json(&counter::tell(&self.traces, history, ask)?),
             "v1/numbers" => json(&counter::names(&self.traces)),
             "v1/flame" => json(&flame::tell(self, ask)?),
             "v1/compare" => match &self.beside {

@@ -2,12 +2,14 @@
 //! A number in the fields of events as a line over time: of each pixel the least, the greatest and
 //! the last value.
 //!
-//! Place in the flow: the page asks for a field that a person chose, and for which there are. Only
+//! Place in the flow: the page asks for a field that a person chose, and for which there are. How
+//! many threads are ready to run is offered, too, and made of the history's states. Only
 //! the packets of the span are read, up to a bound; the answer says where it stopped, and the page
 //! goes on from there. What is no number, a text or a NaN, is counted and not drawn.
 
 use std::collections::BTreeSet;
 
+use history::{History, Kind, Track, Value as State};
 use serde::{Serialize, Serializer};
 use state::event_name;
 use trace::{Event, EventClass, Merge, Message, Ns, Span, Trace, Type, Value, THREAD_EVENT};
@@ -18,6 +20,10 @@ use crate::patience::Patience;
 /// Events that are read for one answer, and those that are read for the value before the span.
 const MOST_READ: u64 = 1_000_000;
 const MOST_READ_BEFORE: u64 = 100_000;
+/// What is made of states instead: threads that are ready to run, on no CPU.
+const RUNNABLE: &str = "threads that wait for a CPU";
+/// Such waits of one answer.
+const MOST_WAITS: usize = 1 << 20;
 /// How far before the span the value is looked for, as widths of the span.
 const WIDTHS_BEFORE: [i64; 3] = [1, 8, 64];
 /// Names of one answer.
@@ -158,8 +164,44 @@ impl Wanted {
     }
 }
 
-pub(crate) fn tell(traces: &[Trace], ask: &Ask, origin: Ns) -> Result<Counter, String> {
-    of_some(traces, ask, origin, (MOST_READ, MOST_READ_BEFORE))
+pub(crate) fn tell(traces: &[Trace], history: &History, ask: &Ask) -> Result<Counter, String> {
+    match ask.text("counter") {
+        Some(RUNNABLE) => runnable(history, ask, MOST_WAITS),
+        _ => of_some(traces, ask, history.begin(), (MOST_READ, MOST_READ_BEFORE)),
+    }
+}
+
+/// How many threads are ready to run at each time: every change of that number is a value.
+pub(crate) fn runnable(history: &History, ask: &Ask, most: usize) -> Result<Counter, String> {
+    let cut = ask.cut(history.begin())?;
+    let (mut changes, mut before) = (Vec::new(), 0);
+    let mut count = 0;
+    let takes = |track: &Track| track.kind == Kind::Place && !ask.patience.is_over();
+    let visited = history.visit(&between(cut.span()), takes, |_, interval| {
+        if interval.value == State::Waiting && count <= most {
+            count += 1;
+            match interval.begin <= cut.from {
+                true => before += 1,
+                false => changes.push((interval.begin, 1)),
+            }
+            if interval.end < cut.until && !interval.goes_on {
+                changes.push((interval.end, -1));
+            }
+        }
+    });
+    visited.map_err(|error| error.to_string())?;
+    if count > most {
+        return Err(format!("more than {most} waits for a CPU are in view: zoom in to count them"));
+    }
+    changes.sort_unstable();
+    let mut told = Counter { before: Some(Number::Whole(before)), ..Counter::default() };
+    let mut now = before;
+    for same in changes.chunk_by(|(one, _), (other, _)| one == other) {
+        let Some((at, _)) = same.first() else { continue };
+        now += same.iter().map(|(_, by)| by).sum::<i128>();
+        told.add(pixel(&cut, *at), Number::Whole(now));
+    }
+    Ok(told)
 }
 
 /// The same of so many events, and so many before the span.
@@ -241,6 +283,8 @@ impl Counter {
 #[derive(Debug, Serialize)]
 pub(crate) struct Names {
     names: Vec<String>,
+    /// What is no field, and drawn of what the trace tells all the same.
+    offered: Vec<&'static str>,
     left_out: usize,
 }
 
@@ -255,8 +299,11 @@ pub(crate) fn names(traces: &[Trace]) -> Names {
             names.insert(format!("{}.{}", event_name(class), field.name()));
         }
     }
+    let mut all = traces.iter().flat_map(Trace::event_classes).map(event_name);
+    let has_switches = all.any(|name| matches!(name, "sched:sched_switch" | "sched_switch"));
+    let offered = has_switches.then_some(RUNNABLE).into_iter().collect();
     let left_out = names.len().saturating_sub(MOST_NAMES);
-    Names { names: names.into_iter().take(MOST_NAMES).collect(), left_out }
+    Names { names: names.into_iter().take(MOST_NAMES).collect(), offered, left_out }
 }
 
 #[cfg(test)]

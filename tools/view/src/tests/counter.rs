@@ -8,7 +8,7 @@ use trace::Ns;
 use super::statistics::shown;
 use super::{ask, Viewed};
 use crate::ask::Ask;
-use crate::counter::of_some;
+use crate::counter::{of_some, runnable};
 
 const MAIN: Who = (10, 10, "server");
 
@@ -78,5 +78,31 @@ fn what_is_no_number_is_refused_with_the_reason_and_names_are_offered() {
     assert!(refused("nothing.length").contains("no event of the trace is called nothing"));
     assert!(refused("nothing").contains("EVENT.FIELD") && refused("").contains("EVENT.FIELD"));
     let names = ask(&viewed, "v1/numbers");
-    assert_eq!(names, json!({ "names": ["queue:length.length"], "left_out": 0 }));
+    assert_eq!(names, json!({ "names": ["queue:length.length"], "offered": [], "left_out": 0 }));
+}
+
+#[test]
+fn threads_that_are_ready_to_run_are_counted_at_each_change_of_their_number() {
+    let (idle, other) = ((0, 0, "swapper"), (20, 20, "other"));
+    let mut program = Program::new();
+    let p = &mut program;
+    p.switch((1000, 0), (idle, 0), MAIN);
+    // Another thread is woken, and later this one has to wait for it.
+    p.wakeup((1100, 0), MAIN, other);
+    p.wakeup((1150, 0), MAIN, (30, 30, "third"));
+    p.switch((1200, 0), (MAIN, 0), other);
+    p.switch((1400, 0), (other, 1), MAIN);
+    p.event(1500, 0, MAIN, "a:last", &[("n", Number(1))]);
+    let viewed = shown(program);
+    let name = "threads+that+wait+for+a+CPU";
+    let told = ask(&viewed, &format!("v1/counter?counter={name}&from=0&until=500&pixels=5"));
+    // At 200 one goes and one comes.
+    assert_eq!(told["columns"], json!([[1, 1, 2, 2], [2, 2, 2, 2], [4, 1, 1, 1]]));
+    assert_eq!(told["before"], 0);
+    let told = ask(&viewed, &format!("v1/counter?counter={name}&from=160&until=170&pixels=5"));
+    assert_eq!((&told["before"], &told["columns"]), (&2.into(), &json!([])));
+    let query = format!("counter={name}&from=0&until=500&pixels=5");
+    let refused = runnable(viewed.history(), &Ask::new(&query).unwrap(), 2).unwrap_err();
+    assert!(refused.contains("zoom in"), "{refused}");
+    assert_eq!(ask(&viewed, "v1/numbers")["offered"], json!(["threads that wait for a CPU"]));
 }
