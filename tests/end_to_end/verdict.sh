@@ -295,6 +295,18 @@ part_of_a_complete_recording_is_called_complete() {
 			fail "$asked: $(head -n 6 report)"
 		same "$status" 0 "the status of lull report $asked"
 	done
+	# A part of a damaged one is not: a packet whose content ends within its last event.
+	cp -r whole damaged
+	python3 - damaged/stream-cpu* <<-'END'
+		import struct, sys
+		for path in sys.argv[1:]:
+		    data = bytearray(open(path, "rb").read())
+		    struct.pack_into("<Q", data, 40, struct.unpack_from("<Q", data, 40)[0] - 8)
+		    open(path, "wb").write(data)
+	END
+	status_is 1 lull trim damaged -o rest --from +0 2> trimmed
+	status_is 1 lull report rest > report
+	grep -q 'a part of was damaged' report || fail "$(head -n 6 report)"
 	# A stream that is there twice is no complete trace.
 	stream=$(ls whole | grep -m 1 stream-cpu)
 	cp "whole/$stream" whole/stream-cpu77

@@ -54,11 +54,16 @@ impl Layout {
             in_ns: options.for_trace_compass || part.correction.is_some(),
             correction: part.correction,
             is_part: part.take.is_some() || part.span != Span::ALL,
-            environment: environment(metadata, part),
+            environment: environment(&metadata.environment, &part.environment),
             has_threads: options.for_trace_compass && has_threads,
             uuid: metadata.uuid,
             streams: metadata.streams.iter().map(StreamLayout::new).collect(),
         }
+    }
+
+    /// Adds entries to the environment, or replaces them.
+    pub fn add(&mut self, new: &Environment) {
+        self.environment = environment(&self.environment, new);
     }
 
     /// A time in nanoseconds as the new trace counts, which has none before its clock's origin.
@@ -68,11 +73,12 @@ impl Layout {
     }
 }
 
+type Environment = [(String, EnvironmentValue)];
+
 /// The old environment with the new entries in it.
-fn environment(metadata: &Metadata, part: &Part<'_>) -> Vec<(String, EnvironmentValue)> {
-    let is_new = |name: &str| part.environment.iter().any(|(other, _)| other == name);
-    let old = metadata.environment.iter().filter(|(name, _)| !is_new(name));
-    old.chain(&part.environment).cloned().collect()
+fn environment(old: &Environment, new: &Environment) -> Vec<(String, EnvironmentValue)> {
+    let is_new = |name: &str| new.iter().any(|(other, _)| other == name);
+    old.iter().filter(|(name, _)| !is_new(name)).chain(new).cloned().collect()
 }
 
 impl StreamLayout {

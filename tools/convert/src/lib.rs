@@ -50,6 +50,8 @@ pub struct Part<'a> {
     pub take: Option<Take<'a>>,
     /// Entries of the environment that replace those of the same name, or are added.
     pub environment: Vec<(String, EnvironmentValue)>,
+    /// The same, where something was wrong with what was read.
+    pub environment_of_damaged: Vec<(String, EnvironmentValue)>,
     /// Moves all times to another clock; they are nanoseconds then.
     pub correction: Option<Correction>,
 }
@@ -103,11 +105,12 @@ pub fn convert(
     make: &mut dyn FnMut(&str) -> io::Result<File>,
     advance: &mut dyn FnMut(u64),
 ) -> Result<Converted, Error> {
-    let layout = Layout::new(trace.metadata(), options, part);
-    let metadata = match options.format {
-        Format::Ctf1 => tsdl::metadata(trace.metadata(), &layout)?,
-        Format::Ctf2 => json::metadata(trace.metadata(), &layout)?,
+    let mut layout = Layout::new(trace.metadata(), options, part);
+    let described = |layout: &Layout| match options.format {
+        Format::Ctf1 => tsdl::metadata(trace.metadata(), layout),
+        Format::Ctf2 => json::metadata(trace.metadata(), layout),
     };
+    let mut metadata = described(&layout)?;
     // Whatever the old metadata says, the new one must be what the reader accepts.
     Metadata::parse(&metadata).map_err(|error| Error::WrongMetadata(error.to_string()))?;
     let mut merge = Merge::between(std::slice::from_ref(trace), &part.span);
@@ -138,6 +141,10 @@ pub fn convert(
     }
     let (cut_streams, problems) = (merge.beginnings().count(), merge.problems());
     let Made { events, left_out, lost_events, lost_packets } = copy.made;
+    if !problems.is_empty() && !part.environment_of_damaged.is_empty() {
+        layout.add(&part.environment_of_damaged);
+        metadata = described(&layout)?;
+    }
     Ok(Converted { metadata, events, left_out, lost_events, lost_packets, cut_streams, problems })
 }
 
