@@ -122,8 +122,8 @@ pub struct SessionArgs {
     #[arg(long, requires = "kernel", requires = "flight_recorder")]
     pub reserved: bool,
 
-    /// Stop recording, not the program, when the trace has this size; snapshots of a flight recorder
-    /// have that of its buffers
+    /// Stop recording, not the program, when the trace has this size; snapshots of a flight
+    /// recorder have that of its buffers
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     #[arg(conflicts_with = "flight_recorder")]
     pub max_size: Option<u64>,
