@@ -153,6 +153,8 @@ pub struct Locks {
     followed: FxHashMap<ProcessIndex, FxHashMap<(LockKind, u64), Held>>,
     count: usize,
     left_out: u64,
+    /// By machine: those that an event told of since events were lost there, and some that are over.
+    told: FxHashMap<u32, Vec<Lock>>,
     /// Who held what a thread waits for, when its wait began.
     waits: FxHashMap<ThreadIndex, Option<Holding>>,
     ending: Ending,
@@ -232,22 +234,34 @@ impl Locks {
         self.notes.add(Change::Lock(*lock));
     }
 
+    /// A lock of which an event tells that was not told of before.
+    fn list(&mut self, lock: &Lock, host: u32) {
+        const LISTED_LEAST: usize = 64;
+        let (followed, listed) = (&self.followed, self.told.entry(host).or_default());
+        // Half of the list has been added since this was done before, or it is short.
+        if listed.len() >= 2 * self.count.max(LISTED_LEAST) {
+            listed.retain(|lock| followed.contains_key(&lock.process));
+        }
+        listed.push(*lock);
+    }
+
     /// A thread begins to wait. `is_losing`: events may be missing now.
-    fn waits(&mut self, lock: &Lock, thread: ThreadIndex, is_losing: bool) {
+    fn waits(&mut self, lock: &Lock, (host, thread): (u32, ThreadIndex), is_losing: bool) {
         let Some(held) = self.follow(lock) else { return };
         let is_new = !held.is_told && !is_losing;
         held.is_told |= is_new;
         let owner = held.latest();
         self.waits.insert(thread, owner);
         if is_new {
+            self.list(lock, host);
             self.changed(lock, Ending::Forgotten);
         }
     }
 
     /// A thread got a lock.
-    fn got(&mut self, lock: &Lock, holding: Holding, is_losing: bool) {
+    fn got(&mut self, lock: &Lock, (host, holding): (u32, Holding), is_losing: bool) {
         let Some(held) = self.follow(lock).filter(|_| !is_losing) else { return };
-        held.is_told = true;
+        let is_new = !std::mem::replace(&mut held.is_told, true);
         let has_room = match holding.thread {
             ThreadIndex::OTHERS => {
                 held.places.clear();
@@ -256,6 +270,9 @@ impl Locks {
             _ => held.takes(holding),
         };
         self.left_out = self.left_out.saturating_add(u64::from(!has_room));
+        if is_new {
+            self.list(lock, host);
+        }
         self.changed(lock, Ending::Got);
     }
 
@@ -263,17 +280,21 @@ impl Locks {
     fn lets_go(
         &mut self,
         lock: &Lock,
-        (thread, at): (ThreadIndex, Ns),
+        (host, thread, at): (u32, ThreadIndex, Ns),
         is_unlock: bool,
         is_losing: bool,
     ) {
         let Some(held) = self.get_mut(lock) else { return };
         held.released = Some(Released { by: thread, at, is_unlock, is_sure: !is_losing });
-        if !is_losing {
-            held.is_told = true;
-            held.lets_go(thread);
-            self.changed(lock, Ending::LetGo(thread));
+        if is_losing {
+            return;
         }
+        let is_new = !std::mem::replace(&mut held.is_told, true);
+        held.lets_go(thread);
+        if is_new {
+            self.list(lock, host);
+        }
+        self.changed(lock, Ending::LetGo(thread));
     }
 
     /// Who a wait that is over was for, and whether the unlock that ended it is in the trace.
@@ -292,17 +313,16 @@ impl Locks {
         (WaitedFor { held_by, last_got_by, handed_by }, is_certain)
     }
 
-    /// Events are missing on the machine of these processes, and unlocks may be among them.
-    pub(crate) fn loss(&mut self, is_its: impl Fn(ProcessIndex) -> bool) {
+    /// Events of a machine are missing, and unlocks may be among them. Bound: the locks that were
+    /// told of since the loss before.
+    pub(crate) fn loss(&mut self, host: u32) {
         self.waits.clear();
         self.ending = Ending::Forgotten;
-        for (process, locks) in self.followed.iter_mut().filter(|(process, _)| is_its(**process)) {
-            for ((kind, address), held) in locks.iter_mut().filter(|(_, held)| held.is_told) {
-                (held.is_told, held.released) = (false, None);
-                held.places.clear();
-                let (process, kind, address) = (*process, *kind, *address);
-                self.notes.add(Change::Lock(Lock { process, kind, address }));
-            }
+        for lock in self.told.remove(&host).unwrap_or_default() {
+            let Some(held) = self.get_mut(&lock) else { continue };
+            (held.is_told, held.released) = (false, None);
+            held.places.clear();
+            self.notes.add(Change::Lock(lock));
         }
     }
 
@@ -337,14 +357,6 @@ impl State {
             .circle(first, |thread| waits_for(&self.calls, thread, self.threads.process_of(thread)))
     }
 
-    /// Events of a machine are missing.
-    pub(crate) fn locks_lost(&mut self, host: u32) {
-        let processes = self.threads.processes();
-        self.locks.loss(|process| {
-            processes.get(process.0 as usize).is_none_or(|process| process.host == host)
-        });
-    }
-
     fn lock_of(&self, kind: LockKind, address: i64, thread: ThreadIndex) -> Lock {
         Lock { process: self.threads.process_of(thread), kind, address: address as u64 }
     }
@@ -358,10 +370,10 @@ impl State {
     ) {
         let is_losing = self.running.is_losing_on(host);
         let lock = self.lock_of(kind, values.subject, thread);
-        self.locks.waits(&lock, thread, is_losing);
+        self.locks.waits(&lock, (host, thread), is_losing);
         if kind == LockKind::Cond {
             let mutex = self.lock_of(LockKind::Mutex, values.other, thread);
-            self.locks.lets_go(&mutex, (thread, at), false, is_losing);
+            self.locks.lets_go(&mutex, (host, thread, at), false, is_losing);
         }
     }
 
@@ -381,13 +393,13 @@ impl State {
         let has_it = matches!(values.error, 0 | OWNER_IS_DEAD);
         match kind {
             LockKind::Mutex | LockKind::Rwlock if has_it => {
-                self.locks.got(&lock, holding, is_losing);
+                self.locks.got(&lock, (host, holding), is_losing);
             }
             LockKind::Cond if call.is_some() && (has_it || values.error == TIMED_OUT) => {
                 let mutex = self.lock_of(LockKind::Mutex, values.other, thread);
                 if self.locks.of(&mutex).is_some() {
                     let holding = Holding { is_certain: false, ..holding };
-                    self.locks.got(&mutex, holding, is_losing);
+                    self.locks.got(&mutex, (host, holding), is_losing);
                 }
             }
             _ => {}
@@ -405,7 +417,7 @@ impl State {
         let Operation::Release { kind, .. } = operation else { return };
         let is_losing = self.running.is_losing_on(host);
         let lock = self.lock_of(kind, values.subject, thread);
-        self.locks.lets_go(&lock, (thread, at), true, is_losing);
+        self.locks.lets_go(&lock, (host, thread, at), true, is_losing);
     }
 }
 
@@ -423,12 +435,33 @@ mod tests {
     fn locks_beyond_the_bound_are_counted_and_room_comes_back_with_the_end_of_a_process() {
         let mut locks = Locks::default();
         for address in 0..LOCKS_MAX as u64 + 3 {
-            locks.waits(&lock(address), THREAD, false);
+            locks.waits(&lock(address), (0, THREAD), false);
         }
         assert_eq!((locks.all().count(), locks.left_out()), (LOCKS_MAX, 3));
         locks.ended(ProcessIndex(1));
-        locks.waits(&lock(1), THREAD, false);
+        locks.waits(&lock(1), (0, THREAD), false);
         assert_eq!((locks.all().count(), locks.left_out()), (1, 3));
+    }
+
+    #[test]
+    fn loss_forgets_the_locks_of_its_machine_and_looks_at_no_others() {
+        let mut locks = Locks::default();
+        let of = |process| Lock { process: ProcessIndex(process), ..lock(1) };
+        for (host, process) in [(0, 1), (1, 2)] {
+            locks.waits(&of(process), (host, THREAD), false);
+        }
+        locks.loss(0);
+        let is_told = |locks: &Locks, process| locks.of(&of(process)).unwrap().is_told();
+        assert_eq!((is_told(&locks, 1), is_told(&locks, 2)), (false, true));
+        assert_eq!((locks.told.get(&0), locks.told[&1].len()), (None, 1));
+        locks.waits(&of(1), (0, THREAD), false);
+        assert!(is_told(&locks, 1));
+        // Processes that come and go leave no more behind than the list's least length.
+        for process in 3..10_000 {
+            locks.waits(&of(process), (1, THREAD), false);
+            locks.ended(ProcessIndex(process));
+        }
+        assert!(locks.told[&1].len() <= 128);
     }
 
     #[test]
@@ -437,7 +470,8 @@ mod tests {
         let lock = Lock { kind: LockKind::Rwlock, ..lock(1) };
         for thread in 1..READERS_MAX as u32 + 3 {
             let (thread, since) = (ThreadIndex(thread), Ns(thread.into()));
-            locks.got(&lock, Holding { thread, since, is_certain: true, is_shared: true }, false);
+            let holding = Holding { thread, since, is_certain: true, is_shared: true };
+            locks.got(&lock, (0, holding), false);
         }
         let held = locks.of(&lock).unwrap();
         assert_eq!((held.by().count(), locks.left_out()), (READERS_MAX, 2));

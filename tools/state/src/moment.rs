@@ -304,7 +304,7 @@ impl State {
         let (host, cpu, at) = self.running.loss_ends(to)?;
         self.interrupts.loss(host, cpu);
         self.calls.loss(host);
-        self.locks_lost(host);
+        self.locks.loss(host);
         Some(at)
     }
 
@@ -320,7 +320,7 @@ impl State {
             self.calls.thread_ended(thread);
         }
         self.calls.loss(host);
-        self.locks_lost(host);
+        self.locks.loss(host);
         let at = message.begin_ns().or(message.time_ns()).unwrap_or(Ns(0));
         let until =
             message.until_ns().filter(|until| message.time_ns().is_some_and(|t| *until > t));
