@@ -153,7 +153,7 @@ pub struct Locks {
     followed: FxHashMap<ProcessIndex, FxHashMap<(LockKind, u64), Held>>,
     count: usize,
     left_out: u64,
-    /// By machine: those that an event told of since events were lost there, and some that are over.
+    /// By machine: those that an event told of since events were lost there. Some may be over.
     told: FxHashMap<u32, Vec<Lock>>,
     /// Who held what a thread waits for, when its wait began.
     waits: FxHashMap<ThreadIndex, Option<Holding>>,
