@@ -118,6 +118,14 @@ fn say(line: &str) {
 
 fn run(args: &Arguments) -> Result<i32, String> {
     let limits = limits(args);
+    try_threads(limits.processors).map_err(|error| {
+        format!(
+            "{} threads, one for each processor, cannot be started: {error}; each needs {} GiB \
+             of address space (ulimit -v), and counts as a process of its user (ulimit -u)",
+            limits.processors,
+            STACK_BYTES >> 30
+        )
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(limits.processors)
         .thread_stack_size(STACK_BYTES)
@@ -151,6 +159,21 @@ fn run(args: &Arguments) -> Result<i32, String> {
     Ok(match status {
         DONE if is_failure || found.is_incomplete() => INCOMPLETE,
         status => status,
+    })
+}
+
+/// Whether so many threads can be there at once: the engine's runtime has no error for that.
+fn try_threads(count: usize) -> std::io::Result<()> {
+    let stay = std::sync::RwLock::new(());
+    let until_all_are_there = stay.write();
+    std::thread::scope(|scope| {
+        // They end when the lock is let go, which is done before they are waited for.
+        let _until_all_are_there = until_all_are_there;
+        for _ in 0..count {
+            let wait = || drop(stay.read());
+            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, wait)?;
+        }
+        Ok(())
     })
 }
 
