@@ -50,15 +50,18 @@ impl SchedulingAttributes {
 
 /// Asks the scheduler to run us soon after we wake up, in short turns: buffers fill while we
 /// wait behind the programs that fill them; and the timer to wake us when we said, where by
-/// default it may take 50 us more. What is not allowed is left.
+/// default it may take 50 us more. What is not allowed is left, and so is a priority or a policy
+/// that somebody chose: by nice(1), chrt(1) or in a service.
 pub fn ask() {
     const SLACK_NS: libc::c_ulong = 1;
     const TURN_NS: u64 = 200_000;
     const NICE: i32 = -10;
+    const NOT_CHOSEN: (u32, i32) = (libc::SCHED_OTHER as u32, 0);
     // SAFETY: concerns this thread and no memory.
     let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
-    let before = SchedulingAttributes::now().zip(libc::c_ulong::try_from(slack_ns).ok());
-    if let Some((attributes, slack_ns)) = before {
+    let before = SchedulingAttributes::now();
+    let chosen = before.as_ref().map_or(NOT_CHOSEN, |it| (it.policy, it.nice));
+    if let Some((attributes, slack_ns)) = before.zip(libc::c_ulong::try_from(slack_ns).ok()) {
         BEFORE.get_or_init(|| Promptness { attributes, slack_ns });
     }
     // SAFETY: concerns this thread and no memory.
@@ -70,7 +73,10 @@ pub fn ask() {
         runtime_ns: TURN_NS,
         ..Default::default()
     };
-    let _ = asked(NICE).take() || asked(0).take();
+    let _ = match chosen {
+        NOT_CHOSEN => asked(NICE).take() || asked(0).take(),
+        (policy, nice) => policy == libc::SCHED_OTHER as u32 && asked(nice).take(),
+    };
 }
 
 /// Gives a new process what we had before we asked. It makes system calls only.
