@@ -80,8 +80,10 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
         },
         for_trace_compass: matches!(args.reader, Some(ReaderArg::TraceCompass)),
     };
+    let traces = std::slice::from_ref(&trace);
+    derived::refuse_within(traces, &args.output)?;
     let output = derived::claim(&args.output)?;
-    let mut progress = Progress::new(std::slice::from_ref(&trace));
+    let mut progress = Progress::new(traces);
     let done = derived::write(&trace, (options, &Part::default()), &output, &mut progress);
     progress.finish();
     let done = done?;

@@ -34,6 +34,23 @@ pub(crate) fn only(named: Option<&PathBuf>, purpose: &str) -> anyhow::Result<Tra
     Ok(Trace::open(folder)?)
 }
 
+/// Refuses a place within one of the traces that are read: a trace would have another one in it.
+pub(crate) fn refuse_within(traces: &[Trace], output: &Path) -> anyhow::Result<()> {
+    let output = std::path::absolute(output)?;
+    // Of a path that is not there yet, those above it are.
+    let mut above = output.ancestors().filter_map(|path| path.canonicalize().ok());
+    let read = |trace: &Trace| trace.path().canonicalize().ok();
+    let read: Vec<_> = traces.iter().filter_map(read).collect();
+    match above.find(|path| read.contains(path)) {
+        Some(path) => bail!(
+            "{} is within the trace {}; choose another directory with -o",
+            output.display(),
+            path.display()
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Claims the directory of a new trace. Dropped before it is kept, nothing of it is left.
 pub(crate) fn claim(path: &Path) -> anyhow::Result<Output> {
     match Output::create(path, Sharing::PRIVATE, Older::Refuse) {

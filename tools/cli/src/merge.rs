@@ -89,6 +89,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<i32> {
     let traces = open(&args.traces)?;
     let (messages, mut progress) = read(&traces, &args.rules)?;
     let merged = place(&traces, &messages);
+    derived::refuse_within(&traces, &args.output)?;
     let folder = Folder::claim(&args.output)?;
     let mut outputs = Vec::new();
     let mut written: Vec<Converted> = Vec::new();

@@ -90,6 +90,7 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
     };
     let options =
         Options { format: Format::Ctf1, order: ByteOrder::Little, for_trace_compass: false };
+    derived::refuse_within(traces, &args.output)?;
     let output = derived::claim(&args.output)?;
     let mut progress = Progress::new(traces);
     let done = derived::write(&trace, (options, &part), &output, &mut progress);

@@ -179,7 +179,10 @@ fn mistakes_leave_nothing_behind() {
     refused(&[&a, &a], &[], "there is only one trace");
     refused(&[&a, &b], &["--match", "net:send"], "write 'EVENT FIELD = EVENT FIELD'");
     refused(&[&a, &b], &["--match", "net:send id = net:receive no"], "the receiving event of");
-    let (done, said) = merge(&[&a, &b], a.path(), &[]);
-    assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.contains("choose another directory"), "{said}");
+    for to in [a.path().to_path_buf(), b.path().join("all")] {
+        let (done, said) = merge(&[&a, &b], &to, &[]);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains("choose another directory"), "{said}");
+    }
+    assert!(!b.path().join("all").exists());
 }

@@ -73,12 +73,16 @@ fn nothing_is_written_where_nothing_was_asked_for_or_something_is_there() {
         assert_eq!(done.status.code(), Some(2), "{words:?}");
         assert!(text(&done.stderr).contains(why), "{}", text(&done.stderr));
     };
-    let part = whole.path().join("part");
+    let beside = TraceFolder::new("", &[]).unwrap();
+    let part = beside.path().join("part");
     let to = part.to_str().unwrap();
     refused(&["trim", from, "-o", to], "nothing says which events to keep");
     refused(&["trim", from, "-o", to, "--from", "+60ms", "--to", "+20ms"], "--from is not before");
     assert!(!part.exists());
     refused(&["trim", from, "-o", from, "--tid", "70"], "choose another directory");
+    let within = format!("{from}/part");
+    refused(&["trim", from, "-o", &within, "--tid", "70"], "is within the trace");
+    refused(&["convert", from, "-o", &within], "is within the trace");
     let done = lull(&["trim", from, "-o", to, "-e", "b:*"]);
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("no event matches b:*"), "{}", text(&done.stderr));
