@@ -201,6 +201,20 @@ impl Program {
         (metadata[..begin].to_string() + &environment + &metadata[until..], streams)
     }
 
+    /// The same, where the second stream is of a class of its own, with the same events.
+    pub fn files_of_two_classes(&self) -> (String, Vec<Vec<u8>>) {
+        const CLASS_AT: usize = 20;
+        let (metadata, streams) = self.files();
+        let mut streams: Vec<Vec<u8>> = streams.into_iter().map(|(_, bytes)| bytes).collect();
+        let classes = &metadata[metadata.find("stream {").expect("the metadata has a stream")..];
+        let second = classes.replace("    id = 0;", "    id = 1;");
+        let second = second.replace("stream_id = 0;", "stream_id = 1;");
+        for begin in packet_ends(&streams[1]).into_iter().rev().skip(1) {
+            streams[1][begin + CLASS_AT] = 1;
+        }
+        (metadata + &second, streams)
+    }
+
     /// In a container, threads have other numbers: here, greater ones by 1000.
     fn context(&self, (pid, tid, name): Who) -> Datum {
         let of = |context: &&str| match *context {
@@ -261,4 +275,14 @@ fn identity((pid, tid, name): Who) -> Datum {
         Datum::Unsigned(tid as u64),
         Datum::Text(name.as_bytes().to_vec()),
     ])
+}
+
+/// Where the packets of a stream begin, and where the last one ends.
+pub fn packet_ends(stream: &[u8]) -> Vec<usize> {
+    let mut ends = vec![0];
+    while let Some(size) = stream.get(ends[ends.len() - 1] + 48..).and_then(|b| b.get(..8)) {
+        let bits = u64::from_ne_bytes(size.try_into().unwrap());
+        ends.push(ends[ends.len() - 1] + (bits / 8) as usize);
+    }
+    ends
 }

@@ -113,19 +113,13 @@ mod tests {
     /// What the conditions are met by in a trace with one stream for each of two users, of which
     /// the second claims to be the first one's thread.
     fn met(conditions: &[(&str, bool)], is_apart: bool, segment: i32) -> Vec<(u64, Met)> {
-        const CLASS_AT: usize = 20;
         let me = i64::from(std::process::id());
         let who: Who = (me, me, "main");
         let mut program = Program::new();
         program.event(1_000, 0, who, "job:a", &[]);
         program.event(2_000, 1, who, "job:b", &[]);
         program.event(3_000, 1, who, "syscalls:sys_enter_x", &[]);
-        let (metadata, streams) = program.files();
-        let classes = &metadata[metadata.find("stream {").unwrap()..];
-        let second = classes.replace("    id = 0;", "    id = 1;");
-        let metadata = metadata.clone() + &second.replace("stream_id = 0;", "stream_id = 1;");
-        let mut streams: Vec<Vec<u8>> = streams.into_iter().map(|(_, bytes)| bytes).collect();
-        streams[1][CLASS_AT] = 1;
+        let (metadata, streams) = program.files_of_two_classes();
         let folder = TraceFolder::new(&metadata, &[]).unwrap();
         let lane_of: fn(u32) -> u32 = if is_apart { |class| class } else { |_| 0 };
         let mut follower = Follower::open_apart(folder.path(), lane_of).unwrap();

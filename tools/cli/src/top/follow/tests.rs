@@ -6,7 +6,7 @@ use super::*;
 use analysis::live::{Live, Picture};
 use session::abi::PACKET_HEADER_BYTES;
 use std::io::Write;
-use testkit::program::{Program, Who};
+use testkit::program::{packet_ends as ends, Program, Who};
 use testkit::{Random, TraceFolder};
 
 const MAIN: Who = (10, 10, "main");
@@ -24,16 +24,6 @@ fn files(packets: u64, cpus: u32) -> (String, Vec<Vec<u8>>) {
     }
     let (metadata, streams) = program.files();
     (metadata, streams.into_iter().map(|(_, bytes)| bytes).collect())
-}
-
-/// Where the packets of a stream begin, and where the last one ends.
-fn ends(stream: &[u8]) -> Vec<usize> {
-    let mut ends = vec![0];
-    while let Some(size) = stream.get(ends[ends.len() - 1] + 48..).and_then(|b| b.get(..8)) {
-        let bits = u64::from_ne_bytes(size.try_into().unwrap());
-        ends.push(ends[ends.len() - 1] + (bits / 8) as usize);
-    }
-    ends
 }
 
 fn append(folder: &TraceFolder, stream: usize, bytes: &[u8]) {
@@ -277,19 +267,6 @@ fn random_bytes_in_headers_and_packets_are_survived_within_bounds() {
     }
 }
 
-/// A trace whose second stream is of another class, with the same events.
-fn of_two_classes((metadata, streams): (String, Vec<Vec<u8>>)) -> (String, Vec<Vec<u8>>) {
-    const CLASS_AT: usize = 20;
-    let classes = &metadata[metadata.find("stream {").unwrap()..];
-    let second = classes.replace("    id = 0;", "    id = 1;");
-    let second = second.replace("stream_id = 0;", "stream_id = 1;");
-    let mut streams = streams;
-    for begin in ends(&streams[1]).into_iter().rev().skip(1) {
-        streams[1][begin + CLASS_AT] = 1;
-    }
-    (metadata + &second, streams)
-}
-
 #[test]
 fn time_and_gaps_of_one_lane_are_not_anothers() {
     let mut program = Program::new();
@@ -300,9 +277,7 @@ fn time_and_gaps_of_one_lane_are_not_anothers() {
             program.end_packet(at + 60, cpu, [0; 4]);
         }
     }
-    let (metadata, streams) = program.files();
-    let streams = streams.into_iter().map(|(_, bytes)| bytes).collect();
-    let (metadata, streams) = of_two_classes((metadata, streams));
+    let (metadata, streams) = program.files_of_two_classes();
     let [first, second] = [ends(&streams[0]), ends(&streams[1])];
     for is_apart in [true, false] {
         let folder = TraceFolder::new(&metadata, &[]).unwrap();
