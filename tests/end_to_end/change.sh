@@ -180,7 +180,10 @@ program_gives_the_memory_of_a_killed_recorder_back_when_it_is_recovered() {
 	lull start --name "$session" -o trace -e 'tick:*' --json > started
 	ticks_begin
 	talk 1
-	kill -KILL "$(sed 's/.*"pid":\([0-9]*\).*/\1/' started)"
+	local pid
+	pid=$(sed 's/.*"pid":\([0-9]*\).*/\1/' started)
+	kill -KILL "$pid"
+	until_done is_gone "$pid"
 	lull recover trace > verdict 2>&1 || fail "$(cat verdict)"
 	until_done has_left "$talker"
 	talk 2

@@ -26,11 +26,6 @@ state_of() {
 	lull status "$1" --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'
 }
 
-# is_gone PID
-is_gone() {
-	! kill -0 "$1" 2> gone.errors
-}
-
 session_that_is_started_records_programs_until_it_is_stopped() {
 	session_begin live
 	lull start --name "$session" -o trace > started

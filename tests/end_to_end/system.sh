@@ -177,8 +177,11 @@ programs_go_on_when_the_recorder_is_killed_and_what_they_recorded_is_recovered()
 	local its=$!
 	system_start
 	joined 1
-	kill -KILL "$(lull status "$session" --json |
-		python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')"
+	local pid
+	pid=$(lull status "$session" --json |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')
+	kill -KILL "$pid"
+	until_done is_gone "$pid"
 	touch "$place/go"
 	wait "$its" || fail "the program failed"
 	lull recover trace > /dev/null 2> recovered || fail "$(cat recovered)"

@@ -347,7 +347,10 @@ recorder_with_triggers_is_killed_and_recover_finds_all_memory_of_all_users() {
 	joined 2
 	names=$(keys)
 	same "$(echo "$names" | wc -l)" 4 "segments of two users in two sessions"
-	kill -KILL "$(recorder)"
+	local pid
+	pid=$(recorder)
+	kill -KILL "$pid"
+	until_done is_gone "$pid"
 	touch "$place/go"
 	wait "$its" || fail "the program failed"
 	wait "$ours" || fail "the program failed"

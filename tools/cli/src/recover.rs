@@ -18,7 +18,7 @@ use consumer::folder::Sharing;
 use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use session::abi::MODE_FLIGHT_RECORDER;
-use session::directory::{is_begun, left_behind, running, LeftBehind, Recorder};
+use session::directory::{is_begun, left_behind, running, Found, LeftBehind, Recorder};
 use session::{Error, Session};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -82,8 +82,10 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
         None => reserved::run(args)?,
         Some(_) => None,
     };
+    // In this order: a recorder that dies meanwhile is seen in one of both at least.
+    let at_work = running();
     let left = left_behind();
-    let chosen = choose(&left, args.what.as_deref())?;
+    let chosen = choose(&left, &at_work, args.what.as_deref())?;
     if chosen.is_empty() {
         if let Some(status) = of_crash.or(has_removed.then_some(DONE)) {
             return Ok(status);
@@ -105,6 +107,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
 /// The sessions that are meant.
 fn choose<'a>(
     left: &'a [LeftBehind],
+    at_work: &[Found],
     wanted: Option<&Path>,
 ) -> anyhow::Result<Vec<&'a LeftBehind>> {
     let Some(wanted) = wanted else { return Ok(left.iter().collect()) };
@@ -118,9 +121,7 @@ fn choose<'a>(
     let chosen: Vec<&LeftBehind> = left.iter().filter(is_meant).collect();
     if chosen.is_empty() {
         let is_at_work = |recorder: &Recorder, at: &Path| of_trace(recorder) || path == at;
-        if let Some(found) =
-            running().into_iter().find(|found| is_at_work(&found.recorder, &found.path))
-        {
+        if let Some(found) = at_work.iter().find(|found| is_at_work(&found.recorder, &found.path)) {
             bail!("{} is being recorded now, by process {}", path.display(), found.recorder.pid);
         }
         if is_begun(&path) {
@@ -247,10 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn recorder_that_died_between_both_looks_is_one_that_was_killed() {
+        let all = [left("/nonexistent/s1", "/nonexistent/a")];
+        let recorder = all[0].recorder.clone().unwrap();
+        let at_work = [Found { path: all[0].path.clone(), recorder }];
+        let of_both = choose(&all, &at_work, Some(Path::new("/nonexistent/a"))).unwrap();
+        assert_eq!(of_both.len(), 1);
+        let refused = choose(&[], &at_work, Some(Path::new("/nonexistent/a"))).unwrap_err();
+        assert!(refused.to_string().ends_with("is being recorded now, by process 1"), "{refused}");
+    }
+
+    #[test]
     fn session_is_meant_by_its_own_directory_its_trace_or_a_snapshot_and_all_are_without_a_name() {
         let all = [left("/nonexistent/s1", "/nonexistent/a"), left("/nonexistent/s2", "/none/b")];
         let chosen = |wanted: Option<&str>| {
-            let chosen = choose(&all, wanted.map(Path::new)).unwrap();
+            let chosen = choose(&all, &[], wanted.map(Path::new)).unwrap();
             chosen.iter().map(|left| left.path.to_str().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(chosen(None).len(), 2);
