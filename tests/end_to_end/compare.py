@@ -78,6 +78,7 @@ def read_babeltrace(trace):
         cycles, name, rest = LINE.fullmatch(line).groups()
         context, fields = rest.split(" }, {", 1) if " }, {" in rest else (rest, "")
         cpu = int(re.search(r"cpu_id = (\d+)", context).group(1))
+        cpu = None if cpu == 2**32 - 1 else cpu  # of a ring that any CPU writes to
         found = values(fields)
         again = set()  # fields that may be empty, and show what they held before
         for index, value in enumerate(found):
@@ -116,7 +117,7 @@ def main():
     count = sum(map(len, theirs.values()))
     if count == 0:
         sys.exit(f"{sys.argv[1]} holds no event")
-    for cpu in sorted(set(theirs) | set(ours)):
+    for cpu in sorted(set(theirs) | set(ours), key=str):
         pairs = zip_longest(theirs.get(cpu, []), ours.get(cpu, []))
         for index, (their, our) in enumerate(pairs):
             if not same(their, our):

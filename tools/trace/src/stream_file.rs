@@ -134,7 +134,7 @@ impl Cursor<'_> {
             end: scan.end.map(|end| Cycles(widen_end(&scan, end))),
             sequence: scan.sequence.map(|counter| counter.value),
             events_discarded: scan.discarded.map(|counter| counter.value),
-            cpu: scan.cpu.map(|cpu| CpuId(cpu as u32)),
+            cpu: scan.cpu.and_then(CpuId::named),
             events_at_bits: scan.until_bits,
         };
         self.check_time(offset);

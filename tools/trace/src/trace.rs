@@ -267,7 +267,7 @@ impl Trace {
         match found {
             Ok((class, cpu)) => {
                 file.class = class;
-                file.cpu = cpu.map(|cpu| CpuId(cpu as u32));
+                file.cpu = cpu.and_then(CpuId::named);
                 self.files.push(file);
             }
             Err(fault) => self.problems.push(Problem {

@@ -46,3 +46,10 @@ newtype! {
     /// The `id` of an event class within its stream class.
     EventId(u64)
 }
+
+impl CpuId {
+    /// The processor that a packet names: none where it has what Lull writes for a ring of any.
+    pub(crate) fn named(value: u64) -> Option<CpuId> {
+        u32::try_from(value).ok().filter(|cpu| *cpu != u32::MAX).map(CpuId)
+    }
+}

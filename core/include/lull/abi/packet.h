@@ -41,7 +41,7 @@ struct lull_packet_header {
 	uint64_t packet_seq_num;
 	uint64_t events_discarded; /* sum of the four below, since the ring was made */
 	uint64_t lost[LULL_LOST_CAUSES];
-	uint32_t cpu_id;
+	uint32_t cpu_id; /* 4294967295 in a ring that any CPU writes to */
 	uint32_t flags;
 };
 

@@ -45,7 +45,7 @@ pub fn count(verdict: &mut Verdict) {
             take_state(&mut dumps, &event);
         }
         events += 1;
-        cpus.extend(event.cpu().filter(|cpu| cpu.0 != u32::MAX));
+        cpus.extend(event.cpu());
         last = event.time_ns().0;
         first.get_or_insert(last);
     }
