@@ -4,17 +4,21 @@
 //! Place in the flow: `tasks` hands over what a dump of the kernel's state says, `moment` the calls
 //! that map, unmap, move and protect, and reports forking, executing and ending. Memory that is of
 //! no file (heaps, stacks) is not followed. What a process maps by becoming another program is told
-//! by no call: until a dump tells it, it is not known.
+//! by no call: until a dump tells it, it is not known. What is over is kept where that is wanted.
+
+mod past;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use trace::Ns;
 
 use crate::descriptors::File;
 use crate::dump::Told;
 use crate::operation::{Operation, Values};
 use crate::texts::TextIndex;
 use crate::threads::ProcessIndex;
+use past::Past;
 
 /// The least page of any machine: a call's length stands for whole ones.
 const PAGE_BYTES: u64 = 4096;
@@ -45,6 +49,8 @@ pub struct Map {
     pub path: TextIndex,
     /// The file's number in its file system, where a dump told it.
     pub inode: Option<u64>,
+    /// When an event told it.
+    pub since: Ns,
 }
 
 impl Map {
@@ -77,6 +83,22 @@ pub struct Object {
     pub until: u64,
     /// The file's path; [`TextIndex::NONE`] if it is not known.
     pub path: TextIndex,
+    /// The bytes of the number that the linker gave this build of it; [`TextIndex::NONE`] if it is
+    /// not known.
+    pub build_id: TextIndex,
+    /// When the process told it.
+    pub since: Ns,
+}
+
+impl Object {
+    fn overlaps(&self, other: &Object) -> bool {
+        self.base < other.until && other.base < self.until
+    }
+
+    /// Whether it was told again.
+    fn is_again(&self, other: &Object) -> bool {
+        Object { since: self.since, ..*other } == *self
+    }
 }
 
 /// The maps of all processes.
@@ -88,11 +110,30 @@ pub struct Maps {
     tables: FxHashMap<ProcessIndex, BTreeMap<u64, Map>>,
     count: usize,
     limit: usize,
+    /// The time of the latest event.
+    now: Ns,
+    /// What is over, where it is kept.
+    past: Option<Past>,
 }
 
 impl Maps {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { objects: FxHashMap::default(), tables: FxHashMap::default(), count: 0, limit }
+        let (objects, tables) = (FxHashMap::default(), FxHashMap::default());
+        Self { objects, tables, count: 0, limit, now: Ns(0), past: None }
+    }
+
+    pub(crate) fn reach(&mut self, now: Ns) {
+        self.now = now;
+    }
+
+    /// Keeps what is over from now on.
+    pub(crate) fn keep_past(&mut self) {
+        self.past = Some(Past::new(self.limit));
+    }
+
+    /// How many maps and objects are not known any more since they are over, for want of room.
+    pub fn left_out(&self) -> u64 {
+        self.past.as_ref().map_or(0, Past::left_out)
     }
 
     /// The maps of a process that are known, in the order of their addresses.
@@ -106,11 +147,21 @@ impl Maps {
         (address < map.until).then_some(map)
     }
 
-    /// The object that an address of a process's is in, as the process told it: the last that was
-    /// told.
-    pub fn object_at(&self, process: ProcessIndex, address: u64) -> Option<&Object> {
-        let mut objects = self.objects.get(&process)?.iter().rev();
-        objects.find(|object| (object.base..object.until).contains(&address))
+    /// The map that an address of a process's was in at a time, if that is known: of what is over
+    /// by now, only if it is kept ([`crate::State::keep_past`]).
+    pub fn at_time(&self, process: ProcessIndex, address: u64, at: Ns) -> Option<&Map> {
+        let now = self.at(process, address).filter(|map| map.since <= at);
+        now.or_else(|| self.past.as_ref()?.map_at(process, address, at))
+    }
+
+    /// The object that an address of a process's was in at a time, as the process told it: the last
+    /// that was told until then.
+    pub fn object_at(&self, process: ProcessIndex, address: u64, at: Ns) -> Option<&Object> {
+        let is_there =
+            |object: &&Object| object.since <= at && (object.base..object.until).contains(&address);
+        let mut objects = self.objects.get(&process).into_iter().flatten().rev();
+        let now = objects.find(is_there);
+        now.or_else(|| self.past.as_ref()?.object_at(process, address, at))
     }
 
     fn add_object(&mut self, process: ProcessIndex, object: Object) {
@@ -119,10 +170,25 @@ impl Maps {
             return;
         }
         let objects = self.objects.entry(process).or_default();
-        if objects.len() < OBJECTS_MAX && !objects.contains(&object) {
+        let last = objects.iter().rev().find(|known| known.overlaps(&object));
+        if objects.len() < OBJECTS_MAX && !last.is_some_and(|last| last.is_again(&object)) {
             objects.push(object);
             self.count += 1;
         }
+    }
+
+    /// Objects are unloaded whose memory is all in a range.
+    fn objects_end(&mut self, process: ProcessIndex, begin: u64, until: u64) {
+        let Some(objects) = self.objects.get_mut(&process) else { return };
+        let before = objects.len();
+        objects.retain(|object| {
+            let is_over = begin <= object.base && object.until <= until;
+            if let (true, Some(past)) = (is_over, &mut self.past) {
+                past.object_ends(process, *object, self.now);
+            }
+            !is_over
+        });
+        self.count -= before - objects.len();
     }
 
     fn add(&mut self, process: ProcessIndex, map: Map) {
@@ -152,6 +218,9 @@ impl Maps {
         for map in &mut taken {
             let whole = *map;
             *map = whole.within(begin, until);
+            if let Some(past) = &mut self.past {
+                past.map_ends(process, *map, self.now);
+            }
             if whole.begin < begin {
                 self.add(process, whole.within(whole.begin, begin));
             }
@@ -178,7 +247,7 @@ impl Maps {
             for map in left {
                 self.cut(holder, map.begin, map.until);
                 if map.path != TextIndex::NONE {
-                    self.add(holder, map);
+                    self.add(holder, Map { since: self.now, ..map });
                 }
             }
         }
@@ -215,14 +284,16 @@ impl Maps {
                     let shared = if values.third & MAP_SHARED != 0 { SHARED } else { 0 };
                     let flags = values.fourth as u32 & PROTECTION | shared;
                     let offset_bytes = values.fifth as u64;
-                    let (begin, inode) = (result, None);
-                    self.add(process, Map { begin, until, flags, offset_bytes, path, inode });
+                    let (begin, inode, since) = (result, None, self.now);
+                    let map = Map { begin, until, flags, offset_bytes, path, inode, since };
+                    self.add(process, map);
                 }
             }
             Operation::Unmap => {
                 let until = end(address, values.other);
                 told.maps(process, address, until);
                 self.cut(process, address, until);
+                self.objects_end(process, address, until);
             }
             Operation::Protect => {
                 let until = end(address, values.other);
@@ -234,7 +305,8 @@ impl Maps {
             }
             Operation::Object => {
                 let until = address.saturating_add(values.other as u64);
-                self.add_object(process, Object { base: address, until, path: values.text });
+                let (path, build_id, since) = (values.text, values.more_text, self.now);
+                self.add_object(process, Object { base: address, until, path, build_id, since });
             }
             Operation::MoveMap => self.moved(process, values, told, end),
             _ => {}
@@ -259,7 +331,7 @@ impl Maps {
         }
         self.cut(process, to, to_until);
         if let Some(source) = source {
-            self.add(process, Map { begin: to, until: to_until, ..source });
+            self.add(process, Map { begin: to, until: to_until, since: self.now, ..source });
         }
     }
 
@@ -272,16 +344,22 @@ impl Maps {
         let kept: Vec<Map> = kept.copied().collect();
         let objects = self.objects.get(&parent).cloned().unwrap_or_default();
         self.forget(child);
-        objects.into_iter().for_each(|object| self.add_object(child, object));
+        let since = self.now;
+        objects.into_iter().for_each(|object| self.add_object(child, Object { since, ..object }));
         for map in kept {
-            self.add(child, map);
+            self.add(child, Map { since, ..map });
         }
     }
 
     /// Nothing is known of a process's memory any more: it runs another program, or is over.
     pub(crate) fn forget(&mut self, process: ProcessIndex) {
-        self.count -= self.tables.remove(&process).map_or(0, |table| table.len());
-        self.count -= self.objects.remove(&process).map_or(0, |objects| objects.len());
+        let table = self.tables.remove(&process).unwrap_or_default();
+        let objects = self.objects.remove(&process).unwrap_or_default();
+        self.count -= table.len() + objects.len();
+        if let Some(past) = &mut self.past {
+            table.into_values().for_each(|map| past.map_ends(process, map, self.now));
+            objects.into_iter().for_each(|object| past.object_ends(process, object, self.now));
+        }
     }
 }
 
@@ -329,7 +407,9 @@ mod tests {
             let values = Values { subject: base, other: bytes, text: path, ..Values::default() };
             maps.change(Operation::Object, P, &values, None, &mut Told::default());
         };
-        let at = |maps: &Maps, process, address| maps.object_at(process, address).map(|o| o.path);
+        let at = |maps: &Maps, process, address| {
+            maps.object_at(process, address, Ns(0)).map(|o| o.path)
+        };
         told(&mut maps, 0x1000, 0x500, LIBRARY);
         told(&mut maps, 0x1000, 0x500, LIBRARY);
         told(&mut maps, 0x3000, 0, LIBRARY);
@@ -345,6 +425,65 @@ mod tests {
             told(&mut maps, base << 12, 1 << 12, LIBRARY);
         }
         assert_eq!(maps.count, 9);
+    }
+
+    #[test]
+    fn what_was_mapped_before_is_known_by_its_time_if_it_is_kept() {
+        let told = |maps: &mut Maps, base: i64, path| {
+            let values = Values { subject: base, other: 0x1000, text: path, ..Values::default() };
+            maps.change(Operation::Object, P, &values, None, &mut Told::default());
+        };
+        let (one, other) = (TextIndex(8), TextIndex(9));
+        for is_kept in [false, true] {
+            let mut maps = Maps::new(99);
+            if is_kept {
+                maps.keep_past();
+            }
+            maps.reach(Ns(10));
+            map(&mut maps, 16 << 12, 4, 0);
+            told(&mut maps, 0x9000, one);
+            maps.reach(Ns(20));
+            // Another is loaded there, and later the first again.
+            told(&mut maps, 0x9000, other);
+            change(&mut maps, Operation::Unmap, [17 << 12, 1 << 12, 0, 0, 0]);
+            maps.reach(Ns(30));
+            told(&mut maps, 0x9000, one);
+            maps.inherited(CHILD, P);
+            maps.reach(Ns(40));
+            maps.forget(P);
+            let object = |process, at| maps.object_at(process, 0x9100, Ns(at)).map(|o| o.path);
+            let found = [9, 10, 20, 30, 39, 40].map(|at| object(P, at));
+            let known = [None, Some(one), Some(other), Some(one), Some(one), None];
+            assert_eq!(found, if is_kept { known } else { [None; 6] });
+            assert_eq!([object(CHILD, 29), object(CHILD, 30)], [None, Some(one)]);
+            let page = |page: u64, at| maps.at_time(P, page << 12, Ns(at)).is_some();
+            let found = [page(17, 9), page(17, 19), page(17, 20), page(16, 39), page(16, 40)];
+            assert_eq!(found, [false, is_kept, false, is_kept, false]);
+            let of_child = |at| maps.at_time(CHILD, 16 << 12, Ns(at)).is_some();
+            assert_eq!([of_child(29), of_child(30)], [false, true]);
+        }
+    }
+
+    #[test]
+    fn object_whose_memory_is_unmapped_is_there_no_longer() {
+        let mut maps = Maps::new(99);
+        let values = Values { subject: 0x9000, other: 0x1800, ..Values::default() };
+        maps.change(Operation::Object, P, &values, None, &mut Told::default());
+        change(&mut maps, Operation::Unmap, [0x9000, 0x1000, 0, 0, 0]);
+        assert!(maps.object_at(P, 0xa000, Ns(0)).is_some(), "only a part of it");
+        change(&mut maps, Operation::Unmap, [0x9000, 0x2000, 0, 0, 0]);
+        assert_eq!((maps.object_at(P, 0xa000, Ns(0)), maps.count), (None, 0));
+    }
+
+    #[test]
+    fn what_is_over_has_a_limit_and_is_counted_beyond_it() {
+        let mut maps = Maps::new(2);
+        maps.keep_past();
+        for round in 0..5 {
+            maps.reach(Ns(round));
+            map(&mut maps, 16 << 12, 1, 0);
+        }
+        assert_eq!(maps.left_out(), 2);
     }
 
     #[test]

@@ -220,6 +220,12 @@ impl State {
         self.hosts.get(trace_index).copied().unwrap_or(0)
     }
 
+    /// Keeps from now on which files the memory of processes was of, so that [`Maps::at_time`] and
+    /// [`Maps::object_at`] answer about times before the latest event's.
+    pub fn keep_past(&mut self) {
+        self.maps.keep_past();
+    }
+
     /// From now on, [`State::changes`] says what changed.
     pub fn watch(&mut self) {
         self.running.notes.want();
@@ -260,6 +266,7 @@ impl State {
     pub fn event(&mut self, event: &Event<'_>) -> Option<Step> {
         let trace_index = event.trace_index();
         while self.advance(event.time_ns()).is_some() {}
+        self.maps.reach(event.time_ns());
         self.running.places.next();
         let plan = self.classes.plan(trace_index, event.class())?;
         let stream = self.streams.get_mut(event.stream_index())?;

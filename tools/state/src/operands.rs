@@ -25,6 +25,8 @@ pub(crate) enum Slot {
     Error,
     Text,
     MoreText,
+    /// Numbers below 256 in an array: more text.
+    Bytes,
 }
 
 pub(crate) type Fields = &'static [(Slot, &'static [&'static str])];
@@ -150,7 +152,12 @@ impl Operation {
             Operation::Map => {
                 &[DESCRIPTOR, LENGTH, FLAGS, PROTECTION, (Slot::Fifth, &["off", "offset"]), RESULT]
             }
-            Operation::Object => &[(Slot::Subject, &["base"]), (Slot::Other, &["bytes"]), PATH],
+            Operation::Object => &[
+                (Slot::Subject, &["base"]),
+                (Slot::Other, &["bytes"]),
+                PATH,
+                (Slot::Bytes, &["build_id"]),
+            ],
             Operation::MoveMap => &[
                 (Slot::Subject, &["addr"]),
                 (Slot::Other, &["old_len"]),
@@ -249,7 +256,7 @@ impl Loads {
                 Slot::Fifth => values.fifth = number(value),
                 Slot::Sixth => values.sixth = number(value),
                 Slot::Both => {
-                    if let Some([first, second]) = Two::of(event, *field) {
+                    if let Some([first, second]) = Elements::of(event, *field).two() {
                         (values.subject, values.other) = (first, second);
                     }
                 }
@@ -257,30 +264,49 @@ impl Loads {
                 Slot::Error => values.error = number(value),
                 Slot::Text => values.text = text(texts),
                 Slot::MoreText => values.more_text = text(texts),
+                Slot::Bytes => values.more_text = texts.index(&Elements::of(event, *field).bytes()),
             }
         }
     }
 }
 
-/// The elements of one field that is an array of two numbers.
-#[derive(Default)]
-struct Two<'c> {
+/// Elements of an array that are kept: a build id has 20, seldom more.
+const ELEMENTS_MAX: usize = 64;
+
+/// The first elements of one field that is an array of numbers.
+struct Elements<'c> {
     field: &'c str,
     is_inside: bool,
-    found: [i64; 2],
+    found: [i64; ELEMENTS_MAX],
     count: usize,
 }
 
-impl Two<'_> {
-    fn of(event: &Event<'_>, field: usize) -> Option<[i64; 2]> {
-        let field = event.class().payload.as_ref()?.fields.get(field)?.name();
-        let mut two = Two { field, ..Two::default() };
-        event.fields(&mut two).ok()?;
-        (two.count == two.found.len()).then_some(two.found)
+impl<'c> Elements<'c> {
+    /// None where the event is damaged.
+    fn of<'e: 'c>(event: &'c Event<'e>, field: usize) -> Self {
+        let fields = event.class().payload.as_ref().map(|payload| &payload.fields);
+        let field = fields.and_then(|fields| fields.get(field)).map_or("", |field| field.name());
+        let nothing = || Elements { field, is_inside: false, found: [0; ELEMENTS_MAX], count: 0 };
+        let mut elements = nothing();
+        match event.fields(&mut elements) {
+            Ok(()) => elements,
+            Err(_) => nothing(),
+        }
+    }
+
+    fn two(&self) -> Option<[i64; 2]> {
+        let [first, second, ..] = self.found;
+        (self.count == 2).then_some([first, second])
+    }
+
+    /// Nothing where there are more.
+    fn bytes(&self) -> Vec<u8> {
+        let all = self.found.get(..self.count).unwrap_or_default();
+        all.iter().map(|element| *element as u8).collect()
     }
 }
 
-impl Visitor for Two<'_> {
+impl Visitor for Elements<'_> {
     fn signed(&mut self, name: Name<'_>, value: i64, _: &Integer) {
         if self.is_inside && matches!(name, Name::Index(_)) {
             if let Some(found) = self.found.get_mut(self.count) {

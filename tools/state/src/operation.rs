@@ -178,7 +178,7 @@ pub struct Values {
     pub error: i64,
     /// A path, an address or a thread's name.
     pub text: TextIndex,
-    /// A command line.
+    /// A command line, or the bytes of a build id.
     pub more_text: TextIndex,
 }
 

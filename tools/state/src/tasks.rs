@@ -5,6 +5,8 @@
 //! of threads are those of the machine. A dump's record counts unless an event since the dump's
 //! begin told of the same thing (`dump` knows). Paper: O 4.2 (state dump).
 
+use trace::Ns;
+
 use crate::descriptors::File;
 use crate::maps::Map;
 use crate::moment::State;
@@ -190,6 +192,7 @@ impl State {
                 offset_bytes: values.fifth as u64,
                 path: values.text,
                 inode: Some(values.sixth as u64),
+                since: Ns(0),
             };
             self.maps.dumped(process, map, &self.descriptors.told);
         }
