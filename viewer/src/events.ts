@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The table of events. What a trace says becomes text nodes and nothing else: never markup.
 
-import { Stale, type EventRow, type Filter, type Page, type Source } from "./protocol";
+import {
+  Stale,
+  type EventJson,
+  type EventRow,
+  type Filter,
+  type Page,
+  type Source,
+} from "./protocol";
+import { framesOf } from "./stacks";
 import { clock, type View } from "./time";
 
 /** Rows that the table holds; more are asked for by narrowing the view. */
@@ -38,6 +46,15 @@ export function fields(all: Record<string, unknown>): string {
   return text.join(" ");
 }
 
+/** The same of an event, with the functions of its call stacks. */
+function fieldsOf(event: EventJson, all: Record<string, unknown>): string {
+  const text = Object.entries(all).map(([name, value]) => {
+    const frames = framesOf(event, name, value);
+    return `${name}=${frames ? `[${frames.join(", ")}]` : shown(value)}`;
+  });
+  return text.join(" ");
+}
+
 /** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. */
 export function choosable(row: HTMLTableRowElement, choose: () => void): void {
   row.tabIndex = 0;
@@ -56,6 +73,7 @@ export class EventTable {
   private readonly more = byId<HTMLButtonElement>("event-more");
   private readonly caption = byId<HTMLElement>("event-caption");
   private readonly error = byId<HTMLElement>("filter-error");
+  private readonly notes = byId<HTMLElement>("event-notes");
   private abort = new AbortController();
   private next: Page["next"] = null;
   private until = 0;
@@ -106,6 +124,7 @@ export class EventTable {
     const searched = page.rows.length === 0 && this.next !== null;
     this.more.textContent = searched ? "Search on" : "More events";
     this.caption.textContent = `${count} ${count === 1 ? "event" : "events"} in view${rest}`;
+    this.notes.replaceChildren(...(page.notes ?? []).map((note) => element("p", note)));
   }
 
   private row(row: EventRow): HTMLTableRowElement {
@@ -114,8 +133,8 @@ export class EventTable {
     const thread = event.thread ? `${event.thread.name}[${event.thread.tid}]` : "";
     const cpu = event.cpu === null ? "" : String(event.cpu);
     const error = event.error ? ` (${event.error})` : "";
-    const context = event.context ? ` {${fields(event.context)}}` : "";
-    const text = fields(event.fields ?? {}) + error + context;
+    const context = event.context ? ` {${fieldsOf(event, event.context)}}` : "";
+    const text = fieldsOf(event, event.fields ?? {}) + error + context;
     for (const cell of [clock(row.at), cpu, thread, event.name, text]) {
       made.append(element("td", cell));
     }

@@ -6,8 +6,9 @@
 
 import { byId, element } from "./events";
 import { facts, stateTable } from "./panel";
-import { NO_FILTER, Stale, type Details, type EventRow, type Source, type Track } from "./protocol";
+import { NO_FILTER, Stale, type Details, type Source, type Track } from "./protocol";
 import type { Rows } from "./rows";
+import { stackOf } from "./stacks";
 
 /** Events of the time at which a lock was taken that are looked at, and functions that are named. */
 const MOST_EVENTS = 50;
@@ -58,27 +59,6 @@ export function sqlOf(track: Track): string {
   return `SELECT time, tid, comm, duration FROM locks WHERE ${isIt} ORDER BY time`;
 }
 
-/** An address as people write it. */
-function hex(address: unknown): string {
-  const text = String(address);
-  return /^\d{1,20}$/.test(text) ? `0x${BigInt(text).toString(16)}` : text;
-}
-
-/** The functions that the event was in, the innermost first; addresses of those that have no name;
- * nothing, if no stack was recorded. */
-export function stackOf({ event }: EventRow): string[] {
-  const copied = event.symbols?.["user_stack_copy"];
-  if (Array.isArray(copied)) {
-    const frames = copied as { address: unknown; place: unknown }[];
-    return frames.slice(0, MOST_FRAMES).map(({ address, place }) => String(place ?? hex(address)));
-  }
-  const recorded = event.context?.["user_stack"] ?? event.fields?.["user_stack"];
-  if (!Array.isArray(recorded)) return [];
-  const names = event.symbols?.["user_stack"];
-  const nameOf = (at: number): unknown => (Array.isArray(names) ? (names[at] as unknown) : null);
-  return recorded.slice(0, MOST_FRAMES).map((address, at) => String(nameOf(at) ?? hex(address)));
-}
-
 /** Tells where a lock was taken that a thread has held since a time: the call stack of the event that
  * ended its wait, if it was recorded. */
 async function showPlace(
@@ -89,7 +69,8 @@ async function showPlace(
   const span = { from: begin, until: begin + 1, limit: MOST_EVENTS };
   const { rows } = await source.events(span, { ...NO_FILTER, tid: String(tid) });
   const ends = rows.filter(({ event }) => /:(wait_exit|pthread_mutex_lock_acq)/.test(event.name));
-  const [stack] = ends.map(stackOf).filter((frames) => frames.length > 0);
+  const stacks = ends.map(({ event }) => stackOf(event).slice(0, MOST_FRAMES));
+  const [stack] = stacks.filter((frames) => frames.length > 0);
   if (ends.length === 0) return;
   const text = stack?.join(" ← ") ?? "no call stack was recorded: lull record --context user_stack";
   panel.append(facts([["Taken in", text]]));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The panels beside the table of events: what is selected, and what is known of the trace.
 
-import { byId, element, fields } from "./events";
+import { byId, element, shown } from "./events";
 import type { About, Details, EventRow, State } from "./protocol";
+import { framesOf } from "./stacks";
 import { clock, duration } from "./time";
 
 export const PANELS = [
@@ -139,8 +140,9 @@ export function showEvent(row: EventRow): void {
     known.push(["Thread", `${name}, process ${pid}, thread ${tid}`]);
   }
   if (event.error) known.push(["Error", event.error]);
-  for (const [name, value] of Object.entries(event.fields ?? {})) {
-    known.push([name, fields({ v: value }).slice(2)]);
+  for (const [name, value] of Object.entries({ ...event.context, ...event.fields })) {
+    const frames = framesOf(event, name, value);
+    known.push([name, frames ? frames.join(" ← ") : shown(value)]);
   }
   byId("details").replaceChildren(element("h3", event.name), facts(known));
 }

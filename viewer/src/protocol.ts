@@ -104,6 +104,8 @@ export interface Page {
   rows: EventRow[];
   scanned: number;
   next: { from: number; skip: number } | null;
+  /** What the names of functions lack. */
+  notes?: string[];
 }
 
 export interface State {

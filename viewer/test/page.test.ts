@@ -14,7 +14,7 @@ import { laid, tree } from "../src/flame";
 import { sides } from "../src/flows";
 import { answer, filter, overview, type Inside, type Words } from "../src/inside";
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
-import { sqlOf, stackOf } from "../src/locks";
+import { sqlOf } from "../src/locks";
 import { timeOfDay } from "../src/panel";
 import {
   NO_FILTER,
@@ -28,6 +28,7 @@ import {
   type Track,
 } from "../src/protocol";
 import { landed } from "../src/selection";
+import { framesOf, stackOf } from "../src/stacks";
 import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
 
@@ -480,10 +481,9 @@ test("the waits for a lock are asked for by its process, kind and address", () =
 
 test("a call stack has the names of its functions, or else the addresses", () => {
   const event = { name: "mutex:wait_exit", cpu: 0, fields: { user_stack: ["94", 95] } };
-  const row: EventRow = { at: 1, trace: 0, event };
-  assert.deepEqual(stackOf(row), ["0x5e", "0x5f"]);
-  const symbols = { user_stack: ["take+0x1f", null] };
-  assert.deepEqual(stackOf({ ...row, event: { ...event, symbols } }), ["take+0x1f", "0x5f"]);
+  assert.deepEqual(stackOf(event), ["0x5e", "0x5f"]);
+  const symbols = { user_stack: ["take+0x1f", null], kernel_stack: ["do_work+0x4"] };
+  assert.deepEqual(stackOf({ ...event, symbols }), ["take+0x1f", "0x5f"]);
   const copy = {
     user_stack_copy: [
       { address: 9, place: "main+0x2" },
@@ -491,8 +491,14 @@ test("a call stack has the names of its functions, or else the addresses", () =>
     ],
   };
   const copied = { ...event, symbols: { ...symbols, ...copy } };
-  assert.deepEqual(stackOf({ ...row, event: copied }), ["main+0x2", "0x7"]);
-  assert.deepEqual(stackOf({ ...row, event: { ...event, fields: {} } }), []);
+  assert.deepEqual(stackOf(copied), ["main+0x2", "0x7"]);
+  assert.deepEqual(stackOf({ ...event, fields: {} }), []);
+  const kernel = ["18446744071562067968"];
+  assert.deepEqual(framesOf(copied, "kernel_stack", kernel), ["do_work+0x4"]);
+  assert.deepEqual(framesOf(event, "kernel_stack", kernel), ["0xffffffff80000000"]);
+  assert.deepEqual(framesOf(copied, "user_stack_copy", [1, 2, 3]), ["main+0x2", "0x7"]);
+  assert.equal(framesOf(event, "user_stack_copy", [1, 2, 3]), null, "words are no frames");
+  assert.equal(framesOf(event, "sizes", [1, 2, 3]), null);
 });
 
 test("in a file, a lock's details have the waits within the state of its holder", () => {

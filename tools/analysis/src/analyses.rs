@@ -7,6 +7,8 @@
 
 mod finish;
 
+use std::sync::Arc;
+
 use state::{Done, Operation, State, Step, ThreadIndex, Threads};
 use trace::{Event, LossMessage, Merge, Message, Ns, Span, Trace};
 
@@ -16,6 +18,7 @@ use crate::filter::Filter;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
 use crate::losses::Losses;
+use crate::names::Names;
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::scheduling::Scheduling;
@@ -67,7 +70,7 @@ pub type Takes<'a> = &'a dyn Fn(&Event<'_>, &Threads, ThreadIndex) -> bool;
 /// Whether a thread is one of those that are asked for.
 pub type Whose<'a> = &'a dyn Fn(&Threads, ThreadIndex) -> bool;
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Options<'a> {
     /// None: all.
     pub wanted: Option<Wanted<'a>>,
@@ -75,8 +78,10 @@ pub struct Options<'a> {
     pub takes: Option<Takes<'a>>,
     /// Threads that named analyses and the report's table of the scheduler's tell of; none: all.
     pub whose: Option<Whose<'a>>,
-    /// What is read; nothing before it is known.
+    /// What is read; nothing before it is known but which files processes had loaded.
     pub span: Span,
+    /// What was loaded at each moment, where several questions are asked; none: it is found out.
+    pub names: Option<Arc<Names>>,
     /// After so many events of the span, reading ends; none: all are read.
     pub most_events: Option<u64>,
     /// Asked now and then; reading ends when it is false.

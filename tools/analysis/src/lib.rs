@@ -37,6 +37,7 @@ mod latency;
 pub mod live;
 mod locks;
 mod losses;
+mod names;
 mod pending;
 mod places;
 mod rate;
@@ -59,6 +60,7 @@ pub use locks::{LockRow, WaiterRow};
 pub use losses::{
     late_beginnings, recorded_verdict, repeated_packets, Cause, Lost, LostRow, Verdict,
 };
+pub use names::{Namer, Names};
 pub use places::{Places, StackPlaces};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};

@@ -6,19 +6,14 @@
 //! that, and `symbols` says what is there, by the same checks as for the flame graph.
 
 use state::{Limits, State};
-use symbols::Programs;
 use trace::{Event, LossMessage, Merge, Message, Ns, Span, Trace};
 
-use crate::stacks::Stacks;
+use crate::names::Namer;
 
 /// The names of the functions in call stacks.
-pub struct Places {
+pub struct Places<'t> {
     state: State,
-    stacks: Stacks,
-    programs: Programs,
-    /// Of the latest event.
-    user: Vec<Option<String>>,
-    copy: Vec<(u64, Option<String>)>,
+    namer: Namer<'t>,
 }
 
 /// The places of an event's call stack, from the innermost: where a function is known, its name and
@@ -38,18 +33,13 @@ impl StackPlaces<'_> {
     }
 }
 
-impl Places {
+impl<'t> Places<'t> {
     /// Knows what the events of all traces tell that come before a time.
-    pub fn before(traces: &[Trace], from: Option<Ns>) -> Self {
+    pub fn before(traces: &'t [Trace], from: Option<Ns>) -> Self {
         let earlier = Span { from: None, until: from };
         let mut merge = Merge::between(traces, &earlier);
-        let mut places = Self {
-            state: State::new(traces, merge.stream_count(), &Limits::default()),
-            stacks: Stacks::new(traces),
-            programs: Programs::default(),
-            user: Vec::new(),
-            copy: Vec::new(),
-        };
+        let state = State::new(traces, merge.stream_count(), &Limits::default());
+        let mut places = Self { state, namer: Namer::new(traces, None) };
         // Damage there is not in what is printed.
         while let Some(message) = from.and_then(|_| merge.next()) {
             match message {
@@ -64,18 +54,8 @@ impl Places {
     /// [`Places::passed`], once.
     pub fn event(&mut self, event: &Event<'_>) -> StackPlaces<'_> {
         let Some(step) = self.state.event(event) else { return StackPlaces::default() };
-        let Self { state, stacks, programs, user, copy } = self;
-        let process = state.threads().process_of(step.thread);
-        let at = event.time_ns();
-        let mut place =
-            |address: u64| programs.place(state, process, address, at).map(str::to_string);
-        let (recorded, _) = stacks.recorded(event).unwrap_or_default();
-        user.clear();
-        user.extend(recorded.iter().map(|address| place(*address)));
-        copy.clear();
-        let copied = stacks.copied((state, process), at);
-        copy.extend(copied.iter().map(|address| (*address, place(*address))));
-        StackPlaces { user, copy }
+        let process = self.state.threads().process_of(step.thread);
+        self.namer.places(event, (&self.state, process))
     }
 
     /// An event whose stack nobody asks for: it has no places.
@@ -91,9 +71,7 @@ impl Places {
 
     /// Which files the names could not be taken from, and which were not compared, in sentences.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.programs.notes();
-        notes.extend(self.stacks.notes());
-        notes
+        self.namer.notes()
     }
 }
 

@@ -2,17 +2,13 @@
 //! Call stacks that events carry: `user_stack` and `kernel_stack`, innermost function first, and
 //! what `user_stack_copy` holds, the stack itself.
 //!
-//! Place in the flow: analyses ask for the frames of an event whose class has such a field. Where
+//! Place in the flow: `names` asks for the frames of an event whose class has such a field. Where
 //! an event has a copy of the stack, its frames are those that `symbols` finds in it.
 
-use std::fmt::Write;
-
-use state::{ProcessIndex, State};
-use symbols::{Copies, End, FrameIndex, Programs};
-use trace::{Event, EventClass, Group, Integer, Name, Ns, Struct, Trace, Visitor};
+use symbols::End;
+use trace::{Event, EventClass, Group, Integer, Name, Struct, Trace, Visitor};
 
 use crate::by_class::ByClass;
-use crate::studies::Moment;
 
 /// Frames of a stack that are kept; the recorder keeps no more of each.
 const FRAMES_MAX: usize = 128;
@@ -22,12 +18,16 @@ const COPY: &str = "user_stack_copy";
 /// Words of a copy that are kept; the recorder keeps no more.
 const COPY_WORDS_MAX: usize = (32 << 10) / 8 + 3;
 
-/// Which classes have stacks.
+/// Which classes have stacks, and those of the latest event.
 #[derive(Debug)]
 pub(crate) struct Stacks {
     classes: ByClass<()>,
     frames: Frames,
-    copies: Copies,
+}
+
+/// How copies of stacks ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
     /// Copies that were followed, and those of them that end too early, or without a table.
     followed: u64,
     cut: u64,
@@ -88,14 +88,7 @@ fn has_stack(class: &EventClass) -> bool {
 impl Stacks {
     pub fn new(traces: &[Trace]) -> Self {
         let classes = ByClass::new(traces, |class| has_stack(class).then_some(()));
-        Self {
-            classes,
-            frames: Frames::default(),
-            copies: Copies::default(),
-            followed: 0,
-            cut: 0,
-            without_table: 0,
-        }
+        Self { classes, frames: Frames::default() }
     }
 
     /// Whether an event can have a stack.
@@ -103,41 +96,41 @@ impl Stacks {
         self.classes.get(event).is_some()
     }
 
-    /// The user's and the kernel's frames of an event as they were recorded, innermost first;
-    /// nothing where its class has none.
-    pub fn recorded(&mut self, event: &Event<'_>) -> Option<(&[u64], &[u64])> {
-        self.classes.get(event)?;
+    /// Reads an event. `false`: its class has no stack.
+    pub fn read(&mut self, event: &Event<'_>) -> bool {
         let frames = &mut self.frames;
         frames.user.clear();
         frames.kernel.clear();
         frames.copy.clear();
+        if self.classes.get(event).is_none() {
+            return false;
+        }
         // Damage is told by the reader; what was read before it holds.
         let _ = event.context(frames).and_then(|()| event.fields(frames));
-        Some((&frames.user, &frames.kernel))
+        true
     }
 
-    /// The same; where the event has a copy of the stack, the user's frames are those in it.
-    pub fn of(&mut self, moment: &Moment<'_>) -> Option<(&[u64], &[u64])> {
-        self.recorded(moment.event)?;
-        if !self.frames.copy.is_empty() {
-            let process = moment.state.threads().process_of(moment.step.thread);
-            self.copied((moment.state, process), moment.event.time_ns());
-        }
-        Some((&self.frames.user, &self.frames.kernel))
+    /// The user's frames of the event as they were recorded, innermost first.
+    pub fn user(&self) -> &[u64] {
+        &self.frames.user
     }
 
-    /// The user's frames in the copy that the event last [`Stacks::recorded`] has, in place of
-    /// those that were recorded. `at`: its time.
-    pub fn copied(&mut self, state: (&State, ProcessIndex), at: Ns) -> &[u64] {
-        let frames = &mut self.frames;
-        frames.user.clear();
-        if !frames.copy.is_empty() {
-            let end = self.copies.frames(state, at, &frames.copy, &mut frames.user);
-            self.followed += 1;
-            self.cut += u64::from(end == End::Copy);
-            self.without_table += u64::from(end == End::Table);
-        }
-        &frames.user
+    /// The kernel's.
+    pub fn kernel(&self) -> &[u64] {
+        &self.frames.kernel
+    }
+
+    /// The words of the event's copy of the stack.
+    pub fn copy(&self) -> &[u64] {
+        &self.frames.copy
+    }
+}
+
+impl Ends {
+    pub fn add(&mut self, end: End) {
+        self.followed += 1;
+        self.cut += u64::from(end == End::Copy);
+        self.without_table += u64::from(end == End::Table);
     }
 
     /// How many stacks lack their outermost functions.
@@ -168,30 +161,9 @@ pub(crate) fn kernel_name(trace: Option<&Trace>, address: u64) -> String {
     place.map_or_else(|| format!("{address:#x}"), |place| place.function.to_string())
 }
 
-/// What an address of the program that wrote an event is called, if the file there is known.
-pub(crate) fn program_frame(
-    programs: &mut Programs,
-    moment: &Moment<'_>,
-    address: u64,
-) -> Option<FrameIndex> {
-    let process = moment.state.threads().process_of(moment.step.thread);
-    programs.frame(moment.state, process, address, moment.event.time_ns())
-}
-
-/// Addresses from the outermost to the innermost, as folded stacks have them. `name`: what one of
-/// the program's is called.
-pub(crate) fn folded(
-    user: &[u64],
-    kernel: &[u64],
-    trace: Option<&Trace>,
-    mut name: impl FnMut(u64) -> String,
-) -> String {
-    let mut text = String::new();
-    let mut add = |frame: &str| {
-        let gap = if text.is_empty() { "" } else { ";" };
-        let _ = write!(text, "{gap}{frame}");
-    };
-    user.iter().rev().for_each(|address| add(&name(*address)));
-    kernel.iter().rev().for_each(|address| add(&format!("{}_[k]", kernel_name(trace, *address))));
-    text
+/// Frames from the outermost to the innermost, as folded stacks have them. `user`: what those of
+/// the program are called, innermost first.
+pub(crate) fn folded(user: &[String], kernel: &[u64], trace: Option<&Trace>) -> String {
+    let kernel = kernel.iter().rev().map(|address| format!("{}_[k]", kernel_name(trace, *address)));
+    user.iter().rev().cloned().chain(kernel).collect::<Vec<_>>().join(";")
 }

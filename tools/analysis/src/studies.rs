@@ -19,6 +19,8 @@ mod off_cpu;
 mod periodic;
 mod unusual;
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 use state::{Classes, State, Step, ThreadIndex};
 use trace::{CpuId, Event, LossMessage, Ns, Span, Trace};
@@ -26,6 +28,7 @@ use trace::{CpuId, Event, LossMessage, Ns, Span, Trace};
 use crate::analyses::{drive, Options, Whose};
 use crate::error::Error;
 use crate::losses::{Lost, LostRow, Verdict};
+use crate::names::{Namer, Names};
 use crate::report::{Report, TraceRow};
 use crate::sheet::{Facts, Sheet, Tables};
 
@@ -157,9 +160,15 @@ pub struct Start<'a> {
     pub span: Span,
     /// Whether threads were asked for.
     pub has_threads: bool,
+    pub(crate) names: Option<&'a Arc<Names>>,
 }
 
-impl Start<'_> {
+impl<'a> Start<'a> {
+    /// Names the call stacks of events.
+    pub(crate) fn namer(&self) -> Namer<'a> {
+        Namer::of_span(self.traces, self.names.cloned(), &self.span)
+    }
+
     /// Nothing before it counts.
     fn from(&self) -> Ns {
         self.span.from.unwrap_or(Ns(i64::MIN))
@@ -234,6 +243,7 @@ pub fn ask(
         classes: &classes,
         span: options.span,
         has_threads: options.whose.is_some(),
+        names: options.names.as_ref(),
     };
     let (Source::Study(make) | Source::Both(_, make)) = named.source else {
         let (option, purpose) = ("two traces", "A and B, in the order of time");

@@ -210,7 +210,7 @@ fn tell(done: &Done, path: &Path, notes: impl Iterator<Item = String>) {
     if done.problems.len() > PROBLEMS_SHOWN {
         say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
     }
-    notes.for_each(|note| say(&note));
+    notes.chain(done.notes.iter().cloned()).for_each(|note| say(&note));
     let what = shown_name(path);
     say(&format!("{what}: made of {}", plural(done.events, "event")));
     if done.lost_events + done.lost_packets > 0 {

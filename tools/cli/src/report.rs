@@ -192,6 +192,7 @@ impl Chosen {
             span: selection.span(&self.traces, false)?,
             most_events: None,
             goes_on: None,
+            names: None,
             by: args.by.map(By::from),
             limits: Limits::default(),
         })

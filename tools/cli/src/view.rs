@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use ::view::{Events, Filter, Row, Server, Shown, Viewed, Visited};
+use analysis::Names;
 use anyhow::{bail, Context};
 use history::History;
 use trace::{Span, Trace};
@@ -77,7 +78,10 @@ pub struct ViewArgs {
 }
 
 /// The events of the traces, chosen as `lull print` does.
-struct Printed(Arc<Vec<Trace>>);
+struct Printed {
+    traces: Arc<Vec<Trace>>,
+    names: Arc<Names>,
+}
 
 impl Events for Printed {
     fn visit(
@@ -89,8 +93,20 @@ impl Events for Printed {
     ) -> Result<Visited, String> {
         let Filter { events, pid, tid, cpu, comm } = filter.clone();
         let args = SelectionArgs { events, pid, tid, cpu, comm, from: None, to: None };
-        rows::visit(&self.0, &args, (span, budget), each).map_err(|error| format!("{error:#}"))
+        let visited = rows::visit((&self.traces, &self.names), &args, (span, budget), each);
+        visited.map_err(|error| format!("{error:#}"))
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.names.notes()
+    }
+}
+
+/// Traces as they are viewed.
+fn printed(traces: Arc<Vec<Trace>>, history: History, notes: Vec<String>) -> Viewed {
+    let names = Arc::new(Names::default());
+    let events = Printed { traces: traces.clone(), names: names.clone() };
+    Viewed::new(traces, history, Box::new(events), notes).named_by(names)
 }
 
 /// Traces that are open, and the history of their states.
@@ -121,7 +137,7 @@ impl Opened {
 
     pub fn viewed(self) -> Viewed {
         let Self { traces, history, notes } = self;
-        Viewed::new(traces.clone(), history, Box::new(Printed(traces)), notes)
+        printed(traces, history, notes)
     }
 }
 

@@ -6,6 +6,7 @@
 //! them as its own kind of arguments. Names and texts are those of a hostile trace: both are cut to
 //! a size, and so is the list.
 
+use analysis::StackPlaces;
 use serde::{Serialize, Serializer};
 use trace::{Enumeration, Event, Float, Group, Integer, Meaning, Name, Symbols, Visitor};
 
@@ -17,8 +18,10 @@ const TEXT_BYTES: usize = 1024;
 pub(crate) const NAME_BYTES: usize = 256;
 /// The argument that counts those without space.
 const LEFT_OUT: &str = "arguments left out";
-/// The context that has the kernel's functions, innermost first.
+/// What has the kernel's functions, innermost first, the program's, and a copy of its stack.
 const KERNEL_STACK: &str = "kernel_stack";
+const USER_STACK: &str = "user_stack";
+const USER_COPY: &str = "user_stack_copy";
 /// What the context has of the thread, which has a track of its own.
 const OF_THREAD: [&str; 5] = ["pid", "tid", "vpid", "vtid", "procname"];
 /// Integers up to here are the same as numbers of JavaScript.
@@ -83,8 +86,12 @@ pub(crate) fn cut(text: &str, bytes: usize) -> String {
 
 /// The payload and the contexts of an event. What cannot be read ends the list: damage is the
 /// reader's to report.
-pub(crate) fn of(event: &Event<'_>, symbols: Option<&Symbols>) -> Vec<Argument> {
-    let mut fields = Fields { symbols, ..Fields::default() };
+pub(crate) fn of(
+    event: &Event<'_>,
+    symbols: Option<&Symbols>,
+    places: StackPlaces<'_>,
+) -> Vec<Argument> {
+    let mut fields = Fields { symbols, places, ..Fields::default() };
     let _ = event.fields(&mut fields);
     if event.class().context.is_some() || event.stream_class().event_context.is_some() {
         fields.is_context = true;
@@ -108,6 +115,8 @@ fn is_length(name: Name<'_>, ty: &Integer) -> bool {
 struct Fields<'a> {
     /// The kernel's functions, where the trace has their names.
     symbols: Option<&'a Symbols>,
+    /// The program's.
+    places: StackPlaces<'a>,
     found: Vec<Argument>,
     is_context: bool,
     /// What the next value is inside of.
@@ -136,8 +145,10 @@ impl Fields<'_> {
         if self.is_context && self.is_nested_in.is_empty() && is_of_thread {
             return;
         }
-        if matches!(name, Name::Index(_)) {
-            self.add_element(&value());
+        if let Name::Index(position) = name {
+            if self.path != USER_COPY || self.places.copy.is_empty() {
+                self.add_element(usize::try_from(position).ok(), &value());
+            }
             return;
         }
         if self.found.len() >= ARGUMENTS {
@@ -148,12 +159,16 @@ impl Fields<'_> {
         self.found.push(Argument { name, value: value() });
     }
 
-    /// An element as it is shown: an address of the kernel's stack by its function.
-    fn element(&self, element: &Value) -> String {
+    /// An element as it is shown: an address of a call stack by its function.
+    fn element(&self, position: Option<usize>, element: &Value) -> String {
         let address = match element {
             Value::Address(address) | Value::Unsigned(address) => *address,
             _ => return element.text(),
         };
+        if self.path == USER_STACK {
+            let place = position.and_then(|position| self.places.user.get(position)?.as_deref());
+            return place.map_or_else(|| element.text(), |place| cut(place, NAME_BYTES));
+        }
         let symbols = self.symbols.filter(|_| self.path == KERNEL_STACK);
         match symbols.and_then(|symbols| symbols.returned_to(address)) {
             Some(place) => format!("{}+{:#x}", cut(place.function, NAME_BYTES), place.offset),
@@ -161,9 +176,17 @@ impl Fields<'_> {
         }
     }
 
+    /// The frames that were found in a copy of the stack, in place of its words.
+    fn add_copy(&mut self) {
+        for (address, place) in self.places.copy {
+            let place = place.as_deref().map(|place| Value::Text(cut(place, NAME_BYTES).into()));
+            self.add_element(None, &place.unwrap_or(Value::Address(*address)));
+        }
+    }
+
     /// An element of an array of plain values, which is one argument: `[1, 2]`.
-    fn add_element(&mut self, element: &Value) {
-        let element = self.element(element);
+    fn add_element(&mut self, position: Option<usize>, element: &Value) {
+        let element = self.element(position, element);
         let is_full = self.found.len() >= ARGUMENTS;
         match self.found.last_mut().filter(|_| self.is_in_list) {
             Some(Argument { value: Value::Text(list), .. }) if list.len() < TEXT_BYTES => {
@@ -234,6 +257,9 @@ impl Visitor for Fields<'_> {
         self.is_nested_in.push(self.path.len());
         let path = self.name(name);
         self.path = path;
+        if self.path == USER_COPY {
+            self.add_copy();
+        }
     }
 
     fn end(&mut self, _: Group<'_>) {

@@ -6,6 +6,7 @@
 //! are. Of what was asked for, the two ends of a call are decided one by one: an exit whose entry
 //! was not asked for is a call that is known late.
 
+use analysis::Namer;
 use rustc_hash::FxHashMap;
 use state::{Part, Schedule, Scheduled, State, Step};
 use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Trace};
@@ -51,6 +52,7 @@ struct Follower<'a> {
     options: &'a Options<'a>,
     traces: &'a [Trace],
     state: State,
+    namer: Namer<'a>,
     /// By name: whether it was asked for.
     names: Vec<bool>,
     nesting: Nesting,
@@ -82,6 +84,7 @@ impl<'a> Follower<'a> {
             sink,
             options,
             traces,
+            namer: Namer::of_span(traces, None, &options.span),
             names: classes.names().iter().map(is_asked_for).collect(),
             nesting: Nesting::default(),
             schedule: Schedule::new(traces),
@@ -107,7 +110,14 @@ impl<'a> Follower<'a> {
         let takes = |takes: analysis::Takes<'_>| takes(event, threads, step.thread);
         let is_taken = is_named && self.options.takes.is_none_or(takes);
         let symbols = self.traces.get(event.trace_index()).and_then(Trace::symbols);
-        let arguments = if is_taken { arguments::of(event, symbols) } else { Vec::new() };
+        let arguments = match is_taken {
+            true => {
+                let process = threads.process_of(step.thread);
+                let places = self.namer.places(event, (&self.state, process));
+                arguments::of(event, symbols, places)
+            }
+            false => Vec::new(),
+        };
         let flows = self.arrows(event, &step, is_taken);
         self.done.events += u64::from(is_taken);
         match step.part {
@@ -295,6 +305,7 @@ impl<'a> Follower<'a> {
         }
         self.sink.finish(&self.state, at)?;
         self.done.left_out = self.sink.left_out();
+        self.done.notes = self.namer.notes();
         Ok(self.done)
     }
 }

@@ -104,6 +104,8 @@ pub struct Done {
     pub left_out: u64,
     /// What the reader found damaged.
     pub problems: Vec<Problem>,
+    /// What the names of functions in call stacks lack.
+    pub notes: Vec<String>,
 }
 
 /// Reads traces from beginning to end and writes them in a format. `progress` hears how many bytes

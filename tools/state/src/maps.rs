@@ -407,9 +407,8 @@ mod tests {
             let values = Values { subject: base, other: bytes, text: path, ..Values::default() };
             maps.change(Operation::Object, P, &values, None, &mut Told::default());
         };
-        let at = |maps: &Maps, process, address| {
-            maps.object_at(process, address, Ns(0)).map(|o| o.path)
-        };
+        let at =
+            |maps: &Maps, process, address| maps.object_at(process, address, Ns(0)).map(|o| o.path);
         told(&mut maps, 0x1000, 0x500, LIBRARY);
         told(&mut maps, 0x1000, 0x500, LIBRARY);
         told(&mut maps, 0x3000, 0, LIBRARY);

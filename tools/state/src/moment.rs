@@ -439,14 +439,14 @@ impl State {
                 self.locks.ended(process);
             }
             Operation::Forked => {
-                if let Some(parent) = self.threads.known_process(host, values.subject) {
+                if let Some(parent) = self.threads.process_of_pid(host, values.subject) {
                     self.threads.forked(process, parent, values.subject);
                     self.descriptors.inherited(process, parent, false);
                     self.maps.inherited(process, parent);
                 }
             }
             Operation::ChildWait => {
-                if let Some(child) = self.threads.known_process(host, values.subject) {
+                if let Some(child) = self.threads.process_of_pid(host, values.subject) {
                     if self.threads.waited_for(child, values.other) {
                         self.descriptors.ended(child);
                         self.maps.forget(child);
@@ -483,7 +483,7 @@ impl State {
         self.maps.forget(process);
         self.locks.ended(process);
         if !self.threads.has_origin(process) {
-            if let Some(parent) = self.threads.known_process(host, parent_pid) {
+            if let Some(parent) = self.threads.process_of_pid(host, parent_pid) {
                 self.descriptors.inherited(process, parent, true);
             }
         }

@@ -48,7 +48,7 @@ impl State {
             Operation::TaskNew => self.task_begins(host, thread, values),
             Operation::TaskFork => {
                 let Values { subject: tid, other: pid, third: parent_pid, .. } = *values;
-                let parent = self.threads.known_process(host, parent_pid);
+                let parent = self.threads.process_of_pid(host, parent_pid);
                 let parent = parent.unwrap_or(ProcessIndex::OTHERS);
                 self.thread_begins((host, pid, tid), (parent, parent_pid), values);
             }
@@ -164,7 +164,7 @@ impl State {
     }
 
     fn is_process(&mut self, host: u32, values: &Values) {
-        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        let Some(process) = self.threads.process_of_pid(host, values.subject) else { return };
         let told = &mut self.descriptors.told;
         let is_taken = told.takes_of(values.subject) && told.takes_program(process);
         if is_taken && values.text != TextIndex::NONE {
@@ -174,7 +174,7 @@ impl State {
 
     /// The arguments are those of the program that the process runs: they go when it runs another.
     fn is_command(&mut self, host: u32, values: &Values) {
-        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        let Some(process) = self.threads.process_of_pid(host, values.subject) else { return };
         let told = &mut self.descriptors.told;
         let is_taken = told.takes_of(values.subject) && told.takes_program(process);
         if is_taken && self.texts.bytes(values.more_text) != b"(unreadable)" {
@@ -183,7 +183,7 @@ impl State {
     }
 
     fn is_map(&mut self, host: u32, values: &Values) {
-        let Some(process) = self.threads.known_process(host, values.subject) else { return };
+        let Some(process) = self.threads.process_of_pid(host, values.subject) else { return };
         if self.descriptors.told.takes_of(values.subject) {
             let map = Map {
                 begin: values.other as u64,
@@ -199,7 +199,7 @@ impl State {
     }
 
     fn is_file(&mut self, (host, pid): (u32, i64), values: &Values, on_exec: bool) {
-        let Some(process) = self.threads.known_process(host, pid) else { return };
+        let Some(process) = self.threads.process_of_pid(host, pid) else { return };
         if self.descriptors.told.takes_of(pid) {
             self.descriptors.dumped(process, values.other, File::Path(values.text), on_exec);
         }

@@ -428,8 +428,8 @@ impl Threads {
         index
     }
 
-    /// A process that was met before.
-    pub(crate) fn known_process(&self, host: u32, pid: i64) -> Option<ProcessIndex> {
+    /// The process of a machine that has a number, if an event told of it.
+    pub fn process_of_pid(&self, host: u32, pid: i64) -> Option<ProcessIndex> {
         self.by_pid.get(&(host, pid)).copied()
     }
 

@@ -7,16 +7,16 @@
 //! program left on its stack, and the files are somebody's: each step goes on towards the stack's
 //! end, and there are at most as many as the longest recorded stack has frames.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use state::{ProcessIndex, State, TextIndex};
+use state::{ProcessIndex, State};
 use trace::Ns;
 use unwind::{Caller, Frame, Unknown};
 
 use crate::elf::Unwinding;
 use crate::file::{self, Expected};
-use crate::programs::{Mapped, Within};
+use crate::programs::{FileKey, Mapped, Within};
 
 /// Frames of a stack.
 const FRAMES_MAX: usize = 128;
@@ -41,8 +41,9 @@ pub enum End {
 /// Follows copies of stacks.
 #[derive(Debug, Default)]
 pub struct Copies {
-    files: FxHashMap<(TextIndex, Option<u64>), Option<Rc<Unwinding>>>,
+    files: FxHashMap<FileKey, Option<Arc<Unwinding>>>,
     bytes: usize,
+    read_bytes: u64,
 }
 
 impl Copies {
@@ -92,15 +93,15 @@ impl Copies {
         process: ProcessIndex,
         returned_to: u64,
         at: Ns,
-    ) -> Option<(Rc<Unwinding>, u64)> {
-        let place = Mapped::of(state, process, returned_to.checked_sub(1)?)?;
-        let key = (place.path, place.inode);
+    ) -> Option<(Arc<Unwinding>, u64)> {
+        let place = Mapped::of(state, process, returned_to.checked_sub(1)?, at)?;
+        let key = place.file;
         let known = match self.files.get(&key) {
             Some(known) => known.clone(),
             None if self.files.len() >= FILES_MAX => None,
             None => {
-                let expected = Expected { inode: place.inode, at };
-                let read = self.read(state.texts().bytes(place.path), expected).map(Rc::new);
+                let expected = key.expected(state, at);
+                let read = self.read(state.texts().bytes(key.path), expected).map(Arc::new);
                 self.files.insert(key, read.clone());
                 read
             }
@@ -113,9 +114,13 @@ impl Copies {
         Some((unwinding, inside))
     }
 
-    fn read(&mut self, path: &[u8], expected: Expected) -> Option<Unwinding> {
+    fn read(&mut self, path: &[u8], expected: Expected<'_>) -> Option<Unwinding> {
+        if self.read_bytes >= file::READ_BYTES_MAX {
+            return None;
+        }
         let path = file::path(path)?;
         let bytes = file::read(&path, Some(expected)).ok()?;
+        self.read_bytes = self.read_bytes.saturating_add(bytes.len() as u64);
         let found = Unwinding::parse(&bytes)?;
         self.bytes = self.bytes.checked_add(found.tables.bytes())?;
         (self.bytes <= BYTES_MAX).then_some(found)

@@ -5,7 +5,9 @@
 //! becomes an address by its segments, and that a function by its symbols. Bytes may be anything.
 
 use object::elf::{self, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
+use object::read::elf::{
+    FileHeader, NoteIterator, ProgramHeader, SectionHeader, SectionTable, Sym,
+};
 use object::Endianness;
 
 type Header = FileHeader64<Endianness>;
@@ -19,6 +21,9 @@ const NAMES_BYTES_MAX: usize = 64 << 20;
 /// Longest build id; usual ones have 20 bytes.
 const BUILD_ID_BYTES_MAX: usize = 64;
 const SEGMENTS_MAX: usize = 256;
+const SECTIONS_MAX: usize = 1 << 12;
+/// Notes that are looked at for a build id.
+const NOTES_MAX: usize = 1 << 16;
 
 /// Longest index of tables for unwinding, and the tables themselves.
 const INDEX_BYTES_MAX: usize = 16 << 20;
@@ -134,10 +139,10 @@ impl Functions {
         let header = Header::parse(bytes).ok()?;
         let endian = header.endian().ok()?;
         let segments = Segments::of(header, endian, bytes)?;
-        let mut found = Self { segments, ..Self::default() };
+        let build_id = build_id(bytes).unwrap_or_default();
+        let mut found = Self { segments, build_id, ..Self::default() };
         // A file may be stripped of its sections: then it has no names.
         if let Ok(sections) = header.sections(endian, bytes) {
-            found.build_id = build_id(&sections, endian, bytes).unwrap_or_default();
             found.is_complete = found.read(&sections, elf::SHT_SYMTAB, endian, bytes);
             if !found.is_complete {
                 found.read(&sections, elf::SHT_DYNSYM, endian, bytes);
@@ -179,6 +184,11 @@ impl Functions {
         &self.build_id
     }
 
+    /// How much memory they take, about.
+    pub fn bytes(&self) -> usize {
+        self.names.capacity() + self.sorted.capacity() * size_of::<Function>()
+    }
+
     /// Whether it has all of its functions.
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -200,16 +210,40 @@ impl Functions {
     }
 }
 
-fn build_id(sections: &Sections<'_>, endian: Endianness, bytes: &[u8]) -> Option<Vec<u8>> {
-    for section in sections.iter().filter(|section| section.sh_type(endian) == elf::SHT_NOTE) {
-        let Ok(Some(mut notes)) = section.notes(endian, bytes) else { continue };
-        // Bound: a note has at least 12 bytes of the section.
-        while let Ok(Some(note)) = notes.next() {
-            let is_id = note.name() == elf::ELF_NOTE_GNU;
-            if is_id && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
-                let id = note.desc();
-                return (id.len() <= BUILD_ID_BYTES_MAX).then(|| id.to_vec());
-            }
+/// The number that the linker gave the build of an object, of its file's bytes; by the segments,
+/// as a process that runs it finds it.
+pub(crate) fn build_id(bytes: &[u8]) -> Option<Vec<u8>> {
+    let header = Header::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let mut left = NOTES_MAX;
+    let segments = header.program_headers(endian, bytes).ok()?.iter();
+    for segment in segments.take(SEGMENTS_MAX) {
+        let Ok(Some(notes)) = segment.notes(endian, bytes) else { continue };
+        if let Some(id) = id_in(notes, endian, &mut left) {
+            return Some(id);
+        }
+    }
+    // What was split off for debugging has sections alone.
+    let sections = header.sections(endian, bytes).ok()?;
+    for section in sections.iter().take(SECTIONS_MAX) {
+        let Ok(Some(notes)) = section.notes(endian, bytes) else { continue };
+        if let Some(id) = id_in(notes, endian, &mut left) {
+            return Some(id);
+        }
+    }
+    None
+}
+
+fn id_in(
+    mut notes: NoteIterator<'_, Header>,
+    endian: Endianness,
+    left: &mut usize,
+) -> Option<Vec<u8>> {
+    while let (Ok(Some(note)), 1..) = (notes.next(), *left) {
+        *left -= 1;
+        if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+            let id = note.desc();
+            return (id.len() <= BUILD_ID_BYTES_MAX).then(|| id.to_vec());
         }
     }
     None

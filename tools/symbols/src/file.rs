@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 
 use trace::Ns;
 
+use crate::elf;
+
 /// Largest file that is read.
 const BYTES_MAX: u64 = 512 << 20;
+/// Bytes that are read for one purpose, of all files together.
+pub(crate) const READ_BYTES_MAX: u64 = 8 << 30;
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// A path of this length may have been cut by the state.
@@ -31,8 +35,10 @@ pub(crate) enum Unread {
     NoFile,
     TooLarge,
     Another,
+    OtherBuild,
     Changed,
     NoProgram,
+    NoRoom,
 }
 
 impl Unread {
@@ -42,23 +48,27 @@ impl Unread {
             Unread::NoFile => "it is no regular file",
             Unread::TooLarge => "it is larger than 512 MiB",
             Unread::Another => "it is not the file that ran: its number is another",
+            Unread::OtherBuild => "it is another build than the one that ran",
             Unread::Changed => "by its clock it was changed after the event",
             Unread::NoProgram => "it is no ELF file of 64 bits",
+            Unread::NoRoom => "the files before it took all the room that there is for names",
         }
     }
 }
 
 /// What is known of the file that ran.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Expected {
+pub(crate) struct Expected<'s> {
     /// Its number in its file system.
     pub inode: Option<u64>,
+    /// The number that the linker gave its build; empty if it is not known.
+    pub build_id: &'s [u8],
     /// When it ran.
     pub at: Ns,
 }
 
 /// The bytes of the file at a path, if it can be the one that is expected.
-pub(crate) fn read(path: &Path, expected: Option<Expected>) -> Result<Vec<u8>, Unread> {
+pub(crate) fn read(path: &Path, expected: Option<Expected<'_>>) -> Result<Vec<u8>, Unread> {
     // Opening does not wait for the other side of a pipe, and makes no terminal this process's.
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
@@ -72,8 +82,9 @@ pub(crate) fn read(path: &Path, expected: Option<Expected>) -> Result<Vec<u8>, U
         if expected.inode.is_some_and(|inode| inode != about.ino()) {
             return Err(Unread::Another);
         }
+        // A file of the same build has the same functions, whenever it came here.
         let changed_ns = about.ctime().saturating_mul(NS_PER_S).saturating_add(about.ctime_nsec());
-        if changed_ns > expected.at.0 {
+        if expected.build_id.is_empty() && changed_ns > expected.at.0 {
             return Err(Unread::Changed);
         }
     }
@@ -82,7 +93,13 @@ pub(crate) fn read(path: &Path, expected: Option<Expected>) -> Result<Vec<u8>, U
     }
     let mut bytes = Vec::new();
     file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|_| Unread::Gone)?;
-    Ok(bytes)
+    let is_other = |build_id: &[u8]| {
+        !build_id.is_empty() && elf::build_id(&bytes).as_deref() != Some(build_id)
+    };
+    match expected.is_some_and(|expected| is_other(expected.build_id)) {
+        true => Err(Unread::OtherBuild),
+        false => Ok(bytes),
+    }
 }
 
 #[cfg(test)]
@@ -94,12 +111,16 @@ mod tests {
         let path = std::env::current_exe().unwrap();
         let about = std::fs::metadata(&path).unwrap();
         let changed_ns = about.ctime() * NS_PER_S + about.ctime_nsec();
-        let expected = |inode, at| Some(Expected { inode, at: Ns(at) });
+        let expected = |inode, at| Some(Expected { inode, build_id: &[], at: Ns(at) });
         let read = |expected| super::read(&path, expected).map(|bytes| bytes.len() as u64);
         assert_eq!(read(expected(Some(about.ino()), changed_ns)), Ok(about.len()));
         assert_eq!(read(expected(None, changed_ns)), Ok(about.len()));
         assert_eq!(read(expected(Some(about.ino() + 1), changed_ns)), Err(Unread::Another));
         assert_eq!(read(expected(None, changed_ns - 1)), Err(Unread::Changed));
+        let own = elf::build_id(&std::fs::read(&path).unwrap()).unwrap();
+        let of_build = |build_id| Some(Expected { inode: None, build_id, at: Ns(0) });
+        assert_eq!(read(of_build(&own)), Ok(about.len()), "changed later, and the same build");
+        assert_eq!(read(of_build(&own[1..])), Err(Unread::OtherBuild));
         for (path, why) in
             [("/", Unread::NoFile), ("/dev/null", Unread::NoFile), ("/none", Unread::Gone)]
         {

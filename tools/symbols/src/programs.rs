@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! What the addresses in the stacks of programs are called.
 //!
-//! Place in the flow: analyses hand over an address at the moment of its event, when the state
-//! knows what was mapped there, and ask for the text at the end. A file's names are used if it has
-//! the number that the map had and has not been changed since; where only a call told of the map
-//! there is no number, and the path decides, which is told. Anything else is shown as the file's
-//! name and the place in it.
+//! Place in the flow: analyses hand over an address with a state that knows what was mapped there
+//! at its event, and ask for the text at the end. Where the process told of its file's build, a
+//! file of that build gives the names. Elsewhere they are used if the file has the number that the
+//! map had and has not been changed since; where only a call told of the map there is no number,
+//! and the path decides, which is told. Anything else is shown as the file's name and the place in
+//! it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ use crate::readable::readable;
 const FILES_MAX: usize = 1 << 10;
 /// Frames that have a text; others are shown as addresses.
 const FRAMES_MAX: usize = 1 << 20;
+/// Bytes of all that is remembered of functions, and of all that frames are called.
+const FUNCTIONS_BYTES_MAX: usize = 512 << 20;
+const TEXTS_BYTES_MAX: usize = 128 << 20;
 /// Files that a note lists.
 const SHOWN: usize = 8;
 const DEBUG: &str = "/usr/lib/debug/.build-id";
@@ -36,7 +40,8 @@ struct File {
     functions: Result<Functions, Unread>,
     /// With the names, where the file itself has not all of them.
     of_debug: Option<Functions>,
-    has_inode: bool,
+    /// Whether the trace has more of it than its path.
+    is_known: bool,
 }
 
 /// A place that was mapped: in the file, or by the addresses that the file itself has.
@@ -49,26 +54,42 @@ pub(crate) enum Within {
 /// Where in which file an address of a process's is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mapped {
-    pub path: TextIndex,
-    pub inode: Option<u64>,
+    pub file: FileKey,
     pub within: Within,
 }
 
+/// What a trace has of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileKey {
+    pub path: TextIndex,
+    pub inode: Option<u64>,
+    pub build_id: TextIndex,
+}
+
+impl FileKey {
+    /// What a file has to be like.
+    pub fn expected<'s>(&self, state: &'s State, at: Ns) -> Expected<'s> {
+        Expected { inode: self.inode, build_id: state.texts().bytes(self.build_id), at }
+    }
+}
+
 impl Mapped {
-    /// `None`: no file is known there.
-    pub fn of(state: &State, process: ProcessIndex, address: u64) -> Option<Self> {
-        let place = match state.maps().at(process, address) {
+    /// What was there at a time. `None`: no file is known there.
+    pub fn of(state: &State, process: ProcessIndex, address: u64, at: Ns) -> Option<Self> {
+        let (file, within) = match state.maps().at_time(process, address, at) {
             Some(map) => {
                 let offset = map.offset_bytes.checked_add(address.checked_sub(map.begin)?)?;
-                Self { path: map.path, inode: map.inode, within: Within::File(offset) }
+                let (path, inode, build_id) = (map.path, map.inode, TextIndex::NONE);
+                (FileKey { path, inode, build_id }, Within::File(offset))
             }
             None => {
-                let object = state.maps().object_at(process, address)?;
+                let object = state.maps().object_at(process, address, at)?;
+                let (path, inode, build_id) = (object.path, None, object.build_id);
                 let within = Within::Object(address.checked_sub(object.base)?);
-                Self { path: object.path, inode: None, within }
+                (FileKey { path, inode, build_id }, within)
             }
         };
-        (place.path != TextIndex::NONE).then_some(place)
+        (file.path != TextIndex::NONE).then_some(Self { file, within })
     }
 }
 
@@ -76,17 +97,22 @@ impl Mapped {
 #[derive(Debug, Default)]
 pub struct Programs {
     files: Vec<File>,
-    by_map: FxHashMap<(TextIndex, Option<u64>), usize>,
+    by_map: FxHashMap<FileKey, usize>,
     by_place: FxHashMap<(usize, Within), FrameIndex>,
     by_text: FxHashMap<String, FrameIndex>,
     /// What was found of places that calls return to; `None`: no function.
     by_return: FxHashMap<(usize, Within), Option<String>>,
     texts: Vec<String>,
+    /// Of the files' functions, and of texts.
+    functions_bytes: usize,
+    texts_bytes: usize,
+    /// Of files.
+    read_bytes: u64,
 }
 
 impl Programs {
     /// What an address is called, to which a call of a process returns. `at`: the event's time, in
-    /// nanoseconds since the epoch. `None`: no file is known there.
+    /// nanoseconds since the epoch. `state`: the same one always. `None`: no file is known there.
     pub fn frame(
         &mut self,
         state: &State,
@@ -98,13 +124,14 @@ impl Programs {
         if let Some(known) = self.by_place.get(&(file, within)) {
             return Some(*known);
         }
-        if self.by_place.len() >= FRAMES_MAX {
+        if self.by_place.len() >= FRAMES_MAX || self.texts_bytes >= TEXTS_BYTES_MAX {
             return None;
         }
         let text = self.files.get(file)?.text(within);
         let next = FrameIndex(self.texts.len() as u32);
         let frame = *self.by_text.entry(text.clone()).or_insert(next);
         if frame == next {
+            self.texts_bytes += 2 * text.len();
             self.texts.push(text);
         }
         self.by_place.insert((file, within), frame);
@@ -122,13 +149,29 @@ impl Programs {
     ) -> Option<&str> {
         let key = self.located(state, process, address, at)?;
         if !self.by_return.contains_key(&key) {
-            if self.by_return.len() >= FRAMES_MAX {
+            if self.by_return.len() >= FRAMES_MAX || self.texts_bytes >= TEXTS_BYTES_MAX {
                 return None;
             }
             let text = self.files.get(key.0)?.place(key.1);
+            self.texts_bytes += text.as_ref().map_or(0, String::len);
             self.by_return.insert(key, text);
         }
         self.by_return.get(&key)?.as_deref()
+    }
+
+    /// The same; where no function is known, the file's name and the place in it: `libc.so.6+0x1f`.
+    pub fn place_in_file(
+        &mut self,
+        state: &State,
+        process: ProcessIndex,
+        address: u64,
+        at: Ns,
+    ) -> Option<String> {
+        if let Some(place) = self.place(state, process, address, at) {
+            return Some(place.to_string());
+        }
+        let (file, within) = self.located(state, process, address, at)?;
+        Some(self.files.get(file)?.place_in_file(within))
     }
 
     /// The file that an address is in, to which a call returns, and where in it.
@@ -141,8 +184,8 @@ impl Programs {
     ) -> Option<(usize, Within)> {
         // A function that ends with a call is the caller's, although the address is the next one's.
         let called = address.checked_sub(1)?;
-        let Mapped { path, inode, within } = Mapped::of(state, process, called)?;
-        Some((self.file(state, (path, inode), at)?, within))
+        let Mapped { file, within } = Mapped::of(state, process, called, at)?;
+        Some((self.file(state, file, at)?, within))
     }
 
     /// The text of a frame.
@@ -150,26 +193,33 @@ impl Programs {
         self.texts.get(frame.0 as usize).map_or("", String::as_str)
     }
 
-    fn file(&mut self, state: &State, key: (TextIndex, Option<u64>), at: Ns) -> Option<usize> {
+    fn file(&mut self, state: &State, key: FileKey, at: Ns) -> Option<usize> {
         if let Some(known) = self.by_map.get(&key) {
             return Some(*known);
         }
-        let (path, inode) = key;
-        let bytes = state.texts().bytes(path);
         if self.files.len() >= FILES_MAX {
             return None;
         }
-        let path = file::path(bytes)?;
-        let functions = read(&path, Some(Expected { inode, at }));
-        let of_debug = functions.as_ref().ok().and_then(debug);
-        self.files.push(File {
-            path: path.display().to_string(),
-            functions,
-            of_debug,
-            has_inode: inode.is_some(),
-        });
+        let path = file::path(state.texts().bytes(key.path))?;
+        let functions = self.read(&path, Some(key.expected(state, at)));
+        let of_debug = functions.as_ref().ok().and_then(debug_file);
+        let of_debug = of_debug.and_then(|(path, expected)| self.read(&path, Some(expected)).ok());
+        let is_known = key.inode.is_some() || key.build_id != TextIndex::NONE;
+        let path = path.display().to_string();
+        self.files.push(File { path, functions, of_debug, is_known });
         self.by_map.insert(key, self.files.len() - 1);
         Some(self.files.len() - 1)
+    }
+
+    fn read(&mut self, path: &Path, expected: Option<Expected<'_>>) -> Result<Functions, Unread> {
+        if self.read_bytes >= file::READ_BYTES_MAX || self.functions_bytes >= FUNCTIONS_BYTES_MAX {
+            return Err(Unread::NoRoom);
+        }
+        let bytes = file::read(path, expected)?;
+        self.read_bytes = self.read_bytes.saturating_add(bytes.len() as u64);
+        let found = Functions::parse(&bytes).ok_or(Unread::NoProgram)?;
+        self.functions_bytes = self.functions_bytes.saturating_add(found.bytes());
+        Ok(found)
     }
 
     /// Which files the names could not be taken from, and which were not compared, in sentences.
@@ -185,7 +235,7 @@ impl Programs {
         if let Some(list) = list(&unread) {
             notes.push(format!("Functions have no names where the file was not read: {list}."));
         }
-        let by_path = self.files.iter().filter(|file| file.functions.is_ok() && !file.has_inode);
+        let by_path = self.files.iter().filter(|file| file.functions.is_ok() && !file.is_known);
         let by_path: Vec<String> = by_path.map(|file| file.path.clone()).collect();
         if let Some(list) = list(&by_path) {
             notes.push(format!(
@@ -205,20 +255,16 @@ fn list(all: &[String]) -> Option<String> {
     (!all.is_empty()).then_some(text)
 }
 
-fn read(path: &Path, expected: Option<Expected>) -> Result<Functions, Unread> {
-    Functions::parse(&file::read(path, expected)?).ok_or(Unread::NoProgram)
-}
-
 /// What was split off an object that has not all of its names itself: a file of the same build.
-fn debug(functions: &Functions) -> Option<Functions> {
-    let (first, rest) = functions.build_id().split_first().filter(|_| !functions.is_complete())?;
+fn debug_file(functions: &Functions) -> Option<(PathBuf, Expected<'_>)> {
+    let build_id = functions.build_id();
+    let (first, rest) = build_id.split_first().filter(|_| !functions.is_complete())?;
     let mut name = String::new();
     rest.iter().for_each(|byte| {
         let _ = write!(name, "{byte:02x}");
     });
     let path: PathBuf = [DEBUG, &format!("{first:02x}"), &format!("{name}.debug")].iter().collect();
-    let found = read(&path, None).ok()?;
-    (found.build_id() == functions.build_id()).then_some(found)
+    Some((path, Expected { inode: None, build_id, at: Ns(i64::MAX) }))
 }
 
 impl File {
@@ -242,14 +288,17 @@ impl File {
 
     /// The function's name, or the file's with the place in it.
     fn text(&self, within: Within) -> String {
-        let (Within::File(offset) | Within::Object(offset)) = within;
         match self.found(within) {
             Some(place) => readable(place.name),
-            None => {
-                let name = self.path.rsplit('/').next().unwrap_or(&self.path);
-                // The place that the call returns to, as the stack has it.
-                format!("{name}+{:#x}", offset.saturating_add(1))
-            }
+            None => self.place_in_file(within),
         }
+    }
+
+    fn place_in_file(&self, within: Within) -> String {
+        let (Within::File(offset) | Within::Object(offset)) = within;
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        let name: String = name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
+        // The place that the call returns to, as the stack has it.
+        format!("{name}+{:#x}", offset.saturating_add(1))
     }
 }

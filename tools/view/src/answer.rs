@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use analysis::Names;
 use history::{Far, History};
 use hyper::StatusCode;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct Viewed {
     history: History,
     events: Box<dyn Events>,
     notes: Vec<String>,
+    /// What the functions in call stacks are called.
+    names: Arc<Names>,
     /// Of a running session: how often what is viewed was replaced, and whether it goes on.
     live: Option<Live>,
     hosts: Vec<u32>,
@@ -111,7 +114,7 @@ pub(crate) struct About<'a> {
     events: Vec<&'a str>,
     pub lost: u64,
     left_out: u64,
-    notes: &'a [String],
+    pub notes: &'a [String],
     /// Of a running session: which of its states is answered from.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u64>,
@@ -141,13 +144,14 @@ impl Viewed {
         });
         let lost = history.losses().iter().filter_map(|lost| Some((lost.host, lost.cpu?.0)));
         let tracks = Tracks::new(&history, recorded.chain(lost));
-        let (packets, far, remembered) = Default::default();
+        let (names, packets, far, remembered) = Default::default();
         let (live, beside) = (None, None);
         Self {
             traces,
             history,
             events,
             notes,
+            names,
             live,
             hosts,
             tracks,
@@ -156,6 +160,16 @@ impl Viewed {
             remembered,
             beside,
         }
+    }
+
+    /// Takes the names of functions from where the events have them.
+    pub fn named_by(self, names: Arc<Names>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// What the names of functions lack that were told so far, in sentences.
+    pub fn name_notes(&self) -> Vec<String> {
+        self.events.notes()
     }
 
     /// Compares these with others, which answer the questions behind `b/`.
@@ -182,6 +196,10 @@ impl Viewed {
 
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    pub(crate) fn names(&self) -> &Arc<Names> {
+        &self.names
     }
 
     pub(crate) fn events(&self) -> &dyn Events {

@@ -76,6 +76,7 @@ pub(crate) fn of_some(
         span: between(span),
         most_events: Some(most_read),
         goes_on: Some(&goes_on),
+        names: Some(viewed.names().clone()),
         ..Options::default()
     };
     let named = analysis::named("flame").ok_or("there is no such analysis")?;

@@ -56,6 +56,9 @@ pub(crate) struct Page {
     /// How many events were read to find them.
     scanned: u64,
     next: Option<Next>,
+    /// Which functions have no names, and which names are not verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// Which events are on a page.
@@ -126,7 +129,7 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
         Some(at) => Some(Next { from: offset(at), skip: 0 }),
         None => None,
     };
-    Ok(Page { rows, scanned: visited.scanned, next })
+    Ok(Page { rows, scanned: visited.scanned, next, notes: events.notes() })
 }
 
 /// The same JSON, in which integers that a script would round are strings. The order of fields

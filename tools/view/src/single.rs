@@ -180,6 +180,8 @@ impl Viewed {
         about.origin_ns = span.0 .0.to_string();
         about.length_ns = span.1 .0.saturating_sub(span.0 .0);
         about.lost = missing;
+        let notes = [self.notes(), &self.events().notes()].concat();
+        about.notes = &notes;
         let tracks = self.tracks().seen(&seen);
         let single = Single { events: events.len() as u64, lost: missing, bytes: 0 };
         let hosts = self.hosts();

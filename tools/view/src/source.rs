@@ -51,4 +51,9 @@ pub trait Events: Send + Sync {
         budget: u64,
         each: &mut dyn FnMut(&Row<'_>) -> bool,
     ) -> Result<Visited, String>;
+
+    /// What the names of functions lack that were told so far, in sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -9,15 +9,16 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use state::{NameIndex, OffKind, PairIndex, Place, State, ThreadIndex};
-use symbols::{FrameIndex, Programs};
+use symbols::FrameIndex;
 use trace::{CpuId, LossMessage, Ns, Trace};
 
 use super::off_cpu::word;
 use super::{End, FlameOf, Moment, Start, Study};
 use crate::analyses::since;
 use crate::error::Error;
+use crate::names::Namer;
 use crate::sheet::{number, text, Cell, Column, Sheet, Table};
-use crate::stacks::{kernel_name, program_frame, Stacks};
+use crate::stacks::kernel_name;
 
 /// Frames of all stacks, as a tree; what finds no room counts for the frames around it.
 const NODES_MAX: usize = 1 << 18;
@@ -60,8 +61,7 @@ struct Flame<'t> {
     traces: &'t [Trace],
     of: FlameOf,
     from: Ns,
-    stacks: Stacks,
-    programs: Programs,
+    namer: Namer<'t>,
     tree: Tree,
     /// The stack that a thread is in, and since when it counts.
     current: FxHashMap<ThreadIndex, (NodeIndex, Ns)>,
@@ -79,8 +79,7 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
         traces: start.traces,
         of: start.question.flame_of.unwrap_or(usual),
         from: start.from(),
-        stacks: Stacks::new(start.traces),
-        programs: Programs::default(),
+        namer: start.namer(),
         tree: Tree::default(),
         current: FxHashMap::default(),
         losses: 0,
@@ -167,8 +166,7 @@ fn when_empty(of: FlameOf) -> &'static str {
 
 impl Flame<'_> {
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.programs.notes();
-        notes.extend(self.stacks.notes());
+        let mut notes = self.namer.notes();
         if self.losses > 0 && self.of == FlameOf::Calls {
             notes.push(format!(
                 "{} events or packets were lost: calls that were open then count up to the last \
@@ -220,7 +218,7 @@ impl Flame<'_> {
     }
 
     fn recorded(&mut self, moment: &Moment<'_>) {
-        if !moment.is_taken || !self.stacks.has(moment.event) {
+        if !moment.is_taken || !self.namer.has(moment.event) {
             return;
         }
         let root = self.tree.node(None, Frame::Thread(moment.step.thread));
@@ -231,12 +229,13 @@ impl Flame<'_> {
 
     fn with_stack(&mut self, mut node: NodeIndex, moment: &Moment<'_>) -> NodeIndex {
         let trace = moment.event.trace_index();
-        if let Some((user, kernel)) = self.stacks.of(moment) {
-            let user = user.iter().rev().map(|address| {
-                let frame = program_frame(&mut self.programs, moment, *address);
-                frame.map_or(Frame::User(*address), Frame::Program)
-            });
-            let kernel = kernel.iter().rev().map(|address| Frame::Kernel(trace, *address));
+        let process = moment.state.threads().process_of(moment.step.thread);
+        if self.namer.read(moment.event, (moment.state, process)) {
+            let user = self.namer.user().iter().rev();
+            let user =
+                user.map(|(address, frame)| frame.map_or(Frame::User(*address), Frame::Program));
+            let kernel = self.namer.kernel().iter().rev();
+            let kernel = kernel.map(|address| Frame::Kernel(trace, *address));
             for frame in user.chain(kernel) {
                 node = self.tree.node(Some(node), frame);
             }
@@ -272,7 +271,7 @@ impl Flame<'_> {
                 state.classes().pair(pair).map_or_else(String::new, |pair| pair.name.clone())
             }
             Frame::User(address) => format!("{address:#x}"),
-            Frame::Program(frame) => self.programs.text(frame).to_string(),
+            Frame::Program(frame) => self.namer.text(frame),
             Frame::Kernel(trace, address) => kernel_name(self.traces.get(trace), address) + "_[k]",
             Frame::Off(kind) => format!("({})", word(kind)),
             Frame::Event(name) => {

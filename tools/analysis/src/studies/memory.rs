@@ -10,7 +10,6 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use state::{event_name, ProcessIndex, ThreadIndex};
-use symbols::Programs;
 use trace::{EventClass, Ns, Trace};
 
 use super::{End, Moment, Start, Study};
@@ -18,10 +17,11 @@ use crate::analyses::since;
 use crate::by_class::ByClass;
 use crate::distribution::Distribution;
 use crate::error::Error;
+use crate::names::Namer;
 use crate::pending::Pending;
 use crate::rows::{RowIndex, Rows};
 use crate::sheet::{number, text, Cell, Column, Sheet, Table};
-use crate::stacks::{folded, kernel_name, program_frame, Stacks};
+use crate::stacks::{folded, kernel_name};
 
 /// Blocks that are followed at once.
 const BLOCKS_MAX: usize = 1 << 20;
@@ -129,8 +129,7 @@ struct Account {
 struct Memory<'t> {
     traces: &'t [Trace],
     roles: ByClass<Role>,
-    stacks: Stacks,
-    programs: Programs,
+    namer: Namer<'t>,
     stack_numbers: FxHashMap<String, u32>,
     stack_texts: Vec<String>,
     blocks: Pending<(Space, u64), Block>,
@@ -149,8 +148,7 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
     Ok(Box::new(Memory {
         traces: start.traces,
         roles: ByClass::new(start.traces, role),
-        stacks: Stacks::new(start.traces),
-        programs: Programs::default(),
+        namer: start.namer(),
         stack_numbers: FxHashMap::default(),
         stack_texts: Vec::new(),
         blocks: Pending::new(BLOCKS_MAX),
@@ -298,8 +296,7 @@ impl Study for Memory<'_> {
 
 impl Memory<'_> {
     fn doubts(&self, sheet: &mut Sheet) {
-        sheet.notes.extend(self.programs.notes());
-        sheet.notes.extend(self.stacks.notes());
+        sheet.notes.extend(self.namer.notes());
         if self.reused > 0 {
             sheet.notes.push(format!(
                 "{} blocks were allocated at the address of one that had not been freed: its end \
@@ -392,13 +389,16 @@ impl Memory<'_> {
     /// The number of the event's stack, if it has one and there is room.
     fn stack(&mut self, moment: &Moment<'_>) -> Option<u32> {
         let trace = self.traces.get(moment.event.trace_index());
-        let (user, kernel) = self.stacks.of(moment)?;
-        let programs = &mut self.programs;
-        let name = |address| match program_frame(programs, moment, address) {
-            Some(frame) => programs.text(frame).to_string(),
+        let process = moment.state.threads().process_of(moment.step.thread);
+        if !self.namer.read(moment.event, (moment.state, process)) {
+            return None;
+        }
+        let name = |(address, frame): &(u64, Option<_>)| match frame {
+            Some(frame) => self.namer.text(*frame),
             None => format!("{address:#x}"),
         };
-        let text = folded(user, kernel, trace, name);
+        let user: Vec<String> = self.namer.user().iter().map(name).collect();
+        let text = folded(&user, self.namer.kernel(), trace);
         if let Some(known) = self.stack_numbers.get(&text) {
             return Some(*known);
         }

@@ -35,7 +35,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         cpu: cpu.clone(),
         comm: comm.clone(),
     };
-    let written = opened.viewed().write_single(&span, &filter, args.max_size, &mut output);
+    let viewed = opened.viewed();
+    let written = viewed.write_single(&span, &filter, args.max_size, &mut output);
     let single = match written {
         Err(::view::SingleError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
             return Ok(DONE);
@@ -52,6 +53,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         Err(error) if stdout::is_closed(&error) => return Ok(DONE),
         kept => kept?,
     }
+    viewed.name_notes().iter().for_each(|note| say(note));
     let name = shown_name(&path);
     let events = plural(single.events, "event");
     say(&format!("{name}: {events} in {} bytes, for any browser", single.bytes));

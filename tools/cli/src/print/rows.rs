@@ -2,9 +2,13 @@
 //! Events one by one, for a caller that takes some and stops.
 //!
 //! Place in the flow: `lull view` shows pages of events, chosen as `lull print` chooses them and
-//! in the form that it gives them.
+//! in the form that it gives them. A page may begin anywhere: what processes had loaded by then is
+//! known to the names that it comes with.
 
-use analysis::StackPlaces;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use analysis::{Namer, Names, StackPlaces};
 use state::ThreadContext;
 use trace::{Merge, Message, Span, Trace};
 use view::{Row, Visited};
@@ -17,7 +21,7 @@ use crate::selection::{Selection, SelectionArgs};
 /// Gives the events of a span that are asked for, until `each` wants no more, or `budget` events
 /// were read and time has gone on since the beginning.
 pub(crate) fn visit(
-    traces: &[Trace],
+    (traces, names): (&[Trace], &Arc<Names>),
     args: &SelectionArgs,
     (span, budget): (&Span, u64),
     each: &mut dyn FnMut(&Row<'_>) -> bool,
@@ -26,6 +30,7 @@ pub(crate) fn visit(
     let classes = Classes::new(traces, &selection, false)?;
     let mut merge = Merge::between(traces, span);
     let mut threads = Threads::new(merge.stream_count());
+    let namer = RefCell::new(Namer::new(traces, Some(names.clone())));
     let mut scanned = 0;
     while let Some(message) = merge.next() {
         let Message::Event(event) = message else { continue };
@@ -47,14 +52,16 @@ pub(crate) fn visit(
         }
         let own = ThreadContext::of(&event);
         let known = thread.map(|thread| who(thread.recorded));
+        let pid = known.and_then(|known| known.pid).or(own.pid);
         let json = || {
             let symbols = classes.symbols(&event);
+            let mut namer = namer.borrow_mut();
+            let places = match pid.filter(|_| class.has_user_stack) {
+                Some(pid) => namer.places_of(&event, pid),
+                None => StackPlaces::default(),
+            };
             let mut out = Vec::new();
-            JsonForm::new().event(
-                &mut out,
-                &event,
-                About { class, thread, symbols, places: StackPlaces::default() },
-            );
+            JsonForm::new().event(&mut out, &event, About { class, thread, symbols, places });
             out
         };
         let row = Row {
@@ -62,7 +69,7 @@ pub(crate) fn visit(
             name: event.name(),
             trace: event.trace_index(),
             cpu: event.cpu().map(|cpu| cpu.0),
-            pid: known.and_then(|known| known.pid).or(own.pid),
+            pid,
             tid: known.and_then(|known| known.tid).or(own.tid),
             json: &json,
         };

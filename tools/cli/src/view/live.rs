@@ -14,7 +14,7 @@ use history::History;
 use session::directory::Found;
 use trace::Trace;
 
-use super::Printed;
+use super::printed;
 use crate::live::find::find;
 use crate::say;
 use crate::top::follow::{refusal, Follower};
@@ -120,5 +120,5 @@ impl Session {
 fn viewed(trace: Trace, notes: Vec<String>) -> anyhow::Result<Viewed> {
     let traces = Arc::new(vec![trace]);
     let history = History::open_or_build(&traces, |_| {})?;
-    Ok(Viewed::new(traces.clone(), history, Box::new(Printed(traces)), notes))
+    Ok(printed(traces, history, notes))
 }

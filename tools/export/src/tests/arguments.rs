@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Fields of all shapes as arguments.
 
+use analysis::StackPlaces;
 use testkit::{Datum, Int, Kind, Order, Spec, StreamWriter, TraceFolder};
 use trace::{Merge, Message, Trace};
 
@@ -50,7 +51,7 @@ fn arrays_of_plain_values_are_one_text_and_other_fields_have_a_path() {
     let traces = [Trace::open(folder.path()).unwrap()];
     let mut merge = Merge::over(&traces);
     let Some(Message::Event(event)) = merge.next() else { panic!("no event") };
-    let found = arguments::of(&event, traces[0].symbols());
+    let found = arguments::of(&event, traces[0].symbols(), StackPlaces::default());
     let found: Vec<_> = found.iter().map(|a| format!("{}={}", a.name, a.value.text())).collect();
     let wanted = [
         "id=7",

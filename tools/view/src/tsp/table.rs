@@ -71,14 +71,44 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-impl fmt::Display for Members {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (name, value)) in self.0.iter().enumerate() {
-            let between = if number > 0 { ", " } else { "" };
-            write!(f, "{between}{name}={}", value.get())?;
-        }
-        Ok(())
+impl Members {
+    /// As a person reads them. `symbols`: of call stacks, what stands for their addresses.
+    fn shown(&self, symbols: Option<&Members>) -> String {
+        let shown = |(name, value): &(String, Box<RawValue>)| {
+            let mut symbols = symbols.iter().flat_map(|symbols| &symbols.0);
+            let places = symbols.find(|(stack, _)| stack == name);
+            let stack = places.and_then(|(_, places)| stack(value.get(), places.get()));
+            format!("{name}={}", stack.unwrap_or_else(|| value.get().to_string()))
+        };
+        self.0.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// A frame that was found in a copy of a stack.
+#[derive(Deserialize)]
+struct Frame {
+    address: u64,
+    place: Option<String>,
+}
+
+/// The frames of a call stack by their functions; addresses of those without a name.
+fn stack(addresses: &str, places: &str) -> Option<String> {
+    let text = |(address, place): (u64, Option<String>)| match place {
+        Some(place) => place,
+        None => format!("{address:#x}"),
+    };
+    let frames: Vec<String> = match serde_json::from_str::<Vec<Frame>>(places) {
+        Ok(frames) if !frames.is_empty() => {
+            frames.into_iter().map(|frame| text((frame.address, frame.place))).collect()
+        }
+        _ => {
+            let addresses: Vec<u64> = serde_json::from_str(addresses).ok()?;
+            let places: Vec<Option<String>> = serde_json::from_str(places).ok()?;
+            let places = places.into_iter().chain(std::iter::repeat(None));
+            addresses.into_iter().zip(places).map(text).collect()
+        }
+    };
+    Some(format!("[{}]", frames.join(", ")))
 }
 
 #[derive(Default, Deserialize)]
@@ -93,6 +123,13 @@ struct Printed {
     thread: Option<Thread>,
     fields: Option<Members>,
     context: Option<Members>,
+    symbols: Option<Members>,
+}
+
+impl Printed {
+    fn shown(&self, members: Option<&Members>) -> String {
+        members.map(|members| members.shown(self.symbols.as_ref())).unwrap_or_default()
+    }
 }
 
 /// An event whose text is read when a column needs it.
@@ -116,12 +153,18 @@ impl Cells<'_, '_> {
         match column {
             0 => self.row.time.0.to_string(),
             1 => self.row.name.to_string(),
-            2 => text(self.printed().fields.as_ref()),
+            2 => {
+                let printed = self.printed();
+                printed.shown(printed.fields.as_ref())
+            }
             3 => text(self.row.cpu),
             4 => text(self.printed().thread.as_ref().and_then(|thread| thread.name.as_ref())),
             5 => text(self.row.pid),
             6 => text(self.row.tid),
-            _ => text(self.printed().context.as_ref()),
+            _ => {
+                let printed = self.printed();
+                printed.shown(printed.context.as_ref())
+            }
         }
     }
 }
@@ -302,4 +345,26 @@ pub(super) fn statistics(loaded: &Loaded) -> Answer {
         "autoExpandLevel": -1,
     });
     Answer::new(model, status(loaded), loaded.index.progress().failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_stacks_are_shown_by_their_functions_where_these_have_names() {
+        let text = r#"{"fields":{"user_stack":[16,17,18446744073709551615],"x":[1,2],
+            "user_stack_copy":[1,2,3,4]},"context":{"kernel_stack":[5]},
+            "symbols":{"user_stack":["main+0x1",null,"b"],"kernel_stack":["do_work+0x4"],
+            "user_stack_copy":[{"address":9,"place":"f+0x2"},{"address":7,"place":null}]}}"#;
+        let printed: Printed = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            printed.shown(printed.fields.as_ref()),
+            "user_stack=[main+0x1, 0x11, b], x=[1,2], user_stack_copy=[f+0x2, 0x7]"
+        );
+        assert_eq!(printed.shown(printed.context.as_ref()), "kernel_stack=[do_work+0x4]");
+        let odd = r#"{"fields":{"user_stack":{"fault":"x"}},"symbols":{"user_stack":["a"]}}"#;
+        let odd: Printed = serde_json::from_str(odd).unwrap();
+        assert_eq!(odd.shown(odd.fields.as_ref()), r#"user_stack={"fault":"x"}"#);
+    }
 }
