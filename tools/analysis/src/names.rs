@@ -351,6 +351,10 @@ mod tests {
         let who = vec![Datum::Unsigned(7), Datum::Unsigned(70), text("main")];
         writer.event(1, 1000, Datum::List(who.clone()));
         writer.event(8, 2000, object(std::env::current_exe().unwrap().to_str().unwrap(), build_id));
+        // A packet is read from its begin: what is before a span has to be in one of its own.
+        writer.end_packet(2400, 0);
+        writer.begin_packet(2600);
+        writer.event(1, 2600, Datum::List(who.clone()));
         let stack = || Datum::List(vec![numbers([function_with_a_name_of_its_own() + 1])]);
         writer.event(9, 3000, stack());
         writer.end_packet(3500, 0);
