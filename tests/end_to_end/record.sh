@@ -20,6 +20,11 @@ record_exits_125_when_the_output_cannot_be_made() {
 	status_is 125 lull record -o file/trace -- true
 }
 
+an_error_names_its_cause_once() {
+	status_is 125 lull record -o /proc/trace -- true 2> said
+	same "$(grep -o 'os error' said | wc -l)" 1 "how often the cause is in: $(cat said)"
+}
+
 record_leaves_output_and_input_untouched() {
 	seq 1 1000 > numbers
 	lull record -o trace -- sort -r < numbers > traced

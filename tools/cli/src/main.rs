@@ -121,7 +121,7 @@ fn main() {
         Command::Generate(args) => (generate::run(args), 2),
     };
     let status = result.unwrap_or_else(|error| {
-        say(&format!("{error:#}"));
+        say(&crate::told(&error));
         failure
     });
     std::process::exit(status);
@@ -137,6 +137,15 @@ fn usage_status(error: &clap::Error) -> i32 {
         _ if has_program => record::FAILED,
         _ => 2,
     }
+}
+
+/// An error with its causes. Most errors of the crates name theirs already: each is told once.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+        "" => cause,
+        _ if told.contains(&cause) => told,
+        _ => format!("{told}: {cause}"),
+    })
 }
 
 /// A line for people, on standard error; that no one reads standard error is no error.

@@ -97,7 +97,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
     for left in chosen {
         let done = if args.discard { discard(left) } else { recover(args, left) };
         status = status.max(done.unwrap_or_else(|error| {
-            say(&format!("{}: {error:#}", left.path.display()));
+            say(&format!("{}: {}", left.path.display(), crate::told(&error)));
             FAILED
         }));
     }

@@ -310,7 +310,8 @@ impl Triggers {
         if let Some(companion) = companion {
             if let Err(error) = companion.look(|writer, part| lanes.read(writer, part)) {
                 self.companion = None;
-                problems.push(format!("conditions were followed no longer: {error:#}"));
+                problems
+                    .push(format!("conditions were followed no longer: {}", crate::told(&error)));
             }
         }
         self.met(child)
@@ -325,7 +326,9 @@ impl Triggers {
                     problems.extend(ended.missing);
                     self.seen = ended.events;
                 }
-                Err(error) => problems.push(format!("conditions were not followed: {error:#}")),
+                Err(error) => {
+                    problems.push(format!("conditions were not followed: {}", crate::told(&error)))
+                }
             }
         }
         self.met(child)

@@ -51,7 +51,7 @@ pub fn run(args: &StopArgs) -> anyhow::Result<i32> {
         // With --all, one that cannot be stopped leaves the others to be stopped.
         status = status.max(match stop(found, args.json) {
             Err(error) if args.all => {
-                say(&format!("{error:#}"));
+                say(&crate::told(&error));
                 2
             }
             other => other?,

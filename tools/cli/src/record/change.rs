@@ -38,7 +38,7 @@ impl Supervisor<'_> {
         match begun {
             Ok(reaching) => self.reaching.push((Some(caller), reaching)),
             Err(error) => {
-                let why = format!("{error:#}");
+                let why = crate::told(&error);
                 self.control.answer(caller, &Answer::Refused { why });
             }
         }

@@ -153,7 +153,7 @@ impl Supervisor<'_> {
 
     fn change_by_trigger(&mut self, is_enable: bool, argument: &String) -> Result<bool, String> {
         let arguments = std::slice::from_ref(argument);
-        let told = |error: anyhow::Error| format!("{error:#}");
+        let told = |error: anyhow::Error| crate::told(&error);
         let later = change::asked(is_enable, arguments).map_err(told)?;
         if self.asked.arguments().ends_with(&later.arguments()) {
             return Ok(false); // It is so since an earlier firing.

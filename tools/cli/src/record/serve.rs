@@ -194,7 +194,10 @@ pub(super) fn tell_failure(
     error: &anyhow::Error,
 ) {
     for (caller, _) in stoppers {
-        control.answer(*caller, &refused(&format!("its trace could not be finished: {error:#}")));
+        control.answer(
+            *caller,
+            &refused(&format!("its trace could not be finished: {}", crate::told(&error))),
+        );
     }
 }
 

@@ -403,7 +403,7 @@ impl Supervisor<'_> {
         let places = match self.provide(user) {
             Ok(places) => places,
             Err(error) => {
-                let why = format!("there is no memory for its user: {error:#}");
+                let why = format!("there is no memory for its user: {}", crate::told(&error));
                 candidates.iter().for_each(|one| system.refuse(one, why.clone()));
                 return;
             }

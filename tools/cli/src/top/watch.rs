@@ -72,7 +72,7 @@ impl Watch {
                         counters.map(|(name, _, counters)| (name.to_string(), counters)).collect();
                     self.follower = Some(follower);
                 }
-                Err(error) => self.why_not = Some(format!("the trace: {error:#}")),
+                Err(error) => self.why_not = Some(format!("the trace: {}", crate::told(&error))),
             }
         }
     }
@@ -120,7 +120,7 @@ impl Watch {
     pub fn look(&mut self) {
         let Some(follower) = &mut self.follower else { return };
         if let Err(error) = follower.look(Instant::now()) {
-            self.why_not = Some(format!("{error:#}"));
+            self.why_not = Some(crate::told(&error));
         }
     }
 
@@ -186,7 +186,7 @@ impl Watch {
         match looked.and_then(|()| follower.part(now, is_last, |part| live.read(part))) {
             Ok(read) => share.add(read),
             Err(error) => {
-                why_not.get_or_insert(format!("{error:#}"));
+                why_not.get_or_insert(crate::told(&error));
             }
         }
         follower.adjust(cpu_time().saturating_sub(begun), *interval);

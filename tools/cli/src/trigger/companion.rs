@@ -128,8 +128,9 @@ impl Companion {
             Ok(self.consumer.change_rules(patterns.text(), &filters, asked.arguments())?)
         });
         if let Err(error) = followed {
-            self.follow_kernel(&self.asked.clone(), of)
-                .with_context(|| format!("{error:#}; and then, what there was before"))?;
+            self.follow_kernel(&self.asked.clone(), of).with_context(|| {
+                format!("{}; and then, what there was before", crate::told(&error))
+            })?;
             return Err(error);
         }
         self.asked = asked;

@@ -356,7 +356,7 @@ impl Matcher {
             let mut rules = match fields::rules(asked, traces, &names) {
                 Ok(rules) => rules.into_iter().next().unwrap_or_default(),
                 Err(error) => {
-                    self.unfit.push(format!("{error:#}"));
+                    self.unfit.push(crate::told(&error));
                     continue;
                 }
             };
@@ -397,7 +397,7 @@ impl Matcher {
                     }
                     Err(error) => {
                         is_fit = false;
-                        self.unfit.push(format!("{error:#}"));
+                        self.unfit.push(crate::told(&error));
                     }
                 }
             }
