@@ -313,3 +313,23 @@ part_of_a_complete_recording_is_called_complete() {
 	status_is 1 lull report whole > report
 	grep -q 'some are there twice' report || fail "$(head -n 6 report)"
 }
+
+# Identifiers above 252 have long headers, one of which has the number of their tag.
+hundreds_of_events_are_recorded_without_damage() {
+	{
+		echo '#include <lull/trace.h>'
+		echo 'int main(void) { for (int round = 0; round < 20; round++) {'
+		for number in $(seq 300); do
+			echo "lull_event(\"many:event_$number\", lull_i32(round, round));"
+		done
+		echo '} return 0; }'
+	} > many.c
+	gcc -O0 -I"$root/core/include" -o many many.c
+	lull record -o trace -e 'many:*' -- ./many 2> said
+	grep -q 'complete: no event is missing' said || fail "$(cat said)"
+	same "$(lull print trace -e 'many:*' | wc -l)" 6000 "the number of events"
+	readers_agree trace
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -o plain -e 'many:*' -- ./many 2> said
+	grep -q 'complete: no event is missing' said || fail "$(cat said)"
+	same "$(lull print plain -e 'many:*' | wc -l)" 6000 "the number of events of a plain ring"
+}

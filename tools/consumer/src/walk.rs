@@ -209,7 +209,7 @@ pub fn walk(
         walk.cycles = cycles;
         walk.content_until = until;
         walk.at = until.next_multiple_of(SLOT_ALIGN);
-        if let Some(bytes) = events.plain_bytes(id).filter(|_| u32::from(tag) == id) {
+        if let Some(bytes) = events.plain_bytes(id).filter(|_| tag <= TAG_COMPACT_MAX) {
             walk_alike(view, limit, walk, (tag, bytes), horizon_cycles);
         }
     }
@@ -421,6 +421,20 @@ mod tests {
         assert_eq!((stop, state.cycles), (Stop::Limit, (1 << 32) + 7));
         let (stop, state) = run(&words[..2], 8, 0xff_fff0);
         assert_eq!((stop, state.cycles), (Stop::Limit, 0x100_0003));
+    }
+
+    /// The tag of extended headers is a number that an event may have, too.
+    #[test]
+    fn extended_slots_of_an_event_with_the_number_of_their_tag_are_not_walked_as_compact_ones() {
+        let id = u32::from(TAG_EXTENDED);
+        let mut events = events();
+        events.add(id, Description::parse(b"a:fixed\n6\nf:1\nu32 number\n").unwrap());
+        let words = [253, id, 5, 0, 1, 253, id, 6, 0, 2];
+        // SAFETY: the words outlive the view.
+        let view = unsafe { View::new(words.as_ptr().cast(), words.len() * 4) };
+        let (mut state, threads) = (Walk::new(0, 0, None), &mut Threads::default());
+        let stop = walk(view, words.len() * 4, &mut state, &events, threads, 1 << 40);
+        assert_eq!((stop, state.events, state.cycles), (Stop::Limit, 2, 6));
     }
 
     /// A walk that stops at each event finds what one that runs through finds.
