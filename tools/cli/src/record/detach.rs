@@ -127,7 +127,7 @@ impl Starter {
         let opened = open_log(&directory.join(LOG));
         self.tell(&match &opened {
             Ok(()) => Told::Ready(ready.clone()),
-            Err(error) => Told::Failed(crate::told(&error)),
+            Err(error) => Told::Failed(crate::told(error)),
         });
         // So that no file system is kept from being unmounted.
         let _ = std::env::set_current_dir("/");
@@ -136,7 +136,7 @@ impl Starter {
 
     /// Tells why there is no session.
     pub fn failed(mut self, error: &anyhow::Error) {
-        self.tell(&Told::Failed(crate::told(&error)));
+        self.tell(&Told::Failed(crate::told(error)));
     }
 
     fn tell(&mut self, told: &Told) {

@@ -196,7 +196,7 @@ pub(super) fn tell_failure(
     for (caller, _) in stoppers {
         control.answer(
             *caller,
-            &refused(&format!("its trace could not be finished: {}", crate::told(&error))),
+            &refused(&format!("its trace could not be finished: {}", crate::told(error))),
         );
     }
 }
