@@ -171,6 +171,13 @@ killed_recorder_leaves_programs_alone() {
 	lull recover --discard "$left"
 }
 
+counts_that_cannot_be_written_are_a_failure() {
+	counting
+	status_is 125 lull count -o /dev/full -e 'job:*' -- ./counting 1 1 0 2> said
+	grep -q '^lull: -o /dev/full does not have all counts: No space left' said ||
+		fail "$(cat said)"
+}
+
 what_cannot_be_counted_is_told() {
 	counting
 	! lull count -k 2> said || fail "-k was taken"

@@ -38,12 +38,12 @@ const BUFFERS: u32 = 4;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The probe adds to a counter in memory that it shares with lull, and records \
-    nothing. The \
-    counts are printed on standard error, or into the file of -o, when the program has \
-    ended, and with --interval while it runs. The status is the program's own, as that of \
-    `lull record`.\n\n--by tells occurrences apart by the values of up to 4 fields, or of \
-    the contexts pid, tid, comm, cpu and uid ($pid where an event has a field of that name). \
-    A text counts by its first 56 bytes. An event without the field counts under `-`. Each \
+    nothing. The counts are printed on standard error, or into the file of -o, when the program \
+    has ended, and with --interval while it runs. The status is the program's own, as that of \
+    `lull record`, or 125 where not all could be printed into the file.\n\n--by tells \
+    occurrences apart by the values of up to 4 fields, or of the contexts pid, tid, comm, cpu and \
+    uid ($pid where an event has a field of that name). A text counts by its \
+    first 56 bytes. An event without the field counts under `-`. Each \
     CPU has room for --keys different values; what finds none is counted as `(others)` of \
     its event, so that the sum is right.\n\n--hist counts the values of a whole number in \
     buckets whose ends differ by a 16th: the quantiles are a 16th too high at most, the \
@@ -154,7 +154,14 @@ pub fn run(args: &CountArgs) -> anyhow::Result<i32> {
         counting: Some(RefCell::new(Display::new(args)?)),
         triggers: &[],
     };
-    supervise::record(&mut job, plan)
+    let status = supervise::record(&mut job, plan)?;
+    let shown = job.counting.map(RefCell::into_inner);
+    match (shown.as_ref().and_then(Display::unwritten), &args.output) {
+        (Some(error), Some(path)) => {
+            bail!("-o {} does not have all counts: {error}", path.display())
+        }
+        _ => Ok(status),
+    }
 }
 
 /// Whether fields and contexts can have these names.

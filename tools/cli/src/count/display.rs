@@ -11,7 +11,7 @@ use anyhow::Context;
 use consumer::consumer::Counts;
 use consumer::Consumer;
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use verdict::{State, Verdict};
@@ -28,6 +28,8 @@ pub struct Display {
     is_quiet: bool,
     /// None: standard error.
     file: Option<File>,
+    /// Why not all that was printed is in the file.
+    unwritten: Option<io::Error>,
     is_redrawn: bool,
     /// Lines of the table that the next one replaces.
     drawn_lines: usize,
@@ -54,6 +56,7 @@ impl Display {
             is_json: args.json,
             is_quiet: args.quiet,
             file,
+            unwritten: None,
             is_redrawn,
             drawn_lines: 0,
             period: args.interval.or(is_redrawn.then_some(REDRAW_PERIOD)),
@@ -106,12 +109,17 @@ impl Display {
         if self.is_quiet {
             return;
         }
-        for line in &self.told {
-            if let Some(file) = &mut self.file {
-                let _ = writeln!(file, "{line}");
+        for line in self.told.clone() {
+            if self.file.is_some() {
+                self.write(&format!("{line}\n"));
             }
-            say(line);
+            say(&line);
         }
+    }
+
+    /// Why the file of -o does not have all.
+    pub fn unwritten(&self) -> Option<&io::Error> {
+        self.unwritten.as_ref()
     }
 
     /// What was said in all, for who ends the session from elsewhere.
@@ -125,11 +133,11 @@ impl Display {
         table::text(self, counts, &Look { is_utf8: look.is_utf8 || is_terminal, ..look })
     }
 
-    /// Writes a text; that nobody reads it, or that the disk is full, is no reason to end.
+    /// Writes a text; that nobody reads it, or that the disk is full, is no reason to end now.
     fn write(&mut self, text: &str) {
         if let Some(file) = &mut self.file {
             if let Err(error) = file.write_all(text.as_bytes()) {
-                say(&format!("writing the counts: {error}"));
+                self.unwritten.get_or_insert(error);
             }
             return;
         }
