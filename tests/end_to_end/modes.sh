@@ -106,6 +106,17 @@ thread_without_restartable_sequences_is_recorded() {
 	! grep -qvE '^[0-9:.]+ - ' shown || fail "$(grep -vE '^[0-9:.]+ - ' shown | head -n 1)"
 }
 
+copies_and_parts_count_events_as_reports_do() {
+	local events
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -q -o trace -- true # a record with each event
+	events=$(lull report --json trace |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["events"])')
+	lull convert trace -o copy 2> said
+	grep -q ": $events events written" said || fail "not $events: $(cat said)"
+	lull trim trace -o part --from +0s 2> said
+	grep -q ": $events events written" said || fail "not $events: $(cat said)"
+}
+
 single_stepped_probe_gets_through() {
 	command -v gdb > /dev/null || fail "gdb is not installed"
 	cat > stepped.c <<-'END'

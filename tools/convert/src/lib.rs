@@ -84,6 +84,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Converted {
     pub metadata: String,
+    /// Of people: records of threads are not counted.
     pub events: u64,
     /// Events in the span that were not asked for.
     pub left_out: u64,
@@ -186,7 +187,8 @@ impl Copy<'_> {
         };
         match message {
             Message::Event(event) => {
-                if let Some(Some(fields)) = self.fields.get(event.class().index) {
+                let record = self.fields.get(event.class().index).and_then(Option::as_ref);
+                if let Some(fields) = record {
                     self.threads.switch(&event, fields);
                     stream.names_thread(self.layout, &event)?;
                     // It goes with the next event that is taken.
@@ -200,7 +202,7 @@ impl Copy<'_> {
                     self.made.left_out += u64::from(!event.is_before_span());
                     return Ok(());
                 }
-                self.made.events += 1;
+                self.made.events += u64::from(record.is_none());
                 stream.event(self.layout, &event, thread)
             }
             Message::Loss(loss) => {
