@@ -8,8 +8,9 @@
  * The functions here serve every flavour and take its domain: &rcu_memb_domain or another.
  *
  * Callbacks that one thread hands to one worker are called in that order. A callback may read, call
- * call_rcu(), create and free workers, and fork; it may not wait for other callbacks. Signals are
- * blocked in workers, but those that a callback's own faults raise.
+ * call_rcu(), create and free workers, and fork; it may not wait for other callbacks, nor end its
+ * thread, for the callbacks behind it would never be called. Signals are blocked in workers, but
+ * those that a callback's own faults raise.
  * Paper: T 6.4.5 (figure 6.11), 6.5.3 (figures 6.17, 6.18: batch size).
  */
 #ifndef LULL_RCU_CALL_H
