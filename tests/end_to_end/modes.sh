@@ -108,7 +108,8 @@ thread_without_restartable_sequences_is_recorded() {
 
 copies_and_parts_count_events_as_reports_do() {
 	local events
-	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -q -o trace -- true # a record with each event
+	# A record of the thread with each event.
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -q -o trace -- true
 	events=$(lull report --json trace |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["events"])')
 	lull convert trace -o copy 2> said

@@ -209,6 +209,14 @@ impl<'t> Namer<'t> {
         self.stacks.kernel()
     }
 
+    /// What is at an address of a process's data at a time: a variable, or a place in a file.
+    pub(crate) fn variable(&mut self, of: Of<'_>, address: u64, at: Ns) -> Option<String> {
+        let Self { traces, own, names, .. } = self;
+        with((own, names.as_deref(), traces), of, |files, (state, process)| {
+            files.programs.variable(state, process, address, at)
+        })
+    }
+
     /// What a frame is called.
     pub(crate) fn text(&self, frame: FrameIndex) -> String {
         match &self.names {
@@ -268,14 +276,14 @@ impl Files {
 }
 
 /// Asks the files of what knows the process at the time that is meant.
-fn with(
+fn with<T>(
     (own, names, traces): (&mut Files, Option<&Names>, &[Trace]),
     of: Of<'_>,
-    ask: impl FnOnce(&mut Files, Of<'_>),
-) {
+    ask: impl FnOnce(&mut Files, Of<'_>) -> T,
+) -> T {
     let Some(names) = names else { return ask(own, of) };
     let known = names.of(traces);
-    ask(&mut known.files(), (&known.state, known.process(of.0, of.1)));
+    ask(&mut known.files(), (&known.state, known.process(of.0, of.1)))
 }
 
 #[cfg(test)]

@@ -35,8 +35,21 @@ const LIVES: [&str; 7] = [
     "process:quick_exit",
 ];
 
-/// The events that tell where programs have loaded objects: call stacks have no names without.
+/// The events that tell where programs have loaded objects: call stacks and locks have no names
+/// without.
 const OBJECTS: &str = "process:object";
+
+/// The waits of the interposers for locks.
+const WAITS: [&str; 5] = [
+    "mutex:wait_entry",
+    "rwlock:wait_entry",
+    "cond:wait_entry",
+    "barrier:wait_entry",
+    "sem:wait_entry",
+];
+
+/// The level of Lull's own events.
+const INFO: u8 = 6;
 
 /// Text that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,6 +159,11 @@ impl Patterns {
         last.is_some_and(|line| !line.starts_with('!'))
     }
 
+    /// Whether waits for a program's locks are recorded.
+    pub fn has_locks(&self) -> bool {
+        WAITS.iter().any(|wait| self.matches(wait, INFO))
+    }
+
     /// The patterns that ask for events, as they were given.
     pub fn asking(&self) -> impl Iterator<Item = &str> {
         self.asked.iter().map(String::as_str).filter(|pattern| !pattern.starts_with('!'))
@@ -158,7 +176,6 @@ impl Patterns {
 
     /// Whether all events that tell of the lives of processes are recorded.
     pub fn watches_processes(&self) -> bool {
-        const INFO: u8 = 6;
         let name = |glob: &str| glob.replace('*', "entry");
         LIVES.iter().all(|glob| self.matches(&name(glob), INFO))
     }
@@ -220,6 +237,13 @@ mod tests {
         let line = asked.text().lines().nth(asked.first_asked());
         assert_eq!((line, asked.asking().count()), (Some("io:*"), 1));
         assert!(!patterns(&["io:*", "!process:*"]).matches("process:object", 6));
+    }
+
+    #[test]
+    fn waits_for_locks_are_among_what_is_asked_for_by_group_or_by_event() {
+        let has_locks = |of: &[&str]| patterns(of).unwrap().has_locks();
+        assert!(has_locks(&["mutex:*"]) && has_locks(&["cond:wait_entry"]) && has_locks(&["*"]));
+        assert!(!has_locks(&["io:*", "process:*"]) && !has_locks(&["*", "!*:wait_*"]));
     }
 
     #[test]

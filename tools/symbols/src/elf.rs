@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Which function is where in an ELF file.
+//! Which function or variable is where in an ELF file.
 //!
 //! Place in the flow: `programs` hands over the bytes of a file, all of them; a place in the file
-//! becomes an address by its segments, and that a function by its symbols. Bytes may be anything.
+//! becomes an address by its segments, and that a name by its symbols. Bytes may be anything.
 
 use object::elf::{self, FileHeader64};
 use object::read::elf::{
@@ -13,7 +13,7 @@ use object::Endianness;
 type Header = FileHeader64<Endianness>;
 type Sections<'d> = SectionTable<'d, Header>;
 
-/// Functions of one file; the largest programs have some hundred thousand.
+/// Functions and variables of one file; the largest programs have some hundred thousand.
 const FUNCTIONS_MAX: usize = 1 << 20;
 /// Longest name, mangled.
 const NAME_BYTES_MAX: usize = 4096;
@@ -56,7 +56,7 @@ pub struct Unwinding {
     pub tables: unwind::Tables,
 }
 
-/// The functions of an object, in the order of their addresses.
+/// The functions and variables of an object, in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Functions {
     segments: Segments,
@@ -67,7 +67,7 @@ pub struct Functions {
     is_complete: bool,
 }
 
-/// A place in a function.
+/// A place in a function or variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
     /// As the file has it.
@@ -151,15 +151,17 @@ impl Functions {
         Some(found)
     }
 
-    /// Takes over the functions of a table of symbols. Return: whether the file has that table.
+    /// Takes over the functions and variables of a table of symbols. Return: whether the file has
+    /// that table.
     fn read(&mut self, of: &Sections<'_>, kind: u32, endian: Endianness, bytes: &[u8]) -> bool {
         let Ok(table) = of.symbols(endian, bytes, kind) else { return false };
         for symbol in table.iter() {
             let begin = symbol.st_value(endian);
             let until = begin.saturating_add(symbol.st_size(endian));
-            let is_function = matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC)
+            let kind = symbol.st_type();
+            let is_place = matches!(kind, elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_OBJECT)
                 && symbol.st_shndx(endian) != elf::SHN_UNDEF;
-            if !is_function || begin >= until || self.sorted.len() >= FUNCTIONS_MAX {
+            if !is_place || begin >= until || self.sorted.len() >= FUNCTIONS_MAX {
                 continue;
             }
             let Ok(name) = symbol.name(endian, table.strings()) else { continue };
@@ -199,7 +201,7 @@ impl Functions {
         self.segments.address(offset)
     }
 
-    /// The function that an address in the object is in.
+    /// The function or variable that an address in the object is in.
     pub fn at(&self, address: u64) -> Option<Place<'_>> {
         let behind = self.sorted.partition_point(|function| function.begin <= address);
         let function = self.sorted.get(behind.checked_sub(1)?)?;
@@ -271,6 +273,22 @@ mod tests {
         assert_eq!(functions.address(offset), Some(own.begin));
         assert_eq!(functions.at(own.begin + 1).unwrap().offset, 1);
         assert_eq!((functions.address(u64::MAX), functions.at(0)), (None, None));
+    }
+
+    static VARIABLE_OF_THE_TEST: std::sync::atomic::AtomicU64 =
+        std::sync::atomic::AtomicU64::new(7);
+
+    #[test]
+    fn this_program_has_its_variables() {
+        let functions = Functions::parse(&std::fs::read("/proc/self/exe").unwrap()).unwrap();
+        VARIABLE_OF_THE_TEST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let own = functions.sorted.iter().find(|f| {
+            let name = &functions.names[f.name.0..f.name.0 + f.name.1];
+            String::from_utf8_lossy(name).contains("VARIABLE_OF_THE_TEST")
+        });
+        let own = own.expect("the variable is one of them");
+        assert_eq!((own.until - own.begin, functions.at(own.begin).unwrap().offset), (8, 0));
+        assert_eq!(functions.at(own.begin + 7).unwrap().offset, 7);
     }
 
     #[test]

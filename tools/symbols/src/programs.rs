@@ -174,6 +174,21 @@ impl Programs {
         Some(self.files.get(file)?.place_in_file(within))
     }
 
+    /// The variable that an address of a process's is in, and the place in it behind a `+` if it is
+    /// not its begin; where no variable is known, the file's name and the place in it. `None`: no
+    /// file is known there, as of memory that was allocated.
+    pub fn variable(
+        &mut self,
+        state: &State,
+        process: ProcessIndex,
+        address: u64,
+        at: Ns,
+    ) -> Option<String> {
+        let Mapped { file, within } = Mapped::of(state, process, address, at)?;
+        let file = self.file(state, file, at)?;
+        Some(self.files.get(file)?.variable(within))
+    }
+
     /// The file that an address is in, to which a call returns, and where in it.
     fn located(
         &mut self,
@@ -294,11 +309,24 @@ impl File {
         }
     }
 
+    fn variable(&self, within: Within) -> String {
+        match self.found(within) {
+            Some(place) if place.offset == 0 => readable(place.name),
+            Some(place) => format!("{}+{:#x}", readable(place.name), place.offset),
+            None => self.named(within, 0),
+        }
+    }
+
+    /// The place that a call returns to, as the stack has it.
     fn place_in_file(&self, within: Within) -> String {
+        self.named(within, 1)
+    }
+
+    /// The file's name and a place in it, so many bytes further on.
+    fn named(&self, within: Within, further: u64) -> String {
         let (Within::File(offset) | Within::Object(offset)) = within;
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         let name: String = name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
-        // The place that the call returns to, as the stack has it.
-        format!("{name}+{:#x}", offset.saturating_add(1))
+        format!("{name}+{:#x}", offset.saturating_add(further))
     }
 }

@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use state::{event_name, Lock, Operation, Part, ThreadIndex};
 use trace::Ns;
 
@@ -17,6 +18,7 @@ use crate::analyses::since;
 use crate::by_class::ByClass;
 use crate::distribution::Distribution;
 use crate::error::Error;
+use crate::names::Namer;
 use crate::pending::Pending;
 use crate::rows::Rows;
 use crate::sheet::{number, text, Cell, Column, Sheet, Table};
@@ -29,8 +31,9 @@ const CIRCLES_MAX: usize = 64;
 /// Kernel locks that are waited for at once.
 const KERNEL_WAITS_MAX: usize = 1 << 12;
 
-const LOCKS: [Column; 10] = [
+const LOCKS: [Column; 11] = [
     text("kind", "kind", 0),
+    text("name", "name", 1),
     text("address", "address", 0),
     text("process", "in", 1),
     number("waits", "waits", 0),
@@ -42,8 +45,9 @@ const LOCKS: [Column; 10] = [
     text("max_thread", "who", 1),
 ];
 
-const MEETINGS: [Column; 9] = [
+const MEETINGS: [Column; 10] = [
     text("kind", "kind", 0),
+    text("name", "name", 1),
     text("address", "address", 0),
     text("waiter", "waited", 0),
     text("holder", "for", 0),
@@ -87,8 +91,11 @@ struct Meeting {
     longest_at: i64,
 }
 
-struct Locks {
+struct Locks<'t> {
     locks: Rows<Lock, Waits>,
+    namer: Namer<'t>,
+    /// What locks are called, of those that have a row.
+    names: FxHashMap<Lock, Option<String>>,
     meetings: Rows<(Lock, ThreadIndex, Known), Meeting>,
     /// By the threads and locks, the smallest first.
     circles: BTreeMap<Vec<(ThreadIndex, Lock)>, (u64, Ns)>,
@@ -111,6 +118,8 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
     });
     Ok(Box::new(Locks {
         locks: Rows::new(LOCKS_MAX),
+        namer: start.namer(),
+        names: FxHashMap::default(),
         meetings: Rows::new(MEETINGS_MAX),
         circles: BTreeMap::new(),
         circles_left_out: 0,
@@ -120,7 +129,7 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
     }))
 }
 
-impl Study for Locks {
+impl Study for Locks<'_> {
     fn event(&mut self, moment: &Moment<'_>) {
         let (thread, at) = (moment.step.thread, moment.event.time_ns());
         if begins_to_wait(moment) {
@@ -137,6 +146,11 @@ impl Study for Locks {
         }
         let ns = since(begin, at);
         self.locks.row(lock).add(ns, begin, thread);
+        if self.locks.get(&lock).is_some() {
+            let of = (moment.state, process);
+            let variable = || self.namer.variable(of, lock.address, at);
+            self.names.entry(lock).or_insert_with(variable);
+        }
         let known = None
             .or(holder.handed_by.map(Known::Handed))
             .or(holder.held_by.map(Known::Held))
@@ -158,6 +172,7 @@ impl Study for Locks {
              is told that had waited for the lock and got it last; it may have let it go since."
                 .to_string(),
         ];
+        notes.extend(self.namer.notes());
         let left_out = end.state.locks().left_out();
         if left_out > 0 {
             notes.push(format!("Of {left_out} waits the holders found no room to be followed."));
@@ -176,7 +191,12 @@ fn begins_to_wait(moment: &Moment<'_>) -> bool {
     pair.is_some_and(|pair| matches!(pair.operation, Operation::Lock(_)))
 }
 
-impl Locks {
+impl Locks<'_> {
+    /// The variable that a lock is, as where it was allocated it has none.
+    fn name(&self, lock: Lock) -> Cell {
+        self.names.get(&lock).and_then(Option::as_ref).map_or(Cell::None, Cell::text)
+    }
+
     fn look_for_circle(&mut self, moment: &Moment<'_>, at: Ns) {
         let mut circle = moment.state.circle(moment.step.thread);
         let Some(first) = (0..circle.len()).min_by_key(|index| circle[*index]) else { return };
@@ -206,22 +226,24 @@ impl Locks {
 
     fn locks(&self, end: &End<'_>) -> Table {
         let users = self.locks.iter().map(|(lock, waits)| {
-            let name = lock.map_or([Cell::Others, Cell::None, Cell::None], |lock| {
+            let others = [Cell::Others, Cell::None, Cell::None, Cell::None];
+            let name = lock.map_or(others, |lock| {
                 let process = end.state.threads().process_label(lock.process, end.state.texts());
-                [kind(lock), address(lock.address), Cell::Text(process)]
+                [kind(lock), self.name(lock), address(lock.address), Cell::Text(process)]
             });
             (name, waits)
         });
         let kernels = self.kernel_locks.iter().map(|(lock, waits)| {
-            let name = lock.map_or([Cell::Others, Cell::None, Cell::None], |lock| {
-                [Cell::text("kernel"), address(lock), Cell::None]
+            let others = [Cell::Others, Cell::None, Cell::None, Cell::None];
+            let name = lock.map_or(others, |lock| {
+                [Cell::text("kernel"), Cell::None, address(lock), Cell::None]
             });
             (name, waits)
         });
         let mut rows: Vec<_> =
             users.chain(kernels).filter(|(_, waits)| waits.durations.count() > 0).collect();
         rows.sort_by_key(|(_, waits)| Reverse(waits.durations.report().total_ns));
-        let row = |(name, waits): ([Cell; 3], &Waits)| {
+        let row = |(name, waits): ([Cell; 4], &Waits)| {
             let report = waits.durations.report();
             let label = |thread| Cell::text(end.state.threads().label(thread));
             let numbers = [
@@ -250,7 +272,11 @@ impl Locks {
         let label = |thread| Cell::text(end.state.threads().label(thread));
         let row = |(key, meeting): (Option<(Lock, ThreadIndex, Known)>, &Meeting)| {
             let mut cells = match key {
-                None => vec![Cell::Others, Cell::None, Cell::None, Cell::None, Cell::None],
+                None => {
+                    let mut others = vec![Cell::Others];
+                    others.resize_with(6, || Cell::None);
+                    others
+                }
                 Some((lock, waiter, known)) => {
                     let (holder, told_by) = match known {
                         Known::Handed(by) => (label(by), Cell::text("let it go")),
@@ -258,7 +284,8 @@ impl Locks {
                         Known::Last(by) => (label(by), Cell::text("got it last")),
                         Known::Nobody => (Cell::None, Cell::None),
                     };
-                    vec![kind(lock), address(lock.address), label(waiter), holder, told_by]
+                    let (name, address) = (self.name(lock), address(lock.address));
+                    vec![kind(lock), name, address, label(waiter), holder, told_by]
                 }
             };
             cells.extend([
@@ -284,7 +311,10 @@ impl Locks {
         let row = |(circle, (count, first)): (&Vec<(ThreadIndex, Lock)>, &(u64, Ns))| {
             let part = |(thread, lock): &(ThreadIndex, Lock)| {
                 let thread = end.state.threads().label(*thread);
-                format!("{thread} for {} {:#x}", lock.kind.name(), lock.address)
+                match self.names.get(lock) {
+                    Some(Some(name)) => format!("{thread} for {} {name}", lock.kind.name()),
+                    _ => format!("{thread} for {} {:#x}", lock.kind.name(), lock.address),
+                }
             };
             let parts: Vec<String> = circle.iter().map(part).collect();
             vec![

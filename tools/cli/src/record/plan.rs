@@ -58,7 +58,8 @@ impl Plan {
             bail!("--budget is for the events of programs, and only the kernel is recorded");
         }
         let recorded = context::programs(&args.contexts);
-        if recorded.user_frames != 0 || recorded.copy_bytes != 0 {
+        let has_stacks = recorded.user_frames != 0 || recorded.copy_bytes != 0;
+        if has_stacks || patterns.has_locks() {
             patterns = patterns.with_objects();
         }
         let loaded = can_join.then(|| Loaded::find(&patterns)).transpose()?;
