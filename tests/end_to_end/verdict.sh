@@ -333,3 +333,68 @@ hundreds_of_events_are_recorded_without_damage() {
 	grep -q 'complete: no event is missing' said || fail "$(cat said)"
 	same "$(lull print plain -e 'many:*' | wc -l)" 6000 "the number of events of a plain ring"
 }
+
+# cut_packet FILE: takes the last packet off, so that what is left is whole packets.
+cut_packet() {
+	python3 - "$1" <<-'END'
+		import os, struct, sys
+		data, at, last = open(sys.argv[1], "rb").read(), 0, 0
+		while at < len(data):
+		    last = at
+		    at += struct.unpack_from("<Q", data, at + 48)[0] // 8
+		assert at == len(data), (at, len(data))
+		os.truncate(sys.argv[1], last)
+	END
+}
+
+# tells_once STATUS COMMAND...: the sentence in $missing, once, and the status.
+tells_once() {
+	local wanted=$1 status=0
+	shift
+	"$@" > output 2> errors < /dev/null || status=$?
+	same "$(cat output errors | grep -cF "$missing")" 1 "lines of $*: $(cat errors)"
+	same "$status" "$wanted" "the status of $*"
+}
+
+# Reads the trace `cut`, of which there is another one as `whole`.
+all_tell() {
+	rm -rf made-* page.html
+	tells_once 1 lull report cut
+	tells_once 1 lull report latency cut
+	tells_once 1 lull print cut
+	tells_once 1 lull print cut --to +1ms
+	tells_once 1 lull state cut
+	tells_once 1 lull state cut --at +1ms
+	tells_once 1 lull export --folded -o - cut
+	tells_once 1 lull export --html -o page.html cut
+	tells_once 1 lull convert cut -o made-converted
+	tells_once 1 lull trim cut -o made-part --from +0
+	tells_once 1 lull merge whole cut -o made-merged
+	tells_once 124 timeout -s INT -k 9 3 lull view --no-open cut
+	# The query engine is built apart.
+	if command -v lull-query > /dev/null; then
+		tells_once 1 lull query 'SELECT count(*) FROM events' cut
+	fi
+}
+
+a_stream_that_was_cut_between_packets_or_is_gone_is_told_by_every_command() {
+	local file stream size left
+	lull record -q -o whole -- sh -c 'for i in 1 2 3; do cat /dev/null; done'
+	status_is 0 lull print whole
+	stream=$(ls whole | grep -m 1 stream-cpu)
+	size=$(stat -c %s "whole/$stream")
+	cp -r whole cut
+	cut_packet "cut/$stream"
+	left=$(stat -c %s "cut/$stream")
+	missing="cut/$stream: it had $size bytes when the trace was finished, and has $left now"
+	all_tell
+	rm "cut/$stream"
+	missing="cut/$stream: it had $size bytes when the trace was finished, and is not here"
+	all_tell
+	# What is made of a whole trace promises its own files, no others.
+	lull convert whole -o converted 2> said
+	status_is 0 lull print converted
+	file=$(ls converted | grep -m 1 stream)
+	rm "converted/$file"
+	status_is 1 lull print converted
+}

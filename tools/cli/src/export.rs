@@ -251,10 +251,12 @@ fn shown_name(path: &Path) -> String {
     }
 }
 
-/// Whether the recording of any of the traces failed, as it says itself.
+/// Whether the recording of any of the traces failed, as it says itself, or files are damaged.
 fn has_failed(traces: &[Trace]) -> bool {
-    let is_failure =
-        |trace: &Trace| analysis::recorded_verdict(trace.metadata()).state.is_failure();
+    let is_failure = |trace: &Trace| {
+        let said = analysis::recorded_verdict(trace.metadata());
+        said.state.is_failure() || !trace.problems().is_empty()
+    };
     traces.iter().any(is_failure)
 }
 

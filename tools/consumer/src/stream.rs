@@ -100,6 +100,11 @@ impl Stream {
         self.offset_bytes
     }
 
+    /// The name of its file, and how long that is; `None`: it has none.
+    pub fn file(&self) -> Option<(String, u64)> {
+        self.file.as_ref().map(|_| (self.name.clone(), self.offset_bytes))
+    }
+
     /// The next packet's sequence number.
     pub fn packets(&self) -> u64 {
         self.packet_seq

@@ -28,8 +28,8 @@ pub use layout::Layout;
 pub use messages::{Counts, Messages, Rule};
 use stream::Stream;
 use trace::{
-    ByteOrder, EnvironmentValue, Event, Merge, Message, Metadata, Problem, RecordedThread,
-    RecordedThreads, Span, ThreadFields, Trace,
+    stream_files_text, ByteOrder, EnvironmentValue, Event, Merge, Message, Metadata, Problem,
+    RecordedThread, RecordedThreads, Span, ThreadFields, Trace, STREAM_FILES,
 };
 
 /// Which version of CTF is written.
@@ -111,9 +111,9 @@ pub fn convert(
         Format::Ctf1 => tsdl::metadata(trace.metadata(), layout),
         Format::Ctf2 => json::metadata(trace.metadata(), layout),
     };
-    let mut metadata = described(&layout)?;
     // Whatever the old metadata says, the new one must be what the reader accepts.
-    Metadata::parse(&metadata).map_err(|error| Error::WrongMetadata(error.to_string()))?;
+    Metadata::parse(&described(&layout)?)
+        .map_err(|error| Error::WrongMetadata(error.to_string()))?;
     let mut merge = Merge::between(std::slice::from_ref(trace), &part.span);
     let fields = trace.event_classes().map(ThreadFields::of).collect();
     let mut copy = Copy {
@@ -140,12 +140,14 @@ pub fn convert(
     for stream in copy.streams.iter_mut().flatten() {
         stream.finish(&layout)?;
     }
+    let files = stream_files_text(copy.streams.iter().flatten().map(Stream::file));
     let (cut_streams, problems) = (merge.beginnings().count(), merge.problems());
     let Made { events, left_out, lost_events, lost_packets } = copy.made;
-    if !problems.is_empty() && !part.environment_of_damaged.is_empty() {
+    if !problems.is_empty() {
         layout.add(&part.environment_of_damaged);
-        metadata = described(&layout)?;
     }
+    layout.add(&[(STREAM_FILES.into(), EnvironmentValue::Text(files))]);
+    let metadata = described(&layout)?;
     Ok(Converted { metadata, events, left_out, lost_events, lost_packets, cut_streams, problems })
 }
 

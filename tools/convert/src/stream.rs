@@ -46,6 +46,8 @@ struct Packet {
 pub(crate) struct Stream {
     name: String,
     file: File,
+    /// Of the file.
+    bytes: u64,
     index: usize,
     encoder: Encoder,
     packet: Option<Packet>,
@@ -92,6 +94,7 @@ impl Stream {
         Ok(Self {
             file: make(&name).map_err(|source| Error::Io { name: name.clone(), source })?,
             name,
+            bytes: 0,
             index,
             encoder: Encoder::new(layout.format, layout.order),
             packet: None,
@@ -276,7 +279,13 @@ impl Stream {
         self.sequence = self.sequence.wrapping_add(1);
         self.owes = None;
         let written = self.file.write_all(&self.encoder.bytes);
+        self.bytes += self.encoder.bytes.len() as u64;
         written.map_err(|source| Error::Io { name: self.name.clone(), source })
+    }
+
+    /// The name of its file, and how long that is.
+    pub fn file(&self) -> (&str, u64) {
+        (&self.name, self.bytes)
     }
 }
 

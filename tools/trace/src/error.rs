@@ -84,6 +84,10 @@ pub enum ProblemKind {
     Suppressed { count: u64 },
     /// A stream file could not be opened or mapped.
     Unreadable(String),
+    /// A stream file that the finished trace had is not there.
+    Gone { finished_bytes: u64 },
+    /// A stream file has become shorter since the trace was finished.
+    Shorter { finished_bytes: u64, bytes: u64 },
 }
 
 impl fmt::Display for Problem {
@@ -97,6 +101,14 @@ impl fmt::Display for Problem {
             ProblemKind::Metadata { line, what } => write!(f, "line {line}: {what}")?,
             ProblemKind::Suppressed { count } => write!(f, "{count} further problems")?,
             ProblemKind::Unreadable(what) => f.write_str(what)?,
+            ProblemKind::Gone { finished_bytes } => write!(
+                f,
+                "it had {finished_bytes} bytes when the trace was finished, and is not here"
+            )?,
+            ProblemKind::Shorter { finished_bytes, bytes } => write!(
+                f,
+                "it had {finished_bytes} bytes when the trace was finished, and has {bytes} now"
+            )?,
         }
         match self.lost_bytes {
             0 => Ok(()),

@@ -5,6 +5,7 @@
 //! header of each; packets are read when a merge comes to them, so opening takes the same time
 //! whatever the size of the trace.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -12,6 +13,7 @@ use std::sync::OnceLock;
 use crate::clock::Clock;
 use crate::cursor::{Cursor, Previous};
 use crate::error::{Error, Fault, Problem, ProblemKind};
+use crate::finished;
 use crate::index::Index;
 use crate::index_file;
 use crate::mapping::Mapping;
@@ -146,11 +148,19 @@ impl Trace {
             trace.unreadable(path.into(), what);
         }
         let mut streams = Vec::with_capacity(files.len());
+        let mut found = HashMap::with_capacity(files.len());
         for file in files {
-            match map(&file) {
+            let mapped = map(&file);
+            let bytes = mapped.as_ref().ok().map(|bytes| bytes.all().len() as u64);
+            found.insert(file.clone(), bytes);
+            match mapped {
                 Ok(bytes) => streams.push((file, bytes)),
                 Err(error) => trace.unreadable(file, error.to_string()),
             }
+        }
+        if are_all {
+            let missing = finished::missing(&trace.metadata, path, &found, MAX_STREAM_FILES);
+            trace.problems.extend(missing);
         }
         trace.add_files(streams);
         let share = WINDOWS_BYTES / trace.files.len().max(1);

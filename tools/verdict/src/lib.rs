@@ -212,6 +212,9 @@ pub struct Verdict {
     /// Those of them that are the kernel's.
     pub kernel_events: u64,
     pub bytes: u64,
+    /// The stream files that were written, each with its bytes.
+    #[serde(skip)]
+    pub files: Vec<(String, u64)>,
     pub packets: u64,
     pub cpus: u64,
     /// Processes that recorded events.
@@ -261,6 +264,7 @@ impl Verdict {
             events: 0,
             kernel_events: 0,
             bytes: 0,
+            files: Vec::new(),
             packets: 0,
             cpus: 0,
             processes: 0,

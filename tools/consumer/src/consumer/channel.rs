@@ -88,6 +88,7 @@ pub(super) fn judge_stream(
     verdict.events += tally.events;
     verdict.packets += tally.packets;
     verdict.bytes += stream.bytes();
+    verdict.files.extend(stream.file());
     verdict.damaged_packets += tally.damaged_packets;
     if let Some(damage) = &tally.last_damage {
         verdict.notes.push(format!("damaged packet of {name}: {damage}"));

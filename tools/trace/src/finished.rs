@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//! Which stream files a trace had when it was finished, and how long each was.
+//!
+//! Place in the flow: whoever writes a trace says so in its environment, last. `Trace::open`
+//! compares: a file that is gone, or that ends where one of its packets does, is damage that no
+//! packet tells of. A trace that says nothing of its files promises nothing.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Problem, ProblemKind};
+use crate::metadata::Metadata;
+
+/// The entry of the environment: a line for each file, with its name, a tab, and its bytes.
+pub const STREAM_FILES: &str = "stream_files";
+
+/// The entry's text for files with their names and bytes. A name that a line cannot hold is left
+/// out: nothing is promised of its file.
+pub fn stream_files_text<'f>(files: impl Iterator<Item = (&'f str, u64)>) -> String {
+    let files = files.filter(|(name, _)| is_name(name));
+    files.map(|(name, bytes)| format!("{name}\t{bytes}")).collect::<Vec<_>>().join("\n")
+}
+
+fn is_name(name: &str) -> bool {
+    let is_odd = |c: char| c == '/' || c.is_control();
+    !name.is_empty() && !name.contains(is_odd)
+}
+
+/// What is missing of the files in a folder. `found`: those that are there, with the bytes of each
+/// that can be read. `limit`: entries that are looked at.
+pub(crate) fn missing(
+    metadata: &Metadata,
+    folder: &Path,
+    found: &HashMap<PathBuf, Option<u64>>,
+    limit: usize,
+) -> Vec<Problem> {
+    let text = metadata.environment_text(STREAM_FILES).unwrap_or("");
+    let files = text.lines().take(limit).filter_map(|line| {
+        let (name, bytes) = line.split_once('\t')?;
+        Some((name, bytes.parse().ok()?)).filter(|(name, _)| is_name(name))
+    });
+    let missing = files.filter_map(|(name, finished_bytes)| {
+        let file = folder.join(name);
+        let what = match found.get(&file) {
+            None => ProblemKind::Gone { finished_bytes },
+            Some(Some(bytes)) if *bytes < finished_bytes => {
+                ProblemKind::Shorter { finished_bytes, bytes: *bytes }
+            }
+            // One that cannot be read is told of already.
+            Some(_) => return None,
+        };
+        Some(Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what })
+    });
+    missing.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, found: &[(&str, Option<u64>)]) -> Vec<String> {
+        let text = text.replace('\t', "\\t").replace('\n', "\\n");
+        let metadata = format!("/* CTF 1.8 */ env {{ {STREAM_FILES} = \"{text}\"; }};");
+        let (metadata, _) = Metadata::salvage(metadata.as_bytes());
+        let path = |name: &str| Path::new("/t").join(name);
+        let found = found.iter().map(|(name, bytes)| (path(name), *bytes)).collect();
+        missing(&metadata, Path::new("/t"), &found, 4).iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn files_that_are_gone_or_shorter_than_they_were_are_told() {
+        let files = [("a", 100u64), ("b", 50), ("c", 7), ("d/e", 1), ("", 1)];
+        let text = stream_files_text(files.into_iter());
+        assert_eq!(text, "a\t100\nb\t50\nc\t7");
+        assert!(told(&text, &[("a", Some(100)), ("b", Some(51)), ("c", None)]).is_empty());
+        assert_eq!(
+            told(&text, &[("a", Some(60)), ("c", Some(7))]),
+            [
+                "/t/a: it had 100 bytes when the trace was finished, and has 60 now",
+                "/t/b: it had 50 bytes when the trace was finished, and is not here",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_promises_nothing_is_not_accused_and_hostile_lists_are_bounded() {
+        assert!(told("", &[]).is_empty());
+        for odd in ["a", "a\t-1", "a\t99999999999999999999", "../x\t5", "\t5", "a\tb\t5"] {
+            assert!(told(odd, &[]).is_empty(), "{odd}");
+        }
+        let many = (0..50).map(|at| format!("f{at}\t1")).collect::<Vec<_>>().join("\n");
+        assert_eq!(told(&many, &[]).len(), 4);
+    }
+}
