@@ -73,6 +73,17 @@ static_glibc_programs_run_unrecorded() {
 	runs_everywhere hello 0 STATIC
 }
 
+static_programs_are_told_of_unless_they_have_liblull() {
+	printf '#include <lull/trace.h>\nint main(void) { lull_event("test:main"); }\n' > main.c
+	gcc -static -I"$root/core/include" -o without main.c
+	gcc -static -I"$root/core/include" -o with main.c -L"$root/build/lib" -llull \
+		-Wl,--undefined=lull_object_loaded
+	lull record -o one -- ./without 2> said
+	grep -q 'statically linked without liblull.a' said || fail "$(cat said)"
+	lull record -o other -- ./with 2> said
+	! grep -q 'statically linked' said || fail "$(cat said)"
+}
+
 dynamic_musl_programs_run_unrecorded() {
 	hello_build hello musl-gcc
 	runs_everywhere hello 0 OTHER_LIBC

@@ -85,7 +85,11 @@ pub fn find(name: &OsStr) -> Result<Program, Problem> {
             executed.display()
         )
     });
-    if target == Target::Static && elf::read(&executed).is_ok_and(|file| file.events.is_empty()) {
+    // With it, the program has liblull's events, too.
+    let lacks_liblull = |file: elf::Object| {
+        file.events.iter().all(|carried| carried.description.name != "process:start")
+    };
+    if target == Target::Static && elf::read(&executed).is_ok_and(lacks_liblull) {
         warning = Some(format!(
             "{} is statically linked without liblull.a: it cannot be recorded, only dynamically \
              linked programs that it starts",
