@@ -108,8 +108,11 @@ thread_without_restartable_sequences_is_recorded() {
 
 copies_and_parts_count_events_as_reports_do() {
 	local events
-	# A record of the thread with each event.
-	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -q -o trace -- true
+	# One ring of any CPU, with a record of the thread before each event.
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 lull record -o trace -- true 2> said
+	! grep -q 'CPU' said || fail "$(cat said)"
+	lull report trace > report
+	! grep -q '0 CPUs' report || fail "$(head -n 1 report)"
 	events=$(lull report --json trace |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["events"])')
 	lull convert trace -o copy 2> said

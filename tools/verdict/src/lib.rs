@@ -411,13 +411,16 @@ impl Verdict {
 
     /// The same for a person elsewhere, who finds the trace at this path.
     pub fn lines_at(&self, trace: &Path) -> Vec<String> {
+        let on_cpus = match self.cpus {
+            0 if self.events > 0 => String::new(), // of rings that any CPU writes to
+            cpus => format!(" on {}", plural(cpus, "CPU")),
+        };
         let mut lines = vec![format!(
-            "{} ({}){} of {} on {} in {}: {}",
+            "{} ({}){} of {}{on_cpus} in {}: {}",
             events(self.events),
             bytes(self.bytes),
             self.kernel_part(),
             plural(self.processes, "process"),
-            plural(self.cpus, "CPU"),
             seconds(self.duration_ns),
             trace.display()
         )];

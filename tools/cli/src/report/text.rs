@@ -59,7 +59,9 @@ pub(super) fn summary(report: &Report, look: &Look, out: &mut String) {
     parts.push(bytes(report.bytes));
     parts.push(plural(report.process_count, "process"));
     parts.push(plural(report.thread_count, "thread"));
-    parts.push(plural(report.cpu_count, "CPU"));
+    if report.cpu_count > 0 || report.events == 0 {
+        parts.push(plural(report.cpu_count, "CPU"));
+    }
     out.push_str(&look.bold(&parts.join(", ")));
     out.push('\n');
     for trace in report.traces.iter().filter(|trace| !trace.path.is_empty()).take(look.top) {
