@@ -31,7 +31,7 @@ endif
 include mk/library.mk mk/rcu.mk rcu/compat/compat.mk mk/tools.mk mk/module.mk mk/install.mk
 
 .PHONY: help all demo test check bench tidy format deps deps-test fuzz models models-full barriers \
-	mutants sched-long attach-long foreign-traces foreign-lttng \
+	mutants sched-long attach-long foreign-traces foreign-lttng ballista \
 	boot-all boot-long guest clean FORCE
 
 help: ## list the targets
@@ -110,6 +110,14 @@ foreign-lttng: ## record one load with Lull and LTTng in a guest, compare what i
 	$(Q)$(MAKE) all kernel-module
 	$(Q)bench/fetch_peers lttng-modules
 	$(Q)tests/foreign/lttng/run
+
+ballista: ## ask datasets of several hosts in SQL on Apache Ballista, which is built first: an hour
+	$(Q)$(MAKE) tools
+	$(say) CARGO ballista
+	$(Q)CARGO_TARGET_DIR=$(ROOT)/build/ballista $(CARGO) build --quiet --release --locked \
+		--manifest-path tests/ballista/Cargo.toml --bins \
+		-p ask -p ballista-scheduler -p ballista-executor
+	$(Q)tests/ballista/run
 
 boot-all: ## build the modules for each kernel, rt, 6.12 and arm64 too, load them, record
 	$(Q)mk/deps build test boot kernels
