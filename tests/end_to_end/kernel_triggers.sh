@@ -36,7 +36,7 @@ condition_on_an_event_of_the_kernels_fires_for_those_that_meet_it() {
 }
 
 long_system_call_meets_a_condition_and_short_ones_do_not() {
-	kernel_begin --on 'syscalls:sys_clock_nanosleep > 100ms' \
+	kernel_begin --on 'syscalls:sys_clock_nanosleep > 100ms if $comm == "say"' \
 		--do 'run echo "$LULL_EVENT $LULL_FIELDS $((LULL_DURATION_NS / 1000000))" >> ran' \
 		--on "syscalls:sys_clock_nanosleep > 100ms if ret == 1" --do count
 	talk_begin lull run "$session" -- ./say
@@ -71,7 +71,8 @@ conditions_on_the_kernel_come_and_go_while_the_session_runs() {
 	lull trigger "$session" --on 'sched:sched_process_exec if filename =~ "*/say"' --do count
 	lull run "$session" -- ./say < /dev/null
 	until_done has_fired "1 "
-	lull trigger "$session" --on 'syscalls:sys_clock_nanosleep > 50ms' --do count
+	lull trigger "$session" --do count \
+		--on 'syscalls:sys_clock_nanosleep > 50ms if $comm == "say"'
 	talk w100000
 	until_done has_fired "1 1 "
 	lull trigger "$session" --remove 1
