@@ -71,8 +71,8 @@ conditions_on_the_kernel_come_and_go_while_the_session_runs() {
 	lull trigger "$session" --on 'sched:sched_process_exec if filename =~ "*/say"' --do count
 	lull run "$session" -- ./say < /dev/null
 	until_done has_fired "1 "
-	lull trigger "$session" --do count \
-		--on 'syscalls:sys_clock_nanosleep > 50ms if $comm == "say"'
+	lull trigger "$session" --on 'syscalls:sys_clock_nanosleep > 50ms if $comm == "say"' \
+		--do count
 	talk w100000
 	until_done has_fired "1 1 "
 	lull trigger "$session" --remove 1
