@@ -11,6 +11,10 @@
 
 #pragma GCC system_header
 
+#if __cplusplus < 201703L
+#error "Lull's events need C++17 or newer: compile with -std=c++17"
+#endif
+
 #include <stdint.h>
 #include "check_name.h"
 
