@@ -114,7 +114,7 @@ impl Descriptors {
         closes_on_exec: bool,
     ) {
         let Some(fd) = descriptor(fd) else { return };
-        for holder in self.told.holders(process, fd, closes_on_exec) {
+        for (holder, closes_on_exec) in self.told.holders(process, fd, closes_on_exec) {
             self.is_open(holder, fd, Descriptor { file, closes_on_exec });
         }
     }
@@ -122,6 +122,7 @@ impl Descriptors {
     /// Whether a descriptor is closed when its process becomes another program.
     pub(crate) fn marked(&mut self, process: ProcessIndex, fd: i64, closes_on_exec: bool) {
         let Some(fd) = descriptor(fd) else { return };
+        self.told.marked(process, fd, closes_on_exec);
         let table = self.tables.get_mut(&process);
         if let Some(open) = table.and_then(|table| table.descriptors.get_mut(&fd)) {
             open.closes_on_exec = closes_on_exec;

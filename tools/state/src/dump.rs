@@ -14,13 +14,20 @@ use crate::threads::{ProcessIndex, ThreadIndex};
 /// How much is remembered of what events told.
 const MOST: usize = 1 << 20;
 
+/// The place of something that was noted among all that was.
+type Order = usize;
+
 /// What events told of one process.
 #[derive(Debug, Default)]
 struct Of {
+    born: Order,
     descriptors: FxHashSet<i32>,
     /// Descriptors from a first to a last that were closed at once.
     ranges: Vec<(i32, i32)>,
-    has_executed: bool,
+    /// When it became another program.
+    executed: Vec<Order>,
+    /// When descriptors were marked as closed by that, or as not.
+    marked: FxHashMap<i32, Vec<(Order, bool)>>,
     /// Addresses of whose maps events told.
     maps: Vec<(u64, u64)>,
     parent: Option<ProcessIndex>,
@@ -112,7 +119,16 @@ impl Told {
 
     pub fn executed(&mut self, process: ProcessIndex) {
         if self.notes() {
-            self.processes.entry(process).or_default().has_executed = true;
+            self.processes.entry(process).or_default().executed.push(self.count);
+        }
+    }
+
+    /// A descriptor was marked as one that closes when its process becomes another program, or as
+    /// one that does not.
+    pub fn marked(&mut self, process: ProcessIndex, fd: i32, on_exec: bool) {
+        if self.notes() {
+            let of = self.processes.entry(process).or_default();
+            of.marked.entry(fd).or_default().push((self.count, on_exec));
         }
     }
 
@@ -121,7 +137,7 @@ impl Told {
         if child == parent || !self.notes() {
             return;
         }
-        let of = Of { parent: Some(parent), ..Of::default() };
+        let of = Of { parent: Some(parent), born: self.count, ..Of::default() };
         let older = self.processes.insert(child, of).and_then(|older| older.parent);
         if let Some(of) = older.and_then(|older| self.processes.get_mut(&older)) {
             of.children.remove(&child);
@@ -146,7 +162,7 @@ impl Told {
 
     /// Whether the dump may know which program a process runs.
     pub fn takes_program(&self, process: ProcessIndex) -> bool {
-        !self.processes.get(&process).is_some_and(|of| of.has_executed)
+        self.processes.get(&process).is_none_or(|of| of.executed.is_empty())
     }
 
     /// The processes that have a map as the dump says it, as for [`Told::holders`], each with the
@@ -157,7 +173,7 @@ impl Told {
         // Bound: as in `holders`.
         while let Some((process, mut ranges)) = next.pop() {
             if let Some(of) = self.processes.get(&process) {
-                if of.has_executed {
+                if !of.executed.is_empty() {
                     continue;
                 }
                 ranges.extend(&of.maps);
@@ -169,27 +185,47 @@ impl Told {
     }
 
     /// The processes that have a descriptor as the dump says it: the one that it is of, and those
-    /// that had it from there; but for those of which an event told otherwise.
-    pub fn holders(&self, process: ProcessIndex, fd: i32, on_exec: bool) -> Vec<ProcessIndex> {
+    /// that had it from there, but for those of which an event told otherwise. Each with whether it
+    /// closes when the process becomes another program.
+    pub fn holders(
+        &self,
+        process: ProcessIndex,
+        fd: i32,
+        on_exec: bool,
+    ) -> Vec<(ProcessIndex, bool)> {
         let mut holders = Vec::new();
-        let mut next = vec![process];
+        let marks = self.processes.get(&process).and_then(|of| of.marked.get(&fd)?.first());
+        // What it was marked as first, it was not before: the dump may have come after that.
+        let mut next = vec![(process, marks.map_or(on_exec, |(_, first)| !first))];
         // Bound: a child began after its parent did, so that none is met twice.
-        while let Some(process) = next.pop() {
-            let of = self.processes.get(&process);
-            if of.is_some_and(|of| of.tells(fd, on_exec)) {
+        while let Some((process, at_first)) = next.pop() {
+            let Some(of) = self.processes.get(&process) else {
+                holders.push((process, at_first));
+                continue;
+            };
+            if of.tells(fd, at_first) {
                 continue;
             }
-            holders.push(process);
-            next.extend(of.into_iter().flat_map(|of| &of.children));
+            holders.push((process, of.is_marked(fd, Order::MAX, at_first)));
+            next.extend(of.children.iter().map(|child| {
+                let born = self.processes.get(child).map_or(0, |child| child.born);
+                (*child, of.is_marked(fd, born, at_first))
+            }));
         }
         holders
     }
 }
 
 impl Of {
-    fn tells(&self, fd: i32, on_exec: bool) -> bool {
+    /// Whether a descriptor was marked before something that was noted.
+    fn is_marked(&self, fd: i32, before: Order, at_first: bool) -> bool {
+        let marks = self.marked.get(&fd).into_iter().flatten();
+        marks.take_while(|(at, _)| *at < before).last().map_or(at_first, |(_, marked)| *marked)
+    }
+
+    fn tells(&self, fd: i32, at_first: bool) -> bool {
         self.descriptors.contains(&fd)
             || self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&fd))
-            || on_exec && self.has_executed
+            || self.executed.iter().any(|at| self.is_marked(fd, *at, at_first))
     }
 }

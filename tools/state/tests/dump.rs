@@ -57,6 +57,13 @@ impl Story {
         self.event(WORKER, "state:file", &fields)
     }
 
+    /// Whether a descriptor closes when its process becomes another program, from now on.
+    fn mark(&mut self, who: Who, fd: i64, on_exec: i64) -> &mut Self {
+        let entry = [("fd", Number(fd)), ("cmd", Number(2)), ("arg", Number(on_exec))];
+        self.event(who, "syscalls:sys_enter_fcntl", &entry);
+        self.event(who, "syscalls:sys_exit_fcntl", &[("ret", Number(0))])
+    }
+
     fn fork(&mut self, who: Who, tid: i64, flags: i64) -> &mut Self {
         let fields = [("pid", Number(tid)), ("comm", Text("sh")), ("clone_flags", Number(flags))];
         self.event(who, "task:task_newtask", &fields)
@@ -244,6 +251,19 @@ fn child_of_a_dump_s_time_has_what_the_dump_tells_later_of_its_parent() {
 }
 
 #[test]
+fn descriptor_that_is_marked_after_its_process_became_another_program_is_still_there() {
+    let mut story = Story::new();
+    story.thread(10, 10, "sh", "S").execute(SHELL).mark(SHELL, 3, 1);
+    // A child has it as it was when the child began.
+    story.fork(SHELL, 20, 0).execute(CHILD).mark(SHELL, 3, 0).fork(SHELL, 21, 0).mark(SHELL, 3, 1);
+    story.execute((21, 21, "sh")).file(10, 3, "/marked", 1).file(10, 4, "/always", 1);
+    let state = story.state();
+    assert_eq!(files(&state, 10), ["3 /marked"]);
+    assert!(files(&state, 20).is_empty(), "{:?}", files(&state, 20));
+    assert_eq!(files(&state, 21), ["3 /marked"]);
+}
+
+#[test]
 fn records_of_an_older_thread_are_not_those_of_the_one_that_got_its_number() {
     let mut story = Story::new();
     story.thread(10, 10, "sh", "S").thread(20, 20, "older", "S").file(20, 3, "/older", 0);
@@ -269,9 +289,7 @@ fn process_that_becomes_another_program_loses_threads_and_marked_descriptors() {
     let mut story = Story::new();
     story.thread(10, 10, "sh", "S").thread(11, 10, "sh", "S");
     story.file(10, 3, "/kept", 0).file(10, 4, "/gone", 1).file(10, 5, "/marked", 0);
-    let mark = [("fd", Number(5)), ("cmd", Number(2)), ("arg", Number(1))];
-    story.event(SHELL, "syscalls:sys_enter_fcntl", &mark);
-    story.event(SHELL, "syscalls:sys_exit_fcntl", &[("ret", Number(0))]).execute(SHELL);
+    story.mark(SHELL, 5, 1).execute(SHELL);
     let state = story.state();
     assert_eq!(files(&state, 10), ["3 /kept"]);
     assert_eq!(threads(&state), ["sh[10]"]);
