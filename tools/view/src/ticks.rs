@@ -77,7 +77,7 @@ pub(crate) struct Key {
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tid: Option<i64>,
+    pub tid: Option<i64>,
 }
 
 /// Pixels with something in them, and how much.
@@ -169,9 +169,9 @@ pub(crate) fn count(
         let on_cpu = Key { host, cpu: row.cpu, pid: None, tid: None };
         let of_thread = Key { host, cpu: None, pid: row.pid, tid: row.tid };
         let pixel = scale.pixel(row.time);
-        for key in [on_cpu, of_thread] {
-            let has_any = key.cpu.is_some() || key.tid.is_some();
-            if has_any && (counts.len() < MOST_ROWS || counts.contains_key(&key)) {
+        // Each event is in one row of a processor's, or in that of the host's which is of none.
+        for key in std::iter::once(on_cpu).chain(row.tid.map(|_| of_thread)) {
+            if counts.len() < MOST_ROWS || counts.contains_key(&key) {
                 *counts.entry(key).or_default().entry(pixel).or_default() += 1;
             }
         }
