@@ -59,7 +59,7 @@ pub(super) fn summary(report: &Report, look: &Look, out: &mut String) {
     parts.push(bytes(report.bytes));
     parts.push(plural(report.process_count, "process"));
     parts.push(plural(report.thread_count, "thread"));
-    if report.cpu_count > 0 || report.events == 0 {
+    if report.cpu_count > 0 || report.matched_events == 0 {
         parts.push(plural(report.cpu_count, "CPU"));
     }
     out.push_str(&look.bold(&parts.join(", ")));
