@@ -44,8 +44,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trace::{stream_files_text, STREAM_FILES};
 pub use users::User;
-use verdict::environment::Environment;
+use verdict::environment::{Environment, Value};
 use verdict::text::RECORDED_LAST;
 use verdict::{Lost, Sites, State, Verdict};
 
@@ -418,7 +419,10 @@ impl Consumer {
 
     fn write_verdict(&mut self, verdict: &mut Verdict) {
         let Some(trace) = &mut self.tools.trace else { return };
-        if let Err(error) = trace.finish(&self.tools.walker.classes(), verdict.environment()) {
+        let files = verdict.files.iter().map(|(name, bytes)| (name.as_str(), *bytes));
+        let mut environment = verdict.environment();
+        environment.push((STREAM_FILES.into(), Value::Text(stream_files_text(files))));
+        if let Err(error) = trace.finish(&self.tools.walker.classes(), environment) {
             let what = "the trace's metadata could not be completed";
             verdict.missing.push(verdict.because(what, &error.to_string()));
             verdict.state = State::Incomplete;

@@ -42,9 +42,6 @@ pub type Environment = Vec<(String, Value)>;
 /// An entry of a trace that is a part of a recording: what the others count is of the whole.
 pub const PART: &str = "part_of_recording";
 
-/// The stream files, each with its bytes, for the readers of packets.
-const STREAM_FILES: &str = "stream_files";
-
 /// Entries of a list that are read; a recorder of ours writes fewer.
 const LINES_MAX: usize = 4096;
 
@@ -203,7 +200,6 @@ impl Verdict {
         let unmatched = lines(&self.unmatched, |unmatched| {
             std::iter::once(&unmatched.pattern).chain(&unmatched.nearest).cloned().collect()
         });
-        let files = lines(&self.files, |(name, bytes)| vec![name.clone(), bytes.to_string()]);
         let texts = [
             ("verdict", self.state.name().into()),
             ("verdict_missing", sentences(&self.missing)),
@@ -213,7 +209,6 @@ impl Verdict {
             ("not_recorded", absent),
             ("went_on", went_on),
             ("unmatched", unmatched),
-            (STREAM_FILES, files),
         ];
         let pauses = (!self.pauses.is_empty()).then(|| of_pauses(&self.pauses));
         let changes = (!self.changes.is_empty()).then(|| of_changes(&self.changes));
