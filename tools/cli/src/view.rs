@@ -94,7 +94,7 @@ impl Events for Printed {
         let Filter { events, pid, tid, cpu, comm } = filter.clone();
         let args = SelectionArgs { events, pid, tid, cpu, comm, from: None, to: None };
         let visited = rows::visit((&self.traces, &self.names), &args, (span, budget), each);
-        visited.map_err(|error| format!("{error:#}"))
+        visited.map_err(|error| crate::told(&error))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -75,7 +75,8 @@ impl Session {
             let _ = self.follower.look(Instant::now());
             let begin = Instant::now();
             if let Err(error) = self.renew(shown, is_over) {
-                say(&format!("the session is not followed any more: {error:#}"));
+                let why = crate::told(&error);
+                say(&format!("the session is not followed any more: {why}"));
                 return;
             }
             if is_over {

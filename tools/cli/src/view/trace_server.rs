@@ -19,7 +19,7 @@ pub fn run(args: &ViewArgs, port: u16) -> anyhow::Result<i32> {
     let opener = move |numbers: &[usize]| {
         let some = numbers.iter().filter_map(|number| folders.get(*number)).cloned();
         let some = Chosen { folders: some.collect(), notes: Vec::new() };
-        Opened::new(&some).map(Opened::viewed).map_err(|error| format!("{error:#}"))
+        Opened::new(&some).map(Opened::viewed).map_err(|error| crate::told(&error))
     };
     tell(&server.url(), "the trace server", args.print_url)?;
     server.serve(whole, Box::new(opener))?;
