@@ -148,6 +148,11 @@ impl Programs {
         at: Ns,
     ) -> Option<&str> {
         let key = self.located(state, process, address, at)?;
+        self.returned_to(key)
+    }
+
+    /// The same of a place in a file.
+    fn returned_to(&mut self, key: (usize, Within)) -> Option<&str> {
         if !self.by_return.contains_key(&key) {
             if self.by_return.len() >= FRAMES_MAX || self.texts_bytes >= TEXTS_BYTES_MAX {
                 return None;
@@ -167,10 +172,10 @@ impl Programs {
         address: u64,
         at: Ns,
     ) -> Option<String> {
-        if let Some(place) = self.place(state, process, address, at) {
+        let (file, within) = self.located(state, process, address, at)?;
+        if let Some(place) = self.returned_to((file, within)) {
             return Some(place.to_string());
         }
-        let (file, within) = self.located(state, process, address, at)?;
         Some(self.files.get(file)?.place_in_file(within))
     }
 
