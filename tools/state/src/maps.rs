@@ -91,6 +91,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// Whether it had been told by a time, and an address is in it.
+    fn has(&self, address: u64, at: Ns) -> bool {
+        self.since <= at && (self.base..self.until).contains(&address)
+    }
+
     fn overlaps(&self, other: &Object) -> bool {
         self.base < other.until && other.base < self.until
     }
@@ -157,10 +162,8 @@ impl Maps {
     /// The object that an address of a process's was in at a time, as the process told it: the last
     /// that was told until then.
     pub fn object_at(&self, process: ProcessIndex, address: u64, at: Ns) -> Option<&Object> {
-        let is_there =
-            |object: &&Object| object.since <= at && (object.base..object.until).contains(&address);
         let mut objects = self.objects.get(&process).into_iter().flatten().rev();
-        let now = objects.find(is_there);
+        let now = objects.find(|object| object.has(address, at));
         now.or_else(|| self.past.as_ref()?.object_at(process, address, at))
     }
 

@@ -71,10 +71,8 @@ impl Past {
     /// The last that was told until then.
     pub fn object_at(&self, process: ProcessIndex, address: u64, at: Ns) -> Option<&Object> {
         let all = there(self.objects.get(&process)?, at);
-        let is_there =
-            |object: &&Object| object.since <= at && (object.base..object.until).contains(&address);
         // Of equal ones, the last: they ended in the order in which they were told.
-        all.filter(is_there).max_by_key(|object| object.since)
+        all.filter(|object| object.has(address, at)).max_by_key(|object| object.since)
     }
 }
 
