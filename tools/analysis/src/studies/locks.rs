@@ -226,16 +226,14 @@ impl Locks<'_> {
 
     fn locks(&self, end: &End<'_>) -> Table {
         let users = self.locks.iter().map(|(lock, waits)| {
-            let others = [Cell::Others, Cell::None, Cell::None, Cell::None];
-            let name = lock.map_or(others, |lock| {
+            let name = lock.map_or_else(others, |lock| {
                 let process = end.state.threads().process_label(lock.process, end.state.texts());
                 [kind(lock), self.name(lock), address(lock.address), Cell::Text(process)]
             });
             (name, waits)
         });
         let kernels = self.kernel_locks.iter().map(|(lock, waits)| {
-            let others = [Cell::Others, Cell::None, Cell::None, Cell::None];
-            let name = lock.map_or(others, |lock| {
+            let name = lock.map_or_else(others, |lock| {
                 [Cell::text("kernel"), Cell::None, address(lock), Cell::None]
             });
             (name, waits)
@@ -272,11 +270,7 @@ impl Locks<'_> {
         let label = |thread| Cell::text(end.state.threads().label(thread));
         let row = |(key, meeting): (Option<(Lock, ThreadIndex, Known)>, &Meeting)| {
             let mut cells = match key {
-                None => {
-                    let mut others = vec![Cell::Others];
-                    others.resize_with(6, || Cell::None);
-                    others
-                }
+                None => others::<6>().into(),
                 Some((lock, waiter, known)) => {
                     let (holder, told_by) = match known {
                         Known::Handed(by) => (label(by), Cell::text("let it go")),
@@ -332,6 +326,11 @@ impl Locks<'_> {
             rows: rows.into_iter().map(row).collect(),
         }
     }
+}
+
+/// The cells of a row that stands for all that found no room.
+fn others<const CELLS: usize>() -> [Cell; CELLS] {
+    std::array::from_fn(|column| if column == 0 { Cell::Others } else { Cell::None })
 }
 
 fn kind(lock: Lock) -> Cell {
