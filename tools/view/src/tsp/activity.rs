@@ -5,8 +5,6 @@
 //! afar they are bytes that were written, and the name of the series says so. A series ends where
 //! counting did: what was not counted is not shown as nothing.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{json, Value};
 
@@ -69,20 +67,18 @@ pub(super) fn xy(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     };
     let parts = (0..i128::from(cut.pixels)).take_while(|part| is_counted(*part));
     let times: Vec<i64> = parts.map(begin).collect();
-    let mut by_cpu: BTreeMap<(u32, Option<u32>), &[(u32, u64)]> = BTreeMap::new();
-    for row in counted.rows.iter().filter(|row| row.key.tid.is_none()) {
-        by_cpu.insert((row.key.host, row.key.cpu), &row.counts);
-    }
     let wanted = series(loaded).filter(|(id, ..)| items.contains(&(*id as i64)));
     let most = (MOST_VALUES / times.len().max(1)).min(MOST_SERIES);
     let mut wanted = wanted.peekable();
     let told = wanted.by_ref().take(most).map(|(id, _, track)| {
         let mut values = vec![0_u64; times.len()];
-        let is_its = |(host, cpu): (u32, Option<u32>)| {
-            host == track.host && (track.cpu.is_none() || track.cpu == cpu)
+        // Each event is in one row that is of no thread.
+        let is_its = |row: &&ticks::Row| {
+            let is_here = row.key.host == track.host && row.key.tid.is_none();
+            is_here && (track.cpu.is_none() || track.cpu == row.key.cpu)
         };
-        for (_, counts) in by_cpu.iter().filter(|(key, _)| is_its(**key)) {
-            for (part, count) in *counts {
+        for row in counted.rows.iter().filter(is_its) {
+            for (part, count) in &row.counts {
                 if let Some(value) = values.get_mut(*part as usize) {
                     *value = value.saturating_add(*count);
                 }
