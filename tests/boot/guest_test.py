@@ -10,15 +10,18 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from hashlib import sha256
 from pathlib import Path
 
 from lab import BOOT, LIMIT_S, MODULES, Guest, LabError, kernel, run_exactly
 from lab.modules import module_of
+from lab.qemu import Monitor
 
 BOOT_LIMIT_S = 180
 # A guest of QEMU 7.2 with a thread for each CPU hung after 17 to 122.
@@ -118,6 +121,19 @@ def crash_of_the_kernel_is_told_with_its_console() -> None:
     crash = "echo c > /proc/sysrq-trigger"
     told = _refused(r"the guest ended while it ran: echo c", Guest(), crash)
     assert "Kernel panic - not syncing: sysrq triggered crash" in told
+
+
+def monitor_that_ends_before_it_reads_is_told_as_ended() -> None:
+    own, emulators = socket.socketpair()
+    with own:
+        own.sendall(b"a question\n")
+        emulators.close()  # with what it never read, so that the kernel resets the connection
+        try:
+            Monitor(own).line(time.monotonic() + BOOT_LIMIT_S)
+        except LabError as error:
+            assert "QEMU ended" in str(error), error
+            return
+    raise AssertionError("a monitor that had ended answered")
 
 
 def module_that_cannot_be_found_is_told_before_the_boot() -> None:

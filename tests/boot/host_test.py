@@ -102,7 +102,7 @@ def runner_tells_tests_that_pass_skip_and_fail() -> None:
         assert lines[:3] == [
             "ok   one_that_passes",
             "skip one_that_skips: no disk",
-            "FAIL one_that_fails (status 1)",
+            "FAIL one_that_fails (status 1): AssertionError: one is not two",
         ], lines
         assert "     AssertionError: one is not two" in lines
         assert lines[-1] == "1 passed, 1 failed, 1 skipped"

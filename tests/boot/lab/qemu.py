@@ -284,13 +284,15 @@ class Monitor:
         self.received = b""
         self.ready = False
 
-    def _line(self, until_s: float) -> dict[str, object]:
+    def line(self, until_s: float) -> dict[str, object]:
         while b"\n" not in self.received:
             self.socket.settimeout(max(0.01, until_s - time.monotonic()))
             try:
                 part = self.socket.recv(65536)
             except TimeoutError as error:
                 raise LabError(f"QEMU's monitor said nothing for {MONITOR_LIMIT_S} s") from error
+            except ConnectionResetError:  # it ended before it read the question
+                part = b""
             if not part:
                 raise LabError("QEMU ended while its monitor was asked")
             self.received += part
@@ -300,7 +302,7 @@ class Monitor:
     def ask(self, command: str, **arguments: object) -> object:
         if not self.ready:
             self.ready = True
-            self._line(time.monotonic() + MONITOR_LIMIT_S)  # the greeting
+            self.line(time.monotonic() + MONITOR_LIMIT_S)  # the greeting
             self.ask("qmp_capabilities")
         question = {"execute": command, "arguments": arguments}
         try:
@@ -309,7 +311,7 @@ class Monitor:
             raise LabError("QEMU ended before its monitor could be asked") from error
         until_s = time.monotonic() + MONITOR_LIMIT_S
         while True:  # events come between a question and its answer
-            answer = self._line(until_s)
+            answer = self.line(until_s)
             if "error" in answer:
                 raise LabError(f"QEMU's monitor refused {command}: {answer['error']}")
             if "return" in answer:
