@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! All tracks of a history from afar, in memory: a picture of a whole trace in the time that its
+//! All tracks of a history from afar, in memory: a picture of a long span in the time that its
 //! pixels take, not its intervals.
 //!
 //! Place in the flow: whoever draws a long trace again and again makes one in a pass over all
 //! intervals (`overview` finds what took most of each cell) and asks it for spans whose pixels are
-//! at least two cells wide; the history itself answers for shorter ones.
+//! at least two cells wide; the history itself answers for shorter ones. There are levels: each
+//! has a quarter of the cells of the one before, and is made of what that one shows, so that a span
+//! costs two to eight cells for each pixel, whatever its length.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use trace::{Ns, Span};
 
 use crate::error::Error;
@@ -16,9 +19,10 @@ use crate::overview::{Drawn, Overview};
 use crate::track::Track;
 use crate::value::{Interval, Value};
 
-/// Cells of the trace's time, and stretches of all tracks: with more, there are fewer cells.
-const MOST_CELLS: u32 = 1 << 14;
+/// Cells of the trace's time at the first level and at the last.
+const MOST_CELLS: u32 = 1 << 16;
 const LEAST_CELLS: u32 = 1 << 8;
+/// Stretches of all tracks at one level: one that has more is left out.
 const MOST_STRETCHES: usize = 1 << 22;
 /// Stretches of a track that are kept as they come, before they are made small.
 const BATCH: usize = 512;
@@ -28,11 +32,11 @@ const FEW_INTERVALS: u64 = 200_000;
 const CELLS_OF_PIXEL: i128 = 2;
 
 /// A stretch of a track: an interval, or some that begin in one cell and are shown as the state
-/// that took most of it.
+/// that took most of it. It begins and ends where cells do.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
-    begin: Ns,
-    end: Ns,
+    first_cell: u32,
+    end_cell: u32,
     value: u32,
     count: u32,
 }
@@ -40,34 +44,132 @@ struct Stretch {
 /// What a history looks like from afar.
 #[derive(Debug, Default)]
 pub struct Far {
-    begin: i128,
-    width: i128,
-    cells: i128,
     values: Vec<Value>,
-    /// By track: what it has, and whether the last of it goes on at the end.
-    tracks: BTreeMap<Track, (Vec<Stretch>, bool)>,
+    /// The one with most cells first.
+    levels: Vec<Level>,
+    /// Tracks of which the last state goes on at the end.
+    going_on: BTreeSet<Track>,
 }
 
-#[derive(Default)]
+/// The whole trace in so many cells.
+#[derive(Debug)]
+struct Level {
+    /// Where cells begin, and where the last one ends.
+    edges: Vec<i64>,
+    tracks: BTreeMap<Track, Vec<Stretch>>,
+}
+
+impl Level {
+    fn new((begin, end): (Ns, Ns), cells: u32) -> Self {
+        let (begin, width) = (i128::from(begin.0), i128::from(end.0) - i128::from(begin.0));
+        let edge = |cell| (begin + width * i128::from(cell) / i128::from(cells)) as i64;
+        Self { edges: (0..=cells).map(edge).collect(), tracks: BTreeMap::new() }
+    }
+
+    /// The first cell that begins then, or later.
+    fn cell(&self, at: Ns) -> u32 {
+        self.edges.partition_point(|edge| *edge < at.0) as u32
+    }
+
+    fn edge(&self, cell: u32) -> Ns {
+        Ns(self.edges.get(cell as usize).copied().unwrap_or(i64::MAX))
+    }
+
+    /// Whether so many parts of a span are wide enough to be drawn from this level.
+    fn is_fine(&self, (from, until): (Ns, Ns), parts: u32) -> bool {
+        let (Some(begin), Some(end)) = (self.edges.first(), self.edges.last()) else {
+            return false;
+        };
+        let of_trace = i128::from(*end) - i128::from(*begin);
+        let cells = self.edges.len() as i128 - 1;
+        let width = i128::from(until.0) - i128::from(from.0);
+        width * cells >= of_trace * CELLS_OF_PIXEL * i128::from(parts)
+    }
+}
+
+/// A level that is being made.
 struct Making {
-    numbers: HashMap<Value, u32>,
-    far: Far,
+    level: Level,
+    cells: u32,
     stretches: usize,
+    /// Of each track, the cell that is being filled.
+    overviews: FxHashMap<Track, Overview>,
 }
 
-impl Making {
-    fn keep(&mut self, track: Track, drawn: impl Iterator<Item = Drawn>) {
-        let Self { numbers, far, stretches } = self;
-        let (kept, _) = far.tracks.entry(track).or_default();
-        for Drawn { interval, count } in drawn {
-            let value = *numbers.entry(interval.value).or_insert_with(|| {
-                far.values.push(interval.value);
-                u32::try_from(far.values.len() - 1).unwrap_or(u32::MAX)
-            });
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            kept.push(Stretch { begin: interval.begin, end: interval.end, value, count });
-            *stretches += 1;
+struct Maker {
+    span: (Ns, Ns),
+    most: usize,
+    numbers: FxHashMap<Value, u32>,
+    values: Vec<Value>,
+    making: Vec<Making>,
+}
+
+impl Maker {
+    fn new(span: (Ns, Ns), cells: u32, most: usize) -> Self {
+        let quarters = std::iter::successors(Some(cells), |cells| Some(cells / 4));
+        let making = quarters.take_while(|cells| *cells >= LEAST_CELLS).map(|cells| {
+            let level = Level::new(span, cells);
+            Making { level, cells, stretches: 0, overviews: FxHashMap::default() }
+        });
+        let (numbers, values) = Default::default();
+        Self { span, most, numbers, values, making: making.collect() }
+    }
+
+    /// Adds a stretch to a level, and what that has settled to the levels after it.
+    fn add(&mut self, at: usize, track: Track, interval: &Interval, count: u64) {
+        let Some(making) = self.making.get_mut(at) else { return };
+        let (span, cells) = (self.span, making.cells);
+        let begun = || Overview::apart(span, cells);
+        let overview = making.overviews.entry(track).or_insert_with(begun);
+        overview.add(interval, count);
+        if overview.waiting() > BATCH {
+            let settled: Vec<Drawn> = overview.take_settled().collect();
+            self.settle(at, track, &settled);
         }
+    }
+
+    fn settle(&mut self, at: usize, track: Track, settled: &[Drawn]) {
+        self.keep(at, track, settled);
+        for Drawn { interval, count } in settled {
+            self.add(at + 1, track, interval, *count);
+        }
+    }
+
+    /// Keeps what a level has settled, as long as it has room.
+    fn keep(&mut self, at: usize, track: Track, settled: &[Drawn]) {
+        let Self { numbers, values, making, most, .. } = self;
+        let Some(Making { level, stretches, .. }) = making.get_mut(at) else { return };
+        *stretches += settled.len();
+        if *stretches > *most {
+            level.tracks.clear();
+            return;
+        }
+        let made = settled.iter().map(|Drawn { interval, count }| Stretch {
+            first_cell: level.cell(interval.begin),
+            end_cell: level.cell(interval.end),
+            value: *numbers.entry(interval.value).or_insert_with(|| {
+                values.push(interval.value);
+                u32::try_from(values.len() - 1).unwrap_or(u32::MAX)
+            }),
+            count: u32::try_from(*count).unwrap_or(u32::MAX),
+        });
+        let made: Vec<Stretch> = made.collect();
+        level.tracks.entry(track).or_default().extend(made);
+    }
+
+    /// The levels that had room, once every interval was added.
+    fn finish(mut self) -> (Vec<Value>, Vec<Level>) {
+        for at in 0..self.making.len() {
+            let overviews = self.making.get_mut(at).map(|making| &mut making.overviews);
+            for (track, overview) in overviews.map(std::mem::take).unwrap_or_default() {
+                self.settle(at, track, &overview.finish());
+            }
+        }
+        let fit = self.making.into_iter().filter(|making| making.stretches <= self.most);
+        let mut levels: Vec<Level> = fit.map(|making| making.level).collect();
+        let of_tracks = levels.iter_mut().flat_map(|level| level.tracks.values_mut());
+        of_tracks.for_each(Vec::shrink_to_fit);
+        (self.values, levels)
     }
 }
 
@@ -81,50 +183,26 @@ impl Far {
         if history.interval_count() < FEW_INTERVALS {
             return Ok(None);
         }
-        let mut cells = MOST_CELLS;
-        while cells >= LEAST_CELLS {
-            if let Some(far) = Self::of_cells(history, cells, MOST_STRETCHES)? {
-                return Ok(Some(far));
-            }
-            cells /= 4;
-        }
-        Ok(None)
+        Self::of_cells(history, MOST_CELLS, MOST_STRETCHES)
     }
 
-    /// `None` if there are more stretches than that.
+    /// `None` if no level is left that has at most so many stretches.
     fn of_cells(history: &History, cells: u32, most: usize) -> Result<Option<Self>, Error> {
         let span = (history.begin(), Ns(history.end().0.saturating_add(1)));
-        let mut making = Making::default();
-        let mut overviews: BTreeMap<Track, Overview> = BTreeMap::new();
+        let mut maker = Maker::new(span, cells, most);
+        let mut going_on = BTreeSet::new();
         history.visit(
             &Span { from: Some(span.0), until: Some(span.1) },
             |track| !track.kind.is_known_late(),
             |track, interval| {
-                if making.stretches > most {
-                    return;
-                }
-                let overview =
-                    overviews.entry(track).or_insert_with(|| Overview::apart(span, cells));
-                overview.add(&interval, 1);
                 if interval.goes_on {
-                    making.far.tracks.entry(track).or_default().1 = true;
+                    going_on.insert(track);
                 }
-                if overview.waiting() > BATCH {
-                    making.keep(track, overview.take_settled());
-                }
+                maker.add(0, track, &interval, 1);
             },
         )?;
-        for (track, overview) in overviews {
-            making.keep(track, overview.finish().into_iter());
-        }
-        if making.stretches > most {
-            return Ok(None);
-        }
-        let mut far = making.far;
-        far.begin = span.0 .0.into();
-        far.width = i128::from(span.1 .0) - far.begin;
-        far.cells = cells.into();
-        Ok(Some(far))
+        let (values, levels) = maker.finish();
+        Ok((!levels.is_empty()).then_some(Self { values, levels, going_on }))
     }
 
     /// [`History::overview`] of a span whose parts are wide enough; `None` of any other.
@@ -134,24 +212,24 @@ impl Far {
         parts: u32,
         takes: impl Fn(&Track) -> bool,
     ) -> Option<BTreeMap<Track, Vec<Drawn>>> {
-        let (from, until) = (span.from?, span.until?);
-        let width = i128::from(until.0) - i128::from(from.0);
-        let is_wide = width * self.cells >= self.width * CELLS_OF_PIXEL * i128::from(parts);
-        if !is_wide {
-            return None;
-        }
+        let span = (span.from?, span.until?);
+        let level = self.levels.iter().rfind(|level| level.is_fine(span, parts))?;
+        let first_cell = level.cell(span.0);
         let mut found = BTreeMap::new();
-        for (track, (stretches, goes_on)) in self.tracks.iter().filter(|(track, _)| takes(track)) {
-            let first = stretches.partition_point(|stretch| stretch.end < from);
-            let mut overview = Overview::new((from, until), parts);
+        for (track, stretches) in level.tracks.iter().filter(|(track, _)| takes(track)) {
+            let first = stretches.partition_point(|stretch| stretch.end_cell < first_cell);
+            let goes_on = self.going_on.contains(track);
+            let mut overview = Overview::new(span, parts);
             for (at, stretch) in stretches.iter().enumerate().skip(first) {
-                let Stretch { begin, end, value, count } = *stretch;
-                if begin >= until {
+                let (begin, end) = (level.edge(stretch.first_cell), level.edge(stretch.end_cell));
+                if begin >= span.1 {
                     break;
                 }
-                let Some(value) = self.values.get(value as usize).copied() else { continue };
-                let goes_on = *goes_on && at + 1 == stretches.len();
-                overview.add(&Interval { begin, end, goes_on, value }, count.into());
+                let Some(value) = self.values.get(stretch.value as usize).copied() else {
+                    continue;
+                };
+                let goes_on = goes_on && at + 1 == stretches.len();
+                overview.add(&Interval { begin, end, goes_on, value }, stretch.count.into());
             }
             let drawn = overview.finish();
             if !drawn.is_empty() {
