@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Ns, Trace};
 
@@ -125,6 +126,27 @@ impl Scale {
     }
 }
 
+/// Pixels with something in them, in their order, and how much.
+#[derive(Default)]
+struct Curve(Vec<(u32, u64)>);
+
+impl Curve {
+    /// Adds an event, most often of the last pixel or of one after it.
+    fn add(&mut self, pixel: u32) {
+        let Self(counts) = self;
+        let is_back = counts.last().is_some_and(|(last, _)| pixel < *last);
+        let at = match is_back {
+            true => counts.partition_point(|(known, _)| *known < pixel),
+            false => counts.len().saturating_sub(1),
+        };
+        match counts.get_mut(at) {
+            Some((known, count)) if *known == pixel => *count += 1,
+            _ if is_back => counts.insert(at, (pixel, 1)),
+            _ => counts.push((pixel, 1)),
+        }
+    }
+}
+
 pub(crate) struct Where<'a> {
     pub traces: &'a [Trace],
     /// By trace: the number of its machine.
@@ -160,7 +182,7 @@ pub(crate) fn count(
             return Ok(by_bytes(packets.iter().filter(in_span), &scale, (from, until)));
         }
     }
-    let mut counts: BTreeMap<Key, BTreeMap<u32, u64>> = BTreeMap::new();
+    let mut counts: FxHashMap<Key, Curve> = FxHashMap::default();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut counted = Counted { measure: "events", ..Counted::default() };
     let visited = events.visit(filter, &between((from, until)), MOST_SCANNED, &mut |row| {
@@ -171,8 +193,11 @@ pub(crate) fn count(
         let pixel = scale.pixel(row.time);
         // Each event is in one row of a processor's, or in that of the host's which is of none.
         for key in std::iter::once(on_cpu).chain(row.tid.map(|_| of_thread)) {
-            if counts.len() < MOST_ROWS || counts.contains_key(&key) {
-                *counts.entry(key).or_default().entry(pixel).or_default() += 1;
+            let has_room = counts.len() < MOST_ROWS;
+            match counts.get_mut(&key) {
+                Some(curve) => curve.add(pixel),
+                None if has_room => counts.entry(key).or_default().add(pixel),
+                None => {}
             }
         }
         if counted.marks.len() <= MOST_MARKS {
@@ -192,9 +217,9 @@ pub(crate) fn count(
         names.sort_by_key(|(_, number)| *number);
         counted.names = names.into_iter().map(|(name, _)| name).collect();
     }
-    let rows = counts.into_iter();
-    counted.rows =
-        rows.map(|(key, counts)| Row { key, counts: counts.into_iter().collect() }).collect();
+    let rows = counts.into_iter().map(|(key, Curve(counts))| Row { key, counts });
+    counted.rows = rows.collect();
+    counted.rows.sort_unstable_by_key(|row| row.key);
     Ok(counted)
 }
 
@@ -239,4 +264,16 @@ fn by_bytes<'p>(
     };
     let rows = counts.into_iter().map(|(key, row)| Row { key, counts: sparse(row) });
     Counted { measure: "bytes", total: total as u64, rows: rows.collect(), ..Counted::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_counted_in_their_pixels_also_where_their_times_fall() {
+        let mut curve = Curve::default();
+        [3, 3, 5, 3, 4, 9, 0, 9, 5].into_iter().for_each(|pixel| curve.add(pixel));
+        assert_eq!(curve.0, [(0, 1), (3, 3), (4, 1), (5, 2), (9, 2)]);
+    }
 }
