@@ -10,7 +10,14 @@ import { open, problems, runAll, settled, shown, width } from "./pages.mjs";
 
 const [url, file] = [process.argv[2], `file://${process.argv[3]}`];
 
-const names = (page) => page.locator("#event-rows td:nth-child(4)").allTextContents();
+/** The names of the events in the table, once it has all those that its caption counts. */
+async function names(page) {
+  await page.waitForFunction(() => {
+    const rows = document.querySelectorAll("#event-rows tr").length;
+    return rows === parseInt(document.getElementById("event-caption").textContent);
+  });
+  return page.locator("#event-rows td:nth-child(4)").allTextContents();
+}
 
 /** How many pixels of a part of the time line are as red as what says that events are missing. */
 const redPixels = (page, [x, y, w, h]) =>
@@ -31,7 +38,7 @@ const tests = {
     assert.match(await page.title(), /^trace – Lull$/);
     assert.ok(!(await page.locator("#timeline-b").isVisible()));
     assert.ok(!(await page.locator("#tab-compare").isVisible()));
-    assert.equal(await page.locator("#event-rows tr").count(), 200);
+    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
     assert.match(await page.locator("#event-caption").textContent(), /200 events in view and more/);
   },
 
@@ -307,7 +314,7 @@ const tests = {
 const inFile = {
   async a_file_shows_rows_events_and_losses(page) {
     assert.match(await page.title(), /^trace – Lull$/);
-    assert.equal(await page.locator("#event-rows tr").count(), 200);
+    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
     assert.match(await page.locator("#message").textContent(), /42 events or packets are missing/);
     await page.locator("#timeline").focus();
     await settled(page, () => page.keyboard.press("w"));

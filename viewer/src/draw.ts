@@ -2,23 +2,21 @@
 // Draws a scene on the canvas. Nothing here asks or decides: what is drawn is in the scene.
 
 import { drawArrows } from "./arrows";
-import { colourOf, type Palette } from "./colour";
+import type { Palette } from "./colour";
 import { drawAxis, drawCounter, type Line } from "./counters";
 import { LANE, lanesOf, visible, type Placed } from "./layout";
-import type { Arrow, Region, Said, Slice, SliceRow, Ticks } from "./protocol";
-import { isOf, type Named } from "./statistics";
+import { drawPicture } from "./picture";
+import type { Arrow, Region, Said, SliceRow, Ticks } from "./protocol";
+import { areFew, drawRow, hatch } from "./slices";
+import type { Named } from "./statistics";
 import { clock, duration, ticks as rulerTicks, type View } from "./time";
 
 /** Pixels of the names at the left and of the ruler at the top. */
 export const NAMES = 230;
 export const RULER = 48;
 const LEAST_LOST = 4;
-/** Slices that are drawn anew in each frame; with more, a picture of them is moved. */
-const MOST_DRAWN = 3000;
 /** Rows that others are below. */
 const HEADS = new Set(["machine", "process", "locks"]);
-/** What is not known for sure is hatched. */
-const UNSURE = new Set(["held_unsure", "unheld"]);
 
 /** A slice that was clicked, or a row. */
 export interface Selection {
@@ -84,7 +82,7 @@ export function yOf(scene: Scene, row: Placed): number {
   return RULER + row.top - scene.scroll;
 }
 
-type Pen = CanvasRenderingContext2D;
+export type Pen = CanvasRenderingContext2D;
 
 export function draw(pen: Pen, scene: Scene): void {
   const { colours, width, height } = scene;
@@ -99,8 +97,7 @@ export function draw(pen: Pen, scene: Scene): void {
   const rows = visible(scene.placed, scene.scroll, height - RULER);
   grid(pen, scene);
   for (const row of rows) drawBack(pen, scene, row);
-  const isSmall = rows.reduce((sum, row) => sum + slicesOf(scene, row), 0) <= MOST_DRAWN;
-  if (isSmall) for (const row of rows) drawRow(pen, scene, row);
+  if (areFew(scene, rows)) for (const row of rows) drawRow(pen, scene, row);
   else drawPicture(pen, scene, rows);
   for (const row of rows) if (row.track.kind === "counter") drawCounter(pen, scene, row);
   for (const row of rows) drawLost(pen, scene, row);
@@ -119,54 +116,6 @@ function grid(pen: Pen, scene: Scene): void {
   }
 }
 
-function slicesOf(scene: Scene, row: Placed): number {
-  const lanes = scene.rows.get(row.track.id) ?? [];
-  return lanes.reduce((sum, lane) => sum + lane.slices.length, 0);
-}
-
-/** What was drawn of an answer, and for which scene. */
-interface Picture {
-  canvas: HTMLCanvasElement;
-  of: unknown[];
-  view: View;
-  scroll: number;
-}
-
-let picture: Picture | null = null;
-
-/** Slices and curves of many rows, as they were drawn when their answers came, at their place in
- * the view that there is now. While it moves, a frame costs one picture. */
-function drawPicture(pen: Pen, scene: Scene, rows: Placed[]): void {
-  const { rows: states, ticks, placed, colours, named } = scene;
-  const of = [states, ticks, placed, colours, named, scene.width, scene.height];
-  const { view: now, rowsView: asked, scroll, width, height } = scene;
-  const isOfAnswer = picture !== null && of.every((part, at) => part === picture?.of[at]);
-  const isAsked = now.from === asked.from && now.until === asked.until;
-  // A row that came into sight by scrolling has no slices yet, so the picture lacks nothing.
-  if (!picture || !isOfAnswer || (isAsked && picture.scroll !== scroll)) {
-    const canvas = picture?.canvas ?? document.createElement("canvas");
-    canvas.width = pen.canvas.width;
-    canvas.height = pen.canvas.height;
-    const on = canvas.getContext("2d");
-    if (!on) return;
-    on.setTransform(pen.getTransform());
-    on.font = pen.font;
-    on.textBaseline = pen.textBaseline;
-    const then = { ...scene, view: asked };
-    for (const row of rows) drawRow(on, then, row);
-    picture = { canvas, of, view: asked, scroll };
-  }
-  const room = width - NAMES;
-  const left = xOf(scene, picture.view.from);
-  const size = xOf(scene, picture.view.until) - left;
-  const top = RULER + picture.scroll - scroll;
-  const ratio = pen.getTransform().a;
-  const tall = height - RULER;
-  const from = [NAMES, RULER, room, tall].map((pixels) => pixels * ratio);
-  const [sx = 0, sy = 0, sw = 1, sh = 1] = from;
-  pen.drawImage(picture.canvas, sx, sy, sw, sh, left, top, size, tall);
-}
-
 function drawBack(pen: Pen, scene: Scene, row: Placed): void {
   const y = yOf(scene, row);
   const { colours, width } = scene;
@@ -181,109 +130,11 @@ function drawBack(pen: Pen, scene: Scene, row: Placed): void {
   }
 }
 
-function drawRow(pen: Pen, scene: Scene, row: Placed): void {
-  const y = yOf(scene, row);
-  const firsts = new Map(lanesOf(row.track).map((lane) => [lane.kind, lane]));
-  for (const lane of scene.rows.get(row.track.id) ?? []) {
-    const place = firsts.get(lane.kind);
-    if (!place || lane.lane >= place.count) continue;
-    const top = y + 3 + (place.first + lane.lane) * LANE;
-    for (const slice of lane.slices) {
-      const said = scene.values[slice[2]];
-      if (said && scene.named && !isOf(scene.named, lane.kind, said)) pen.globalAlpha = 0.2;
-      if (said) drawSlice(pen, scene, slice, said, top);
-      pen.globalAlpha = 1;
-    }
-  }
-  drawTicks(pen, scene, row, y);
-}
-
-function drawSlice(pen: Pen, scene: Scene, slice: Slice, said: Said, top: number): void {
-  const [begin, end, , goesOn, states] = slice;
-  const left = Math.max(xOf(scene, begin), NAMES);
-  const right = Math.min(xOf(scene, end), scene.width);
-  if (right < NAMES || left > scene.width) return;
-  const size = Math.max(right - left, 1);
-  const height = LANE - 2;
-  pen.fillStyle = colourOf(said.look, said.name, scene.colours);
-  pen.fillRect(left, top, size > 3 ? size - 0.5 : size, height);
-  const pattern = UNSURE.has(said.look) ? hatch(pen, scene.colours.curve) : null;
-  if (pattern) {
-    const alpha = pen.globalAlpha;
-    pen.globalAlpha = alpha * 0.5;
-    pen.fillStyle = pattern;
-    pen.fillRect(left, top, size, height);
-    pen.globalAlpha = alpha;
-  }
-  if (goesOn && size > 6) {
-    // It goes on when the trace ends: an open edge says that its end is not known.
-    pen.fillStyle = scene.colours.back;
-    for (let at = 0; at < height; at += 4) pen.fillRect(right - 2, top + at, 2, 2);
-  }
-  if (states > 1 && size > 3) {
-    // Several states in a row: stripes, so that it is not taken for one long one.
-    pen.fillStyle = scene.colours.back;
-    const alpha = pen.globalAlpha;
-    pen.globalAlpha = alpha * 0.35;
-    for (let x = left + 3; x < right; x += 6) pen.fillRect(x, top + height - 4, 3, 4);
-    pen.globalAlpha = alpha;
-  }
-  if (size < 34) return;
-  pen.fillStyle = scene.colours.text;
-  const name = states > 1 ? `${said.name} ×${states}` : said.name;
-  pen.fillText(cut(name, size - 8), left + 4, top + height / 2 + 0.5);
-}
-
 /** As much of a text as fits, by the width of a middling letter. */
 export function cut(text: string, pixels: number): string {
   const letters = Math.floor(pixels / 6.4);
   if (text.length <= letters) return text;
   return letters > 2 ? `${text.slice(0, letters - 1)}…` : "";
-}
-
-function drawTicks(pen: Pen, scene: Scene, row: Placed, y: number): void {
-  const { ticks, colours } = scene;
-  const { kind, host, cpu, pid, tid } = row.track;
-  if (!ticks || (kind !== "cpu" && kind !== "thread")) return;
-  const own = ticks.rows.find((found) =>
-    kind === "cpu"
-      ? found.host === host && found.cpu === cpu
-      : found.host === host && found.cpu === undefined && found.tid === tid && found.pid === pid,
-  );
-  if (!own) return;
-  const most = Math.max(1, ...own.counts.map(([, count]) => count));
-  const { from, until } = scene.ticksView;
-  const step = (until - from) / scene.ticksPixels;
-  const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
-  pen.fillStyle = colours.curve;
-  for (const [pixel, count] of own.counts) {
-    const x = xOf(scene, from + pixel * step);
-    if (x < NAMES - each) continue;
-    const height = 2 + (Math.log1p(count) / Math.log1p(most)) * 6;
-    pen.fillRect(x, y + row.height - height, each, height);
-  }
-}
-
-const hatches = new Map<string, CanvasPattern | null>();
-
-function hatch(pen: Pen, colour: string): CanvasPattern | null {
-  const known = hatches.get(colour);
-  if (known) return known;
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 8;
-  const on = tile.getContext("2d");
-  if (!on) return null;
-  on.strokeStyle = colour;
-  on.lineWidth = 2;
-  on.beginPath();
-  for (const at of [-8, 0, 8]) {
-    on.moveTo(at, 8);
-    on.lineTo(at + 8, 0);
-  }
-  on.stroke();
-  // No more than the page has colours for this.
-  hatches.set(colour, pen.createPattern(tile, "repeat"));
-  return hatches.get(colour) ?? null;
 }
 
 /** How surely a row misses events of a region: 1 for its CPU's own row. */

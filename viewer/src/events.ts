@@ -14,6 +14,10 @@ import { clock, type View } from "./time";
 
 /** Rows that the table holds; more are asked for by narrowing the view. */
 const MOST_ROWS = 5000;
+/** Rows of an answer that are made at once, which are more than the table shows; the others follow
+ * once the view has rested for so long. */
+const FIRST_ROWS = 40;
+const REST_MS = 200;
 
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
@@ -75,6 +79,9 @@ export class EventTable {
   private readonly error = byId<HTMLElement>("filter-error");
   private readonly notes = byId<HTMLElement>("event-notes");
   private abort = new AbortController();
+  /** Rows that wait for the view to rest. */
+  private waiting: EventRow[] = [];
+  private timer = 0;
   private next: Page["next"] = null;
   private until = 0;
   private filter: Filter | null = null;
@@ -88,6 +95,7 @@ export class EventTable {
   async show(view: View, filter: Filter, source: Source): Promise<void> {
     this.abort.abort();
     this.abort = new AbortController();
+    this.waiting = [];
     this.filter = filter;
     this.source = source;
     this.until = Math.max(Math.ceil(view.until), Math.floor(view.from) + 1);
@@ -102,10 +110,13 @@ export class EventTable {
     try {
       const page = await source.events({ ...next, until, limit: 200 }, filter, signal);
       if (signal.aborted) return;
-      if (isNew) this.body.replaceChildren();
       this.error.hidden = true;
-      for (const row of page.rows) this.body.append(this.row(row));
       this.next = page.next;
+      if (isNew) this.body.replaceChildren();
+      else this.appendWaiting();
+      this.waiting = page.rows;
+      if (isNew) this.appendFirst();
+      else this.appendWaiting();
       this.tell(page);
     } catch (error) {
       if (signal.aborted || error instanceof Stale) return;
@@ -116,8 +127,19 @@ export class EventTable {
     }
   }
 
+  /** Appends what is seen, and the rest later. */
+  private appendFirst(): void {
+    for (const row of this.waiting.splice(0, FIRST_ROWS)) this.body.append(this.row(row));
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.appendWaiting(), REST_MS);
+  }
+
+  private appendWaiting(): void {
+    for (const row of this.waiting.splice(0)) this.body.append(this.row(row));
+  }
+
   private tell(page: Page): void {
-    const count = this.body.childElementCount;
+    const count = this.body.childElementCount + this.waiting.length;
     const isFull = count >= MOST_ROWS;
     this.more.hidden = this.next === null || isFull;
     const rest = this.next === null ? "" : isFull ? "; zoom in to see others" : " and more";
