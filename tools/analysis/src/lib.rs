@@ -60,7 +60,7 @@ pub use locks::{LockRow, WaiterRow};
 pub use losses::{
     late_beginnings, recorded_verdict, repeated_packets, Cause, Lost, LostRow, Verdict,
 };
-pub use names::{Namer, Names};
+pub use names::{variables, Namer, Names};
 pub use places::{Places, StackPlaces};
 pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use state::{Limits, ProcessIndex, State};
+use state::{Limits, Mapped, ProcessIndex, State, Texts};
 use symbols::{Copies, FrameIndex, Programs};
 use trace::{Event, Merge, Message, Ns, Span, Trace};
 
@@ -96,6 +96,16 @@ impl Files {
         notes.extend(self.ends.notes());
         notes
     }
+}
+
+/// The variables at places that an index of states remembers, where no state follows the events:
+/// as [`symbols::Programs::variable`] has them. Only files that `symbols` may open are opened.
+pub fn variables<'t, K: 't>(
+    texts: &'t Texts,
+    places: impl Iterator<Item = (K, Mapped, Ns)> + 't,
+) -> impl Iterator<Item = (K, String)> + 't {
+    let mut programs = Programs::default();
+    places.filter_map(move |(key, place, at)| Some((key, programs.variable_at(texts, &place, at)?)))
 }
 
 /// Whose functions are asked for, as a state knows it.

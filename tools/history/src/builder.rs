@@ -6,6 +6,8 @@
 //! until there are enough for a segment, so that memory is bounded by that, by the tracks that
 //! there may be, and by the state's own limits.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use state::{Change, Ending, Flows, Limits, ProcessIndex, Schedule, State};
 use trace::{Merge, Message, Ns, Trace};
@@ -75,6 +77,8 @@ pub(crate) struct Builder<'s, 'p> {
     queues: FxHashMap<Subject, Queue>,
     /// Locks of which the queue has changed.
     queued: Vec<Subject>,
+    /// Locks, and when a state of each began last.
+    locks: BTreeMap<Subject, Ns>,
     closed: Vec<Closed>,
     segments: Vec<Segment>,
     now: i64,
@@ -94,6 +98,7 @@ pub(crate) fn build(
     let mut merge = Merge::over(traces);
     let mut state = State::new(traces, merge.stream_count(), &bounds.state);
     state.watch();
+    state.keep_past();
     let mut builder = Builder::new(traces, sink, bounds);
     let mut losses = Vec::new();
     let mut first = None;
@@ -132,7 +137,7 @@ pub(crate) fn build(
     let (begin, end) = (first.unwrap_or(0), builder.now.max(first.unwrap_or(0)));
     let tracks = builder.rows.iter().map(|row| row.track).collect();
     Ok(Tail {
-        names: Names::of(&state, traces),
+        names: Names::of(&state, traces, builder.locks.into_iter()),
         tracks,
         segments: builder.segments,
         losses,
@@ -164,6 +169,7 @@ impl<'s, 'p> Builder<'s, 'p> {
             descriptors: FxHashMap::default(),
             queues: FxHashMap::default(),
             queued: Vec::new(),
+            locks: BTreeMap::new(),
             closed: Vec::new(),
             segments: Vec::new(),
             now: i64::MIN,
@@ -313,6 +319,9 @@ impl<'s, 'p> Builder<'s, 'p> {
         if let Some(row) = self.rows.get_mut(number as usize) {
             let (value, key) = (fact.value, fact.key);
             row.open = Some(Open { value, since: at.max(row.ended), key });
+            if matches!(fact.track.subject, Subject::Lock { .. }) {
+                self.locks.insert(fact.track.subject, Ns(at));
+            }
             if fact.track.kind == Kind::Waiter {
                 self.queues.entry(fact.track.subject).or_default().joins(&value);
                 self.queued.push(fact.track.subject);

@@ -61,7 +61,7 @@ pub use facts::now;
 pub use far::Far;
 pub use folder::Kept;
 pub use history::{History, Known, Lost, Moment};
-pub use names::{interrupt_name, off_name, Names, ProcessName, ThreadName};
+pub use names::{interrupt_name, off_name, LockPlace, Names, ProcessName, ThreadName};
 pub use overview::Drawn;
 pub use track::{Kind, Subject, Track};
 pub use value::{Call, Cause, Interval, Value};

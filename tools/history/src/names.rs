@@ -5,10 +5,10 @@
 //! Threads, processes and texts keep the numbers that they have in the state.
 
 use state::{
-    InterruptKind, Process, ProcessIndex, State, TextIndex, Texts, ThreadIndex, ThreadKey,
-    OTHERS_TEXT,
+    FileKey, InterruptKind, Mapped, Process, ProcessIndex, State, TextIndex, Texts, ThreadIndex,
+    ThreadKey, Within, OTHERS_TEXT,
 };
-use trace::Trace;
+use trace::{Ns, Trace};
 
 use crate::coding::{Reader, Writer};
 use crate::track::Subject;
@@ -38,6 +38,17 @@ pub struct ProcessName {
     pub first: ThreadIndex,
 }
 
+/// What was loaded where a lock is, when a state of it began last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockPlace {
+    /// The lock.
+    pub lock: Subject,
+    /// When that was.
+    pub at: Ns,
+    /// The file, and where in it the lock's memory is.
+    pub place: Mapped,
+}
+
 /// Names of everything that a history tells of.
 #[derive(Debug)]
 pub struct Names {
@@ -46,11 +57,13 @@ pub struct Names {
     pairs: Vec<String>,
     hosts: Vec<String>,
     texts: Texts,
+    locks: Vec<LockPlace>,
 }
 
 impl Names {
-    /// The names that a state knows. Texts are copied.
-    pub fn of(state: &State, traces: &[Trace]) -> Self {
+    /// The names that a state knows. Texts are copied. `locks`: when a state of
+    /// each began last.
+    pub fn of(state: &State, traces: &[Trace], locks: impl Iterator<Item = (Subject, Ns)>) -> Self {
         let threads = state.threads().threads().iter();
         let processes = state.threads().processes().iter();
         let mut hosts = Vec::new();
@@ -72,6 +85,7 @@ impl Names {
             pairs: state.classes().pairs().iter().map(|pair| pair.name.clone()).collect(),
             hosts,
             texts: Texts::again(state.texts().all().to_vec()),
+            locks: locks.filter_map(|(lock, at)| LockPlace::of(state, lock, at)).collect(),
         }
     }
 
@@ -93,6 +107,11 @@ impl Names {
     /// The texts behind their numbers.
     pub fn texts(&self) -> &Texts {
         &self.texts
+    }
+
+    /// The locks that are in the memory of a file; those in other memory are not among them.
+    pub fn locks(&self) -> &[LockPlace] {
+        &self.locks
     }
 
     /// The name of a call.
@@ -265,6 +284,8 @@ impl Names {
         }
         writer.number(self.texts.all().len() as u64);
         self.texts.all().iter().for_each(|text| writer.text(text));
+        writer.number(self.locks.len() as u64);
+        self.locks.iter().for_each(|place| place.write(writer));
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -292,7 +313,46 @@ impl Names {
         let count = reader.count()?;
         let texts = (0..count).map(|_| Some(reader.text()?.into()));
         let texts = Texts::again(texts.collect::<Option<Vec<Box<[u8]>>>>()?);
-        Some(Self { threads, processes, pairs, hosts, texts })
+        let count = reader.count()?;
+        let locks = (0..count).map(|_| LockPlace::read(reader)).collect::<Option<Vec<_>>>()?;
+        Some(Self { threads, processes, pairs, hosts, texts, locks })
+    }
+}
+
+impl LockPlace {
+    fn of(state: &State, lock: Subject, at: Ns) -> Option<Self> {
+        let Subject::Lock { process, address, .. } = lock else { return None };
+        Some(Self { lock, at, place: Mapped::of(state, process, address, at)? })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let Self { lock, at, place: Mapped { file, within } } = self;
+        writer.subject(*lock);
+        writer.signed(at.0);
+        writer.number(file.path.0.into());
+        writer.number(file.inode.is_some().into());
+        writer.number(file.inode.unwrap_or(0));
+        writer.number(file.build_id.0.into());
+        let (form, place) = match within {
+            Within::File(place) => (0, place),
+            Within::Object(place) => (1, place),
+        };
+        writer.number(form);
+        writer.number(*place);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (lock, at) = (reader.subject()?, Ns(reader.signed()?));
+        let path = TextIndex(reader.small()?);
+        let has_inode = reader.number()? != 0;
+        let inode = Some(reader.number()?).filter(|_| has_inode);
+        let file = FileKey { path, inode, build_id: TextIndex(reader.small()?) };
+        let within = match (reader.number()?, reader.number()?) {
+            (0, place) => Within::File(place),
+            (1, place) => Within::Object(place),
+            _ => return None,
+        };
+        Some(Self { lock, at, place: Mapped { file, within } })
     }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Who held a lock in small traces, worked out by hand.
 
-use history::{Bounds, History, Kind, Subject};
-use testkit::program::{Number, Program, Who};
+use history::{Bounds, History, Kind, LockPlace, Subject};
+use state::Within;
+use testkit::program::{Number, Program, Text, Who};
 use trace::{Span, Trace};
 
 const A: Who = (10, 10, "a");
@@ -169,4 +170,27 @@ fn who_waited_too_long_has_nothing_and_who_gets_a_dead_threads_mutex_has_it() {
         (140, 150, "let go by b[11]"),
     ]);
     assert_eq!(told(&history, 0xa0, Kind::Holder), wanted);
+}
+
+#[test]
+fn a_lock_in_the_memory_of_a_file_has_its_place_there_also_after_the_object_is_gone() {
+    let mut program = Program::new();
+    let p = &mut program;
+    let at = |address| [("mutex", Number(address))];
+    let object = [("base", Number(0x80)), ("bytes", Number(0x40)), ("path", Text("/bin/server"))];
+    p.event(90, 0, A, "process:object", &object);
+    for (begin, address) in [(100, 0xa0), (120, 0x10a0)] {
+        p.event(begin, 0, A, "mutex:wait_entry", &at(address));
+        p.event(begin + 10, 0, A, "mutex:wait_exit", &at(address));
+    }
+    let start = [("pid", Number(10)), ("parent_pid", Number(1)), ("path", Text("/bin/other"))];
+    p.event(190, 0, A, "process:start", &start);
+    p.event(200, 0, A, "tick", &[]);
+    let history = history(&program);
+    let [LockPlace { lock, place, .. }] = history.names().locks() else {
+        panic!("{:?}", history.names().locks())
+    };
+    assert!(matches!(lock, Subject::Lock { address: 0xa0, .. }), "{lock:?}");
+    assert_eq!(history.names().texts().text(place.file.path), "/bin/server");
+    assert_eq!(place.within, Within::Object(0x20));
 }

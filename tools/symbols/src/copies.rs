@@ -10,13 +10,12 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use state::{ProcessIndex, State};
+use state::{FileKey, Mapped, ProcessIndex, State, Within};
 use trace::Ns;
 use unwind::{Caller, Frame, Unknown};
 
 use crate::elf::Unwinding;
 use crate::file::{self, Expected};
-use crate::programs::{FileKey, Mapped, Within};
 
 /// Frames of a stack.
 const FRAMES_MAX: usize = 128;
@@ -100,7 +99,7 @@ impl Copies {
             Some(known) => known.clone(),
             None if self.files.len() >= FILES_MAX => None,
             None => {
-                let expected = key.expected(state, at);
+                let expected = Expected::of(state.texts(), &key, at);
                 let read = self.read(state.texts().bytes(key.path), expected).map(Arc::new);
                 self.files.insert(key, read.clone());
                 read

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use state::{FileKey, Texts};
 use trace::Ns;
 
 use crate::elf;
@@ -65,6 +66,13 @@ pub(crate) struct Expected<'s> {
     pub build_id: &'s [u8],
     /// When it ran.
     pub at: Ns,
+}
+
+impl<'s> Expected<'s> {
+    /// What a file has to be like that a trace knows.
+    pub fn of(texts: &'s Texts, key: &FileKey, at: Ns) -> Self {
+        Self { inode: key.inode, build_id: texts.bytes(key.build_id), at }
+    }
 }
 
 /// The bytes of the file at a path, if it can be the one that is expected.

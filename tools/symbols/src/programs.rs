@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
-use state::{ProcessIndex, State, TextIndex};
+use state::{FileKey, Mapped, ProcessIndex, State, TextIndex, Texts, Within};
 use trace::Ns;
 
 use crate::elf::Functions;
@@ -42,55 +42,6 @@ struct File {
     of_debug: Option<Functions>,
     /// Whether the trace has more of it than its path.
     is_known: bool,
-}
-
-/// A place that was mapped: in the file, or by the addresses that the file itself has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Within {
-    File(u64),
-    Object(u64),
-}
-
-/// Where in which file an address of a process's is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Mapped {
-    pub file: FileKey,
-    pub within: Within,
-}
-
-/// What a trace has of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct FileKey {
-    pub path: TextIndex,
-    pub inode: Option<u64>,
-    pub build_id: TextIndex,
-}
-
-impl FileKey {
-    /// What a file has to be like.
-    pub fn expected<'s>(&self, state: &'s State, at: Ns) -> Expected<'s> {
-        Expected { inode: self.inode, build_id: state.texts().bytes(self.build_id), at }
-    }
-}
-
-impl Mapped {
-    /// What was there at a time. `None`: no file is known there.
-    pub fn of(state: &State, process: ProcessIndex, address: u64, at: Ns) -> Option<Self> {
-        let (file, within) = match state.maps().at_time(process, address, at) {
-            Some(map) => {
-                let offset = map.offset_bytes.checked_add(address.checked_sub(map.begin)?)?;
-                let (path, inode, build_id) = (map.path, map.inode, TextIndex::NONE);
-                (FileKey { path, inode, build_id }, Within::File(offset))
-            }
-            None => {
-                let object = state.maps().object_at(process, address, at)?;
-                let (path, inode, build_id) = (object.path, None, object.build_id);
-                let within = Within::Object(address.checked_sub(object.base)?);
-                (FileKey { path, inode, build_id }, within)
-            }
-        };
-        (file.path != TextIndex::NONE).then_some(Self { file, within })
-    }
 }
 
 /// Names of the functions of programs, as far as they were asked for.
@@ -189,9 +140,13 @@ impl Programs {
         address: u64,
         at: Ns,
     ) -> Option<String> {
-        let Mapped { file, within } = Mapped::of(state, process, address, at)?;
-        let file = self.file(state, file, at)?;
-        Some(self.files.get(file)?.variable(within))
+        self.variable_at(state.texts(), &Mapped::of(state, process, address, at)?, at)
+    }
+
+    /// The same of a place that is known. `texts`: where the trace's words are.
+    pub fn variable_at(&mut self, texts: &Texts, place: &Mapped, at: Ns) -> Option<String> {
+        let file = self.file(texts, place.file, at)?;
+        Some(self.files.get(file)?.variable(place.within))
     }
 
     /// The file that an address is in, to which a call returns, and where in it.
@@ -205,7 +160,7 @@ impl Programs {
         // A function that ends with a call is the caller's, although the address is the next one's.
         let called = address.checked_sub(1)?;
         let Mapped { file, within } = Mapped::of(state, process, called, at)?;
-        Some((self.file(state, file, at)?, within))
+        Some((self.file(state.texts(), file, at)?, within))
     }
 
     /// The text of a frame.
@@ -213,15 +168,15 @@ impl Programs {
         self.texts.get(frame.0 as usize).map_or("", String::as_str)
     }
 
-    fn file(&mut self, state: &State, key: FileKey, at: Ns) -> Option<usize> {
+    fn file(&mut self, texts: &Texts, key: FileKey, at: Ns) -> Option<usize> {
         if let Some(known) = self.by_map.get(&key) {
             return Some(*known);
         }
         if self.files.len() >= FILES_MAX {
             return None;
         }
-        let path = file::path(state.texts().bytes(key.path))?;
-        let functions = self.read(&path, Some(key.expected(state, at)));
+        let path = file::path(texts.bytes(key.path))?;
+        let functions = self.read(&path, Some(Expected::of(texts, &key, at)));
         let of_debug = functions.as_ref().ok().and_then(debug_file);
         let of_debug = of_debug.and_then(|(path, expected)| self.read(&path, Some(expected)).ok());
         let is_known = key.inode.is_some() || key.build_id != TextIndex::NONE;

@@ -143,7 +143,9 @@ impl Viewed {
             trace.files().iter().filter_map(|file| Some((*host, file.cpu()?.0)))
         });
         let lost = history.losses().iter().filter_map(|lost| Some((lost.host, lost.cpu?.0)));
-        let tracks = Tracks::new(&history, recorded.chain(lost));
+        let places = history.names().locks().iter().map(|lock| (lock.lock, lock.place, lock.at));
+        let variables = analysis::variables(history.names().texts(), places).collect();
+        let tracks = Tracks::new(&history, &variables, recorded.chain(lost));
         let (names, packets, far, remembered) = Default::default();
         let (live, beside) = (None, None);
         Self {

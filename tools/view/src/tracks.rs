@@ -79,6 +79,9 @@ pub(crate) fn kind_name(kind: Kind) -> Option<&'static str> {
     })
 }
 
+/// Locks that are variables of programs, and what these are called.
+pub(crate) type Variables = BTreeMap<Subject, String>;
+
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     all: Vec<Track>,
@@ -88,7 +91,11 @@ pub(crate) struct Tracks {
 impl Tracks {
     /// `cpus`: processors, by machine, that have a row even if no state of theirs is known: what
     /// was recorded there, or lost there, is drawn in it.
-    pub fn new(history: &History, cpus: impl Iterator<Item = (u32, u32)>) -> Self {
+    pub fn new(
+        history: &History,
+        variables: &Variables,
+        cpus: impl Iterator<Item = (u32, u32)>,
+    ) -> Self {
         let mut lanes: BTreeMap<Subject, BTreeMap<&'static str, u32>> = BTreeMap::new();
         for track in history.tracks() {
             if let Some(name) = kind_name(track.kind) {
@@ -121,7 +128,7 @@ impl Tracks {
             _ => true,
         };
         let found = lanes.into_iter().filter(|(subject, _)| has_row(subject));
-        let found = found.filter_map(|(subject, lanes)| one(names, subject, lanes));
+        let found = found.filter_map(|(subject, lanes)| one((names, variables), subject, lanes));
         let mut found: Vec<Track> = found.collect();
         found.extend(groups.into_values().map(|(_, track)| track));
         Self::of(found, names.hosts())
@@ -295,7 +302,11 @@ pub(crate) fn identifier(subject: Subject) -> Option<String> {
 }
 
 /// The row of a subject; `None` of what has no row of its own.
-fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> Option<Track> {
+fn one(
+    (names, variables): (&Names, &Variables),
+    subject: Subject,
+    lanes: BTreeMap<&'static str, u32>,
+) -> Option<Track> {
     let mut name = names.subject(subject);
     let (mut cpu_number, mut pid, mut tid) = (None, None, None);
     let id = identifier(subject)?;
@@ -322,7 +333,8 @@ fn one(names: &Names, subject: Subject, lanes: BTreeMap<&'static str, u32>) -> O
             let known = names.processes().get(process.0 as usize)?;
             pid = known.pid;
             // The group that it is in tells the process.
-            name = format!("{} {address:#x}", kind.name());
+            let variable = variables.get(&subject).map(|name| format!("{name} "));
+            name = format!("{}{} {address:#x}", variable.unwrap_or_default(), kind.name());
             ("lock", format!("l{}", process.0), known.host)
         }
         Subject::Descriptor { .. } | Subject::Interrupt { .. } => return None,

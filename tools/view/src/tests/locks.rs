@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Rows of locks: where they stand, what they show, and what is told of a holding.
 
-use testkit::program::{Number, Program, Who};
+use testkit::program::{Number, Program, Text, Who};
 
 use super::statistics::shown;
 use super::{ask, Viewed};
@@ -39,6 +39,22 @@ fn locks_are_a_group_of_their_process_below_its_threads_and_found_by_address() {
     assert_eq!(lock["lanes"], serde_json::json!({ "holder": 1, "queue": 1 }));
     let found = ask(&viewed, "v1/tracks?match=0xa");
     assert_eq!(found["total"], 4, "the lock, its group, their process, the machine");
+}
+
+#[test]
+fn a_lock_in_the_memory_of_a_file_is_called_by_what_it_is_there() {
+    let mut program = Program::new();
+    let p = &mut program;
+    let object = [("base", Number(0x80)), ("bytes", Number(0x40)), ("path", Text("/gone/server"))];
+    p.event(90, 0, A, "process:object", &object);
+    for (begin, address) in [(100, 0xa0), (120, 0x10a0)] {
+        p.event(begin, 0, A, "mutex:wait_entry", &[("mutex", Number(address))]);
+        p.event(begin + 10, 0, A, "mutex:wait_exit", &[("mutex", Number(address))]);
+    }
+    let found = ask(&shown(program), "v1/tracks?match=mutex");
+    let names = found["tracks"].as_array().unwrap().iter().map(|track| track["name"].clone());
+    let names: Vec<_> = names.skip_while(|name| name != "locks").skip(1).collect();
+    assert_eq!(names, ["server+0x20 mutex 0xa0", "mutex 0x10a0"]);
 }
 
 #[test]
