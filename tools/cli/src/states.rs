@@ -120,7 +120,7 @@ fn at_end(args: &StateArgs, traces: &[Trace], out: &mut dyn Write) -> anyhow::Re
             Message::Loss(loss) => state.loss(&loss),
         }
     }
-    let names = Names::of(&state, traces);
+    let names = Names::of(&state, traces, std::iter::empty());
     let mut view = View::of(now(&state), &names).with_commands(state.threads(), state.texts());
     if args.maps {
         view = view.with_maps(&state);
