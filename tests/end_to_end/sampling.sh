@@ -49,6 +49,48 @@ one_in_so_many_occurrences_is_recorded_and_the_trace_says_so() {
 	readers_agree trace
 }
 
+# calls: a program of 3000 calls, each of a moment, of which a few are far apart.
+calls() {
+	cat > calls.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 3000; i++) {
+				lull_event("my:op_entry", lull_i32(id, i));
+				if (i % 300 == 0)
+					usleep(2000);
+				lull_event("my:op_exit", lull_i32(ret, -(i % 2)));
+			}
+			return 0;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o calls calls.c
+}
+
+# measured [OPTION...]: records calls, and prints how many of my:op a report measures.
+measured() {
+	rm -rf trace
+	lull record -q -o trace "$@" -- ./calls 2> said || fail "$(cat said)"
+	lull report --json trace > report
+	python3 -c 'import json
+rows = json.load(open("report"))["latencies"]
+print(sum(row["count"] for row in rows if row["name"] == "my:op"))'
+}
+
+calls_of_which_only_some_ends_are_recorded_are_not_measured_and_that_is_said() {
+	calls
+	same "$(measured -e 'my:*')" 3000 "of all"
+	grep -q 'not measured' report && fail "all were recorded: $(cat report)"
+	same "$(measured -e 'my:* if tid > 0')" 3000 "of a filter that asks whose they are"
+	same "$(measured -e 'my:* sample 1/10')" 0 "of a sample"
+	grep -q 'recorded of my:op, as a rate, a budget or a filter had it' report ||
+		fail "$(cat report)"
+	lull report trace | grep -q 'these calls are not measured' || fail "$(lull report trace)"
+	same "$(measured -e my:op_exit -e 'my:op_entry if id % 10 == 0')" 0 "of a filter"
+	grep -q 'filtered = "my:op_entry"' trace/metadata || fail "$(grep filtered trace/metadata)"
+}
+
 rates_that_cannot_be_are_refused_before_the_program_starts() {
 	local rate
 	for rate in '' 5 2/3 1/0 1/1000001 '1/2 if status > 2'; do

@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("tools/tracee", &["unwind"]),
     ("tools/filter", &["session"]),
     ("tools/trigger", &["filter"]),
-    ("tools/state", &["trace"]),
+    ("tools/state", &["trace", "verdict"]),
     ("tools/history", &["state", "trace"]),
     ("tools/symbols", &["state", "trace", "unwind"]),
     ("tools/convert", &["trace"]),

@@ -130,6 +130,9 @@ pub(crate) fn drive<'a>(
             }
         }
     }
+    if !is_cut {
+        analyses.state.ends(options.span.until.unwrap_or(Ns(i64::MAX)));
+    }
     analyses.reads_all &= !is_cut;
     let sheet = analyses.sheet();
     let report = Report { is_cut, ..analyses.finish(traces, &merge) };

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace::{CpuId, EnvironmentValue, LossKind, LossMessage, Merge, Metadata, Ns, Problem, Trace};
-use verdict::environment::Value;
+pub use state::recorded_verdict;
+use trace::{CpuId, LossKind, LossMessage, Merge, Metadata, Ns, Problem, Trace};
 use verdict::text::plural;
 use verdict::State;
 
@@ -300,14 +300,4 @@ pub fn repeated_packets(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
         Some(format!("{of}: packets of {streams} are also in {read_in}, and are read only there"))
     };
     by_traces.iter().filter_map(sentence).collect()
-}
-
-/// What a trace's recorder wrote into its environment.
-pub fn recorded_verdict(metadata: &Metadata) -> verdict::Verdict {
-    verdict::Verdict::parse(Default::default(), |name| {
-        Some(match metadata.environment_value(name)? {
-            EnvironmentValue::Number(number) => Value::Integer(i64::try_from(*number).ok()?),
-            EnvironmentValue::Text(text) => Value::Text(text.clone()),
-        })
-    })
 }

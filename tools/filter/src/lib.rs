@@ -40,6 +40,9 @@ use unlinked::Unlinked;
 /// Longer texts are refused, because what they nest is walked by recursion.
 const TEXT_BYTES_MAX: usize = 8192;
 
+/// What is the same at the entry of a thread's call and at its exit.
+const OF_THREADS: [&str; 5] = ["pid", "tid", "comm", "uid", "gid"];
+
 /// A filter that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
@@ -108,6 +111,17 @@ impl Filter {
     /// The unlinked program, as `core/include/lull/abi/filter.h` describes it.
     pub fn unlinked(&self) -> &[u8] {
         &self.unlinked.program
+    }
+
+    /// Whether it asks for nothing but whose an event is: then it takes all of a thread's or none.
+    pub fn is_of_thread(&self) -> bool {
+        let is_of_thread = |word: &str| {
+            let name = word.strip_prefix('$').unwrap_or(word);
+            let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            !is_name || OF_THREADS.contains(&name)
+        };
+        let words = self.unlinked.operands.iter().filter_map(|place| self.text.get(place.clone()));
+        words.into_iter().all(is_of_thread)
     }
 
     /// Compiles it for the kernel's events, each by itself. An error where it does not fit one of

@@ -580,3 +580,18 @@ fn texts_of_any_bytes_are_refused_or_compiled_without_a_panic() {
     }
     assert!(parsed > 100, "{parsed}");
 }
+
+#[test]
+fn a_filter_that_asks_only_whose_an_event_is_takes_both_ends_of_a_call() {
+    for (text, wanted) in [
+        ("pid == 5", true),
+        ("$tid != 7 && comm =~ \"a*\"", true),
+        ("uid == 0 || $gid == 3", true),
+        ("pid == 5 && id > 3", false),
+        ("$cpu == 1", false),
+        ("result < 0", false),
+        ("pid + 1 == id", false),
+    ] {
+        assert_eq!(Filter::parse(text).unwrap().is_of_thread(), wanted, "{text}");
+    }
+}

@@ -133,6 +133,9 @@ pub(crate) fn build(
             progress(state.bytes_read());
         }
     }
+    state.ends(Ns(i64::MAX));
+    let last = builder.now;
+    builder.takes(&mut state, last);
     builder.flush()?;
     let (begin, end) = (first.unwrap_or(0), builder.now.max(first.unwrap_or(0)));
     let tracks = builder.rows.iter().map(|row| row.track).collect();

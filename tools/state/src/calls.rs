@@ -33,7 +33,8 @@ pub struct OpenCall {
     pub values: Values,
     /// What it is about, as that was when it began.
     pub about: About,
-    /// Events of its machine were lost since; its exit may be one of them.
+    /// Its exit may not be recorded: events of its machine were lost since, or only some of its
+    /// pair's are recorded.
     pub may_be_over: bool,
 }
 
@@ -69,7 +70,9 @@ pub struct Unmatched {
     pub ended: u64,
     /// Entries given up because too many were open.
     pub forgotten: u64,
-    /// Exits before which events were lost since the entry: each may be another call's.
+    /// Exits that may be another call's than the entry before them is of, since events were lost
+    /// in between, or only some of the pair's were recorded; and entries of such pairs that others
+    /// came after.
     pub unsure: u64,
 }
 
@@ -79,6 +82,8 @@ pub struct Calls {
     stacks: Vec<VecDeque<OpenCall>>,
     open_count: usize,
     unmatched: Vec<Unmatched>,
+    /// Pairs of which only some events are recorded.
+    partial: Vec<bool>,
     /// Threads of each machine with calls that no loss came after.
     sure: Vec<Vec<ThreadIndex>>,
     is_listed: Vec<bool>,
@@ -86,12 +91,14 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(pair_count: usize) -> Self {
-        let unmatched = vec![Unmatched::default(); pair_count];
+    /// `partial`: by number of a pair, whether only some of its events are recorded.
+    pub(crate) fn new(partial: Vec<bool>) -> Self {
+        let unmatched = vec![Unmatched::default(); partial.len()];
         Self {
             stacks: Vec::new(),
             open_count: 0,
             unmatched,
+            partial,
             sure: Vec::new(),
             is_listed: Vec::new(),
             notes: Notes::default(),
@@ -99,8 +106,14 @@ impl Calls {
     }
 
     /// There are more pairs by now.
-    pub(crate) fn describe_again(&mut self, pair_count: usize) {
-        self.unmatched.resize(pair_count, Unmatched::default());
+    pub(crate) fn describe_again(&mut self, partial: Vec<bool>) {
+        self.unmatched.resize(partial.len(), Unmatched::default());
+        self.partial = partial;
+    }
+
+    /// Whether only some events of a pair are recorded: then no call of it is measured.
+    pub fn is_partial(&self, pair: PairIndex) -> bool {
+        self.partial.get(pair.0 as usize).copied().unwrap_or(false)
     }
 
     /// What has found no partner, pair by pair in the order of their numbers.
@@ -113,7 +126,7 @@ impl Calls {
     }
 
     #[inline]
-    pub(crate) fn enter(&mut self, thread: ThreadIndex, open: OpenCall) {
+    pub(crate) fn enter(&mut self, thread: ThreadIndex, mut open: OpenCall) {
         if thread == ThreadIndex::OTHERS {
             // Several threads in one: their entries and exits would match at random.
             if let Some(unmatched) = self.unmatched_of(open.pair) {
@@ -125,6 +138,10 @@ impl Calls {
         let position = thread.0 as usize;
         if self.stacks.len() <= position {
             self.stacks.resize_with(position + 1, VecDeque::new);
+        }
+        if self.is_partial(open.pair) {
+            open.may_be_over = true;
+            self.give_up(position, open.pair);
         }
         let Some(stack) = self.stacks.get_mut(position) else { return };
         let no_more = self.open_count >= MOST_OPEN_IN_ALL;
@@ -144,14 +161,31 @@ impl Calls {
         }
     }
 
+    /// Of a pair of which only some events are recorded, the entry before tells no more than that
+    /// there was one: only the latest is kept, or those without an exit would never end.
+    #[cold]
+    fn give_up(&mut self, position: usize, pair: PairIndex) {
+        let stack = self.stacks.get_mut(position);
+        let Some((stack, at)) = stack.and_then(|stack| {
+            let behind = latest(stack, pair)?;
+            Some((stack, behind))
+        }) else {
+            return;
+        };
+        stack.remove(at);
+        self.open_count = self.open_count.saturating_sub(1);
+        if let Some(unmatched) = self.unmatched_of(pair) {
+            unmatched.unsure += 1;
+        }
+    }
+
     /// The entry that an exit belongs to.
     #[inline]
     pub(crate) fn leave(&mut self, thread: ThreadIndex, pair: PairIndex) -> Option<OpenCall> {
         let stack = self.stacks.get_mut(thread.0 as usize);
         let found = stack.and_then(|stack| {
-            let mut latest = stack.iter().rev().take(MOST_CROSSED + 1);
-            let behind = latest.position(|open| open.pair == pair)?;
-            stack.remove(stack.len() - 1 - behind)
+            let at = latest(stack, pair)?;
+            stack.remove(at)
         });
         match found {
             Some(call) => {
@@ -191,11 +225,20 @@ impl Calls {
         let Some(sure) = self.sure.get_mut(host as usize) else { return };
         for thread in std::mem::take(sure) {
             self.is_listed[thread.0 as usize] = false;
-            let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { continue };
-            let entered = stack.iter_mut().rev().take_while(|call| !call.may_be_over);
-            entered.for_each(|call| call.may_be_over = true);
-            self.notes.add(Change::Calls(thread));
+            self.doubt(thread);
         }
+    }
+
+    /// Exits of a thread's calls may not be recorded. Bound: the entries since it was doubted
+    /// before, and one of each pair of which only some events are recorded.
+    pub(crate) fn doubt(&mut self, thread: ThreadIndex) {
+        let Self { stacks, partial, .. } = self;
+        let Some(stack) = stacks.get_mut(thread.0 as usize) else { return };
+        let is_partial = |pair: PairIndex| partial.get(pair.0 as usize) == Some(&true);
+        let entered = stack.iter_mut().rev();
+        let entered = entered.take_while(|call| !call.may_be_over || is_partial(call.pair));
+        entered.for_each(|call| call.may_be_over = true);
+        self.notes.add(Change::Calls(thread));
     }
 
     /// The calls that a thread is in, the outermost first.
@@ -247,6 +290,14 @@ impl Calls {
     }
 }
 
+/// Where the latest entry of a pair is in a stack.
+#[inline]
+fn latest(stack: &VecDeque<OpenCall>, pair: PairIndex) -> Option<usize> {
+    let mut latest = stack.iter().rev().take(MOST_CROSSED + 1);
+    let behind = latest.position(|open| open.pair == pair)?;
+    Some(stack.len() - 1 - behind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,7 +316,7 @@ mod tests {
 
     #[test]
     fn recursion_matches_inside_out_and_threads_do_not_mix() {
-        let mut calls = Calls::new(2);
+        let mut calls = Calls::new(vec![false; 2]);
         let (one, two) = (ThreadIndex(1), ThreadIndex(2));
         calls.enter(one, open(A, 10));
         calls.enter(two, open(A, 11));
@@ -280,7 +331,7 @@ mod tests {
 
     #[test]
     fn pairs_of_different_names_may_overlap() {
-        let mut calls = Calls::new(2);
+        let mut calls = Calls::new(vec![false; 2]);
         let thread = ThreadIndex(1);
         calls.enter(thread, open(A, 1));
         calls.enter(thread, open(B, 2));
@@ -291,7 +342,7 @@ mod tests {
 
     #[test]
     fn what_is_open_at_the_end_is_told_oldest_first_unless_its_thread_ended() {
-        let mut calls = Calls::new(2);
+        let mut calls = Calls::new(vec![false; 2]);
         calls.enter(ThreadIndex(2), open(A, 5));
         calls.enter(ThreadIndex(1), open(B, 3));
         calls.enter(ThreadIndex(3), open(B, 1));
@@ -303,7 +354,7 @@ mod tests {
 
     #[test]
     fn entries_without_exits_do_not_grow_without_bound() {
-        let mut calls = Calls::new(1);
+        let mut calls = Calls::new(vec![false; 1]);
         let count = MOST_OPEN as i64 + 1000;
         for at in 0..count {
             calls.enter(ThreadIndex(1), open(A, at));
@@ -316,7 +367,7 @@ mod tests {
     #[test]
     fn an_exit_is_not_looked_for_without_bound() {
         for (crossed, is_found) in [(MOST_CROSSED, true), (MOST_CROSSED + 1, false)] {
-            let mut calls = Calls::new(2);
+            let mut calls = Calls::new(vec![false; 2]);
             calls.enter(ThreadIndex(1), open(B, 0));
             (0..crossed).for_each(|at| calls.enter(ThreadIndex(1), open(A, at as i64)));
             assert_eq!(calls.leave(ThreadIndex(1), B).is_some(), is_found);

@@ -14,6 +14,7 @@ use crate::changes::Change;
 use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
 use crate::interrupts::{Interrupt, Interrupts};
+use crate::left_out::{partial_pairs, Gap, Gaps, Pause};
 use crate::locks::{Locks, WaitedFor};
 use crate::maps::Maps;
 use crate::operation::{Operation, Values};
@@ -97,6 +98,7 @@ pub struct State {
     hosts: Vec<u32>,
     streams: Vec<Stream>,
     pub(crate) running: Running,
+    gaps: Gaps,
     interrupts: Interrupts,
     /// Entries and exits of each trace that were not joined.
     unjoined: Vec<u64>,
@@ -118,6 +120,7 @@ impl State {
         let hosts = hosts(traces);
         Self {
             running: Running::new(traces, &hosts),
+            gaps: Gaps::of(traces, &hosts),
             interrupts: Interrupts::default(),
             hosts,
             unjoined: vec![0; traces.len()],
@@ -125,7 +128,7 @@ impl State {
             bytes_read: 0,
             threads: Threads::new(limits.threads),
             texts: Texts::new(limits.texts),
-            calls: Calls::new(classes.pairs().len()),
+            calls: Calls::new(partial_pairs(traces, &classes)),
             locks: Locks::default(),
             descriptors: Descriptors::new(limits.descriptors),
             maps: Maps::new(limits.maps),
@@ -148,7 +151,8 @@ impl State {
         if !classes.begins_with(&self.classes) || hosts(traces) != self.hosts {
             return false;
         }
-        self.calls.describe_again(classes.pairs().len());
+        self.calls.describe_again(partial_pairs(traces, &classes));
+        self.gaps.again(traces, &self.hosts);
         self.running.describe_again(traces, &self.hosts);
         self.unjoined.resize(traces.len(), 0);
         self.classes = classes;
@@ -301,18 +305,45 @@ impl State {
     }
 
     /// Goes on to the first moment before `to` at which something is not known any more, because a
-    /// loss of events may have gone on to there. `None`: there is none, and nothing changed.
+    /// loss of events may have gone on to there, or since recording was paused or changed then.
+    /// `None`: there is none, and nothing changed.
     #[inline]
     pub fn advance(&mut self, to: Ns) -> Option<Ns> {
-        if self.running.losing_until() >= to {
+        let (losing_until, gap_at) = (self.running.losing_until(), self.gaps.next_at());
+        if losing_until >= to && gap_at >= to {
             return None;
         }
+        self.go_to(to, losing_until < gap_at)
+    }
+
+    #[cold]
+    fn go_to(&mut self, to: Ns, is_end_of_loss: bool) -> Option<Ns> {
         self.running.places.next();
+        if !is_end_of_loss {
+            let Gap { at, host, pause } = self.gaps.take(to)?;
+            self.calls.loss(host);
+            self.locks.loss(host);
+            if let Some(Pause { until }) = pause {
+                self.descriptors.told.lossy();
+                self.running.loss((host, None), at, until);
+                self.interrupts.loss(host, None);
+            }
+            return Some(at);
+        }
         let (host, cpu, at) = self.running.loss_ends(to)?;
         self.interrupts.loss(host, cpu);
         self.calls.loss(host);
         self.locks.loss(host);
         Some(at)
+    }
+
+    /// No more events come before a time: of a call that recording was paused or changed in, the
+    /// exit may not be recorded.
+    pub fn ends(&mut self, before: Ns) {
+        while let Some(Gap { host, .. }) = self.gaps.take(before) {
+            self.calls.loss(host);
+            self.locks.loss(host);
+        }
     }
 
     /// Events or packets were lost before the next event, from `LossMessage::begin_ns` on if that
@@ -433,7 +464,13 @@ impl State {
             Operation::None | Operation::SystemCall | Operation::Exec => {}
             Operation::Lock(_) | Operation::Release { .. } | Operation::Interrupt(_) => {}
             Operation::ProcessStart => self.start(host, process, values),
-            Operation::ProcessJoin => self.threads.joined(process, values.text),
+            Operation::ProcessJoin => {
+                // What was recorded of it before, if anything, ended some time ago.
+                for thread in self.threads.threads_of(process) {
+                    self.calls.doubt(*thread);
+                }
+                self.threads.joined(process, values.text);
+            }
             Operation::ProcessExit => {
                 self.threads.exited(process, values.subject);
                 self.locks.ended(process);

@@ -252,6 +252,7 @@ impl Verdict {
         verdict.pauses = pauses(&entry);
         verdict.changes = changes(&entry);
         verdict.sampled = thinned::sampled(&entry);
+        verdict.filtered = thinned::filtered(&entry);
         verdict.throttled = thinned::throttled(&entry);
         verdict.firings = firings(&entry);
         verdict.missing = list("verdict_missing");

@@ -237,6 +237,8 @@ pub struct Verdict {
     pub changes: Vec<Change>,
     /// Events that were sampled by the user's wish.
     pub sampled: Vec<Sampled>,
+    /// Patterns of events of which a filter left some occurrences out, by more than whose they are.
+    pub filtered: Vec<String>,
     /// Events that were throttled to keep a budget, in order.
     pub throttled: Vec<Throttled>,
     pub firings: Vec<Firing>,
@@ -284,6 +286,7 @@ impl Verdict {
             pauses: Vec::new(),
             changes: Vec::new(),
             sampled: Vec::new(),
+            filtered: Vec::new(),
             throttled: Vec::new(),
             firings: Vec::new(),
             unmatched: Vec::new(),

@@ -38,6 +38,19 @@ pub fn sampled(entry: impl Fn(&str) -> Option<Value>) -> Vec<Sampled> {
     items(entry, SAMPLED, sampled)
 }
 
+const FILTERED: &str = "filtered";
+
+/// The entry that tells of patterns of events of which a filter took some occurrences and left
+/// others out by more than whose they are.
+pub fn of_filtered(patterns: &[String]) -> (String, Value) {
+    (FILTERED.to_string(), lines(patterns, |pattern| vec![pattern.clone()]))
+}
+
+/// The patterns of such events that an environment tells of.
+pub fn filtered(entry: impl Fn(&str) -> Option<Value>) -> Vec<String> {
+    items(entry, FILTERED, |line| Some(line.to_string()))
+}
+
 /// What the verdict says of them; None where there is none.
 pub fn sampled_sentence(sampled: &[Sampled]) -> Option<String> {
     let named = |sampled: &Sampled| format!("{} 1/{}", shown(&sampled.event), sampled.one_in);

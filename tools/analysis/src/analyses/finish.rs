@@ -16,8 +16,19 @@ use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::scheduling::SchedulingRow;
 
 const SCHEMA_VERSION: u32 = 2;
+/// Names that one note lists.
+const MOST_NAMED: usize = 8;
 /// Entries without exits that are listed.
 const MOST_RUNNING: usize = 1000;
+
+/// The first of some names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
 
 impl Analyses<'_> {
     /// What is odd about the traces' metadata, and what was left out.
@@ -32,6 +43,18 @@ impl Analyses<'_> {
                     plural(*events, "event")
                 ));
             }
+        }
+        let calls = self.state.calls();
+        let pairs = (0..).map(PairIndex).zip(self.state.classes().pairs());
+        let partial =
+            pairs.filter(|(pair, _)| calls.is_partial(*pair) && self.filter.counts_pair(*pair));
+        let names: Vec<String> = partial.map(|(_, pair)| pair.name.clone()).collect();
+        if !names.is_empty() {
+            notes.push(format!(
+                "only some entries and exits were recorded of {}, as a rate, a budget or a filter \
+                 had it: which belong together is not known, and these calls are not measured",
+                listed(&names)
+            ));
         }
         notes
     }
@@ -112,7 +135,8 @@ impl Analyses<'_> {
             subject: call.about.label(self.state.texts()),
             begin_ns: call.begin.0,
             elapsed_ns: since(call.begin, self.counts.last),
-            exit_may_be_lost: self.losses.latest().is_some_and(|latest| latest >= call.begin),
+            exit_may_be_lost: call.may_be_over
+                || self.losses.latest().is_some_and(|latest| latest >= call.begin),
         }
     }
 

@@ -218,6 +218,10 @@ fn environment(
         // Until the end, when the events are known.
         environment.push(verdict::thinned::of_sampled(&sampled));
     }
+    let patterns = filtered::partly(&plan.asked);
+    if !patterns.is_empty() {
+        environment.push(verdict::thinned::of_filtered(&patterns));
+    }
     if let Some(ppm) = job.session.budget {
         environment.push(("budget".into(), super::budget::shown(ppm.into()).into()));
     }

@@ -69,6 +69,14 @@ pub fn sampled(asked: &Asked) -> Vec<Sampled> {
     sampled.map(told).collect()
 }
 
+/// Patterns with a filter that may take an entry of a call and leave its exit out.
+pub fn partly(asked: &Asked) -> Vec<String> {
+    let is_partly = |(_, choice): &(&str, &Choice)| {
+        choice.filter.as_ref().is_some_and(|filter| !filter.is_of_thread())
+    };
+    asked.choices().filter(is_partly).map(|(pattern, _)| pattern.to_string()).collect()
+}
+
 /// Adds what became of the filters and rates. `is_counting`: what cannot be filtered is not
 /// counted.
 pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered], is_counting: bool) {

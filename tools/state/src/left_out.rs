@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//! What was left out of a recording on purpose, as its recorder tells in the environment: pauses,
+//! changes of what is recorded, and events of which only some occurrences are.
+//!
+//! Place in the flow: `moment` treats a pause as a loss of which nobody counts the events, and a
+//! change as a moment after which no exit is sure to be recorded; `calls` measures no call of
+//! which an entry or an exit may be another one's.
+
+use trace::{Cycles, EnvironmentValue, Metadata, Ns, Trace};
+use verdict::environment::Value;
+use verdict::Verdict;
+
+use crate::classes::Classes;
+
+/// The verdict that a trace's recorder left in its metadata.
+pub fn recorded_verdict(metadata: &Metadata) -> Verdict {
+    Verdict::parse(Default::default(), |name| {
+        Some(match metadata.environment_value(name)? {
+            EnvironmentValue::Number(number) => Value::Integer(i64::try_from(*number).ok()?),
+            EnvironmentValue::Text(text) => Value::Text(text.clone()),
+        })
+    })
+}
+
+/// A moment from which on exits may not be recorded of which the entries are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub at: Ns,
+    pub host: u32,
+    /// Of a pause: nothing was recorded then.
+    pub pause: Option<Pause>,
+}
+
+/// Until when nothing was recorded; `None`: to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pause {
+    pub until: Option<Ns>,
+}
+
+/// The gaps of some traces, in the order of time.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    all: Vec<Gap>,
+    next: usize,
+}
+
+impl Gaps {
+    pub fn of(traces: &[Trace], hosts: &[u32]) -> Self {
+        let mut all = Vec::new();
+        for (trace, host) in traces.iter().zip(hosts) {
+            let Some(clock) = trace.clocks().first() else { continue };
+            let ns = |(cycles, _): (u64, u64)| clock.ns(Cycles(cycles));
+            let said = recorded_verdict(trace.metadata());
+            let pause = |pause: &verdict::Pause| Gap {
+                at: ns(pause.begin),
+                host: *host,
+                pause: Some(Pause { until: pause.until.map(ns) }),
+            };
+            all.extend(said.pauses.iter().map(pause));
+            let changed = said.changes.iter();
+            all.extend(changed.map(|change| Gap { at: ns(change.at), host: *host, pause: None }));
+        }
+        all.sort_by_key(|gap| gap.at);
+        Self { all, next: 0 }
+    }
+
+    /// Takes the gaps over that are told by now, of which some were met.
+    pub fn again(&mut self, traces: &[Trace], hosts: &[u32]) {
+        let met = self.next.checked_sub(1).and_then(|last| self.all.get(last)).map(|gap| gap.at);
+        *self = Self::of(traces, hosts);
+        self.next = self.all.partition_point(|gap| met.is_some_and(|met| gap.at <= met));
+    }
+
+    /// When the next one is.
+    #[inline]
+    pub fn next_at(&self) -> Ns {
+        self.all.get(self.next).map_or(Ns(i64::MAX), |gap| gap.at)
+    }
+
+    /// The next one, if it is before a time.
+    pub fn take(&mut self, before: Ns) -> Option<Gap> {
+        let gap = self.all.get(self.next).filter(|gap| gap.at < before).copied()?;
+        self.next += 1;
+        Some(gap)
+    }
+}
+
+/// By number of a pair: whether events of it were recorded of which others, that met no filter or
+/// are not in the sample, were not.
+pub(crate) fn partial_pairs(traces: &[Trace], classes: &Classes) -> Vec<bool> {
+    let mut partial = vec![false; classes.pairs().len()];
+    let names = || classes.names().iter().filter_map(|name| Some((&name.text, name.pair?)));
+    for trace in traces {
+        let said = recorded_verdict(trace.metadata());
+        let of_changes = said.changes.iter().flat_map(|change| &change.patterns);
+        let of_changes = of_changes.filter_map(|asked| {
+            let end = [" if ", " sample "].iter().filter_map(|word| asked.find(word)).min()?;
+            asked.get(..end)
+        });
+        let sampled = said.sampled.iter().map(|sampled| sampled.event.as_str());
+        let throttled = said.throttled.iter().map(|throttled| throttled.event.as_str());
+        let filtered = said.filtered.iter().map(String::as_str);
+        let patterns: Vec<&str> =
+            sampled.chain(throttled).chain(filtered).chain(of_changes).collect();
+        for (name, pair) in names() {
+            if patterns.iter().any(|pattern| matches(pattern, name)) {
+                if let Some(is_partial) = partial.get_mut(pair.0 as usize) {
+                    *is_partial = true;
+                }
+            }
+        }
+    }
+    partial
+}
+
+/// Whether a name is what a pattern says, in which a star stands for any characters. Bound: the
+/// product of their lengths.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            let Some(at) = rest.find(before) else { return false };
+            rest = rest.get(at + before.len()..).unwrap_or_default();
+        }
+    }
+    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, name, wanted) in [
+            ("a:b", "a:b", true),
+            ("a:b", "a:bc", false),
+            ("a:*", "a:bc", true),
+            ("*", "", true),
+            ("*:wait_*", "mutex:wait_entry", true),
+            ("*:wait_*", "mutex:unlock", false),
+            ("a*b*b", "ab", false),
+            ("a*b*b", "axbyb", true),
+            ("a*aa", "aa", false),
+            ("a*a", "aa", true),
+            ("**e", "e", true),
+        ] {
+            assert_eq!(matches(pattern, name), wanted, "{pattern} {name}");
+        }
+    }
+}
