@@ -235,6 +235,13 @@ fn tell(done: &Done, path: &Path, notes: impl Iterator<Item = String>) {
             done.exits_without_entry,
             format!("{} without an entry in the trace", plural(done.exits_without_entry, "exit")),
         ),
+        (
+            done.without_room,
+            format!(
+                "{} of threads beyond those that are told apart, which have no ends together",
+                calls(done.without_room)
+            ),
+        ),
         (done.left_out, format!("{} left out: no place in this format", calls(done.left_out))),
     ] {
         if count > 0 {

@@ -8,7 +8,7 @@
 
 use analysis::Namer;
 use rustc_hash::FxHashMap;
-use state::{Part, Schedule, Scheduled, State, Step};
+use state::{Part, Schedule, Scheduled, State, Step, ThreadIndex};
 use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Trace};
 
 use crate::arguments::{self, Argument};
@@ -170,7 +170,8 @@ impl<'a> Follower<'a> {
     ) -> Result<(), Error> {
         let moment = moment(&self.state, event, step, (arguments, flows));
         let Some(open) = open else {
-            self.done.exits_without_entry += u64::from(is_taken);
+            let is_followed = step.thread != ThreadIndex::OTHERS;
+            self.done.exits_without_entry += u64::from(is_taken && is_followed);
             if is_taken {
                 self.sink.instant(&moment, step.name)?;
             }
@@ -305,6 +306,7 @@ impl<'a> Follower<'a> {
         }
         self.sink.finish(&self.state, at)?;
         self.done.left_out = self.sink.left_out();
+        self.done.without_room = self.state.calls().without_room();
         self.done.notes = self.namer.notes();
         Ok(self.done)
     }

@@ -100,6 +100,8 @@ pub struct Done {
     pub cut_calls: u64,
     /// Exits whose entries the traces do not have.
     pub exits_without_entry: u64,
+    /// Calls of threads beyond those that are told apart.
+    pub without_room: u64,
     /// What the format has no place for.
     pub left_out: u64,
     /// What the reader found damaged.

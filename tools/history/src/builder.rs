@@ -146,7 +146,10 @@ pub(crate) fn build(
         losses,
         begin: Ns(begin),
         end: Ns(end),
-        left_out: builder.left_out.saturating_add(state.locks().left_out()),
+        left_out: builder
+            .left_out
+            .saturating_add(state.locks().left_out())
+            .saturating_add(state.calls().without_room()),
     })
 }
 

@@ -81,6 +81,8 @@ pub struct Unmatched {
 pub struct Calls {
     stacks: Vec<VecDeque<OpenCall>>,
     open_count: usize,
+    /// Of threads that found no space.
+    without_room: u64,
     unmatched: Vec<Unmatched>,
     /// Pairs of which only some events are recorded.
     partial: Vec<bool>,
@@ -97,6 +99,7 @@ impl Calls {
         Self {
             stacks: Vec::new(),
             open_count: 0,
+            without_room: 0,
             unmatched,
             partial,
             sure: Vec::new(),
@@ -116,6 +119,11 @@ impl Calls {
         self.partial.get(pair.0 as usize).copied().unwrap_or(false)
     }
 
+    /// Calls of threads that found no space, which are not followed.
+    pub fn without_room(&self) -> u64 {
+        self.without_room
+    }
+
     /// What has found no partner, pair by pair in the order of their numbers.
     pub fn unmatched(&self) -> &[Unmatched] {
         &self.unmatched
@@ -129,9 +137,7 @@ impl Calls {
     pub(crate) fn enter(&mut self, thread: ThreadIndex, mut open: OpenCall) {
         if thread == ThreadIndex::OTHERS {
             // Several threads in one: their entries and exits would match at random.
-            if let Some(unmatched) = self.unmatched_of(open.pair) {
-                unmatched.forgotten += 1;
-            }
+            self.without_room = self.without_room.saturating_add(1);
             return;
         }
         self.notes.add(Change::Calls(thread));
@@ -195,6 +201,8 @@ impl Calls {
                     unmatched.unsure += 1;
                 }
             }
+            // Its entry was counted as that of a thread without space.
+            None if thread == ThreadIndex::OTHERS => {}
             None => {
                 if let Some(unmatched) = self.unmatched_of(pair) {
                     unmatched.exits += 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Calls of which an end was not recorded on purpose: no duration is made up for any of them.
 
-use state::{Limits, State};
+use state::{Limits, State, Unmatched};
 use testkit::program::{Number, Program, Text, Who};
 use trace::{Merge, Message, Ns, Trace};
 
@@ -104,4 +104,23 @@ fn a_process_that_joins_again_has_no_call_that_is_sure_to_go_on() {
     program.event(300, 0, MAIN, "http:request_exit", &[]);
     program.event(310, 1, OTHER, "http:request_exit", &[]);
     assert_eq!(told(&program).0, [(None, Some(100)), (Some(100), None)]);
+}
+
+#[test]
+fn calls_of_threads_beyond_those_that_are_told_apart_are_counted_and_are_no_exits_without_entry() {
+    let mut program = Program::new();
+    for tid in 0..5 {
+        call(&mut program, (10, 10 + tid, "one"), (100 + 10 * tid as u64, 105 + 10 * tid as u64));
+    }
+    let (metadata, files) = program.files();
+    let traces = [Trace::from_bytes(metadata.as_bytes(), files).unwrap()];
+    let mut merge = Merge::over(&traces);
+    let limits = Limits { threads: 3, ..Limits::default() };
+    let mut state = State::new(&traces, merge.stream_count(), &limits);
+    while let Some(message) = merge.next() {
+        let Message::Event(event) = message else { continue };
+        state.event(&event);
+    }
+    assert_eq!(state.calls().without_room(), 2);
+    assert_eq!(state.calls().unmatched(), [Unmatched::default()]);
 }

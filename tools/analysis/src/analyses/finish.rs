@@ -7,6 +7,7 @@
 use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
 use trace::{Merge, Metadata, Trace};
 use verdict::environment::PART;
+use verdict::number::grouped;
 use verdict::text::plural;
 use verdict::State;
 
@@ -45,6 +46,13 @@ impl Analyses<'_> {
             }
         }
         let calls = self.state.calls();
+        if calls.without_room() > 0 {
+            notes.push(format!(
+                "there are more threads than are told apart, {}: {} of the others are not measured",
+                grouped(self.state.threads().threads().len().saturating_sub(1) as u64),
+                plural(calls.without_room(), "call")
+            ));
+        }
         let pairs = (0..).map(PairIndex).zip(self.state.classes().pairs());
         let partial =
             pairs.filter(|(pair, _)| calls.is_partial(*pair) && self.filter.counts_pair(*pair));
