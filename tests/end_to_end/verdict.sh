@@ -306,7 +306,13 @@ part_of_a_complete_recording_is_called_complete() {
 	END
 	status_is 1 lull trim damaged -o rest --from +0 2> trimmed
 	status_is 1 lull report rest > report
-	grep -q 'a part of was damaged' report || fail "$(head -n 6 report)"
+	grep -q 'made of was damaged' report || fail "$(head -n 6 report)"
+	status_is 1 lull convert damaged -o converted 2> said
+	status_is 1 lull merge damaged whole -o merged 2> said
+	for made in converted "merged/$(uname -n)"; do
+		status_is 1 lull print "$made" > events 2> said
+		grep -q 'made of was damaged' said || fail "$made: $(cat said)"
+	done
 	# A stream that is there twice is no complete trace.
 	stream=$(ls whole | grep -m 1 stream-cpu)
 	cp "whole/$stream" whole/stream-cpu77

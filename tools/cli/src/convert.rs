@@ -84,7 +84,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
     derived::refuse_within(traces, &args.output)?;
     let output = derived::claim(&args.output)?;
     let mut progress = Progress::new(traces);
-    let done = derived::write(&trace, (options, &Part::default()), &output, &mut progress);
+    let done = derived::write(&trace, (options, Part::default()), &output, &mut progress);
     progress.finish();
     let done = done?;
     output.keep();

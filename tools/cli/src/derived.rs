@@ -11,7 +11,9 @@ use ::convert::{convert, Converted, Options, Part};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{self, Older, Output};
-use trace::{find_traces, Trace, SYMBOLS_FILE};
+use trace::{find_traces, EnvironmentValue, Trace, SYMBOLS_FILE};
+use verdict::environment::DAMAGED;
+use verdict::State;
 
 use crate::report::progress::Progress;
 use crate::{newest, say};
@@ -20,6 +22,9 @@ pub(crate) const DONE: i32 = 0;
 pub(crate) const INCOMPLETE: i32 = 1;
 /// Problems shown one by one.
 const PROBLEMS_SHOWN: usize = 20;
+/// What a new trace says of its damaged source: nothing else in it might tell.
+const OF_DAMAGED: &str =
+    "the trace that this was made of was damaged: what could not be read is in no count";
 
 /// The only trace at or below a folder, or the newest made here.
 pub(crate) fn only(named: Option<&PathBuf>, purpose: &str) -> anyhow::Result<Trace> {
@@ -64,12 +69,13 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<Output> {
 /// Writes a new trace, metadata included; the caller keeps it.
 pub(crate) fn write(
     trace: &Trace,
-    (options, part): (Options, &Part<'_>),
+    (options, mut part): (Options, Part<'_>),
     output: &Output,
     progress: &mut Progress,
 ) -> anyhow::Result<Converted> {
+    part.environment_of_damaged = of_damaged(trace);
     let mut make = |name: &str| output.folder().make_file(name);
-    let done = convert(trace, options, part, &mut make, &mut |bytes| progress.advance(bytes))
+    let done = convert(trace, options, &part, &mut make, &mut |bytes| progress.advance(bytes))
         .with_context(|| format!("nothing was written of {}", trace.path().display()))?;
     if trace.symbols().is_some_and(|symbols| !symbols.is_empty()) {
         let text = std::fs::read_to_string(trace.path().join(SYMBOLS_FILE));
@@ -78,6 +84,16 @@ pub(crate) fn write(
     }
     output.finish(&done.metadata).context("writing the metadata")?;
     Ok(done)
+}
+
+/// What a new trace says besides where the old one is damaged, whoever's it is.
+fn of_damaged(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
+    let entry = |name: &str, text: &str| (name.into(), EnvironmentValue::Text(text.into()));
+    let mut entries = vec![entry(DAMAGED, OF_DAMAGED)];
+    if trace.metadata().environment_text("tracer_name") == Some("lull") {
+        entries.push(entry("verdict", State::Incomplete.name()));
+    }
+    entries
 }
 
 /// Says what was wrong with the old trace, and gives the exit status.

@@ -102,7 +102,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<i32> {
             environment: environment(one),
             ..Part::default()
         };
-        written.push(derived::write(trace, (options, &part), &output, &mut progress)?);
+        written.push(derived::write(trace, (options, part), &output, &mut progress)?);
         progress.pass(trace);
         outputs.push(output);
     }

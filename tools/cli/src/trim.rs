@@ -22,11 +22,6 @@ use crate::{nearest, say, stdout};
 
 /// Entry of the environment with the recorder's remarks, a line for each.
 const NOTES: &str = "verdict_notes";
-/// Entry with what is missing, a line for each.
-const MISSING: &str = "verdict_missing";
-const DAMAGED: &str =
-    "the trace that this is a part of was damaged (lull trim): what could not be \
-    read is in no count";
 const NOTE: &str = "this is a part of a recording (lull trim): what the verdict counts is of the \
                     whole recording";
 
@@ -85,15 +80,14 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
         span,
         take: chooses.then_some(&take),
         environment: environment(&trace),
-        environment_of_damaged: damaged(&trace),
-        correction: None,
+        ..Part::default()
     };
     let options =
         Options { format: Format::Ctf1, order: ByteOrder::Little, for_trace_compass: false };
     derived::refuse_within(traces, &args.output)?;
     let output = derived::claim(&args.output)?;
     let mut progress = Progress::new(traces);
-    let done = derived::write(&trace, (options, &part), &output, &mut progress);
+    let done = derived::write(&trace, (options, part), &output, &mut progress);
     progress.finish();
     let done = done?;
     output.keep();
@@ -128,18 +122,6 @@ fn environment(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
         (NOTES.into(), EnvironmentValue::Text(notes)),
         (PART.into(), EnvironmentValue::Text("yes".into())),
     ]
-}
-
-/// What it has to say besides where the trace is damaged: nothing else in the part might tell.
-fn damaged(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
-    let metadata = trace.metadata();
-    if metadata.environment_text("tracer_name") != Some("lull") {
-        return Vec::new();
-    }
-    let text = |text: &str| EnvironmentValue::Text(text.into());
-    let old = metadata.environment_text(MISSING).unwrap_or("");
-    let missing = if old.is_empty() { DAMAGED.into() } else { format!("{old}\n{DAMAGED}") };
-    vec![("verdict".into(), text("incomplete")), (MISSING.into(), text(&missing))]
 }
 
 fn text(path: &str, done: &Converted) -> String {

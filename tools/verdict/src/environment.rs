@@ -42,6 +42,9 @@ pub type Environment = Vec<(String, Value)>;
 /// An entry of a trace that is a part of a recording: what the others count is of the whole.
 pub const PART: &str = "part_of_recording";
 
+/// An entry of a trace, whoever's, that was made of a damaged one: a sentence about that.
+pub const DAMAGED: &str = "made_of_damaged";
+
 /// Entries of a list that are read; a recorder of ours writes fewer.
 const LINES_MAX: usize = 4096;
 
@@ -227,16 +230,30 @@ impl Verdict {
     }
 
     /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
-    /// then the state is [`State::Unknown`].
+    /// then the state is [`State::Unknown`], unless we made the trace of a damaged one.
     pub fn parse(trace: PathBuf, entry: impl Fn(&str) -> Option<Value>) -> Self {
+        let text = |name: &str| match entry(name) {
+            Some(Value::Text(text)) => text,
+            _ => String::new(),
+        };
+        let mut verdict = match text("tracer_name").as_str() {
+            "lull" => Self::parse_own(trace, &entry),
+            _ => Verdict::new(trace),
+        };
+        let damage = text(DAMAGED);
+        if !damage.is_empty() {
+            verdict.state = verdict.state.max(State::Incomplete);
+            verdict.missing.push(damage);
+        }
+        verdict
+    }
+
+    fn parse_own(trace: PathBuf, entry: &impl Fn(&str) -> Option<Value>) -> Self {
         let mut verdict = Verdict::new(trace);
         let text = |name: &str| match entry(name) {
             Some(Value::Text(text)) => text,
             _ => String::new(),
         };
-        if text("tracer_name") != "lull" {
-            return verdict;
-        }
         verdict.state = State::of_name(&text("verdict")).unwrap_or(State::Unknown);
         for (name, number) in numbers(&mut verdict) {
             let Some(Value::Integer(value)) = entry(name) else { continue };
@@ -249,12 +266,12 @@ impl Verdict {
             let text = text(name);
             text.lines().filter(|line| !line.is_empty()).take(LINES_MAX).map(Into::into).collect()
         };
-        verdict.pauses = pauses(&entry);
-        verdict.changes = changes(&entry);
-        verdict.sampled = thinned::sampled(&entry);
-        verdict.filtered = thinned::filtered(&entry);
-        verdict.throttled = thinned::throttled(&entry);
-        verdict.firings = firings(&entry);
+        verdict.pauses = pauses(entry);
+        verdict.changes = changes(entry);
+        verdict.sampled = thinned::sampled(entry);
+        verdict.filtered = thinned::filtered(entry);
+        verdict.throttled = thinned::throttled(entry);
+        verdict.firings = firings(entry);
         verdict.missing = list("verdict_missing");
         verdict.limits = list("verdict_limits");
         verdict.notes = list("verdict_notes");
@@ -356,6 +373,9 @@ mod tests {
         }
         let odd = vec![("tracer_name".into(), "lull".into()), ("verdict".into(), "fine".into())];
         assert_eq!(parsed(&odd).state, State::Unknown);
+        let of_damaged = vec![(DAMAGED.into(), "it lacks events".into())];
+        let verdict = parsed(&of_damaged);
+        assert_eq!((verdict.state, verdict.missing.len()), (State::Incomplete, 1));
         assert_eq!(parsed(&odd[..1].to_vec()).state, State::Unknown);
     }
 
