@@ -318,6 +318,14 @@ part_of_a_complete_recording_is_called_complete() {
 	cp "whole/$stream" whole/stream-cpu77
 	status_is 1 lull report whole > report
 	grep -q 'some are there twice' report || fail "$(head -n 6 report)"
+	status_is 1 lull print whole -e '*:read*' 2> said > events
+	grep -q 'some are there twice' said || fail "$(cat said)"
+	status_is 1 lull export --chrome whole -o events 2> said
+	grep -q 'some are there twice' said || fail "$(cat said)"
+	status_is 1 lull trim whole -e '*:read*' -o twice 2> said
+	grep -q 'some are there twice' said || fail "$(cat said)"
+	status_is 1 lull report twice > report
+	grep -q 'other events than its recorder wrote' report || fail "$(head -n 6 report)"
 }
 
 # Identifiers above 252 have long headers, one of which has the number of their tag.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 pub use state::recorded_verdict;
 use trace::{CpuId, LossKind, LossMessage, Merge, Metadata, Ns, Problem, Trace};
+use verdict::environment::PART;
 use verdict::text::plural;
 use verdict::State;
 
@@ -242,24 +243,61 @@ impl Losses {
 impl Verdict {
     /// Takes over what a trace's recorder said, but for the losses that the packets tell of.
     fn hear(&mut self, said: verdict::Verdict, events_read: Option<u64>) {
+        let wrote = (said.events, said.state);
         self.state = self.state.max(said.state);
         let counted = said.loss_sentences();
         self.missing.extend(said.missing.into_iter().filter(|line| !counted.contains(line)));
         self.limits.extend(said.limits);
         self.notes.extend(said.notes);
-        let Some(read) = events_read else { return };
-        if read < said.events {
-            let wrote = said.events;
-            self.missing
-                .push(format!("the recorder wrote {wrote} events; {read} of them can be read"));
-        } else if read > said.events && said.events > 0 && said.state.claims_all() {
-            self.missing.push(format!(
-                "the recorder wrote {} events, and {read} can be read: some are there twice, or \
-                 are not its own",
-                said.events
-            ));
+        self.missing.extend(events_read.and_then(|read| miscount(wrote, read)));
+    }
+}
+
+/// What the recorder of a trace says that it wrote: how many events, and whether they are all.
+type Wrote = (u64, State);
+
+/// A sentence where other events can be read than a recorder wrote.
+fn miscount((wrote, state): Wrote, read: u64) -> Option<String> {
+    if read < wrote {
+        return Some(format!("the recorder wrote {wrote} events; {read} of them can be read"));
+    }
+    let is_more = read > wrote && wrote > 0 && state.claims_all();
+    is_more.then(|| {
+        format!(
+            "the recorder wrote {wrote} events, and {read} can be read: some are there twice, or \
+             are not its own"
+        )
+    })
+}
+
+/// Of each trace, how many events were read, where that is to be what its recorder wrote: all of
+/// them were read, it is no part of a recording, and no packets of it were read in another one.
+pub(crate) fn comparable(
+    traces: &[Trace],
+    merge: &Merge<'_>,
+    events_read: &[u64],
+) -> Vec<Option<u64>> {
+    let is_whole = |trace: &Trace| trace.metadata().environment_value(PART).is_none();
+    let read = traces.iter().zip(events_read);
+    let mut read: Vec<_> = read.map(|(trace, read)| is_whole(trace).then_some(*read)).collect();
+    for repeated in merge.repeated() {
+        if let Some(read) = read.get_mut(repeated.trace_index) {
+            *read = None;
         }
     }
+    read
+}
+
+/// Sentences about traces of which other events were read than their recorders wrote.
+/// `events_read`: of each trace, without [`trace::BOOKKEEPING`], when all of it was read.
+pub fn miscounts(traces: &[Trace], merge: &Merge<'_>, events_read: &[u64]) -> Vec<String> {
+    let read = comparable(traces, merge, events_read);
+    let sentence = |(trace, read): (&Trace, Option<u64>)| {
+        let said = recorded_verdict(trace.metadata());
+        let sentence = miscount((said.events, said.state), read?)?;
+        Some(format!("{}: {sentence}", trace.path().display()))
+    };
+    traces.iter().zip(read).filter_map(sentence).collect()
 }
 
 /// Sentences about streams that began before their traces did.

@@ -11,7 +11,7 @@ use ::convert::{convert, Converted, Options, Part};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{self, Older, Output};
-use trace::{find_traces, EnvironmentValue, Trace, SYMBOLS_FILE};
+use trace::{find_traces, EnvironmentValue, Merge, Trace, SYMBOLS_FILE};
 use verdict::environment::DAMAGED;
 use verdict::State;
 
@@ -24,7 +24,8 @@ pub(crate) const INCOMPLETE: i32 = 1;
 const PROBLEMS_SHOWN: usize = 20;
 /// What a new trace says of its damaged source: nothing else in it might tell.
 const OF_DAMAGED: &str =
-    "the trace that this was made of was damaged: what could not be read is in no count";
+    "the trace that this was made of was damaged, or had other events than its recorder wrote: \
+     what could not be read is in no count";
 
 /// The only trace at or below a folder, or the newest made here.
 pub(crate) fn only(named: Option<&PathBuf>, purpose: &str) -> anyhow::Result<Trace> {
@@ -69,11 +70,15 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<Output> {
 /// Writes a new trace, metadata included; the caller keeps it.
 pub(crate) fn write(
     trace: &Trace,
-    (options, mut part): (Options, Part<'_>),
+    (options, part): (Options, Part<'_>),
     output: &Output,
     progress: &mut Progress,
 ) -> anyhow::Result<Converted> {
-    part.environment_of_damaged = of_damaged(trace);
+    let miscount = |merge: &Merge<'_>, read| {
+        analysis::miscounts(std::slice::from_ref(trace), merge, &[read]).pop()
+    };
+    let environment_of_damaged = of_damaged(trace);
+    let part = Part { environment_of_damaged, miscount: Some(&miscount), ..part };
     let mut make = |name: &str| output.folder().make_file(name);
     let done = convert(trace, options, &part, &mut make, &mut |bytes| progress.advance(bytes))
         .with_context(|| format!("nothing was written of {}", trace.path().display()))?;
@@ -104,6 +109,7 @@ pub(crate) fn tell(done: &Converted) -> i32 {
     if done.problems.len() > PROBLEMS_SHOWN {
         say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
     }
+    done.miscount.iter().for_each(|sentence| say(sentence));
     if done.cut_streams > 0 {
         let count = done.cut_streams;
         say(&format!(
@@ -111,7 +117,7 @@ pub(crate) fn tell(done: &Converted) -> i32 {
              not tell: what was lost with them is not known"
         ));
     }
-    if done.problems.is_empty() {
+    if done.problems.is_empty() && done.miscount.is_none() {
         DONE
     } else {
         INCOMPLETE

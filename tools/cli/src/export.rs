@@ -198,7 +198,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         &path,
         chosen.notes.into_iter().chain(traces.iter().filter_map(unfinished::sentence)),
     );
-    let is_whole = done.problems.is_empty() && done.events > 0 && !has_failed(&traces);
+    let is_read = done.problems.is_empty() && done.miscounts.is_empty();
+    let is_whole = is_read && done.events > 0 && !has_failed(&traces);
     Ok(if is_whole { DONE } else { INCOMPLETE })
 }
 
@@ -210,7 +211,7 @@ fn tell(done: &Done, path: &Path, notes: impl Iterator<Item = String>) {
     if done.problems.len() > PROBLEMS_SHOWN {
         say(&format!("and {} problems more", done.problems.len() - PROBLEMS_SHOWN));
     }
-    notes.chain(done.notes.iter().cloned()).for_each(|note| say(&note));
+    notes.chain(done.miscounts.iter().chain(&done.notes).cloned()).for_each(|note| say(&note));
     let what = shown_name(path);
     say(&format!("{what}: made of {}", plural(done.events, "event")));
     if done.lost_events + done.lost_packets > 0 {

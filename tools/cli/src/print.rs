@@ -107,8 +107,19 @@ struct About<'a> {
 struct Tally {
     events: u64,
     losses: u64,
+    /// Of each trace, shown or not, but for bookkeeping.
+    read: Vec<u64>,
     /// Whether the reader of the output has gone away.
     is_unwanted: bool,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.events += other.events;
+        self.losses += other.losses;
+        self.read.resize(self.read.len().max(other.read.len()), 0);
+        self.read.iter_mut().zip(&other.read).for_each(|(sum, read)| *sum += read);
+    }
 }
 
 /// Runs the command; the result is the exit status.
@@ -170,6 +181,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     for trace in &traces {
         is_failure |= show_verdict(trace);
     }
+    is_failure |= show_miscounts(args, &span, &traces, (&tally, &rest));
     let is_complete = !is_failure && problems.is_empty() && tally.losses == 0 && tally.events > 0;
     Ok(if is_complete { 0 } else { 1 })
 }
@@ -205,8 +217,7 @@ fn print_all<'t, F: Form>(
     let (mut tally, mut failure) = (Tally::default(), None);
     let mut rest = in_slices(traces, span, workers, work, |part| {
         let is_written = part.and_then(|(part, mut text)| {
-            tally.events += part.events;
-            tally.losses += part.losses;
+            tally.add(&part);
             flush(&mut text, out)
         });
         match is_written {
@@ -221,8 +232,7 @@ fn print_all<'t, F: Form>(
     }
     if !tally.is_unwanted {
         let last = print(&mut rest, (classes, places), &mut form(), limit, out)?;
-        tally.events += last.events;
-        tally.losses += last.losses;
+        tally.add(&last);
         tally.is_unwanted = last.is_unwanted;
     }
     Ok((tally, rest))
@@ -235,7 +245,7 @@ fn print<F: Form>(
     limit: Option<u64>,
     out: &mut impl Write,
 ) -> anyhow::Result<Tally> {
-    let mut tally = Tally::default();
+    let mut tally = Tally { read: vec![0; classes.trace_count()], ..Tally::default() };
     let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
     let mut threads = Threads::new(merge.stream_count());
     let limit = limit.unwrap_or(u64::MAX);
@@ -249,6 +259,9 @@ fn print<F: Form>(
                 }
                 if event.is_before_span() {
                     continue;
+                }
+                if let Some(read) = tally.read.get_mut(event.trace_index()) {
+                    *read += u64::from(!class.is_hidden);
                 }
                 let thread = threads.of(&event);
                 let is_taken = class.is_shown && classes.take(&event, thread);
@@ -303,6 +316,21 @@ fn show_verdict(trace: &Trace) -> bool {
         }
     }
     verdict.state.is_failure()
+}
+
+/// Says where other events were read than recorders wrote, if all were read. Return: whether so.
+fn show_miscounts(
+    args: &PrintArgs,
+    span: &Span,
+    traces: &[Trace],
+    (tally, rest): (&Tally, &Merge<'_>),
+) -> bool {
+    if args.limit.is_some() || *span != Span::ALL {
+        return false;
+    }
+    let miscounts = analysis::miscounts(traces, rest, &tally.read);
+    miscounts.iter().for_each(|line| say(line));
+    !miscounts.is_empty()
 }
 
 pub(crate) fn show_problems(problems: &[Problem]) {

@@ -29,7 +29,7 @@ pub use messages::{Counts, Messages, Rule};
 use stream::Stream;
 use trace::{
     stream_files_text, ByteOrder, EnvironmentValue, Event, Merge, Message, Metadata, Problem,
-    RecordedThread, RecordedThreads, Span, ThreadFields, Trace, STREAM_FILES,
+    RecordedThread, RecordedThreads, Span, ThreadFields, Trace, BOOKKEEPING, STREAM_FILES,
 };
 
 /// Which version of CTF is written.
@@ -42,6 +42,9 @@ pub enum Format {
 /// Whether an event is to be in the new trace. The thread is the one that Lull recorded.
 pub type Take<'a> = &'a dyn Fn(&Event<'_>, Option<&RecordedThread>) -> bool;
 
+/// What is wrong with how many events a trace has, [`BOOKKEEPING`] not counted.
+pub type Miscount<'a> = &'a dyn Fn(&Merge<'_>, u64) -> Option<String>;
+
 /// Which part of a trace is written, and what else the new one says.
 #[derive(Default)]
 pub struct Part<'a> {
@@ -50,8 +53,10 @@ pub struct Part<'a> {
     pub take: Option<Take<'a>>,
     /// Entries of the environment that replace those of the same name, or are added.
     pub environment: Vec<(String, EnvironmentValue)>,
-    /// The same, where something was wrong with what was read.
+    /// The same, where something was wrong with what was read, or `miscount` says so.
     pub environment_of_damaged: Vec<(String, EnvironmentValue)>,
+    /// Told how many events all of the trace has; what it answers is for [`Converted::miscount`].
+    pub miscount: Option<Miscount<'a>>,
     /// Moves all times to another clock; they are nanoseconds then.
     pub correction: Option<Correction>,
 }
@@ -94,6 +99,8 @@ pub struct Converted {
     pub cut_streams: usize,
     /// What was wrong with the trace that was read.
     pub problems: Vec<Problem>,
+    /// What is wrong with how many events it had, if all of it was read.
+    pub miscount: Option<String>,
 }
 
 /// Writes events to stream files that `make` makes by their names. The metadata is the
@@ -121,6 +128,7 @@ pub fn convert(
         layout: &layout,
         part,
         fields,
+        counts: trace.event_classes().map(|class| !BOOKKEEPING.contains(&&*class.name)).collect(),
         threads: RecordedThreads::new(merge.stream_count()),
         streams: (0..merge.stream_count()).map(|_| None).collect(),
         made: Made::default(),
@@ -142,13 +150,24 @@ pub fn convert(
     }
     let files = stream_files_text(copy.streams.iter().flatten().map(Stream::file));
     let (cut_streams, problems) = (merge.beginnings().count(), merge.problems());
-    let Made { events, left_out, lost_events, lost_packets } = copy.made;
-    if !problems.is_empty() {
+    let Made { events, left_out, lost_events, lost_packets, read } = copy.made;
+    let asks = part.miscount.filter(|_| part.span == Span::ALL);
+    let miscount = asks.and_then(|miscount| miscount(&merge, read));
+    if !problems.is_empty() || miscount.is_some() {
         layout.add(&part.environment_of_damaged);
     }
     layout.add(&[(STREAM_FILES.into(), EnvironmentValue::Text(files))]);
     let metadata = described(&layout)?;
-    Ok(Converted { metadata, events, left_out, lost_events, lost_packets, cut_streams, problems })
+    Ok(Converted {
+        metadata,
+        events,
+        left_out,
+        lost_events,
+        lost_packets,
+        cut_streams,
+        problems,
+        miscount,
+    })
 }
 
 /// What was written so far.
@@ -158,6 +177,8 @@ struct Made {
     left_out: u64,
     lost_events: u64,
     lost_packets: u64,
+    /// Events of the span but for bookkeeping.
+    read: u64,
 }
 
 /// A conversion on its way.
@@ -167,6 +188,7 @@ struct Copy<'a> {
     part: &'a Part<'a>,
     /// By class.
     fields: Vec<Option<ThreadFields>>,
+    counts: Vec<bool>,
     threads: RecordedThreads,
     streams: Vec<Option<Stream>>,
     made: Made,
@@ -198,6 +220,8 @@ impl Copy<'_> {
                         return Ok(());
                     }
                 }
+                let counts = self.counts.get(event.class().index) == Some(&true);
+                self.made.read += u64::from(counts && !event.is_before_span());
                 let thread = self.threads.of(&event);
                 let is_taken = || self.part.take.is_none_or(|take| take(&event, thread));
                 if event.is_before_span() || !is_taken() {

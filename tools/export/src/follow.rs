@@ -9,7 +9,7 @@
 use analysis::Namer;
 use rustc_hash::FxHashMap;
 use state::{Part, Schedule, Scheduled, State, Step, ThreadIndex};
-use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Trace};
+use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Span, Trace};
 
 use crate::arguments::{self, Argument};
 use crate::counters::Counters;
@@ -42,8 +42,12 @@ pub(crate) fn follow(
             progress(follower.state.bytes_read());
         }
     }
+    let read = std::mem::take(&mut follower.read);
     let mut done = follower.finish()?;
     done.problems = merge.problems();
+    if options.span == Span::ALL {
+        done.miscounts = analysis::miscounts(traces, &merge, &read);
+    }
     Ok(done)
 }
 
@@ -62,6 +66,8 @@ struct Follower<'a> {
     /// What each processor runs since when.
     running: FxHashMap<(u32, CpuId), (Ns, String)>,
     last: Ns,
+    /// How many events were read of each trace.
+    read: Vec<u64>,
     done: Done,
 }
 
@@ -92,6 +98,7 @@ impl<'a> Follower<'a> {
             counters: Counters::new(traces, classes, &options.counters)?,
             running: FxHashMap::default(),
             last: Ns(i64::MIN),
+            read: vec![0; traces.len()],
             done: Done::default(),
             state,
         })
@@ -104,6 +111,7 @@ impl<'a> Follower<'a> {
         if event.is_before_span() {
             return Ok(());
         }
+        self.read.iter_mut().skip(event.trace_index()).take(1).for_each(|read| *read += 1);
         self.last = self.last.max(event.time_ns());
         let threads = self.state.threads();
         let is_named = self.names.get(step.name.0 as usize).is_some_and(|is_asked| *is_asked);

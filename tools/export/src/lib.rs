@@ -106,6 +106,8 @@ pub struct Done {
     pub left_out: u64,
     /// What the reader found damaged.
     pub problems: Vec<Problem>,
+    /// Sentences about traces of which other events were read than their recorders wrote.
+    pub miscounts: Vec<String>,
     /// What the names of functions in call stacks lack.
     pub notes: Vec<String>,
 }

@@ -5,13 +5,11 @@
 //! of the same name share a number, whichever trace or program they come from.
 
 use rustc_hash::FxHashMap;
-use trace::{EventClass, Trace, THREAD_EVENT};
+use trace::{EventClass, Trace, BOOKKEEPING, THREAD_EVENT};
 
 use crate::operands::Loads;
 use crate::operation::Operation;
 
-/// Written by Lull's probes for readers; not events of the program.
-const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
 pub(crate) const DUMP_END: &str = "state:end";
 pub(crate) const LTTNG_DUMP_END: &str = "lttng_statedump_end";
 

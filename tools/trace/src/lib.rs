@@ -78,7 +78,7 @@ pub use packets::PacketTimes;
 pub use slices::{in_slices, processors};
 pub use span::Span;
 pub use symbols::{symbols_text, Place, Symbol, Symbols, SymbolsError, FILE as SYMBOLS_FILE};
-pub use threads::{RecordedThread, RecordedThreads, ThreadFields, THREAD_EVENT};
+pub use threads::{RecordedThread, RecordedThreads, ThreadFields, BOOKKEEPING, THREAD_EVENT};
 pub use trace::{find_traces, StreamFile, Trace};
 pub use types::{
     Array, Base, ByteOrder, Choice, Encoding, Enumeration, Field, Float, Form, Integer, Mapping,

@@ -11,6 +11,9 @@ use crate::metadata::EventClass;
 /// The name of the event that says which thread runs from there on.
 pub const THREAD_EVENT: &str = "lull:thread";
 
+/// Events that Lull's probes write for readers: no events of the program, and in no count.
+pub const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
+
 /// Positions of the fields of `lull:thread`.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadFields {

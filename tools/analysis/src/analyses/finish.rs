@@ -5,14 +5,13 @@
 //! whether their threads are over, and the verdict is weighed.
 
 use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
-use trace::{Merge, Metadata, Trace};
-use verdict::environment::PART;
+use trace::{Merge, Trace};
 use verdict::number::grouped;
 use verdict::text::plural;
 use verdict::State;
 
 use super::{since, Analyses, By};
-use crate::losses::{late_beginnings, repeated_packets};
+use crate::losses::{comparable, late_beginnings, repeated_packets};
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::scheduling::SchedulingRow;
 
@@ -151,15 +150,10 @@ impl Analyses<'_> {
     /// The report.
     pub fn finish(self, traces: &[Trace], merge: &Merge<'_>) -> Report {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
-        let is_all = |trace: &Metadata| self.reads_all && trace.environment_value(PART).is_none();
-        let read = self.events_read.iter().zip(&metadata);
-        let mut read: Vec<Option<u64>> =
-            read.map(|(read, trace)| is_all(trace).then_some(*read)).collect();
-        for repeated in merge.repeated() {
-            if let Some(read) = read.get_mut(repeated.trace_index) {
-                *read = None;
-            }
-        }
+        let read = match self.reads_all {
+            true => comparable(traces, merge, &self.events_read),
+            false => vec![None; traces.len()],
+        };
         let mut losses = self.losses.finish(&metadata, &read, &merge.problems());
         let limits = late_beginnings(traces, merge);
         if !limits.is_empty() && losses.verdict.state == State::Complete {

@@ -7,17 +7,15 @@
 
 use analysis::event_name;
 use trace::{
-    Event, EventClass, RecordedThread, RecordedThreads, Symbols, ThreadFields, Trace, THREAD_EVENT,
+    Event, EventClass, RecordedThread, RecordedThreads, Symbols, ThreadFields, Trace, BOOKKEEPING,
 };
 
 use super::{number, text};
 use crate::selection::{Rules, Selection, Who};
 
-/// Bookkeeping: shown with `--all` only. What they tell is counted as lost by the packets.
-const HIDDEN_EVENTS: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
-
+/// Whether an event is shown with `--all` only. What it tells is counted as lost by the packets.
 pub(super) fn is_hidden(name: &str) -> bool {
-    HIDDEN_EVENTS.contains(&name)
+    BOOKKEEPING.contains(&name)
 }
 
 /// The field of the kernel's call stack, whose addresses may have names.
@@ -33,6 +31,8 @@ pub(super) struct ClassPlan {
     /// Of a system call's exit, which field has the result.
     result: Option<usize>,
     pub is_shown: bool,
+    /// Whether it is shown with `--all` only.
+    pub is_hidden: bool,
     has_stack: bool,
     pub has_user_stack: bool,
     /// The name as it stands in a line, with a blank before it.
@@ -76,6 +76,7 @@ impl<'a> Classes<'a> {
                 label,
                 result: class.field_index(RESULT).filter(|_| is_exit),
                 is_shown: matches && (all || !is_hidden(name)),
+                is_hidden: is_hidden(name),
                 has_stack: has_field(class, KERNEL_STACK),
                 has_user_stack: has_field(class, USER_STACK) || has_field(class, USER_COPY),
                 thread: ThreadFields::of(class),
@@ -85,6 +86,10 @@ impl<'a> Classes<'a> {
         let symbols = traces.iter().map(Trace::symbols).collect();
         let rules = selection.rules(traces, &names)?;
         Ok(Self { by_trace: by_trace.collect(), symbols, rules })
+    }
+
+    pub fn trace_count(&self) -> usize {
+        self.by_trace.len()
     }
 
     /// Whether an event of a class that is shown is printed.
