@@ -81,6 +81,8 @@ pub enum Error {
     WrongMetadata(String),
     #[error("event `{event}` cannot be read: {fault}")]
     Unreadable { event: String, fault: trace::Fault },
+    #[error("a packet of {name} cannot be read: {fault}")]
+    UnreadablePacket { name: String, fault: trace::Fault },
     #[error("a packet of {0} bytes is larger than its size can say")]
     PacketTooLarge(usize),
 }

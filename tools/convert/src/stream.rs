@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use trace::{
-    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, RecordedThread, Trace,
-    Visitor,
+    Enumeration, Event, Float, Group, Integer, LossKind, LossMessage, Name, Ns, RecordedThread,
+    Trace, Visitor,
 };
 
 use crate::encode::Encoder;
@@ -54,12 +54,23 @@ pub(crate) struct Stream {
     sequence: u64,
     discarded: u64,
     causes: Vec<u64>,
-    /// Whether counters have grown since the last packet, and when.
-    owes: Option<u64>,
+    /// The old packet that told of what counters have grown by since the last packet.
+    owes: Option<Owed>,
+    /// When the last packet ended.
+    ended: Option<u64>,
     /// The values of the packet context that are kept, from the last old packet.
     others: Vec<(u64, u32)>,
     /// The last record of a thread in the old packet, from its contexts on.
     record: Option<Record>,
+}
+
+/// An old packet that told of losses, of which no new one has told yet.
+#[derive(Debug, Clone, Copy)]
+struct Owed {
+    /// Its offset.
+    old_bytes: u64,
+    begin: u64,
+    end: u64,
 }
 
 /// Lull's own record of the thread that runs from there on.
@@ -102,6 +113,7 @@ impl Stream {
             discarded: 0,
             causes: vec![0; parts.causes.len()],
             owes: None,
+            ended: None,
             others: sizes.map(|integer| (0, integer.size_bits)).collect(),
             record: None,
         })
@@ -139,19 +151,33 @@ impl Stream {
             return Ok(());
         }
         self.end_packet(is_same)?;
+        let owed = match self.owes {
+            Some(owed) if owed.old_bytes == old_bytes => Some(owed),
+            _ => {
+                self.settle(layout)?;
+                None
+            }
+        };
         let mut numbers = Numbers::default();
         event.packet_context(&mut numbers).map_err(|fault| unreadable(event, fault))?;
-        for (position, (value, _)) in parts.others.iter().zip(&mut self.others) {
-            *value = numbers.values.get(*position).copied().unwrap_or(0);
-        }
+        self.keep_others(parts, &numbers);
         let old = event.packet();
         let begin = match (is_same, old.begin) {
             (false, Some(begin)) if !layout.is_part => begin.0.min(event.cycles().0),
             _ => event.cycles().0,
         };
         let end = old.end.filter(|_| !layout.is_part).map(|end| time(layout, event, end.0));
-        self.begin_packet(layout, old_bytes, time(layout, event, begin), end);
+        let begin = time(layout, event, begin);
+        // Readers take a loss to have ended where the packet that tells of it begins or ends.
+        let begin = owed.map_or(begin, |owed| begin.min(owed.begin));
+        self.begin_packet(layout, old_bytes, begin, end.or(owed.map(|owed| owed.end)));
         Ok(())
+    }
+
+    fn keep_others(&mut self, parts: &StreamLayout, numbers: &Numbers) {
+        for (position, (value, _)) in parts.others.iter().zip(&mut self.others) {
+            *value = numbers.values.get(*position).copied().unwrap_or(0);
+        }
     }
 
     /// Remembers what a record says of the thread, up to the old packet's end.
@@ -189,14 +215,33 @@ impl Stream {
 
     /// Counts what was lost; the next packet tells of it.
     pub fn loss(&mut self, layout: &Layout, message: &LossMessage<'_>) -> Result<(), Error> {
-        self.end_packet(false)?;
         let loss = message.loss;
-        let cycles = loss.until.map_or(message.cycles().0, |until| until.0);
-        let ns = message.until_ns().or(message.time_ns()).map_or(0, |ns| layout.ns(ns));
-        let now = if layout.in_ns { ns } else { cycles };
-        if self.owes.is_some_and(|before| before != now) {
-            self.settle(layout)?;
+        let at = |cycles: Option<trace::Cycles>, ns: Option<Ns>| match layout.in_ns {
+            true => ns.map(|ns| layout.ns(ns)),
+            false => cycles.map(|cycles| cycles.0),
+        };
+        let begin = at(loss.begin, message.begin_ns());
+        if let Some(packet) = self.packet.as_mut().filter(|_| layout.is_part) {
+            // The end of one that told of losses is theirs, too.
+            packet.end = packet.end.or(begin);
         }
+        self.end_packet(false)?;
+        let old_bytes = message.packet().offset_bytes;
+        if self.owes.is_none_or(|owed| owed.old_bytes != old_bytes) {
+            self.settle(layout)?;
+            let mut numbers = Numbers::default();
+            let unreadable = |fault| Error::UnreadablePacket { name: self.name.clone(), fault };
+            message.packet_context(&mut numbers).map_err(unreadable)?;
+            self.keep_others(&layout.streams[self.index], &numbers);
+            // Readers take a loss to have begun where the packet before ended.
+            if let Some(begin) = begin.filter(|begin| self.ended.is_none_or(|end| end < *begin)) {
+                self.begin_packet(layout, old_bytes, begin, Some(begin));
+                self.end_packet(false)?;
+            }
+        }
+        let begin = at(Some(message.cycles()), message.time_ns()).unwrap_or(0);
+        let until = at(loss.until, message.until_ns()).unwrap_or(begin);
+        let end = self.owes.map_or(until, |owed| owed.end.max(until));
         match loss.kind {
             LossKind::Packets => self.sequence = self.sequence.wrapping_add(loss.count),
             LossKind::Events => self.discarded = self.discarded.wrapping_add(loss.count),
@@ -208,7 +253,7 @@ impl Stream {
                 *counter = counter.wrapping_add(*count);
             }
         }
-        self.owes = Some(now);
+        self.owes = Some(Owed { old_bytes, begin, end });
         Ok(())
     }
 
@@ -219,13 +264,9 @@ impl Stream {
 
     /// Tells of losses by a packet without events, as the old one was.
     fn settle(&mut self, layout: &Layout) -> Result<(), Error> {
-        match self.owes {
-            None => Ok(()),
-            Some(time) => {
-                self.begin_packet(layout, 0, time, Some(time));
-                self.end_packet(false)
-            }
-        }
+        let Some(Owed { old_bytes, begin, end }) = self.owes else { return Ok(()) };
+        self.begin_packet(layout, old_bytes, begin, Some(end));
+        self.end_packet(false)
     }
 
     fn begin_packet(&mut self, layout: &Layout, old_bytes: u64, begin: u64, end: Option<u64>) {
@@ -278,6 +319,7 @@ impl Stream {
         }
         self.sequence = self.sequence.wrapping_add(1);
         self.owes = None;
+        self.ended = Some(end);
         let written = self.file.write_all(&self.encoder.bytes);
         self.bytes += self.encoder.bytes.len() as u64;
         written.map_err(|source| Error::Io { name: self.name.clone(), source })

@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::cursor::Place;
 use crate::error::Fault;
 use crate::metadata::{EventClass, StreamClass};
-use crate::packet::{self, Packet};
+use crate::packet::Packet;
 use crate::source::Source;
 use crate::types::{Encoding, Struct, Type};
 use crate::units::{CpuId, Cycles, EventId, Ns};
@@ -263,14 +263,7 @@ impl<'a> Event<'a> {
 
     /// Visits the packet's context (`stream.packet.context`).
     pub fn packet_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
-        let cursor = &self.source.cursor;
-        packet::visit_context(
-            cursor.metadata.packet_header.as_ref(),
-            cursor.class.packet_context.as_ref(),
-            cursor.data,
-            &cursor.slots,
-            visitor,
-        )
+        self.source.cursor.packet_context(visitor)
     }
 
     /// One payload field by its position, from [`EventClass::field_index`]. Fields at fixed offsets

@@ -11,16 +11,18 @@
 
 use crate::ahead::Times;
 use crate::clock::Clock;
-use crate::cursor::Stop;
-use crate::error::{Problem, ProblemKind};
+use crate::cursor::{Cursor, Stop};
+use crate::error::{Fault, Problem, ProblemKind};
 use crate::event::Event;
 use crate::lineage::{self, Beginning, Repeated};
 use crate::loss::Loss;
+use crate::packet::Packet;
 use crate::source::{Edges, Source};
 use crate::span::Span;
 use crate::tournament::Tournament;
 use crate::trace::Trace;
 use crate::units::{Cycles, Ns};
+use crate::visit::Visitor;
 
 /// What a merge hands out.
 pub enum Message<'a> {
@@ -34,18 +36,28 @@ pub struct LossMessage<'a> {
     pub stream_index: usize,
     pub trace_index: usize,
     clock: Option<&'a Clock>,
-    cycles: Cycles,
+    cursor: &'a Cursor<'a>,
 }
 
 impl LossMessage<'_> {
     /// Where the loss stands among the events: the beginning of the packet that tells of it.
     pub fn cycles(&self) -> Cycles {
-        self.cycles
+        Cycles(self.cursor.cycles)
+    }
+
+    /// The packet that tells of it.
+    pub fn packet(&self) -> &Packet {
+        &self.cursor.packet
+    }
+
+    /// Visits that packet's context (`stream.packet.context`).
+    pub fn packet_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        self.cursor.packet_context(visitor)
     }
 
     /// [`LossMessage::cycles`] in nanoseconds; `None` in a stream without a clock.
     pub fn time_ns(&self) -> Option<Ns> {
-        self.ns(Some(self.cycles))
+        self.ns(Some(self.cycles()))
     }
 
     pub fn begin_ns(&self) -> Option<Ns> {
@@ -90,7 +102,7 @@ fn loss_of<'a>(source: &'a Source<'_>, index: usize) -> Option<LossMessage<'a>> 
         stream_index: index,
         trace_index: source.trace_index,
         clock: source.clock,
-        cycles: Cycles(source.cursor.cycles),
+        cursor: &source.cursor,
     })
 }
 

@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::loss::{Loss, LossKind};
 use crate::packet::{self, Packet, PacketScan};
 use crate::units::{CpuId, Cycles};
+use crate::visit::Visitor;
 
 /// A packet's place in the file, as far as it can be trusted.
 struct Extent {
@@ -77,6 +78,17 @@ impl Cursor<'_> {
         self.losses.clear();
         self.problems.clear();
         self.release_window(self.next_packet);
+    }
+
+    /// Visits the context of the packet that the cursor is in.
+    pub(crate) fn packet_context<V: Visitor>(&self, visitor: &mut V) -> Result<(), Fault> {
+        packet::visit_context(
+            self.metadata.packet_header.as_ref(),
+            self.class.packet_context.as_ref(),
+            self.data,
+            &self.slots,
+            visitor,
+        )
     }
 
     /// Enters the next readable packet; `false` at the end of the file.
