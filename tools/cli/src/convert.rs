@@ -82,14 +82,14 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
     };
     let traces = std::slice::from_ref(&trace);
     derived::refuse_within(traces, &args.output)?;
-    let output = derived::claim(&args.output)?;
+    let new = derived::claim(&args.output)?;
     let mut progress = Progress::new(traces);
-    let done = derived::write(&trace, (options, Part::default()), &output, &mut progress);
+    let done = derived::write(&trace, (options, Part::default()), &new.output, &mut progress);
     progress.finish();
     let done = done?;
-    output.keep();
+    let path = new.output.path().display().to_string();
+    new.keep();
     let status = derived::tell(&done);
-    let path = output.path().display();
     say(&format!("{path}: {} events written", done.events));
     if done.lost_events + done.lost_packets > 0 {
         let (events, packets) = (done.lost_events, done.lost_packets);

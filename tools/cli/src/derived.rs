@@ -3,18 +3,21 @@
 //!
 //! Place in the flow: `convert`, `trim` and `merge` claim the new trace's directory as `record`
 //! does, and let the `convert` crate write. Until the metadata is written, last, there is no new
-//! trace; after an error nothing of it is left.
+//! trace; after an error or a signal nothing of it is left, and what a killed command left goes
+//! when its directory is claimed again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ::convert::{convert, Converted, Options, Part};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
-use consumer::output::{self, Older, Output};
+use consumer::output::{self, Output};
 use trace::{find_traces, EnvironmentValue, Merge, Trace, SYMBOLS_FILE};
 use verdict::environment::DAMAGED;
 use verdict::State;
 
+use crate::interrupt::Unfinished;
 use crate::report::progress::Progress;
 use crate::{newest, say};
 
@@ -57,11 +60,37 @@ pub(crate) fn refuse_within(traces: &[Trace], output: &Path) -> anyhow::Result<(
     }
 }
 
-/// Claims the directory of a new trace. Dropped before it is kept, nothing of it is left.
-pub(crate) fn claim(path: &Path) -> anyhow::Result<Output> {
-    match Output::create(path, Sharing::PRIVATE, Older::Refuse) {
+/// The directory of what is made. Dropped before it is kept, nothing of it is left.
+pub(crate) struct New {
+    pub output: Arc<Output>,
+    // The last one that drops the output, so that no signal comes while that takes all away.
+    unfinished: Unfinished,
+}
+
+impl New {
+    pub fn keep(self) {
+        self.unfinished.finish(|| self.output.keep());
+    }
+}
+
+/// Claims the directory of a new trace, or of several.
+pub(crate) fn claim(path: &Path) -> anyhow::Result<New> {
+    let (output, unfinished) = Unfinished::begin(|| {
+        let output = Arc::new(create(path)?);
+        let removed = output.clone();
+        Ok((output, Box::new(move || removed.discard())))
+    })?;
+    Ok(New { output, unfinished })
+}
+
+fn create(path: &Path) -> anyhow::Result<Output> {
+    match Output::create_unfinished(path, Sharing::PRIVATE) {
         Err(output::Error::Older { path }) => {
             bail!("{} holds a trace; choose another directory with -o", path.display());
+        }
+        Err(output::Error::Foreign { path, name }) => {
+            let (path, name) = (path.display(), name.display());
+            bail!("{path} holds {name}; choose another directory with -o");
         }
         other => Ok(other?),
     }

@@ -19,6 +19,7 @@ use state::{Classes, ThreadIndex, Threads};
 use trace::{Event, EventClass, Trace};
 use verdict::text::plural;
 
+use crate::interrupt::Unfinished;
 use crate::record::size;
 use crate::report::progress::Progress;
 use crate::selection::{with_who, Selection, SelectionArgs};
@@ -282,8 +283,8 @@ fn default_path(folders: &[PathBuf], ending: &str) -> anyhow::Result<PathBuf> {
 pub(crate) enum Output {
     /// Standard output, or a file that is no plain one.
     Stream(BufWriter<File>),
-    /// A file that has no name yet.
-    File(BufWriter<tempfile::NamedTempFile>),
+    /// A file that does not have its name yet.
+    File(BufWriter<tempfile::NamedTempFile>, Unfinished),
 }
 
 impl Output {
@@ -304,28 +305,36 @@ impl Output {
             Ok(_) if !is_named => refuse(path)?,
             _ => {}
         }
-        let file = tempfile::NamedTempFile::new_in(folder_of(path));
-        Ok(Self::File(BufWriter::new(file.with_context(|| path.display().to_string())?)))
+        let (file, unfinished) = Unfinished::begin(|| {
+            let mut builder = tempfile::Builder::new();
+            let file = builder.prefix(".lull-export-").tempfile_in(folder_of(path));
+            let file = file.with_context(|| path.display().to_string())?;
+            let removed = file.path().to_path_buf();
+            Ok((file, Box::new(move || drop(std::fs::remove_file(&removed)))))
+        })?;
+        Ok(Self::File(BufWriter::new(file), unfinished))
     }
 
     /// Where temporary files may be as large as the output.
     fn folder(&self) -> Option<PathBuf> {
         match self {
             Self::Stream(_) => None,
-            Self::File(file) => file.get_ref().path().parent().map(Path::to_path_buf),
+            Self::File(file, _) => file.get_ref().path().parent().map(Path::to_path_buf),
         }
     }
 
     /// Gives the file its name.
     pub fn keep(self, path: &Path, is_named: bool) -> anyhow::Result<()> {
-        let file = match self {
+        let (file, unfinished) = match self {
             Self::Stream(mut stream) => return stream.flush().context("writing the file"),
-            Self::File(file) => file.into_inner().context("writing the file")?,
+            Self::File(file, unfinished) => {
+                (file.into_inner().context("writing the file")?, unfinished)
+            }
         };
-        let kept = match is_named {
+        let kept = unfinished.finish(|| match is_named {
             true => file.persist(path),
             false => file.persist_noclobber(path),
-        };
+        });
         match kept {
             Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => refuse(path),
             kept => kept.map(drop).with_context(|| path.display().to_string()),
@@ -345,14 +354,14 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stream(stream) => stream.write(bytes),
-            Self::File(file) => file.write(bytes),
+            Self::File(file, _) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stream(stream) => stream.flush(),
-            Self::File(file) => file.flush(),
+            Self::File(file, _) => file.flush(),
         }
     }
 }

@@ -17,6 +17,7 @@ mod duration;
 mod elf;
 mod export;
 mod generate;
+mod interrupt;
 mod library;
 mod list;
 mod live;

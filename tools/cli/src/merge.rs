@@ -8,13 +8,12 @@
 
 mod tell;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::convert::{
     estimate, Converted, Correction, Estimate, Format, Messages, Options, Part, Rule, Sent,
 };
-use anyhow::{bail, Context};
+use anyhow::bail;
 use trace::{ByteOrder, Cycles, EnvironmentValue, Trace};
 
 use crate::report::progress::Progress;
@@ -90,13 +89,14 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<i32> {
     let (messages, mut progress) = read(&traces, &args.rules)?;
     let merged = place(&traces, &messages);
     derived::refuse_within(&traces, &args.output)?;
-    let folder = Folder::claim(&args.output)?;
-    let mut outputs = Vec::new();
+    let folder = derived::claim(&args.output)?;
     let mut written: Vec<Converted> = Vec::new();
     let options =
         Options { format: Format::Ctf1, order: ByteOrder::Little, for_trace_compass: false };
     for (trace, one) in traces.iter().zip(&merged) {
-        let output = derived::claim(&args.output.join(&one.name))?;
+        let output = folder.output.create_within(&one.name)?;
+        // It goes with the folder around it.
+        output.keep();
         let part = Part {
             correction: Some(one.correction),
             environment: environment(one),
@@ -104,11 +104,9 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<i32> {
         };
         written.push(derived::write(trace, (options, part), &output, &mut progress)?);
         progress.pass(trace);
-        outputs.push(output);
     }
     progress.finish();
     folder.keep();
-    outputs.iter().for_each(|output| output.keep());
     let mut status = derived::DONE;
     for done in &written {
         status = status.max(derived::tell(done));
@@ -312,38 +310,4 @@ fn environment(one: &Merged) -> Vec<(String, EnvironmentValue)> {
         entries.extend(error_ns.map(|error| number("clock_error_ns", error.ceil())));
     }
     entries
-}
-
-/// The folder around the new traces. Dropped before it is kept, it goes if it was made here.
-struct Folder<'a> {
-    path: &'a Path,
-    is_made: bool,
-}
-
-impl<'a> Folder<'a> {
-    fn claim(path: &'a Path) -> anyhow::Result<Self> {
-        let is_made = match fs::create_dir(path) {
-            Ok(()) => true,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        };
-        let mut entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
-        if entries.next().is_some() {
-            bail!("{} holds something; choose another directory with -o", path.display());
-        }
-        Ok(Self { path, is_made })
-    }
-
-    fn keep(mut self) {
-        self.is_made = false;
-    }
-}
-
-impl Drop for Folder<'_> {
-    fn drop(&mut self) {
-        if self.is_made {
-            // What was written in it removes itself first; only an empty folder goes.
-            let _ = fs::remove_dir(self.path);
-        }
-    }
 }

@@ -19,7 +19,7 @@ mod watch;
 use crate::live::find::find;
 use crate::report::look::Look;
 use crate::shown::json_shown;
-use crate::{duration, say, stdout};
+use crate::{duration, interrupt, say, stdout};
 use anyhow::bail;
 use frame::{Condition, Frame};
 use screen::Screen;
@@ -95,7 +95,7 @@ fn show(args: &TopArgs, watch: &mut Watch) -> anyhow::Result<i32> {
     let mut screen = Screen::new(&args.filter);
     match terminal::run(watch, &mut screen, args.interval)? {
         Ending::Quit => Ok(0),
-        Ending::Signal(signal) => Ok(terminal::end_by(signal)),
+        Ending::Signal(signal) => Ok(interrupt::end_by(signal)),
         Ending::Over(frame) => {
             // What was on the screen is gone with it.
             stdout::write(&text::whole(&frame, screen.filter(), &look(args)))?;

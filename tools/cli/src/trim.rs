@@ -85,14 +85,14 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
     let options =
         Options { format: Format::Ctf1, order: ByteOrder::Little, for_trace_compass: false };
     derived::refuse_within(traces, &args.output)?;
-    let output = derived::claim(&args.output)?;
+    let new = derived::claim(&args.output)?;
     let mut progress = Progress::new(traces);
-    let done = derived::write(&trace, (options, part), &output, &mut progress);
+    let done = derived::write(&trace, (options, part), &new.output, &mut progress);
     progress.finish();
     let done = done?;
-    output.keep();
+    let path = new.output.path().display().to_string();
+    new.keep();
     let status = derived::tell(&done);
-    let path = output.path().display().to_string();
     match args.json {
         true => stdout::write(&(summary(&path, &done) + "\n"))?,
         false => say(&text(&path, &done)),

@@ -12,21 +12,26 @@
 use crate::folder::{look, Folder, Sharing};
 use crate::metadata::{metadata, Class, Facts};
 use crate::place::Place;
-use crate::stream::{Stream, RECOVERED};
+use crate::stream::Stream;
 use rustix::fs::{self, AtFlags, FileType};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+mod occupant;
+
+use occupant::{clear, occupant, Occupant, SNAPSHOT_PREFIX, STREAM_PREFIX, USER_PREFIX};
+
 const METADATA_FILE: &str = "metadata";
 const METADATA_NEW_FILE: &str = ".metadata.new";
 const RESERVE_FILE: &str = ".reserve";
 const SYMBOLS_FILE: &str = trace::SYMBOLS_FILE;
+/// Is there while what a directory holds is of no use yet.
+const UNFINISHED_FILE: &str = ".unfinished";
 const RESERVE_BYTES: u64 = 512 << 10;
 /// Where the disk has this much room, a recording begins without a reserve.
 const ROOM_BYTES: u64 = 64 << 20;
@@ -36,20 +41,12 @@ const SMALL_BYTES: u64 = 4 << 20;
 /// A recording that is younger than this is short. Should the machine lose its power within the
 /// next seconds, nothing of the recording is on disk, whatever its metadata says.
 const SHORT: Duration = Duration::from_secs(1);
-const STREAM_PREFIX: &str = "stream-";
-/// Before a stream's own name, if it is of another user than the recorder's.
-const USER_PREFIX: &str = "user";
-/// Before a stream's own name, if it is of the kernel.
-const KERNEL_PREFIX: &str = "kernel";
-const RING_PREFIXES: [&str; 2] = ["cpu", "any"];
-const SNAPSHOT_PREFIX: &str = "snapshot-";
-/// What a metadata file of ours begins its environment with, and where that is at the latest.
-const OUR_MARK: &[u8] = b"tracer_name = \"lull\"";
-const OUR_MARK_UNTIL_BYTES: u64 = 16 << 10;
 /// Recordings that begin in one folder within one second, at most.
 const NAMES_MAX: u32 = 1000;
 /// How often a link may turn up or vanish while it is set.
 const LINK_ATTEMPTS: u32 = 10;
+/// How often another thread may make a file where all is being taken away.
+const DISCARD_ATTEMPTS: u32 = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -118,22 +115,6 @@ pub struct Output {
     begun: Instant,
 }
 
-/// Something in a directory that a recorder wrote.
-enum Part {
-    File(OsString),
-    Folder { name: OsString, folder: Folder, parts: Vec<Part> },
-}
-
-/// The folder in which readers leave indexes.
-const INDEX_FOLDER: &str = "index";
-
-/// What is in a directory where a trace is to go.
-enum Occupant {
-    Nothing,
-    OurTrace(Vec<Part>),
-    Other(OsString),
-}
-
 impl Output {
     /// Makes the directory, or takes one that is empty or, as `older` says, holds a trace.
     pub fn create(path: &Path, sharing: Sharing, older: Older) -> Result<Self, Error> {
@@ -155,6 +136,16 @@ impl Output {
         Err(Error::Io { path: name.into(), source: io::ErrorKind::AlreadyExists.into() })
     }
 
+    /// Makes the directory of traces that are of use only when all are whole, or takes one that
+    /// is empty or holds what such a command left. Until it is kept, a mark in it says so.
+    pub fn create_unfinished(path: &Path, sharing: Sharing) -> Result<Self, Error> {
+        let output = Self::create(path, sharing, Older::Refuse)?;
+        match output.folder.make_file(UNFINISHED_FILE) {
+            Ok(_) => Ok(output),
+            Err(source) => Err(Error::Io { path: path.into(), source }),
+        }
+    }
+
     /// Takes the directory of a trace whose recorder was killed, with what is in it.
     pub fn reopen(path: &Path) -> Result<Self, Error> {
         let fail = |source| Error::Io { path: path.to_path_buf(), source };
@@ -167,7 +158,7 @@ impl Output {
             return Err(Error::Busy { path: path.into() });
         }
         match occupant(&folder)? {
-            Occupant::Nothing | Occupant::OurTrace(_) => {}
+            Occupant::Nothing | Occupant::OurTrace(_) | Occupant::Unfinished(_) => {}
             Occupant::Other(name) => {
                 return Err(Error::Foreign { path: path.into(), name: name.into() })
             }
@@ -200,7 +191,12 @@ impl Output {
 
     /// Makes the directory of a snapshot in this one.
     pub fn create_snapshot(&self, number: u64) -> Result<Self, Error> {
-        let place = Place::within(&self.folder, &format!("{SNAPSHOT_PREFIX}{number}"))?;
+        self.create_within(&format!("{SNAPSHOT_PREFIX}{number}"))
+    }
+
+    /// Makes the directory of another trace in this one.
+    pub fn create_within(&self, name: &str) -> Result<Self, Error> {
+        let place = Place::within(&self.folder, name)?;
         let is_made = place.make()?;
         Self::claim(place, is_made, self.sharing, Older::Refuse)
     }
@@ -209,14 +205,14 @@ impl Output {
     fn claim(place: Place, is_made: bool, sharing: Sharing, older: Older) -> Result<Self, Error> {
         let path = place.shown().to_path_buf();
         let folder = place.open(sharing)?;
-        match folder.lock() {
-            Ok(true) => {}
+        let is_locked = match folder.lock() {
+            Ok(true) => true,
             Ok(false) => return Err(Error::Busy { path }),
             // A file system without locks: what is not there before is ours all the same, for
             // the reserve is made where nothing is.
-            Err(_) if older == Older::Refuse => {}
+            Err(_) if older == Older::Refuse => false,
             Err(error) => return Err(Error::Io { path, source: error.into() }),
-        }
+        };
         if !folder.is_at(place.above(), place.name()) {
             return Err(Error::Replaced { path });
         }
@@ -226,7 +222,9 @@ impl Output {
             Occupant::OurTrace(parts) if older == Older::Replace => {
                 clear(&folder, parts).map_err(fail)?;
             }
-            Occupant::OurTrace(_) => return Err(Error::Older { path }),
+            // Who was at it has ended.
+            Occupant::Unfinished(parts) if is_locked => clear(&folder, parts).map_err(fail)?,
+            Occupant::OurTrace(_) | Occupant::Unfinished(_) => return Err(Error::Older { path }),
             Occupant::Other(name) => return Err(Error::Foreign { path, name: name.into() }),
         }
         folder.share().map_err(|error| fail(error.into()))?;
@@ -256,9 +254,29 @@ impl Output {
         &self.folder
     }
 
-    /// From now on what was made stays.
+    /// From now on what was made stays, and is finished.
     pub fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
+        let _ = self.folder.remove(UNFINISHED_FILE);
+    }
+
+    /// Takes everything away that was made, unless it is kept.
+    pub fn discard(&self) {
+        if self.is_kept.load(Ordering::Relaxed) {
+            return;
+        }
+        for _ in 0..DISCARD_ATTEMPTS {
+            match occupant(&self.folder) {
+                Ok(Occupant::OurTrace(parts) | Occupant::Unfinished(parts)) => {
+                    let _ = clear(&self.folder, parts);
+                }
+                _ => break,
+            }
+        }
+        // There is no way to remove a directory but by its name; only an empty one goes.
+        if self.is_made && self.folder.is_at(self.place.above(), self.place.name()) {
+            let _ = fs::unlinkat(self.place.above(), self.place.name(), AtFlags::REMOVEDIR);
+        }
     }
 
     /// Makes the link `name`, beside the directory, lead to it. A link is replaced in one step,
@@ -363,16 +381,7 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if self.is_kept.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Ok(Occupant::OurTrace(parts)) = occupant(&self.folder) {
-            let _ = clear(&self.folder, parts);
-        }
-        // There is no way to remove a directory but by its name; only an empty one goes.
-        if self.is_made && self.folder.is_at(self.place.above(), self.place.name()) {
-            let _ = fs::unlinkat(self.place.above(), self.place.name(), AtFlags::REMOVEDIR);
-        }
+        self.discard();
     }
 }
 
@@ -380,131 +389,6 @@ impl Drop for Output {
 fn is_sibling(target: &[u8], name: &str) -> bool {
     let rest = target.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"-"));
     rest.is_some_and(|rest| !rest.contains(&b'/'))
-}
-
-/// What is in a directory, without following links in it.
-fn occupant(folder: &Folder) -> Result<Occupant, Error> {
-    let parts = match parts_of(folder, is_part_of_trace)? {
-        Ok(parts) if parts.is_empty() => return Ok(Occupant::Nothing),
-        Ok(parts) => parts,
-        Err(other) => return Ok(Occupant::Other(other)),
-    };
-    match has_our_mark(folder) {
-        true => Ok(Occupant::OurTrace(parts)),
-        false => Ok(Occupant::Other(METADATA_FILE.into())),
-    }
-}
-
-/// What a thing in a directory of ours may be.
-#[derive(Clone, Copy)]
-enum Kind {
-    File,
-    Snapshot,
-    /// What readers leave beside a trace: where its packets are, what was so when.
-    Indexes,
-}
-
-/// The parts of a directory, if all are ours; else the name of what is not. The depth is bounded:
-/// a snapshot holds no other, and indexes hold files.
-fn parts_of(
-    folder: &Folder,
-    kind_of: fn(&OsStr, FileType) -> Option<Kind>,
-) -> Result<Result<Vec<Part>, OsString>, Error> {
-    let fail = |error: Errno| Error::Io { path: folder.path().into(), source: error.into() };
-    let mut parts = Vec::new();
-    for (name, kind) in folder.entries().map_err(fail)? {
-        let inside = match kind_of(&name, kind) {
-            None => return Ok(Err(name)),
-            Some(Kind::File) => {
-                parts.push(Part::File(name));
-                continue;
-            }
-            Some(Kind::Snapshot) => is_part_of_snapshot,
-            Some(Kind::Indexes) => is_index,
-        };
-        let below = folder.folder(&name)?;
-        let other = match parts_of(&below, inside)? {
-            Err(other) => other,
-            Ok(_) if is_numbered(&name, SNAPSHOT_PREFIX) && !has_our_mark(&below) => {
-                METADATA_FILE.into()
-            }
-            Ok(inner) => {
-                parts.push(Part::Folder { name, folder: below, parts: inner });
-                continue;
-            }
-        };
-        return Ok(Err(Path::new(&name).join(other).into()));
-    }
-    Ok(Ok(parts))
-}
-
-fn is_part_of_trace(name: &OsStr, kind: FileType) -> Option<Kind> {
-    let is_snapshot = kind == FileType::Directory && is_numbered(name, SNAPSHOT_PREFIX);
-    is_snapshot.then_some(Kind::Snapshot).or_else(|| is_part_of_snapshot(name, kind))
-}
-
-fn is_part_of_snapshot(name: &OsStr, kind: FileType) -> Option<Kind> {
-    let is_indexes = kind == FileType::Directory && name == INDEX_FOLDER;
-    let is_file = is_file_of_ours(name, kind);
-    is_indexes.then_some(Kind::Indexes).or_else(|| is_file.then_some(Kind::File))
-}
-
-/// `STREAM.lull.idx`, `lull.history`, and the names that these have until they are whole.
-fn is_index(name: &OsStr, kind: FileType) -> Option<Kind> {
-    let text = name.to_string_lossy();
-    let is_ours = text.starts_with("lull.") || text.contains(".lull.");
-    (kind == FileType::RegularFile && is_ours).then_some(Kind::File)
-}
-
-/// Removes what was found to be ours.
-fn clear(folder: &Folder, parts: Vec<Part>) -> io::Result<()> {
-    for part in parts {
-        match part {
-            Part::File(name) => folder.remove(&name)?,
-            Part::Folder { name, folder: below, parts } => {
-                clear(&below, parts)?;
-                folder.remove_folder(&name)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn is_file_of_ours(name: &OsStr, kind: FileType) -> bool {
-    let known = [METADATA_FILE, METADATA_NEW_FILE, RESERVE_FILE, SYMBOLS_FILE];
-    let is_known = known.iter().any(|known| name == *known);
-    kind == FileType::RegularFile && (is_known || is_stream(name).unwrap_or(false))
-}
-
-/// `stream-cpu3`, `stream-user1000-any0` or `stream-kernel-cpu3`.
-fn is_stream(name: &OsStr) -> Option<bool> {
-    let ring = name.to_str()?.strip_prefix(STREAM_PREFIX)?;
-    let ring = ring.strip_suffix(RECOVERED).unwrap_or(ring);
-    let ring = match ring.split_once('-') {
-        Some((KERNEL_PREFIX, ring)) => ring,
-        Some((user, ring)) if is_numbered(user.as_ref(), USER_PREFIX) => ring,
-        Some(_) => return None,
-        None => ring,
-    };
-    Some(RING_PREFIXES.iter().any(|prefix| is_numbered(ring.as_ref(), prefix)))
-}
-
-fn is_numbered(name: &OsStr, prefix: &str) -> bool {
-    let number = name.as_bytes().strip_prefix(prefix.as_bytes()).unwrap_or_default();
-    !number.is_empty() && number.iter().all(u8::is_ascii_digit)
-}
-
-/// Whether the metadata says that Lull wrote it. A recorder that was killed before it wrote any
-/// leaves none.
-fn has_our_mark(folder: &Folder) -> bool {
-    let mut text = Vec::new();
-    match folder.read(METADATA_FILE) {
-        Ok(file) => {
-            let _ = file.take(OUR_MARK_UNTIL_BYTES).read_to_end(&mut text);
-            text.windows(OUR_MARK.len()).any(|window| window == OUR_MARK)
-        }
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    }
 }
 
 /// A trace being written: its directory and what its metadata says.

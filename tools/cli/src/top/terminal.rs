@@ -191,13 +191,3 @@ fn take_keys(
     }
     Ok(None)
 }
-
-/// Ends the process as a signal would have, now that the terminal is given back.
-pub fn end_by(signal: i32) -> i32 {
-    // SAFETY: the default action of these signals ends the process.
-    unsafe {
-        libc::signal(signal, libc::SIG_DFL);
-        libc::raise(signal);
-    }
-    128 + signal
-}

@@ -311,3 +311,46 @@ fn indexes_that_readers_left_go_with_the_trace_and_other_files_there_do_not() {
     drop(output);
     let _ = files::remove_dir_all(&path);
 }
+
+#[test]
+fn what_a_killed_command_left_is_replaced_and_what_it_did_not_write_stays() {
+    let path = place("unfinished");
+    let create = || Output::create_unfinished(&path, Sharing::PRIVATE);
+    let mark = path.join(UNFINISHED_FILE);
+    // Several traces, of which one is whole and another tracer's, and one is begun.
+    let leave = || {
+        for name in ["a", "b"] {
+            files::create_dir(path.join(name)).unwrap();
+            files::write(path.join(name).join("stream-cpu0"), "events").unwrap();
+        }
+        files::write(path.join("a/metadata"), "env { tracer_name = \"other\"; };").unwrap();
+    };
+    let output = create().unwrap();
+    assert!(mark.exists());
+    leave();
+    assert!(matches!(create(), Err(Error::Busy { .. })), "it is at work");
+    // A process that is killed gives nothing away but its lock.
+    output.is_kept.store(true, Ordering::Relaxed);
+    drop(output);
+    let output = create().unwrap();
+    assert_eq!(files::read_dir(&path).unwrap().count(), 1, "only the mark");
+    leave();
+    files::write(path.join("b/letter"), "").unwrap();
+    output.is_kept.store(true, Ordering::Relaxed);
+    drop(output);
+    let Err(Error::Foreign { name, .. }) = create() else { panic!() };
+    assert_eq!(name, Path::new("b/letter"));
+    assert!(path.join("a/stream-cpu0").exists() && mark.exists());
+    files::remove_file(path.join("b/letter")).unwrap();
+    let output = create().unwrap();
+    leave();
+    output.keep();
+    assert!(!mark.exists() && path.join("a/metadata").exists());
+    drop(output);
+    assert!(create().is_err());
+    files::remove_dir_all(&path).unwrap();
+    let output = create().unwrap();
+    leave();
+    output.discard();
+    assert!(!path.exists());
+}
