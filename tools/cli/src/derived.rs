@@ -9,13 +9,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::convert::{convert, Converted, Options, Part};
+use ::convert::{convert, Converted, Correction, Options, Part};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{self, Output};
-use trace::{find_traces, EnvironmentValue, Merge, Trace, SYMBOLS_FILE};
-use verdict::environment::DAMAGED;
-use verdict::State;
+use trace::{find_traces, Cycles, EnvironmentValue, Merge, Trace, SYMBOLS_FILE};
+use verdict::environment::{self, DAMAGED};
+use verdict::{thinned, State};
 
 use crate::interrupt::Unfinished;
 use crate::report::progress::Progress;
@@ -107,6 +107,10 @@ pub(crate) fn write(
         analysis::miscounts(std::slice::from_ref(trace), merge, &[read]).pop()
     };
     let environment_of_damaged = of_damaged(trace);
+    let mut part = part;
+    if options.for_trace_compass || part.correction.is_some() {
+        part.environment.extend(retimed(trace, part.correction));
+    }
     let part = Part { environment_of_damaged, miscount: Some(&miscount), ..part };
     let mut make = |name: &str| output.folder().make_file(name);
     let done = convert(trace, options, &part, &mut make, &mut |bytes| progress.advance(bytes))
@@ -118,6 +122,43 @@ pub(crate) fn write(
     }
     output.finish(&done.metadata).context("writing the metadata")?;
     Ok(done)
+}
+
+/// Moments that the environment tells in cycles of the old trace's clock, on the new one's, which
+/// counts nanoseconds.
+fn retimed(trace: &Trace, correction: Option<Correction>) -> Vec<(String, EnvironmentValue)> {
+    let Some(clock) = trace.clocks().first() else { return Vec::new() };
+    let move_it = |cycles: &mut u64| {
+        let ns = clock.ns(Cycles(*cycles)).0;
+        *cycles = correction.map_or(ns, |correction| correction.apply(ns)).max(0) as u64;
+    };
+    let mut said = analysis::recorded_verdict(trace.metadata());
+    for pause in &mut said.pauses {
+        let moments = std::iter::once(&mut pause.begin).chain(&mut pause.until);
+        moments.for_each(|(cycles, _)| move_it(cycles));
+    }
+    said.changes.iter_mut().for_each(|change| move_it(&mut change.at.0));
+    for throttled in &mut said.throttled {
+        let moments = std::iter::once(&mut throttled.begin).chain(&mut throttled.until);
+        moments.for_each(|(cycles, _)| move_it(cycles));
+    }
+    for firing in &mut said.firings {
+        let moments = [&mut firing.at.0, &mut firing.event_cycles].into_iter();
+        moments.filter(|cycles| **cycles > 0).for_each(move_it);
+    }
+    let entries = [
+        environment::of_pauses(&said.pauses),
+        environment::of_changes(&said.changes),
+        environment::of_firings(&said.firings),
+        thinned::of_throttled(&said.throttled),
+    ];
+    let told = entries.into_iter().filter_map(|(name, value)| match value {
+        environment::Value::Text(text) if !text.is_empty() => {
+            Some((name, EnvironmentValue::Text(text)))
+        }
+        _ => None,
+    });
+    told.collect()
 }
 
 /// What a new trace says besides where the old one is damaged, whoever's it is.

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use testkit::program::Program;
 use testkit::{random_stream, Spec, TraceFolder};
 
 fn lull(arguments: &[&str]) -> Output {
@@ -128,4 +129,32 @@ fn a_damaged_trace_is_converted_as_far_as_it_goes_and_the_status_says_so() {
         assert!(text(&report.stdout).contains("was damaged"), "{}", text(&report.stdout));
         std::fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn pauses_are_told_by_the_clock_of_the_new_trace() {
+    let mut program = Program::new();
+    program.environment = "tracer_name = \"lull\"; pauses = \"150\\t50\\t250\\t150\";".to_string();
+    let who = (10, 10, "main");
+    for (at, name) in [(140, "a:b_entry"), (260, "a:b_exit"), (300, "a:b_entry"), (330, "a:b_exit")]
+    {
+        program.event(at, 0, who, name, &[]);
+    }
+    let (metadata, streams) = program.files();
+    let streams: Vec<Vec<u8>> = streams.into_iter().map(|(_, bytes)| bytes).collect();
+    let metadata = metadata.replace("freq = 1000000000", "freq = 500000000");
+    let old = TraceFolder::new(&metadata, &streams).unwrap();
+    let new = old.path().with_extension("new");
+    let _ = std::fs::remove_dir_all(&new);
+    let (from, to) = (old.path().to_str().unwrap(), new.to_str().unwrap());
+    let output = lull(&["convert", from, "-o", to, "--for", "trace-compass"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = std::fs::read_to_string(new.join("metadata")).unwrap();
+    assert!(told.contains("pauses = \"300\\t50\\t500\\t150\""), "{told}");
+    for folder in [from, to] {
+        let told = text(&lull(&["report", folder, "--json"]).stdout);
+        let latencies = told.split("\"latencies\"").nth(1).unwrap();
+        assert!(latencies.contains("\"count\": 1,"), "one of the two calls is measured: {told}");
+    }
+    std::fs::remove_dir_all(&new).unwrap();
 }
