@@ -146,7 +146,9 @@ async fn converse<S: Service>(
     connection
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
+        // The last read may take the buffer beyond its bound.
         .max_buf_size(MOST_HEADER_BYTES)
+        .max_header_size(MOST_HEADER_BYTES)
         .max_headers(MOST_HEADERS);
     // What goes wrong with a connection ends it, and concerns no other.
     let _ = connection.serve_connection(TokioIo::new(stream), respond).await;

@@ -31,13 +31,16 @@ pub(crate) fn path_of<'r>(
     headers: &HeaderMap,
     (address, token): (&str, &Token),
 ) -> Result<&'r str, Refusal> {
-    if headers.get_all(HOST).iter().count() != 1 || text(headers, &HOST) != Some(address) {
+    let is_named = one(headers, &HOST) && text(headers, &HOST) == Some(address);
+    if !is_named || !leads_here(uri, |named| named == address) {
         return refuse(StatusCode::MISDIRECTED_REQUEST, "this address has another name");
     }
     let own = format!("http://{address}");
     let is_own = |origin: &str| origin == own;
     let has_other = headers.get_all(ORIGIN).iter().any(|o| !o.to_str().is_ok_and(is_own));
-    if has_other {
+    let site = HeaderName::from_static("sec-fetch-site");
+    // A browser says each once.
+    if has_other || !one(headers, &ORIGIN) || !one(headers, &site) {
         return refuse(StatusCode::FORBIDDEN, "other sites are not answered");
     }
     if method != Method::GET {
@@ -57,12 +60,22 @@ pub(crate) fn path_of<'r>(
         return refuse(StatusCode::FORBIDDEN, "open the address that `lull view` printed");
     }
     // A page of another site may lead here; what it loads or asks of itself may not.
-    let site = HeaderName::from_static("sec-fetch-site");
     let is_elsewhere = text(headers, &site).is_some_and(|s| s != "same-origin" && s != "none");
     if is_elsewhere && !rest.is_empty() {
         return refuse(StatusCode::FORBIDDEN, "other sites are not answered");
     }
     Ok(rest)
+}
+
+/// Whether a target that names a server, as those of proxies do, names this one.
+pub(crate) fn leads_here(uri: &Uri, is_own: impl Fn(&str) -> bool) -> bool {
+    let is_http = uri.scheme_str().is_none_or(|scheme| scheme == "http");
+    is_http && uri.authority().is_none_or(|named| is_own(named.as_str()))
+}
+
+/// Whether a header is there once at most.
+pub(crate) fn one(headers: &HeaderMap, name: &HeaderName) -> bool {
+    headers.get_all(name).iter().count() <= 1
 }
 
 pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
@@ -114,8 +127,23 @@ mod tests {
             assert_eq!(asked("GET", "/TOKEN/", &[("host", host)]), Err(421), "{host}");
         }
         assert_eq!(asked("GET", "/TOKEN/", &[]), Err(421));
-        let both = [("host", ADDRESS), ("host", "evil.example")];
-        assert_eq!(asked("GET", "/TOKEN/", &both), Err(421));
+        for second in ["evil.example", ADDRESS] {
+            let both = [("host", ADDRESS), ("host", second)];
+            assert_eq!(asked("GET", "/TOKEN/", &both), Err(421));
+        }
+        // A target may name the server, too.
+        let host = [("host", ADDRESS)];
+        for target in [
+            "http://evil.example/TOKEN/",
+            "http://127.0.0.1/TOKEN/",
+            "https://127.0.0.1:4000/TOKEN/",
+        ] {
+            assert_eq!(asked("GET", target, &host), Err(421), "{target}");
+        }
+        assert_eq!(
+            asked("GET", "http://127.0.0.1:4000/TOKEN/v1/lost", &host),
+            Ok("v1/lost".into())
+        );
     }
 
     #[test]
@@ -128,6 +156,13 @@ mod tests {
         }
         let headers = [("host", ADDRESS), ("sec-fetch-site", "cross-site")];
         assert_eq!(asked("GET", "/TOKEN/v1/trace", &headers), Err(403));
+        for (name, good) in [("origin", "http://127.0.0.1:4000"), ("sec-fetch-site", "same-origin")]
+        {
+            for second in [good, "cross-site"] {
+                let headers = [("host", ADDRESS), (name, good), (name, second)];
+                assert_eq!(asked("GET", "/TOKEN/v1/trace", &headers), Err(403), "{name}: {second}");
+            }
+        }
     }
 
     #[test]

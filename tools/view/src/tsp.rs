@@ -179,7 +179,7 @@ impl Service for Shared {
 
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        let origin = match self.guard.check(&head.method, &head.headers) {
+        let origin = match self.guard.check(&head.method, &head.uri, &head.headers) {
             Ok(origin) => origin.map(str::to_string),
             Err(refusal) => return response(Err(refusal.into()), None),
         };

@@ -46,7 +46,7 @@ impl Attempts {
             let name = HeaderName::from_bytes(name.trim().as_bytes()).ok()?;
             headers.append(name, HeaderValue::from_str(value.trim()).ok()?);
         }
-        let answered = match self.guard.check(&method, &headers) {
+        let answered = match self.guard.check(&method, &uri, &headers) {
             Ok(_) if method == Method::OPTIONS => Ok(Vec::new()),
             Ok(_) => routes::answer(&self.traces, &method, uri.path(), body.as_bytes()),
             Err(refusal) => Err(refusal.into()),

@@ -7,9 +7,9 @@
 //! are known get the headers that let them read an answer.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, Uri};
 
-use crate::guard::{refuse, text, Refusal};
+use crate::guard::{leads_here, one, refuse, text, Refusal};
 
 /// What the webviews of VS Code and of its kin are served from: a scheme that no web page has.
 const WEBVIEW: &str = "vscode-webview://";
@@ -37,11 +37,13 @@ impl Guard {
     pub fn check<'h>(
         &self,
         method: &Method,
+        uri: &Uri,
         headers: &'h HeaderMap,
     ) -> Result<Option<&'h str>, Refusal> {
-        let one = |name: &HeaderName| headers.get_all(name).iter().count() <= 1;
+        let one = |name: &HeaderName| one(headers, name);
         let is_own = |host: &str| self.hosts.iter().any(|own| own == host);
-        if !one(&header::HOST) || !text(headers, &header::HOST).is_some_and(is_own) {
+        let is_named = one(&header::HOST) && text(headers, &header::HOST).is_some_and(is_own);
+        if !is_named || !leads_here(uri, is_own) {
             return refuse(StatusCode::MISDIRECTED_REQUEST, "this address has another name");
         }
         let origin = match headers.get(header::ORIGIN) {
@@ -54,8 +56,9 @@ impl Guard {
                 Some(origin)
             }
         };
-        let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
-        if origin.is_none() && site.is_some_and(|site| site != "none") {
+        let site = HeaderName::from_static("sec-fetch-site");
+        let is_elsewhere = text(headers, &site).is_some_and(|site| site != "none");
+        if !one(&site) || (origin.is_none() && is_elsewhere) {
             return refuse(StatusCode::FORBIDDEN, "other sites are not answered");
         }
         let has_body = headers.contains_key(header::TRANSFER_ENCODING)
@@ -127,12 +130,20 @@ mod tests {
     const JSON: (&str, &str) = ("content-type", "application/json");
 
     fn asked(method: Method, headers: &[(&'static str, &str)]) -> Result<Option<String>, u16> {
+        asked_at("/tsp/api/health", method, headers)
+    }
+
+    fn asked_at(
+        target: &'static str,
+        method: Method,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Option<String>, u16> {
         let guard = Guard::new(8080, vec!["http://localhost:3000".into()]);
         let mut all = HeaderMap::new();
         for (name, value) in headers {
             all.append(*name, value.parse().unwrap());
         }
-        let found = guard.check(&method, &all);
+        let found = guard.check(&method, &Uri::from_static(target), &all);
         found.map(|o| o.map(str::to_string)).map_err(|refusal| refusal.status.as_u16())
     }
 
@@ -158,6 +169,8 @@ mod tests {
         }
         assert_eq!(asked(Method::GET, &[]), Err(421));
         assert_eq!(asked(Method::GET, &[HOST, ("host", "evil.example")]), Err(421));
+        assert_eq!(asked_at("http://evil.example:8080/tsp/api", Method::GET, &[HOST]), Err(421));
+        assert_eq!(asked_at("http://localhost:8080/tsp/api", Method::GET, &[HOST]), Ok(None));
         for origin in [
             "http://evil.example",
             "null",
@@ -175,6 +188,8 @@ mod tests {
         let two = [HOST, ("origin", "http://localhost:3000"), ("origin", "http://evil.example")];
         assert_eq!(asked(Method::GET, &two), Err(403));
         assert_eq!(asked(Method::GET, &[HOST, ("sec-fetch-site", "cross-site")]), Err(403));
+        let two = [HOST, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
+        assert_eq!(asked(Method::GET, &two), Err(403));
         assert_eq!(asked(Method::OPTIONS, &[HOST]), Err(403));
     }
 
