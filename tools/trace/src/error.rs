@@ -88,6 +88,8 @@ pub enum ProblemKind {
     Gone { finished_bytes: u64 },
     /// A stream file has become shorter since the trace was finished.
     Shorter { finished_bytes: u64, bytes: u64 },
+    /// The same, where the file ends within a packet, with what is wrong there.
+    Cut { fault: Fault, finished_bytes: u64, bytes: u64 },
 }
 
 impl fmt::Display for Problem {
@@ -108,6 +110,11 @@ impl fmt::Display for Problem {
             ProblemKind::Shorter { finished_bytes, bytes } => write!(
                 f,
                 "it had {finished_bytes} bytes when the trace was finished, and has {bytes} now"
+            )?,
+            ProblemKind::Cut { fault, finished_bytes, bytes } => write!(
+                f,
+                "{fault}; it had {finished_bytes} bytes when the trace was finished, and has \
+                 {bytes} now"
             )?,
         }
         match self.lost_bytes {

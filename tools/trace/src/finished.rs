@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Problem, ProblemKind};
+use crate::error::{Fault, Problem, ProblemKind};
 use crate::metadata::Metadata;
 
 /// The entry of the environment: a line for each file, with its name, a tab, and its bytes.
@@ -52,6 +52,35 @@ pub(crate) fn missing(
         Some(Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what })
     });
     missing.collect()
+}
+
+/// Tells of a file that ends within a packet once: with what is wrong there.
+pub(crate) fn tell_once(problems: &mut Vec<Problem>) {
+    let shorter = |problem: &Problem| match problem.what {
+        ProblemKind::Shorter { finished_bytes, bytes } => {
+            Some((problem.file.clone(), (finished_bytes, bytes)))
+        }
+        _ => None,
+    };
+    let mut untold: HashMap<PathBuf, (u64, u64)> = problems.iter().filter_map(shorter).collect();
+    if untold.is_empty() {
+        return;
+    }
+    for problem in problems.iter_mut() {
+        let ProblemKind::Fault(fault) = problem.what else { continue };
+        let Some((finished_bytes, bytes)) = untold.get(&problem.file).copied() else { continue };
+        let is_at_end = match fault {
+            Fault::FileTruncated { .. } | Fault::NoMorePackets { .. } => true,
+            _ => problem.offset_bytes.checked_add(problem.lost_bytes) == Some(bytes),
+        };
+        if is_at_end {
+            problem.what = ProblemKind::Cut { fault, finished_bytes, bytes };
+            untold.remove(&problem.file);
+        }
+    }
+    problems.retain(|problem| {
+        !matches!(problem.what, ProblemKind::Shorter { .. }) || untold.contains_key(&problem.file)
+    });
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::cursor::{Cursor, Stop};
 use crate::error::{Fault, Problem, ProblemKind};
 use crate::event::Event;
+use crate::finished;
 use crate::lineage::{self, Beginning, Repeated};
 use crate::loss::Loss;
 use crate::packet::Packet;
@@ -275,6 +276,7 @@ impl<'t> Merge<'t> {
                 });
             }
         }
+        finished::tell_once(&mut problems);
         problems
     }
 

@@ -76,6 +76,34 @@ fn file_that_is_as_long_as_it_was_is_not_cut() {
     assert_eq!(merge.problems(), []);
 }
 
+#[test]
+fn a_cut_since_the_trace_was_finished_is_told_once_with_all_that_is_known_of_it() {
+    let spec = spec();
+    let bytes = stream(&spec, 10, PACKET_EVENTS);
+    let (all, packet) = (bytes.len(), bytes.len() / 10);
+    let entry = format!("stream_files = \"stream_0\\t{all}\"; tracer_major");
+    let metadata = spec.metadata().replacen("tracer_major", &entry, 1);
+    // Between packets, in a header, in an event, in the bytes behind the last event of a packet.
+    for (length, fault) in [
+        (4 * packet, ""),
+        (9, "the data ends in the middle of a field; "),
+        (4 * packet + 9, "none was found in the last 9 bytes; "),
+        (4 * packet + packet / 2, "before the packet does; "),
+        (all - 1, "the file ends 1 bytes before the packet does; "),
+    ] {
+        let folder = TraceFolder::new(&metadata, &[bytes[..length].to_vec()]).unwrap();
+        let trace = Trace::open(folder.path()).unwrap();
+        let mut merge = trace.merge();
+        while merge.next().is_some() {}
+        let told: Vec<String> = merge.problems().iter().map(ToString::to_string).collect();
+        let size =
+            format!("{fault}it had {all} bytes when the trace was finished, and has {length} now");
+        assert_eq!(told.iter().filter(|told| told.contains(&size)).count(), 1, "{told:?}");
+        let ends = |told: &&String| told.contains("finished") || told.contains("file ends");
+        assert_eq!(told.iter().filter(ends).count(), 1, "{told:?}");
+    }
+}
+
 /// Bytes of files that this process has in memory now.
 fn resident_file_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
