@@ -129,3 +129,37 @@ setuid_program_is_refused_with_a_reason() {
 	[ ! -e started ] || fail "the program was started"
 	[ ! -e trace ] || fail "a trace was begun"
 }
+
+# streams_written TRACE: the recorder has written events into it.
+streams_written() {
+	[ -n "$(find "$1" -name 'stream-*' -size +0)" ]
+}
+
+stream_file_that_is_removed_or_cut_while_recording_is_missing_in_the_verdict() {
+	local what
+	session_begin harm
+	for what in 'rm' 'truncate -s 8'; do
+		rm -rf trace
+		lull start -q --name "$session" -o trace
+		lull run "$session" -- ls / > list
+		until_done streams_written trace
+		$what trace/stream-*
+		lull stop "$session" 2> verdict
+		grep -q 'INCOMPLETE:' verdict || fail "$what: $(cat verdict)"
+		grep -q 'stream-.*, with .* events, was .* while recording' verdict ||
+			fail "$what: $(cat verdict)"
+		status_is 1 lull report trace > report
+		grep -q '^INCOMPLETE' report || fail "$what: $(cat report)"
+	done
+}
+
+# The recorder writes it again, whole.
+metadata_that_is_removed_while_recording_is_there_at_the_end() {
+	session_begin harm
+	lull start -q --name "$session" -o trace
+	lull run "$session" -- ls / > list
+	rm trace/metadata
+	status_is 0 lull stop "$session" 2> verdict
+	status_is 0 lull report trace > report
+	babeltrace_reads trace
+}

@@ -127,6 +127,16 @@ impl Folder {
         matches!((fs::stat(&self.path), fs::fstat(&self.file)), (Ok(a), Ok(b)) if is_same(&a, &b))
     }
 
+    /// Whether `name` in this directory is still the file that was made by that name. Where that
+    /// cannot be told, it is.
+    pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
+        match (fs::statat(&self.file, name, AtFlags::SYMLINK_NOFOLLOW), fs::fstat(file)) {
+            (Ok(found), Ok(made)) => is_same(&found, &made),
+            (Err(error), _) => error != Errno::NOENT,
+            (_, Err(_)) => true,
+        }
+    }
+
     /// What is in the directory, each with its type.
     pub(crate) fn entries(&self) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut entries = Vec::new();
@@ -320,6 +330,18 @@ mod tests {
         assert!(Folder::open(fs::CWD, path.as_os_str(), &path, Sharing::PRIVATE).is_err());
         files::remove_file(path).unwrap();
         files::remove_dir(moved).unwrap();
+    }
+
+    #[test]
+    fn file_is_held_until_its_name_is_gone_or_leads_to_another() {
+        let (folder, path) = folder("holds");
+        let file = folder.make_file("file").unwrap();
+        assert!(folder.holds("file", &file));
+        folder.rename("file", "moved").unwrap();
+        assert!(!folder.holds("file", &file));
+        folder.make_file("file").unwrap();
+        assert!(!folder.holds("file", &file));
+        files::remove_dir_all(path).unwrap();
     }
 
     #[test]

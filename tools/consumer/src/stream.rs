@@ -60,6 +60,8 @@ pub struct Stream {
     cpu_id: u32,
     packet_seq: u64,
     offset_bytes: u64,
+    /// What its file held when that was first seen to be less than was written: others cut it.
+    cut_bytes: Option<u64>,
     /// End of the last packet: time never runs backwards in a stream.
     pub end_cycles: u64,
     /// What the last packet written says is lost.
@@ -86,6 +88,7 @@ impl Stream {
             cpu_id,
             packet_seq: 0,
             offset_bytes: 0,
+            cut_bytes: None,
             end_cycles: start_cycles,
             lost: [0; LOST_CAUSES],
         }
@@ -103,6 +106,17 @@ impl Stream {
     /// The name of its file, and how long that is; `None`: it has none.
     pub fn file(&self) -> Option<(String, u64)> {
         self.file.as_ref().map(|_| (self.name.clone(), self.offset_bytes))
+    }
+
+    /// What others did to its file, where that does not hold all that was written any more.
+    pub fn harm(&self) -> Option<String> {
+        let file = self.file.as_ref()?;
+        if !self.folder.holds(&self.name, file) {
+            return Some("was removed, moved or replaced while recording".into());
+        }
+        let bytes = self.cut_bytes.or(cut(file, self.offset_bytes))?;
+        let left = verdict::text::bytes(bytes);
+        Some(format!("was cut while recording: of what was written before, {left} were left"))
     }
 
     /// The next packet's sequence number.
@@ -174,6 +188,10 @@ impl Stream {
             Some(file) => file,
             None => self.file.insert(self.folder.make_file(&self.name)?),
         };
+        if self.cut_bytes.is_none() {
+            // What is written behind the cut makes the file as long as it was.
+            self.cut_bytes = cut(file, self.offset_bytes);
+        }
         let mut done = 0;
         while done < total {
             let offset = (self.offset_bytes + done as u64) as libc::off_t;
@@ -199,6 +217,11 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// The bytes of a file that is shorter than it should be.
+fn cut(file: &File, bytes: u64) -> Option<u64> {
+    file.metadata().ok().map(|found| found.len()).filter(|found| *found < bytes)
 }
 
 fn part(data: *const u8, bytes: usize) -> libc::iovec {
@@ -301,6 +324,25 @@ mod tests {
         let refusal = stream.write(&packet(view()), &mut budget);
         assert!(matches!(refusal, Err(Refusal::Limit)));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 128);
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn file_that_was_cut_or_removed_does_not_hold_what_was_written() {
+        let (mut stream, path) = stream("harm");
+        assert_eq!(stream.harm(), None, "nothing is written yet");
+        let mut budget = Budget { used_bytes: 0, limit_bytes: u64::MAX };
+        stream.write(&packet(view()), &mut budget).unwrap();
+        assert_eq!(stream.harm(), None);
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+        let cut = "was cut while recording: of what was written before, 100 B were left";
+        assert_eq!(stream.harm().as_deref(), Some(cut));
+        stream.write(&packet(view()), &mut budget).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 256);
+        assert_eq!(stream.harm().as_deref(), Some(cut), "it has a hole");
+        std::fs::remove_file(&path).unwrap();
+        let gone = "was removed, moved or replaced while recording";
+        assert_eq!(stream.harm().as_deref(), Some(gone));
         std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 

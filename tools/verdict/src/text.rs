@@ -67,7 +67,7 @@ pub(crate) fn unmatched(unmatched: &Unmatched) -> String {
     )
 }
 
-pub(crate) fn events(count: u64) -> String {
+pub fn events(count: u64) -> String {
     plural(count, "event")
 }
 

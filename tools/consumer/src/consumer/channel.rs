@@ -88,6 +88,10 @@ pub(super) fn judge_stream(
     verdict.events += tally.events;
     verdict.packets += tally.packets;
     verdict.bytes += stream.bytes();
+    if let Some((file, harm)) = stream.file().zip(stream.harm()) {
+        let events = verdict::text::events(tally.events);
+        verdict.missing.push(format!("{}, with {events}, {harm}", file.0));
+    }
     verdict.files.extend(stream.file());
     verdict.damaged_packets += tally.damaged_packets;
     if let Some(damage) = &tally.last_damage {
