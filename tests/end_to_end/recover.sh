@@ -359,3 +359,17 @@ small_recovery() {
 	grep -q 'until recording was stopped' verdict
 	check_committed small/trace "space again"
 }
+
+flight_recorder_whose_directory_is_gone_leaves_its_session_to_be_recovered() {
+	local left
+	session_begin gone
+	lull start -q --name "$session" --flight-recorder -o box
+	lull run "$session" -- cat /etc/passwd > copy
+	rm -r box
+	status_is 2 lull stop "$session" 2> errors
+	left=$(sed -n 's/.*`lull recover -o DIR \([^ ]*\)` writes it into DIR.*/\1/p' errors)
+	[ -d "$left" ] || fail "$(cat errors)"
+	status_is 0 lull recover -o new "$left" > verdict
+	lull print new/snapshot-1 2> print.errors | grep -q 'passwd' || fail "$(cat verdict)"
+	[ ! -e "$left" ] || fail "the session is still there"
+}

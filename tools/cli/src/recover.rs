@@ -36,8 +36,8 @@ const FAILED: i32 = 2;
 const STOPPED_NOW: &str = "until `lull recover` ended the recording, since its recorder had been \
     killed: what came after that, and programs that were not recorded, are not known";
 const STOPPED_BEFORE: &str = "until recording was stopped, by its recorder, which was killed \
-    later, or by an earlier `lull recover`: what came after that, and programs that were not \
-    recorded, are not known";
+    later or could not write the trace, or by an earlier `lull recover`: what came after that, and \
+    programs that were not recorded, are not known";
 
 const KERNEL_REST: &str = "the kernel's events from the killed recorder's last look on: they \
     were in the kernel's buffers";

@@ -160,6 +160,11 @@ impl Directory {
         self.is_removed.store(true, Ordering::Relaxed);
     }
 
+    /// From now on the directory stays when this is dropped.
+    pub fn leave(&self) {
+        self.is_removed.store(false, Ordering::Relaxed);
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -171,6 +171,13 @@ impl Memory {
         }
     }
 
+    /// From now on the memory stays when this is dropped.
+    pub fn leave(&self) {
+        if let Backing::Segment(segment) = &self.backing {
+            segment.leave();
+        }
+    }
+
     fn over(fixed: ControlFixed, backing: Backing, counts: Option<counts::Layout>) -> Self {
         let used_rings = used_rings(&fixed).into_iter().map(|ring| (ring, START_BYTES.into()));
         Self::with(fixed, backing, used_rings.collect(), counts)

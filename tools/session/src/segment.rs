@@ -82,6 +82,11 @@ impl Segment {
         self.remove.store(true, Ordering::Relaxed);
     }
 
+    /// From now on the segment stays when this is dropped.
+    pub fn leave(&self) {
+        self.remove.store(false, Ordering::Relaxed);
+    }
+
     /// From now on the segment is another user's, and this one's as its maker. Root may do that.
     pub fn give(&self, user: u32) -> io::Result<()> {
         // SAFETY: an all-zero structure is valid, is filled in for its size, and given back.

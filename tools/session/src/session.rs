@@ -177,6 +177,12 @@ impl Session {
         self.memory.take_over();
     }
 
+    /// From now on both stay when this is dropped, as those of a killed recorder do.
+    pub fn leave(&self) {
+        self.directory.leave();
+        self.memory.leave();
+    }
+
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -345,6 +351,11 @@ mod tests {
             assert!(Session::reopen(&left).is_err(), "another process is at work on it");
         }
         let key = made.directory.memories()[0].key;
+        assert!(left.exists() && segment::find(key).is_ok());
+        let taken = Session::reopen(&left).unwrap();
+        taken.take_over();
+        taken.leave();
+        drop(taken);
         assert!(left.exists() && segment::find(key).is_ok());
         Session::reopen(&left).unwrap().take_over();
         assert!(!left.exists() && segment::find(key).is_err());

@@ -335,6 +335,7 @@ impl Supervisor<'_> {
         let told = match self.finish() {
             Ok(told) => told,
             Err(error) => {
+                let error = self.leave_behind(&error);
                 serve::tell_failure(&mut self.control, &self.stoppers, &error);
                 return Err(error);
             }
@@ -362,6 +363,16 @@ impl Supervisor<'_> {
             end_by(signal);
         }
         Ok(ours)
+    }
+
+    /// Lets the session stay, as that of a killed recorder does. Return: the error, and what to do.
+    fn leave_behind(&self, error: &anyhow::Error) -> anyhow::Error {
+        self.consumer.leave();
+        let (told, session) = (crate::told(error), self.session.path().display());
+        anyhow::anyhow!(
+            "{told}: what is in memory stays there, and `lull recover -o DIR {session}` writes it \
+             into DIR"
+        )
     }
 
     /// The last of the trace, with what the machine tells about it.

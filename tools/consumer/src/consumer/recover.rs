@@ -99,6 +99,12 @@ impl Consumer {
         self.session.take_over();
         self.memories.iter().for_each(|memory| memory.take_over());
     }
+
+    /// From now on the session stays when this is dropped: what is in it is in no trace yet.
+    pub fn leave(&self) {
+        self.session.leave();
+        self.memories.iter().for_each(|memory| memory.leave());
+    }
 }
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> crate::Error + '_ {
