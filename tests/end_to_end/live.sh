@@ -83,6 +83,20 @@ error_of_the_recorder_is_the_error_of_the_command_that_starts_it() {
 	[ ! -e trace ] || fail "there is a trace"
 }
 
+session_in_a_path_that_is_no_text_is_found_and_stopped() {
+	session_begin bytes
+	mkdir $'inv\xff'
+	cd $'inv\xff'
+	lull start -q --name "$session" -o trace
+	lull run "$session" -- true
+	lull sessions | grep -q "^$session .*recording" || fail "it is in no table"
+	status_is 0 lull stop "$session" --json > verdict
+	grep -q '"state":"complete"' verdict || fail "$(cat verdict)"
+	status_is 0 lull report trace > report
+	lull record --json -o second -- true 2> verdict
+	grep -q '^{"state":"complete"' verdict || fail "$(cat verdict)"
+}
+
 second_session_of_a_name_is_refused() {
 	session_begin live
 	lull start -q --name "$session" -o one

@@ -8,6 +8,7 @@
 //! recorder that was killed.
 
 mod links;
+mod path;
 
 pub use links::{memories, MemoryLink};
 
@@ -27,7 +28,7 @@ const RECORDER_FILE: &str = "recorder";
 /// The recorder's file before it is locked.
 const NEW_RECORDER_FILE: &str = "recorder.new";
 /// What a recorder says of itself is shorter.
-const RECORDER_BYTES_MAX: usize = 16 << 10;
+const RECORDER_BYTES_MAX: usize = 64 << 10;
 /// A directory younger than this, and without a recorder's file, may be one that is being made.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(30);
 /// What attaching processes can hold, less the longest name of a link.
@@ -42,6 +43,7 @@ pub struct Recorder {
     pub pid: u32,
     pub program: String,
     pub program_pid: u32,
+    #[serde(with = "path")]
     pub output: PathBuf,
     pub flight_recorder: bool,
 }
@@ -176,8 +178,8 @@ impl Directory {
 
     /// Writes down which recorder this is.
     pub fn introduce(&self, recorder: &Recorder) -> Result<()> {
-        let text = serde_json::to_vec(recorder).unwrap_or_default();
         let write = || {
+            let text = serde_json::to_vec(recorder)?;
             // In this order, a recorder that is killed in between has written all of its text.
             self.lock.write_all_at(&text, 0)?;
             self.lock.set_len(text.len() as u64)
@@ -383,6 +385,11 @@ mod tests {
         directory.introduce(&other).unwrap();
         let again = running().into_iter().find(|found| found.path == path).unwrap();
         assert_eq!(again.recorder, other, "a shorter text leaves nothing of the longer one");
+        let bytes = std::ffi::OsString::from_vec(b"/tmp/\xff\"".to_vec());
+        let odd = Recorder { output: bytes.into(), ..recorder() };
+        directory.introduce(&odd).unwrap();
+        let again = running().into_iter().find(|found| found.path == path).unwrap();
+        assert_eq!(again.recorder, odd, "a path is whole whatever its bytes are");
         drop(directory);
         assert!(!path.exists());
     }

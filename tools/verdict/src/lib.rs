@@ -207,6 +207,7 @@ pub struct Firing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub state: State,
+    #[serde(serialize_with = "as_text")]
     pub trace: PathBuf,
     pub events: u64,
     /// Those of them that are the kernel's.
@@ -255,6 +256,11 @@ pub struct Verdict {
     pub limits: Vec<String>,
     /// What else a person should know.
     pub notes: Vec<String>,
+}
+
+/// A path for people: JSON has no other bytes than those of UTF-8.
+fn as_text<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 impl Verdict {
@@ -504,6 +510,14 @@ mod tests {
         assert_eq!(concluded(&verdict, true, true), State::Incomplete);
         let failures: Vec<_> = State::ALL.into_iter().filter(|state| state.is_failure()).collect();
         assert_eq!(failures, [State::NothingMatched, State::Incomplete, State::NotFinished]);
+    }
+
+    #[test]
+    fn verdict_is_json_whatever_the_bytes_of_its_path_are() {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::ffi::OsStr::from_bytes(b"/tmp/\xff");
+        let json = serde_json::to_value(Verdict::new(path.into())).unwrap();
+        assert_eq!(json["trace"], "/tmp/\u{fffd}");
     }
 
     #[test]
