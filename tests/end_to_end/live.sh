@@ -83,6 +83,33 @@ error_of_the_recorder_is_the_error_of_the_command_that_starts_it() {
 	[ ! -e trace ] || fail "there is a trace"
 }
 
+sessions_that_begin_at_once_have_names_of_their_own() {
+	local number starters=() begun=0
+	session_begin once
+	for number in 1 2 3 4 5 6; do
+		lull start -q --name "$session" -o "named-$number" 2> "errors-$number" &
+		starters+=($!)
+	done
+	for number in "${starters[@]}"; do
+		! wait "$number" || begun=$((begun + 1))
+	done
+	same "$begun" 1 "sessions that began under one name ($(cat errors-*))"
+	lull stop "$session" 2> verdict
+	starters=()
+	for number in 1 2 3 4 5 6 7 8; do
+		lull start --json -o "unnamed-$number" > "unnamed-$number.json" &
+		starters+=($!)
+	done
+	for number in "${starters[@]}"; do
+		wait "$number"
+	done
+	for number in 1 2 3 4 5 6 7 8; do
+		lull stop "$PWD/unnamed-$number" 2> verdict
+	done
+	same "$(cat unnamed-*.json | sed 's/.*"name":"\([^"]*\)".*/\1/' | sort -u | wc -l)" 8 \
+		"names of sessions"
+}
+
 session_in_a_path_that_is_no_text_is_found_and_stopped() {
 	session_begin bytes
 	mkdir $'inv\xff'

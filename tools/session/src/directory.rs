@@ -9,8 +9,10 @@
 
 mod links;
 mod path;
+mod turn;
 
 pub use links::{memories, MemoryLink};
+pub use turn::Turn;
 
 use crate::abi::SESSION_MEMORY_LINK;
 use crate::error::{Error, Result};
@@ -244,17 +246,21 @@ pub fn running() -> Vec<Found> {
     found
 }
 
-/// The recorder of a session. It is read again a few times if a recorder is just writing it.
+/// The recorder of a session. It is read again a few times if a recorder is just writing it; one
+/// that has written nothing has not introduced itself yet.
 fn recorder_read(file: &File) -> Option<Recorder> {
     const ATTEMPTS: u32 = 20;
-    (0..ATTEMPTS).find_map(|attempt| {
+    let mut text = [0u8; RECORDER_BYTES_MAX];
+    for attempt in 0..ATTEMPTS {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let mut text = [0u8; RECORDER_BYTES_MAX];
-        let bytes = file.read_at(&mut text, 0).ok()?;
-        serde_json::from_slice(&text[..bytes]).ok()
-    })
+        let bytes = file.read_at(&mut text, 0).ok().filter(|bytes| *bytes > 0)?;
+        if let Ok(recorder) = serde_json::from_slice(&text[..bytes]) {
+            return Some(recorder);
+        }
+    }
+    None
 }
 
 /// A session directory whose recorder ended without removing it: it was killed, and what programs

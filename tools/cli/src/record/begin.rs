@@ -17,7 +17,7 @@ use consumer::output::{Older, Output};
 use consumer::{Consumer, Options};
 use control::Server;
 use session::clock::{Calibration, Recording};
-use session::directory::{running, Recorder};
+use session::directory::{running, Recorder, Turn};
 use session::pattern::Patterns;
 use session::{machine, Session};
 use std::ffi::OsString;
@@ -137,14 +137,11 @@ pub fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
         output: consumer.output().path().to_path_buf(),
         flight_recorder: job.session.flight_recorder,
     };
+    // Another may have begun meanwhile, or be about to.
+    let turn = Turn::wait();
+    recorder.name = name::choose(asked, program, is_kernels, &running())?;
     session.directory.introduce(&recorder)?;
-    // Another may have begun meanwhile.
-    let mut others = running();
-    others.retain(|found| found.path != session.path());
-    if others.iter().any(|found| found.recorder.name == recorder.name) {
-        recorder.name = name::choose(asked, program, is_kernels, &others)?;
-        session.directory.introduce(&recorder)?;
-    }
+    drop(turn);
     let folder = std::env::current_dir().unwrap_or_default();
     Ok(Begun { session, consumer, recording, control, recorder, folder })
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Names of sessions: what people call a running session by.
 //!
-//! Place in the flow: `supervise` chooses one before the session is made and looks once more when
-//! it is; the commands for running sessions look for it (`live::find`). No lock is taken for names,
-//! for a process could hold it for ever: of two sessions that begin at the same moment under one
-//! name, both may be refused.
+//! Place in the flow: `begin` chooses one before the session is made, so that a name that is taken
+//! is refused at once, and again when the session is made, in its turn among those that begin at
+//! the same moment; the commands for running sessions look for it (`live::find`).
 
 use anyhow::bail;
 use session::directory::Found;
