@@ -136,6 +136,28 @@ second_session_of_a_name_is_refused() {
 	lull stop "$PWD/one" 2> verdict
 }
 
+session_whose_name_cannot_be_printed_is_ended_again() {
+	local arguments
+	session_begin unsaid
+	for arguments in '' '--json'; do
+		rm -rf trace
+		status_is 2 lull start $arguments --name "$session" -o trace > /dev/full 2> errors
+		grep -q 'the session was ended again: .*No space left' errors ||
+			fail "$(cat errors)"
+		! lull sessions 2> none | grep -q "^$session " || fail "it runs"
+	done
+}
+
+path_of_a_session_is_printed_without_what_a_terminal_would_obey() {
+	session_begin escape
+	mkdir $'esc\x1b[31mx'
+	cd $'esc\x1b[31mx'
+	lull start --name "$session" -o trace > started
+	! grep -q $'\x1b' started || fail "$(cat -v started)"
+	lull stop "$session" 2> verdict
+	! grep -q $'\x1b' verdict || fail "$(cat -v verdict)"
+}
+
 pause_is_for_all_programs_and_in_the_trace() {
 	session_begin live
 	beat_build

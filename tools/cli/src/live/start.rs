@@ -4,14 +4,18 @@
 //! Place in the flow: the arguments are checked here, then the process splits in two
 //! (`record::detach`); the recorder's half goes the way of `lull record`.
 
+use super::ask;
+use super::find::find_named;
 use crate::record::detach::{self, Ready, Side};
 use crate::record::kernel::Whose;
 use crate::record::plan::Plan;
 use crate::record::tell::left_behind;
 use crate::record::{supervise, system, Job, SessionArgs};
+use crate::shown::{json_shown, shown};
 use crate::trigger::args::TriggerArgs;
 use crate::trigger::plan::{Facts, Whence};
 use crate::{duration, stdout, trigger};
+use control::Request;
 use std::time::Duration;
 
 /// Begin a session that programs can join, until `lull stop`
@@ -63,10 +67,11 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
     let triggers = trigger::plan::triggers(&args.triggers.given, &facts, &[])?;
     let starter = match detach::split()? {
         Side::Starter(ready) => {
-            if args.json {
-                stdout::write(&format!("{}\n", serde_json::to_string(&ready)?))?;
-            } else if !args.session.quiet {
-                stdout::write(&text(&ready, args.system))?;
+            if let Err(error) = print(args, &ready) {
+                return Err(match end(&ready) {
+                    Ok(()) => error.context("the session was ended again"),
+                    Err(why) => error.context(format!("the session runs ({why:#})")),
+                });
             }
             left_behind(args.session.quiet);
             return Ok(0);
@@ -92,8 +97,25 @@ pub fn run(args: &StartArgs) -> anyhow::Result<i32> {
     })
 }
 
+/// Tells whoever started the session how to reach it.
+fn print(args: &StartArgs, ready: &Ready) -> anyhow::Result<()> {
+    if args.json {
+        return stdout::write(&format!("{}\n", json_shown(&serde_json::to_string(ready)?)));
+    }
+    match args.session.quiet {
+        true => Ok(()),
+        false => stdout::write(&text(ready, args.system)),
+    }
+}
+
+/// Ends a session that nobody was told of.
+fn end(ready: &Ready) -> anyhow::Result<()> {
+    let found = find_named(&ready.directory)?;
+    ask(&found, &Request::Stop, None).map(|_| ())
+}
+
 fn text(ready: &Ready, is_system: bool) -> String {
-    let Ready { name, output, .. } = ready;
+    let (name, output) = (&ready.name, shown(&ready.output));
     let join = match is_system {
         true => "  every process that carries events joins, those that begin included\n".into(),
         false => format!(
