@@ -190,6 +190,21 @@ pause_is_for_all_programs_and_in_the_trace() {
 	babeltrace_reads trace
 }
 
+request_that_was_given_up_is_not_carried_out_later() {
+	local recorder
+	session_begin given
+	lull start --json --name "$session" -o trace > started
+	recorder=$(sed 's/.*"pid":\([0-9]*\).*/\1/' started)
+	kill -STOP "$recorder"
+	status_is 124 timeout 1 lull stop "$session" 2> errors
+	status_is 2 lull pause "$session" 2> errors
+	kill -CONT "$recorder"
+	grep -q 'did not answer.*unless it has begun already, what was asked for is not done' \
+		errors || fail "$(cat errors)"
+	same "$(state_of "$session")" recording "its state"
+	lull stop "$session" 2> verdict
+}
+
 program_that_starts_in_a_pause_records_after_it() {
 	session_begin live
 	beat_build

@@ -29,9 +29,12 @@ const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(60);
 /// Asks the recorder of a session; what it refuses is an error.
 fn ask(found: &Found, request: &Request, patience: Option<Duration>) -> anyhow::Result<Answer> {
     let name = &found.recorder.name;
-    match control::ask(&found.path, request, patience).with_context(|| format!("session {name}"))? {
-        Answer::Refused { why } => bail!("session {name}: {why}"),
-        answer => Ok(answer),
+    match control::ask(&found.path, request, patience) {
+        Ok(Answer::Refused { why }) => bail!("session {name}: {why}"),
+        Err(error @ control::Error::Silent { .. }) => bail!(
+            "session {name}: {error}; unless it has begun already, what was asked for is not done"
+        ),
+        other => other.with_context(|| format!("session {name}")),
     }
 }
 

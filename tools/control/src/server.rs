@@ -7,6 +7,7 @@
 
 use crate::message::parse_request;
 use crate::{Answer, Error, Request, Result, REQUEST_BYTES_MAX, SOCKET};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{chmodat, open, AtFlags, Mode, OFlags};
 use rustix::net::{
     accept_with, bind, listen, recv, send, socket_with, sockopt, AddressFamily, RecvFlags,
@@ -154,6 +155,23 @@ impl Server {
                 None
             }
         }
+    }
+
+    /// Whether a caller has ended its connection, and so given up what it asked for. It is no
+    /// caller any more then.
+    pub fn has_left(&mut self, caller: Caller) -> bool {
+        let Some(index) = self.connections.iter().position(|found| found.caller == caller) else {
+            return true;
+        };
+        let mut polls = [PollFd::new(&self.connections[index].socket, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // That a caller sends nothing more (a shutdown of that side) is no end.
+        let has_left = poll(&mut polls, Some(&at_once)).is_ok()
+            && polls[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        if has_left {
+            self.connections.remove(index);
+        }
+        has_left
     }
 
     /// Answers, and ends the connection. A caller that does not read what it is told is not told.

@@ -144,7 +144,10 @@ fn caller_that_waits_for_its_answer_is_not_asked_again_and_may_be_gone() {
     assert_eq!(taken.len(), 1);
     assert!(server.take().is_empty(), "one request for each connection");
     assert_eq!(server.descriptors().count(), 1, "nothing of it wakes the recorder");
+    rustix::net::shutdown(&waiting, rustix::net::Shutdown::Write).unwrap();
+    assert!(!server.has_left(taken[0].0), "it says nothing more, and waits");
     drop(waiting);
+    assert!(server.has_left(taken[0].0) && server.has_left(taken[0].0));
     server.answer(taken[0].0, &Answer::Done);
     server.answer(taken[0].0, &Answer::Done);
 }

@@ -27,6 +27,10 @@ impl Supervisor<'_> {
     /// Does what was asked for. Return: whether the session is to end.
     pub(super) fn serve(&mut self) -> bool {
         for (caller, pid, request) in self.control.take() {
+            // Whoever gave up was told so, and does not expect a change any more.
+            if self.control.has_left(caller) {
+                continue;
+            }
             let answer = match request {
                 Request::Status => Answer::Status(Box::new(self.status())),
                 Request::Pause => done(self.consumer.pause_probes()),
