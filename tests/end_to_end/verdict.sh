@@ -95,6 +95,13 @@ trace_that_is_being_recorded_is_not_finished() {
 	grep -q '^Complete: no event is missing' report || fail "$(cat report)"
 }
 
+program_that_goes_on_after_a_trigger_stopped_the_recording_is_no_descendant() {
+	verdict_is limited --on process:exit --do stop -- sh -c '/bin/true; exec sleep 1'
+	same "$(value 'len(v["went_on"])')" 1 "processes that went on"
+	same "$(value 'v["limits"][0].split(":")[0]')" "until the recording was stopped" \
+		"until when"
+}
+
 static_program_is_not_recorded() {
 	static_program
 	verdict_is incomplete -- ./static

@@ -387,7 +387,8 @@ impl Supervisor<'_> {
         }
         let first_pid = self.child.as_ref().map_or(self.recorder.pid, Child::id);
         let stoppers: Vec<u32> = self.stoppers.iter().map(|(_, pid)| *pid).collect();
-        let is_open = self.child.is_none() || !self.stoppers.is_empty();
+        let was_asked = self.is_told_to_stop || !self.stoppers.is_empty();
+        let is_open = self.child.is_none() || was_asked;
         let counting = self.job.counting.as_ref();
         let counts = counting.map(|_| self.consumer.counts_at_end());
         let judge = Judge {
