@@ -69,6 +69,52 @@ loss_is_an_exit_status_on_request() {
 	babeltrace_reads small
 }
 
+# A program that says more than the traces below may have, and less than the buffers hold.
+ticks_build() {
+	cat > ticks.c <<- 'END'
+		#include <lull/trace.h>
+		int main(void)
+		{
+			for (int n = 0; n < 200000; n++)
+				lull_event("test:tick", lull_i32(n, n));
+			return 0;
+		}
+	END
+	gcc -O2 -I"$root/core/include" -o ticks ticks.c
+}
+
+size_limit_of_less_than_a_default_sub_buffer_is_used_or_refused() {
+	local size
+	ticks_build
+	for size in 900K 200K 20K; do
+		rm -rf limited
+		lull record --max-size "$size" -o limited -e 'test:*' -- ./ticks 2> said
+		grep -q 'stopped: complete until the limit' said || fail "$size: $(cat said)"
+		[ "$(du -bc limited/stream-* | tail -n 1 | cut -f1)" -gt $((${size%K} * 512)) ] ||
+			fail "$size: $(du -b limited/*)"
+		babeltrace_reads limited
+	done
+	status_is 125 lull record --max-size 900K --buffer-size 1M -o refused -- touch started \
+		2> said
+	grep -q 'give at least 1028K' said || fail "$(cat said)"
+	[ ! -e started ] || fail "the program was started"
+}
+
+events_after_the_size_limit_are_lost_to_nobody() {
+	ticks_build
+	session_begin limit
+	lull start -q --name "$session" --max-size 200K -o limited -e 'test:*'
+	lull run "$session" -- ./ticks
+	until_done limit_ended
+	lull status "$session" --json | grep -q '"lost":0[,}]' || fail "$(lull status "$session")"
+	lull stop "$session" 2> said
+	grep -q 'stopped: complete until the limit' said || fail "$(cat said)"
+}
+
+limit_ended() {
+	lull status "$session" --json | grep -q '"state":"ended"'
+}
+
 size_limit_ends_the_trace_and_not_the_program() {
 	storm_build
 	lull record --max-size 1M -o limited -e 'test:*' -- ./storm 300 > counts 2> said

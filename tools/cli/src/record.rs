@@ -105,7 +105,8 @@ pub struct SessionArgs {
     #[arg(long, requires = "kernel")]
     pub no_state_dump: bool,
 
-    /// Size of one sub-buffer; each CPU has several [default: 1M, less where memory is scarce]
+    /// Size of one sub-buffer; each CPU has several [default: 1M, less where memory is scarce or
+    /// --max-size is small]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub buffer_size: Option<u64>,
 
@@ -122,8 +123,8 @@ pub struct SessionArgs {
     #[arg(long, requires = "kernel", requires = "flight_recorder")]
     pub reserved: bool,
 
-    /// Stop recording, not the program, when the trace has this size; snapshots of a flight
-    /// recorder have that of its buffers
+    /// Stop recording, not the program, when the trace has this size, 8K at least; snapshots of a
+    /// flight recorder have that of its buffers
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     #[arg(conflicts_with = "flight_recorder")]
     pub max_size: Option<u64>,

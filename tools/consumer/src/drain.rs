@@ -76,7 +76,11 @@ impl Tools {
                 tally.packets += 1;
                 return;
             }
-            Err(Refusal::Limit) => self.limit_reached = true,
+            Err(Refusal::Limit) => {
+                // The recording ends here: what comes after that is not asked for, and not lost.
+                self.limit_reached = true;
+                return;
+            }
             Err(Refusal::Io(error)) => {
                 self.limit_reached |= self.keeps_refused;
                 tally.last_error = Some(error.to_string());

@@ -9,7 +9,9 @@ use super::program::Program;
 use super::{context, filtered, SessionArgs};
 use crate::library::{self, Libraries};
 use anyhow::bail;
-use session::abi::{SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MIN};
+use session::abi::{
+    SESSIONS_MAX, SESSION_VARIABLE, SUBBUF_BYTES_MIN, SUBBUF_COUNT_MAX, SUBBUF_COUNT_MIN,
+};
 use session::clock::{ClockFacts, ClockKind};
 use session::machine;
 use session::pattern::Patterns;
@@ -20,6 +22,8 @@ use uuid::Uuid;
 const SUBBUF_BYTES: u64 = 1 << 20;
 /// Below this, the machine's memory does not make default buffers smaller.
 const SUBBUF_BYTES_LEAST: u64 = 64 << 10;
+/// Of a trace with a limit, one sub-buffer is at most this part.
+const LIMIT_PARTS: u64 = 4;
 /// Default buffers take at most this part of the memory that is available.
 const MEMORY_PART: u64 = 16;
 
@@ -70,14 +74,19 @@ impl Plan {
             }
         }
         let (clock, _) = ClockKind::choose(&ClockFacts::here());
+        let (subbuf_size_bytes, subbuf_count) = match (args.buffer_size, args.max_size) {
+            (Some(size), _) => (size, args.buffers),
+            (None, None) => (default_size(args.buffers), args.buffers),
+            (None, Some(limit)) => limited(args.buffers, limit),
+        };
         let mut session = session::Plan {
             uuid: Uuid::new_v4().into_bytes(),
             flight_recorder: args.flight_recorder,
             clock_kind: clock.abi(),
             cpu_count: machine::possible_cpus(),
             rseq: machine::has_rseq(),
-            subbuf_size_bytes: args.buffer_size.unwrap_or_else(|| default_size(args.buffers)),
-            subbuf_count: args.buffers,
+            subbuf_size_bytes,
+            subbuf_count,
             patterns: patterns.text().to_string(),
             filters: filtered::of_session(&asked, &patterns),
             counts: None,
@@ -85,6 +94,7 @@ impl Plan {
             recorded,
         };
         session.check()?;
+        check_limit(args.max_size, session.subbuf_size_bytes)?;
         context::check(&args.contexts, args.kernel, can_join)?;
         let kernel = Kernel::find(args, &asked, &patterns, &session)?;
         let clock = kernel.as_ref().map_or(clock, |kernel| kernel.clock(clock));
@@ -180,9 +190,59 @@ fn default_size(subbuf_count: u32) -> u64 {
     SUBBUF_BYTES.min(power).max(SUBBUF_BYTES_LEAST)
 }
 
+/// Size and number of sub-buffers for a trace that may not have more than `limit_bytes`: it takes
+/// several of them, whole, and a ring holds as much as without the limit.
+fn limited(subbuf_count: u32, limit_bytes: u64) -> (u64, u32) {
+    let whole = default_size(subbuf_count);
+    let part = (limit_bytes / LIMIT_PARTS).checked_ilog2().map_or(1, |bits| 1 << bits);
+    let size = part.clamp(SUBBUF_BYTES_MIN, whole);
+    let more = u32::try_from(whole / size).unwrap_or(u32::MAX);
+    // A number that cannot be is refused as it was given.
+    let count = match subbuf_count.is_power_of_two() && subbuf_count <= SUBBUF_COUNT_MAX {
+        true => subbuf_count.saturating_mul(more).min(SUBBUF_COUNT_MAX),
+        false => subbuf_count,
+    };
+    (size, count)
+}
+
+/// Events are written a sub-buffer at a time, where they come fast.
+fn check_limit(limit_bytes: Option<u64>, subbuf_bytes: u64) -> anyhow::Result<()> {
+    let least_bytes = subbuf_bytes.saturating_add(SUBBUF_BYTES_MIN);
+    if limit_bytes.is_some_and(|limit_bytes| limit_bytes < least_bytes) {
+        let advice = match subbuf_bytes > SUBBUF_BYTES_MIN {
+            true => ", or choose a smaller --buffer-size",
+            false => "",
+        };
+        bail!(
+            "--max-size: the trace may have less than one sub-buffer ({}) takes: give at least \
+             {}K{advice}",
+            verdict::text::bytes(subbuf_bytes),
+            least_bytes >> 10
+        );
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trace_with_a_limit_takes_several_sub_buffers_or_is_refused() {
+        let whole = default_size(8);
+        for (limit, size) in [(8 << 10, 4 << 10), (200 << 10, 32 << 10), (250 << 10, 32 << 10)] {
+            let count = (8 * whole / size).min(SUBBUF_COUNT_MAX.into()) as u32;
+            assert_eq!(limited(8, limit), (size, count), "{limit}");
+            assert!(check_limit(Some(limit), size).is_ok());
+        }
+        assert_eq!(limited(8, u64::MAX), (whole, 8));
+        assert_eq!(limited(8, 1).0, SUBBUF_BYTES_MIN);
+        assert_eq!([3, 4096].map(|count| limited(count, 1).1), [3, 4096], "which are refused");
+        let refused = check_limit(Some(900 << 10), 1 << 20).unwrap_err().to_string();
+        assert!(refused.contains("at least 1028K, or"), "{refused}");
+        assert!(check_limit(Some(1), 4096).unwrap_err().to_string().ends_with("at least 8K"));
+        assert!(check_limit(None, 1 << 20).is_ok());
+    }
 
     #[test]
     fn default_sub_buffers_are_powers_of_two_between_their_limits() {
