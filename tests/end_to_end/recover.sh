@@ -212,7 +212,8 @@ memory_of_a_trace_that_is_gone_becomes_a_new_trace() {
 	killed_while "./writers 3 progress 1 5"
 	rm -rf trace
 	status_is 2 lull recover "$session" 2> errors
-	grep -q 'trace is gone; name a new directory with -o' errors
+	grep -q "trace is gone; .lull recover -o DIR $session. writes a new one into DIR" errors ||
+		fail "$(cat errors)"
 	mkdir taken
 	: > taken/file
 	status_is 2 lull recover -o taken "$session" 2> errors

@@ -167,16 +167,11 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     let limit = if session.memory.is_active() { STOPPED_NOW } else { STOPPED_BEFORE };
     let (output, known) = match (&args.output, recorded) {
         (Some(new), _) => (Output::create(new, Sharing::PRIVATE, Older::Refuse)?, None),
-        (None, Some(path)) if is_gone(path) => bail!(
-            "its trace {} is gone; name a new directory with -o, or remove the session with \
-             --discard",
-            path.display()
-        ),
+        (None, Some(path)) if is_gone(path) => {
+            bail!("its trace {} is gone; {}", path.display(), elsewhere(&left.path))
+        }
         (None, Some(path)) => (Output::reopen(path)?, facts::read(path, &fixed)?),
-        (None, None) => bail!(
-            "its recorder had made no trace yet; name a directory with -o, or remove the session \
-             with --discard"
-        ),
+        (None, None) => bail!("its recorder had made no trace yet; {}", elsewhere(&left.path)),
     };
     let facts = match known {
         Some(facts) => facts,
@@ -212,6 +207,15 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
     drop(consumer);
     record::reach::leave(&segments);
     Ok(if told.has_loss() { INCOMPLETE } else { DONE })
+}
+
+/// What can be done where the trace itself cannot be gone on with.
+fn elsewhere(session: &Path) -> String {
+    let session = session.display();
+    format!(
+        "`lull recover -o DIR {session}` writes a new one into DIR, `lull recover --discard \
+         {session}` removes what is left"
+    )
 }
 
 fn is_gone(path: &Path) -> bool {

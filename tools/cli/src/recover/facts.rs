@@ -34,7 +34,10 @@ pub fn read(trace: &Path, fixed: &ControlFixed) -> anyhow::Result<Option<Facts>>
     file.take(METADATA_BYTES_MAX).read_to_end(&mut bytes)?;
     let (metadata, _) = Metadata::salvage(&bytes);
     if metadata.uuid.is_some_and(|uuid| uuid != fixed.uuid) {
-        bail!("{} is of another recording; name a new directory with -o", path.display());
+        bail!(
+            "{} is of another recording; `lull recover -o DIR SESSION` writes a new one",
+            path.display()
+        );
     }
     let kept = kept_classes(&String::from_utf8_lossy(&bytes));
     Ok(of(&metadata, fixed.uuid).map(|facts| Facts { kept, ..facts }))
