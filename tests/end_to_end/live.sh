@@ -205,6 +205,14 @@ request_that_was_given_up_is_not_carried_out_later() {
 	lull stop "$session" 2> verdict
 }
 
+name_of_a_session_is_whole_where_no_terminal_is() {
+	session_begin "$(printf 'n%.0s' {1..56})"
+	lull start -q --name "$session" -o trace
+	lull sessions > list
+	grep -q "^$session .* $PWD/trace$" list || fail "$(cat list)"
+	lull stop "$session" 2> verdict
+}
+
 program_that_starts_in_a_pause_records_after_it() {
 	session_begin live
 	beat_build

@@ -12,11 +12,15 @@ use crate::{say, stdout};
 use control::{Answer, Request, Status};
 use serde_json::json;
 use session::directory::{left_behind, running, Found, LeftBehind};
+use std::io::IsTerminal;
 use std::time::Duration;
 use verdict::text::{bytes, grouped};
 
 /// How long a list waits for each recorder.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// More than the longest path has.
+const COLUMNS_MAX: usize = 1 << 16;
 
 /// List your running sessions, and those that killed recorders left
 #[derive(Debug, clap::Args)]
@@ -98,7 +102,12 @@ fn table(found: &[Known]) -> String {
     }
     let mut text = String::new();
     if !found.is_empty() {
-        table.render(&Look::of_stdout(usize::MAX), &mut text);
+        let mut look = Look::of_stdout(usize::MAX);
+        if !std::io::stdout().is_terminal() {
+            // Whatever reads it needs whole names.
+            look.columns = COLUMNS_MAX;
+        }
+        table.render(&look, &mut text);
     }
     for known in found {
         if let Known::Silent(found, why) = known {
