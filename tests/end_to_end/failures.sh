@@ -144,7 +144,7 @@ stream_file_that_is_removed_or_cut_while_recording_is_missing_in_the_verdict() {
 		lull run "$session" -- ls / > list
 		until_done streams_written trace
 		$what trace/stream-*
-		lull stop "$session" 2> verdict
+		status_is 1 lull stop "$session" 2> verdict
 		grep -q 'INCOMPLETE:' verdict || fail "$what: $(cat verdict)"
 		grep -q 'stream-.*, with .* events, was .* while recording' verdict ||
 			fail "$what: $(cat verdict)"

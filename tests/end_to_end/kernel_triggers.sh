@@ -119,7 +119,7 @@ condition_on_the_kernel_needs_k_and_an_event_and_a_filter_that_are_there() {
 	[ ! -e no ] || fail "a trace was begun"
 	lull start --name "$session" -o trace
 	refused 'begin it with -k' 2 lull trigger "$session" --on sched:sched_switch --do count
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 }
 
 condition_stops_a_recording_of_the_kernel_alone_and_tracefs_is_as_before() {

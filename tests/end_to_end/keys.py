@@ -167,6 +167,7 @@ other = session + "-other"
 subprocess.run(["lull", "start", "-q", "--name", other, "-o", "other"], check=True)
 top = Top(other, "--interval", "300ms")
 top.until("1 processes")
-subprocess.run(["lull", "stop", other], check=True, stderr=subprocess.DEVNULL)
+stopped = subprocess.run(["lull", "stop", other], stderr=subprocess.DEVNULL)
+same(stopped.returncode, 1, "the status of a session that nobody joined")
 same(top.end(), 0, "the status after the session's end")
 same("has ended" in top.after, True, f"the last line says that it ended: {top.after!r}")

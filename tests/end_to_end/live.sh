@@ -94,7 +94,7 @@ sessions_that_begin_at_once_have_names_of_their_own() {
 		! wait "$number" || begun=$((begun + 1))
 	done
 	same "$begun" 1 "sessions that began under one name ($(cat errors-*))"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 	starters=()
 	for number in 1 2 3 4 5 6 7 8; do
 		lull start --json -o "unnamed-$number" > "unnamed-$number.json" &
@@ -104,7 +104,7 @@ sessions_that_begin_at_once_have_names_of_their_own() {
 		wait "$number"
 	done
 	for number in 1 2 3 4 5 6 7 8; do
-		lull stop "$PWD/unnamed-$number" 2> verdict
+		status_is 1 lull stop "$PWD/unnamed-$number" 2> verdict
 	done
 	same "$(cat unnamed-*.json | sed 's/.*"name":"\([^"]*\)".*/\1/' | sort -u | wc -l)" 8 \
 		"names of sessions"
@@ -133,7 +133,7 @@ second_session_of_a_name_is_refused() {
 	[ ! -e two ] || fail "it made a trace"
 	status_is 125 lull record --name "$session" -o two -- touch started 2> errors
 	[ ! -e started ] || fail "the program was started"
-	lull stop "$PWD/one" 2> verdict
+	status_is 1 lull stop "$PWD/one" 2> verdict
 }
 
 session_whose_name_cannot_be_printed_is_ended_again() {
@@ -154,7 +154,7 @@ path_of_a_session_is_printed_without_what_a_terminal_would_obey() {
 	cd $'esc\x1b[31mx'
 	lull start --name "$session" -o trace > started
 	! grep -q $'\x1b' started || fail "$(cat -v started)"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 	! grep -q $'\x1b' verdict || fail "$(cat -v verdict)"
 }
 
@@ -202,7 +202,7 @@ request_that_was_given_up_is_not_carried_out_later() {
 	grep -q 'did not answer.*unless it has begun already, what was asked for is not done' \
 		errors || fail "$(cat errors)"
 	same "$(state_of "$session")" recording "its state"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 }
 
 name_of_a_session_is_whole_where_no_terminal_is() {
@@ -210,7 +210,7 @@ name_of_a_session_is_whole_where_no_terminal_is() {
 	lull start -q --name "$session" -o trace
 	lull sessions > list
 	grep -q "^$session .* $PWD/trace$" list || fail "$(cat list)"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 }
 
 program_that_starts_in_a_pause_records_after_it() {
@@ -281,15 +281,22 @@ shell_joins_and_leaves_by_its_variables() {
 	same "$(numbers_of test:beat trace)" "1 " "the numbers of events"
 }
 
-status_of_a_stop_is_that_of_a_recording() {
+status_of_a_stop_is_that_of_a_report() {
 	session_begin live
 	lull start -q --name "$session" -o one --fail-on-loss -e 'nothing:*'
 	lull run "$session" -- true
 	status_is 124 lull stop "$session" 2> verdict
 	grep -q 'nothing matched' verdict || fail "$(cat verdict)"
 	lull start -q --name "$session" -o two --fail-on-loss
+	lull run "$session" -- true
 	status_is 0 lull stop "$session" --json > verdict
 	grep -q '"state":"complete"' verdict || fail "$(cat verdict)"
+	# Nobody joins it.
+	lull start -q --name "$session" -o three
+	status_is 1 lull stop "$session" 2> verdict
+	grep -q 'nothing matched' verdict || fail "$(cat verdict)"
+	status_is 1 lull report three > report
+	grep -q '^Nothing matched' report || fail "$(cat report)"
 	status_is 2 lull stop "$session" 2> errors
 }
 
@@ -344,7 +351,7 @@ snapshots_and_stop_come_one_after_the_other() {
 	lull start -q --name "$session" -o discard
 	status_is 2 lull snapshot "$session" 2> errors
 	grep -q -e '--flight-recorder' errors || fail "$(cat errors)"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 }
 
 dead_session_is_listed_with_what_to_do_and_keeps_its_pauses() {
@@ -405,8 +412,8 @@ all_stopped() {
 	lull start -q --name two -o two --flight-recorder
 	status_is 2 lull status 2> errors
 	grep -q 'several sessions run' errors || fail "$(cat errors)"
-	status_is 0 lull stop --all 2> verdict
-	same "$(grep -c 'complete' verdict)" 2 "verdicts"
+	status_is 1 lull stop --all 2> verdict
+	same "$(grep -c 'nothing matched' verdict)" 2 "verdicts"
 	status_is 1 lull sessions 2> errors
 	status_is 1 lull snapshot 2> errors
 	status_is 1 lull pause 2> errors
@@ -426,8 +433,8 @@ session_within_a_pid_namespace_says_where_it_can_be_asked() {
 	status_is 2 lull pause "$session" 2> errors
 	grep -q 'PID namespace' errors || fail "$(cat errors)"
 	rm ready
-	wait $!
-	grep -q complete stopped || fail "$(cat stopped)"
+	wait $! || same $? 1 "the status of lull stop"
+	grep -q 'nothing matched' stopped || fail "$(cat stopped)"
 }
 
 disk_that_is_full_leaves_a_session_that_can_be_stopped() {
@@ -558,7 +565,7 @@ sessions_of_others_are_neither_seen_nor_reached() {
 	chmod 666 "$directory/control"
 	same "$(as_other "$directory")" "no answer" "what another user hears"
 	same "$(state_of "$session")" recording "its state"
-	lull stop "$session" 2> verdict
+	status_is 1 lull stop "$session" 2> verdict
 }
 
 # as_other DIRECTORY: asks a recorder as another user.

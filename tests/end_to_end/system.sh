@@ -84,7 +84,7 @@ processes_of_all_users_join_those_that_run_and_those_that_begin() {
 	kill "$bare"
 	touch "$place/go"
 	wait
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(numbers)" 53 "events"
 	grep -q 'process joined that carries events: 5 processes of 3 users joined; half' verdict ||
 		fail "$(cat verdict)"
@@ -107,7 +107,7 @@ memory_of_a_user_is_that_users_alone() {
 	[ -n "$theirs" ] && [ "$theirs" != "$ours" ] || fail "one segment for two users: $theirs"
 	ipcs -m -i "$theirs" | grep -q '^uid=65534.*cuid=0' || fail "$(ipcs -m -i "$theirs")"
 	ipcs -m -i "$theirs" | grep -q 'access_perms=0600' || fail "$(ipcs -m -i "$theirs")"
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	! ipcs -m | grep -qw "$theirs" || fail "the memory of the user is still there"
 	! grep -q SYSV "/proc/$its/maps" || fail "the process still has the session's memory"
 	kill -0 "$its" || fail "the process has ended"
@@ -127,7 +127,7 @@ program_that_a_member_executes_and_processes_that_it_forks_join() {
 	until_done attached_are 1
 	touch "$place/go-again"
 	wait
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(numbers)" $((2 + 2 + 4 * 3)) "events"
 }
 
@@ -143,7 +143,7 @@ events_that_are_enabled_later_bring_their_processes() {
 	joined 1
 	touch "$place/go"
 	wait
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(numbers)" 4 "events"
 }
 
@@ -162,7 +162,7 @@ process_that_cannot_join_is_named_and_keeps_no_other_user_waiting() {
 	until_done told refused 8
 	touch "$place/go"
 	wait $!
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	kill -CONT "${stopped[@]}"
 	wait
 	same "$(numbers)" 3 "events"
@@ -207,7 +207,7 @@ storm_of_programs_is_survived_and_what_was_not_seen_is_counted() {
 	joined 1
 	touch "$place/go"
 	wait
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(numbers)" 5 "events"
 	grep -q 'ended before they could be looked at, and whether they carried events is not' \
 		verdict || fail "$(cat verdict)"
@@ -245,7 +245,7 @@ calls_that_are_asked_for_bring_every_process_of_the_machine() {
 		until_done has_joined $!
 		touch "$place/go"
 		wait
-		lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+		session_stop
 	END
 	root=$root place=$place session=$session unshare --pid --fork --mount-proc bash machine
 	same "$(lull print trace 2> print.errors | grep -c 'io:open.*/dev/null')" 3 "openings"

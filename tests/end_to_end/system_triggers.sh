@@ -72,7 +72,7 @@ conditions_are_met_by_programs_of_all_users_and_name_whose() {
 		fail "$(lull status "$session")"
 	until_done [ -s ran ]
 	! grep -v "^\(65534\|12345\) $event n=6$" ran | grep -q . || fail "$(cat ran)"
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	nothing_left $names
 	grep -q "note: the trigger '$event if n == 3' fired 3 times" verdict ||
 		fail "$(cat verdict)"
@@ -95,7 +95,7 @@ memory_of_conditions_is_each_users_alone() {
 		ipcs -m -i "$id" | grep -q 'access_perms=0600' || fail "$(ipcs -m -i "$id")"
 		! segments $! | grep -qx "$id" || fail "two users have the segment $id"
 	done
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	[ -z "$(segments "$its")" ] || fail "the process still has memory of the session"
 	kill -0 "$its" || fail "the process has ended"
 	touch "$place/go"
@@ -122,7 +122,7 @@ trigger_that_comes_later_reaches_programs_of_all_users_and_goes() {
 	local names
 	names=$(keys)
 	lull trigger "$session" --remove 1 2> told || fail "$(cat told)"
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	nothing_left $names
 	grep -q "'$event if n == 1', added at .* and removed at .*, fired 7 times" verdict ||
 		fail "$(cat verdict)"
@@ -145,7 +145,7 @@ program_that_knows_the_session_alone_joins_what_conditions_see() {
 	touch "$place/go"
 	wait
 	until_done has_fired "1 "
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	! grep -q 'may be missing' verdict || fail "$(cat verdict)"
 	same "$(numbers)" 3 "events"
 }
@@ -169,7 +169,7 @@ event_of_a_condition_brings_its_programs_though_it_is_not_recorded() {
 	touch "$place/go"
 	wait
 	until_done has_fired "2 "
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(numbers)" 0 "events of the session"
 }
 
@@ -205,7 +205,7 @@ programs_that_change_their_user_meet_conditions_as_each() {
 	until_done has_fired "8 7 0 "
 	local names
 	names=$(keys)
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	nothing_left $names
 	same "$(numbers)" 15 "events"
 }
@@ -245,7 +245,7 @@ process_that_claims_to_be_another_users_meets_no_condition_as_that() {
 	until_done [ -s ran ]
 	sleep 0.2
 	fired > counts
-	lull stop "$session" > /dev/null 2> verdict || true
+	session_stop
 	# It did claim to be the victim.
 	lull print -e "other$event" trace > others 2> print.errors
 	grep -q "/$victim " others || fail "nothing was claimed: $(head -n 3 others)"
@@ -289,7 +289,7 @@ flood_of_one_users_keeps_no_condition_of_anothers_from_being_met() {
 	wait
 	sleep 0.2
 	same "$(fired | cut -d' ' -f1)" 500 "firings of the quiet one"
-	lull stop "$session" > /dev/null 2> verdict || true
+	session_stop
 	grep -q "'$event' fired 500 times" verdict || fail "$(cat verdict)"
 }
 
@@ -307,7 +307,7 @@ actions_are_done_for_events_of_any_user() {
 		fail "$(lull print trace/snapshot-1)"
 	lull resume "$session"
 	lull status "$session" --json | grep -q "other$event" || fail "it was not enabled"
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 }
 
 is_paused() {
@@ -331,7 +331,7 @@ crash_of_any_users_program_is_met_and_brings_no_program_without_events() {
 	! grep -q liblull "/proc/$bare/maps" || fail "a program without events was entered"
 	kill "$bare"
 	sleep 0.3
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	! grep -q 'this kernel does not tell' verdict || skip "the kernel does not tell of crashes"
 	until_done [ -s ran ]
 	same "$(cat ran)" "65534 $its signal=11" "what the command was told"
@@ -401,7 +401,7 @@ conditions_on_the_kernels_events_are_met_by_these_alone() {
 	sleep 0.2
 	/bin/sleep 0.3
 	until_done third_fired
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	session_stop
 	same "$(settings)" "$settings_before" "what tracefs is set to"
 }
 

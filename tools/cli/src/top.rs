@@ -38,8 +38,9 @@ const INTERVAL_MAX: Duration = Duration::from_secs(3600);
     and the programs do nothing more for it. What is shown is about half a second old. Where more \
     is recorded than this machine can read beside it, the oldest is passed over, and a line says \
     which part of the events is shown.\n\nIn the terminal, ? lists the keys. The status is 0 when \
-    the session has ended, or when it was left with q; 1 when no session runs, when its recorder \
-    was killed or its trace was removed; 2 on error.\n\nA flight recorder keeps its events in \
+    the session has ended, or when it was left with q; 1 when no session runs and none was \
+    named, when its recorder was killed or its trace was removed; 2 on an error, such as a name \
+    that no session has.\n\nA flight recorder keeps its events in \
     memory: only its state and its memory are shown."
 )]
 pub struct TopArgs {

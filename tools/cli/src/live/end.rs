@@ -16,9 +16,10 @@ use verdict::text::short;
 /// End a running session, wait until its trace is whole, and print the verdict
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The status is that of `lull record`: 0, or 124 when the session was begun \
-    with --fail-on-loss and events were lost, processes not recorded, or nothing matched; 1 when \
-    no session runs, 2 on error. Programs of the session go on, and are no longer recorded. Of a \
+    after_help = "The status is that of `lull report` of the trace: 0, or 1 when events were \
+    lost, processes not recorded, or nothing matched, which is 124 when the session was begun with \
+    --fail-on-loss; 1, too, when no session runs and none was named; 2 on an error, such as a name \
+    that no session has. Programs of the session go on, and are no longer recorded. Of a \
     `lull record`, the recording ends, and the command goes on with its program."
 )]
 pub struct StopArgs {

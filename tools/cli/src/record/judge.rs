@@ -59,6 +59,9 @@ impl Judge<'_> {
                 unmatched::add(verdict, self.patterns, &seen.events, known);
             }
         }
+        // As readers see it; counts are judged by themselves.
+        let is_all = (seen.is_whole || self.is_flight_recorder) && !self.is_counting;
+        verdict.nothing_matched |= verdict.events == 0 && is_all;
     }
 
     fn known_events(&self, programs: &[PathBuf]) -> Vec<(String, u8)> {

@@ -215,7 +215,7 @@ pub(super) fn tell_end(
     let counted = job.counting.as_ref().map(|counting| counting.borrow().told());
     let stopped = Answer::Stopped(Box::new(Stopped {
         trace: verdict.trace.display().to_string(),
-        status: tell::status(job, verdict, 0),
+        status: tell::status(job, verdict, i32::from(verdict.has_loss())),
         lines: counted.unwrap_or_else(|| verdict.lines_at(&verdict.trace)),
         verdict: serde_json::to_value(verdict).unwrap_or_default(),
     }));
