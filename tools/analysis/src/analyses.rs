@@ -135,7 +135,8 @@ pub(crate) fn drive<'a>(
     }
     analyses.reads_all &= !is_cut;
     let sheet = analyses.sheet();
-    let report = Report { is_cut, ..analyses.finish(traces, &merge) };
+    let has_span = options.span != Span::ALL;
+    let report = Report { is_cut, has_span, ..analyses.finish(traces, &merge) };
     (report, sheet)
 }
 

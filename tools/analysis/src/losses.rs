@@ -182,11 +182,12 @@ impl Losses {
     }
 
     /// Forms the verdict. `events_read` has a count for each trace, or nothing where events of the
-    /// trace were read in another, or not all of them were asked for.
+    /// trace were read in another; `None`: the traces were not read from beginning to end. Then
+    /// what recorders counted is not of what was read, and is in no count.
     pub fn finish(
         &self,
         traces: &[&Metadata],
-        events_read: &[Option<u64>],
+        events_read: Option<&[Option<u64>]>,
         problems: &[Problem],
     ) -> LossesReport {
         let mut lost = Lost::default();
@@ -202,6 +203,10 @@ impl Losses {
         let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
         for (index, metadata) in traces.iter().enumerate() {
             let said = recorded_verdict(metadata);
+            let Some(events_read) = events_read else {
+                verdict.hear_of_whole(said);
+                continue;
+            };
             let told = [said.lost.full, said.lost.overflow, said.lost.too_big, said.lost.in_flight];
             for ((cause, _), told) in CAUSES.into_iter().zip(told) {
                 let count = told.saturating_sub(self.seen(index as u32, cause));
@@ -232,7 +237,7 @@ impl Losses {
         if is_damaged || !places.is_empty() {
             verdict.state = verdict.state.max(State::Incomplete);
         }
-        let has_none = events_read.iter().all(|events| *events == Some(0));
+        let has_none = events_read.is_some_and(|read| read.iter().all(|read| *read == Some(0)));
         if has_none && matches!(verdict.state, State::Complete | State::Limited) {
             verdict.state = State::NothingMatched;
         }
@@ -250,6 +255,19 @@ impl Verdict {
         self.limits.extend(said.limits);
         self.notes.extend(said.notes);
         self.missing.extend(events_read.and_then(|read| miscount(wrote, read)));
+    }
+
+    /// The same, of a trace of which a part was read.
+    fn hear_of_whole(&mut self, said: verdict::Verdict) {
+        let lost = said.lost.total();
+        self.hear(said, None);
+        if lost > 0 {
+            self.missing.push(format!(
+                "{} lost in the whole recording: counted here is what was lost in the part of it \
+                 that was read",
+                plural(lost, "event")
+            ));
+        }
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Report {
     /// [`Options`]: crate::Options
     #[serde(skip)]
     pub is_cut: bool,
+    /// Whether it is about a span of time, and not about all that there is.
+    #[serde(skip)]
+    pub has_span: bool,
     pub duration_ns: u64,
     pub events_per_s: f64,
     pub process_count: u64,

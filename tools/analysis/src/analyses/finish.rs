@@ -150,11 +150,8 @@ impl Analyses<'_> {
     /// The report.
     pub fn finish(self, traces: &[Trace], merge: &Merge<'_>) -> Report {
         let metadata: Vec<_> = traces.iter().map(Trace::metadata).collect();
-        let read = match self.reads_all {
-            true => comparable(traces, merge, &self.events_read),
-            false => vec![None; traces.len()],
-        };
-        let mut losses = self.losses.finish(&metadata, &read, &merge.problems());
+        let read = self.reads_all.then(|| comparable(traces, merge, &self.events_read));
+        let mut losses = self.losses.finish(&metadata, read.as_deref(), &merge.problems());
         let limits = late_beginnings(traces, merge);
         if !limits.is_empty() && losses.verdict.state == State::Complete {
             losses.verdict.state = State::Limited;
@@ -191,6 +188,7 @@ impl Analyses<'_> {
             begin_ns: if has_events { counts.first.0 } else { 0 },
             end_ns: if has_events { counts.last.0 } else { 0 },
             is_cut: false,
+            has_span: false,
             duration_ns: if has_events { counts.duration_ns() } else { 0 },
             events_per_s: counts.per_s(counts.total),
             process_count: processes.len() as u64,

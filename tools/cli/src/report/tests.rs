@@ -114,6 +114,28 @@ fn report_of_a_lossy_trace_says_what_is_missing_where_and_what_to_do() {
 }
 
 #[test]
+fn report_of_a_span_counts_what_was_lost_in_it_and_says_when_though_it_has_no_event() {
+    let mut program = Program::new();
+    program.event(10 * MS, 0, SERVER, "tick", &[]);
+    program.end_packet(20 * MS, 0, [0; 4]);
+    program.end_packet(30 * MS, 0, [3, 0, 0, 0]);
+    program.event(90 * MS, 0, SERVER, "tick", &[]);
+    program.end_packet(95 * MS, 0, [4, 0, 0, 0]);
+    program.environment = "tracer_name = \"lull\"; verdict = \"incomplete\"; lost_full = 9;".into();
+    let (metadata, streams) = program.files();
+    let trace = Trace::from_bytes(metadata.as_bytes(), streams).expect("the trace is well formed");
+    let begin_ns = trace.bounds().expect("it has events").0 .0;
+    let at = |ms: i64| Some(trace::Ns(begin_ns + ms * MS as i64));
+    let span = trace::Span { from: at(5), until: at(15) };
+    let report = analyse(&[trace], &Options { span, ..Options::default() }, |_| {});
+    assert_eq!((report.events, report.lost.full), (0, 3));
+    let text = text::render(&report, &look(100, true));
+    assert!(text.contains("3 events lost on CPU 0 within 10.0 ms from 19"), "{text}");
+    assert!(text.contains("9 events lost in the whole recording"), "{text}");
+    assert!(text.contains("No events in this span.") && !text.contains(" d:"), "{text}");
+}
+
+#[test]
 fn narrow_ascii_report_by_thread_leaves_out_columns_and_stays_in_its_width() {
     let text = text::render(&report(&server(), &[], Some(By::Thread)), &look(60, false));
     let widest = text.lines().map(|line| line.chars().count()).max();

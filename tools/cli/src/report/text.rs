@@ -23,8 +23,9 @@ pub(super) fn render(report: &Report, look: &Look) -> String {
     summary(report, look, &mut out);
     verdict::render(report, look, &mut out);
     if report.matched_events == 0 {
-        out.push_str(match report.events {
-            0 => "No events were recorded.\n",
+        out.push_str(match (report.events, report.has_span) {
+            (0, false) => "No events were recorded.\n",
+            (0, true) => "No events in this span.\n",
             _ => "No event matches -e; `lull report` without it shows what there is.\n",
         });
     }

@@ -7,6 +7,7 @@
 use ::verdict::State;
 use analysis::{Cause, LostRow, Report};
 
+use crate::print::clock::TimeOfDay;
 use crate::shown::shown;
 
 use super::look::Look;
@@ -25,7 +26,8 @@ pub(super) fn render(report: &Report, look: &Look, out: &mut String) {
     };
     out.push_str(&line);
     out.push('\n');
-    let lost = report.lost_where.iter().map(|row| lost_line(row, report.begin_ns));
+    let begin_ns = (report.events > 0).then_some(report.begin_ns);
+    let lost = report.lost_where.iter().map(|row| lost_line(row, begin_ns));
     lines(lost.collect(), "losses", out);
     lines(report.verdict.missing.clone(), "sentences", out);
     lines(report.verdict.limits.clone(), "limits", out);
@@ -56,8 +58,10 @@ fn lines(lines: Vec<String>, what: &str, out: &mut String) {
     }
 }
 
-/// `12 events lost on CPU 3 between +1.20 s and +1.31 s, in 2 places: the buffer was full`
-fn lost_line(row: &LostRow, begin_ns: i64) -> String {
+/// `12 events lost on CPU 3 within 110 ms from +1.20 s, in 2 places: the buffer was full`. Where
+/// there is no first event to count from, a date and a time of day stand for `+1.20 s`.
+fn lost_line(row: &LostRow, begin_ns: Option<i64>) -> String {
+    let at = |ns: i64| begin_ns.map_or_else(|| moment(ns), |begin_ns| offset(ns, begin_ns));
     let (noun, why) = match row.cause {
         Cause::Full => ("event", "the buffer was full"),
         Cause::Overflow => {
@@ -72,9 +76,9 @@ fn lost_line(row: &LostRow, begin_ns: i64) -> String {
     let span = match (row.begin_ns, row.until_ns) {
         (Some(begin), Some(until)) => {
             let length = u64::try_from(until.saturating_sub(begin)).unwrap_or(0);
-            format!(" within {} from {}", duration(length), offset(begin, begin_ns))
+            format!(" within {} from {}", duration(length), at(begin))
         }
-        (None, Some(until)) => format!(" before {}", offset(until, begin_ns)),
+        (None, Some(until)) => format!(" before {}", at(until)),
         _ => String::new(),
     };
     let times = match row.times {
@@ -82,6 +86,12 @@ fn lost_line(row: &LostRow, begin_ns: i64) -> String {
         times => format!(", in {} places", grouped(times)),
     };
     format!("{} lost{cpu}{span}{times}: {why}", plural(row.count, noun))
+}
+
+fn moment(ns: i64) -> String {
+    let mut text = Vec::new();
+    TimeOfDay::new(false).dated().write(&mut text, ns);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What the verdict means and what to do.
