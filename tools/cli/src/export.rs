@@ -200,7 +200,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
         chosen.notes.into_iter().chain(traces.iter().filter_map(unfinished::sentence)),
     );
     let is_read = done.problems.is_empty() && done.miscounts.is_empty();
-    let is_whole = is_read && done.events > 0 && !has_failed(&traces);
+    let is_lossy = done.lost_events > 0 || done.lost_packets > 0;
+    let is_whole = is_read && !is_lossy && done.events > 0 && !has_failed(&traces);
     Ok(if is_whole { DONE } else { INCOMPLETE })
 }
 

@@ -51,6 +51,23 @@ fn export_goes_to_standard_output_and_the_rest_to_standard_error() {
 }
 
 #[test]
+fn export_of_a_trace_that_lost_events_is_incomplete_though_no_verdict_says_so() {
+    let mut program = Program::new();
+    program.event(100, 0, MAIN, "io:read_entry", &[("fd", Number(3))]);
+    program.end_packet(300, 0, [2, 0, 0, 0]);
+    let (metadata, files) = program.files();
+    let files: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
+    let folder = TraceFolder::new(&metadata, &files).unwrap();
+    let path = folder.path().to_str().unwrap();
+    for format in ["--chrome", "--html"] {
+        let output = lull(&["export", format, path, "-o", "-"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{format}: {said}");
+        assert!(said.contains("lost"), "{format}: {said}");
+    }
+}
+
+#[test]
 fn events_are_chosen_as_for_print() {
     let (folder, file) = trace(0);
     let (path, file) = (folder.path().to_str().unwrap(), file.to_str().unwrap());

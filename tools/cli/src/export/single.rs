@@ -60,5 +60,5 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
     if single.lost > 0 {
         say(&format!("in its range are lost: {} events or packets", single.lost));
     }
-    Ok(if is_whole && single.events > 0 { DONE } else { INCOMPLETE })
+    Ok(if is_whole && single.lost == 0 && single.events > 0 { DONE } else { INCOMPLETE })
 }
