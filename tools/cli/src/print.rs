@@ -182,7 +182,8 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
         is_failure |= show_verdict(trace);
     }
     is_failure |= show_miscounts(args, &span, &traces, (&tally, &rest));
-    let is_complete = !is_failure && problems.is_empty() && tally.losses == 0 && tally.events > 0;
+    let has_any = tally.events > 0 || args.limit == Some(0);
+    let is_complete = !is_failure && problems.is_empty() && tally.losses == 0 && has_any;
     Ok(if is_complete { 0 } else { 1 })
 }
 

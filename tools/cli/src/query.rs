@@ -88,11 +88,11 @@ pub struct QueryArgs {
     pub limit: Option<u64>,
 
     /// Read only from this time on: 14:03, +1.5s after the beginning, 'last 2s', as `lull print`
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_negative_numbers = true)]
     pub from: Option<Time>,
 
     /// Read only before this time
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_negative_numbers = true)]
     pub to: Option<Time>,
 
     /// Memory for sorts, joins and groups, like 512M; what finds no space goes to files [default:

@@ -33,11 +33,11 @@ pub struct SelectionArgs {
 
     /// Only from this time on: 14:03, '2026-05-04 14:03:05.25', +1.5s after the beginning, 'last
     /// 2s', or nanoseconds of the clock
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse, allow_negative_numbers = true)]
     pub from: Option<Time>,
 
     /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse, allow_negative_numbers = true)]
     pub to: Option<Time>,
 
     /// Only events of these processes, by number

@@ -40,7 +40,8 @@ pub struct StateArgs {
 
     /// At this time instead of the end: 14:03, '2026-05-04 14:03:05.25', +1.5s after the beginning,
     /// 'last 2s', or nanoseconds of the clock
-    #[arg(long, value_name = "TIME", value_parser = selection::parse_time)]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(value_parser = selection::parse_time)]
     pub at: Option<Time>,
 
     /// With the files that the memory of each process is of, at the end
@@ -48,11 +49,13 @@ pub struct StateArgs {
     pub maps: bool,
 
     /// List every state from this time on, with begin and end
-    #[arg(long, value_name = "TIME", value_parser = selection::parse_time, conflicts_with = "at")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(value_parser = selection::parse_time, conflicts_with = "at")]
     pub from: Option<Time>,
 
     /// List every state before this time
-    #[arg(long, value_name = "TIME", value_parser = selection::parse_time, conflicts_with = "at")]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(value_parser = selection::parse_time, conflicts_with = "at")]
     pub to: Option<Time>,
 
     /// Only states of these processes, their threads and what they have, by number

@@ -65,6 +65,29 @@ fn a_part_has_the_events_that_print_shows_of_the_whole() {
 }
 
 #[test]
+fn nanoseconds_before_the_clock_s_origin_are_times_as_others() {
+    let (whole, to) = (trace(), TraceFolder::new("", &[]).unwrap());
+    let (from, part) = (whole.path().to_str().unwrap(), to.path().join("part"));
+    let trim = ["trim", from, "-o", part.to_str().unwrap()];
+    for words in [&["print", from][..], &["report", from], &["state", from], &trim] {
+        let done = lull(&[words, &["--from", "-5"]].concat());
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {}", text(&done.stderr));
+    }
+    let none = lull(&["print", from, "--to", "-5"]);
+    assert_eq!(none.status.code(), Some(1), "{}", text(&none.stderr));
+    let missing = lull(&["print", "--from", "--json"]);
+    assert!(text(&missing.stderr).contains("a value is required"), "{}", text(&missing.stderr));
+}
+
+#[test]
+fn no_event_is_what_a_limit_of_none_asks_for() {
+    let whole = trace();
+    let done = lull(&["print", "-n", "0", whole.path().to_str().unwrap()]);
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(0), 0), "{}", text(&done.stderr));
+    assert_eq!(text(&done.stderr), "");
+}
+
+#[test]
 fn nothing_is_written_where_nothing_was_asked_for_or_something_is_there() {
     let whole = trace();
     let from = whole.path().to_str().unwrap();
