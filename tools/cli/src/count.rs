@@ -47,10 +47,11 @@ const BUFFERS: u32 = 4;
     CPU has room for --keys different values; what finds none is counted as `(others)` of \
     its event, so that the sum is right.\n\n--hist counts the values of a whole number in \
     buckets whose ends differ by a 16th: the quantiles are a 16th too high at most, the \
-    least and greatest value exact.\n\nA filter behind a pattern, as in -e 'http:request if \
-    status >= 500', says which occurrences are counted; `lull record --help` has the \
-    language. The kernel's events are not counted: record them with `lull record -k`, and \
-    count them by `lull report` or `lull query`."
+    least and greatest value exact. All negative values are in one bucket: of a quantile among \
+    them is known only that it is at most what is printed.\n\nA filter behind a pattern, as in \
+    -e 'http:request if status >= 500', says which occurrences are counted; `lull record \
+    --help` has the language. The kernel's events are not counted: record them with `lull \
+    record -k`, and count them by `lull report` or `lull query`."
 )]
 pub struct CountArgs {
     /// Events to count: GLOB, GLOB@LEVEL, !GLOB for none of these, 'GLOB if FILTER' for some

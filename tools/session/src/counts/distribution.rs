@@ -2,7 +2,8 @@
 //! The distribution of a field's values: buckets of 16 steps for each power of two.
 //!
 //! Place in the flow: `counts` reads one from each slot and adds them up. A quantile is the upper
-//! limit of the bucket that it falls into, so it is too high by one 16th of the value at most.
+//! limit of the bucket that it falls into, so it is too high by one 16th of the value at most,
+//! unless it is negative: those values have one bucket, so that its limit is far above some.
 
 use crate::abi::*;
 use std::collections::BTreeMap;
