@@ -48,7 +48,7 @@ pub use ask::Filter;
 pub use assets::has_page;
 pub use server::{Error, Server};
 pub use single::{Single, SingleError};
-pub use source::{Events, Row, Visited};
+pub use source::{Events, Reach, Row, Visited};
 pub use tsp::{Attempts, Opener, TraceServer, DEFAULT_PORT};
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! A page of events, each as `lull print --json` has it.
 //!
-//! Place in the flow: the page asks from a time on and says how many events of that very time it
-//! has already; the answer says where the next page begins. Integers beyond what a script counts
+//! Place in the flow: the page asks from a time on and says how many events from there on it has
+//! already; the answer says where the next page begins. Integers beyond what a script counts
 //! exactly become strings of their digits.
 
 use serde::Serialize;
@@ -23,7 +23,8 @@ const MOST_EXACT: u64 = (1 << 53) - 1;
 #[derive(Debug, Serialize, PartialEq, Eq)]
 struct Next {
     from: i64,
-    /// Events of this time that were told already.
+    /// Events from there on that were told already: those of this time, and, where a clock goes
+    /// backwards, those of earlier times that follow them.
     skip: u64,
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct Question {
     pub origin: Ns,
     pub from: Ns,
     pub until: Option<Ns>,
-    /// Events of the time `from` that come before the page.
+    /// Events from `from` on that come before the page.
     pub skip: u64,
     pub limit: usize,
     pub filter: Filter,
@@ -96,7 +97,7 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
     let limit = limit.clamp(1, MOST_ROWS);
     let offset = |time: Ns| time.0.saturating_sub(origin.0);
     let mut rows: Vec<Told> = Vec::new();
-    // The time of the last event that was told or skipped, and how many of it.
+    // The latest time that was reached, and how many events were told or skipped since then.
     let mut last = (from, 0);
     let (mut is_full, mut failure) = (false, None);
     let mut take = |row: &Row<'_>| {
@@ -107,8 +108,8 @@ pub(crate) fn page(events: &dyn Events, question: &Question) -> Result<Page, Str
             is_full = true;
             return false;
         }
-        last = if last.0 == row.time { (last.0, last.1 + 1) } else { (row.time, 1) };
-        if row.time == from && skip > 0 {
+        last = if row.reached > last.0 { (row.reached, 1) } else { (last.0, last.1 + 1) };
+        if skip > 0 {
             skip -= 1;
             return true;
         }

@@ -6,6 +6,7 @@ mod counter;
 mod flame;
 mod flows;
 mod locks;
+mod pages;
 mod patience;
 mod statistics;
 
@@ -18,7 +19,7 @@ use serde_json::Value;
 use testkit::program::{Number, Program, Text, Who};
 use trace::{Merge, Message, Span, Trace};
 
-use crate::{Events, Filter, Row, Server, Shown, Viewed, Visited};
+use crate::{Events, Filter, Reach, Row, Server, Shown, Viewed, Visited};
 
 const MAIN: Who = (10, 10, "server");
 const WORKER: Who = (10, 11, "worker");
@@ -42,22 +43,21 @@ impl Events for Plain {
         }
         let mut merge = Merge::between(&self.0, span);
         let mut scanned = 0;
+        let mut reach = Reach::new(merge.stream_count());
         while let Some(message) = merge.next() {
             let Message::Event(event) = message else { continue };
-            if event.is_before_span() {
-                continue;
-            }
+            let Some(reached) = reach.by(&event) else { continue };
             let time = event.time_ns();
-            if scanned >= budget && span.from.is_none_or(|from| time > from) {
-                return Ok(Visited { scanned, stopped: Some(time) });
+            if scanned >= budget && span.from.is_none_or(|from| reached > from) {
+                return Ok(Visited { scanned, stopped: Some(reached) });
             }
             scanned += 1;
             let name = event.name();
             let json = || serde_json::to_vec(&serde_json::json!({ "name": name })).unwrap();
             let (cpu, trace) = (event.cpu().map(|cpu| cpu.0), event.trace_index());
-            let row = Row { time, name, trace, cpu, pid: None, tid: None, json: &json };
+            let row = Row { time, reached, name, trace, cpu, pid: None, tid: None, json: &json };
             if name.starts_with(&begin) && !each(&row) {
-                return Ok(Visited { scanned, stopped: Some(time) });
+                return Ok(Visited { scanned, stopped: Some(reached) });
             }
         }
         Ok(Visited { scanned, stopped: None })

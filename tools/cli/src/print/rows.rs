@@ -11,7 +11,7 @@ use std::sync::Arc;
 use analysis::{Namer, Names, StackPlaces};
 use state::ThreadContext;
 use trace::{Merge, Message, Span, Trace};
-use view::{Row, Visited};
+use view::{Reach, Row, Visited};
 
 use super::classes::{who, Classes, Threads};
 use super::json::JsonForm;
@@ -32,18 +32,16 @@ pub(crate) fn visit(
     let mut threads = Threads::new(merge.stream_count());
     let namer = RefCell::new(Namer::new(traces, Some(names.clone())));
     let mut scanned = 0;
+    let mut reach = Reach::new(merge.stream_count());
     while let Some(message) = merge.next() {
         let Message::Event(event) = message else { continue };
         let class = classes.of(&event);
         if let Some(thread) = &class.thread {
             threads.switch(&event, thread);
         }
-        if event.is_before_span() {
-            continue;
-        }
-        let time = event.time_ns();
-        if scanned >= budget && span.from.is_none_or(|from| time > from) {
-            return Ok(Visited { scanned, stopped: Some(time) });
+        let Some(reached) = reach.by(&event) else { continue };
+        if scanned >= budget && span.from.is_none_or(|from| reached > from) {
+            return Ok(Visited { scanned, stopped: Some(reached) });
         }
         scanned += 1;
         let thread = threads.of(&event);
@@ -65,7 +63,8 @@ pub(crate) fn visit(
             out
         };
         let row = Row {
-            time,
+            time: event.time_ns(),
+            reached,
             name: event.name(),
             trace: event.trace_index(),
             cpu: event.cpu().map(|cpu| cpu.0),
@@ -74,7 +73,7 @@ pub(crate) fn visit(
             json: &json,
         };
         if !each(&row) {
-            return Ok(Visited { scanned, stopped: Some(time) });
+            return Ok(Visited { scanned, stopped: Some(reached) });
         }
     }
     Ok(Visited { scanned, stopped: None })

@@ -31,7 +31,9 @@ impl Events for Endless {
     ) -> Result<Visited, String> {
         let time = span.from.unwrap();
         let json = || b"{}".to_vec();
-        let row = Row { time, name: "e", trace: 0, cpu: None, pid: None, tid: None, json: &json };
+        let (reached, name) = (time, "e");
+        let row =
+            Row { time, reached, name, trace: 0, cpu: None, pid: None, tid: None, json: &json };
         self.say(false);
         let begin = Instant::now();
         // Without the test's success it ends by itself.
