@@ -6,11 +6,15 @@
 //! change as a moment after which no exit is sure to be recorded; `calls` measures no call of
 //! which an entry or an exit may be another one's.
 
+use rustc_hash::FxHashSet;
 use trace::{Cycles, EnvironmentValue, Metadata, Ns, Trace};
 use verdict::environment::Value;
 use verdict::Verdict;
 
 use crate::classes::Classes;
+
+/// Patterns that names are compared with: each is for each name.
+const MOST_PATTERNS: usize = 256;
 
 /// The verdict that a trace's recorder left in its metadata.
 pub fn recorded_verdict(metadata: &Metadata) -> Verdict {
@@ -85,29 +89,52 @@ impl Gaps {
     }
 }
 
+/// Names of events of which only some occurrences are recorded, and patterns of such names.
+#[derive(Default)]
+struct Partly {
+    names: FxHashSet<String>,
+    patterns: FxHashSet<String>,
+}
+
+impl Partly {
+    fn add(&mut self, pattern: &str) {
+        let set = if pattern.contains('*') { &mut self.patterns } else { &mut self.names };
+        if !set.contains(pattern) {
+            set.insert(pattern.to_string());
+        }
+    }
+
+    /// What a trace's recorder told.
+    fn hear(&mut self, said: &Verdict) {
+        said.sampled.iter().for_each(|sampled| self.add(&sampled.event));
+        said.throttled.iter().for_each(|throttled| self.add(&throttled.event));
+        said.filtered.iter().for_each(|pattern| self.add(pattern));
+        for asked in said.changes.iter().flat_map(|change| &change.patterns) {
+            let end = [" if ", " sample "].iter().filter_map(|word| asked.find(word)).min();
+            if let Some(pattern) = end.and_then(|end| asked.get(..end)) {
+                self.add(pattern);
+            }
+        }
+    }
+
+    /// With more patterns than anybody asks for, any name may be one of theirs.
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+            || self.patterns.len() > MOST_PATTERNS
+            || self.patterns.iter().any(|pattern| matches(pattern, name))
+    }
+}
+
 /// By number of a pair: whether events of it were recorded of which others, that met no filter or
 /// are not in the sample, were not.
 pub(crate) fn partial_pairs(traces: &[Trace], classes: &Classes) -> Vec<bool> {
+    let mut partly = Partly::default();
+    traces.iter().for_each(|trace| partly.hear(&recorded_verdict(trace.metadata())));
     let mut partial = vec![false; classes.pairs().len()];
-    let names = || classes.names().iter().filter_map(|name| Some((&name.text, name.pair?)));
-    for trace in traces {
-        let said = recorded_verdict(trace.metadata());
-        let of_changes = said.changes.iter().flat_map(|change| &change.patterns);
-        let of_changes = of_changes.filter_map(|asked| {
-            let end = [" if ", " sample "].iter().filter_map(|word| asked.find(word)).min()?;
-            asked.get(..end)
-        });
-        let sampled = said.sampled.iter().map(|sampled| sampled.event.as_str());
-        let throttled = said.throttled.iter().map(|throttled| throttled.event.as_str());
-        let filtered = said.filtered.iter().map(String::as_str);
-        let patterns: Vec<&str> =
-            sampled.chain(throttled).chain(filtered).chain(of_changes).collect();
-        for (name, pair) in names() {
-            if patterns.iter().any(|pattern| matches(pattern, name)) {
-                if let Some(is_partial) = partial.get_mut(pair.0 as usize) {
-                    *is_partial = true;
-                }
-            }
+    for name in classes.names() {
+        let is_partial = name.pair.and_then(|pair| partial.get_mut(pair.0 as usize));
+        if let Some(is_partial) = is_partial {
+            *is_partial |= partly.has(&name.text);
         }
     }
     partial
@@ -132,6 +159,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_patterns_are_looked_for_and_too_many_patterns_are_not() {
+        let mut partly = Partly::default();
+        assert!(!partly.has("a:b_entry"));
+        ["a:c_exit", "x:*"].into_iter().for_each(|pattern| partly.add(pattern));
+        assert!(partly.has("a:c_exit") && partly.has("x:y_exit") && !partly.has("a:b_entry"));
+        (0..MOST_PATTERNS).for_each(|number| partly.add(&format!("{number}:*")));
+        assert!(partly.has("a:b_entry"), "it is not sure that it is recorded whole");
+    }
 
     #[test]
     fn a_star_stands_for_any_characters() {
