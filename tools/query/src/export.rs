@@ -7,8 +7,9 @@
 //! on at once. The list of tables is written last: a folder without it is no dataset (`dataset`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ use crate::scan::{Request, Source};
 
 /// What waits in memory to be written, of all files together.
 const MOST_WAITING_BYTES: usize = 256 << 20;
+/// Of a new folder, before the process's mask takes from them.
+const PERMISSIONS: u32 = 0o777;
 /// The folder of rows whose host is not known, as readers of such datasets call it.
 const NO_HOST: &str = "__HIVE_DEFAULT_PARTITION__";
 /// The table that repeats all others. In its place, those of each name of events are written.
@@ -59,6 +62,25 @@ pub fn export(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
     if !is_free {
         return Err(format!("{} holds something; name another folder", folder.display()));
     }
+    if folder.exists() {
+        return write(reading, folder);
+    }
+    // It has its name when it is whole: what a signal ends is in the way of nobody.
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+    let above = above.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(above).map_err(failed)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lull-export-").permissions(Permissions::from_mode(PERMISSIONS));
+    let unfinished = builder.tempdir_in(above).map_err(failed)?;
+    let exported = write(reading, unfinished.path())?;
+    std::fs::rename(unfinished.path(), folder).map_err(failed)?;
+    // Nothing is there by that name any more.
+    let _ = unfinished.keep();
+    Ok(exported)
+}
+
+fn write(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
     let sources = sources(reading);
     let names = names(&sources);
     let workers = reading.workers.clamp(1, GENERAL_TABLES);

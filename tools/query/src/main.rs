@@ -5,15 +5,16 @@
 //! opened, and the answer is written. The exit status is that of all reading commands: 0 done, 1
 //! incomplete or no row, 2 an error.
 
+mod destination;
 mod listing;
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::Arc;
 
 use clap::Parser;
+use destination::Destination;
 use futures::StreamExt;
 use query::{
     definition, export, is_dataset, Complaint, Engine, Failure, Format, Limits, Output, Progress,
@@ -30,7 +31,6 @@ const FAILED: i32 = 2;
 const BATCH_ROWS: usize = 8192;
 /// Rows of a table for people, unless more are asked for.
 const TABLE_ROWS: u64 = 1000;
-const OUT_BYTES: usize = 256 << 10;
 /// Of a query's text. The engine calls itself once for each operator within another one.
 const SQL_BYTES_MAX: usize = 16 << 10;
 /// Of each thread that plans or runs a query: so that the deepest query that fits has room. What is
@@ -229,8 +229,11 @@ fn answer(
     reading: Option<&Arc<Reading>>,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<i32, String> {
+    let destination = Destination::new(args.output.as_deref());
     if args.tables || args.describe.is_some() {
-        return listing::list(args.describe.as_deref(), engine, args.format, || out(args));
+        let describe = args.describe.as_deref();
+        let status = listing::list(describe, engine, args.format, || destination.open())?;
+        return destination.keep().map(|()| status);
     }
     if args.ddl {
         let statements: Result<Vec<String>, String> =
@@ -243,7 +246,10 @@ fn answer(
         return Err(format!("the query has {length} bytes; {SQL_BYTES_MAX} are allowed"));
     }
     let progress = reading.map(|reading| Progress::start(reading, 1));
-    let result = runtime.block_on(write_rows(args, engine, sql, progress));
+    let result = runtime.block_on(write_rows(args, &destination, (engine, sql), progress));
+    if result.is_ok() {
+        destination.keep()?;
+    }
     match result {
         Ok(0) => Ok(INCOMPLETE),
         Ok(_) => Ok(DONE),
@@ -270,8 +276,8 @@ impl From<Failure> for Trouble {
 /// Runs a query and writes its rows. Return: how many there were.
 async fn write_rows(
     args: &Arguments,
-    engine: &Engine,
-    sql: &str,
+    destination: &Destination<'_>,
+    (engine, sql): (&Engine, &str),
     mut progress: Option<Progress>,
 ) -> Result<u64, Trouble> {
     let mut stream = engine.run(sql).await.map_err(Trouble::Query)?;
@@ -284,9 +290,9 @@ async fn write_rows(
         None => u64::MAX,
     };
     let mut output = None;
-    if args.format == Format::Arrow && args.output.is_none() {
+    if args.format == Format::Arrow && !destination.is_file() {
         // Who reads the stream learns the columns before the rows are found.
-        output = Some(Output::new(args.format, out(args)?, &schema)?);
+        output = Some(Output::new(args.format, destination.open()?, &schema)?);
     }
     let mut rows = 0;
     let mut is_cut = false;
@@ -301,7 +307,7 @@ async fn write_rows(
             if let (Some(progress), true) = (&mut progress, std::io::stdout().is_terminal()) {
                 progress.end();
             }
-            output = Some(Output::new(args.format, out(args)?, &schema)?);
+            output = Some(Output::new(args.format, destination.open()?, &schema)?);
         }
         if let Some(output) = &mut output {
             output.write(&batch)?;
@@ -312,7 +318,7 @@ async fn write_rows(
     }
     let output = match output {
         Some(output) => output,
-        None => Output::new(args.format, out(args)?, &schema)?,
+        None => Output::new(args.format, destination.open()?, &schema)?,
     };
     output.end()?;
     drop(progress);
@@ -320,15 +326,4 @@ async fn write_rows(
         say(&format!("only the first {limit} rows are shown: --limit 0 shows all"));
     }
     Ok(rows)
-}
-
-fn out(args: &Arguments) -> Result<Box<dyn Write + Send>, Failure> {
-    let out: Box<dyn Write + Send> = match &args.output {
-        Some(path) => Box::new(
-            File::create(path)
-                .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?,
-        ),
-        None => Box::new(std::io::stdout()),
-    };
-    Ok(Box::new(BufWriter::with_capacity(OUT_BYTES, out)))
 }
