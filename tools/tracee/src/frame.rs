@@ -25,6 +25,11 @@ const DONE_WORD: u64 = 1;
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".pushsection .rodata.lull_tracee, \"a\"",
+    // Whatever part of the crate refers to them may be compiled apart from this one.
+    ".globl lull_tracee_syscall, lull_tracee_syscall_end, lull_tracee_call",
+    ".globl lull_tracee_left, lull_tracee_call_end",
+    ".hidden lull_tracee_syscall, lull_tracee_syscall_end, lull_tracee_call",
+    ".hidden lull_tracee_left, lull_tracee_call_end",
     ".balign 8",
     // rax and the arguments' registers are set; the flags are the thread's own, and stay.
     "lull_tracee_syscall:",
@@ -113,6 +118,11 @@ std::arch::global_asm!(
 #[cfg(not(target_arch = "x86_64"))]
 std::arch::global_asm!(
     ".pushsection .rodata.lull_tracee, \"a\"",
+    // Whatever part of the crate refers to them may be compiled apart from this one.
+    ".globl lull_tracee_syscall, lull_tracee_syscall_end, lull_tracee_call",
+    ".globl lull_tracee_left, lull_tracee_call_end",
+    ".hidden lull_tracee_syscall, lull_tracee_syscall_end, lull_tracee_call",
+    ".hidden lull_tracee_left, lull_tracee_call_end",
     "lull_tracee_syscall:",
     "lull_tracee_syscall_end:",
     "lull_tracee_call:",
