@@ -49,29 +49,15 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    pub fn of(traces: &[Trace], hosts: &[u32]) -> Self {
-        let mut all = Vec::new();
-        for (trace, host) in traces.iter().zip(hosts) {
-            let Some(clock) = trace.clocks().first() else { continue };
-            let ns = |(cycles, _): (u64, u64)| clock.ns(Cycles(cycles));
-            let said = recorded_verdict(trace.metadata());
-            let pause = |pause: &verdict::Pause| Gap {
-                at: ns(pause.begin),
-                host: *host,
-                pause: Some(Pause { until: pause.until.map(ns) }),
-            };
-            all.extend(said.pauses.iter().map(pause));
-            let changed = said.changes.iter();
-            all.extend(changed.map(|change| Gap { at: ns(change.at), host: *host, pause: None }));
-        }
+    fn new(mut all: Vec<Gap>) -> Self {
         all.sort_by_key(|gap| gap.at);
         Self { all, next: 0 }
     }
 
-    /// Takes the gaps over that are told by now, of which some were met.
-    pub fn again(&mut self, traces: &[Trace], hosts: &[u32]) {
+    /// Takes over those that are told by now, of which some were met here.
+    pub fn again(&mut self, told: Self) {
         let met = self.next.checked_sub(1).and_then(|last| self.all.get(last)).map(|gap| gap.at);
-        *self = Self::of(traces, hosts);
+        *self = told;
         self.next = self.all.partition_point(|gap| met.is_some_and(|met| gap.at <= met));
     }
 
@@ -125,11 +111,33 @@ impl Partly {
     }
 }
 
-/// By number of a pair: whether events of it were recorded of which others, that met no filter or
-/// are not in the sample, were not.
-pub(crate) fn partial_pairs(traces: &[Trace], classes: &Classes) -> Vec<bool> {
-    let mut partly = Partly::default();
-    traces.iter().for_each(|trace| partly.hear(&recorded_verdict(trace.metadata())));
+/// What the recorders of traces tell: when nothing was recorded or something else was; and, by
+/// number of a pair, whether events of it were recorded of which others, that met no filter or are
+/// not in the sample, were not.
+pub(crate) fn left_out(traces: &[Trace], hosts: &[u32], classes: &Classes) -> (Gaps, Vec<bool>) {
+    let (mut gaps, mut partly) = (Vec::new(), Partly::default());
+    for (trace, host) in traces.iter().zip(hosts) {
+        let said = recorded_verdict(trace.metadata());
+        partly.hear(&said);
+        if let Some(clock) = trace.clocks().first() {
+            hear_gaps(&said, *host, |(cycles, _)| clock.ns(Cycles(cycles)), &mut gaps);
+        }
+    }
+    (Gaps::new(gaps), partial_pairs(&partly, classes))
+}
+
+fn hear_gaps(said: &Verdict, host: u32, ns: impl Fn((u64, u64)) -> Ns, gaps: &mut Vec<Gap>) {
+    let of_pause = |pause: &verdict::Pause| Gap {
+        at: ns(pause.begin),
+        host,
+        pause: Some(Pause { until: pause.until.map(&ns) }),
+    };
+    gaps.extend(said.pauses.iter().map(of_pause));
+    let of_change = |change: &verdict::Change| Gap { at: ns(change.at), host, pause: None };
+    gaps.extend(said.changes.iter().map(of_change));
+}
+
+fn partial_pairs(partly: &Partly, classes: &Classes) -> Vec<bool> {
     let mut partial = vec![false; classes.pairs().len()];
     for name in classes.names() {
         let is_partial = name.pair.and_then(|pair| partial.get_mut(pair.0 as usize));

@@ -14,7 +14,7 @@ use crate::changes::Change;
 use crate::classes::{Classes, NameIndex, PairIndex, Role};
 use crate::descriptors::Descriptors;
 use crate::interrupts::{Interrupt, Interrupts};
-use crate::left_out::{partial_pairs, Gap, Gaps, Pause};
+use crate::left_out::{left_out, Gap, Gaps, Pause};
 use crate::locks::{Locks, WaitedFor};
 use crate::maps::Maps;
 use crate::operation::{Operation, Values};
@@ -118,9 +118,10 @@ impl State {
     pub fn new(traces: &[Trace], stream_count: usize, limits: &Limits) -> Self {
         let classes = Classes::new(traces);
         let hosts = hosts(traces);
+        let (gaps, partial) = left_out(traces, &hosts, &classes);
         Self {
             running: Running::new(traces, &hosts),
-            gaps: Gaps::of(traces, &hosts),
+            gaps,
             interrupts: Interrupts::default(),
             hosts,
             unjoined: vec![0; traces.len()],
@@ -128,7 +129,7 @@ impl State {
             bytes_read: 0,
             threads: Threads::new(limits.threads),
             texts: Texts::new(limits.texts),
-            calls: Calls::new(partial_pairs(traces, &classes)),
+            calls: Calls::new(partial),
             locks: Locks::default(),
             descriptors: Descriptors::new(limits.descriptors),
             maps: Maps::new(limits.maps),
@@ -151,8 +152,9 @@ impl State {
         if !classes.begins_with(&self.classes) || hosts(traces) != self.hosts {
             return false;
         }
-        self.calls.describe_again(partial_pairs(traces, &classes));
-        self.gaps.again(traces, &self.hosts);
+        let (gaps, partial) = left_out(traces, &self.hosts, &classes);
+        self.calls.describe_again(partial);
+        self.gaps.again(gaps);
         self.running.describe_again(traces, &self.hosts);
         self.unjoined.resize(traces.len(), 0);
         self.classes = classes;
