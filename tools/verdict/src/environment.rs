@@ -232,10 +232,7 @@ impl Verdict {
     /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
     /// then the state is [`State::Unknown`], unless we made the trace of a damaged one.
     pub fn parse(trace: PathBuf, entry: impl Fn(&str) -> Option<Value>) -> Self {
-        let text = |name: &str| match entry(name) {
-            Some(Value::Text(text)) => text,
-            _ => String::new(),
-        };
+        let text = |name: &str| text_of(&entry, name);
         let mut verdict = match text("tracer_name").as_str() {
             "lull" => Self::parse_own(trace, &entry),
             _ => Verdict::new(trace),
@@ -250,10 +247,7 @@ impl Verdict {
 
     fn parse_own(trace: PathBuf, entry: &impl Fn(&str) -> Option<Value>) -> Self {
         let mut verdict = Verdict::new(trace);
-        let text = |name: &str| match entry(name) {
-            Some(Value::Text(text)) => text,
-            _ => String::new(),
-        };
+        let text = |name: &str| text_of(entry, name);
         verdict.state = State::of_name(&text("verdict")).unwrap_or(State::Unknown);
         for (name, number) in numbers(&mut verdict) {
             let Some(Value::Integer(value)) = entry(name) else { continue };
@@ -281,6 +275,14 @@ impl Verdict {
         verdict.went_on = list("went_on").iter().filter_map(|line| went_on(line)).collect();
         verdict.unmatched = list("unmatched").iter().filter_map(|line| unmatched(line)).collect();
         verdict
+    }
+}
+
+/// An entry's text; empty where it is none.
+fn text_of(entry: &impl Fn(&str) -> Option<Value>, name: &str) -> String {
+    match entry(name) {
+        Some(Value::Text(text)) => text,
+        _ => String::new(),
     }
 }
 

@@ -62,7 +62,7 @@ pub fn sampled_sentence(sampled: &[Sampled]) -> Option<String> {
 }
 
 /// The first of some names, and how many more there are.
-pub(crate) fn listed(mut names: Vec<String>, noun: &str) -> Option<String> {
+pub fn listed(mut names: Vec<String>, noun: &str) -> Option<String> {
     let more = names.len().saturating_sub(NAMED_MAX);
     names.truncate(NAMED_MAX);
     let text = names.join(", ");

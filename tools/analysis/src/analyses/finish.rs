@@ -8,6 +8,7 @@ use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
 use trace::{Merge, Trace};
 use verdict::number::grouped;
 use verdict::text::plural;
+use verdict::thinned::listed;
 use verdict::State;
 
 use super::{since, Analyses, By};
@@ -16,19 +17,8 @@ use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::scheduling::SchedulingRow;
 
 const SCHEMA_VERSION: u32 = 2;
-/// Names that one note lists.
-const MOST_NAMED: usize = 8;
 /// Entries without exits that are listed.
 const MOST_RUNNING: usize = 1000;
-
-/// The first of some names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
-    match names.len().saturating_sub(MOST_NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
 
 impl Analyses<'_> {
     /// What is odd about the traces' metadata, and what was left out.
@@ -55,14 +45,14 @@ impl Analyses<'_> {
         let pairs = (0..).map(PairIndex).zip(self.state.classes().pairs());
         let partial =
             pairs.filter(|(pair, _)| calls.is_partial(*pair) && self.filter.counts_pair(*pair));
-        let names: Vec<String> = partial.map(|(_, pair)| pair.name.clone()).collect();
-        if !names.is_empty() {
-            notes.push(format!(
-                "only some entries and exits were recorded of {}, as a rate, a budget or a filter \
-                 had it: which belong together is not known, and these calls are not measured",
-                listed(&names)
-            ));
-        }
+        let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
+        notes.extend(names.map(|names| {
+            format!(
+                "only some entries and exits were recorded of {names}, as a rate, a budget or a \
+                 filter had it: which belong together is not known, and these calls are not \
+                 measured"
+            )
+        }));
         notes
     }
 
