@@ -111,7 +111,9 @@ impl<'a> Follower<'a> {
         if event.is_before_span() {
             return Ok(());
         }
-        self.read.iter_mut().skip(event.trace_index()).take(1).for_each(|read| *read += 1);
+        if let Some(read) = self.read.get_mut(event.trace_index()) {
+            *read += 1;
+        }
         self.last = self.last.max(event.time_ns());
         let threads = self.state.threads();
         let is_named = self.names.get(step.name.0 as usize).is_some_and(|is_asked| *is_asked);

@@ -7,10 +7,10 @@
 //! all events from the beginning ([`needs_state`]).
 
 use state::{event_name, ShortName, State, ThreadContext};
-use trace::{Event, EventClass, StreamClass, ThreadFields, Trace, Value, THREAD_EVENT};
+use trace::{
+    Event, EventClass, StreamClass, ThreadFields, Trace, Value, BOOKKEEPING, THREAD_EVENT,
+};
 
-/// Written by Lull's probes for readers; not events of the program.
-const BOOKKEEPING: [&str; 3] = [THREAD_EVENT, "lull:lost", "lull:lost_bytes"];
 const SWITCHES: [&str; 2] = ["sched_switch", "sched:sched_switch"];
 
 /// A thread, as far as it is known.
