@@ -21,7 +21,7 @@ from .places import BENCH
 BENCHES: dict[str, tuple[int, int]] = {
     "event_enabled": (60, 30),
     "site_disabled": (60, 30),
-    "two_threads": (60, 30),
+    "threads": (120, 60),
     "contexts": (240, 120),
     "nested_signal": (120, 40),
     "event_bytes": (60, 30),
