@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use history::{Bounds, History};
+use history::{Bounds, Far, History};
 use libfuzzer_sys::fuzz_target;
 use testkit::program::{Number, Program, Text};
 use trace::{Ns, Span, Trace};
@@ -40,7 +40,7 @@ fn traces() -> &'static [Trace; 1] {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let bounds = Bounds { segment: 24, ..Bounds::default() };
+    let bounds = Bounds { segment: 24, far: 0, ..Bounds::default() };
     let mut edits = input.chunks_exact(4);
     let mut skip = 0;
     let mut next = edits.next();
@@ -62,6 +62,12 @@ fuzz_target!(|input: &[u8]| {
         }
     });
     let Some(history) = history else { return };
+    let span = Span { from: Some(history.begin()), until: Some(history.end()) };
+    for far in Far::of(&history).iter().flatten() {
+        for parts in [1, 100] {
+            far.overview(&history, &span, parts, |_| true);
+        }
+    }
     for at in [i64::MIN, 150, 260, i64::MAX] {
         for known in history.at(Ns(at)).iter().flat_map(|moment| moment.all()) {
             history.names().subject(known.track.subject);

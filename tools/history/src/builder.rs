@@ -7,12 +7,14 @@
 //! there may be, and by the state's own limits.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use state::{Change, Ending, Flows, Limits, ProcessIndex, Schedule, State};
 use trace::{Merge, Message, Ns, Trace};
 
 use crate::facts::{groups, tell, Fact, Group, Queue};
+use crate::far::{Made, Maker, FEW_INTERVALS};
 use crate::flows::Tail as FlowTail;
 use crate::history::Lost;
 use crate::names::Names;
@@ -20,7 +22,7 @@ use crate::segment::{write, Closed, Going, Segment};
 use crate::storage::Sink;
 use crate::tail::Tail;
 use crate::track::{Kind, Subject, Track};
-use crate::value::Value;
+use crate::value::{Interval, Value};
 
 /// Progress is told each time that this many messages were read.
 const PROGRESS_MESSAGES: u32 = 1 << 17;
@@ -38,13 +40,15 @@ pub struct Bounds {
     pub losses: usize,
     /// Traces of fewer bytes leave no file: they are read faster than an index of theirs is found.
     pub least_bytes: u64,
+    /// Intervals from which a file has a picture from afar: fewer are read as quickly.
+    pub far: u64,
 }
 
 impl Default for Bounds {
     /// Together, a few hundred megabytes at most.
     fn default() -> Self {
         let (state, tracks, segment) = (Limits::default(), 1 << 20, 1 << 19);
-        Self { state, tracks, segment, losses: 1 << 14, least_bytes: 1 << 20 }
+        Self { state, tracks, segment, losses: 1 << 14, least_bytes: 1 << 20, far: FEW_INTERVALS }
     }
 }
 
@@ -80,6 +84,8 @@ pub(crate) struct Builder<'s, 'p> {
     /// Locks, and when a state of each began last.
     locks: BTreeMap<Subject, Ns>,
     closed: Vec<Closed>,
+    /// Where they are told that a picture from afar is made of: with whether they go on.
+    far: Option<SyncSender<(Vec<Closed>, bool)>>,
     segments: Vec<Segment>,
     now: i64,
     revised: i64,
@@ -88,18 +94,69 @@ pub(crate) struct Builder<'s, 'p> {
     facts: Vec<Fact>,
 }
 
-/// Reads the traces once. The result lies in the sink, but for the tail.
+/// Reads the traces once. The result lies in the sink, but for the tail and for what it looks like
+/// from afar.
 pub(crate) fn build(
     traces: &[Trace],
     sink: &mut Sink<'_>,
     bounds: Bounds,
+    progress: &mut dyn FnMut(u64),
+) -> std::io::Result<(Tail, Option<Made>)> {
+    let span = span_of(traces).filter(|_| bounds.far < u64::MAX);
+    let Some(span) = span else { return Ok((pass(traces, sink, bounds, None, progress)?, None)) };
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(0);
+        let making = scope.spawn(move || make_far(span, receiver));
+        let tail = pass(traces, sink, bounds, Some(sender), progress)?;
+        let count: u64 = tail.segments.iter().map(|segment| segment.intervals).sum();
+        let is_in_span = span.0 <= tail.begin && tail.end < span.1;
+        // Whoever makes one later does as well; it is no reason to have no index.
+        let made = making.join().ok().flatten();
+        Ok((tail, made.filter(|_| is_in_span && count >= bounds.far)))
+    })
+}
+
+/// The time that the packets of traces say they have; `None` where one of them does not.
+fn span_of(traces: &[Trace]) -> Option<(Ns, Ns)> {
+    let mut span: Option<(Ns, Ns)> = None;
+    let mut is_told = true;
+    let files = traces.iter().flat_map(|trace| trace.files().iter().map(move |file| (trace, file)));
+    for (trace, file) in files {
+        trace.each_packet(file, |packet| {
+            let times = packet.begin.zip(packet.end);
+            is_told &= times.is_some();
+            if let Some((begin, end)) = times {
+                let known = span.get_or_insert((begin, end));
+                *known = (known.0.min(begin), known.1.max(end));
+            }
+            is_told
+        });
+    }
+    span.filter(|_| is_told).map(|(begin, end)| (begin, Ns(end.0.saturating_add(1))))
+}
+
+fn make_far(span: (Ns, Ns), receiver: Receiver<(Vec<Closed>, bool)>) -> Option<Made> {
+    let mut maker = Maker::of(span);
+    for (intervals, goes_on) in receiver {
+        for Closed { track, begin, end, value } in intervals {
+            maker.add(track, &Interval { begin: Ns(begin), end: Ns(end), goes_on, value });
+        }
+    }
+    maker.finish()
+}
+
+fn pass(
+    traces: &[Trace],
+    sink: &mut Sink<'_>,
+    bounds: Bounds,
+    far: Option<SyncSender<(Vec<Closed>, bool)>>,
     progress: &mut dyn FnMut(u64),
 ) -> std::io::Result<Tail> {
     let mut merge = Merge::over(traces);
     let mut state = State::new(traces, merge.stream_count(), &bounds.state);
     state.watch();
     state.keep_past();
-    let mut builder = Builder::new(traces, sink, bounds);
+    let mut builder = Builder { far, ..Builder::new(traces, sink, bounds) };
     let mut losses = Vec::new();
     let mut first = None;
     let mut until_progress = PROGRESS_MESSAGES;
@@ -137,6 +194,7 @@ pub(crate) fn build(
     let last = builder.now;
     builder.takes(&mut state, last);
     builder.flush()?;
+    builder.tell_going();
     let (begin, end) = (first.unwrap_or(0), builder.now.max(first.unwrap_or(0)));
     let tracks = builder.rows.iter().map(|row| row.track).collect();
     Ok(Tail {
@@ -150,6 +208,7 @@ pub(crate) fn build(
             .left_out
             .saturating_add(state.locks().left_out())
             .saturating_add(state.calls().without_room()),
+        far: None,
     })
 }
 
@@ -177,6 +236,7 @@ impl<'s, 'p> Builder<'s, 'p> {
             queued: Vec::new(),
             locks: BTreeMap::new(),
             closed: Vec::new(),
+            far: None,
             segments: Vec::new(),
             now: i64::MIN,
             revised: i64::MAX,
@@ -382,8 +442,33 @@ impl<'s, 'p> Builder<'s, 'p> {
         let going: Vec<Going> = going.collect();
         let times = (self.now, self.revised);
         self.segments.push(write(self.sink, &mut self.closed, &going, times)?);
-        self.closed.clear();
+        match &self.far {
+            Some(far) => {
+                let next = Vec::with_capacity(self.closed.len());
+                let mut closed = std::mem::replace(&mut self.closed, next);
+                closed.retain(|closed| self.is_drawn(closed.track));
+                // Nobody is there any more to draw it: then there is no picture.
+                let _ = far.send((closed, false));
+            }
+            None => self.closed.clear(),
+        }
         self.revised = i64::MAX;
         Ok(())
+    }
+
+    /// Whether a track is among those of a picture from afar.
+    fn is_drawn(&self, track: u32) -> bool {
+        self.rows.get(track as usize).is_some_and(|row| !row.track.kind.is_known_late())
+    }
+
+    /// Tells what goes on at the end to whoever draws it from afar.
+    fn tell_going(&self) {
+        let Some(far) = &self.far else { return };
+        let going = self.rows.iter().zip(0..).filter(|(_, track)| self.is_drawn(*track));
+        let going = going.filter_map(|(row, track)| {
+            let Open { value, since, .. } = row.open?;
+            Some(Closed { track, begin: since, end: self.now.max(since), value })
+        });
+        let _ = far.send((going.collect(), true));
     }
 }

@@ -10,6 +10,7 @@ use state::{
     TextIndex, ThreadIndex,
 };
 
+use crate::storage::Part;
 use crate::track::{Kind, Subject, Track};
 use crate::value::{Call, Cause, Value};
 
@@ -38,6 +39,13 @@ impl Writer {
     pub fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.bytes.extend_from_slice(text);
+    }
+
+    /// Where a part lies.
+    pub fn place(&mut self, part: Part) {
+        for number in [part.offset, part.stored_bytes, part.raw_bytes] {
+            self.number(number);
+        }
     }
 
     fn tagged(&mut self, tag: u64, value: u64) {
@@ -264,6 +272,12 @@ impl<'b> Reader<'b> {
     /// How many of something follow: no more than any index has of it.
     pub fn count(&mut self) -> Option<u64> {
         self.number().filter(|count| *count <= MOST_OF_A_KIND)
+    }
+
+    /// Where a part lies.
+    pub fn place(&mut self) -> Option<Part> {
+        let (offset, stored_bytes) = (self.number()?, self.number()?);
+        Some(Part { offset, stored_bytes, raw_bytes: self.number()? })
     }
 
     /// A part of its own, of so many bytes.

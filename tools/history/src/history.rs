@@ -10,6 +10,7 @@ use trace::{CpuId, LossMessage, Ns, Span, Trace};
 
 use crate::builder::{build, Bounds};
 use crate::error::Error;
+use crate::far::Far;
 use crate::folder::{fingerprint, places, Kept};
 use crate::gaps::Gaps;
 use crate::names::Names;
@@ -128,6 +129,8 @@ impl History {
             fingerprint(traces, bounds.least_bytes).map_err(|reason| Error::traces(traces, reason))
         };
         let Some(number) = of_traces()? else {
+            // Nobody reads it a second time, so a picture is made when one is asked for.
+            let bounds = Bounds { far: u64::MAX, ..bounds };
             let built = Self::build(traces, bounds, (&mut progress, 0), memory());
             return Ok(built.map_err(|_| Error::no_space(String::new()))?.kept(Kept::Memory));
         };
@@ -175,9 +178,20 @@ impl History {
         mut sink: Sink<'_>,
     ) -> std::io::Result<Self> {
         sink.append(&MAGIC)?;
-        let tail = build(traces, &mut sink, bounds, progress)?;
+        let (mut tail, made) = build(traces, &mut sink, bounds, progress)?;
+        tail.far = made.map(|made| made.store(&mut sink)).transpose()?;
         tail.write(&mut sink, fingerprint)?;
         Ok(Self::of(sink.finish(), tail))
+    }
+
+    /// What it looks like from afar, if that is in the index.
+    pub(crate) fn stored_far(&self) -> Result<Option<Far>, Error> {
+        let Some(stored) = &self.tail.far else { return Ok(None) };
+        match Far::open(&self.storage, stored, &self.tail.tracks) {
+            Ok(Some(far)) => Ok(Some(far)),
+            Ok(None) => Err(Error::damaged(&self.kept)),
+            Err(reason) => Err(Error::reading(&self.kept, reason)),
+        }
     }
 
     /// A history in memory whose parts a test has changed, each before its checksum was made.
@@ -219,6 +233,15 @@ impl History {
 
     fn kept(self, kept: Kept) -> Self {
         Self { kept, ..self }
+    }
+
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Every track, by number.
+    pub(crate) fn numbered(&self) -> &[Track] {
+        &self.tail.tracks
     }
 
     /// Where it is.

@@ -6,7 +6,7 @@
 use testkit::Random;
 use trace::{Ns, Span, Trace};
 
-use crate::{Bounds, History};
+use crate::{Bounds, Far, History};
 
 /// Asks everything; the result is how many answers there were, and how many errors.
 fn ask(history: &History) -> (u64, u64) {
@@ -27,6 +27,12 @@ fn ask(history: &History) -> (u64, u64) {
         count(history.intervals(subject, &Span::ALL).is_ok());
     }
     count(history.overview(&Span::ALL, 7, |_| true).is_ok());
+    if let Ok(Some(far)) = Far::of(history) {
+        let span = Span { from: Some(history.begin()), until: Some(history.end()) };
+        for parts in [1, 50, 3000] {
+            count(far.overview(history, &span, parts, |_| true).is_some());
+        }
+    }
     let mut ended = 0;
     count(
         history
@@ -46,7 +52,7 @@ fn ask(history: &History) -> (u64, u64) {
 #[test]
 fn parts_that_are_not_as_they_were_written_are_errors_or_wrong_answers_and_nothing_else() {
     let traces: [Trace; 1] = [crate::oracle::random_trace(3)];
-    let bounds = Bounds { segment: 60, ..Bounds::default() };
+    let bounds = Bounds { segment: 60, far: 0, ..Bounds::default() };
     let (mut refused, mut answers, mut errors) = (0, 0, 0);
     for seed in 0..400 {
         let random = &mut Random::new(seed);

@@ -207,7 +207,7 @@ impl Overview {
 
 /// `value * by / of`, where nearly all products have 64 bits: dividing those takes the processor
 /// one instruction, and a wider one a call.
-fn scaled(value: i128, by: i128, of: i128) -> i128 {
+pub(crate) fn scaled(value: i128, by: i128, of: i128) -> i128 {
     let product = value * by;
     match (u64::try_from(product), u64::try_from(of)) {
         (Ok(product), Ok(of)) => (product / of).into(),

@@ -146,11 +146,7 @@ impl Wanted<'_> {
 impl Segment {
     pub fn write(&self, writer: &mut Writer) {
         let Self { directory, checkpoint, blocks_at, .. } = self;
-        for part in [directory, checkpoint] {
-            writer.number(part.offset);
-            writer.number(part.stored_bytes);
-            writer.number(part.raw_bytes);
-        }
+        [directory, checkpoint].into_iter().for_each(|part| writer.place(*part));
         writer.number(*blocks_at);
         for time in [self.moment, self.begin, self.end, self.revised] {
             writer.signed(time);
@@ -159,13 +155,9 @@ impl Segment {
     }
 
     pub fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let part = |reader: &mut Reader<'_>| {
-            let (offset, stored_bytes) = (reader.number()?, reader.number()?);
-            Some(Part { offset, stored_bytes, raw_bytes: reader.number()? })
-        };
         Some(Self {
-            directory: part(reader)?,
-            checkpoint: part(reader)?,
+            directory: reader.place()?,
+            checkpoint: reader.place()?,
             blocks_at: reader.number()?,
             moment: reader.signed()?,
             begin: reader.signed()?,

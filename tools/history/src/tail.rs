@@ -8,6 +8,7 @@
 use trace::{CpuId, Ns};
 
 use crate::coding::{Reader, Writer};
+use crate::far::Stored;
 use crate::history::Lost;
 use crate::names::Names;
 use crate::segment::Segment;
@@ -15,7 +16,7 @@ use crate::storage::{Part, Sink, Storage};
 use crate::track::Track;
 
 /// The first bytes of an index; the last of them is the version.
-pub(crate) const MAGIC: [u8; 8] = *b"lullhst\x04";
+pub(crate) const MAGIC: [u8; 8] = *b"lullhst\x05";
 /// Place, stored length and length of the tail; the traces; the magic once more.
 const END_BYTES: usize = 5 * 8;
 
@@ -30,6 +31,8 @@ pub(crate) struct Tail {
     pub end: Ns,
     /// Changes of tracks that found no space.
     pub left_out: u64,
+    /// What it looks like from afar, if it is long.
+    pub far: Option<Stored>,
 }
 
 impl Tail {
@@ -52,6 +55,8 @@ impl Tail {
         writer.signed(self.begin.0);
         writer.signed(self.end.0);
         writer.number(self.left_out);
+        writer.number(self.far.is_some().into());
+        self.far.iter().for_each(|far| far.write(&mut writer));
         let Part { offset, stored_bytes, raw_bytes } = sink.part(&writer.bytes)?;
         let numbers = [offset, stored_bytes, raw_bytes, fingerprint];
         let mut end: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -86,8 +91,12 @@ impl Tail {
         let losses = (0..count).map(|_| lost(reader)).collect::<Option<Vec<_>>>()?;
         let (begin, end) = (Ns(reader.signed()?), Ns(reader.signed()?));
         let left_out = reader.number()?;
+        let far = match reader.number()? {
+            0 => None,
+            _ => Some(Stored::read(reader)?),
+        };
         let is_ordered = segments.is_sorted_by_key(|segment| segment.moment);
-        let tail = Self { names, tracks, segments, losses, begin, end, left_out };
+        let tail = Self { names, tracks, segments, losses, begin, end, left_out, far };
         Some(tail).filter(|tail| is_ordered && reader.is_at_end() && tail.begin <= tail.end)
     }
 }

@@ -16,6 +16,7 @@ const BOUNDS: Bounds = Bounds {
     segment: 30,
     losses: 10,
     least_bytes: 0,
+    far: 0,
 };
 
 /// Two threads take turns and read.

@@ -128,7 +128,7 @@ pub(crate) fn draw(
             && kind_name(track.kind).is_some()
     };
     let span = between(cut.span());
-    let found = match far.and_then(|far| far.overview(&span, cut.pixels, takes)) {
+    let found = match far.and_then(|far| far.overview(history, &span, cut.pixels, takes)) {
         Some(found) => found,
         None => history.overview(&span, cut.pixels, takes).map_err(|error| error.to_string())?,
     };
