@@ -28,6 +28,10 @@ pub(crate) use stored::Stored;
 /// Cells of the trace's time at the first level and at the last.
 const MOST_CELLS: u32 = 1 << 16;
 const LEAST_CELLS: u32 = 1 << 8;
+/// How many levels that makes.
+const LEVELS: usize = 5;
+/// Different values of a picture: one that has more is not made.
+const MOST_VALUES: usize = 1 << 21;
 /// Stretches of all tracks at one level: one that has more is left out.
 const MOST_STRETCHES: usize = 1 << 22;
 /// Intervals up to which the history itself is quick.

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use trace::Ns;
 
-use super::{Cells, Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES};
+use super::{Cells, Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES};
 use crate::coding::Writer;
 use crate::overview::{Drawn, Overview};
 use crate::value::{Interval, Value};
@@ -68,6 +68,9 @@ impl Maker {
     pub fn add(&mut self, track: u32, interval: &Interval) {
         if interval.goes_on {
             self.going_on.push(track);
+        }
+        if self.values.len() > MOST_VALUES {
+            self.levels.clear();
         }
         self.add_to(0, track, interval, 1);
     }
@@ -134,6 +137,7 @@ impl Maker {
                 (cells, parts)
             })
             .collect();
-        (!levels.is_empty()).then_some(Made { span, values, going_on, levels })
+        let has_room = !levels.is_empty() && values.len() <= MOST_VALUES;
+        has_room.then_some(Made { span, values, going_on, levels })
     }
 }

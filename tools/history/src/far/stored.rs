@@ -10,15 +10,14 @@ use std::sync::OnceLock;
 
 use trace::Ns;
 
-use super::{Far, Level, Made, Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES};
+use super::{
+    Far, Level, Made, Stretch, LEAST_CELLS, LEVELS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES,
+};
 use crate::coding::{Reader, Writer};
 use crate::history::History;
 use crate::storage::{Part, Sink, Storage};
 use crate::track::Track;
 use crate::value::Value;
-
-/// Values are no more than all stretches of all levels together.
-const MOST_VALUES: u64 = 1 << 24;
 
 /// Where a picture lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +49,7 @@ impl Stored {
         for _ in 0..reader.count()? {
             let cells = reader.small()?;
             let is_next = levels.last().is_none_or(|(before, _)| cells < *before);
+            let is_next = is_next && levels.len() < LEVELS;
             if !is_next || !(LEAST_CELLS..=MOST_CELLS).contains(&cells) {
                 return None;
             }
@@ -187,7 +187,7 @@ fn parse_values(
     reader: &mut Reader<'_>,
     tracks: &[Track],
 ) -> Option<(Vec<Value>, BTreeSet<Track>)> {
-    let count = reader.number().filter(|count| *count <= MOST_VALUES)?;
+    let count = reader.number().filter(|count| *count <= MOST_VALUES as u64)?;
     let values = (0..count).map(|_| reader.value()).collect::<Option<Vec<_>>>()?;
     let count = reader.count()?;
     let track = |number: u32| tracks.get(number as usize).copied();
