@@ -31,6 +31,22 @@ async function open(hash) {
   return [page, ms];
 }
 
+/** How long a page of the same server takes that runs no script: to its first paint. */
+async function empty() {
+  const page = await context.newPage();
+  await page.goto(new URL("page.css", url).href);
+  const ms = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+        const look = () => (painted() ? resolve(painted().startTime) : setTimeout(look, 2));
+        look();
+      }),
+  );
+  await page.close();
+  return ms;
+}
+
 /** Does something within the page; how long until an element says, by an attribute or a text,
  * that its answer is there. */
 const timed = (page, act, word) =>
@@ -107,6 +123,7 @@ for (let round = 0; round < rounds; round++) {
   // Its own view each time: what the server remembers is asked for by nobody.
   const [page, ms] = await open(`#from=${round}&until=${10_000_000_000 + round}`);
   note("load", ms);
+  note("load of a page without a trace", await empty());
   note("whole", await timed(page, { key: "0" }));
   for (let i = 0; i < 12; i++) note("zoom", await timed(page, { key: "w" }));
   for (let i = 0; i < 6; i++) note("pan", await timed(page, { key: "d" }));
