@@ -40,6 +40,9 @@ let page = put(
 );
 page = put(page, '<link rel="stylesheet" href="page.css">\n', `<style>${style}</style>\n`);
 page = put(page, '<script src="page.js" defer></script>\n', "");
+for (const question of ["trace?", "tracks?offset=0"]) {
+  page = put(page, `<link rel="preload" as="fetch" crossorigin href="v1/${question}">\n`, "");
+}
 const data = '<script type="application/json" id="trace-data">TRACE-DATA</script>\n';
 page = put(page, "</body>", `${data}<script>${script}</script>\n</body>`);
 process.stdout.write(page);

@@ -30,6 +30,9 @@ const MOST_TRACKS = 20000;
 export class App {
   readonly area: HTMLElement;
   private readonly canvas: HTMLCanvasElement;
+  /** Of the area, when it was measured last. */
+  private size: [number, number] = [0, 0];
+  private hasAsked = false;
   private readonly bar: HTMLElement;
   private readonly scene: Scene;
   private readonly rows: Rows;
@@ -98,7 +101,11 @@ export class App {
       this.scene.scroll = this.bar.scrollTop;
       this.changed();
     });
-    new ResizeObserver(() => this.resize()).observe(this.area);
+    new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = this.area;
+      const [width, height] = this.size;
+      if (clientWidth !== width || clientHeight !== height) this.resize();
+    }).observe(this.area);
   }
 
   /** Loads the rows. A running session may go on meanwhile. */
@@ -511,6 +518,7 @@ export class App {
   private resize(): void {
     const { clientWidth, clientHeight } = this.area;
     const ratio = window.devicePixelRatio || 1;
+    this.size = [clientWidth, clientHeight];
     this.canvas.width = Math.round(clientWidth * ratio);
     this.canvas.height = Math.round(clientHeight * ratio);
     this.scene.width = Math.max(clientWidth - 14, NAMES + 50);
@@ -540,10 +548,13 @@ export class App {
     this.redraw();
     if (!this.frame.hasStarted) return;
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.ask(), isNow ? 0 : PATIENCE_MS);
+    // Nobody moves a view in which nothing is drawn yet.
+    const patience = isNow || !this.hasAsked ? 0 : PATIENCE_MS;
+    this.timer = window.setTimeout(() => void this.ask(), patience);
   }
 
   private async ask(): Promise<void> {
+    this.hasAsked = true;
     this.abort.abort();
     this.abort = new AbortController();
     const { signal } = this.abort;

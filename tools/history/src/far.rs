@@ -28,6 +28,8 @@ pub(crate) use stored::Stored;
 /// Cells of the trace's time at the first level and at the last.
 const MOST_CELLS: u32 = 1 << 16;
 const LEAST_CELLS: u32 = 1 << 8;
+/// A level with at most so many is read ahead: it is what a screen's width of a whole trace needs.
+const COARSE_CELLS: u32 = 1 << 12;
 /// How many levels that makes.
 const LEVELS: usize = 5;
 /// Different values of a picture: one that has more is not made.
@@ -139,6 +141,13 @@ impl Far {
             },
         )?;
         Ok(maker.finish().map(|made| Self::of_made(made, &tracks)))
+    }
+
+    /// Reads the levels that whole traces are drawn from, so that who looks first need not wait.
+    pub fn read_ahead(&self, history: &History) {
+        for level in self.levels.iter().filter(|level| level.cells <= COARSE_CELLS) {
+            self.read(history, level);
+        }
     }
 
     /// [`History::overview`] of a span whose parts are wide enough; `None` of any other.

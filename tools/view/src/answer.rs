@@ -179,10 +179,11 @@ impl Viewed {
         Self { beside: Some(Box::new(others)), ..self }
     }
 
-    /// Reads what makes questions about a whole long trace quick, once; questions are answered
-    /// meanwhile, and more slowly. Without it, all of them are.
+    /// Reads what makes questions about a whole long trace quick, or makes it where the index has
+    /// none; questions are answered meanwhile, and more slowly.
     pub(crate) fn prepare(&self) {
-        self.far.get_or_init(|| Far::of(&self.history).ok().flatten());
+        let far = self.far.get_or_init(|| Far::of(&self.history).ok().flatten());
+        far.iter().for_each(|far| far.read_ahead(&self.history));
         if let Some(others) = &self.beside {
             others.prepare();
         }
