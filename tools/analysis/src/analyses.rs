@@ -7,6 +7,8 @@
 
 mod finish;
 
+pub use finish::not_measured;
+
 use std::sync::Arc;
 
 use state::{Done, Operation, State, Step, ThreadIndex, Threads};

@@ -50,7 +50,7 @@ mod stacks;
 mod studies;
 mod writers;
 
-pub use analyses::{analyse, Analyses, By, Limits, Options, Takes, Wanted, Whose};
+pub use analyses::{analyse, not_measured, Analyses, By, Limits, Options, Takes, Wanted, Whose};
 pub use compare::compare;
 pub use distribution::{Distribution, DistributionReport};
 pub use error::Error;

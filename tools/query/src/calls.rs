@@ -149,9 +149,11 @@ impl Source for CallTable {
                 }
             }
         }
+        tally.read = meter.read;
         if pass.open_calls(give).is_continue() {
             pass.rows.end(give);
         }
+        reading.not_measured(&pass.state, |pair| pass.call_name(pair).is_some());
         reading.end(&tally, &merge);
     }
 }

@@ -14,7 +14,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, Int64Type, SchemaRef, TimestampNanosecondType};
 use datafusion::common::Result;
 use state::{event_name, Limits, State};
-use trace::{in_slices, Event, EventClass, Merge, Message, Type, Value};
+use trace::{in_slices, Event, EventClass, Merge, Message, Span, Type, Value};
 
 use crate::cells::Cells;
 use crate::columns::{ClassPlaces, EventTable, Origin};
@@ -357,6 +357,7 @@ impl Events {
                 return writer.tally;
             }
         }
+        writer.tally.read = meter.read;
         if writer.rows > 0 {
             let _ = give(writer.finish());
         }
@@ -461,6 +462,9 @@ impl Source for Events {
         });
         if !is_over {
             tally.add(&self.rows(request, &mut rest, give));
+        }
+        if is_over || span != Span::ALL {
+            tally.read.clear();
         }
         reading.end(&tally, &rest);
     }

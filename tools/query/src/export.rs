@@ -280,6 +280,7 @@ impl<'r> Files<'r> {
             folders: names.iter().map(|name| unique(&plain(name), &mut taken)).collect(),
             open: BTreeMap::new(),
             waiting_bytes: 0,
+    tally.read = meter.read;
             most_waiting_bytes,
             rows: 0,
         }

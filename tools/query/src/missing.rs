@@ -138,6 +138,9 @@ impl Source for LostTable {
                 }
             }
         }
+        if flow.is_continue() {
+            tally.read = meter.read;
+        }
         reading.end(&tally, &merge);
         let late = analysis::late_beginnings(&reading.traces, &merge);
         let mut rest = || {
@@ -156,6 +159,9 @@ impl Source for LostTable {
                         give,
                     )?;
                 }
+            }
+            for sentence in &reading.miscounts(&tally, &merge) {
+                add_sentence(&mut rows, (Cell::None, Cell::None), "verdict", sentence, give)?;
             }
             for sentence in &late {
                 add_sentence(&mut rows, (Cell::None, Cell::None), "beginning", sentence, give)?;

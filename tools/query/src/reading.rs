@@ -9,7 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use state::{PairIndex, State};
 use trace::{Event, LossKind, LossMessage, Merge, Problem, Span, Trace};
+
+use crate::identity::is_bookkeeping;
 
 /// Sentences about damage that are kept; the rest are counted.
 const MOST_PROBLEMS: usize = 20;
@@ -28,6 +31,8 @@ pub struct Reading {
     /// What tells the traces apart.
     pub labels: Vec<String>,
     pub total_bytes: u64,
+    /// By trace and class, whether recorders count such events.
+    counted: Vec<Vec<bool>>,
     bytes_read: AtomicU64,
     found: Mutex<Found>,
 }
@@ -36,6 +41,7 @@ impl Reading {
     pub fn new(traces: Vec<Trace>, span: Span, workers: usize, batch_rows: usize) -> Self {
         let host =
             |trace: &Trace| trace.metadata().environment_text("hostname").map(str::to_string);
+        let counted = |trace: &Trace| trace.event_classes().map(|c| !is_bookkeeping(c)).collect();
         let files = traces.iter().flat_map(Trace::files);
         let sizes = files.map(|file| std::fs::metadata(file.path()).map_or(0, |m| m.len()));
         Self {
@@ -45,6 +51,7 @@ impl Reading {
             hosts: traces.iter().map(host).collect(),
             labels: labels(&traces),
             total_bytes: sizes.sum(),
+            counted: traces.iter().map(counted).collect(),
             bytes_read: AtomicU64::new(0),
             found: Mutex::new(Found::default()),
             traces,
@@ -66,15 +73,31 @@ impl Reading {
 
     /// Takes down what was wrong with packets.
     pub fn damaged(&self, problems: &[Problem]) {
-        self.found().add(&Tally::default(), problems, Vec::new());
+        self.found().add(&Tally::default(), problems);
+    }
+
+    /// Where other events were read by a pass than recorders wrote, a sentence each.
+    pub fn miscounts(&self, tally: &Tally, rest: &Merge<'_>) -> Vec<String> {
+        match self.span == Span::ALL {
+            true => analysis::miscounts(&self.traces, rest, &tally.read),
+            false => Vec::new(),
+        }
+    }
+
+    /// Takes down which calls are in no table, of those that it has a row for.
+    pub fn not_measured(&self, state: &State, has_row: impl Fn(PairIndex) -> bool) {
+        let notes = analysis::not_measured(&self.traces, state, has_row);
+        self.found().notes.extend(notes);
     }
 
     /// Takes down what one pass over the traces found.
     pub fn end(&self, tally: &Tally, rest: &Merge<'_>) {
         let problems = rest.problems();
-        let mut notes = analysis::late_beginnings(&self.traces, rest);
-        notes.extend(analysis::repeated_packets(&self.traces, rest));
-        self.found().add(tally, &problems, notes);
+        let mut found = self.found();
+        found.add(tally, &problems);
+        found.miscounts.extend(self.miscounts(tally, rest));
+        found.notes.extend(analysis::late_beginnings(&self.traces, rest));
+        found.notes.extend(analysis::repeated_packets(&self.traces, rest));
     }
 }
 
@@ -91,7 +114,7 @@ fn labels(traces: &[Trace]) -> Vec<String> {
 }
 
 /// What one pass met.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tally {
     pub lost_events: u64,
     pub lost_packets: u64,
@@ -99,6 +122,8 @@ pub struct Tally {
     pub faults: u64,
     /// Lists too long to be given.
     pub cut: u64,
+    /// Events of each trace that recorders count, if the pass read all; else nothing.
+    pub read: Vec<u64>,
 }
 
 impl Tally {
@@ -115,6 +140,8 @@ impl Tally {
         self.lost_packets = self.lost_packets.saturating_add(other.lost_packets);
         self.faults = self.faults.saturating_add(other.faults);
         self.cut = self.cut.saturating_add(other.cut);
+        self.read.resize(self.read.len().max(other.read.len()), 0);
+        self.read.iter_mut().zip(&other.read).for_each(|(sum, read)| *sum += read);
     }
 }
 
@@ -124,12 +151,14 @@ pub struct Found {
     pub tally: Tally,
     pub problems: Vec<String>,
     pub problem_count: usize,
-    /// What began before the traces did.
-    pub late: BTreeSet<String>,
+    /// Where other events were read than recorders wrote.
+    pub miscounts: BTreeSet<String>,
+    /// What began before the traces did, what is in two of them, and what is not measured.
+    pub notes: BTreeSet<String>,
 }
 
 impl Found {
-    fn add(&mut self, tally: &Tally, problems: &[Problem], late: Vec<String>) {
+    fn add(&mut self, tally: &Tally, problems: &[Problem]) {
         let known = &mut self.tally;
         known.lost_events = known.lost_events.max(tally.lost_events);
         known.lost_packets = known.lost_packets.max(tally.lost_packets);
@@ -139,12 +168,11 @@ impl Found {
             self.problem_count = problems.len();
             self.problems = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
         }
-        self.late.extend(late);
     }
 
     /// What is missing from the answer, a sentence each.
     pub fn sentences(&self) -> Vec<String> {
-        let Tally { lost_events, lost_packets, faults, cut } = self.tally;
+        let &Tally { lost_events, lost_packets, faults, cut, .. } = &self.tally;
         let mut said = Vec::new();
         let mut say = |count: u64, what: &str| {
             if count > 0 {
@@ -166,14 +194,16 @@ impl Found {
         if self.problem_count > self.problems.len() {
             said.push(format!("and {} problems more", self.problem_count - self.problems.len()));
         }
-        said.extend(self.late.iter().cloned());
+        said.extend(self.miscounts.iter().chain(&self.notes).cloned());
         said
     }
 
     /// Whether events are missing from what was read.
     pub fn is_incomplete(&self) -> bool {
-        let Tally { lost_events, lost_packets, faults, cut } = self.tally;
-        lost_events + lost_packets + faults + cut > 0 || self.problem_count > 0
+        let &Tally { lost_events, lost_packets, faults, cut, .. } = &self.tally;
+        lost_events + lost_packets + faults + cut > 0
+            || self.problem_count > 0
+            || !self.miscounts.is_empty()
     }
 }
 
@@ -182,6 +212,8 @@ impl Found {
 pub struct Meter {
     packets: Vec<u64>,
     bytes: u64,
+    /// Events of each trace that its recorder counts.
+    pub read: Vec<u64>,
 }
 
 impl Meter {
@@ -190,6 +222,15 @@ impl Meter {
 
     #[inline]
     pub fn see(&mut self, event: &Event<'_>, reading: &Reading) {
+        let trace_index = event.trace_index();
+        if self.read.is_empty() {
+            self.read.resize(reading.traces.len(), 0);
+        }
+        let counted = reading.counted.get(trace_index);
+        let is_counted = counted.and_then(|of| of.get(event.class().index)) == Some(&true);
+        if let Some(read) = self.read.get_mut(trace_index).filter(|_| is_counted) {
+            *read += 1;
+        }
         let (stream, packet) = (event.stream_index(), event.packet());
         if self.packets.get(stream) == Some(&(packet.offset_bytes + 1)) {
             return;

@@ -75,8 +75,12 @@ impl Source for StateTable {
                 }
             };
         }
-        if flow.is_continue() && pass.last_stays(give).is_continue() {
-            pass.rows.end(give);
+        if flow.is_continue() {
+            tally.read = meter.read;
+            reading.not_measured(&pass.state, |_| true);
+            if pass.last_stays(give).is_continue() {
+                pass.rows.end(give);
+            }
         }
         reading.end(&tally, &merge);
     }

@@ -154,6 +154,7 @@ fn pass(reading: &Reading) -> (State, Vec<Activity>) {
         let trace_index = event.trace_index();
         activities[index].add(&Activity { events: 1, first: at, last: at, trace_index });
     }
+    tally.read = meter.read;
     reading.end(&tally, &merge);
     (state, activities)
 }

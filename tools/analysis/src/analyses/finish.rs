@@ -4,12 +4,12 @@
 //! Place in the flow: after the last event. Numbers become names, halves of pairs are told apart by
 //! whether their threads are over, and the verdict is weighed.
 
-use state::{OpenCall, PairIndex, ProcessIndex, ThreadIndex};
+use state::{OpenCall, PairIndex, ProcessIndex, State, ThreadIndex};
 use trace::{Merge, Trace};
 use verdict::number::grouped;
 use verdict::text::plural;
 use verdict::thinned::listed;
-use verdict::State;
+use verdict::State as Verdict;
 
 use super::{since, Analyses, By};
 use crate::losses::{comparable, late_beginnings, repeated_packets};
@@ -24,35 +24,8 @@ impl Analyses<'_> {
     /// What is odd about the traces' metadata, and what was left out.
     fn notes(&self, traces: &[Trace]) -> Vec<String> {
         let mut notes: Vec<String> = traces.iter().flat_map(Trace::warnings).collect();
-        for (trace, events) in traces.iter().zip(self.state.unjoined()) {
-            if *events > 0 {
-                notes.push(format!(
-                    "{}: the trace does not say which thread wrote {}, entries and exits: they \
-                     are not joined, and their latencies are not known",
-                    trace.path().display(),
-                    plural(*events, "event")
-                ));
-            }
-        }
-        let calls = self.state.calls();
-        if calls.without_room() > 0 {
-            notes.push(format!(
-                "there are more threads than are told apart, {}: {} of the others are not measured",
-                grouped(self.state.threads().threads().len().saturating_sub(1) as u64),
-                plural(calls.without_room(), "call")
-            ));
-        }
-        let pairs = (0..).map(PairIndex).zip(self.state.classes().pairs());
-        let partial =
-            pairs.filter(|(pair, _)| calls.is_partial(*pair) && self.filter.counts_pair(*pair));
-        let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
-        notes.extend(names.map(|names| {
-            format!(
-                "only some entries and exits were recorded of {names}, as a rate, a budget or a \
-                 filter had it: which belong together is not known, and these calls are not \
-                 measured"
-            )
-        }));
+        let is_asked = |pair| self.filter.counts_pair(pair);
+        notes.extend(not_measured(traces, &self.state, is_asked));
         notes
     }
 
@@ -143,8 +116,8 @@ impl Analyses<'_> {
         let read = self.reads_all.then(|| comparable(traces, merge, &self.events_read));
         let mut losses = self.losses.finish(&metadata, read.as_deref(), &merge.problems());
         let limits = late_beginnings(traces, merge);
-        if !limits.is_empty() && losses.verdict.state == State::Complete {
-            losses.verdict.state = State::Limited;
+        if !limits.is_empty() && losses.verdict.state == Verdict::Complete {
+            losses.verdict.state = Verdict::Limited;
         }
         losses.verdict.limits.extend(limits);
         losses.verdict.notes.extend(self.notes(traces));
@@ -163,7 +136,7 @@ impl Analyses<'_> {
         let has_events = self.events_read.iter().any(|events| *events > 0);
         Report {
             schema_version: SCHEMA_VERSION,
-            complete: losses.verdict.state == State::Complete,
+            complete: losses.verdict.state == Verdict::Complete,
             events: self.events_read.iter().sum(),
             matched_events: counts.total,
             lost: losses.lost,
@@ -203,6 +176,43 @@ impl Analyses<'_> {
 
 fn trace_row(trace: &Trace) -> TraceRow {
     let bytes_of = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+/// Sentences about calls that a state did not measure, of pairs that are asked for.
+pub fn not_measured(
+    traces: &[Trace],
+    state: &State,
+    is_asked: impl Fn(PairIndex) -> bool,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (trace, events) in traces.iter().zip(state.unjoined()) {
+        if *events > 0 {
+            notes.push(format!(
+                "{}: the trace does not say which thread wrote {}, entries and exits: they are \
+                 not joined, and their latencies are not known",
+                trace.path().display(),
+                plural(*events, "event")
+            ));
+        }
+    }
+    let calls = state.calls();
+    if calls.without_room() > 0 {
+        notes.push(format!(
+            "there are more threads than are told apart, {}: {} of the others are not measured",
+            grouped(state.threads().threads().len().saturating_sub(1) as u64),
+            plural(calls.without_room(), "call")
+        ));
+    }
+    let pairs = (0..).map(PairIndex).zip(state.classes().pairs());
+    let partial = pairs.filter(|(pair, _)| calls.is_partial(*pair) && is_asked(*pair));
+    let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
+    notes.extend(names.map(|names| {
+        format!(
+            "only some entries and exits were recorded of {names}, as a rate, a budget or a filter \
+             had it: which belong together is not known, and these calls are not measured"
+        )
+    }));
+    notes
+}
+
     let value = |name| trace.metadata().environment_text(name).map(str::to_string);
     TraceRow {
         path: trace.path().display().to_string(),

@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use crate::made::{folder, lull};
 use serde_json::Value;
+use testkit::program::Program;
 use testkit::{random_stream, shop, Spec, TraceFolder};
 
 /// A folder with `lull` and `lull-query` side by side, as they are installed.
@@ -110,6 +111,74 @@ fn the_status_says_whether_there_were_rows_and_whether_all_was_there() {
     assert_eq!(missing.status.code(), Some(2));
     let alone = bin.run("rm -f lull-query; lull query 'SELECT 1' ; true", bin.0.path());
     assert!(text(&alone.stderr).contains("is neither"), "{}", text(&alone.stderr));
+}
+
+/// A trace of two calls, of which its recorder says that it has so many events.
+fn told(events: u64) -> TraceFolder {
+    let mut program = Program::new();
+    let main = (10, 10, "main");
+    for at in [100, 200] {
+        program.call((at, at + 10), main, ("a:b_entry", &[]), ("a:b_exit", &[]));
+    }
+    let text = "tracer_name = \"lull\"; verdict = \"complete\"; events = ";
+    program.environment = format!("{text}{events};");
+    folder(&program)
+}
+
+#[test]
+fn other_events_than_a_recorder_wrote_are_told_unless_only_some_were_read() {
+    let bin = Bin::new();
+    let (equal, more) = (told(4), told(9));
+    let sentence = "the recorder wrote 9 events; 4 of them can be read";
+    for (table, rows) in [
+        ("events", 4),
+        ("calls", 2),
+        ("states", 0),
+        ("threads", 1),
+        ("\"a:b_entry\"", 2),
+        ("lost", 1),
+    ] {
+        let line = format!("lull query --format csv 'SELECT count(*) AS n FROM {table}' .");
+        let wrong = bin.run(&line, more.path());
+        let said = text(&wrong.stderr);
+        assert!(said.contains(sentence), "{table}: {said}");
+        assert_eq!((wrong.status.code(), text(&wrong.stdout)), (Some(1), format!("n\n{rows}\n")));
+        let right = bin.run(&line, equal.path());
+        assert_eq!((right.status.code(), text(&right.stderr)), (Some(0), String::new()), "{table}");
+    }
+    let lost = "lull query --format csv 'SELECT kind, what FROM lost' .";
+    assert!(text(&bin.run(lost, more.path()).stdout).starts_with("kind,what\nverdict,"));
+    let exported = bin.run("lull export --parquet .dataset .", more.path());
+    assert!(text(&exported.stderr).contains(sentence), "{}", text(&exported.stderr));
+    assert_eq!(exported.status.code(), Some(1));
+    for line in [
+        "lull query --from +50ns 'SELECT name FROM events' .",
+        "lull query 'SELECT name FROM events WHERE time > 0' .",
+        "lull query 'SELECT begin FROM packets' .",
+    ] {
+        let output = bin.run(line, more.path());
+        assert!(!text(&output.stderr).contains("wrote"), "{line}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn calls_of_threads_beyond_those_that_are_told_apart_are_told_as_in_a_report() {
+    let bin = Bin::new();
+    let mut program = Program::new();
+    let most = state::Limits::default().threads as u64;
+    for number in 1..most + 9 {
+        let at = number * 10;
+        let who = (number as i64, number as i64, "w");
+        program.call((at, at + 1), who, ("a:b_entry", &[]), ("a:b_exit", &[]));
+    }
+    let trace = folder(&program);
+    let reported = text(&bin.run("lull report .", trace.path()).stdout);
+    let sentence = "calls of the others are not measured";
+    assert!(reported.contains(sentence), "{reported}");
+    let output = bin.run("lull query 'SELECT count(*) FROM calls' .", trace.path());
+    let said = text(&output.stderr);
+    let said = said.trim().strip_prefix("lull: ").unwrap();
+    assert!(said.contains(sentence) && reported.contains(said), "{said}");
 }
 
 #[test]
