@@ -67,12 +67,14 @@ fn metadata_of_a_long_recording_is_replaced_too() {
     let path = place("replace-long");
     let mut output = create(&path, Older::Refuse).unwrap();
     output.begun = Instant::now() - SHORT;
-    for text in ["one", "two"] {
-        output.write_metadata(text).unwrap();
+    for number in 1..3 {
+        let text = format!("{TEXT} // {number}");
+        output.write_metadata(&text).unwrap();
         assert_eq!(files::read_to_string(path.join("metadata")).unwrap(), text);
         assert!(!path.join(METADATA_NEW_FILE).exists());
     }
     drop(output);
+    assert!(!path.exists(), "what is not kept goes");
 }
 
 #[test]
