@@ -17,6 +17,7 @@
 #include "control.h"
 #include "liblull.h"
 #include "lull_port.h"
+#define LULL_SITE_SESSIONS sessions
 #include "sites.h"
 
 /* A child of vfork() runs on its parent's memory. */
@@ -79,14 +80,14 @@ static int session_leave(uint32_t index)
 	return result ? result : changed;
 }
 
-/* Events by which a trace's readers know a process that was there before the session. */
-static void record_join(void)
+/* Events by which a trace's readers know a process that was there before the sessions of a mask. */
+static void record_join(uint32_t sessions)
 {
 	char asked[LULL_PATH_BYTES];
 	const char *path = lull_path_ask(asked);
 
 	lull_event("process:join", lull_u32(pid, lull_process.pid), lull_str(path, path));
-	lull_objects_dump_seen(path);
+	lull_objects_dump_seen(path, sessions);
 }
 
 static int session_join(struct lull_directory *directory)
@@ -113,7 +114,7 @@ static int session_join(struct lull_directory *directory)
 		return result;
 	}
 	lull_vfork_tells = 1;
-	record_join();
+	record_join(1u << index);
 	return (int)index;
 }
 

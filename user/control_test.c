@@ -118,6 +118,27 @@ static void joins(void)
 	check(lull_control_join(path) == -ENOENT, "not_joined_when_it_is_gone");
 }
 
+/* Those who read the other session know the process already. */
+static void joins_another(void)
+{
+	struct offer first = offer_make(0600), other = offer_make(0600);
+	uint64_t before;
+
+	activate(&first);
+	activate(&other);
+	rules_change(&first, "process:*");
+	rules_change(&other, "process:*");
+	before = written(&first);
+	check(lull_control_join(first.directory) >= 0 && written(&first) > before, "join_is_told");
+	before = written(&first);
+	check(lull_control_join(other.directory) >= 0, "joined_another");
+	check(written(&first) == before && written(&other) > 0, "told_where_it_joined_alone");
+	check(lull_control_leave(first.directory) == 0 && lull_control_leave(other.directory) == 0,
+	      "left_both");
+	offer_end(&first);
+	offer_end(&other);
+}
+
 static void rules(void)
 {
 	struct offer offer = offer_make(0600);
@@ -291,6 +312,7 @@ static void storm(void)
 int main(void)
 {
 	joins();
+	joins_another();
 	rules();
 	many();
 	busy();

@@ -382,8 +382,11 @@ int lull_own_is(const void *program_headers);
 /* objects.c: record each loaded object with its build identifier; @program is our own path. */
 void lull_objects_dump(const char *program);
 
-/* The same of the first objects, without the dynamic linker. Context: within a change. */
-void lull_objects_dump_seen(const char *program);
+/*
+ * The same of the first objects, without the dynamic linker, in the sessions of @sessions alone.
+ * Context: within a change.
+ */
+void lull_objects_dump_seen(const char *program, uint32_t sessions);
 
 /* probe.c: fill in the line of a session, before any of its events is enabled. */
 void lull_probe_line_set(uint32_t index);

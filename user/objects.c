@@ -28,6 +28,7 @@
 #include "site/note.h"
 #include "site/pattern.h"
 #include "site/site.h"
+#define LULL_SITE_SESSIONS sessions
 #include "sites.h"
 
 #define OBJECTS_SEEN_MAX 1024
@@ -465,7 +466,7 @@ void lull_objects_move(uint32_t from, uint32_t to)
 			notes_walk(&seen.objects[i], probe_moves, &move);
 }
 
-static void object_dump(const struct object *object, const char *program)
+static void object_dump(const struct object *object, const char *program, uint32_t sessions)
 {
 	/* The program itself has no name here. */
 	const char *path = object->path && object->path[0] ? object->path : program;
@@ -490,7 +491,7 @@ static int loaded_dump(struct dl_phdr_info *info, size_t bytes, void *program)
 				 .path = info->dlpi_name };
 
 	(void)bytes;
-	object_dump(&object, program);
+	object_dump(&object, program, LULL_MASK_SESSIONS);
 	return 0;
 }
 
@@ -499,8 +500,8 @@ void lull_objects_dump(const char *program)
 	dl_iterate_phdr(loaded_dump, (void *)program);
 }
 
-void lull_objects_dump_seen(const char *program)
+void lull_objects_dump_seen(const char *program, uint32_t sessions)
 {
 	for (unsigned int i = 0; i < seen.count; i++)
-		object_dump(&seen.objects[i], program);
+		object_dump(&seen.objects[i], program, sessions);
 }

@@ -74,6 +74,8 @@
  */
 #ifndef LULL_PROBE_ENTER
 #define LULL_PROBE_ENTER(probe) LULL_MASK_READ((probe)->record, __ATOMIC_ACQUIRE)
+#endif
+#ifndef LULL_PROBE_RESERVE
 #define LULL_PROBE_LEAVE(probe)
 #define LULL_PROBE_RESERVE(probe, session, id, payload_bytes) \
 	(probe)->record->interface->reserve(&(probe)->slot, session, id, payload_bytes)
