@@ -58,7 +58,8 @@ pub use files::FileRow;
 pub use latency::LatencyRow;
 pub use locks::{LockRow, WaiterRow};
 pub use losses::{
-    late_beginnings, miscounts, recorded_verdict, repeated_packets, Cause, Lost, LostRow, Verdict,
+    judged, late_beginnings, miscounts, recorded_verdict, repeated_packets, Cause, Lost, LostRow,
+    Verdict,
 };
 pub use names::{variables, Namer, Names};
 pub use places::{Places, StackPlaces};

@@ -318,8 +318,43 @@ pub fn miscounts(traces: &[Trace], merge: &Merge<'_>, events_read: &[u64]) -> Ve
     traces.iter().zip(read).filter_map(sentence).collect()
 }
 
+/// What recorders said of traces, and what was read of each, from beginning to end, in one. If that
+/// is not known of each, what they said.
+pub fn judged(traces: &[Trace], read: &[state::Read]) -> Vec<verdict::Verdict> {
+    if read.len() != traces.len() {
+        return traces.iter().map(|trace| recorded_verdict(trace.metadata())).collect();
+    }
+    let mut merge = Merge::over(traces);
+    // Streams tell with their first packets that they began before.
+    let _ = merge.next();
+    let events: Vec<u64> = read.iter().map(|read| read.events).collect();
+    let comparable = comparable(traces, &merge, &events);
+    let late = late_by_trace(traces, &merge);
+    let judge = |((trace, read), (events, late)): ((&Trace, &state::Read), (Option<u64>, _))| {
+        let mut said = recorded_verdict(trace.metadata());
+        let wrote = (said.events, said.state);
+        said.missing.extend(events.and_then(|read| miscount(wrote, read)));
+        said.limits.extend(late);
+        let is_damaged = !said.missing.is_empty() || read.problems > 0;
+        if is_damaged || read.lost > 0 {
+            said.state = said.state.max(State::Incomplete);
+        } else if !said.limits.is_empty() && said.state == State::Complete {
+            said.state = State::Limited;
+        }
+        if events == Some(0) && matches!(said.state, State::Complete | State::Limited) {
+            said.state = State::NothingMatched;
+        }
+        said
+    };
+    traces.iter().zip(read).zip(comparable.into_iter().zip(late)).map(judge).collect()
+}
+
 /// Sentences about streams that began before their traces did.
 pub fn late_beginnings(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
+    late_by_trace(traces, merge).into_iter().flatten().collect()
+}
+
+fn late_by_trace(traces: &[Trace], merge: &Merge<'_>) -> Vec<Option<String>> {
     let mut by_trace = vec![(0u64, 0u64); traces.len()];
     for late in merge.beginnings() {
         if let Some((streams, discarded)) = by_trace.get_mut(late.trace_index) {
@@ -327,20 +362,22 @@ pub fn late_beginnings(traces: &[Trace], merge: &Merge<'_>) -> Vec<String> {
             *discarded = discarded.saturating_add(late.discarded);
         }
     }
-    let told = traces.iter().zip(by_trace).filter(|(_, (streams, _))| *streams > 0);
     let sentence = |(trace, (streams, discarded)): (&Trace, (u64, u64))| {
+        if streams == 0 {
+            return None;
+        }
         let path = trace.path().display();
         let streams = plural(streams, "stream");
-        match discarded {
+        Some(match discarded {
             0 => format!("{path}: {streams} began before the trace, with packets that it lacks"),
             _ => format!(
                 "{path}: {streams} began before the trace; {} had been discarded when the first \
                  packets in the trace ended, and are not counted as lost",
                 plural(discarded, "event")
             ),
-        }
+        })
     };
-    told.map(sentence).collect()
+    traces.iter().zip(by_trace).map(sentence).collect()
 }
 
 /// Sentences about packets that two traces have.

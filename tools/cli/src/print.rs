@@ -31,7 +31,7 @@ use trace::{
 use crate::selection::{Selection, SelectionArgs};
 use crate::{chosen, nearest, say, unfinished};
 use classes::{is_hidden, ClassPlan, Classes, Thread, Threads};
-use verdict::State;
+use verdict::{State, Verdict};
 
 /// Print the events of a trace, merged by time
 #[derive(Debug, clap::Args)]
@@ -179,7 +179,7 @@ pub fn run(args: &PrintArgs) -> anyhow::Result<i32> {
     }
     let mut is_failure = false;
     for trace in &traces {
-        is_failure |= show_verdict(trace);
+        is_failure |= show_verdict(trace, analysis::recorded_verdict(trace.metadata()));
     }
     is_failure |= show_miscounts(args, &span, &traces, (&tally, &rest));
     let has_any = tally.events > 0 || args.limit == Some(0);
@@ -303,10 +303,9 @@ fn flush(buffer: &mut Vec<u8>, out: &mut impl Write) -> anyhow::Result<bool> {
     }
 }
 
-/// Says what the trace's recorder said, unless that is that nothing is missing, or is nothing.
+/// Says the verdict on a trace, unless that is that nothing is missing, or is nothing.
 /// Return: whether that is a failure.
-fn show_verdict(trace: &Trace) -> bool {
-    let mut verdict = analysis::recorded_verdict(trace.metadata());
+pub(crate) fn show_verdict(trace: &Trace, mut verdict: Verdict) -> bool {
     if !matches!(verdict.state, State::Complete | State::Unknown) {
         verdict.missing.splice(0..0, unfinished::sentence(trace));
         let path = trace.path().display();

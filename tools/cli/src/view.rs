@@ -19,9 +19,10 @@ use analysis::Names;
 use anyhow::{bail, Context};
 use history::History;
 use trace::{Span, Trace};
+use verdict::Verdict;
 
 use crate::chosen::{self, Chosen};
-use crate::print::{rows, show_problems};
+use crate::print::{rows, show_verdict};
 use crate::report::progress::Progress;
 use crate::selection::SelectionArgs;
 use crate::{say, unfinished};
@@ -114,6 +115,8 @@ pub(crate) struct Opened {
     pub traces: Arc<Vec<Trace>>,
     history: History,
     notes: Vec<String>,
+    /// Whether something is missing from one of them.
+    pub is_incomplete: bool,
 }
 
 impl Opened {
@@ -126,17 +129,19 @@ impl Opened {
         let mut progress = Progress::building(&traces);
         let history = History::open_or_build(&traces, |bytes_read| progress.advance(bytes_read))?;
         progress.finish();
-        let problems: Vec<_> = traces.iter().flat_map(Trace::problems).cloned().collect();
-        show_problems(&problems);
-        chosen.notes.iter().for_each(|note| say(note));
         let mut notes = chosen.notes.clone();
-        notes.extend(problems.iter().map(ToString::to_string));
-        notes.extend(traces.iter().flat_map(verdict_lines));
-        Ok(Self { traces: Arc::new(traces), history, notes })
+        notes.extend(history.problems().iter().cloned());
+        notes.iter().for_each(|note| say(note));
+        let mut is_incomplete = false;
+        for (trace, verdict) in traces.iter().zip(analysis::judged(&traces, history.read())) {
+            notes.extend(verdict_lines(trace, verdict.clone()));
+            is_incomplete |= show_verdict(trace, verdict);
+        }
+        Ok(Self { traces: Arc::new(traces), history, notes, is_incomplete })
     }
 
     pub fn viewed(self) -> Viewed {
-        let Self { traces, history, notes } = self;
+        let Self { traces, history, notes, .. } = self;
         printed(traces, history, notes)
     }
 }
@@ -205,9 +210,8 @@ fn viewed(args: &ViewArgs) -> anyhow::Result<Viewed> {
     }
 }
 
-/// What the trace's recorder said of it.
-fn verdict_lines(trace: &Trace) -> Vec<String> {
-    let mut verdict = analysis::recorded_verdict(trace.metadata());
+/// The verdict on a trace, as a page has it.
+fn verdict_lines(trace: &Trace, mut verdict: Verdict) -> Vec<String> {
     verdict.missing.splice(0..0, unfinished::sentence(trace));
     verdict.judgement().into_iter().chain(verdict.notes).collect()
 }

@@ -68,6 +68,33 @@ fn export_of_a_trace_that_lost_events_is_incomplete_though_no_verdict_says_so() 
 }
 
 #[test]
+fn page_has_the_verdict_of_a_report() {
+    for (events, status) in [(2, 0), (9, 1)] {
+        let mut program = Program::new();
+        program.event(100, 0, MAIN, "a:b", &[]);
+        program.event(200, 0, MAIN, "a:b", &[]);
+        let text_of = "tracer_name = \"lull\"; verdict = \"complete\"; events = ";
+        program.environment = format!("{text_of}{events};");
+        let (metadata, files) = program.files();
+        let files: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
+        let folder = TraceFolder::new(&metadata, &files).unwrap();
+        let path = folder.path().to_str().unwrap();
+        let report = lull(&["report", path]);
+        let page = lull(&["export", "--html", path, "-o", "-"]);
+        let statuses = [report.status.code(), page.status.code()];
+        assert_eq!(statuses, [Some(status); 2], "{}", text(&page.stderr));
+        let headline = if status == 0 { "complete: no event is missing" } else { "incomplete:" };
+        let missing = "the recorder wrote 9 events; 2 of them can be read";
+        let (report, told) = (text(&report.stdout), text(&page.stderr));
+        assert!(report.to_lowercase().contains(headline), "{report}");
+        assert_eq!(report.contains(missing), status == 1);
+        let page = text(&page.stdout);
+        assert!(page.to_lowercase().contains(&format!("\"{headline}")), "{told}");
+        assert_eq!([page.contains(missing), told.contains(missing)], [status == 1; 2], "{told}");
+    }
+}
+
+#[test]
 fn events_are_chosen_as_for_print() {
     let (folder, file) = trace(0);
     let (path, file) = (folder.path().to_str().unwrap(), file.to_str().unwrap());

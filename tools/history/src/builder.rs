@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use state::{Change, Ending, Flows, Limits, ProcessIndex, Schedule, State};
-use trace::{Merge, Message, Ns, Trace};
+use state::{Change, Ending, Flows, Limits, ProcessIndex, Read, Schedule, State};
+use trace::{Merge, Message, Ns, Problem, Trace};
 
 use crate::facts::{groups, tell, Fact, Group, Queue};
 use crate::far::{Made, Maker, FEW_INTERVALS};
@@ -26,6 +26,8 @@ use crate::value::{Interval, Value};
 
 /// Progress is told each time that this many messages were read.
 const PROGRESS_MESSAGES: u32 = 1 << 17;
+/// Problems that are kept as text; the rest are counted.
+const MOST_PROBLEMS: usize = 20;
 
 /// How much is remembered while a history is built, and in it.
 #[derive(Debug, Clone, Copy)]
@@ -158,6 +160,7 @@ fn pass(
     state.keep_past();
     let mut builder = Builder { far, ..Builder::new(traces, sink, bounds) };
     let mut losses = Vec::new();
+    let mut counted = Counted::new(traces);
     let mut first = None;
     let mut until_progress = PROGRESS_MESSAGES;
     while let Some(message) = merge.next() {
@@ -171,11 +174,14 @@ fn pass(
                 let step = state.event(&event);
                 builder.takes(&mut state, at.0);
                 if let Some(step) = step {
+                    counted.of(event.trace_index()).events += 1;
                     builder.flow(&state, &event, &step);
                 }
             }
             Message::Loss(loss) => {
                 state.loss(&loss);
+                let lost = &mut counted.of(loss.trace_index).lost;
+                *lost = lost.saturating_add(loss.loss.count);
                 let at = loss.begin_ns().or(loss.time_ns()).map_or(builder.now, |at| at.0);
                 builder.takes(&mut state, at);
                 note(&mut losses, Lost::of(&loss, state.host(loss.trace_index)), bounds.losses);
@@ -209,7 +215,38 @@ fn pass(
             .saturating_add(state.locks().left_out())
             .saturating_add(state.calls().without_room()),
         far: None,
+        problems: counted.problems(&merge.problems()),
+        read: counted.read,
     })
+}
+
+/// What was read of each trace.
+struct Counted<'t> {
+    traces: &'t [Trace],
+    read: Vec<Read>,
+}
+
+impl<'t> Counted<'t> {
+    fn new(traces: &'t [Trace]) -> Self {
+        Self { traces, read: vec![Read::default(); traces.len()] }
+    }
+
+    fn of(&mut self, trace_index: usize) -> &mut Read {
+        if self.read.len() <= trace_index {
+            // Bound: the traces of the merge.
+            self.read.resize(trace_index + 1, Read::default());
+        }
+        &mut self.read[trace_index]
+    }
+
+    /// Counts problems, and puts the first into words.
+    fn problems(&mut self, problems: &[Problem]) -> Vec<String> {
+        for (trace, read) in self.traces.iter().zip(&mut self.read) {
+            let of_trace = problems.iter().filter(|problem| problem.file.starts_with(trace.path()));
+            read.problems = of_trace.count() as u64;
+        }
+        problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect()
+    }
 }
 
 /// Remembers a loss; the last one that is remembered stands for all after it.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use state::Read;
 use trace::{CpuId, LossMessage, Ns, Span, Trace};
 
 use crate::builder::{build, Bounds};
@@ -272,6 +273,16 @@ impl History {
     /// How many changes are not in it, because their tracks found no space.
     pub fn left_out(&self) -> u64 {
         self.tail.left_out
+    }
+
+    /// What was read of each trace.
+    pub fn read(&self) -> &[Read] {
+        &self.tail.read
+    }
+
+    /// What was wrong with packets, a sentence each, of the first that were found.
+    pub fn problems(&self) -> &[String] {
+        &self.tail.problems
     }
 
     /// How many intervals there are, but for those that go on at the end.

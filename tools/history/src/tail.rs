@@ -5,6 +5,7 @@
 //! begins with it. After it come a few bytes of fixed size that say where it lies, of which traces
 //! the index is, and that it is whole: a builder that is killed does not come so far.
 
+use state::Read;
 use trace::{CpuId, Ns};
 
 use crate::coding::{Reader, Writer};
@@ -33,6 +34,9 @@ pub(crate) struct Tail {
     pub left_out: u64,
     /// What it looks like from afar, if it is long.
     pub far: Option<Stored>,
+    /// By trace.
+    pub read: Vec<Read>,
+    pub problems: Vec<String>,
 }
 
 impl Tail {
@@ -57,6 +61,12 @@ impl Tail {
         writer.number(self.left_out);
         writer.number(self.far.is_some().into());
         self.far.iter().for_each(|far| far.write(&mut writer));
+        writer.number(self.read.len() as u64);
+        for Read { events, lost, problems } in &self.read {
+            [*events, *lost, *problems].into_iter().for_each(|count| writer.number(count));
+        }
+        writer.number(self.problems.len() as u64);
+        self.problems.iter().for_each(|problem| writer.text(problem.as_bytes()));
         let Part { offset, stored_bytes, raw_bytes } = sink.part(&writer.bytes)?;
         let numbers = [offset, stored_bytes, raw_bytes, fingerprint];
         let mut end: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -95,10 +105,21 @@ impl Tail {
             0 => None,
             _ => Some(Stored::read(reader)?),
         };
+        let count = reader.count()?;
+        let read = (0..count).map(|_| read(reader)).collect::<Option<Vec<_>>>()?;
+        let count = reader.count()?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let problems = (0..count).map(|_| reader.text().map(text)).collect::<Option<Vec<_>>>()?;
         let is_ordered = segments.is_sorted_by_key(|segment| segment.moment);
-        let tail = Self { names, tracks, segments, losses, begin, end, left_out, far };
+        let tail =
+            Self { names, tracks, segments, losses, begin, end, left_out, far, read, problems };
         Some(tail).filter(|tail| is_ordered && reader.is_at_end() && tail.begin <= tail.end)
     }
+}
+
+fn read(reader: &mut Reader<'_>) -> Option<Read> {
+    let (events, lost) = (reader.number()?, reader.number()?);
+    Some(Read { events, lost, problems: reader.number()? })
 }
 
 fn lost(reader: &mut Reader<'_>) -> Option<Lost> {

@@ -75,7 +75,7 @@ pub use left_out::recorded_verdict;
 pub use locks::{Ending, Held, Holding, Lock, Locks, WaitedFor};
 pub use mapped::{FileKey, Mapped, Within};
 pub use maps::{Map, Maps, Object};
-pub use moment::{Done, Limits, Part, State, Step};
+pub use moment::{Done, Limits, Part, Read, State, Step};
 pub use names::ShortName;
 pub use operation::{system_call, LockKind, Operation, Values};
 pub use places::{Move, OffKind, Place, Stay};

@@ -39,6 +39,17 @@ pub struct Limits {
     pub texts: usize,
 }
 
+/// What was read of one trace, from its beginning to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Without [`trace::BOOKKEEPING`].
+    pub events: u64,
+    /// Events and packets that its packets count as lost.
+    pub lost: u64,
+    /// What was wrong with packets.
+    pub problems: u64,
+}
+
 impl Default for Limits {
     /// Together with the open calls, these bound the memory to a few hundred megabytes.
     fn default() -> Self {

@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use anyhow::Context;
 use verdict::text::plural;
 
-use super::{default_path, has_failed, shown_name, ExportArgs, Output, DONE, INCOMPLETE};
+use super::{default_path, shown_name, ExportArgs, Output, DONE, INCOMPLETE};
 use crate::selection::{Selection, SelectionArgs};
 use crate::{chosen, say, stdout, view};
 
@@ -26,7 +26,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<i32> {
     let mut output = Output::new(&path, args.output.is_some())?;
     let opened = view::Opened::new(&chosen)?;
     let span = selection.span(&opened.traces, false)?;
-    let is_whole = !has_failed(&opened.traces);
+    let is_whole = !opened.is_incomplete;
     let SelectionArgs { events, pid, tid, cpu, comm, .. } = &args.selection;
     let filter = ::view::Filter {
         events: events.clone(),
