@@ -61,8 +61,9 @@ running_program_joins_a_session_leaves_it_and_joins_again() {
 	talk_end
 	same "$(numbers_of tick:number trace)" "2 3 5 " "numbers"
 	same "$(openings trace)" 3 "openings"
-	grep -q 'from when 2 running processes joined' verdict || fail "$(cat verdict)"
-	grep -q 'until when 1 running process left' verdict || fail "$(cat verdict)"
+	grep -q 'from when 1 running process joined, 2 times in all: ' verdict ||
+		fail "$(cat verdict)"
+	grep -q 'until when 1 running process left, as they' verdict || fail "$(cat verdict)"
 	babeltrace_reads trace
 }
 

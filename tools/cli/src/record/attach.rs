@@ -37,9 +37,9 @@ pub struct Attachment {
     /// Directories of the sessions that they join together.
     sessions: Vec<CString>,
     attached: Vec<Attached>,
-    /// How many have ever joined, and how many were asked to leave.
-    joined_count: u64,
-    left_count: u64,
+    /// Who has ever joined, and who was asked to leave.
+    joined: Occasions,
+    left: Occasions,
     refused: Vec<NotRecorded>,
     /// What could not be undone, in sentences.
     warnings: Vec<String>,
@@ -53,8 +53,8 @@ impl Attachment {
         Self {
             sessions,
             attached: Vec::new(),
-            joined_count: 0,
-            left_count: 0,
+            joined: Occasions::default(),
+            left: Occasions::default(),
             refused: Vec::new(),
             warnings: Vec::new(),
             looked: Instant::now(),
@@ -94,7 +94,9 @@ impl Attachment {
     }
 
     fn add(&mut self, attached: Attached) {
-        self.joined_count += u64::from(!attached.is_further);
+        if !attached.is_further {
+            self.joined.add(attached.identity());
+        }
         self.add_found(attached);
     }
 
@@ -141,7 +143,8 @@ impl Attachment {
         for (target, result) in left {
             match result {
                 Ok(left) => {
-                    self.left_count += 1;
+                    let known = self.attached.iter().find(|attached| attached.pid == target.pid);
+                    self.left.add(known.map_or((target.pid, 0), Attached::identity));
                     self.attached.retain(|attached| attached.pid != target.pid);
                     members.done.push(Member {
                         pid: target.pid,
@@ -210,22 +213,45 @@ impl Attachment {
     /// What the trace cannot have, because the programs ran before it began.
     pub fn judge(&self, verdict: &mut Verdict) {
         verdict.not_recorded.extend(self.refused.iter().cloned());
-        if self.joined_count > 0 {
+        if self.joined.times > 0 {
             verdict.limits.push(format!(
-                "from when {} joined: what the programs did before is not in the trace, nor what \
+                "from when {}: what the programs did before is not in the trace, nor what \
                  they call by addresses that they had looked up by then, nor the programs that \
                  they execute",
-                plural(self.joined_count, "running process")
+                self.joined.text("joined")
             ));
         }
-        if self.left_count > 0 {
+        if self.left.times > 0 {
             verdict.limits.push(format!(
-                "until when {} left, as they were asked to: what the programs did then is not in \
+                "until when {}, as they were asked to: what the programs did then is not in \
                  the trace",
-                plural(self.left_count, "running process")
+                self.left.text("left")
             ));
         }
         verdict.notes.extend(self.warnings.iter().cloned());
+    }
+}
+
+/// Processes that did something, and how often they did: each time was a request of its own.
+#[derive(Default)]
+struct Occasions {
+    processes: HashSet<(u32, u64)>,
+    times: u64,
+}
+
+impl Occasions {
+    fn add(&mut self, process: (u32, u64)) {
+        self.processes.insert(process);
+        self.times += 1;
+    }
+
+    fn text(&self, did: &str) -> String {
+        let count = self.processes.len() as u64;
+        let mut text = format!("{} {did}", plural(count, "running process"));
+        if self.times > count {
+            text += &format!(", {} times in all", self.times);
+        }
+        text
     }
 }
 

@@ -155,7 +155,12 @@ impl Attached {
 
     /// Whether both are one process.
     pub fn is(&self, other: &Self) -> bool {
-        (self.pid, self.begun) == (other.pid, other.begun)
+        self.identity() == other.identity()
+    }
+
+    /// Its number and when it was started, which no other process has together.
+    pub fn identity(&self) -> (u32, u64) {
+        (self.pid, self.begun)
     }
 
     pub fn runs(&self) -> bool {
