@@ -163,3 +163,20 @@ metadata_that_is_removed_while_recording_is_there_at_the_end() {
 	status_is 0 lull report trace > report
 	babeltrace_reads trace
 }
+
+# Arguments are understood and traces are read with a stack that does not depend on the limit.
+small_stack_is_enough_for_commands_that_read() {
+	local size command status
+	lull record -o trace -- true
+	for size in 128 64; do
+		for command in 'print trace' 'report trace' 'report locks trace' \
+			'state trace' "convert trace -o converted-$size" \
+			"export --chrome trace -o chrome-$size" 'record --help'; do
+			status=0
+			bash -c "ulimit -s $size; exec lull $command" > output 2>&1 || status=$?
+			# What is known of states without the kernel's events is incomplete.
+			[ "$status" -le 1 ] ||
+				fail "lull $command, with $size KiB of stack: $status $(cat output)"
+		done
+	done
+}

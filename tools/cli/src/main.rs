@@ -40,6 +40,9 @@ mod unfinished;
 mod view;
 
 use clap::{Parser, Subcommand};
+/// Of threads that understand arguments and read traces. What is not used of it takes no memory.
+const STACK_BYTES: usize = 8 << 20;
+
 
 /// Record what programs do, event by event, and read it back
 #[derive(Debug, Parser)]
@@ -84,11 +87,26 @@ enum Command {
     Generate(generate::GenerateArgs),
 }
 
-fn main() {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+/// Does something with a stack of known size, whatever `ulimit -s` leaves of the first thread's.
+fn with_stack<R: Send>(work: impl Fn() -> R + Sync) -> R {
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &work) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No thread can be started: the stack that there is has to do.
+            Err(_) => work(),
+        }
+    })
+}
+
+fn arguments() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|error| {
         let _ = error.print();
         std::process::exit(usage_status(&error));
-    });
+    })
+}
+
+fn main() {
+    let arguments = with_stack(arguments);
     let (result, failure) = match &arguments.command {
         Command::Record(args) => (record::run(args), record::FAILED),
         Command::Count(args) => (count::run(args), record::FAILED),
@@ -101,15 +119,15 @@ fn main() {
         Command::Pause(args) => (live::hold::pause(args), 2),
         Command::Resume(args) => (live::hold::resume(args), 2),
         Command::Stop(args) => (live::end::run(args), 2),
-        Command::Print(args) => (print::run(args), 2),
-        Command::Report(args) => (report::run(args), 2),
-        Command::View(args) => (view::run(args), 2),
-        Command::Query(args) => (query::run(args), 2),
-        Command::State(args) => (states::run(args), 2),
-        Command::Convert(args) => (convert::run(args), 2),
-        Command::Export(args) => (export::run(args), 2),
-        Command::Trim(args) => (trim::run(args), 2),
-        Command::Merge(args) => (merge::run(args), 2),
+        Command::Print(args) => (with_stack(|| print::run(args)), 2),
+        Command::Report(args) => (with_stack(|| report::run(args)), 2),
+        Command::View(args) => (with_stack(|| view::run(args)), 2),
+        Command::Query(args) => (with_stack(|| query::run(args)), 2),
+        Command::State(args) => (with_stack(|| states::run(args)), 2),
+        Command::Convert(args) => (with_stack(|| convert::run(args)), 2),
+        Command::Export(args) => (with_stack(|| export::run(args)), 2),
+        Command::Trim(args) => (with_stack(|| trim::run(args)), 2),
+        Command::Merge(args) => (with_stack(|| merge::run(args)), 2),
         Command::Attach(args) => (live::attach::attach(args), 2),
         Command::Detach(args) => (live::attach::detach(args), 2),
         Command::Enable(args) => (live::change::enable(args), 2),
