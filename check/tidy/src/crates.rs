@@ -7,7 +7,7 @@ use crate::tree::{File, Finding, Tree};
 
 const RULE: &str = "crates";
 /// A crate's folder and what of the workspace it may use. Every crate may test with `testkit`.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("check/testkit", &[]),
     ("check/tidy", &[]),
     ("check/model", &[]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("tools/session", &[]),
     ("tools/verdict", &[]),
     ("tools/control", &[]),
+    ("tools/interrupt", &[]),
     ("tools/unwind", &[]),
     ("tools/tracee", &["unwind"]),
     ("tools/filter", &["session"]),
@@ -27,14 +28,30 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("tools/consumer", &["kernel", "session", "state", "trace", "verdict"]),
     ("tools/relay", &["session", "state", "trace", "verdict"]),
     ("tools/analysis", &["history", "state", "symbols", "trace", "verdict"]),
-    ("tools/query", &["analysis", "history", "state", "trace", "verdict"]),
+    ("tools/query", &["analysis", "history", "interrupt", "state", "trace", "verdict"]),
     ("tools/export", &["analysis", "history", "state", "trace"]),
     ("tools/view", &["analysis", "history", "state", "trace"]),
     (
         "tools/cli",
         &[
-            "analysis", "consumer", "control", "convert", "export", "filter", "history", "kernel",
-            "query", "relay", "session", "state", "trace", "tracee", "trigger", "verdict", "view",
+            "analysis",
+            "consumer",
+            "control",
+            "convert",
+            "export",
+            "filter",
+            "history",
+            "interrupt",
+            "kernel",
+            "query",
+            "relay",
+            "session",
+            "state",
+            "trace",
+            "tracee",
+            "trigger",
+            "verdict",
+            "view",
         ],
     ),
 ];

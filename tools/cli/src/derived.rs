@@ -13,11 +13,11 @@ use ::convert::{convert, Converted, Correction, Options, Part};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
 use consumer::output::{self, Output};
+use interrupt::Unfinished;
 use trace::{find_traces, Cycles, EnvironmentValue, Merge, Trace, SYMBOLS_FILE};
 use verdict::environment::{self, DAMAGED};
 use verdict::{thinned, State};
 
-use crate::interrupt::Unfinished;
 use crate::report::progress::Progress;
 use crate::{newest, say};
 
@@ -78,7 +78,7 @@ pub(crate) fn claim(path: &Path) -> anyhow::Result<New> {
     let (output, unfinished) = Unfinished::begin(|| {
         let output = Arc::new(create(path)?);
         let removed = output.clone();
-        Ok((output, Box::new(move || removed.discard())))
+        anyhow::Ok((output, Box::new(move || removed.discard())))
     })?;
     Ok(New { output, unfinished })
 }

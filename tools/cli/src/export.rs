@@ -15,11 +15,11 @@ use std::process::Command;
 
 use ::export::{Done, FlowRule, Format, Options};
 use anyhow::{bail, Context};
+use interrupt::Unfinished;
 use state::{Classes, ThreadIndex, Threads};
 use trace::{Event, EventClass, Trace};
 use verdict::text::plural;
 
-use crate::interrupt::Unfinished;
 use crate::record::size;
 use crate::report::progress::Progress;
 use crate::selection::{with_who, Selection, SelectionArgs};
@@ -311,7 +311,7 @@ impl Output {
             let file = builder.prefix(".lull-export-").tempfile_in(folder_of(path));
             let file = file.with_context(|| path.display().to_string())?;
             let removed = file.path().to_path_buf();
-            Ok((file, Box::new(move || drop(std::fs::remove_file(&removed)))))
+            anyhow::Ok((file, Box::new(move || drop(std::fs::remove_file(&removed)))))
         })?;
         Ok(Self::File(BufWriter::new(file), unfinished))
     }

@@ -17,7 +17,6 @@ mod duration;
 mod elf;
 mod export;
 mod generate;
-mod interrupt;
 mod library;
 mod list;
 mod live;

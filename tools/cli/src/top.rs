@@ -19,7 +19,7 @@ mod watch;
 use crate::live::find::find;
 use crate::report::look::Look;
 use crate::shown::json_shown;
-use crate::{duration, interrupt, say, stdout};
+use crate::{duration, say, stdout};
 use anyhow::bail;
 use frame::{Condition, Frame};
 use screen::Screen;

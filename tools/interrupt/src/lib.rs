@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
 //! What a signal that ends the command takes away first: the output, while that is not whole.
 //!
-//! Place in the flow: `derived` and `export` say here what they write before they write it. The
+//! Place in the flow: `lull` and `lull-query` say here what they write before they write it. The
 //! signal's handler only wakes a thread, which removes the output and ends the process by the
 //! same signal. A second signal of the same kind is not waited for. What SIGKILL leaves is marked
 //! (`consumer::output`) or has a name of its own, and is in the way of no retry.
 
-use std::io::Read;
+use std::io::{Error, Read};
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use anyhow::Context;
-
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-pub(crate) type Remove = Box<dyn Fn() + Send>;
+pub type Remove = Box<dyn Fn() + Send>;
 
 /// Removes the output that is being written: a command has one.
 static UNFINISHED: Mutex<Option<Remove>> = Mutex::new(None);
@@ -24,16 +22,19 @@ static UNFINISHED: Mutex<Option<Remove>> = Mutex::new(None);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 /// As long as it is there, signals remove the output.
-pub(crate) struct Unfinished(());
+#[derive(Debug)]
+pub struct Unfinished(());
 
 impl Unfinished {
     /// Begins an output, and takes what removes it. A signal comes before or after that.
-    pub fn begin<T>(
-        begin: impl FnOnce() -> anyhow::Result<(T, Remove)>,
-    ) -> anyhow::Result<(T, Self)> {
+    pub fn begin<T, E: From<Error>>(
+        begin: impl FnOnce() -> Result<(T, Remove), E>,
+    ) -> Result<(T, Self), E> {
         static WATCHED: OnceLock<Result<(), String>> = OnceLock::new();
         let watched = WATCHED.get_or_init(|| watch().map_err(|error| error.to_string()));
-        watched.clone().map_err(anyhow::Error::msg).context("waiting for signals")?;
+        if let Err(error) = watched {
+            return Err(Error::other(format!("waiting for signals: {error}")).into());
+        }
         let mut unfinished = unfinished();
         let (output, remove) = begin()?;
         *unfinished = Some(remove);
@@ -100,7 +101,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
 }
 
 /// Ends the process as a signal would have, now that what it was to leave is left.
-pub(crate) fn end_by(signal: i32) -> i32 {
+pub fn end_by(signal: i32) -> i32 {
     // SAFETY: the default action of these signals ends the process.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);

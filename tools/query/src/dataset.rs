@@ -20,7 +20,7 @@ use serde_json::{json, Value};
 use crate::engine::{quoted, Engine, Limits, TableInfo};
 
 /// The list of a dataset's tables.
-const LIST: &str = "lull-dataset.json";
+pub const LIST: &str = "lull-dataset.json";
 const VERSION: u64 = 1;
 /// A list that is larger is no list.
 const MOST_LIST_BYTES: u64 = 64 << 20;

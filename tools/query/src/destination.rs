@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Where an answer goes: a file has its name, and takes the place of an older one, when all of it
-//! is written. What a signal ends leaves a file with a name of its own, which is in nobody's way.
+//! is written. What a signal ends leaves no file; what is killed leaves one with a name of its own.
 
 use std::cell::RefCell;
 use std::fs::{File, Permissions};
@@ -8,6 +8,7 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use interrupt::Unfinished;
 use query::Failure;
 use tempfile::TempPath;
 
@@ -19,7 +20,7 @@ const PERMISSIONS: u32 = 0o666;
 pub struct Destination<'a> {
     path: Option<&'a Path>,
     /// The file as long as it is not whole.
-    unfinished: RefCell<Option<TempPath>>,
+    unfinished: RefCell<Option<(TempPath, Unfinished)>>,
 }
 
 impl<'a> Destination<'a> {
@@ -40,19 +41,23 @@ impl<'a> Destination<'a> {
             return Ok(buffered(File::options().write(true).open(path).map_err(failed)?));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".lull-query-").permissions(Permissions::from_mode(PERMISSIONS));
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-        let (file, unfinished) = file.into_parts();
-        *self.unfinished.borrow_mut() = Some(unfinished);
+        let begun: std::io::Result<_> = Unfinished::begin(|| {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(".lull-query-").permissions(Permissions::from_mode(PERMISSIONS));
+            let parts = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?.into_parts();
+            let removed = parts.1.to_path_buf();
+            Ok((parts, Box::new(move || drop(std::fs::remove_file(&removed)))))
+        });
+        let ((file, path), unfinished) = begun.map_err(failed)?;
+        *self.unfinished.borrow_mut() = Some((path, unfinished));
         Ok(buffered(file))
     }
 
     /// Gives the file its name, now that all is written.
     pub fn keep(&self) -> Result<(), String> {
         match (self.unfinished.borrow_mut().take(), self.path) {
-            (Some(unfinished), Some(path)) => unfinished
-                .persist(path)
+            (Some((file, unfinished)), Some(path)) => unfinished
+                .finish(|| file.persist(path))
                 .map_err(|failed| format!("{}: {}", path.display(), failed.error)),
             _ => Ok(()),
         }

@@ -7,6 +7,7 @@
 //! on at once. The list of tables is written last: a folder without it is no dataset (`dataset`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
@@ -17,13 +18,14 @@ use std::sync::Arc;
 use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::SchemaRef;
+use interrupt::Unfinished;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use trace::{in_slices, Merge, Message};
 
 use crate::bounds::Bounds;
 use crate::columns::EventTable;
-use crate::dataset::{write_list, Listed};
+use crate::dataset::{write_list, Listed, LIST};
 use crate::engine::{names, sources, GENERAL_TABLES};
 use crate::events::{Finder, RowWriter};
 use crate::output::parquet_properties;
@@ -34,6 +36,10 @@ use crate::scan::{Request, Source};
 const MOST_WAITING_BYTES: usize = 256 << 20;
 /// Of a new folder, before the process's mask takes from them.
 const PERMISSIONS: u32 = 0o777;
+/// How the names of datasets begin that are not whole.
+const UNFINISHED: &str = ".lull-export-";
+/// How often what is not whole is removed: each time that a thread added to it meanwhile.
+const REMOVALS_MAX: u32 = 1000;
 /// The folder of rows whose host is not known, as readers of such datasets call it.
 const NO_HOST: &str = "__HIVE_DEFAULT_PARTITION__";
 /// The table that repeats all others. In its place, those of each name of events are written.
@@ -55,29 +61,72 @@ type Written<T> = Result<T, String>;
 
 /// Writes all tables into an empty or new folder.
 pub fn export(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
+    let is_there = folder.exists();
     let is_free = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(_) => !folder.exists(),
+        Ok(entries) => entries.flatten().all(|entry| is_unfinished(&entry.file_name())),
+        Err(_) => !is_there,
     };
     if !is_free {
         return Err(format!("{} holds something; name another folder", folder.display()));
     }
-    if folder.exists() {
-        return write(reading, folder);
-    }
-    // It has its name when it is whole: what a signal ends is in the way of nobody.
+    // What is written has its name when it is whole: what a signal ends is in the way of nobody.
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
-    let above = above.unwrap_or(Path::new("."));
-    std::fs::create_dir_all(above).map_err(failed)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".lull-export-").permissions(Permissions::from_mode(PERMISSIONS));
-    let unfinished = builder.tempdir_in(above).map_err(failed)?;
-    let exported = write(reading, unfinished.path())?;
-    std::fs::rename(unfinished.path(), folder).map_err(failed)?;
-    // Nothing is there by that name any more.
-    let _ = unfinished.keep();
+    let place = if is_there { folder } else { above.unwrap_or(Path::new(".")) };
+    std::fs::create_dir_all(place).map_err(failed)?;
+    let begun: std::io::Result<_> = Unfinished::begin(|| {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(UNFINISHED).permissions(Permissions::from_mode(PERMISSIONS));
+        let made = builder.tempdir_in(place)?;
+        let removed = made.path().to_path_buf();
+        Ok((made, Box::new(move || remove(&removed))))
+    });
+    let (made, unfinished) = begun.map_err(failed)?;
+    let exported = write(reading, made.path())?;
+    let kept = unfinished.finish(|| {
+        if is_there {
+            return move_into(made.path(), folder);
+        }
+        std::fs::rename(made.path(), folder)?;
+        // Nothing is there by that name any more.
+        let _ = made.keep();
+        Ok(())
+    });
+    kept.map_err(failed)?;
     Ok(exported)
+}
+
+/// Whether a name is that of a dataset that was killed before it was whole.
+fn is_unfinished(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
+}
+
+/// Removes a dataset to which other threads still write: none of them makes its folder again.
+fn remove(folder: &Path) {
+    for _ in 0..REMOVALS_MAX {
+        if std::fs::remove_dir_all(folder).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Moves a dataset into a folder that is there, its list last.
+fn move_into(made: &Path, folder: &Path) -> std::io::Result<()> {
+    let entries: Vec<_> = std::fs::read_dir(made)?.collect::<Result<_, _>>()?;
+    let (list, tables): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|entry| entry.file_name() == LIST);
+    for entry in tables.iter().chain(&list) {
+        std::fs::rename(entry.path(), folder.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Makes a folder in one that is there, unless it is there itself.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 fn write(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
@@ -231,6 +280,7 @@ fn rows(
         }
         tally.add(&writer.tally);
     }
+    tally.read = meter.read;
     Ok(tally)
 }
 
@@ -280,7 +330,6 @@ impl<'r> Files<'r> {
             folders: names.iter().map(|name| unique(&plain(name), &mut taken)).collect(),
             open: BTreeMap::new(),
             waiting_bytes: 0,
-    tally.read = meter.read;
             most_waiting_bytes,
             rows: 0,
         }
@@ -353,10 +402,11 @@ impl<'r> Files<'r> {
             (Some(label), Some(index)) => format!("{index}-{}.parquet", plain(label)),
             _ => "all.parquet".into(),
         };
-        let folder = self.folder.join(table).join(format!("host={host}"));
+        let table = self.folder.join(table);
+        let folder = table.join(format!("host={host}"));
         let path = folder.join(name);
         let said = |error: std::io::Error| format!("{}: {error}", path.display());
-        std::fs::create_dir_all(&folder).map_err(said)?;
+        make_folder(&table).and_then(|()| make_folder(&folder)).map_err(said)?;
         let file = File::create_new(&path).map_err(said)?;
         ArrowWriter::try_new(file, schema, Some(parquet_properties()))
             .map_err(|e| unwritten(&path, &e))
@@ -374,8 +424,6 @@ impl<'r> Files<'r> {
         for (_, writer) in self.open {
             writer.close().map_err(|e| unwritten(&self.folder, &e))?;
         }
-        std::fs::create_dir_all(&self.folder)
-            .map_err(|error| format!("{}: {error}", self.folder.display()))?;
         let listed = |at: &usize| {
             Some(Listed {
                 name: self.names.get(*at)?.clone(),
@@ -390,7 +438,7 @@ impl<'r> Files<'r> {
 
 /// Says what could not be written, and where.
 fn unwritten(place: &Path, error: &ParquetError) -> String {
-    format!("{}: {error}; the dataset is not whole, remove it", place.display())
+    format!("{}: {error}", place.display())
 }
 
 /// A name for a folder or a file that no reader of datasets takes for something else: letters,

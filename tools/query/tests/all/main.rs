@@ -7,5 +7,6 @@ mod command;
 mod events;
 mod export;
 mod hostile;
+mod interrupted;
 mod made;
 mod tables;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//! What the engine leaves when a signal ends it while it writes. An answer that is whole before the
+//! signal comes gets a longer trace, so that no test depends on how fast the machine is.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use testkit::{Datum, Kind, Order, Spec, StreamWriter, TraceFolder};
+
+/// Events of the first trace, and how often their number is doubled at most.
+const EVENTS: u64 = 50_000;
+const DOUBLED_MAX: u32 = 7;
+const PACKET_EVENTS: u64 = 1000;
+
+fn trace(events: u64) -> TraceFolder {
+    let order = Order::Little;
+    let id = Kind::structure(vec![("id", Kind::u(64, order))]);
+    let spec = Spec::lull(order, vec![(1, "a:b", id)]);
+    let mut writer = StreamWriter::new(&spec, 0);
+    for packet in 0..events / PACKET_EVENTS {
+        let first = packet * PACKET_EVENTS;
+        writer.begin_packet(first);
+        for at in first..first + PACKET_EVENTS {
+            writer.event(1, at, Datum::List(vec![Datum::Unsigned(at)]));
+        }
+        writer.end_packet(first + PACKET_EVENTS - 1, 0);
+    }
+    TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<OsString> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+}
+
+/// Ends what writes into a folder as soon as something is there. Return: whether the signal did.
+fn is_ended(arguments: &[String], trace: &TraceFolder, folder: &Path, signal: &str) -> bool {
+    // Signals that these tests were started to ignore are not to be ignored.
+    let mut child = Command::new("env")
+        .args(["--default-signal", env!("CARGO_BIN_EXE_lull-query")])
+        .args(arguments)
+        .arg("--")
+        .arg(trace.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while names(folder).is_empty() {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    let number = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &number]).status().unwrap().success());
+    child.wait().unwrap().signal().is_some()
+}
+
+#[test]
+fn an_answer_or_a_dataset_that_a_signal_ends_leaves_nothing() {
+    let into = |folder: &Path, text: &str| vec![format!("{text}{}", folder.display())];
+    let query = "--sql=SELECT a.id FROM \"a:b\" a JOIN \"a:b\" b ON a.id = b.id".to_string();
+    for (what, signal) in
+        [("there", "INT"), ("there", "TERM"), ("new", "INT"), ("answer", "INT"), ("answer", "HUP")]
+    {
+        let ended = (0..=DOUBLED_MAX).any(|doubled| {
+            let trace = trace(EVENTS << doubled);
+            let place = TraceFolder::new("", &[]).unwrap();
+            let folder = place.path().join("out");
+            std::fs::create_dir(&folder).unwrap();
+            let arguments = match what {
+                "there" => into(&folder, "--export="),
+                "new" => into(&folder.join("it"), "--export="),
+                _ => {
+                    let mut arguments = into(&folder.join("it"), "--output=");
+                    arguments.extend([query.clone(), "--format=csv".into()]);
+                    arguments
+                }
+            };
+            let is_ended = is_ended(&arguments, &trace, &folder, signal);
+            assert!(!is_ended || names(&folder).is_empty(), "{what}: {:?}", names(&folder));
+            is_ended
+        });
+        assert!(ended, "{what}: it is whole before the signal");
+    }
+}
+
+#[test]
+fn a_dataset_goes_into_an_empty_folder_or_one_where_another_was_killed() {
+    let (trace, place) = (trace(PACKET_EVENTS), TraceFolder::new("", &[]).unwrap());
+    let folder = place.path().join("out");
+    std::fs::create_dir_all(folder.join(".lull-export-1/calls")).unwrap();
+    let export = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lull-query"));
+        command.arg(format!("--export={}", folder.display())).arg("--").arg(trace.path());
+        command.output().unwrap()
+    };
+    let first = export();
+    assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
+    assert!(query::is_dataset(&folder) && folder.join("a_b").is_dir());
+    let again = export();
+    assert!(String::from_utf8_lossy(&again.stderr).contains("holds something"));
+    assert_eq!(again.status.code(), Some(2));
+}
