@@ -164,6 +164,19 @@ metadata_that_is_removed_while_recording_is_there_at_the_end() {
 	babeltrace_reads trace
 }
 
+# The limit that the advice names is enough; that of before is not.
+too_few_open_files_are_told_with_a_number_that_is_enough() {
+	local files
+	says 'too many open files' bash -c 'ulimit -n 8; exec lull record -o trace -- true'
+	same "$status" 125 "the status"
+	files=$(sed -n 's/.*allow more of them, \([0-9]*\) are enough here (ulimit -n).*/\1/p' \
+		said.errors)
+	[ -n "$files" ] || fail "no number is told: $(cat said.errors)"
+	! grep -q 'another directory' said.errors || fail "$(cat said.errors)"
+	bash -c "ulimit -n $files; exec lull record -o trace -- true" || fail "$files are too few"
+	lull report trace > report || fail "$(cat report)"
+}
+
 # Arguments are understood and traces are read with a stack that does not depend on the limit.
 small_stack_is_enough_for_commands_that_read() {
 	local size command status

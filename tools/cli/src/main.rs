@@ -39,9 +39,9 @@ mod unfinished;
 mod view;
 
 use clap::{Parser, Subcommand};
+
 /// Of threads that understand arguments and read traces. What is not used of it takes no memory.
 const STACK_BYTES: usize = 8 << 20;
-
 
 /// Record what programs do, event by event, and read it back
 #[derive(Debug, Parser)]
@@ -159,11 +159,27 @@ fn usage_status(error: &clap::Error) -> i32 {
 
 /// An error with its causes. Most errors of the crates name theirs already: each is told once.
 fn told(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.as_str() {
+    let causes = error.chain().map(ToString::to_string);
+    let told = causes.fold(String::new(), |told, cause| match told.as_str() {
         "" => cause,
         _ if told.contains(&cause) => told,
         _ => format!("{told}: {cause}"),
-    })
+    });
+    match error.chain().any(has_no_descriptors) {
+        true => format!("{told}: allow more of them, {} are enough here (ulimit -n)", files_max()),
+        false => told,
+    }
+}
+
+fn has_no_descriptors(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let number = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+    number == Some(libc::EMFILE)
+}
+
+/// Files that a recorder has open at once, at most: some of its own, and of each CPU the files of
+/// the programs' events and of the kernel's, and what these are read from.
+fn files_max() -> u32 {
+    64 + 4 * session::machine::possible_cpus()
 }
 
 /// A line for people, on standard error; that no one reads standard error is no error.

@@ -50,7 +50,7 @@ const DISCARD_ATTEMPTS: u32 = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{}: {source}; choose another directory with -o", path.display())]
+    #[error("{}: {source}{}", path.display(), elsewhere(source))]
     Io { path: PathBuf, source: io::Error },
     #[error(
         "{} holds {}, which Lull did not write; choose another directory with -o",
@@ -90,6 +90,14 @@ pub enum Error {
     Replaced { path: PathBuf },
     #[error("{} is no link to a recording of yours, and was left as it is", path.display())]
     LinkTaken { path: PathBuf },
+}
+
+/// What to do where the system refuses a directory. How many files may be open is the same for all.
+fn elsewhere(refusal: &io::Error) -> &'static str {
+    match refusal.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+        true => "",
+        false => "; choose another directory with -o",
+    }
 }
 
 /// What to do when the directory holds an older trace.
