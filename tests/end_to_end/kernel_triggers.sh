@@ -68,14 +68,17 @@ order_of_a_programs_event_and_one_of_the_kernels_in_one_thread_is_seen() {
 conditions_on_the_kernel_come_and_go_while_the_session_runs() {
 	kernel_begin
 	talk_begin lull run "$session" -- ./say
-	lull trigger "$session" --on 'sched:sched_process_exec if filename =~ "*/say"' --do count
+	lull trigger "$session" --on 'sched:sched_process_exec if filename =~ "*/say"' --do count \
+		2> told
+	same "$(cat told)" "lull: added trigger 1" "what is said of a condition on the kernel"
 	lull run "$session" -- ./say < /dev/null
 	until_done has_fired "1 "
 	lull trigger "$session" --on 'syscalls:sys_clock_nanosleep > 50ms if $comm == "say"' \
 		--do count
 	talk w100000
 	until_done has_fired "1 1 "
-	lull trigger "$session" --remove 1
+	lull trigger "$session" --remove 1 2> told
+	! grep -q 'asked' told || fail "$(cat told)"
 	lull run "$session" -- ./say < /dev/null
 	talk w100000
 	until_done has_fired "2 "

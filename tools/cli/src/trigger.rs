@@ -218,6 +218,12 @@ impl Triggers {
         Ok(told)
     }
 
+    /// Whether the conditions of those that are numbered are all on events of the kernel's.
+    pub fn are_kernels(&self, numbers: &[u64], of: &Of) -> bool {
+        let numbered = self.list.iter().filter(|running| numbers.contains(&running.number));
+        plan::are_all_kernels(numbered.map(|running| &running.condition), of.kernel.as_ref())
+    }
+
     fn conditions(&self) -> impl Iterator<Item = &Condition> {
         self.list.iter().map(|running| &running.condition)
     }

@@ -119,6 +119,9 @@ pub struct TriggersChanged {
     /// The numbers of new ones, in the order in which they were given.
     pub added: Vec<u64>,
     pub removed: Vec<RemovedTrigger>,
+    /// Whether all are on events of the kernel's: then no process was to be asked.
+    #[serde(default)]
+    pub is_kernels: bool,
     /// How that reached the processes.
     pub reached: Changed,
 }

@@ -173,7 +173,8 @@ fn text(trigger: &Trigger) -> String {
 }
 
 /// What became of a change, for people.
-fn lines(TriggersChanged { added, removed, reached }: &TriggersChanged) -> Vec<String> {
+fn lines(changed: &TriggersChanged) -> Vec<String> {
+    let TriggersChanged { added, removed, is_kernels, reached } = changed;
     let numbers = |numbers: &[u64]| {
         let each: Vec<String> = numbers.iter().map(u64::to_string).collect();
         format!("trigger{} {}", if each.len() == 1 { "" } else { "s" }, each.join(", "))
@@ -187,14 +188,15 @@ fn lines(TriggersChanged { added, removed, reached }: &TriggersChanged) -> Vec<S
         format!("removed trigger {}, which fired {fired}: {}", gone.number, shown(&gone.on))
     }));
     let Changed { reached: count, unreached, unreached_more, held_ns, notes, .. } = reached;
-    lines.push(match count {
+    let asked = match count {
         0 => "no program of the session runs that could be asked".to_string(),
         count => format!(
             "asked {}; longest stop of a thread: {:.2} ms",
             plural(*count, "process"),
             *held_ns as f64 / 1e6
         ),
-    });
+    };
+    lines.extend((!is_kernels).then_some(asked));
     lines.extend(unreached.iter().map(|Unreached { pid, name, why }| {
         format!(
             "{} ({pid}) was not asked: {}; until it is, its events do not meet the conditions that \
@@ -250,7 +252,10 @@ mod tests {
         let unreached = vec![Unreached { pid: 5, name: "a".into(), why: "it is stopped".into() }];
         let reached = Changed { reached: 1, unreached, ..Changed::default() };
         let removed = vec![RemovedTrigger { number: 3, on: "a:b".into(), fired: 2 }];
-        let told = lines(&TriggersChanged { added: vec![4, 5], removed, reached });
+        let of_kernel = TriggersChanged { added: vec![6], is_kernels: true, ..Default::default() };
+        assert_eq!(lines(&of_kernel), ["added trigger 6"]);
+        let is_kernels = false;
+        let told = lines(&TriggersChanged { added: vec![4, 5], removed, is_kernels, reached });
         assert_eq!(told[0], "added triggers 4, 5");
         assert_eq!(told[1], "removed trigger 3, which fired 2 times: a:b");
         assert!(told[2].starts_with("asked 1 process;"), "{}", told[2]);

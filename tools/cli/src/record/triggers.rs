@@ -115,8 +115,9 @@ impl Supervisor<'_> {
         let mut triggers = triggers.unwrap_or_else(|| Triggers::new(&self.folder, is_apart));
         let had_companion = triggers.directory().is_some();
         let added = triggers.add(&new, &of, Some(now_ns));
+        let is_kernels = added.as_ref().is_ok_and(|added| triggers.are_kernels(added, &of));
         self.triggers = Some(triggers);
-        let changed = TriggersChanged { added: added?, ..TriggersChanged::default() };
+        let changed = TriggersChanged { added: added?, is_kernels, ..TriggersChanged::default() };
         if !had_companion {
             self.has_companion()?;
         }
@@ -135,10 +136,12 @@ impl Supervisor<'_> {
         let (_, now_ns) = self.consumer.now();
         let calibration = self.recording.provisional();
         let Some(mut triggers) = self.triggers.take() else { anyhow::bail!("it has no triggers") };
-        let removed = triggers.remove(numbers, &self.of(calibration), now_ns);
+        let of = self.of(calibration);
+        let is_kernels = triggers.are_kernels(numbers, &of);
+        let removed = triggers.remove(numbers, &of, now_ns);
         self.triggers = Some(triggers);
         let removed = removed?;
-        let changed = TriggersChanged { removed, ..TriggersChanged::default() };
+        let changed = TriggersChanged { removed, is_kernels, ..TriggersChanged::default() };
         self.reach_for_triggers(Whom::All, changed, Vec::new())
     }
 
@@ -197,8 +200,12 @@ impl Supervisor<'_> {
                 _ if whom == Whom::Latecomers => Err(moot("it has the companion".into())),
                 _ => poll(pid),
             };
-            let asked = reach::each(&segments, reach::LIMIT, is_over, &ask);
             let mut changed = changed;
+            if changed.is_kernels {
+                changed.reached.notes = notes;
+                return Outcome::Triggers(changed, Vec::new());
+            }
+            let asked = reach::each(&segments, reach::LIMIT, is_over, &ask);
             changed.reached = control::Changed { notes, ..asked.changed };
             Outcome::Triggers(changed, asked.pids)
         })?)

@@ -172,6 +172,14 @@ pub fn are_kernels<'a>(
     conditions.map(of_condition).collect()
 }
 
+/// Whether no condition is on an event of programs'.
+pub fn are_all_kernels<'a>(
+    conditions: impl Iterator<Item = &'a Condition>,
+    origin: Option<&Origin>,
+) -> bool {
+    are_kernels(conditions, origin).is_ok_and(|each| each.iter().all(|is_kernels| *is_kernels))
+}
+
 /// Checks a condition of which some event is the kernel's, or has to be.
 fn check_on_kernel(
     condition: &Condition,
