@@ -58,6 +58,10 @@ locks_have_the_names_of_the_variables_that_they_are() {
 	# What the process told of its file came before the span.
 	same "$(names_in trace --from +20ms | tr ' ' '\n' | grep -c pool)" 1 "in a span"
 	lull report locks trace | grep -qE '^mutex +table_lock +0x' || fail "it is in no table"
+	lull report trace > summary
+	grep -qE '^mutex table_lock 0x' summary || fail "it is not in the sum: $(cat summary)"
+	grep -qE '^mutex 0x' summary || fail "the allocated one is not: $(cat summary)"
+	lull report --json trace | grep -q '"name": "pool+0x8"' || fail "it is not in the JSON"
 }
 
 locks_of_a_program_without_names_have_their_place_in_the_file() {

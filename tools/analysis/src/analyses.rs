@@ -20,7 +20,7 @@ use crate::filter::Filter;
 use crate::latency::Latency;
 use crate::locks::{Locks, Wait};
 use crate::losses::Losses;
-use crate::names::Names;
+use crate::names::{Namer, Names};
 use crate::rate::Rate;
 use crate::report::Report;
 use crate::scheduling::Scheduling;
@@ -106,6 +106,8 @@ pub(crate) fn drive<'a>(
 ) -> (Report, Option<Sheet>) {
     let mut merge = Merge::between(traces, &options.span);
     let mut analyses = Analyses::new(traces, options, merge.stream_count());
+    analyses.namer =
+        study.is_none().then(|| Namer::of_span(traces, options.names.clone(), &options.span));
     analyses.study = study;
     let mut until_progress = PROGRESS_MESSAGES;
     let mut left = options.most_events.unwrap_or(u64::MAX);
@@ -162,6 +164,8 @@ pub struct Analyses<'a> {
     shows_scheduling: bool,
     losses: Losses,
     study: Option<Box<dyn Study + 'a>>,
+    /// Names locks, where no study does.
+    namer: Option<Namer<'a>>,
 }
 
 impl<'a> Analyses<'a> {
@@ -185,6 +189,7 @@ impl<'a> Analyses<'a> {
             shows_scheduling: false,
             losses: Losses::new(),
             study: None,
+            namer: None,
             state,
         }
     }
@@ -269,7 +274,9 @@ impl<'a> Analyses<'a> {
         match done.operation {
             Operation::Lock(kind) => {
                 let address = done.values.subject as u64;
-                self.locks.event(Wait { kind, address, process, thread, duration_ns });
+                let (of, namer) = ((&self.state, process), &mut self.namer);
+                let variable = || namer.as_mut()?.variable(of, address, at);
+                self.locks.event(Wait { kind, address, process, thread, duration_ns }, variable);
             }
             _ => self.files.event(process, done.uses, &done.values, duration_ns),
         }

@@ -35,6 +35,8 @@ struct Waits {
     waiters: Vec<Waiter>,
     /// Waits of threads beyond [`WAITERS`].
     others: u64,
+    /// The variable that the lock was at its first wait, if it was one.
+    name: Option<Option<String>>,
 }
 
 /// A lock that was waited for.
@@ -42,6 +44,8 @@ struct Waits {
 pub struct LockRow {
     /// `None`: all locks that came after the table was full.
     pub kind: Option<LockKind>,
+    /// The variable that it is; `None`: it was allocated, or the program's file has no names.
+    pub name: Option<String>,
     /// Hexadecimal; a JSON number would lose digits.
     pub address: Option<String>,
     pub pid: Option<i64>,
@@ -80,10 +84,12 @@ impl Locks {
         Self { locks: Rows::new(limit) }
     }
 
-    pub fn event(&mut self, wait: Wait) {
+    /// `variable` finds the name of a lock.
+    pub fn event(&mut self, wait: Wait, variable: impl FnOnce() -> Option<String>) {
         let Wait { kind, address, process, thread, duration_ns } = wait;
         let waits = self.locks.row(Lock { process, kind, address });
         waits.durations.record(duration_ns);
+        waits.name.get_or_insert_with(variable);
         let has_space = waits.waiters.len() < WAITERS;
         let known = waits.waiters.iter_mut().find(|waiter| waiter.thread == thread);
         match known {
@@ -113,6 +119,7 @@ impl Locks {
                 };
                 LockRow {
                     kind: lock.map(|lock| lock.kind),
+                    name: lock.and_then(|_| waits.name.clone().flatten()),
                     address: lock.map(|lock| format!("{:#x}", lock.address)),
                     pid: lock.and_then(|lock| threads.pid(lock.process)),
                     process: lock.map(|lock| threads.process_label(lock.process, texts)),
@@ -149,7 +156,8 @@ mod tests {
             [(one, 0xa0, 10), (two, 0xa0, 30), (one, 0xa0, 5), (other, 0xa0, 100), (one, 0xb0, 1)]
         {
             let (kind, process) = (LockKind::Mutex, threads.process_of(thread));
-            locks.event(Wait { kind, address, process, thread, duration_ns });
+            let variable = || (address == 0xb0).then(|| "jobs".to_string());
+            locks.event(Wait { kind, address, process, thread, duration_ns }, variable);
         }
         let rows = locks.finish(&threads, &Texts::new(1));
         let found: Vec<_> = rows
@@ -158,6 +166,8 @@ mod tests {
             .collect();
         let wanted = [(7, "0xa0", 100), (1, "0xa0", 45), (1, "0xb0", 1)];
         assert_eq!(found, wanted.map(|(pid, address, ns)| (pid, address.to_string(), ns)));
+        let names: Vec<_> = rows.iter().map(|row| row.name.as_deref()).collect();
+        assert_eq!(names, [None, None, Some("jobs")]);
         let waiters: Vec<_> = rows[1].threads.iter().map(|w| (w.tid, w.waits, w.wait_ns)).collect();
         assert_eq!(waiters, [(Some(2), 1, 30), (Some(1), 2, 15)]);
     }
@@ -174,12 +184,12 @@ mod tests {
         };
         for thread in 0..WAITERS as u32 + 5 {
             wait.thread = ThreadIndex(thread);
-            locks.event(wait);
+            locks.event(wait, || None);
         }
         wait.address = 2;
-        locks.event(wait);
+        locks.event(wait, || Some("one".into()));
         let rows = locks.finish(&Threads::new(1), &Texts::new(1));
         assert_eq!((rows[0].threads.len(), rows[0].waits_of_others), (WAITERS, 5));
-        assert_eq!((rows[1].kind, rows[1].wait.count), (None, 1));
+        assert_eq!((rows[1].kind, &rows[1].name, rows[1].wait.count), (None, &None, 1));
     }
 }

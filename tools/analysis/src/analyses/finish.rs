@@ -13,6 +13,7 @@ use verdict::State as Verdict;
 
 use super::{since, Analyses, By};
 use crate::losses::{comparable, late_beginnings, repeated_packets};
+use crate::names::Namer;
 use crate::report::{Report, Running, RunningRow, TraceRow, UnmatchedRow};
 use crate::scheduling::SchedulingRow;
 
@@ -121,6 +122,7 @@ impl Analyses<'_> {
         }
         losses.verdict.limits.extend(limits);
         losses.verdict.notes.extend(self.notes(traces));
+        losses.verdict.notes.extend(self.namer.iter().flat_map(Namer::notes));
         losses.verdict.notes.extend(repeated_packets(traces, merge));
         let (running, unmatched) = self.running();
         let names = self.state.classes().names();
@@ -174,45 +176,45 @@ impl Analyses<'_> {
     }
 }
 
-fn trace_row(trace: &Trace) -> TraceRow {
-    let bytes_of = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    /// Sentences about calls that a state did not measure, of pairs that are asked for.
-    pub fn not_measured(
-        traces: &[Trace],
-        state: &State,
-        is_asked: impl Fn(PairIndex) -> bool,
-    ) -> Vec<String> {
-        let mut notes = Vec::new();
-        for (trace, events) in traces.iter().zip(state.unjoined()) {
-            if *events > 0 {
-                notes.push(format!(
+/// Sentences about calls that a state did not measure, of pairs that are asked for.
+pub fn not_measured(
+    traces: &[Trace],
+    state: &State,
+    is_asked: impl Fn(PairIndex) -> bool,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (trace, events) in traces.iter().zip(state.unjoined()) {
+        if *events > 0 {
+            notes.push(format!(
                 "{}: the trace does not say which thread wrote {}, entries and exits: they are \
                  not joined, and their latencies are not known",
                 trace.path().display(),
                 plural(*events, "event")
             ));
-            }
         }
-        let calls = state.calls();
-        if calls.without_room() > 0 {
-            notes.push(format!(
-                "there are more threads than are told apart, {}: {} of the others are not measured",
-                grouped(state.threads().threads().len().saturating_sub(1) as u64),
-                plural(calls.without_room(), "call")
-            ));
-        }
-        let pairs = (0..).map(PairIndex).zip(state.classes().pairs());
-        let partial = pairs.filter(|(pair, _)| calls.is_partial(*pair) && is_asked(*pair));
-        let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
-        notes.extend(names.map(|names| {
-            format!(
+    }
+    let calls = state.calls();
+    if calls.without_room() > 0 {
+        notes.push(format!(
+            "there are more threads than are told apart, {}: {} of the others are not measured",
+            grouped(state.threads().threads().len().saturating_sub(1) as u64),
+            plural(calls.without_room(), "call")
+        ));
+    }
+    let pairs = (0..).map(PairIndex).zip(state.classes().pairs());
+    let partial = pairs.filter(|(pair, _)| calls.is_partial(*pair) && is_asked(*pair));
+    let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
+    notes.extend(names.map(|names| {
+        format!(
             "only some entries and exits were recorded of {names}, as a rate, a budget or a filter \
              had it: which belong together is not known, and these calls are not measured"
         )
-        }));
-        notes
-    }
+    }));
+    notes
+}
 
+fn trace_row(trace: &Trace) -> TraceRow {
+    let bytes_of = |path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let value = |name| trace.metadata().environment_text(name).map(str::to_string);
     TraceRow {
         path: trace.path().display().to_string(),

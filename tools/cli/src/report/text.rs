@@ -220,7 +220,10 @@ fn locks(report: &Report, look: &Look, out: &mut String) {
 
 fn lock_name(row: &LockRow) -> String {
     match (&row.kind, &row.address) {
-        (Some(kind), Some(address)) => format!("{} {address}", kind.name()),
+        (Some(kind), Some(address)) => {
+            let name = row.name.iter().flat_map(|name| [" ", name]).collect::<String>();
+            format!("{}{name} {address}", kind.name())
+        }
         _ => OTHERS.into(),
     }
 }
