@@ -110,6 +110,8 @@ pub struct State {
     streams: Vec<Stream>,
     pub(crate) running: Running,
     gaps: Gaps,
+    /// By machine, how often events may have been missed since the begin.
+    missed: Vec<u64>,
     interrupts: Interrupts,
     /// Entries and exits of each trace that were not joined.
     unjoined: Vec<u64>,
@@ -133,6 +135,7 @@ impl State {
         Self {
             running: Running::new(traces, &hosts),
             gaps,
+            missed: Vec::new(),
             interrupts: Interrupts::default(),
             hosts,
             unjoined: vec![0; traces.len()],
@@ -334,8 +337,7 @@ impl State {
         self.running.places.next();
         if !is_end_of_loss {
             let Gap { at, host, pause } = self.gaps.take(to)?;
-            self.calls.loss(host);
-            self.locks.loss(host);
+            self.miss(host);
             if let Some(Pause { until }) = pause {
                 self.descriptors.told.lossy();
                 self.running.loss((host, None), at, until);
@@ -345,17 +347,39 @@ impl State {
         }
         let (host, cpu, at) = self.running.loss_ends(to)?;
         self.interrupts.loss(host, cpu);
+        self.miss(host);
+        Some(at)
+    }
+
+    /// Events of a machine may not be recorded that ended what is going on there.
+    fn miss(&mut self, host: u32) {
         self.calls.loss(host);
         self.locks.loss(host);
-        Some(at)
+        let index = host as usize;
+        if self.missed.len() <= index {
+            // Bound: the machines of the traces.
+            self.missed.resize(index + 1, 0);
+        }
+        self.missed[index] += 1;
+    }
+
+    /// How often until now events of a machine may have been missed: by a loss, when one ended, in
+    /// a pause, and when what is recorded was changed. What this is the same for at two moments was
+    /// recorded whole between them.
+    pub fn missed(&self, host: u32) -> u64 {
+        self.missed.get(host as usize).copied().unwrap_or(0)
+    }
+
+    /// The same of all machines.
+    pub fn missed_anywhere(&self) -> u64 {
+        self.missed.iter().sum()
     }
 
     /// No more events come before a time: of a call that recording was paused or changed in, the
     /// exit may not be recorded.
     pub fn ends(&mut self, before: Ns) {
         while let Some(Gap { host, .. }) = self.gaps.take(before) {
-            self.calls.loss(host);
-            self.locks.loss(host);
+            self.miss(host);
         }
     }
 
@@ -370,8 +394,7 @@ impl State {
         if let Some(thread) = stream.forget_unnamed() {
             self.calls.thread_ended(thread);
         }
-        self.calls.loss(host);
-        self.locks.loss(host);
+        self.miss(host);
         let at = message.begin_ns().or(message.time_ns()).unwrap_or(Ns(0));
         let until =
             message.until_ns().filter(|until| message.time_ns().is_some_and(|t| *until > t));

@@ -92,3 +92,40 @@ fn pair_that_the_trace_has_not_is_an_error() {
     let answer = ask(latency, &question, &[opened(&reads())], &Options::default(), |_| {});
     assert_eq!(answer.unwrap_err().to_string(), "the traces have no pair of events io:raed");
 }
+
+#[test]
+fn events_are_not_joined_across_a_loss_a_pause_or_a_change() {
+    let pair = |program: &mut Program, begin, end, id| {
+        program.event(begin, 0, A, "request:sent", &[("id", Number(id))]);
+        program.event(end, 0, A, "request:done", &[("id", Number(id))]);
+    };
+    let between = Some(("request:sent".to_string(), "request:done".to_string()));
+    let keys = vec![("id".to_string(), "id".to_string())];
+    let question = Question { between, keys, ..Question::default() };
+    let told = |program: &Program| {
+        let answer = asked(program, "latency", &question);
+        let unsure = rows(&answer, "unmatched", &["unsure"]);
+        assert!(answer.sheet.notes.iter().any(|note| note.starts_with("1 pair not measured")));
+        (rows(&answer, "latencies", &["count", "max_ns"]), unsure)
+    };
+    let lossy = {
+        let mut program = Program::new();
+        pair(&mut program, 100, 110, 1);
+        program.event(120, 0, A, "request:sent", &[("id", Number(2))]);
+        program.end_packet(130, 0, [0; 4]);
+        program.event(150, 0, A, "request:sent", &[("id", Number(3))]);
+        program.end_packet(200, 0, [4, 0, 0, 0]);
+        program.event(900, 0, A, "request:done", &[("id", Number(2))]);
+        pair(&mut program, 1000, 1020, 4);
+        program
+    };
+    assert_eq!(told(&lossy), (json!([[2, 20]]), json!([[1]])));
+    for entry in [r#" pauses = "300\t0\t500\t0";"#, r#" changes = "300\t0\tx:*";"#] {
+        let mut program = Program::new();
+        program.environment += entry;
+        pair(&mut program, 100, 110, 1);
+        pair(&mut program, 200, 900, 2);
+        pair(&mut program, 1000, 1020, 4);
+        assert_eq!(told(&program), (json!([[2, 20]]), json!([[1]])), "{entry}");
+    }
+}

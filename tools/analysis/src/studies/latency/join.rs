@@ -2,10 +2,13 @@
 //! Any two events that belong together because fields of theirs are equal.
 //!
 //! Place in the flow: the first event opens, the second closes what was opened last with its key.
-//! What is open is bounded: where there is no room, the oldest is forgotten and counted.
+//! What is open is bounded: where there is no room, the oldest is forgotten and counted. Between a
+//! first event and an end that is not its own, others were missed: where any may have been, nothing
+//! is measured.
 
-use state::{event_name, ThreadIndex};
+use state::{event_name, State, ThreadIndex};
 use trace::{EventClass, Ns, Trace, Value};
+use verdict::text::plural;
 
 use super::Halves;
 use crate::analyses::since;
@@ -35,10 +38,42 @@ struct Roles {
     ends: Option<Vec<Part>>,
 }
 
+/// A first event.
+#[derive(Debug, Clone, Copy)]
+struct Begin {
+    at: Ns,
+    host: u32,
+    /// How often events had been missed by then: of its machine, and of any.
+    missed: (u64, u64),
+}
+
+impl Begin {
+    fn new(moment: &Moment<'_>) -> Self {
+        let (host, missed) = now(moment);
+        Self { at: moment.event.time_ns(), host, missed }
+    }
+
+    /// Whether all between it and a second event was recorded.
+    fn is_sure(&self, moment: &Moment<'_>) -> bool {
+        let (host, (of_host, of_any)) = now(moment);
+        match host == self.host {
+            true => of_host == self.missed.0,
+            false => of_any == self.missed.1,
+        }
+    }
+}
+
+/// The machine of an event, and how often events had been missed by then.
+fn now(moment: &Moment<'_>) -> (u32, (u64, u64)) {
+    let state: &State = moment.state;
+    let host = state.host(moment.event.trace_index());
+    (host, (state.missed(host), state.missed_anywhere()))
+}
+
 pub(in crate::studies) struct Join {
     name: String,
     roles: ByClass<Roles>,
-    open: Pending<Box<[u8]>, Ns>,
+    open: Pending<Box<[u8]>, Begin>,
     key: Vec<u8>,
     spells: Spells,
     begins_again: u64,
@@ -115,8 +150,12 @@ impl Join {
             if !read_key(parts, moment, &mut self.key) {
                 self.without_key += 1;
             } else if let Some(begin) = self.open.end(&self.key[..]) {
-                let (thread, cpu) = (moment.step.thread, moment.event.cpu());
-                self.spells.record(Spell { begin, ns: since(begin, at), thread, cpu });
+                if begin.is_sure(moment) {
+                    let (begin, thread, cpu) = (begin.at, moment.step.thread, moment.event.cpu());
+                    self.spells.record(Spell { begin, ns: since(begin, at), thread, cpu });
+                } else {
+                    self.halves.unsure += 1;
+                }
             } else {
                 self.halves.ends += 1;
             }
@@ -126,7 +165,7 @@ impl Join {
                 self.without_key += 1;
                 return;
             }
-            let again = self.open.begin(self.key.clone().into(), at).is_some();
+            let again = self.open.begin(self.key.clone().into(), Begin::new(moment)).is_some();
             self.begins_again += u64::from(again);
         }
     }
@@ -151,6 +190,13 @@ impl Join {
                 "{} times the first event came again with a key that was open: the later one \
                  counts",
                 self.begins_again
+            ));
+        }
+        if self.halves.unsure > 0 {
+            notes.push(format!(
+                "{} not measured: between the two events others were lost, or recording was \
+                 paused or changed",
+                plural(self.halves.unsure, "pair")
             ));
         }
         if self.without_key > 0 {
