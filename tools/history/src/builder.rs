@@ -196,11 +196,7 @@ fn pass(
             progress(state.bytes_read());
         }
     }
-    state.ends(Ns(i64::MAX));
-    let last = builder.now;
-    builder.takes(&mut state, last);
-    builder.flush()?;
-    builder.tell_going();
+    builder.finish(&mut state)?;
     let (begin, end) = (first.unwrap_or(0), builder.now.max(first.unwrap_or(0)));
     let tracks = builder.rows.iter().map(|row| row.track).collect();
     Ok(Tail {
@@ -490,6 +486,15 @@ impl<'s, 'p> Builder<'s, 'p> {
             None => self.closed.clear(),
         }
         self.revised = i64::MAX;
+        Ok(())
+    }
+
+    /// No event comes any more.
+    fn finish(&mut self, state: &mut State) -> std::io::Result<()> {
+        state.ends(Ns(i64::MAX));
+        self.takes(state, self.now);
+        self.flush()?;
+        self.tell_going();
         Ok(())
     }
 
