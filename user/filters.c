@@ -93,8 +93,8 @@ int lull_filters_check(const unsigned char *filters, uint32_t bytes)
 	return 1;
 }
 
-/* The filter of a rule, or NULL: also where they are damaged, and have no ends to go by. */
-static const struct lull_session_filter *filter_find(const struct session *session, int rule)
+/* NULL also where they are damaged, and have no ends to go by. */
+const struct lull_session_filter *lull_filter_find(const struct session *session, int rule)
 {
 	const unsigned char *filters = session->filters;
 	uint32_t left = session->filters_damaged ? 0 : session->filters_bytes;
@@ -341,7 +341,7 @@ static uint32_t counting_enable(struct lull_probe_record *record, uint32_t index
 	if (rule < 0 || (uint32_t)rule < plan->first_rule)
 		return bits;
 	if (!is_recorded)
-		filter = filter_find(session, rule);
+		filter = lull_filter_find(session, rule);
 	if (session->filters_damaged)
 		state = LULL_FILTER_STATE_DAMAGED;
 	else if (!(record->filter & LULL_RECORD_ASKS))
@@ -366,18 +366,28 @@ static uint32_t counting_enable(struct lull_probe_record *record, uint32_t index
 	return bits | LULL_MASK_FILTER(index);
 }
 
-/* Of what meets the filter, so much is recorded. Return: enum lull_filter_state. */
+/*
+ * Of what meets the filter, so much is recorded. Throttles change for each event by itself, and so
+ * each draws for itself where there are any. Return: enum lull_filter_state.
+ */
 static uint32_t sampling_link(struct linked *made, const struct session *session, uint32_t event,
-			      uint32_t sample)
+			      const struct lull_session_filter *filter,
+			      const struct lull_note *note)
 {
+	uint32_t sample = filter ? filter->sample : 1;
+
 	if (sample == 1 && !session->budget.throttles)
 		return 0;
 	lull_sampling_set(&made->sampling, sample);
+	made->contexts |= SAMPLES;
 	if (session->budget.throttles) {
 		lull_sampling_budget(&made->sampling, session, event);
 		made->event = event;
+	} else if (!filter->bytes) {
+		made->sampling.end = lull_pair_find(session, note, sample);
 	}
-	made->contexts |= SAMPLES;
+	if (made->sampling.end.pair)
+		return LULL_FILTER_STATE_PAIRS;
 	return sample == 1 ? 0 : LULL_FILTER_STATE_SAMPLES;
 }
 
@@ -397,7 +407,7 @@ uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, in
 	if (session->filters_bytes && session->filters_damaged)
 		state = LULL_FILTER_STATE_DAMAGED;
 	else
-		filter = filter_find(session, rule);
+		filter = lull_filter_find(session, rule);
 	if (!state && !filter && !session->budget.throttles)
 		return bits;
 	if (!(record->filter & LULL_RECORD_ASKS))
@@ -407,8 +417,7 @@ uint32_t lull_filter_enable(struct lull_probe_record *record, uint32_t index, in
 	if (made && filter && filter->bytes)
 		state |= program_link(made, (const void *)(filter + 1), note, &is_never);
 	if (made && !is_never)
-		state |= sampling_link(made, session, record->id[index],
-				       filter ? filter->sample : 1);
+		state |= sampling_link(made, session, record->id[index], filter, note);
 	if (state)
 		tell(session, record->id[index], state);
 	if (is_never)

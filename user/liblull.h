@@ -4,8 +4,8 @@
  * between files. Nothing here is public; programs know only <lull/trace.h>.
  *
  * Flow: attach.c maps the sessions -> objects.c finds sites and probes -> events.c gives
- * their events identifiers, filters.c links their filters, sampling.c thins them out -> probe.c
- * records. thread.c has each thread's identity.
+ * their events identifiers, filters.c links their filters, sampling.c thins them out, calls
+ * as a whole (pairs.c) -> probe.c records. thread.c has each thread's identity.
  */
 #ifndef LIBLULL_H
 #define LIBLULL_H
@@ -146,6 +146,15 @@ struct near {
 	const void *slot;
 };
 
+/* pairs.c: what was drawn at the entries of a pair's calls that a thread is in. */
+struct pair_draws {
+	uint64_t pair;
+	uint64_t draws;
+};
+
+/* Pairs that a thread can be in calls of at once. */
+#define PAIRS_OPEN 8u
+
 /* One thread's identity as a writer; to its tid in one line. Filled in at its first event. */
 struct thread {
 	/*
@@ -160,6 +169,10 @@ struct thread {
 	struct near near;
 	struct lull_ring_writer writer;
 	uint64_t random; /* sampling.h: its state */
+	/* Of pairs.c. */
+	uint32_t pairs_oldest; /* the place of pairs that is given away next */
+	uint32_t pairs_forgotten; /* 1: some call's draw was, and its exit cannot be told */
+	struct pair_draws pairs[PAIRS_OPEN];
 } __attribute__((aligned(64)));
 #define THREAD_NO_RSEQ (1ull << 32)
 #define THREAD_SILENT (1ull << 63)
@@ -263,6 +276,9 @@ uint32_t lull_thread_tid(void);
 
 /* filters.c: is this what a recorder writes as a session's filters? */
 int lull_filters_check(const unsigned char *filters, uint32_t bytes);
+
+/* filters.c: what a session says of a rule's events beside the rule; NULL: nothing. */
+const struct lull_session_filter *lull_filter_find(const struct session *session, int rule);
 
 /*
  * filters.c: prepare a probe, which has its identifier, to ask the filter of a session, if the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sampling: of the occurrences of an event, each is recorded with a chance of one in so many,
- * whatever became of those before it. So what is counted in the trace, times so many, is an
+ * whatever became of those before it; but the exit of a call does as its entry did (pairs.c), so
+ * that calls of a sample can be measured. So what is counted in the trace, times so many, is an
  * estimate without bias, also of what a program does periodically, and in short threads.
  *
  * Place in the flow: filters.c asks this after an event's filter, before a slot is reserved. A draw
@@ -18,6 +19,7 @@
 
 #include "liblull.h"
 #include "lull_port.h"
+#include "pairs.h"
 
 /* How one event is sampled in one session. */
 struct sampling {
@@ -27,6 +29,7 @@ struct sampling {
 	uint32_t row_mask;
 	uint32_t row_words; /* from one row to the next */
 	long place; /* lull_place(), of threads that have a restartable-sequence area */
+	struct pair_end end; /* of a pair whose calls are drawn as a whole */
 };
 
 #define SAMPLING_WHOLE (1ull << 63)
@@ -92,8 +95,11 @@ static inline uint64_t sampling_throttle(const struct sampling *sampling)
  */
 static inline int sampling_draw(const struct sampling *sampling)
 {
-	uint64_t chance = sampling->throttle ? sampling_throttle(sampling) : sampling->chance;
+	uint64_t chance;
 
+	if (sampling->end.pair)
+		return lull_pair_draw(sampling);
+	chance = sampling->throttle ? sampling_throttle(sampling) : sampling->chance;
 	return chance >= SAMPLING_WHOLE || (chance && sampling_next() < chance);
 }
 

@@ -83,12 +83,89 @@ calls_of_which_only_some_ends_are_recorded_are_not_measured_and_that_is_said() {
 	same "$(measured -e 'my:*')" 3000 "of all"
 	grep -q 'not measured' report && fail "all were recorded: $(cat report)"
 	same "$(measured -e 'my:* if tid > 0')" 3000 "of a filter that asks whose they are"
-	same "$(measured -e 'my:* sample 1/10')" 0 "of a sample"
+	same "$(measured -e 'my:op_entry sample 1/10' -e 'my:op_exit sample 1/9')" 0 \
+		"of samples of each end"
 	grep -q 'recorded of my:op, as a rate, a budget or a filter had it' report ||
 		fail "$(cat report)"
 	lull report trace | grep -q 'these calls are not measured' || fail "$(lull report trace)"
 	same "$(measured -e my:op_exit -e 'my:op_entry if id % 10 == 0')" 0 "of a filter"
 	grep -q 'filtered = "my:op_entry"' trace/metadata || fail "$(grep filtered trace/metadata)"
+}
+
+# nests: a program of 600 calls that wait a while, each with calls in it, among them itself; in a
+# child, too, that is forked in the midst of one.
+nests() {
+	cat > nests.c <<-'EOC'
+		#include <lull/trace.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static int calls;
+		static void outer(int depth, int forks)
+		{
+			int id = ++calls;
+			lull_event("my:outer_begin", lull_i32(id, id));
+			usleep(1000);
+			for (int i = 0; i < 3; i++) {
+				lull_event("my:inner_entry", lull_i32(id, id));
+				lull_event("my:inner_exit", lull_i32(id, id));
+			}
+			if (depth)
+				outer(depth - 1, forks);
+			else if (forks && !fork())
+				calls = 1000;
+			lull_event("my:outer_end", lull_i32(id, id));
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 299; i++)
+				outer(1, 0);
+			outer(1, 1);
+			if (calls < 1000)
+				return wait(0) < 0;
+			for (int i = 0; i < 100; i++)
+				outer(1, 0);
+			return 0;
+		}
+	EOC
+	gcc -O2 -I"$root/core/include" -o nests nests.c
+}
+
+calls_of_a_sample_have_both_ends_and_are_measured() {
+	nests
+	lull record -o trace -e 'my:* sample 1/4' -- ./nests 2> said || fail "$(cat said)"
+	local both='my:inner_entry\\nmy:inner_exit\\nmy:outer_begin\\nmy:outer_end'
+	grep -q "sampled_by_call = \"$both\"" trace/metadata ||
+		fail "$(grep sampled trace/metadata)"
+	lull print --json trace > events
+	lull report --json trace > report
+	python3 - <<-'EOP' || fail "$(cat said report)"
+		import collections, json
+		begun, count = collections.defaultdict(list), collections.Counter()
+		for event in map(json.loads, open("events")):
+		    name, _, end = event["name"].rpartition("_")
+		    if end not in ("begin", "entry", "end", "exit"):
+		        continue
+		    key, fields = name, event["fields"]
+		    count[name] += end in ("begin", "entry")
+		    if end in ("begin", "entry"):
+		        begun[key].append(fields["id"])
+		    else:
+		        # The child ends the two calls in which it was forked, too.
+		        assert fields["id"] in begun[key] + [599, 600], (name, fields)
+		# 200 and 600 are expected of outer, 800 calls, and inner, 2400: wide bounds.
+		assert 90 < count["my:outer"] < 310 and 400 < count["my:inner"] < 800, count
+		rows = {row["name"]: row for row in json.load(open("report"))["latencies"]}
+		for name in count:
+		    assert rows[name]["count"] == count[name], (rows, count)
+		assert rows["my:outer"]["min_ns"] >= 1000000, rows
+		assert rows["my:inner"]["min_ns"] < 1000000, rows
+	EOP
+	grep -q 'are measured: my:inner 1/4, my:outer 1/4' report || fail "$(cat report)"
+	lull report latency trace | grep -q 'my:outer 1/4' || fail "$(lull report latency trace)"
+	grep -q 'not measured' report && fail "both ends are recorded: $(cat report)"
+	lull record -q --budget 99% -o budget -e 'my:* sample 1/4' -- ./nests
+	grep -q 'sampled_by_call' budget/metadata && fail "throttles are of each event"
+	return 0
 }
 
 rates_that_cannot_be_are_refused_before_the_program_starts() {

@@ -181,9 +181,11 @@ pub struct SessionArgs {
     kernel's events $prio, $gid, $cgroup, $pid_ns, $net_ns, $mnt_ns, $uts_ns, $ipc_ns, \
     $cgroup_ns, $user_ns.\n\nsample 1/N behind a pattern or a filter records one in N of a \
     program's occurrences, drawn by chance, so that counts times N are estimates; the verdict \
-    and the trace name the events and rates.\n\n--context records these contexts with each event \
-    of programs and of the kernel's, under their names without the $, and call stacks: \
-    user_stack, which takes programs that keep frame pointers, and of the kernel's events \
+    and the trace name the events and rates. Entry and exit of a call, as NAME_entry and \
+    NAME_exit, are drawn once where both have the same rate and neither a filter nor a budget: \
+    the calls of the sample are measured as all calls are.\n\n--context records these contexts \
+    with each event of programs and of the kernel's, under their names without the $, and call \
+    stacks: user_stack, which takes programs that keep frame pointers, and of the kernel's events \
     kernel_stack; a number behind a colon says how many frames at most, up to 128 (otherwise \
     32). user_stack_copy, of programs' events, is for programs without frame pointers: it records \
     the stack itself, 8192 bytes of it or as many as the number behind a colon says, up to 32768, \

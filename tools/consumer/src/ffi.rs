@@ -162,6 +162,7 @@ mod tests {
             FILTER_STATE_DAMAGED,
             FILTER_STATE_UNDECIDED,
             FILTER_STATE_SAMPLES,
+            FILTER_STATE_PAIRS,
             SAMPLE_MAX,
             BUDGET_ROWS_MAX,
             THROTTLE_MASK,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const PACKET_MAGIC: u32 = 0xC1FC_1FC1;
 pub const SESSION_MAGIC: u64 = 0x6e6f_6973_6c6c_754c;
-pub const SESSION_VERSION: u32 = 13;
+pub const SESSION_VERSION: u32 = 14;
 pub const SESSION_MEMORY_LINK: &str = "memory";
 pub const SESSION_MEMORY_PREFIX: &str = "key:";
 pub const SESSION_VARIABLE: &str = "LULL_SESSION";
@@ -173,6 +173,7 @@ pub const FILTER_STATE_FULL: u32 = 8;
 pub const FILTER_STATE_DAMAGED: u32 = 16;
 pub const FILTER_STATE_UNDECIDED: u32 = 32;
 pub const FILTER_STATE_SAMPLES: u32 = 64;
+pub const FILTER_STATE_PAIRS: u32 = 128;
 pub const SAMPLE_MAX: u32 = 1_000_000;
 pub const BUDGET_ROWS_MAX: u32 = 64;
 pub const THROTTLE_MASK: u32 = 15;

@@ -268,7 +268,7 @@ impl Pairing {
 
 #[cfg(test)]
 mod tests {
-    use super::{pair_ends, Pairing};
+    use super::{pair_ends, Pairing, SUFFIXES};
 
     fn base(names: &[&str], name: &str) -> Option<(String, bool)> {
         Pairing::new(names.iter().copied()).base(name)
@@ -285,6 +285,15 @@ mod tests {
         assert_eq!(base(&names, "job_end"), Some(("job".into(), false)));
         assert_eq!(base(&names, "a_exit"), Some(("a".into(), false)));
         assert_eq!(base(&names, "worker:begin"), Some(("worker".into(), true)));
+    }
+
+    #[test]
+    fn probes_draw_calls_as_a_whole_whose_ends_are_named_so() {
+        let probe = include_str!("../../../user/pairs.c");
+        let is_there =
+            |(entry, exit): (&str, &str)| probe.contains(&format!(r#"{{ "{entry}", "{exit}" }}"#));
+        assert!(SUFFIXES.into_iter().all(is_there));
+        assert_eq!(probe.matches(r#"{ ""#).count(), SUFFIXES.len());
     }
 
     #[test]

@@ -4,14 +4,15 @@
 //!
 //! Place in the flow: `moment` treats a pause as a loss of which nobody counts the events, and a
 //! change as a moment after which no exit is sure to be recorded; `calls` measures no call of
-//! which an entry or an exit may be another one's.
+//! which an entry or an exit may be another one's, and those of a sample only where each call was
+//! drawn as a whole.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Cycles, EnvironmentValue, Metadata, Ns, Trace};
 use verdict::environment::Value;
 use verdict::Verdict;
 
-use crate::classes::Classes;
+use crate::classes::{ClassName, Classes, PairIndex};
 
 /// Patterns that names are compared with: each is for each name.
 const MOST_PATTERNS: usize = 256;
@@ -80,6 +81,8 @@ impl Gaps {
 struct Partly {
     names: FxHashSet<String>,
     patterns: FxHashSet<String>,
+    /// Names of ends of calls that were drawn as a whole, with the rates.
+    by_call: FxHashMap<String, Vec<u32>>,
 }
 
 impl Partly {
@@ -92,7 +95,12 @@ impl Partly {
 
     /// What a trace's recorder told.
     fn hear(&mut self, said: &Verdict) {
-        said.sampled.iter().for_each(|sampled| self.add(&sampled.event));
+        for sampled in &said.sampled {
+            match sampled.by_call {
+                true => self.by_call.entry(sampled.event.clone()).or_default().push(sampled.one_in),
+                false => self.add(&sampled.event),
+            }
+        }
         said.throttled.iter().for_each(|throttled| self.add(&throttled.event));
         said.filtered.iter().for_each(|pattern| self.add(pattern));
         for asked in said.changes.iter().flat_map(|change| &change.patterns) {
@@ -111,19 +119,75 @@ impl Partly {
     }
 }
 
-/// What the recorders of traces tell: when nothing was recorded or something else was; and, by
-/// number of a pair, whether events of it were recorded of which others, that met no filter or are
-/// not in the sample, were not.
-pub(crate) fn left_out(traces: &[Trace], hosts: &[u32], classes: &Classes) -> (Gaps, Vec<bool>) {
-    let (mut gaps, mut partly) = (Vec::new(), Partly::default());
-    for (trace, host) in traces.iter().zip(hosts) {
+/// Which calls were recorded, by number of their pair.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    /// Whether only some of the pair's events were.
+    pub partial: Vec<bool>,
+    /// Of pairs of which each call was drawn as a whole: one in so many, as each trace says.
+    pub rates: Vec<Vec<u32>>,
+}
+
+/// What one trace has of a pair.
+#[derive(Default)]
+struct OfPair<'a> {
+    is_partial: bool,
+    /// It has an event all of whose occurrences were recorded.
+    is_whole: bool,
+    drawn: FxHashSet<&'a str>,
+    rates: FxHashSet<u32>,
+}
+
+impl Recorded {
+    fn new(pair_count: usize) -> Self {
+        Self { partial: vec![false; pair_count], rates: vec![Vec::new(); pair_count] }
+    }
+
+    /// Adds what a trace has. Both ends of a pair have to be drawn by call, and alike.
+    fn add<'a>(&mut self, partly: &Partly, names: impl Iterator<Item = &'a ClassName>) {
+        let mut pairs: FxHashMap<PairIndex, OfPair> = FxHashMap::default();
+        for name in names {
+            let Some(pair) = name.pair else { continue };
+            let of_pair = pairs.entry(pair).or_default();
+            of_pair.is_partial |= partly.has(&name.text);
+            match partly.by_call.get(&name.text) {
+                Some(rates) => {
+                    of_pair.drawn.insert(&name.text);
+                    of_pair.rates.extend(rates);
+                }
+                None => of_pair.is_whole = true,
+            }
+        }
+        for (PairIndex(pair), of_pair) in pairs {
+            let OfPair { is_partial, is_whole, drawn, rates } = of_pair;
+            let is_drawn = !drawn.is_empty();
+            let is_alike = !is_whole && drawn.len() > 1 && rates.len() == 1;
+            let Some(partial) = self.partial.get_mut(pair as usize) else { continue };
+            *partial |= is_partial || (is_drawn && !is_alike);
+            if let Some(all) = self.rates.get_mut(pair as usize).filter(|_| is_drawn) {
+                all.extend(rates);
+                all.sort_unstable();
+                all.dedup();
+            }
+        }
+    }
+}
+
+/// What the recorders of traces tell: when nothing was recorded or something else was; and of which
+/// calls only some ends or only some calls were, as others met no filter or are not in the sample.
+pub(crate) fn left_out(traces: &[Trace], hosts: &[u32], classes: &Classes) -> (Gaps, Recorded) {
+    let (mut gaps, mut recorded) = (Vec::new(), Recorded::new(classes.pairs().len()));
+    for (index, (trace, host)) in traces.iter().zip(hosts).enumerate() {
         let said = recorded_verdict(trace.metadata());
+        let mut partly = Partly::default();
         partly.hear(&said);
+        let plans = trace.event_classes().filter_map(|class| classes.plan(index, class));
+        recorded.add(&partly, plans.filter_map(|plan| classes.names().get(plan.name.0 as usize)));
         if let Some(clock) = trace.clocks().first() {
             hear_gaps(&said, *host, |(cycles, _)| clock.ns(Cycles(cycles)), &mut gaps);
         }
     }
-    (Gaps::new(gaps), partial_pairs(&partly, classes))
+    (Gaps::new(gaps), recorded)
 }
 
 fn hear_gaps(said: &Verdict, host: u32, ns: impl Fn((u64, u64)) -> Ns, gaps: &mut Vec<Gap>) {
@@ -135,17 +199,6 @@ fn hear_gaps(said: &Verdict, host: u32, ns: impl Fn((u64, u64)) -> Ns, gaps: &mu
     gaps.extend(said.pauses.iter().map(of_pause));
     let of_change = |change: &verdict::Change| Gap { at: ns(change.at), host, pause: None };
     gaps.extend(said.changes.iter().map(of_change));
-}
-
-fn partial_pairs(partly: &Partly, classes: &Classes) -> Vec<bool> {
-    let mut partial = vec![false; classes.pairs().len()];
-    for name in classes.names() {
-        let is_partial = name.pair.and_then(|pair| partial.get_mut(pair.0 as usize));
-        if let Some(is_partial) = is_partial {
-            *is_partial |= partly.has(&name.text);
-        }
-    }
-    partial
 }
 
 /// Whether a name is what a pattern says, in which a star stands for any characters. Bound: the

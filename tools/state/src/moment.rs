@@ -112,6 +112,8 @@ pub struct State {
     gaps: Gaps,
     /// By machine, how often events may have been missed since the begin.
     missed: Vec<u64>,
+    /// By number of a pair.
+    sample_rates: Vec<Vec<u32>>,
     interrupts: Interrupts,
     /// Entries and exits of each trace that were not joined.
     unjoined: Vec<u64>,
@@ -131,8 +133,9 @@ impl State {
     pub fn new(traces: &[Trace], stream_count: usize, limits: &Limits) -> Self {
         let classes = Classes::new(traces);
         let hosts = hosts(traces);
-        let (gaps, partial) = left_out(traces, &hosts, &classes);
+        let (gaps, recorded) = left_out(traces, &hosts, &classes);
         Self {
+            sample_rates: recorded.rates,
             running: Running::new(traces, &hosts),
             gaps,
             missed: Vec::new(),
@@ -143,7 +146,7 @@ impl State {
             bytes_read: 0,
             threads: Threads::new(limits.threads),
             texts: Texts::new(limits.texts),
-            calls: Calls::new(partial),
+            calls: Calls::new(recorded.partial),
             locks: Locks::default(),
             descriptors: Descriptors::new(limits.descriptors),
             maps: Maps::new(limits.maps),
@@ -166,8 +169,9 @@ impl State {
         if !classes.begins_with(&self.classes) || hosts(traces) != self.hosts {
             return false;
         }
-        let (gaps, partial) = left_out(traces, &self.hosts, &classes);
-        self.calls.describe_again(partial);
+        let (gaps, recorded) = left_out(traces, &self.hosts, &classes);
+        self.calls.describe_again(recorded.partial);
+        self.sample_rates = recorded.rates;
         self.gaps.again(gaps);
         self.running.describe_again(traces, &self.hosts);
         self.unjoined.resize(traces.len(), 0);
@@ -193,6 +197,12 @@ impl State {
     /// What the threads are in.
     pub fn calls(&self) -> &Calls {
         &self.calls
+    }
+
+    /// Of a pair of which each call was drawn as a whole: one in so many was recorded. Several,
+    /// where traces differ; none, where all calls were recorded.
+    pub fn sample_rates(&self, pair: PairIndex) -> &[u32] {
+        self.sample_rates.get(pair.0 as usize).map_or(&[], Vec::as_slice)
     }
 
     /// What their descriptors stand for.

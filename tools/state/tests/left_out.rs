@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Calls of which an end was not recorded on purpose: no duration is made up for any of them.
 
-use state::{Limits, State, Unmatched};
+use state::{Limits, PairIndex, State, Unmatched};
 use testkit::program::{Number, Program, Text, Who};
 use trace::{Merge, Message, Ns, Trace};
 
@@ -68,6 +68,12 @@ fn a_call_in_which_it_was_changed_what_is_recorded_is_not_measured() {
 fn no_call_is_measured_of_which_only_some_events_are_recorded() {
     for environment in [
         r#"sampled = "http:request_exit\t10""#,
+        // Of one end, at two rates, or also by something else than by call.
+        r#"sampled = "http:request_exit\t10"; sampled_by_call = "http:request_exit""#,
+        r#"sampled = "http:request_entry\t2\nhttp:request_exit\t3";
+        sampled_by_call = "http:request_entry\nhttp:request_exit""#,
+        r#"sampled = "http:request_entry\t2\nhttp:request_exit\t2"; filtered = "http:*";
+        sampled_by_call = "http:request_entry\nhttp:request_exit""#,
         r#"throttled = "http:request_entry\t2\t100\t0""#,
         r#"filtered = "http:*""#,
         r#"changes = "1\t0\thttp:request_* if status > 3""#,
@@ -84,6 +90,32 @@ fn no_call_is_measured_of_which_only_some_events_are_recorded() {
         assert_eq!(exits, [(None, Some(120)), (Some(110), None)], "{environment}");
         assert_eq!(open, [(160, true)], "{environment}");
     }
+}
+
+#[test]
+fn calls_of_a_sample_are_measured_where_each_was_drawn_as_a_whole() {
+    let mut program = recorded(
+        r#"sampled = "http:request_entry\t10\nhttp:request_exit\t10";
+        sampled_by_call = "http:request_entry\nhttp:request_exit""#,
+    );
+    program.event(90, 0, MAIN, "http:request_exit", &[]);
+    program.event(100, 0, MAIN, "http:request_entry", &[]);
+    program.event(110, 0, MAIN, "io:read_entry", &[("fd", Number(0))]);
+    program.event(120, 0, MAIN, "http:request_entry", &[]);
+    program.event(130, 0, MAIN, "http:request_exit", &[]);
+    program.event(140, 0, MAIN, "io:read_exit", &[("result", Number(0))]);
+    program.event(150, 0, MAIN, "http:request_exit", &[]);
+    program.event(160, 0, MAIN, "http:request_entry", &[]);
+    let (exits, open) = told(&program);
+    assert_eq!(exits, [(Some(120), None), (Some(110), None), (Some(100), None)]);
+    assert_eq!(open, [(160, false)]);
+    let (metadata, files) = program.files();
+    let traces = [Trace::from_bytes(metadata.as_bytes(), files).unwrap()];
+    let state = State::new(&traces, 1, &Limits::default());
+    let pairs = state.classes().pairs().iter().zip(0..);
+    let rates = pairs.map(|(pair, index)| (&*pair.name, state.sample_rates(PairIndex(index))));
+    let rates: Vec<_> = rates.collect();
+    assert!(rates.contains(&("http:request", &[10])) && rates.contains(&("io:read", &[])));
 }
 
 #[test]

@@ -226,7 +226,8 @@ impl Verdict {
         });
         let all = texts.into_iter().chain(numbers);
         let all = all.map(|(name, value)| (name.to_string(), value)).chain(pauses).chain(changes);
-        all.chain(sampled).chain(throttled).chain(firings).collect()
+        let by_call = thinned::of_sampled_by_call(&self.sampled);
+        all.chain(sampled).chain(by_call).chain(throttled).chain(firings).collect()
     }
 
     /// Reads the verdict from a trace's environment. Another tracer's environment has none, and
@@ -340,7 +341,8 @@ mod tests {
         let patterns = vec!["a:* if x == \"y z\"".to_string(), "!b".to_string()];
         verdict.changes.push(Change { at: (9, 10), patterns });
         verdict.changes.push(Change { at: (11, 12), patterns: vec!["*".into()] });
-        verdict.sampled.push(thinned::Sampled { event: "a:b".into(), one_in: 9 });
+        let event = "a:b_entry".into();
+        verdict.sampled.push(thinned::Sampled { event, one_in: 9, by_call: true });
         let (event, begin) = ("a:b".to_string(), (1, 2));
         verdict.throttled.push(thinned::Throttled { event, one_in: 0, begin, until: None });
         let condition = "a:b if x == \"y\"".to_string();

@@ -8,6 +8,7 @@
 use crate::environment::{items, lines, Value};
 use crate::shown::shown;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// Events that one sentence lists.
 const NAMED_MAX: usize = 8;
@@ -19,9 +20,18 @@ pub struct Sampled {
     pub event: String,
     /// One in so many of its occurrences was recorded, of those that met its filter.
     pub one_in: u32,
+    /// It is the entry or the exit of calls, and in each process a call was drawn once: a sample
+    /// has both ends or none.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_call: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 const SAMPLED: &str = "sampled";
+const BY_CALL: &str = "sampled_by_call";
 
 /// The entry that tells of sampled events.
 pub fn of_sampled(sampled: &[Sampled]) -> (String, Value) {
@@ -29,13 +39,26 @@ pub fn of_sampled(sampled: &[Sampled]) -> (String, Value) {
     (SAMPLED.to_string(), lines(sampled, words))
 }
 
+/// The entry that tells which names are of events that were all drawn by call; None where none is.
+pub fn of_sampled_by_call(sampled: &[Sampled]) -> Option<(String, Value)> {
+    let apart = sampled.iter().filter(|sampled| !sampled.by_call);
+    let apart: HashSet<&str> = apart.map(|sampled| sampled.event.as_str()).collect();
+    let events = sampled.iter().map(|sampled| sampled.event.as_str());
+    let events: Vec<&str> = events.filter(|event| !apart.contains(event)).collect();
+    let words = |event: &&str| vec![event.to_string()];
+    (!events.is_empty()).then(|| (BY_CALL.to_string(), lines(&events, words)))
+}
+
 /// The sampled events that an environment tells of.
 pub fn sampled(entry: impl Fn(&str) -> Option<Value>) -> Vec<Sampled> {
+    let by_call: HashSet<String> =
+        items(&entry, BY_CALL, |line| Some(line.to_string())).into_iter().collect();
     let sampled = |line: &str| {
         let (event, one_in) = line.split_once('\t')?;
-        Some(Sampled { event: event.into(), one_in: one_in.parse().ok()? })
+        let by_call = by_call.contains(event);
+        Some(Sampled { event: event.into(), one_in: one_in.parse().ok()?, by_call })
     };
-    items(entry, SAMPLED, sampled)
+    items(&entry, SAMPLED, sampled)
 }
 
 const FILTERED: &str = "filtered";
@@ -146,10 +169,16 @@ mod tests {
 
     #[test]
     fn sampled_events_are_read_as_they_were_written_and_other_lines_are_left_out() {
-        let two = [("a:one", 100), ("b:*", 2)]
-            .map(|(event, one_in)| Sampled { event: event.into(), one_in });
-        let (name, value) = of_sampled(&two);
-        assert_eq!(sampled(|wanted| (wanted == name).then(|| value.clone())), two);
+        let [one, two] = [("a:one_exit", 100, true), ("b:*", 2, false)]
+            .map(|(event, one_in, by_call)| Sampled { event: event.into(), one_in, by_call });
+        let both = [one, two];
+        let entries = [Some(of_sampled(&both)), of_sampled_by_call(&both)];
+        let entry = |wanted: &str| {
+            let found = entries.iter().flatten().find(|(name, _)| name == wanted)?;
+            Some(found.1.clone())
+        };
+        assert_eq!(sampled(entry), both);
+        assert_eq!(of_sampled_by_call(&both[1..]), None);
         assert_eq!(read("a\na\tb\n\t\n\nc:d\t3").len(), 1);
         assert!(read("").is_empty() && sampled(|_| None).is_empty());
     }
@@ -172,8 +201,9 @@ mod tests {
     #[test]
     fn sentence_names_rates_and_counts_what_it_does_not_name() {
         assert_eq!(sampled_sentence(&[]), None);
-        let many: Vec<Sampled> =
-            (1..=10).map(|n| Sampled { event: format!("a:{n}"), one_in: n * 10 }).collect();
+        let many =
+            (1..=10).map(|n| Sampled { event: format!("a:{n}"), one_in: n * 10, by_call: false });
+        let many: Vec<Sampled> = many.collect();
         let told = sampled_sentence(&many).unwrap();
         assert!(told.contains("a:1 1/10, a:2 1/20,") && told.contains("2 events more;"), "{told}");
     }

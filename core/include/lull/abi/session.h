@@ -34,7 +34,7 @@
 #include "packet.h"
 
 #define LULL_SESSION_MAGIC 0x6e6f69736c6c754cull /* "Lullsion" */
-#define LULL_SESSION_VERSION 13u
+#define LULL_SESSION_VERSION 14u
 #define LULL_SESSION_MEMORY_LINK "memory"
 #define LULL_SESSION_MEMORY_PREFIX "key:"
 #define LULL_SESSION_VARIABLE "LULL_SESSION"
@@ -193,8 +193,8 @@ struct lull_session_filter {
 
 /*
  * What became of an event's filter, as processes tell it: of the same event in several processes,
- * and of copies of its probe, there may be several. But for the first and the last, the event is
- * recorded unfiltered there; without the last, it is not sampled.
+ * and of copies of its probe, there may be several. But for the first and the last two, the event
+ * is recorded unfiltered there; without one of the last two, it is not sampled.
  */
 enum lull_filter_state {
 	LULL_FILTER_STATE_DECIDES = 1, /* the filter decides which occurrences are recorded */
@@ -203,7 +203,8 @@ enum lull_filter_state {
 	LULL_FILTER_STATE_FULL = 8, /* the process has no room for more */
 	LULL_FILTER_STATE_DAMAGED = 16, /* something else was written over the session's filters */
 	LULL_FILTER_STATE_UNDECIDED = 32, /* what it computes had no number for some occurrence */
-	LULL_FILTER_STATE_SAMPLES = 64 /* of what meets the filter, one in so many is recorded */
+	LULL_FILTER_STATE_SAMPLES = 64, /* of what meets the filter, one in so many is recorded */
+	LULL_FILTER_STATE_PAIRS = 128 /* so many calls are, of which it is the entry or the exit */
 };
 
 /*

@@ -202,12 +202,26 @@ pub fn not_measured(
         ));
     }
     let pairs = (0..).map(PairIndex).zip(state.classes().pairs());
-    let partial = pairs.filter(|(pair, _)| calls.is_partial(*pair) && is_asked(*pair));
-    let names = listed(partial.map(|(_, pair)| pair.name.clone()).collect(), "call");
-    notes.extend(names.map(|names| {
+    let (mut partial, mut drawn) = (Vec::new(), Vec::new());
+    for (pair, names) in pairs.filter(|(pair, _)| is_asked(*pair)) {
+        let rates: Vec<String> =
+            state.sample_rates(pair).iter().map(|rate| format!("1/{rate}")).collect();
+        if calls.is_partial(pair) {
+            partial.push(names.name.clone());
+        } else if !rates.is_empty() {
+            drawn.push(format!("{} {}", names.name, rates.join(" and ")));
+        }
+    }
+    notes.extend(listed(partial, "call").map(|names| {
         format!(
             "only some entries and exits were recorded of {names}, as a rate, a budget or a filter \
              had it: which belong together is not known, and these calls are not measured"
+        )
+    }));
+    notes.extend(listed(drawn, "call").map(|names| {
+        format!(
+            "of calls that were drawn as a whole, one in so many, those of the sample are \
+             measured: {names}"
         )
     }));
     notes

@@ -11,6 +11,9 @@ use session::description::Description;
 use session::pattern::Patterns;
 use verdict::text::plural;
 
+/// The level of events for debugging.
+const LEAST_SEVERE: u8 = 7;
+
 #[derive(Clone)]
 pub struct Asked {
     /// Without their filters.
@@ -105,6 +108,17 @@ impl Asked {
     pub fn sample_of(&self, name: &str, level: u8) -> Sample {
         let choice = self.deciding(&[name], level).and_then(|index| self.choices.get(index));
         choice.map_or(Sample::ALL, |choice| choice.sample)
+    }
+
+    /// Whether events of a name that are recorded are so by the same filter and rate at all levels.
+    pub fn is_alike(&self, name: &str) -> bool {
+        let recorded = (0..=LEAST_SEVERE).filter_map(|level| {
+            let index = self.deciding(&[name], level)?;
+            let pattern = self.patterns.get(index)?;
+            self.choices.get(index).filter(|_| !pattern.starts_with('!'))
+        });
+        let recorded: Vec<&Choice> = recorded.collect();
+        recorded.windows(2).all(|two| two[0] == two[1])
     }
 
     /// The first argument that has a rate.
@@ -238,6 +252,8 @@ mod tests {
     #[test]
     fn rates_of_programs_events_are_told_and_those_of_the_kernels_are_refused() {
         let asked = asked(&["a:*", "b:* if ret < 0 sample 1/100", "b:two"]).unwrap();
+        let alike = ["a:one", "b:one", "b:two"].map(|name| asked.is_alike(name));
+        assert_eq!(alike, [true; 3]);
         let rates = ["a:one", "b:one", "b:two"].map(|name| asked.sample_of(name, 6).one_in());
         assert_eq!(rates, [1, 100, 1]);
         assert_eq!(asked.told(1).unwrap(), "b:* if ret < 0 sample 1/100");

@@ -10,7 +10,7 @@ use consumer::filtered::Filtered;
 use filter::{Choice, Of, Sample};
 use session::abi::{
     FILTER_STATE_DAMAGED, FILTER_STATE_DECIDES, FILTER_STATE_FULL, FILTER_STATE_OLD,
-    FILTER_STATE_SAMPLES, FILTER_STATE_UNDECIDED, FILTER_STATE_UNFIT,
+    FILTER_STATE_PAIRS, FILTER_STATE_SAMPLES, FILTER_STATE_UNDECIDED, FILTER_STATE_UNFIT,
 };
 use session::description::Description;
 use session::layout::{filters, Filter};
@@ -65,6 +65,7 @@ pub fn sampled(asked: &Asked) -> Vec<Sampled> {
     let told = |(pattern, choice): (&str, &Choice)| Sampled {
         event: pattern.to_string(),
         one_in: choice.sample.one_in(),
+        by_call: false,
     };
     sampled.map(told).collect()
 }
@@ -100,15 +101,26 @@ pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered], is_cou
     let names: Vec<&str> = undecided.map(|found| found.event.name.as_str()).collect();
     verdict.notes.extend(left_out("met neither way", &names, UNDECIDED));
     verdict.missing.extend(unexplained(asked, filtered));
-    let sampled = filtered.iter().filter(|found| found.state & FILTER_STATE_SAMPLES != 0);
+    // Of rules that were others before, no process tells which of its answers was to which.
+    let is_unchanged = verdict.changes.is_empty();
+    let is_sampled = FILTER_STATE_SAMPLES | FILTER_STATE_PAIRS;
+    let sampled = filtered.iter().filter(|found| found.state & is_sampled != 0);
     let rate = |event: &Description| Sampled {
         event: event.name.clone(),
         one_in: asked.sample_of(&event.name, event.level).one_in(),
+        by_call: is_unchanged && is_by_call(asked, filtered, &event.name),
     };
     verdict.sampled = sampled.map(|found| rate(&found.event)).collect();
     verdict.sampled.sort_by(|a, b| a.event.cmp(&b.event));
     verdict.sampled.dedup();
     verdict.limits.extend(sampled_sentence(&verdict.sampled));
+}
+
+/// Whether all events of a name were drawn by call, and by nothing else: also those of another
+/// process, or with other fields or another level.
+fn is_by_call(asked: &Asked, filtered: &[Filtered], name: &str) -> bool {
+    let mut its = filtered.iter().filter(|found| found.event.name == name);
+    its.all(|found| found.state == FILTER_STATE_PAIRS) && asked.is_alike(name)
 }
 
 /// What an event is, of which processes say that something could not be done.
@@ -213,6 +225,32 @@ mod tests {
         let verdict = judged(&["http:* if 8 / status == 5"], &states);
         assert!(verdict.notes[1].starts_with("met neither way: http:request: for some"));
         assert!(verdict.missing.is_empty());
+    }
+
+    #[test]
+    fn events_are_drawn_by_call_where_all_processes_tell_that_and_rates_are_alike() {
+        const END: &str = "http:end\n7\n:\n";
+        let by_call = |arguments: &[&str], states: &[(&str, u32)]| {
+            let verdict = judged(arguments, states);
+            verdict.sampled.iter().map(|sampled| sampled.by_call).collect::<Vec<_>>()
+        };
+        let rate = ["http:* sample 1/10"];
+        assert_eq!(by_call(&rate, &[(REQUEST, FILTER_STATE_PAIRS), (END, 64)]), [false, true]);
+        for other in [FILTER_STATE_SAMPLES, FILTER_STATE_OLD, FILTER_STATE_FULL] {
+            assert_eq!(by_call(&rate, &[(REQUEST, FILTER_STATE_PAIRS | other)]), [false]);
+            // Events of the name that are described otherwise, as those of another program.
+            let states = [(END, FILTER_STATE_PAIRS), ("http:end\n6\n:\nu8 x\n", other)];
+            assert!(!by_call(&rate, &states).contains(&true));
+        }
+        let state = [(END, FILTER_STATE_PAIRS)];
+        assert_eq!(by_call(&["http:*@info sample 1/10"], &state), [true]);
+        assert_eq!(by_call(&["http:*@error", "!http:*@info", "http:*@error"], &state), [true]);
+        assert_eq!(by_call(&["http:* sample 1/10", "http:*@info"], &state), [false]);
+        let mut changed = Verdict::new("trace".into());
+        changed.changes.push(verdict::Change { at: (1, 0), patterns: Vec::new() });
+        let found = [Filtered { event: event(END), state: FILTER_STATE_PAIRS }];
+        judge(&mut changed, &asked(&rate), &found, false);
+        assert!(!changed.sampled[0].by_call);
     }
 
     #[test]

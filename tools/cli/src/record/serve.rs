@@ -146,7 +146,7 @@ impl Supervisor<'_> {
             buffer_bytes: self.session.memory.buffer_bytes(),
             sampled: filtered::sampled(&self.asked)
                 .into_iter()
-                .map(|Sampled { event, one_in }| Thinned { event, one_in })
+                .map(|Sampled { event, one_in, .. }| Thinned { event, one_in })
                 .collect(),
             budget: self.budget(),
             triggers: self.triggers.as_ref().map_or_else(Vec::new, Triggers::status),
