@@ -55,6 +55,29 @@ program_records_what_is_enabled_and_not_what_is_disabled_while_it_runs() {
 	same "$(grep -c 'tick:' bt.out)" 8 "babeltrace2's events"
 }
 
+events_that_were_enabled_for_a_while_did_match() {
+	session_begin change
+	ticks_build
+	lull start --name "$session" -o trace -e 'none:*' > /dev/null
+	ticks_begin
+	talk 1
+	lull enable "$session" -e 'tick:*' 2> told || fail "$(cat told)"
+	talk 2
+	lull disable "$session" -e 'tick:*' 2> told || fail "$(cat told)"
+	talk_end
+	status_is 0 lull stop "$session" > /dev/null 2> verdict
+	! grep -q 'nothing matched' verdict || fail "$(cat verdict)"
+	grep -q "the pattern 'none:\*' matches no event" verdict || fail "$(cat verdict)"
+	status_is 0 lull report trace > report
+	same "$(numbers_of tick:even trace)" "2 " "even"
+	# What is recorded by default was asked for, also where some of it was left out again.
+	lull start --name "$session" -o default > /dev/null
+	lull disable "$session" -e 'io:*' 2> told || fail "$(cat told)"
+	lull run "$session" -- true
+	status_is 0 lull stop "$session" > /dev/null 2> verdict
+	! grep -q 'nothing matched' verdict || fail "$(cat verdict)"
+}
+
 changes_that_enable_more_often_than_there_are_sites_are_no_fault_of_a_program() {
 	session_begin change
 	ticks_build

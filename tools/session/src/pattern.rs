@@ -48,6 +48,9 @@ const WAITS: [&str; 5] = [
     "sem:wait_entry",
 ];
 
+/// The pattern of all events, with which the default begins.
+const ALL: &str = "*";
+
 /// The level of Lull's own events.
 const INFO: u8 = 6;
 
@@ -174,6 +177,17 @@ impl Patterns {
         self.asked.is_empty()
     }
 
+    /// Whether an event tells of the lives of processes or of their objects, and so is recorded
+    /// without a pattern that asks for it.
+    pub fn is_recorded_anyway(name: &str, level: u8) -> bool {
+        LIVES.into_iter().chain([OBJECTS]).any(|one| Self::alone_matches(one, name, level))
+    }
+
+    /// Whether what was asked for changes what is recorded by default.
+    pub fn begins_with_default(&self) -> bool {
+        self.text().lines().take(self.first_asked()).any(|line| line == ALL)
+    }
+
     /// Whether all events that tell of the lives of processes are recorded.
     pub fn watches_processes(&self) -> bool {
         let name = |glob: &str| glob.replace('*', "entry");
@@ -207,7 +221,7 @@ fn group_matches(glob: &str, group: &str) -> bool {
 impl Default for Patterns {
     /// All that the program itself instruments, and of the interposers what is not chatty.
     fn default() -> Self {
-        let mut lines = vec!["*".to_string()];
+        let mut lines = vec![ALL.to_string()];
         for group in INTERPOSED {
             lines.push(format!("!{group}:*"));
             lines.push(format!("{group}:*@info"));
@@ -237,6 +251,9 @@ mod tests {
         let line = asked.text().lines().nth(asked.first_asked());
         assert_eq!((line, asked.asking().count()), (Some("io:*"), 1));
         assert!(!patterns(&["io:*", "!process:*"]).matches("process:object", 6));
+        let anyway = ["process:object", "process:exec_entry", "process:kill", "io:read_entry"];
+        let anyway = anyway.map(|name| Patterns::is_recorded_anyway(name, 6));
+        assert_eq!(anyway, [true, true, false, false]);
     }
 
     #[test]
@@ -255,6 +272,8 @@ mod tests {
         let default = Patterns::default().with(&["!io:*".into()]).unwrap();
         assert!(default.matches("http:request", 7) && !default.matches("io:read_entry", 6));
         assert!(!default.is_default());
+        assert!(default.begins_with_default() && !more.begins_with_default());
+        assert!(!patterns(&["*"]).unwrap().begins_with_default(), "it was asked for");
         assert!(some.with(&["a:*@no".into()]).is_err());
     }
 

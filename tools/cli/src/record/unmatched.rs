@@ -41,7 +41,12 @@ pub fn add(
         };
         verdict.unmatched = missed.iter().map(unmatched).collect();
     }
-    verdict.nothing_matched = missed.len() == asking.len();
+    // The patterns are those of the end. An event that only a pattern of before can have enabled
+    // was asked for, too.
+    let was_asked = |(name, level): &(String, u8)| !Patterns::is_recorded_anyway(name, *level);
+    verdict.nothing_matched = missed.len() == asking.len()
+        && !patterns.begins_with_default()
+        && !enabled.iter().any(was_asked);
 }
 
 /// What can be suggested: each event, and each group as a pattern.
@@ -56,8 +61,12 @@ mod tests {
     use super::*;
 
     fn judged(arguments: &[&str]) -> Verdict {
+        judged_with(&["process:start", "http:request"], arguments)
+    }
+
+    fn judged_with(enabled: &[&str], arguments: &[&str]) -> Verdict {
         let event = |name: &str| (name.to_string(), 6);
-        let enabled = ["process:start", "http:request"].map(event);
+        let enabled: Vec<(String, u8)> = enabled.iter().map(|name| event(name)).collect();
         let known = ["process:start", "http:request", "io:read_entry", "io:read_exit"].map(event);
         let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
         let patterns = Patterns::new(&arguments).unwrap();
@@ -80,9 +89,22 @@ mod tests {
 
     #[test]
     fn nothing_matched_when_no_pattern_that_asks_matches() {
+        let judged = |arguments: &[&str]| judged_with(&["process:start"], arguments);
         assert!(judged(&["zzz"]).nothing_matched && judged(&["!http:*"]).nothing_matched);
         assert!(!judged(&["zzz", "http:*"]).nothing_matched && !judged(&[]).nothing_matched);
+        assert!(!judged(&["process:start"]).nothing_matched);
         let left_out = judged(&["io:*", "!io:*"]);
         assert!(left_out.unmatched.is_empty() && !left_out.nothing_matched);
+    }
+
+    #[test]
+    fn what_patterns_of_before_asked_for_did_match() {
+        let disabled = judged(&["zzz", "!http:*"]);
+        assert!(!disabled.nothing_matched, "http:request was enabled once");
+        assert_eq!(disabled.unmatched[0].pattern, "zzz");
+        let patterns = Patterns::default().with(&["!io:*".into()]).unwrap();
+        let mut verdict = Verdict::new("trace".into());
+        add(&mut verdict, &patterns, &[("process:start".into(), 6)], Vec::new);
+        assert!(!verdict.nothing_matched, "what is recorded by default was asked for");
     }
 }
