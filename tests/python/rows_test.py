@@ -5,6 +5,7 @@ Place in the flow: tests/python/run has made the traces and installed the wheel.
 """
 
 import concurrent.futures
+import copy
 import datetime
 import faulthandler
 import gc
@@ -12,6 +13,7 @@ import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -312,16 +314,53 @@ class Times(unittest.TestCase):
             (pandas.Timestamp(naive), "has no time zone"),
             (pandas.NaT, "NaT"),
             (numpy.datetime64("NaT"), "NaT"),
+            (numpy.datetime64("NaT", "ns"), "NaT"),
         ):
             with self.assertRaisesRegex(ValueError, error):
                 lull.read(SHOP, since=time)
         for kind in (1.5, True, b"x"):
             with self.assertRaises(TypeError):
                 lull.read(SHOP, until=kind)
-        with self.assertRaisesRegex(lull.Error, "invalid value 'yesterday'"):
+        with self.assertRaisesRegex(lull.Error, "^since is 'yesterday': write a time"):
             self.count(since="yesterday")
-        with self.assertRaisesRegex(lull.Error, "invalid value '--tables'"):
-            self.count(since="--tables")
+        with self.assertRaisesRegex(lull.Error, "^until is '--tables': write a time") as refused:
+            self.count(until="--tables")
+        self.assertNotIn("--help", str(refused.exception))
+        with self.assertRaisesRegex(lull.Error, "^memory is 'lots': write a number"):
+            self.count(memory="lots")
+        with self.assertRaisesRegex(lull.Error, "^since is not before until$"):
+            self.count(since="+2s", until="+1s")
+
+    def test_a_time_that_nanoseconds_do_not_reach_is_refused(self) -> None:
+        utc = datetime.timezone.utc
+        for far in (
+            *(numpy.datetime64(text) for text in ("2300", "1600", "3000-01-01", "2262-04-12")),
+            numpy.datetime64(1 << 62, "s"),
+            numpy.datetime64(-(1 << 62), "Y"),
+            numpy.datetime64(1 << 40, "25h"),
+            pandas.Timestamp("2400-01-01", tz="UTC"),
+            datetime.datetime.min.replace(tzinfo=utc),
+            datetime.datetime.max.replace(tzinfo=utc),
+        ):
+            with self.assertRaisesRegex(ValueError, "no time of a trace"):
+                lull.read(SHOP, since=far)
+        everything = self.count()
+        for early, late in (
+            (numpy.datetime64("1678"), numpy.datetime64("2262")),
+            (numpy.datetime64("1677-09-22"), numpy.datetime64("2262-04-11")),
+            (numpy.datetime64(0, "as"), numpy.datetime64(self.BEGIN + 10**12, "ns")),
+            (pandas.Timestamp("1700-01-01", tz="UTC"), pandas.Timestamp("2200-01-01", tz="UTC")),
+        ):
+            self.assertEqual(self.count(since=early, until=late), everything, early)
+
+    def test_a_handle_can_be_copied_and_sent_before_and_after_tables_were_read(self) -> None:
+        traces = lull.read(SHOP, since="+9ms", until="+11ms")
+        for _ in range(2):
+            for copied in (pickle.loads(pickle.dumps(traces)), copy.deepcopy(traces)):
+                self.assertEqual(copied["events"].arrow().num_rows, 21)
+                self.assertEqual(copied.tables, traces.tables)
+            table = pickle.loads(pickle.dumps(traces["events"]))
+            self.assertEqual(table.columns, traces["events"].columns)
 
 
 class Large(unittest.TestCase):

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import pyarrow
 
 from lull import fork
+from lull.command import refusal
 from lull.errors import Error
 
 _SAID_BYTES = 64 << 10
@@ -209,7 +210,7 @@ class Process:
                 "LULL to the path of another command"
             )
         if said:
-            return Error("\n".join(messages(said)))
+            return Error("\n".join(refusal(message) for message in messages(said)))
         return Error(f"{self._name} ended with status {status} and said nothing")
 
     def leave(self) -> None:

@@ -33,7 +33,9 @@ def read(
         machine's.
     spill: the folder for what finds no space in memory; else $TMPDIR, or /tmp.
 
-    Raises ValueError for a datetime without a time zone, and TypeError for what is no path or time.
+    Raises ValueError for a datetime without a time zone, for NaT and for a time that no trace can
+    have, and TypeError for what is no path or time. What the command refuses is an Error when rows
+    are asked for.
     """
     if isinstance(memory, bool) or not isinstance(memory, str | int | None):
         raise TypeError(f"memory is a str or an int, not {type(memory).__name__}")
@@ -55,6 +57,10 @@ class Traces:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._tables: Mapping[str, Mapping[str, str]] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy has, in another process too: it reads the list of tables anew."""
+        return {**self.__dict__, "_tables": None}
 
     @property
     def tables(self) -> Mapping[str, Mapping[str, str]]:
