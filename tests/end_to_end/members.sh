@@ -151,3 +151,21 @@ programs_of_a_name_join_at_once_and_are_not_harmed_by_an_end_meanwhile() {
 	exec 7>&-
 	wait "${pids[@]}"
 }
+
+# The number that a process has in a pid namespace of its own is another process's here.
+process_of_another_pid_namespace_is_named_as_it_says() {
+	unshare --pid --fork true 2> errors || skip "no PID namespaces: $(tail -n 1 errors)"
+	members_begin
+	lull start -q --name "$session" -o trace -e 'tick:*'
+	talk_begin lull run "$session" -- unshare --pid --fork --kill-child ./tick
+	talk 1
+	while ! lull status "$session" | grep -Eq '^ *1  +1  tick$'; do
+		lull status "$session" > told
+		! grep -q "^ *1 .* $(cat /proc/1/comm)" told || fail "$(cat told)"
+		sleep 0.05
+	done
+	lull status "$session" --json > told
+	grep -q '{"name":"tick","pid":1,"threads":1}' told || fail "$(cat told)"
+	talk_end
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+}

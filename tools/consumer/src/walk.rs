@@ -33,11 +33,34 @@ pub struct Thread {
     pub name: [u8; THREAD_NAME_BYTES],
 }
 
+/// A thread's last event: when, and what the thread was called.
+#[derive(Debug, Clone, Copy)]
+struct Met {
+    cycles: u64,
+    name: [u8; THREAD_NAME_BYTES],
+}
+
+/// A process that recorded events, as these say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    pub pid: u32,
+    pub threads: u64,
+    /// Of its first thread, or of another that recorded events.
+    name: [u8; THREAD_NAME_BYTES],
+}
+
+impl Process {
+    pub fn name(&self) -> String {
+        let name = self.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(name).into_owned()
+    }
+}
+
 /// The threads that wrote events, and what is known of the lives of their processes.
 #[derive(Debug, Default)]
 pub struct Threads {
-    /// By process and thread, the time of the last event.
-    seen: HashMap<(u32, u32), u64>,
+    /// By process and thread, what is known of the last event.
+    seen: HashMap<(u32, u32), Met>,
     pub lives: Lives,
     /// Of the kernel's state.
     pub dumps: Dumps,
@@ -49,10 +72,14 @@ impl Threads {
     /// The thread wrote its last event, as far as is known, at this time.
     fn meet(&mut self, thread: &Thread, cycles: u64) {
         let key = (thread.pid, thread.tid);
+        let met = Met { cycles, name: thread.name };
         if let Some(last) = self.seen.get_mut(&key) {
-            *last = cycles.max(*last);
+            // Rings are read one after the other, and an earlier event may come later.
+            if cycles >= last.cycles {
+                *last = met;
+            }
         } else if self.seen.len() < THREADS_MAX {
-            self.seen.insert(key, cycles);
+            self.seen.insert(key, met);
         }
     }
 
@@ -76,13 +103,18 @@ impl Threads {
         self.seen.keys().map(|(pid, _)| *pid).collect()
     }
 
-    /// Processes that recorded events, by number, each with how many of its threads did.
-    pub fn processes(&self) -> Vec<(u32, u64)> {
+    /// Processes that recorded events, by number.
+    pub fn processes(&self) -> Vec<Process> {
         let mut processes = BTreeMap::new();
-        for (pid, _) in self.seen.keys() {
-            *processes.entry(*pid).or_insert(0) += 1;
+        for ((pid, tid), Met { name, .. }) in &self.seen {
+            let new = Process { pid: *pid, threads: 0, name: *name };
+            let process = processes.entry(*pid).or_insert(new);
+            process.threads += 1;
+            if tid == pid {
+                process.name = *name;
+            }
         }
-        processes.into_iter().collect()
+        processes.into_values().collect()
     }
 
     /// Processes that recorded events; those of one number are told apart where it is known.
@@ -93,7 +125,7 @@ impl Threads {
     /// Processes that were started and recorded nothing, and how many more there are.
     pub fn absent(&mut self) -> (Vec<Absent>, u64) {
         let Self { seen, lives, .. } = self;
-        lives.absent(|pid, tid| seen.get(&(pid, tid)).copied())
+        lives.absent(|pid, tid| seen.get(&(pid, tid)).map(|met| met.cycles))
     }
 }
 

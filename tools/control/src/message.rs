@@ -190,10 +190,12 @@ pub struct Progress {
 }
 
 /// A process that recorded events, as these say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
+    /// In the process's own pid namespace.
     pub pid: u32,
     pub threads: u64,
+    pub name: String,
 }
 
 /// A pause, in nanoseconds since recording began.

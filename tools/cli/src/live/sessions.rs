@@ -120,7 +120,7 @@ fn table(found: &[Known]) -> String {
 
 fn as_json(known: &Known) -> String {
     let object = match known {
-        Known::Answered(status) => super::status::as_json(status),
+        Known::Answered(status) => serde_json::to_value(status).unwrap_or_default(),
         Known::Silent(Found { recorder, path }, why) => json!({
             "name": recorder.name,
             "state": "silent",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `lull status`: all that the recorder of one session says of it.
 //!
-//! Place in the flow: the recorder knows what was recorded; names of processes come from the
-//! machine, as they are now.
+//! Place in the flow: the recorder knows what was recorded, and what processes call themselves; the
+//! machine, which of their numbers are in use here.
 
 use super::find::find;
 use super::{ask, confused, PATIENCE};
@@ -12,8 +12,7 @@ use crate::report::look::Look;
 use crate::report::table::{Kind, Table};
 use crate::shown::shown;
 use crate::{say, stdout};
-use control::{Answer, Request, State, Status, Thinned};
-use serde_json::{json, Value};
+use control::{Answer, Process, Request, State, Status, Thinned};
 use verdict::text::{bytes, grouped, plural};
 
 /// Say what a running session has recorded so far
@@ -29,8 +28,8 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
-/// Processes that have ended which are listed for people; `--json` has all that the recorder lists.
-const ENDED_MAX: usize = 10;
+/// Processes that are not here which are listed for people; `--json` has all that the recorder lists.
+const GONE_MAX: usize = 10;
 
 /// Runs the command; the result is the exit status.
 pub fn run(args: &StatusArgs) -> anyhow::Result<i32> {
@@ -42,7 +41,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<i32> {
         return confused(&found);
     };
     stdout::write(&match args.json {
-        true => format!("{}\n", as_json(&status)),
+        true => format!("{}\n", serde_json::to_value(&status)?),
         false => text(&status),
     })?;
     Ok(0)
@@ -69,16 +68,6 @@ pub fn age(ns: u64) -> String {
         (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
         (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
     }
-}
-
-/// The status, each process with its name.
-pub fn as_json(status: &Status) -> Value {
-    let mut object = serde_json::to_value(status).unwrap_or_default();
-    let processes = status.processes.iter().map(|process| {
-        json!({"pid": process.pid, "threads": process.threads, "name": name_of(process.pid)})
-    });
-    object["processes"] = processes.collect();
-    object
 }
 
 pub fn seconds(ns: u64) -> String {
@@ -196,17 +185,19 @@ fn recorder(status: &Status) -> String {
     }
 }
 
-/// Those that run, the first of those that have ended, and how many are not listed.
+/// Those that are here, the first of those that are not, and how many are not listed.
 fn processes(status: &Status, look: &Look) -> String {
     let mut table = Table::new()
         .column("pid", Kind::Number, 0)
         .column("threads", Kind::Number, 0)
         .column("name", Kind::Text, 0);
-    let named = status.processes.iter().map(|process| (process, name_of(process.pid)));
-    let (running, ended): (Vec<_>, Vec<_>) = named.partition(|(_, name)| name.is_some());
-    let listed = running.len() + ended.len().min(ENDED_MAX);
-    for (process, name) in running.into_iter().chain(ended).take(listed) {
-        let name = name.unwrap_or_else(|| "(ended)".into());
+    // A process of another pid namespace may have the number here: it names itself.
+    let is_here = |process: &&Process| name_of(process.pid).is_some();
+    let (here, gone): (Vec<_>, Vec<_>) = status.processes.iter().partition(is_here);
+    let listed = here.len() + gone.len().min(GONE_MAX);
+    let names = here.iter().map(|process| process.name.clone());
+    let names = names.chain(gone.iter().map(|process| format!("{} (not here)", process.name)));
+    for (process, name) in here.iter().chain(&gone).zip(names).take(listed) {
         table.row(vec![process.pid.to_string(), grouped(process.threads), name]);
     }
     let mut text = String::new();

@@ -105,7 +105,7 @@ impl Supervisor<'_> {
         let mut processes = consumer.processes();
         let recorded = processes.len() as u64;
         if processes.len() > control::PROCESSES_MAX {
-            processes.sort_by_cached_key(|(pid, _)| !is_there(*pid));
+            processes.sort_by_cached_key(|process| !is_there(process.pid));
             processes.truncate(control::PROCESSES_MAX);
         }
         let attached = |id: i32| segment::status(id).map_or(0, |found| found.attached);
@@ -138,7 +138,7 @@ impl Supervisor<'_> {
             recorded,
             processes: processes
                 .into_iter()
-                .map(|(pid, threads)| Process { pid, threads })
+                .map(|of| Process { pid: of.pid, threads: of.threads, name: of.name() })
                 .collect(),
             pauses: consumer.pauses()[pauses_more..].iter().map(paused).collect(),
             pauses_more: pauses_more as u64,

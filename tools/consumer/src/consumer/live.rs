@@ -5,6 +5,7 @@
 
 use super::Consumer;
 use crate::clock::now_cycles;
+use crate::walk::Process;
 use verdict::thinned::{self, Sampled};
 use verdict::{environment, Firing};
 
@@ -25,9 +26,8 @@ impl Consumer {
         self.moment()
     }
 
-    /// Processes that recorded events, as far as these were read, by number; each with how many
-    /// of its threads did.
-    pub fn processes(&self) -> Vec<(u32, u64)> {
+    /// Processes that recorded events, as far as these were read, by number.
+    pub fn processes(&self) -> Vec<Process> {
         self.tools.walker.threads.processes()
     }
 
