@@ -80,6 +80,7 @@ static_programs_are_told_of_unless_they_have_liblull() {
 		-Wl,--undefined=lull_object_loaded
 	lull record -o one -- ./without 2> said
 	grep -q 'statically linked without liblull.a' said || fail "$(cat said)"
+	grep -q 'not recorded: .*/without, .*: it is statically linked' said || fail "$(cat said)"
 	lull record -o other -- ./with 2> said
 	! grep -q 'statically linked' said || fail "$(cat said)"
 }
@@ -352,6 +353,31 @@ programs_in_another_ipc_namespace_run_unrecorded() {
 	hello_build hello gcc
 	same_run unshare --ipc sh -c './hello; exit $?'
 	same "$(started hello)" 0 "recorded starts of hello"
+	grep -q 'not recorded: sh, .* not known: .*ipc namespace' said || fail "$(cat said)"
+}
+
+programs_with_another_shared_memory_folder_run_unrecorded() {
+	[ "$(id -u)" -eq 0 ] || skip "making namespaces needs root"
+	hello_build hello gcc
+	same_run unshare --mount sh -c 'mount -t tmpfs none /dev/shm && exec sh -c "./hello; exit \$?"'
+	same "$(started hello)" 0 "recorded starts of hello"
+	grep -q 'not recorded: .* not known: .*/dev/shm' said || fail "$(cat said)"
+}
+
+programs_whose_root_directory_lacks_liblull_run_unrecorded() {
+	[ "$(id -u)" -eq 0 ] || skip "chroot needs root"
+	hello_build hello gcc
+	mkdir -p other
+	ldd ./hello | grep -o '/[^ ]*' | while read -r library; do
+		cp --parents -L "$library" other
+	done
+	cp hello other
+	same_run chroot other /hello
+	same "$(started hello)" 0 "recorded starts of hello"
+	lull print trace | grep exec_entry | grep -q 'recorded=LIBRARY_UNREADABLE' ||
+		fail "the exec does not say why"
+	grep -q 'not recorded: /hello, .* cannot read liblull: .* its root directory has none' said ||
+		fail "$(cat said)"
 }
 
 daemons_that_fork_twice_are_recorded_with_wait_all() {

@@ -66,6 +66,13 @@ pub struct Object {
     pub events: Vec<Carried>,
 }
 
+impl Object {
+    /// Whether liblull is part of it: then it has liblull's events, too.
+    pub fn has_liblull(&self) -> bool {
+        self.events.iter().any(|carried| carried.description.name == "process:start")
+    }
+}
+
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 };
 
 /// Looks into a file.

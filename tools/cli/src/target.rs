@@ -64,7 +64,9 @@ impl Target {
                 Some("gains privileges, and the dynamic linker preloads nothing into it")
             }
             Self::Seccomp => Some("runs under a seccomp filter, where liblull must not start"),
-            Self::Unreadable => Some("runs as a user who cannot read liblull"),
+            Self::Unreadable => {
+                Some("cannot read liblull: its user may not, or its root directory has none")
+            }
             Self::Declined => Some("was started with LULL_SESSION empty or unset"),
             _ => self.refuses(),
         }

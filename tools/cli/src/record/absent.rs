@@ -15,8 +15,8 @@ use verdict::shown::shown;
 use verdict::NotRecorded;
 
 const UNKNOWN: &str =
-    "it did not join the session: it ran as another user, without LD_PRELOAD, or \
-                       ended before it could";
+    "it did not join the session, and what kept it from that is not known: another user, ipc \
+     namespace or /dev/shm than the recorder's, no LD_PRELOAD, or an end before it could";
 const PERHAPS_LOST: &str =
     "there is no start of it: it did not join the session, or its start is among what was lost";
 
@@ -76,10 +76,10 @@ fn reason_of(file: &Path) -> Option<String> {
         return Some(format!("it {how}, and the dynamic linker preloads nothing into it"));
     }
     let object = elf::read(file).ok()?;
-    match (object.kind, target::look(file).refuses()) {
+    match (&object.kind, target::look(file).refuses()) {
         (Kind::OtherMachine { machine }, _) => Some(format!("it is a program for {machine}")),
         (_, Some(how)) => Some(format!("it {how}")),
-        (Kind::Static, _) if object.events.is_empty() => Some("it is statically linked".into()),
+        (Kind::Static, _) if !object.has_liblull() => Some("it is statically linked".into()),
         _ => None,
     }
 }
@@ -108,6 +108,7 @@ mod tests {
         assert_eq!(why("/nowhere", 2), "it is statically linked");
         assert!(why("/nowhere", 4).starts_with("it is for another machine"));
         assert!(why("/bin/sh", 7).starts_with("it runs under a seccomp filter"));
+        assert!(why("/nowhere", 8).contains("cannot read liblull: its user may not, or its root"));
         for unknown in [0, 1, 99, u32::MAX] {
             assert_eq!(why("/nowhere", unknown), UNKNOWN);
         }

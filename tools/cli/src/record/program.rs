@@ -85,11 +85,7 @@ pub fn find(name: &OsStr) -> Result<Program, Problem> {
             executed.display()
         )
     });
-    // With it, the program has liblull's events, too.
-    let lacks_liblull = |file: elf::Object| {
-        file.events.iter().all(|carried| carried.description.name != "process:start")
-    };
-    if target == Target::Static && elf::read(&executed).is_ok_and(lacks_liblull) {
+    if target == Target::Static && elf::read(&executed).is_ok_and(|file| !file.has_liblull()) {
         warning = Some(format!(
             "{} is statically linked without liblull.a: it cannot be recorded, only dynamically \
              linked programs that it starts",
