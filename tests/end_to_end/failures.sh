@@ -38,6 +38,42 @@ small_disk() {
 	babeltrace_reads small/trace
 }
 
+# What doctor says of a machine and what a recording there does is the same.
+shared_memory_that_is_full_keeps_nobody_from_recording() {
+	small_mount full_shared_memory
+}
+
+full_shared_memory() {
+	mount -t tmpfs -o size=4k none /dev/shm
+	! head -c 65536 /dev/zero > /dev/shm/full 2> errors || fail "it is not full"
+	lull doctor > doctor || [ $? -eq 1 ] || fail "$(cat doctor)"
+	grep -q '^ok  *session memory' doctor || fail "$(cat doctor)"
+	lull record -q -o trace -- true
+	status_is 0 lull report trace > report
+	mount -t tmpfs -o size=4k none /tmp
+	! head -c 65536 /dev/zero > /tmp/full 2> errors || fail "it is not full"
+	unset XDG_RUNTIME_DIR TMPDIR
+	status_is 2 lull doctor > doctor
+	grep -q '^bad  *session memory: .*No space left' doctor || fail "$(cat doctor)"
+	says 'no space left' lull record -q -o other -- touch started
+	same "$status" 125 "the status"
+	[ ! -e started ] || fail "the program was started"
+}
+
+processes_that_cannot_be_seen_are_said_to_be_so() {
+	small_mount without_proc
+}
+
+without_proc() {
+	mount -t tmpfs none /proc
+	status_is 2 lull doctor > doctor
+	grep -q '^bad  *kernel: /proc/.* cannot be read: .*; mount /proc$' doctor ||
+		fail "$(cat doctor)"
+	grep -q '^bad  *liblull: .*/proc/self/exe' doctor || fail "$(cat doctor)"
+	says "/proc/self/exe does not tell" lull record -q -o trace -- true
+	same "$status" 125 "the status"
+}
+
 unwritable_output_is_refused_before_the_program_starts() {
 	touch file
 	says 'file' lull record -o file/trace -- touch started

@@ -4,7 +4,7 @@
 //! Place in the flow: `record` preloads it into the traced program, `list` reads the events of
 //! its interposers, `doctor` says whether it is there.
 
-use anyhow::bail;
+use anyhow::{bail, Context};
 use std::path::{Path, PathBuf};
 
 pub const VARIABLE: &str = "LULL_LIBRARY_DIR";
@@ -19,19 +19,24 @@ pub struct Libraries {
 }
 
 /// Folders to look in, best first.
-fn folders() -> Vec<PathBuf> {
+fn folders() -> anyhow::Result<Vec<PathBuf>> {
     if let Some(folder) = std::env::var_os(VARIABLE) {
-        return vec![folder.into()];
+        return Ok(vec![folder.into()]);
     }
     // The kernel tells it without symbolic links.
-    let Ok(command) = std::env::current_exe() else { return Vec::new() };
-    let Some(bin) = command.parent() else { return Vec::new() };
+    let command = std::env::current_exe().with_context(|| {
+        format!(
+            "liblull.so.0 is looked for beside this command, whose path /proc/self/exe does not \
+             tell; mount /proc, or set {VARIABLE} to its folder"
+        )
+    })?;
+    let bin = command.parent().unwrap_or(Path::new("/"));
     // build/bin/lull or PREFIX/bin/lull; then target/release/lull and target/debug/deps/lull.
-    ["../lib", "../../build/lib", "../../../build/lib"].map(|lib| bin.join(lib)).to_vec()
+    Ok(["../lib", "../../build/lib", "../../../build/lib"].map(|lib| bin.join(lib)).to_vec())
 }
 
 pub fn find() -> anyhow::Result<Libraries> {
-    let folders = folders();
+    let folders = folders()?;
     match folders.iter().find_map(|folder| libraries_in(folder)) {
         Some(libraries) => Ok(libraries),
         None => {

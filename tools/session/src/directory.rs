@@ -117,6 +117,7 @@ impl Directory {
         // It has its name once it is locked: if it is there and free, its recorder was killed.
         let made = create_private(&new).and_then(|lock| {
             lock_exclusive(&lock)?;
+            reserve(&lock)?;
             fs::rename(&new, &file)?;
             Ok((lock, fs::symlink_metadata(&path)?.ino()))
         });
@@ -206,6 +207,19 @@ impl Drop for Directory {
 }
 
 /// Creates a file that only this user can open.
+/// Takes the place that what `introduce` writes needs, without which this directory is of no use.
+fn reserve(file: &File) -> io::Result<()> {
+    const INTRODUCTION_BYTES: libc::off_t = 4096;
+    // SAFETY: the descriptor is open.
+    let failed = unsafe {
+        libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, INTRODUCTION_BYTES) != 0
+    };
+    match io::Error::last_os_error() {
+        error if failed && error.raw_os_error() == Some(libc::ENOSPC) => Err(error),
+        _ => Ok(()), // or the file system takes no place before it is written to
+    }
+}
+
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }

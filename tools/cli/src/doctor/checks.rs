@@ -37,8 +37,15 @@ pub fn all() -> Vec<Finding> {
 }
 
 fn kernel() -> Finding {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let release = release.trim().to_string();
+    const RELEASE: &str = "/proc/sys/kernel/osrelease";
+    let release = match fs::read_to_string(RELEASE) {
+        Ok(release) => release.trim().to_string(),
+        Err(error) => {
+            let found = format!("{RELEASE} cannot be read: {error}");
+            let meaning = "what /proc tells is not known: of the kernel, of programs, of this one";
+            return Finding::good("kernel", found, "").but(Health::Bad, meaning, "mount /proc");
+        }
+    };
     let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let finding = Finding::good("kernel", release, "new enough for everything Lull uses");
