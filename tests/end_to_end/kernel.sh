@@ -127,6 +127,31 @@ program_alone_is_recorded_where_that_is_asked_for() {
 		fail "system calls of others: $(awk '{ print $3 }' text | sort | uniq -c)"
 }
 
+only_the_programs_threads_are_said_to_run_where_only_theirs_are_recorded() {
+	need_tracefs
+	# A CPU whose other threads run while the program sleeps.
+	cat > spin.sh <<- 'END'
+		exec 9> spins
+		while [ ! -e done ]; do :; done
+	END
+	taskset 1 sh spin.sh &
+	local other=$!
+	until [ -e spins ]; do sleep 0.01; done
+	lull record -k --kernel-of program -e 'sched:sched_switch' -o trace -- \
+		taskset 1 sh -c 'sleep 0.5' 2> told
+	touch done
+	wait
+	grep -q "of the kernel's events, those of the program and its descendants" told ||
+		fail "$(cat told)"
+	lull print trace | grep -q 'sched:sched_process_exit' || fail "no end of a thread"
+	lull report cpu trace > text
+	grep -q '^Complete within these limits' text || fail "$(cat text)"
+	lull state --from +0 --json trace | grep '"runs"' > states
+	! grep -q '"idle"' states || fail "a CPU is said to be idle: $(cat states)"
+	! grep -q "\"tid\":$other[,}]" states || fail "the other is said to run: $(cat states)"
+	grep -q '"thread":"sh' states || fail "the program is not said to run: $(cat states)"
+}
+
 instance_of_a_killed_recorder_is_told_and_removed_and_its_trace_recovered() {
 	need_tracefs
 	local before

@@ -25,7 +25,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use verdict::thinned::sampled_sentence;
+use verdict::environment::entries;
+use verdict::thinned::{sampled_sentence, KernelOf};
 use verdict::Verdict;
 
 const DONE: i32 = 0;
@@ -178,12 +179,14 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
         None => facts::guess(&fixed, left.recorder.as_ref())?,
     };
     let has_kernel = !facts.kept.is_empty();
+    let whose = KernelOf::of(entries(&facts.environment));
     let options = Options { facts, flush_period: Duration::ZERO, limit_bytes: None };
     let mut consumer = Consumer::recover(session, output, options)?;
     consumer.output().keep();
     let told = consumer.finish(|verdict, _| {
         verdict.limits.push(limit.into());
         verdict.limits.extend(sampled_sentence(&verdict.sampled));
+        verdict.limits.extend(whose.sentence());
         if has_kernel {
             verdict.missing.push(KERNEL_REST.into());
         }

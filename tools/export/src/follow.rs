@@ -8,7 +8,7 @@
 
 use analysis::Namer;
 use rustc_hash::FxHashMap;
-use state::{Part, Schedule, Scheduled, State, Step, ThreadIndex};
+use state::{Part, Schedule, Scheduled, State, Step, Task, ThreadIndex};
 use trace::{CpuId, Event, LossKind, LossMessage, Merge, Message, Ns, Span, Trace};
 
 use crate::arguments::{self, Argument};
@@ -220,8 +220,9 @@ impl<'a> Follower<'a> {
             self.sink.counter(&moment, &counter)?;
         }
         if let Some(told) = self.schedule.read(event) {
+            let (told, cpu) = (self.as_known(event, told), event.cpu());
             self.sink.scheduled(&moment, &told)?;
-            if let (Scheduled::Switch { gone, comes, .. }, Some(cpu)) = (told, event.cpu()) {
+            if let (Scheduled::Switch { gone, comes, .. }, Some(cpu)) = (told, cpu) {
                 let host = self.state.host(event.trace_index());
                 let before = self.running.remove(&(host, cpu));
                 if let Some((begin, label)) = before.filter(|_| gone.tid != 0) {
@@ -242,6 +243,19 @@ impl<'a> Follower<'a> {
             self.sink.instant(&moment, step.name)?;
         }
         Ok(())
+    }
+
+    /// What an event of the scheduler's says, as far as it lasts: a processor that runs a thread of
+    /// which it is not known until when is shown as one that runs none.
+    fn as_known<'e>(&self, event: &Event<'e>, told: Scheduled<'e>) -> Scheduled<'e> {
+        match (told, event.cpu()) {
+            (Scheduled::Switch { gone, state, .. }, Some(cpu))
+                if self.state.on(self.state.host(event.trace_index()), cpu).is_none() =>
+            {
+                Scheduled::Switch { gone, state, comes: Task::default() }
+            }
+            _ => told,
+        }
     }
 
     /// A thread that ends, or becomes another program, ends what it is in.

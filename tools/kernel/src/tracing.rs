@@ -21,6 +21,9 @@ use session::description::Description;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+const SWITCH: &str = "sched:sched_switch";
+const THREAD_ENDS: &str = "sched:sched_process_exit";
+
 /// Whose events are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -154,7 +157,7 @@ impl Tracing {
             let (packet, stats) = (Packet::default(), Stats::default());
             tracing.lanes.push(Lane { cpu, packet, stats, thread: None });
         }
-        tracing.enable(&instance, &plan.events)?;
+        tracing.enable(&instance, &with_ends(plan.scope, &plan.events))?;
         tracing.instance = Some(instance);
         tracing.threads.scan();
         Ok(tracing)
@@ -220,6 +223,7 @@ impl Tracing {
     pub fn begin(&self) -> Result<()> {
         self.record(true)
     }
+        let wanted = &with_ends(self.scope, wanted);
 
     /// From now on none is.
     pub fn stop(&self) -> Result<()> {
@@ -422,6 +426,14 @@ fn choose_threads(instance: &Instance, scope: Scope) -> Result<()> {
     let own = std::process::id().to_string();
     match scope {
         Scope::Machine => {
+/// Of a program's threads, the kernel leaves out the switch by which each goes for good, so readers
+/// need its end beside its other switches.
+fn with_ends(scope: Scope, wanted: &[String]) -> Vec<String> {
+    let has = |name: &str| wanted.iter().any(|wanted| wanted == name);
+    let needs_ends = scope == Scope::Program && has(SWITCH) && !has(THREAD_ENDS);
+    wanted.iter().cloned().chain(needs_ends.then(|| THREAD_ENDS.to_string())).collect()
+}
+
             instance.try_write("set_event_notrace_pid", &own);
             Ok(())
         }
@@ -450,7 +462,7 @@ fn role(event: &Event) -> Role {
             Some(Role::NewTask { tid, name, flags })
         }),
         "task:task_rename" => name("newcomm").map(|name| Role::Rename { tid: number("pid"), name }),
-        "sched:sched_switch" => {
+        SWITCH => {
             number("next_pid").zip(name("next_comm")).map(|(tid, name)| Role::Switch { tid, name })
         }
         _ => None,

@@ -5,11 +5,13 @@
 //! Place in the flow: `moment` treats a pause as a loss of which nobody counts the events, and a
 //! change as a moment after which no exit is sure to be recorded; `calls` measures no call of
 //! which an entry or an exit may be another one's, and those of a sample only where each call was
-//! drawn as a whole.
+//! drawn as a whole; `running` believes of a processor no more than the switches tell that there
+//! are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Cycles, EnvironmentValue, Metadata, Ns, Trace};
 use verdict::environment::Value;
+use verdict::thinned::KernelOf;
 use verdict::Verdict;
 
 use crate::classes::{ClassName, Classes, PairIndex};
@@ -188,6 +190,21 @@ pub(crate) fn left_out(traces: &[Trace], hosts: &[u32], classes: &Classes) -> (G
         }
     }
     (Gaps::new(gaps), recorded)
+}
+
+/// Of each trace, whose switches its recorder recorded.
+pub(crate) fn switches(traces: &[Trace], names: &[&str]) -> Vec<KernelOf> {
+    let of_trace = |trace: &Trace| {
+        let mut said = recorded_verdict(trace.metadata());
+        said.filtered.clear(); // What is said of whose events there are takes account of them.
+        let mut partly = Partly::default();
+        partly.hear(&said);
+        match names.iter().any(|name| partly.has(name)) {
+            true => KernelOf::Filter,
+            false => said.kernel_of,
+        }
+    };
+    traces.iter().map(of_trace).collect()
 }
 
 fn hear_gaps(said: &Verdict, host: u32, ns: impl Fn((u64, u64)) -> Ns, gaps: &mut Vec<Gap>) {

@@ -45,6 +45,7 @@ mod descriptors;
 mod dump;
 mod errors;
 mod flows;
+mod followed;
 mod interrupts;
 mod left_out;
 mod locks;

@@ -5,23 +5,32 @@
 //! `sched_switch` names the thread that goes and the one that comes; between two of them all events
 //! of the processor are of one thread. After a loss of the processor's, which may have been of a
 //! switch, it is not known who runs until the next one. `places` has what that means to threads.
+//! Where only the switches from and to a program's threads are recorded, `followed` knows these
+//! threads: of nothing else it is known for how long it runs, is ready to run or sleeps.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use trace::{CpuId, Event, EventClass, Ns, Trace, Value};
+use verdict::thinned::KernelOf;
 
 use crate::calls::Calls;
 use crate::changes::{Change, Notes};
 use crate::classes::event_name;
+use crate::followed::Followed;
+use crate::left_out::switches;
 use crate::names::ShortName;
 use crate::places::{Numbers, Place, Places, Stay};
 use crate::threads::{ThreadIndex, Threads};
 
-/// The events as the kernel calls them, LTTng and tracefs with the kernel.
+/// The events as the kernel calls them, LTTng and tracefs with the kernel. Those that tell which
+/// threads are a program's are tracefs's.
 const SWITCHES: [&str; 2] = ["sched_switch", "sched:sched_switch"];
 const WAKEUPS: [&str; 4] =
     ["sched_wakeup", "sched:sched_wakeup", "sched_wakeup_new", "sched:sched_wakeup_new"];
+const THREAD_BEGINS: &str = "task:task_newtask";
+const THREAD_ENDS: &str = "sched:sched_process_exit";
+const SYSTEM_CALLS: &str = "syscalls:sys_";
 
 /// What an event of the scheduler's says, by positions of its fields.
 #[derive(Debug, Clone, Copy)]
@@ -37,15 +46,28 @@ enum Told {
         woken: usize,
         name: Option<usize>,
     },
+    Begins {
+        thread: usize,
+    },
+    Ends,
+    Calls,
 }
 
 impl Told {
-    fn of(class: &EventClass) -> Option<Self> {
+    fn of(class: &EventClass, whose: KernelOf) -> Option<Self> {
         let field = |names: [&str; 2]| names.iter().find_map(|name| class.field_index(name));
         let name = event_name(class);
         if WAKEUPS.contains(&name) {
             let woken = field(["tid", "pid"])?;
             return Some(Told::Wakeup { woken, name: class.field_index("comm") });
+        }
+        if matches!(whose, KernelOf::Program(_)) {
+            match name {
+                THREAD_BEGINS => return Some(Told::Begins { thread: field(["pid", "tid"])? }),
+                THREAD_ENDS => return Some(Told::Ends),
+                _ if name.starts_with(SYSTEM_CALLS) => return Some(Told::Calls),
+                _ => {}
+            }
         }
         if !SWITCHES.contains(&name) {
             return None;
@@ -65,6 +87,9 @@ impl Told {
 pub(crate) struct Running {
     /// By trace and by number of the class.
     told: Vec<Vec<Option<Told>>>,
+    /// Of each trace, whose switches there are.
+    whose: Vec<KernelOf>,
+    followed: Followed,
     /// Whether each trace is a kernel's, as LTTng says.
     is_of_kernel: Vec<bool>,
     /// What each trace's numbers of states mean.
@@ -84,6 +109,8 @@ impl Running {
     pub fn new(traces: &[Trace], hosts: &[u32]) -> Self {
         let mut running = Self {
             told: Vec::new(),
+            whose: Vec::new(),
+            followed: Followed::default(),
             is_of_kernel: Vec::new(),
             numbers: Vec::new(),
             has_switches: Vec::new(),
@@ -99,9 +126,17 @@ impl Running {
 
     /// Takes over what the metadata says of the scheduler's events.
     pub fn describe_again(&mut self, traces: &[Trace], hosts: &[u32]) {
-        let of_trace =
-            |trace: &Trace| trace.event_classes().map(Told::of).collect::<Vec<Option<Told>>>();
-        let told: Vec<_> = traces.iter().map(of_trace).collect();
+        self.whose = switches(traces, &SWITCHES);
+        let of_trace = |(trace, whose): (&Trace, &KernelOf)| {
+            let told = trace.event_classes().map(|class| Told::of(class, *whose));
+            told.collect::<Vec<Option<Told>>>()
+        };
+        let told: Vec<_> = traces.iter().zip(&self.whose).map(of_trace).collect();
+        for (whose, host) in self.whose.iter().zip(hosts) {
+            if let KernelOf::Program(pid) = *whose {
+                self.followed.expect(*host, i64::try_from(pid).unwrap_or(0));
+            }
+        }
         let mut has_switches = vec![false; traces.len()];
         for (host, told) in hosts.iter().zip(&told) {
             if let Some(has_any) = has_switches.get_mut(*host as usize) {
@@ -155,9 +190,22 @@ impl Running {
             _ => None,
         };
         let at = event.time_ns();
+        let is_whole = self.whose.get(event.trace_index()) == Some(&KernelOf::Machine);
         match told {
+            Told::Begins { thread } => {
+                let Some(tid) = number(thread) else { return };
+                self.followed.begins(host, tid);
+                if self.followed.is_first(host, tid) {
+                    self.ends((host, cpu), by, at, threads);
+                }
+            }
+            Told::Calls => {
+                threads.tid(by).into_iter().for_each(|tid| self.followed.calls(host, tid));
+            }
+            Told::Ends => self.ends((host, cpu), by, at, threads),
             Told::Wakeup { woken, name: called } => {
-                if let Some(tid) = number(woken).filter(|tid| *tid != 0) {
+                let tid = number(woken).filter(|tid| *tid != 0);
+                if let Some(tid) = tid.filter(|tid| is_whole || self.followed.has(host, *tid)) {
                     let woken = threads.scheduled(host, cpu.0, tid, name(called));
                     self.places.woken((host, woken), at);
                 }
@@ -165,7 +213,7 @@ impl Running {
             Told::Switch { gone, gone_name, state, comes, comes_name } => {
                 if let Some(tid) = number(gone) {
                     let thread = threads.scheduled(host, cpu.0, tid, name(gone_name));
-                    if self.on(host, cpu).is_none() {
+                    if is_whole && self.on(host, cpu).is_none() {
                         // All since the trace began, or since the last loss, was of this thread.
                         calls.hand_over(by, thread);
                         calls.is_sure(host, thread);
@@ -176,14 +224,36 @@ impl Running {
                         .and_then(number)
                         .map_or(Place::Unknown, |state| numbers.stopped_in(state));
                     let call = calls.innermost(thread).map(|call| call.pair);
+                    let is_known = place == Place::Over || is_whole;
+                    let place = match is_known || self.followed.has(host, tid) {
+                        true => place,
+                        false => Place::Unknown,
+                    };
                     self.stops((host, cpu), (tid, thread), Stay { place, since: at, call });
                 }
                 if let Some(tid) = number(comes) {
                     let thread = threads.scheduled(host, cpu.0, tid, name(comes_name));
-                    self.runs((host, cpu), (tid, thread), at);
+                    match is_whole || self.followed.has(host, tid) {
+                        true => self.runs((host, cpu), (tid, thread), at),
+                        false => self.runs_unseen((host, cpu), thread, at),
+                    }
                 }
             }
         }
+    }
+
+    /// A thread is followed no more: of what it does next, it is not known what is recorded.
+    fn ends(&mut self, (host, cpu): (u32, CpuId), thread: ThreadIndex, at: Ns, threads: &Threads) {
+        threads.tid(thread).into_iter().for_each(|tid| self.followed.ends(host, tid));
+        self.runs_unseen((host, cpu), thread, at);
+    }
+
+    /// A processor runs a thread, nobody knows until when.
+    fn runs_unseen(&mut self, (host, cpu): (u32, CpuId), thread: ThreadIndex, at: Ns) {
+        if self.threads.remove(&(host, cpu)).is_some() {
+            self.notes.add(Change::Processor(host, cpu.0));
+        }
+        self.places.unknown((host, thread), at);
     }
 
     fn stops(&mut self, (host, cpu): (u32, CpuId), (tid, thread): (i64, ThreadIndex), stay: Stay) {

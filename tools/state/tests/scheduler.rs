@@ -145,3 +145,103 @@ fn interrupts_are_the_processors_and_unknown_after_a_loss() {
     ];
     assert_eq!(seen, wanted);
 }
+
+/// A program of which alone the kernel's events are recorded.
+fn alone(environment: &str) -> Program {
+    let mut program = Program::new();
+    program.environment = format!("tracer_name = \"lull\"; {environment};");
+    program
+}
+
+/// What a processor runs, by number of the thread, after each event.
+fn runs(program: &Program) -> Vec<(i64, Option<i64>)> {
+    let mut seen = Vec::new();
+    follow(program, |state, at| {
+        let on = state.on(0, CpuId(0)).and_then(|thread| state.threads().tid(thread));
+        seen.push((at, on));
+    });
+    seen
+}
+
+#[test]
+fn only_a_programs_threads_are_known_to_run_where_only_theirs_are_recorded() {
+    let mut program = alone("kernel_of = \"program 10\"");
+    let p = &mut program;
+    let worker = (10, 11, "worker");
+    let clone = [("pid", Number(11)), ("comm", Text("app")), ("clone_flags", Number(0x1_0000))];
+    p.switch((10, 0), (OTHER, 0), APP);
+    p.event(20, 0, APP, "task:task_newtask", &clone);
+    p.wakeup((21, 0), APP, worker);
+    p.wakeup((22, 0), APP, OTHER);
+    p.switch((30, 0), (APP, SLEEPS), OTHER);
+    p.wakeup((40, 0), OTHER, APP);
+    p.switch((50, 0), (OTHER, 0), worker);
+    p.switch((60, 0), (worker, 0), APP);
+    p.event(70, 0, APP, "sched:sched_process_exit", &[("pid", Number(10))]);
+    p.event(71, 0, APP, "syscalls:sys_enter_exit", &[]);
+    p.switch((80, 0), (IDLE, 0), worker);
+    // Another program's thread has the number now.
+    p.switch((90, 0), (worker, SLEEPS), APP);
+    p.switch((100, 0), (APP, 0), worker);
+    let (running, off) = (Place::Running(CpuId(0)), Place::Off(OffKind::Sleep));
+    let (waiting, unknown) = (Place::Waiting, Place::Unknown);
+    let wanted = [
+        (10, vec![running, unknown, unknown]),
+        (20, vec![running, unknown, unknown]),
+        (21, vec![running, waiting, unknown]),
+        (22, vec![running, waiting, unknown]),
+        (30, vec![off, waiting, unknown]),
+        (40, vec![waiting, waiting, unknown]),
+        (50, vec![waiting, running, unknown]),
+        (60, vec![running, waiting, unknown]),
+        (70, vec![unknown, waiting, unknown]),
+        (71, vec![unknown, waiting, unknown]),
+        (80, vec![unknown, running, unknown]),
+        (90, vec![unknown, off, unknown]),
+        (100, vec![unknown, running, unknown]),
+    ];
+    assert_eq!(places(&program, &[10, 11, 20]), wanted);
+    let on = [Some(10); 4].into_iter().chain([None, None, Some(11), Some(10), None, None]);
+    let on: Vec<_> = on.chain([Some(11), None, Some(11)]).collect();
+    let told = runs(&program).into_iter().map(|(_, on)| on).collect::<Vec<_>>();
+    assert_eq!(told, on, "an idle processor, too, is not known to stay so");
+}
+
+#[test]
+fn thread_whose_begin_is_not_in_the_trace_is_the_programs_once_it_makes_a_system_call() {
+    let mut program = alone("kernel_of = \"program 9\"");
+    program.switch((10, 0), (OTHER, 0), APP);
+    program.event(20, 0, APP, "syscalls:sys_enter_read", &[]);
+    program.switch((30, 0), (APP, SLEEPS), OTHER);
+    program.switch((40, 0), (OTHER, 0), APP);
+    assert_eq!(runs(&program), [(10, None), (20, None), (30, None), (40, Some(10))]);
+}
+
+#[test]
+fn recorder_that_has_made_the_program_is_not_known_to_run() {
+    let mut program = alone("kernel_of = \"program 10\"");
+    let clone = [("pid", Number(10)), ("comm", Text("lull")), ("clone_flags", Number(0))];
+    program.event(10, 0, OTHER, "syscalls:sys_enter_read", &[]);
+    program.switch((20, 0), (IDLE, 0), OTHER);
+    program.event(30, 0, OTHER, "task:task_newtask", &clone);
+    program.switch((40, 0), (OTHER, SLEEPS), APP);
+    let wanted = [(10, None), (20, Some(20)), (30, None), (40, Some(10))];
+    assert_eq!(runs(&program), wanted);
+}
+
+#[test]
+fn nothing_is_known_to_run_where_switches_are_filtered() {
+    for environment in [
+        r#"kernel_of = "filter""#,
+        r#"kernel_of = "anything else""#,
+        r#"sampled = "sched:sched_switch\t10""#,
+        r#"changes = "1\t0\tsched:* if next_prio < 100""#,
+    ] {
+        let mut program = alone(environment);
+        program.switch((10, 0), (IDLE, 0), APP);
+        program.event(20, 0, APP, "syscalls:sys_enter_read", &[]);
+        program.switch((30, 0), (APP, SLEEPS), OTHER);
+        assert!(runs(&program).iter().all(|(_, on)| on.is_none()), "{environment}");
+        assert!(places(&program, &[10]).iter().all(|(_, of)| of[0] == Place::Unknown));
+    }
+}

@@ -265,6 +265,7 @@ impl Verdict {
         verdict.changes = changes(entry);
         verdict.sampled = thinned::sampled(entry);
         verdict.filtered = thinned::filtered(entry);
+        verdict.kernel_of = thinned::KernelOf::of(entry);
         verdict.throttled = thinned::throttled(entry);
         verdict.firings = firings(entry);
         verdict.missing = list("verdict_missing");

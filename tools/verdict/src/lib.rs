@@ -15,7 +15,7 @@ pub mod thinned;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use text::{bytes, causes, events, plural, seconds, short};
-use thinned::{Sampled, Throttled};
+use thinned::{KernelOf, Sampled, Throttled};
 
 /// What is known of a trace as a whole. The order is that of severity: the verdict on several
 /// traces has the gravest state of theirs.
@@ -240,6 +240,8 @@ pub struct Verdict {
     pub sampled: Vec<Sampled>,
     /// Patterns of events of which a filter left some occurrences out, by more than whose they are.
     pub filtered: Vec<String>,
+    /// Whose events of the kernel's there are.
+    pub kernel_of: KernelOf,
     /// Events that were throttled to keep a budget, in order.
     pub throttled: Vec<Throttled>,
     pub firings: Vec<Firing>,
@@ -293,6 +295,7 @@ impl Verdict {
             changes: Vec::new(),
             sampled: Vec::new(),
             filtered: Vec::new(),
+            kernel_of: KernelOf::Machine,
             throttled: Vec::new(),
             firings: Vec::new(),
             unmatched: Vec::new(),

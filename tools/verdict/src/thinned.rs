@@ -74,6 +74,58 @@ pub fn filtered(entry: impl Fn(&str) -> Option<Value>) -> Vec<String> {
     items(entry, FILTERED, |line| Some(line.to_string()))
 }
 
+/// Whose events of the kernel's a trace has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelOf {
+    /// Everybody's, or none.
+    #[default]
+    Machine,
+    /// Those of the process of this number and of its descendants: of the scheduler's switches,
+    /// those from and to their threads. 0: the process has not begun.
+    Program(u64),
+    /// Of the scheduler's switches, those that met a filter.
+    Filter,
+}
+
+const KERNEL_OF: &str = "kernel_of";
+const PROGRAM: &str = "program ";
+
+impl KernelOf {
+    /// The entry that tells of it; None where there is nothing to tell.
+    pub fn entry(self) -> Option<(String, Value)> {
+        let text = match self {
+            Self::Machine => return None,
+            Self::Program(pid) => format!("{PROGRAM}{pid}"),
+            Self::Filter => "filter".into(),
+        };
+        Some((KERNEL_OF.to_string(), Value::Text(text)))
+    }
+
+    /// What an environment tells. What is not understood is no promise.
+    pub fn of(entry: impl Fn(&str) -> Option<Value>) -> Self {
+        let Some(Value::Text(text)) = entry(KERNEL_OF) else { return Self::Machine };
+        let pid = text.strip_prefix(PROGRAM).and_then(|pid| pid.parse().ok());
+        pid.map_or(Self::Filter, Self::Program)
+    }
+
+    /// What the verdict says of it; None where there is nothing to say.
+    pub fn sentence(self) -> Option<String> {
+        let whose = match self {
+            Self::Machine => return None,
+            Self::Program(_) => {
+                "of the kernel's events, those of the program and its descendants, as asked for"
+            }
+            Self::Filter => "of the scheduler's switches, those that met a filter, as asked for",
+        };
+        let rest = match self {
+            Self::Program(_) => "what a CPU runs beside these threads, and where others are",
+            _ => "what CPUs run, and where threads are",
+        };
+        Some(format!("{whose}: {rest}, is not known"))
+    }
+}
+
 /// What the verdict says of them; None where there is none.
 pub fn sampled_sentence(sampled: &[Sampled]) -> Option<String> {
     let named = |sampled: &Sampled| format!("{} 1/{}", shown(&sampled.event), sampled.one_in);

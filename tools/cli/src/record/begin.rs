@@ -220,6 +220,7 @@ fn environment(
         environment.push(verdict::thinned::of_filtered(&patterns));
     }
     if let Some(ppm) = job.session.budget {
+    environment.extend(plan.kernel.iter().filter_map(|kernel| kernel.whose().entry()));
         environment.push(("budget".into(), super::budget::shown(ppm.into()).into()));
     }
     let clock = calibration.environment().into_iter();

@@ -51,6 +51,7 @@ impl Judge<'_> {
     pub fn add(self, verdict: &mut Verdict, seen: Seen) {
         verdict.notes.extend(self.warnings.iter().cloned());
         verdict.notes.extend(self.kernel.into_iter().flat_map(Kernel::notes));
+        verdict.limits.extend(self.kernel.and_then(|kernel| kernel.whose().sentence()));
         if let Some(joined) = self.joined {
             self.add_processes(verdict, &seen, joined);
             filtered::judge(verdict, self.asked, &seen.filtered, self.is_counting);

@@ -22,12 +22,16 @@ use session::device::{Device, RecordedContext, Source};
 use session::pattern::Patterns;
 use session::Memory;
 use std::sync::Arc;
+use verdict::thinned::KernelOf;
 
 /// Packets have at most about this size.
 const PACKET_BYTES: usize = 256 << 10;
 
 /// How the names of the events begin by which the module dumps the kernel's state.
 const STATE: &str = "state:";
+
+/// The event by which readers know what CPUs run.
+const SWITCH: &str = "sched:sched_switch";
 
 /// Whose events of the kernel's are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -47,6 +51,8 @@ pub enum Kernel {
         sources: Vec<String>,
         /// What the verdict says of filters.
         filtered: Option<String>,
+        /// Whether the scheduler's switches have one.
+        filters_switches: bool,
     },
     Tracefs {
         root: Root,
@@ -106,6 +112,15 @@ impl Kernel {
             bail!("-k: of the kernel's events, {}", no_match(asked.patterns(), names));
         }
         Ok(Some(Self::Tracefs { root, events, scope }))
+    }
+
+    /// Whose events are recorded.
+    pub fn whose(&self) -> KernelOf {
+        match self {
+            Self::Module { filters_switches: true, .. } => KernelOf::Filter,
+            Self::Tracefs { scope: Scope::Program, .. } => KernelOf::Program(0),
+            Self::Module { .. } | Self::Tracefs { .. } => KernelOf::Machine,
+        }
     }
 
     /// Where the events of conditions can come from.
@@ -277,8 +292,9 @@ fn in_module(
         added.map_err(|error| refused(source, &error))?;
     }
     let sources = args.probes.iter().map(|source| source.name().to_string()).collect();
-    let filtered = chosen.filtered;
-    Ok(Some(Kernel::Module { memory: Arc::new(memory), sources, filtered }))
+    let filters_switches = asked.filter_of(SWITCH, LEVEL).is_some();
+    let (memory, filtered) = (Arc::new(memory), chosen.filtered);
+    Ok(Some(Kernel::Module { memory, sources, filtered, filters_switches }))
 }
 
 /// Why the kernel has no probe at a place.

@@ -18,6 +18,8 @@ use session::description::Description;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use verdict::environment::entries;
+use verdict::thinned::KernelOf;
 use verdict::Verdict;
 
 /// How often to look. At the highest rates that were seen, the default buffers last several times
@@ -132,6 +134,11 @@ impl Consumer {
         if let Some(kernel) = &mut self.kernel {
             let name = program.rsplit('/').next().unwrap_or(program);
             kernel.tracing.started(pid, name.as_bytes());
+            // Of further programs, none is the recorder's own child.
+            let whose = KernelOf::of(entries(&self.options.facts.environment));
+            if whose == KernelOf::Program(0) {
+                KernelOf::Program(pid.into()).entry().into_iter().for_each(|told| self.tell(told));
+            }
         }
     }
 
