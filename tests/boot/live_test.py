@@ -37,6 +37,19 @@ def pause_stops_the_modules_probes_and_they_go_on_after_it() -> None:
     assert told == {"sleep", "tar"}, told
 
 
+def cpu_that_is_offline_lacks_nothing_and_is_recorded_from_when_it_runs() -> None:
+    programs = {"/usr/bin/taskset": Path("/usr/bin/taskset")}
+    with Guest(files={**lull_files(), **programs}, smp=2, append="maxcpus=1") as guest:
+        told = guest.check("lull record -k -e 'sched:*' --duration 500ms -o /run/trace")
+        assert "complete: no event is missing" in told, told
+        told = guest.check(
+            "(sleep 2; echo 1 > /sys/devices/system/cpu/cpu1/online; taskset 2 sleep 0) &"
+            " lull record -k -e 'sched:*' --duration 10s -o /share/trace"
+        )
+        assert "complete: no event is missing" in told, told
+        assert 1 in {event.get("cpu") for event in read_events(guest.share / "trace")}
+
+
 def pause_stops_an_instance_of_tracefs_and_it_goes_on_after_it() -> None:
     with Guest(files=_files()) as guest:
         told = _programs_told(guest)

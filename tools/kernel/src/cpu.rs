@@ -98,7 +98,10 @@ impl Cpu {
     /// What the kernel says was lost. The counts go on as long as the buffer is there.
     pub fn stats(&self) -> Result<Stats> {
         let mut text = [0; STATS_BYTES];
-        let bytes = self.stats.read_at(&mut text, 0).map_err(Error::io("read", &self.path))?;
+        let bytes = match self.stats.read_at(&mut text, 0) {
+            Err(error) if has_no_buffer(&error) => 0,
+            read => read.map_err(Error::io("read", &self.path))?,
+        };
         Ok(Stats::parse(&String::from_utf8_lossy(&text[..bytes])))
     }
 
@@ -118,6 +121,7 @@ impl Cpu {
                     self.filled_bytes = until;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                Err(error) if has_no_buffer(&error) => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io("read", &self.path)(error)),
             }
@@ -183,6 +187,12 @@ impl Cpu {
         let (cycles, record) = self.next.take()?;
         Some((cycles, self.pages.get(record)?))
     }
+}
+
+/// Whether the CPU has not run since the machine began. It gets a buffer when it does, and keeps
+/// that.
+fn has_no_buffer(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENODEV)
 }
 
 #[cfg(test)]

@@ -80,11 +80,29 @@ struct Lane {
     cpu: Cpu,
     packet: Packet,
     stats: Stats,
+    /// Why its pages, and its counts, could not be read when that was tried last.
+    errors: [Option<Error>; 2],
     /// The thread of the last event, as long as nothing is learned about threads.
     thread: Option<Thread>,
 }
 
 impl Lane {
+    /// Reads what there is. Return: whether it is all that can be read now.
+    fn read(&mut self) -> bool {
+        let read = self.cpu.read();
+        let is_all = *read.as_ref().unwrap_or(&true);
+        self.errors[0] = read.err();
+        is_all
+    }
+
+    /// Reads what was lost until now.
+    fn look(&mut self) {
+        match self.cpu.stats() {
+            Ok(stats) => (self.stats, self.errors[1]) = (stats, None),
+            Err(error) => self.errors[1] = Some(error),
+        }
+    }
+
     fn lost(&self) -> [u64; LOST_CAUSES] {
         let mut lost = [0; LOST_CAUSES];
         // Pages tell at once what the counts tell at the next look.
@@ -115,7 +133,7 @@ pub struct Tracing {
     not_enabled: Vec<(String, String)>,
     unknown_events: u64,
     damaged_events: u64,
-    last_error: Option<String>,
+    stop_error: Option<Error>,
     payload: Vec<u8>,
 }
 
@@ -149,13 +167,13 @@ impl Tracing {
             not_enabled: Vec::new(),
             unknown_events: 0,
             damaged_events: 0,
-            last_error: None,
+            stop_error: None,
             payload: Vec::new(),
         };
         for number in 0..plan.cpu_count {
             let cpu = Cpu::open(instance.path(), number, page_bytes)?;
             let (packet, stats) = (Packet::default(), Stats::default());
-            tracing.lanes.push(Lane { cpu, packet, stats, thread: None });
+            tracing.lanes.push(Lane { cpu, packet, stats, errors: [None, None], thread: None });
         }
         tracing.enable(&instance, &with_ends(plan.scope, &plan.events))?;
         tracing.instance = Some(instance);
@@ -205,6 +223,7 @@ impl Tracing {
     }
 
     fn change(&mut self, instance: &Instance, wanted: &[String]) -> Result<()> {
+        let wanted = &with_ends(self.scope, wanted);
         let before = std::mem::take(&mut self.names);
         let new: Vec<String> =
             wanted.iter().filter(|name| !before.contains(name)).cloned().collect();
@@ -223,7 +242,6 @@ impl Tracing {
     pub fn begin(&self) -> Result<()> {
         self.record(true)
     }
-        let wanted = &with_ends(self.scope, wanted);
 
     /// From now on none is.
     pub fn stop(&self) -> Result<()> {
@@ -266,10 +284,8 @@ impl Tracing {
         let now = self.clock.read();
         let mut horizon = now;
         for lane in &mut self.lanes {
-            match lane.cpu.read() {
-                Ok(true) => {}
-                Ok(false) => horizon = horizon.min(lane.cpu.known_until(&self.layout)),
-                Err(error) => self.last_error = Some(error.to_string()),
+            if !lane.read() {
+                horizon = horizon.min(lane.cpu.known_until(&self.layout));
             }
         }
         self.merge(horizon, sink);
@@ -282,18 +298,11 @@ impl Tracing {
 
     /// Takes what is left once nothing is recorded any more.
     pub fn finish(&mut self, sink: &mut dyn Sink) {
-        if let Err(error) = self.stop() {
-            self.last_error = Some(error.to_string());
-        }
+        self.stop_error = self.stop().err();
         // Bound: what the buffers hold, of which each round takes some.
         loop {
             let mut is_all = true;
-            for lane in &mut self.lanes {
-                match lane.cpu.read() {
-                    Ok(at_end) => is_all &= at_end,
-                    Err(error) => self.last_error = Some(error.to_string()),
-                }
-            }
+            self.lanes.iter_mut().for_each(|lane| is_all &= lane.read());
             let known = |lane: &Lane| lane.cpu.known_until(&self.layout);
             let horizon = match is_all {
                 true => u64::MAX,
@@ -313,12 +322,7 @@ impl Tracing {
     /// Reads what was lost until now.
     fn look(&mut self) {
         self.threads.refresh(&self.root);
-        for lane in &mut self.lanes {
-            match lane.cpu.stats() {
-                Ok(stats) => lane.stats = stats,
-                Err(error) => self.last_error = Some(error.to_string()),
-            }
-        }
+        self.lanes.iter_mut().for_each(Lane::look);
     }
 
     /// Takes the events of all CPUs up to `horizon`, in the order of time.
@@ -402,9 +406,11 @@ impl Tracing {
         for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
             missing.push(format!("{what}: {count}"));
         }
-        if let Some(error) = &self.last_error {
-            missing.push(format!("events of the kernel that could not be read: {error}"));
-        }
+        let of_cpus = self.lanes.iter().flat_map(|lane| lane.errors.iter().flatten());
+        let error = self.stop_error.iter().chain(of_cpus).next();
+        missing.extend(
+            error.map(|error| format!("events of the kernel that could not be read: {error}")),
+        );
         missing
     }
 
@@ -420,12 +426,6 @@ impl Tracing {
     }
 }
 
-/// Leaves out the recorder's own events, or records only the recorder and what it starts. The lists
-/// are of threads, and the recorder has one.
-fn choose_threads(instance: &Instance, scope: Scope) -> Result<()> {
-    let own = std::process::id().to_string();
-    match scope {
-        Scope::Machine => {
 /// Of a program's threads, the kernel leaves out the switch by which each goes for good, so readers
 /// need its end beside its other switches.
 fn with_ends(scope: Scope, wanted: &[String]) -> Vec<String> {
@@ -434,6 +434,12 @@ fn with_ends(scope: Scope, wanted: &[String]) -> Vec<String> {
     wanted.iter().cloned().chain(needs_ends.then(|| THREAD_ENDS.to_string())).collect()
 }
 
+/// Leaves out the recorder's own events, or records only the recorder and what it starts. The lists
+/// are of threads, and the recorder has one.
+fn choose_threads(instance: &Instance, scope: Scope) -> Result<()> {
+    let own = std::process::id().to_string();
+    match scope {
+        Scope::Machine => {
             instance.try_write("set_event_notrace_pid", &own);
             Ok(())
         }
