@@ -37,6 +37,18 @@ def pause_stops_the_modules_probes_and_they_go_on_after_it() -> None:
     assert told == {"sleep", "tar"}, told
 
 
+def session_whose_recorder_is_killed_at_once_is_recovered_without_the_kernels_events() -> None:
+    with Guest(modules=[MODULES / "lull.ko"], files=lull_files()) as guest:
+        guest.check("insmod /modules/lull.ko")
+        guest.check(
+            "lull start -k --flush-period 10m --name k --json -o /run/trace > /run/started;"
+            ' kill -9 "$(sed \'s/.*"pid": *\\([0-9]*\\).*/\\1/\' /run/started)"'
+        )
+        told = guest.run("lull recover").output
+        assert "INCOMPLETE" in told and "the kernel's events" in told, told
+        guest.check("rmmod lull")
+
+
 def cpu_that_is_offline_lacks_nothing_and_is_recorded_from_when_it_runs() -> None:
     programs = {"/usr/bin/taskset": Path("/usr/bin/taskset")}
     with Guest(files={**lull_files(), **programs}, smp=2, append="maxcpus=1") as guest:

@@ -43,6 +43,9 @@ const STOPPED_BEFORE: &str = "until recording was stopped, by its recorder, whic
 const KERNEL_REST: &str = "the kernel's events from the killed recorder's last look on: they \
     were in the kernel's buffers";
 
+const KERNEL_ALL: &str = "the kernel's events, which the killed recorder recorded, too: they were \
+    in the kernel's buffers, and none is in the trace";
+
 /// Add to traces what recorders that were killed, or a crash of the machine, left in memory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Programs that still run record nothing more in a session that is \
@@ -179,6 +182,7 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
         None => facts::guess(&fixed, left.recorder.as_ref())?,
     };
     let has_kernel = !facts.kept.is_empty();
+    let is_of_kernel = left.recorder.as_ref().is_some_and(|recorder| recorder.kernel);
     let whose = KernelOf::of(entries(&facts.environment));
     let options = Options { facts, flush_period: Duration::ZERO, limit_bytes: None };
     let mut consumer = Consumer::recover(session, output, options)?;
@@ -187,8 +191,10 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
         verdict.limits.push(limit.into());
         verdict.limits.extend(sampled_sentence(&verdict.sampled));
         verdict.limits.extend(whose.sentence());
-        if has_kernel {
-            verdict.missing.push(KERNEL_REST.into());
+        match (has_kernel, is_of_kernel) {
+            (true, _) => verdict.missing.push(KERNEL_REST.into()),
+            (false, true) => verdict.missing.push(KERNEL_ALL.into()),
+            (false, false) => {}
         }
         if !is_flight_recorder {
             whole::count(verdict);
@@ -246,6 +252,7 @@ mod tests {
             program_pid: 2,
             output: output.into(),
             flight_recorder: true,
+            kernel: false,
         };
         LeftBehind {
             path: path.into(),

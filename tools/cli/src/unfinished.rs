@@ -57,6 +57,7 @@ mod tests {
             program_pid: 2,
             output: "/a/b".into(),
             flight_recorder: true,
+            kernel: false,
         };
         assert!(writes(&recorder, Path::new("/a/b")));
         assert!(writes(&recorder, Path::new("/a/b/snapshot-1")));

@@ -93,6 +93,7 @@ fn record(name: &str, setup: &Setup) -> ! {
         program_pid: 1,
         output,
         flight_recorder: setup.flight_recorder,
+        kernel: false,
     };
     session.directory.introduce(&recorder).unwrap();
     // Bound: it is killed; where the test dies before, it ends after a minute.

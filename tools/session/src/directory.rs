@@ -48,6 +48,9 @@ pub struct Recorder {
     #[serde(with = "path")]
     pub output: PathBuf,
     pub flight_recorder: bool,
+    /// Whether it records the kernel's events, too.
+    #[serde(default)]
+    pub kernel: bool,
 }
 
 /// A session directory of this process; removed when dropped, if it is ours.
@@ -366,6 +369,7 @@ mod tests {
             program_pid: 1,
             output: "/tmp/out".into(),
             flight_recorder: false,
+            kernel: false,
         }
     }
 

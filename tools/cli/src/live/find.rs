@@ -100,6 +100,7 @@ mod tests {
             program_pid: pid + 1,
             output: format!("/nonexistent/{pid}").into(),
             flight_recorder: false,
+            kernel: false,
         };
         Found { path: "/nonexistent".into(), recorder }
     }

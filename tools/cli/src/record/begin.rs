@@ -136,6 +136,7 @@ pub fn begin(job: &Job, plan: &Plan) -> anyhow::Result<Begun> {
         program_pid: 0,
         output: consumer.output().path().to_path_buf(),
         flight_recorder: job.session.flight_recorder,
+        kernel: plan.kernel.is_some(),
     };
     // Another may have begun meanwhile, or be about to.
     let turn = Turn::wait();
@@ -219,8 +220,8 @@ fn environment(
     if !patterns.is_empty() {
         environment.push(verdict::thinned::of_filtered(&patterns));
     }
-    if let Some(ppm) = job.session.budget {
     environment.extend(plan.kernel.iter().filter_map(|kernel| kernel.whose().entry()));
+    if let Some(ppm) = job.session.budget {
         environment.push(("budget".into(), super::budget::shown(ppm.into()).into()));
     }
     let clock = calibration.environment().into_iter();

@@ -80,6 +80,7 @@ mod tests {
                 program_pid: 2,
                 output: "/out".into(),
                 flight_recorder: false,
+                kernel: false,
             },
         };
         names.iter().map(found).collect()
