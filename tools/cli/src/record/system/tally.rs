@@ -52,7 +52,8 @@ impl Tally {
         self.delays[index.min(self.delays.len() - 1)] += 1;
     }
 
-    /// A time that half of the delays are not above, as far as it is known: a power of two.
+    /// A time that half of the delays are not above, as far as it is known: a power of two, or the
+    /// longest.
     fn median(&self) -> Option<Duration> {
         let count: u64 = self.delays.iter().sum();
         let mut below = 0;
@@ -60,7 +61,8 @@ impl Tally {
             below += of;
             below * 2 >= count
         })?;
-        (count > 0).then(|| Duration::from_micros(1 << index))
+        let longest = Duration::from_nanos(self.longest_ns);
+        (count > 0).then(|| Duration::from_micros(1 << index).min(longest))
     }
 
     pub fn joined_count(&self) -> u64 {
@@ -176,6 +178,9 @@ mod tests {
         assert_eq!(tally.median(), Some(Duration::from_micros(4096)));
         assert_eq!(tally.longest_ns, 70_000_000);
         tally.took(u64::MAX);
+        let mut one = Tally::default();
+        one.took(892_200_000);
+        assert_eq!(one.median(), Some(Duration::from_nanos(892_200_000)), "no more than all of them");
     }
 
     #[test]
