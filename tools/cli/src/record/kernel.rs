@@ -96,7 +96,7 @@ impl Kernel {
                  ask for, and can record only the whole machine: tracefs gives each event once"
             );
         }
-        let root = Root::find()?;
+        let root = Root::find().map_err(|error| unless_by_module(error, Device::open().err()))?;
         let all = root.events()?;
         let events = wanted(&all, patterns);
         asked.check_kernel(events.iter().map(|name| (name.as_str(), LEVEL)))?;
@@ -297,6 +297,23 @@ fn in_module(
     Ok(Some(Kernel::Module { memory, sources, filtered, filters_switches }))
 }
 
+/// Why nothing of the kernel's can be recorded: by tracefs, and by the module where that is loaded
+/// and cannot be used.
+fn unless_by_module(error: ::kernel::Error, of_module: Option<session::Error>) -> anyhow::Error {
+    use std::io::ErrorKind::PermissionDenied;
+    match of_module {
+        Some(session::Error::Device { source, .. }) if source.kind() == PermissionDenied => {
+            anyhow::anyhow!(
+                "the module lull is loaded, and this user may not open /dev/lull: root may, and \
+                 members of the group of that file (`tracing` where `make install-module` made \
+                 it); without the module, {error}"
+            )
+        }
+        Some(of_module) => anyhow::anyhow!("{of_module}; without it, {error}"),
+        None => error.into(),
+    }
+}
+
 /// Why the kernel has no probe at a place.
 fn refused(source: &Source, error: &std::io::Error) -> anyhow::Error {
     let why = match error.raw_os_error() {
@@ -352,4 +369,25 @@ pub fn remove_left(is_quiet: bool) -> bool {
 
 pub fn left_line(left: &Left) -> String {
     format!("{} (of process {}, which was killed)", left.path.display(), left.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_who_may_use_neither_is_told_of_the_modules_group_and_of_tracefs() {
+        let refused = || ::kernel::Error::NotPermitted { path: "/sys/kernel/tracing".into() };
+        let of_tracefs = unless_by_module(refused(), None).to_string();
+        assert!(of_tracefs.starts_with("/sys/kernel/tracing may not be used"), "{of_tracefs}");
+        let failed = |error: i32| {
+            let source = std::io::Error::from_raw_os_error(error);
+            let doing = "opening /dev/lull";
+            unless_by_module(refused(), Some(session::Error::Device { doing, source })).to_string()
+        };
+        let told = failed(libc::EACCES);
+        assert!(told.contains("may not open /dev/lull") && told.contains("`tracing`"), "{told}");
+        assert!(told.ends_with(&of_tracefs), "{told}");
+        assert!(failed(libc::EBUSY).ends_with(&format!("; without it, {of_tracefs}")));
+    }
 }
