@@ -37,6 +37,14 @@ def pause_stops_the_modules_probes_and_they_go_on_after_it() -> None:
     assert told == {"sleep", "tar"}, told
 
 
+def module_can_be_unloaded_as_soon_as_the_session_that_used_it_is_stopped() -> None:
+    with Guest(modules=[MODULES / "lull.ko"], files=lull_files()) as guest:
+        for number in range(3):
+            guest.check("insmod /modules/lull.ko")
+            guest.check(f"lull start -k --name k -o /run/trace{number}")
+            guest.check("lull stop k && rmmod lull")
+
+
 def session_whose_recorder_is_killed_at_once_is_recovered_without_the_kernels_events() -> None:
     with Guest(modules=[MODULES / "lull.ko"], files=lull_files()) as guest:
         guest.check("insmod /modules/lull.ko")

@@ -345,6 +345,8 @@ impl Supervisor<'_> {
         let segments = self.consumer.segments();
         self.consumer.end();
         drop(self.consumer);
+        // With it, the module: whoever is told of the end may unload it.
+        drop(self.kernel);
         drop(self.session);
         serve::tell_end(&mut control, &self.stoppers, &told, job);
         drop(control);
