@@ -183,7 +183,9 @@ impl System {
             Some(Refused { name, why, is_member: true, .. }) => {
                 self.tally.not_followed(&name, pid, &why);
             }
-            Some(Refused { name, why, .. }) => self.tally.not_recorded(&name, pid, &why),
+            Some(Refused { incarnation, name, why, .. }) => {
+                self.tally.not_recorded(&name, (pid, incarnation), &why);
+            }
             None => {}
         }
     }
@@ -274,12 +276,12 @@ impl System {
                 Ok(attached) => {
                     self.refused.remove(&target.pid);
                     if !attached.is_further {
-                        self.tally.joined(candidate.user, candidate.exec_ns);
+                        self.tally.joined(target.pid, candidate.user, candidate.exec_ns);
                     }
                     attachment.add_found(attached);
                 }
                 Err(failure) if failure.is_moot && tracee::has_ended(target.pid) => {
-                    self.tally.not_recorded(&target.name, target.pid, tally::ENDED);
+                    self.tally.not_recorded(&target.name, (target.pid, None), tally::ENDED);
                 }
                 // It takes part by now.
                 Err(failure) if failure.is_moot => drop(self.refused.remove(&target.pid)),

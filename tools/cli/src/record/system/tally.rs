@@ -3,6 +3,7 @@
 //!
 //! Place in the flow: `system` counts here; nothing here grows with the number of processes.
 
+use crate::record::attach::{incarnation, Incarnation};
 use crate::shown::shown;
 use std::collections::BTreeSet;
 use std::io;
@@ -30,16 +31,23 @@ pub struct Tally {
     pub hidden: u64,
     /// How often more programs began than could be taken.
     pub overflows: u64,
-    not_recorded: Vec<NotRecorded>,
+    /// Each with what tells its process from others of that number.
+    not_recorded: Vec<(Option<Incarnation>, NotRecorded)>,
     not_recorded_more: u64,
     not_followed: Vec<String>,
     not_followed_more: u64,
 }
 
 impl Tally {
-    /// A process has joined. `exec_ns`: when its program began, on the monotonic clock.
-    pub fn joined(&mut self, user: u32, exec_ns: Option<u64>) {
+    /// A process has joined, and is none that is not recorded, whatever it ran before. `exec_ns`:
+    /// when its program began, on the monotonic clock.
+    pub fn joined(&mut self, pid: u32, user: u32, exec_ns: Option<u64>) {
         self.joined += 1;
+        if self.not_recorded.iter().any(|(_, process)| process.pid == pid) {
+            let begun = |of: Option<Incarnation>| of.map(|(begun, ..)| begun);
+            let now = begun(incarnation(pid));
+            self.not_recorded.retain(|(of, process)| process.pid != pid || begun(*of) != now);
+        }
         self.users.insert(user);
         if let Some(exec_ns) = exec_ns {
             self.took(monotonic_ns().saturating_sub(exec_ns));
@@ -70,13 +78,18 @@ impl Tally {
     }
 
     /// A process that carries events will not be recorded.
-    pub fn not_recorded(&mut self, name: &str, pid: u32, why: &str) {
+    pub fn not_recorded(
+        &mut self,
+        name: &str,
+        (pid, incarnation): (u32, Option<Incarnation>),
+        why: &str,
+    ) {
         if self.not_recorded.len() >= NAMED_MAX {
             self.not_recorded_more += 1;
             return;
         }
         let path = shown(name).into_owned();
-        self.not_recorded.push(NotRecorded { path, pid, why: why.into() });
+        self.not_recorded.push((incarnation, NotRecorded { path, pid, why: why.into() }));
     }
 
     /// A process that is in the session is not in its companion.
@@ -93,7 +106,7 @@ impl Tally {
 
     /// One that was seen to carry events has ended.
     pub fn ended(&mut self, pid: u32) {
-        self.not_recorded("a program", pid, ENDED);
+        self.not_recorded("a program", (pid, None), ENDED);
     }
 
     pub fn not_recorded_count(&self) -> u64 {
@@ -102,7 +115,8 @@ impl Tally {
 
     /// `untold`: why the kernel did not tell of programs that began.
     pub fn judge(&self, verdict: &mut Verdict, untold: Option<&io::Error>) {
-        verdict.not_recorded.extend(self.not_recorded.iter().cloned());
+        let not_recorded = self.not_recorded.iter().map(|(_, process)| process.clone());
+        verdict.not_recorded.extend(not_recorded);
         verdict.not_recorded_more += self.not_recorded_more;
         verdict.notes.extend(self.not_followed.iter().cloned());
         if self.not_followed_more > 0 {
@@ -180,14 +194,31 @@ mod tests {
         tally.took(u64::MAX);
         let mut one = Tally::default();
         one.took(892_200_000);
-        assert_eq!(one.median(), Some(Duration::from_nanos(892_200_000)), "no more than all of them");
+        assert_eq!(
+            one.median(),
+            Some(Duration::from_nanos(892_200_000)),
+            "no more than all of them"
+        );
+    }
+
+    #[test]
+    fn process_that_joined_in_another_program_is_none_that_is_not_recorded() {
+        let mut tally = Tally::default();
+        let me = std::process::id();
+        let before = incarnation(me).map(|(begun, ..)| (begun, 0, 0));
+        tally.not_recorded("sh", (me, before), "it is statically linked");
+        tally.not_recorded("its number's last owner", (me, Some((1, 2, 3))), "why");
+        tally.not_recorded("another", (1, incarnation(1)), "why");
+        tally.joined(me, 0, None);
+        let left: Vec<&str> = tally.not_recorded.iter().map(|(_, one)| one.path.as_str()).collect();
+        assert_eq!(left, ["its number's last owner", "another"]);
     }
 
     #[test]
     fn processes_that_were_not_recorded_are_named_up_to_a_limit_and_counted() {
         let mut tally = Tally::default();
-        (0..NAMED_MAX as u32 + 5).for_each(|pid| tally.not_recorded("a\u{1b}", pid, "why"));
+        (0..NAMED_MAX as u32 + 5).for_each(|pid| tally.not_recorded("a\u{1b}", (pid, None), "why"));
         assert_eq!((tally.not_recorded.len(), tally.not_recorded_more), (NAMED_MAX, 5));
-        assert!(!tally.not_recorded[0].path.contains('\u{1b}'));
+        assert!(!tally.not_recorded[0].1.path.contains('\u{1b}'));
     }
 }
