@@ -183,3 +183,39 @@ a_signal_ends_the_wait_for_descendants() {
 	! grep 'kill(.*SIGTERM' calls || fail "a signal was passed on to a program that had ended"
 	[ "$(lull print trace | grep -c process:start)" -ge 2 ] || fail "the trace is not whole"
 }
+
+# Rust's runtime opens /dev/null where a standard descriptor is closed.
+standard_descriptors_that_are_closed_are_closed_for_the_program() {
+	session_begin closed
+	cat > open.c <<-'END'
+		#include <fcntl.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			FILE *said = fopen("said", "a"); /* it may have one of these numbers now */
+			int own = fileno(said);
+
+			for (int i = 0; i < 3; i++)
+				fputs(i == own || fcntl(i, F_GETFD) < 0 ? "closed " : "open ", said);
+			fputs("\n", said);
+			return 0;
+		}
+	END
+	gcc -O1 -o open open.c
+	lull start -q --name "$session" -o session
+	local start wanted="closed open open ;open closed open ;open open closed ;"
+	wanted+="closed closed closed ;open open open ;"
+	for start in '' "lull record -q --overwrite -o trace --" "lull run $session --" \
+		"lull count -q -e io:* --"; do
+		rm -f said
+		set -f
+		$start ./open <&- > output 2> errors
+		$start ./open < /dev/null >&- 2> errors
+		$start ./open < /dev/null > output 2>&-
+		$start ./open <&- >&- 2>&-
+		$start ./open < /dev/null > output 2> errors
+		set +f
+		same "$(tr '\n' ';' < said)" "$wanted" "what '$start' leaves open"
+	done
+	lull stop "$session" > /dev/null 2>&1
+}

@@ -25,6 +25,7 @@ pub mod program;
 mod progress;
 pub mod promptness;
 pub mod reach;
+pub mod runtime;
 mod serve;
 pub mod signals;
 pub(crate) mod size;

@@ -7,7 +7,7 @@
 use super::find::find_named;
 use super::{ask, confused, PATIENCE};
 use crate::record::launch::{append, variables, PRELOAD_VARIABLE};
-use crate::record::signals::restore_pipe_signal;
+use crate::record::runtime::{close_standard, restore_pipe_signal};
 use crate::record::{plan, program};
 use crate::{say, stdout};
 use control::{Answer, Request};
@@ -70,10 +70,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<i32> {
     ask(&found, &told, Some(PATIENCE))?;
     let mut command = Command::new(&program.path);
     command.arg0(name).args(&args.program[1..]).envs(variables);
-    // SAFETY: the closure makes one system call, in this process.
+    // SAFETY: the closure makes system calls only, in this process.
     unsafe {
         command.pre_exec(|| {
             restore_pipe_signal();
+            close_standard();
             Ok(())
         })
     };

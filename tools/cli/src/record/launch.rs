@@ -9,7 +9,7 @@
 
 use super::plan::Loaded;
 use super::program::Program;
-use super::signals::restore_pipe_signal;
+use super::runtime::{close_standard, restore_pipe_signal};
 use std::ffi::{c_char, c_int, c_void, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -196,6 +196,7 @@ extern "C" fn execute(execution: *mut c_void) -> c_int {
     let execution: *mut Execution = execution.cast();
     // SAFETY: run() has made what this points to, and waits.
     unsafe {
+        close_standard();
         if restore(&(*execution).inherited) {
             libc::execvpe(
                 (*execution).path.as_ptr(),

@@ -7,38 +7,11 @@
 use super::launch::Inherited;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Signals that are meant for the program when they reach the recorder.
 const PASSED_ON: [i32; 5] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR2];
-
-/// Whether SIGPIPE was ignored when this program was executed, as it is in services of systemd.
-static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
-
-/// Rust's runtime ignores SIGPIPE before `main`, so the C library calls this before the runtime.
-#[used]
-#[link_section = ".init_array"]
-static BEFORE_THE_RUNTIME: extern "C" fn() = look_at_pipe_signal;
-
-extern "C" fn look_at_pipe_signal() {
-    // SAFETY: an all-zero structure is valid, and is written to for its size; nothing is changed.
-    let is_ignored = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action) == 0
-            && action.sa_sigaction == libc::SIG_IGN
-    };
-    PIPE_IGNORED.store(is_ignored, Ordering::Relaxed);
-}
-
-/// Gives SIGPIPE the disposition in this process that it was started with.
-pub fn restore_pipe_signal() {
-    let is_ignored = PIPE_IGNORED.load(Ordering::Relaxed);
-    let action = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: sets a disposition of this process; no handler is involved.
-    unsafe { libc::signal(libc::SIGPIPE, action) };
-}
 
 pub fn is_passed_on(signal: &libc::signalfd_siginfo) -> bool {
     PASSED_ON.contains(&(signal.ssi_signo as i32))
