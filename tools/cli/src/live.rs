@@ -17,6 +17,7 @@ pub mod status;
 pub mod triggers;
 
 use anyhow::{bail, Context};
+use consumer::process::thread_is_stopped;
 use control::{Answer, Request};
 use session::directory::Found;
 use std::time::Duration;
@@ -28,12 +29,15 @@ const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks the recorder of a session; what it refuses is an error.
 fn ask(found: &Found, request: &Request, patience: Option<Duration>) -> anyhow::Result<Answer> {
-    let name = &found.recorder.name;
-    match control::ask(&found.path, request, patience) {
+    let (name, pid) = (&found.recorder.name, found.recorder.pid);
+    match control::ask_unless(&found.path, request, patience, &|| thread_is_stopped(pid)) {
         Ok(Answer::Refused { why }) => bail!("session {name}: {why}"),
         Err(error @ control::Error::Silent { .. }) => bail!(
             "session {name}: {error}; unless it has begun already, what was asked for is not done"
         ),
+        Err(error @ control::Error::Stopped) => {
+            bail!("session {name}: {error}; `kill -CONT {pid}` has it go on")
+        }
         other => other.with_context(|| format!("session {name}")),
     }
 }

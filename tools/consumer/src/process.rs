@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Whether a thread that owes a commit can still pay: what /proc says about it.
 
-use std::fs;
+use std::{fs, io};
 
 /// Whose slot a hole is. A writer leaves its number in the slot's second word when it reserves
 /// it, and may have overwritten that with payload since; then the run it is in tells.
@@ -54,14 +54,21 @@ pub fn thread_is_dead(tid: u32) -> bool {
     if tid == 0 {
         return false;
     }
-    match fs::read_to_string(format!("/proc/{tid}/stat")) {
-        // The state follows the name, which is in parentheses and may hold any character.
-        Ok(stat) => {
-            let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next());
-            matches!(state, Some('Z' | 'X' | 'x'))
-        }
+    match state(tid) {
+        Ok(state) => matches!(state, Some('Z' | 'X' | 'x')),
         Err(error) => matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)),
     }
+}
+
+/// Whether a signal has stopped a thread; no where that is not known.
+pub fn thread_is_stopped(tid: u32) -> bool {
+    matches!(state(tid), Ok(Some('T')))
+}
+
+fn state(tid: u32) -> io::Result<Option<char>> {
+    let stat = fs::read_to_string(format!("/proc/{tid}/stat"))?;
+    // The state follows the name, which is in parentheses and may hold any character.
+    Ok(stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next()))
 }
 
 #[cfg(test)]

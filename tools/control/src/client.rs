@@ -14,11 +14,26 @@ use rustix::net::{
     SocketType,
 };
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often who waits looks whether waiting is of any use.
+const LOOK_PERIOD: Duration = Duration::from_secs(2);
 
 /// Asks the recorder of a session. `patience`: how long to wait for the answer; without one, until
 /// the recorder answers or ends.
 pub fn ask(directory: &Path, request: &Request, patience: Option<Duration>) -> Result<Answer> {
+    ask_unless(directory, request, patience, &|| false)
+}
+
+/// The same, for as long as the recorder is not stopped, as `is_stopped` says where it is silent.
+pub fn ask_unless(
+    directory: &Path,
+    request: &Request,
+    patience: Option<Duration>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Answer> {
+    let begun = Instant::now();
+    let period = patience.map_or(LOOK_PERIOD, |patience| patience.min(LOOK_PERIOD));
     let failed = |source: Errno| match source {
         Errno::NOENT | Errno::CONNREFUSED => Error::Gone,
         Errno::AGAIN => Error::Silent { seconds: patience.map_or(0, |limit| limit.as_secs()) },
@@ -33,15 +48,20 @@ pub fn ask(directory: &Path, request: &Request, patience: Option<Duration>) -> R
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
     let socket = socket.map_err(failed)?;
-    for timeout in [sockopt::Timeout::Send, sockopt::Timeout::Recv] {
-        sockopt::set_socket_timeout(&socket, timeout, patience).map_err(failed)?;
+    for (timeout, time) in
+        [(sockopt::Timeout::Send, patience), (sockopt::Timeout::Recv, Some(period))]
+    {
+        sockopt::set_socket_timeout(&socket, timeout, time).map_err(failed)?;
     }
     connect(&socket, &address).map_err(failed)?;
     send(&socket, &request.bytes(), SendFlags::NOSIGNAL).map_err(failed)?;
     let mut packet = vec![0u8; ANSWER_BYTES_MAX];
+    // Bound: the caller's patience.
     let (_, bytes) = loop {
         match recv(&socket, &mut packet[..], RecvFlags::TRUNC) {
             Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if is_stopped() => return Err(Error::Stopped),
+            Err(Errno::AGAIN) if patience.is_none_or(|limit| begun.elapsed() < limit) => {}
             other => break other.map_err(failed)?,
         }
     };

@@ -12,7 +12,7 @@ mod client;
 mod message;
 mod server;
 
-pub use client::ask;
+pub use client::{ask, ask_unless};
 pub use message::{
     parse_answer, parse_request, Answer, Progress, Request, State, Status, Stopped, System, Trigger,
 };
@@ -36,6 +36,8 @@ pub enum Error {
     Ended,
     #[error("its recorder did not answer within {seconds} s; it is stopped, or waits for a disk")]
     Silent { seconds: u64 },
+    #[error("its recorder is stopped and does not answer, and what was asked for is not done")]
+    Stopped,
     #[error("the message is no JSON of the control interface: {why}")]
     Malformed { why: String },
     #[error("the message has more than {limit} bytes")]
