@@ -36,6 +36,8 @@ small_disk() {
 	same "$status" 1 "the status of lull report"
 	[ "$(lull print small/trace | wc -l)" -gt 1000 ] || fail "nothing is left"
 	babeltrace_reads small/trace
+	# What is kept for the metadata is not most of a disk that small.
+	[ "$(du -s --block-size=1K small/trace | cut -f1)" -gt 600 ] || fail "$(du -ak small)"
 }
 
 # What doctor says of a machine and what a recording there does is the same.

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,12 @@ const RESERVE_FILE: &str = ".reserve";
 const SYMBOLS_FILE: &str = trace::SYMBOLS_FILE;
 /// Is there while what a directory holds is of no use yet.
 const UNFINISHED_FILE: &str = ".unfinished";
-const RESERVE_BYTES: u64 = 512 << 10;
+/// What is reserved: an eighth of the room that there is, within these bounds, and more where the
+/// metadata is longer.
+const RESERVE_LEAST_BYTES: u64 = 128 << 10;
+const RESERVE_MOST_BYTES: u64 = 512 << 10;
+/// By how much the last metadata may be longer than the one before.
+const VERDICT_BYTES: u64 = 64 << 10;
 /// Where the disk has this much room, a recording begins without a reserve.
 const ROOM_BYTES: u64 = 64 << 20;
 /// A recording that has written less than this is small: other programs would have to fill all
@@ -119,7 +124,8 @@ pub struct Output {
     /// Whether the directory was not there before.
     is_made: bool,
     is_kept: AtomicBool,
-    is_reserved: AtomicBool,
+    /// The bytes that are reserved or were; 0: none.
+    reserved_bytes: AtomicU64,
     begun: Instant,
 }
 
@@ -175,7 +181,7 @@ impl Output {
         let _ = folder.remove(METADATA_NEW_FILE);
         let output = Self::new(folder, place, sharing, false, true);
         // The killed recorder's, if it took one.
-        output.is_reserved.store(true, Ordering::Relaxed);
+        output.reserved_bytes.store(RESERVE_MOST_BYTES, Ordering::Relaxed);
         Ok(output)
     }
 
@@ -243,15 +249,16 @@ impl Output {
         }
         let output = Self::new(folder, place, sharing, is_made, false);
         if output.folder.free_bytes().is_none_or(|free| free < ROOM_BYTES) {
-            output.reserve().map_err(|source| Error::Io { path, source })?;
+            let bytes = output.reserve_bytes();
+            output.reserve(bytes).map_err(|source| Error::Io { path, source })?;
         }
         Ok(output)
     }
 
     fn new(folder: Folder, place: Place, sharing: Sharing, is_made: bool, is_kept: bool) -> Self {
-        let (is_reserved, begun) = (false.into(), Instant::now());
+        let (reserved_bytes, begun) = (0.into(), Instant::now());
         let (folder, is_kept) = (Arc::new(folder), is_kept.into());
-        Self { folder, place, sharing, is_made, is_kept, is_reserved, begun }
+        Self { folder, place, sharing, is_made, is_kept, reserved_bytes, begun }
     }
 
     pub fn path(&self) -> &Path {
@@ -326,22 +333,38 @@ impl Output {
     /// Takes the reserve, unless the recording is short and small even with these bytes written.
     pub fn provide(&self, written_bytes: u64) {
         let is_needed = written_bytes >= SMALL_BYTES || !self.is_short();
-        if is_needed && !self.is_reserved.load(Ordering::Relaxed) {
+        if is_needed && self.reserved_bytes.load(Ordering::Relaxed) == 0 {
             // A disk without room for it has little for the trace, either, which the verdict says.
-            let _ = self.reserve();
+            let _ = self.reserve(self.reserve_bytes());
         }
     }
 
-    /// Takes disk space that [`Output::finish`] gives back.
-    fn reserve(&self) -> io::Result<()> {
-        self.is_reserved.store(true, Ordering::Relaxed);
+    /// What to reserve: of a small disk not most.
+    fn reserve_bytes(&self) -> u64 {
+        let part = self.folder.free_bytes().map(|free| free / 8);
+        part.unwrap_or(RESERVE_MOST_BYTES).clamp(RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES)
+    }
+
+    /// Takes disk space that [`Output::finish`] gives back, in place of what was taken before.
+    fn reserve(&self, bytes: u64) -> io::Result<()> {
+        self.reserved_bytes.store(bytes, Ordering::Relaxed);
+        self.release();
         let file = self.folder.make_file(RESERVE_FILE)?;
-        match fs::fallocate(&file, fs::FallocateFlags::empty(), 0, RESERVE_BYTES) {
+        match fs::fallocate(&file, fs::FallocateFlags::empty(), 0, bytes) {
             Err(Errno::NOSPC) => {
                 let _ = self.folder.remove(RESERVE_FILE);
                 Err(Errno::NOSPC.into())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Makes the reserve large enough for metadata that is not much longer than this.
+    fn reserve_for(&self, metadata_bytes: usize) {
+        let (bytes, reserved) = (metadata_bytes as u64 + VERDICT_BYTES, &self.reserved_bytes);
+        let before = reserved.load(Ordering::Relaxed);
+        if before > 0 && before < bytes && self.reserve(bytes).is_err() {
+            let _ = self.reserve(before);
         }
     }
 
@@ -437,7 +460,9 @@ impl Trace {
     }
 
     fn write(&mut self, classes: &[Class]) -> io::Result<()> {
-        self.output.write_metadata(&metadata(&self.facts, classes))?;
+        let text = metadata(&self.facts, classes);
+        self.output.write_metadata(&text)?;
+        self.output.reserve_for(text.len());
         self.described = Some(generation(classes));
         Ok(())
     }

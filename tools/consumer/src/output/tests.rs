@@ -50,14 +50,18 @@ fn reserve_is_taken_when_a_recording_is_no_longer_small_or_short() {
     output.provide(SMALL_BYTES - 1);
     assert!(!reserve.exists());
     output.provide(SMALL_BYTES);
-    assert_eq!(files::metadata(&reserve).unwrap().len(), RESERVE_BYTES);
+    assert_eq!(files::metadata(&reserve).unwrap().len(), RESERVE_MOST_BYTES);
     output.release();
     output.provide(SMALL_BYTES);
     assert!(!reserve.exists(), "it is given back once");
-    output.is_reserved = false.into();
+    output.reserved_bytes = 0.into();
     output.begun = Instant::now() - SHORT;
     output.provide(0);
     assert!(reserve.exists());
+    output.reserve_for(1);
+    assert_eq!(files::metadata(&reserve).unwrap().len(), RESERVE_MOST_BYTES);
+    output.reserve_for(1 << 20);
+    assert_eq!(files::metadata(&reserve).unwrap().len(), VERDICT_BYTES + (1 << 20));
     drop(output);
     assert!(!path.exists());
 }
