@@ -254,3 +254,11 @@ changes_at_the_same_time_reach_all_programs_of_both_sessions() {
 	same "$(numbers_of tick:odd trace)" "3 5 7 9 " "odd"
 	same "$(numbers_of tick:odd other)" "3 5 7 9 " "odd, in the other session"
 }
+
+filters_are_offered_only_by_the_command_that_takes_them() {
+	lull enable --help > help
+	grep -q 'GLOB if FILTER' help || fail "$(cat help)"
+	lull disable --help > help
+	grep -q 'GLOB@LEVEL' help || fail "$(cat help)"
+	! grep -q 'FILTER' help || fail "$(cat help)"
+}

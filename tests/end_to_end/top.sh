@@ -183,6 +183,13 @@ top_without_a_terminal_names_its_other_forms() {
 	status_is 2 lull top no-such-session --once 2> errors
 	status_is 2 lull top --once --interval 1us 2> errors
 	grep -q -e '--interval' errors || fail "$(cat errors)"
+	local terminal
+	for terminal in dumb ''; do
+		TERM=$terminal timeout 20 python3 -c 'import os, pty, sys
+status = pty.spawn(["lull", "top"])
+sys.exit(os.waitstatus_to_exitcode(status))' > drawn < /dev/null && fail "it was drawn"
+		grep -q 'cannot be drawn on.*--once' drawn || fail "$(cat drawn)"
+	done
 }
 
 top_in_a_terminal_follows_keys_and_gives_it_back() {

@@ -23,6 +23,7 @@ use crate::{duration, say, stdout};
 use anyhow::bail;
 use frame::{Condition, Frame};
 use screen::Screen;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use terminal::Ending;
@@ -80,6 +81,12 @@ pub fn run(args: &TopArgs) -> anyhow::Result<i32> {
     if is_interactive && !has_terminal {
         bail!("there is no terminal to show it in; --once prints it as text, --json as JSON");
     }
+    if is_interactive && !draws(std::env::var_os("TERM").as_deref()) {
+        bail!(
+            "the terminal cannot be drawn on, as the variable TERM says: it is unset or dumb; \
+             --once prints what it would show as text, --json as JSON"
+        );
+    }
     let Some(found) = find(args.session.as_deref())? else {
         say("no session of yours is running");
         return Ok(1);
@@ -89,6 +96,11 @@ pub fn run(args: &TopArgs) -> anyhow::Result<i32> {
         true => show(args, &mut watch),
         false => print(args, &mut watch),
     }
+}
+
+/// Whether a terminal of this type takes the sequences that move its cursor.
+fn draws(terminal: Option<&OsStr>) -> bool {
+    terminal.is_some_and(|name| !name.is_empty() && name != "dumb")
 }
 
 /// In the terminal.

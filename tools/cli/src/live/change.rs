@@ -26,7 +26,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
     Status: 0 when all follow, 1 when some could not be asked, 2 when nothing was changed.")]
 pub struct EnableArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    told: ToldArgs,
+
+    /// Events: GLOB, GLOB@LEVEL, or 'GLOB if FILTER' for some occurrences only; later ones win,
+    /// also over those that the session began with
+    #[arg(short = 'e', long = "event", value_name = "PATTERN", required = true)]
+    events: Vec<String>,
 }
 
 /// Record fewer events in a running session
@@ -35,20 +40,19 @@ pub struct EnableArgs {
     `lull enable` for when programs follow, and for the status.")]
 pub struct DisableArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    told: ToldArgs,
+
+    /// Events: GLOB or GLOB@LEVEL; they win over those that were asked for before
+    #[arg(short = 'e', long = "event", value_name = "PATTERN", required = true)]
+    events: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
-struct ChangeArgs {
+struct ToldArgs {
     /// The session: its name, its recorder's process, or its trace's directory [default: the only
     /// one]
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-
-    /// Events: GLOB, GLOB@LEVEL, or, to enable some occurrences only, 'GLOB if FILTER'; later ones
-    /// win, also over those that the session began with
-    #[arg(short = 'e', long = "event", value_name = "PATTERN", required = true)]
-    events: Vec<String>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -56,20 +60,20 @@ struct ChangeArgs {
 }
 
 pub fn enable(args: &EnableArgs) -> anyhow::Result<i32> {
-    change(&args.change, true)
+    change(&args.told, &args.events, true)
 }
 
 pub fn disable(args: &DisableArgs) -> anyhow::Result<i32> {
-    change(&args.change, false)
+    change(&args.told, &args.events, false)
 }
 
-fn change(args: &ChangeArgs, is_enable: bool) -> anyhow::Result<i32> {
-    Patterns::exactly(asked(is_enable, &args.events)?.patterns())?;
+fn change(args: &ToldArgs, events: &[String], is_enable: bool) -> anyhow::Result<i32> {
+    Patterns::exactly(asked(is_enable, events)?.patterns())?;
     let Some(found) = find(args.session.as_deref())? else {
         say("no session of yours is running");
         return Ok(2);
     };
-    let request = Request::Change { is_enable, patterns: args.events.clone() };
+    let request = Request::Change { is_enable, patterns: events.to_vec() };
     let Answer::Changed(changed) = ask(&found, &request, Some(PATIENCE))? else {
         return confused(&found);
     };
