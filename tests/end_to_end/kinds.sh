@@ -359,7 +359,8 @@ programs_in_another_ipc_namespace_run_unrecorded() {
 programs_with_another_shared_memory_folder_run_unrecorded() {
 	[ "$(id -u)" -eq 0 ] || skip "making namespaces needs root"
 	hello_build hello gcc
-	same_run unshare --mount sh -c 'mount -t tmpfs none /dev/shm && exec sh -c "./hello; exit \$?"'
+	same_run unshare --mount sh -c \
+		'mount -t tmpfs none /dev/shm && exec sh -c "./hello; exit \$?"'
 	same "$(started hello)" 0 "recorded starts of hello"
 	grep -q 'not recorded: .* not known: .*/dev/shm' said || fail "$(cat said)"
 }
@@ -376,7 +377,7 @@ programs_whose_root_directory_lacks_liblull_run_unrecorded() {
 	same "$(started hello)" 0 "recorded starts of hello"
 	lull print trace | grep exec_entry | grep -q 'recorded=LIBRARY_UNREADABLE' ||
 		fail "the exec does not say why"
-	grep -q 'not recorded: /hello, .* cannot read liblull: .* its root directory has none' said ||
+	grep -q 'not recorded: /hello, .* cannot read liblull: .* root directory has none' said ||
 		fail "$(cat said)"
 }
 

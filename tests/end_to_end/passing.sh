@@ -192,11 +192,13 @@ standard_descriptors_that_are_closed_are_closed_for_the_program() {
 		#include <stdio.h>
 		int main(void)
 		{
-			FILE *said = fopen("said", "a"); /* it may have one of these numbers now */
+			/* It may have one of the numbers. */
+			FILE *said = fopen("said", "a");
 			int own = fileno(said);
 
 			for (int i = 0; i < 3; i++)
-				fputs(i == own || fcntl(i, F_GETFD) < 0 ? "closed " : "open ", said);
+				fputs(i == own || fcntl(i, F_GETFD) < 0 ?
+					      "closed " : "open ", said);
 			fputs("\n", said);
 			return 0;
 		}

@@ -58,8 +58,8 @@ def find() -> str:
 def time_text(time: Time) -> str:
     """A time as `--from` and `--to` take it.
 
-    Raises ValueError for a datetime without a time zone, for NaT and for what 64 bits of nanoseconds
-    do not reach, TypeError for anything else.
+    Raises ValueError for a datetime without a time zone, for NaT and for a time that no trace can
+    have, TypeError for anything else.
     """
     if isinstance(time, str):
         return time

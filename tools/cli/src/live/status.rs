@@ -28,7 +28,8 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
-/// Processes that are not here which are listed for people; `--json` has all that the recorder lists.
+/// Processes that are not here and are listed for people; `--json` has all that the recorder
+/// lists.
 const GONE_MAX: usize = 10;
 
 /// Runs the command; the result is the exit status.
