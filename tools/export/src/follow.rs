@@ -242,7 +242,19 @@ impl<'a> Follower<'a> {
         if !is_all {
             self.sink.instant(&moment, step.name)?;
         }
-        Ok(())
+        self.lost_from_sight(event)
+    }
+
+    /// What a processor runs is not known any more from an event on.
+    fn lost_from_sight(&mut self, event: &Event<'_>) -> Result<(), Error> {
+        let Some(cpu) = event.cpu().filter(|_| !self.state.moves().is_empty()) else {
+            return Ok(());
+        };
+        let host = self.state.host(event.trace_index());
+        match self.state.on(host, cpu) {
+            None => self.leave((host, cpu), event.time_ns()),
+            Some(_) => Ok(()),
+        }
     }
 
     /// What an event of the scheduler's says, as far as it lasts: a processor that runs a thread of

@@ -80,3 +80,20 @@ fn processors_show_what_ran_and_what_was_lost() {
         ("X 0.2 0.2 1 3 events lost".into(), &json!(2))
     );
 }
+
+#[test]
+fn processor_shows_of_a_program_that_was_recorded_alone_when_its_threads_ran() {
+    let mut program = scheduled();
+    program.environment = "tracer_name = \"lull\"; kernel_of = \"program 10\";".into();
+    let cpus = |program| -> Vec<_> {
+        events(program).iter().filter(|e| e["ph"] == "X").map(brief).collect()
+    };
+    assert_eq!(cpus(&program), ["X 0.0 0.2 0 server[10]"]);
+    let mut program = Program::new();
+    program.environment = "tracer_name = \"lull\"; kernel_of = \"program 10\";".into();
+    program.switch((100, 0), (WORKER, 0), MAIN);
+    program.event(200, 0, MAIN, "sched:sched_process_exit", &[("pid", Number(10))]);
+    program.event(300, 0, WORKER, "tick", &[]);
+    let ran = cpus(&program);
+    assert!(ran.len() == 1 && ran[0].starts_with("X 0.0 0.1 0 "), "{ran:?}");
+}
