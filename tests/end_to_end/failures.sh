@@ -42,10 +42,10 @@ small_disk() {
 
 # What doctor says of a machine and what a recording there does is the same.
 shared_memory_that_is_full_keeps_nobody_from_recording() {
-	small_mount full_shared_memory
+	small_mount full_memory
 }
 
-full_shared_memory() {
+full_memory() {
 	mount -t tmpfs -o size=4k none /dev/shm
 	! head -c 65536 /dev/zero > /dev/shm/full 2> errors || fail "it is not full"
 	lull doctor > doctor || [ $? -eq 1 ] || fail "$(cat doctor)"
