@@ -40,7 +40,7 @@ mod view;
 
 use clap::{Parser, Subcommand};
 
-/// Of threads that understand arguments and read traces. What is not used of it takes no memory.
+/// What understanding arguments and reading traces may need of a stack, and more.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Record what programs do, event by event, and read it back
@@ -86,8 +86,13 @@ enum Command {
     Generate(generate::GenerateArgs),
 }
 
-/// Does something with a stack of known size, whatever `ulimit -s` leaves of the first thread's.
+/// Does something with a stack that is large enough, whatever `ulimit -s` leaves of the first
+/// thread's. Where that is as usual no thread is begun: the C library would take two signals into
+/// use for it, which a program that is recorded may have been begun to ignore.
 fn with_stack<R: Send>(work: impl Fn() -> R + Sync) -> R {
+    if first_stack_bytes() >= STACK_BYTES as u64 {
+        return work();
+    }
     std::thread::scope(|scope| {
         match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &work) {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
@@ -95,6 +100,16 @@ fn with_stack<R: Send>(work: impl Fn() -> R + Sync) -> R {
             Err(_) => work(),
         }
     })
+}
+
+/// How large the first thread's stack may become.
+fn first_stack_bytes() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is there for the call to fill in.
+    match unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        _ => 0,
+    }
 }
 
 fn arguments() -> Arguments {
