@@ -110,11 +110,11 @@ pub(crate) fn build(
         let (sender, receiver) = sync_channel(0);
         let making = scope.spawn(move || make_far(span, receiver));
         let tail = pass(traces, sink, bounds, Some(sender), progress)?;
-        let count: u64 = tail.segments.iter().map(|segment| segment.intervals).sum();
+        let is_long = tail.interval_count() >= bounds.far;
         let is_in_span = span.0 <= tail.begin && tail.end < span.1;
         // Whoever makes one later does as well; it is no reason to have no index.
         let made = making.join().ok().flatten();
-        Ok((tail, made.filter(|_| is_in_span && count >= bounds.far)))
+        Ok((tail, made.filter(|_| is_in_span && is_long)))
     })
 }
 
@@ -174,14 +174,13 @@ fn pass(
                 let step = state.event(&event);
                 builder.takes(&mut state, at.0);
                 if let Some(step) = step {
-                    counted.of(event.trace_index()).events += 1;
+                    counted.event(event.trace_index());
                     builder.flow(&state, &event, &step);
                 }
             }
             Message::Loss(loss) => {
                 state.loss(&loss);
-                let lost = &mut counted.of(loss.trace_index).lost;
-                *lost = lost.saturating_add(loss.loss.count);
+                counted.loss(loss.trace_index, loss.loss.count);
                 let at = loss.begin_ns().or(loss.time_ns()).map_or(builder.now, |at| at.0);
                 builder.takes(&mut state, at);
                 note(&mut losses, Lost::of(&loss, state.host(loss.trace_index)), bounds.losses);
@@ -227,12 +226,13 @@ impl<'t> Counted<'t> {
         Self { traces, read: vec![Read::default(); traces.len()] }
     }
 
-    fn of(&mut self, trace_index: usize) -> &mut Read {
-        if self.read.len() <= trace_index {
-            // Bound: the traces of the merge.
-            self.read.resize(trace_index + 1, Read::default());
-        }
-        &mut self.read[trace_index]
+    fn event(&mut self, trace_index: usize) {
+        self.read.get_mut(trace_index).into_iter().for_each(|read| read.events += 1);
+    }
+
+    fn loss(&mut self, trace_index: usize, count: u64) {
+        let read = self.read.get_mut(trace_index);
+        read.into_iter().for_each(|read| read.lost = read.lost.saturating_add(count));
     }
 
     /// Counts problems, and puts the first into words.

@@ -129,7 +129,7 @@ impl Far {
     fn of_cells(history: &History, cells: u32, most: usize) -> Result<Option<Self>, Error> {
         let span = (history.begin(), Ns(history.end().0.saturating_add(1)));
         let mut maker = Maker::new(span, cells, most);
-        let tracks: Vec<Track> = history.tracks().collect();
+        let tracks = history.numbered();
         let numbers: HashMap<Track, u32> = tracks.iter().copied().zip(0..).collect();
         history.visit(
             &Span { from: Some(span.0), until: Some(span.1) },
@@ -140,7 +140,7 @@ impl Far {
                 }
             },
         )?;
-        Ok(maker.finish().map(|made| Self::of_made(made, &tracks)))
+        Ok(maker.finish().map(|made| Self::of_made(made, tracks)))
     }
 
     /// Reads the levels that whole traces are drawn from, so that who looks first need not wait.

@@ -287,7 +287,7 @@ impl History {
 
     /// How many intervals there are, but for those that go on at the end.
     pub fn interval_count(&self) -> u64 {
-        self.tail.segments.iter().map(|segment| segment.intervals).sum()
+        self.tail.interval_count()
     }
 
     /// Everything that has states, in order.

@@ -40,6 +40,11 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
+    /// How many intervals the segments have.
+    pub fn interval_count(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.intervals).sum()
+    }
+
     /// Ends an index of traces that have this fingerprint.
     pub fn write(&self, sink: &mut Sink<'_>, fingerprint: u64) -> std::io::Result<()> {
         let mut writer = Writer::default();
