@@ -3,8 +3,11 @@
 //!
 //! Place in the flow: for readers that want a path, such as Babeltrace 2 and the command line.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Datum, Kind, Order, Spec, StreamWriter};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -28,9 +31,31 @@ impl TraceFolder {
         Ok(folder)
     }
 
+    /// A trace of Lull's with so many events `a:b`, in packets of a thousand; `id` counts them.
+    pub fn numbered(events: u64) -> std::io::Result<Self> {
+        const PACKET_EVENTS: u64 = 1000;
+        let id = Kind::structure(vec![("id", Kind::u(64, Order::Little))]);
+        let spec = Spec::lull(Order::Little, vec![(1, "a:b", id)]);
+        let mut writer = StreamWriter::new(&spec, 0);
+        for packet in 0..events / PACKET_EVENTS {
+            let first = packet * PACKET_EVENTS;
+            writer.begin_packet(first);
+            for at in first..first + PACKET_EVENTS {
+                writer.event(1, at, Datum::List(vec![Datum::Unsigned(at)]));
+            }
+            writer.end_packet(first + PACKET_EVENTS - 1, 0);
+        }
+        Self::new(&spec.metadata(), &[writer.finish().0])
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// What is in a folder.
+pub fn names_in(folder: &Path) -> std::io::Result<Vec<OsString>> {
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 impl Drop for TraceFolder {

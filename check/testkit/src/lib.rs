@@ -23,7 +23,7 @@ mod stream;
 pub use absurd::absurd;
 pub use bit_writer::{BitWriter, Order};
 pub use datum::{encoded, Datum};
-pub use folder::TraceFolder;
+pub use folder::{names_in, TraceFolder};
 pub use kind::{random_struct, Int, Kind};
 pub use random::Random;
 pub use shop::shop;

@@ -22,7 +22,8 @@ use crate::record::asked::Asked;
 use fields::ClassRule;
 pub use time::{parse as parse_time, span, Time};
 
-const DEBUG: u8 = 7;
+/// The level of the least severe events.
+pub(crate) const DEBUG: u8 = 7;
 
 #[derive(Debug, Default, clap::Args)]
 pub struct SelectionArgs {

@@ -9,28 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use testkit::{Datum, Kind, Order, Spec, StreamWriter, TraceFolder};
+use testkit::{names_in, TraceFolder};
 
 /// Events of the first trace, and how often their number is doubled at most.
 const EVENTS: u64 = 100_000;
 const DOUBLED_MAX: u32 = 6;
-const PACKET_EVENTS: u64 = 1000;
-
-fn trace(events: u64) -> TraceFolder {
-    let order = Order::Little;
-    let id = Kind::structure(vec![("id", Kind::u(64, order))]);
-    let spec = Spec::lull(order, vec![(1, "a:b", id)]);
-    let mut writer = StreamWriter::new(&spec, 0);
-    for packet in 0..events / PACKET_EVENTS {
-        let first = packet * PACKET_EVENTS;
-        writer.begin_packet(first);
-        for at in first..first + PACKET_EVENTS {
-            writer.event(1, at, Datum::List(vec![Datum::Unsigned(at)]));
-        }
-        writer.end_packet(first + PACKET_EVENTS - 1, 0);
-    }
-    TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap()
-}
+const FEW_EVENTS: u64 = 1000;
 
 /// The arguments of a command that makes `out/it` of traces.
 fn arguments<'a>(command: &'a str, traces: &'a [TraceFolder; 2], it: &'a str) -> Vec<&'a str> {
@@ -80,7 +64,10 @@ fn signalled(arguments: &[&str], folder: &Path, signal: i32, is_ignored: bool) -
 /// Calls a test with traces that are long enough for a signal to end the command.
 fn until_ended(command: &str, signal: i32, test: impl Fn(&[TraceFolder; 2], &Path, &str)) {
     for doubled in 0..=DOUBLED_MAX {
-        let traces = [trace(EVENTS << doubled), trace(EVENTS << doubled)];
+        let traces = [
+            TraceFolder::numbered(EVENTS << doubled).unwrap(),
+            TraceFolder::numbered(EVENTS << doubled).unwrap(),
+        ];
         let root = TraceFolder::new("", &[]).unwrap();
         let folder: PathBuf = root.path().join("out");
         std::fs::create_dir(&folder).unwrap();
@@ -94,10 +81,6 @@ fn until_ended(command: &str, signal: i32, test: impl Fn(&[TraceFolder; 2], &Pat
     panic!("{command} ended before the signal");
 }
 
-fn names(folder: &Path) -> Vec<std::ffi::OsString> {
-    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
-}
-
 const COMMANDS: [&str; 4] = ["convert", "trim", "merge", "--chrome"];
 
 #[test]
@@ -106,7 +89,11 @@ fn a_command_that_a_signal_ends_leaves_nothing() {
         COMMANDS.into_iter().zip([libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGINT])
     {
         until_ended(command, signal, |_, folder, _| {
-            assert!(names(folder).is_empty(), "{command}: {:?}", names(folder));
+            assert!(
+                names_in(folder).unwrap().is_empty(),
+                "{command}: {:?}",
+                names_in(folder).unwrap()
+            );
         });
     }
 }
@@ -130,7 +117,8 @@ fn what_a_command_left_that_was_killed_is_in_the_way_of_no_retry() {
 
 #[test]
 fn a_signal_that_was_ignored_before_is_still_ignored() {
-    let traces = [trace(EVENTS), trace(PACKET_EVENTS)];
+    let traces =
+        [TraceFolder::numbered(EVENTS).unwrap(), TraceFolder::numbered(FEW_EVENTS).unwrap()];
     let root = TraceFolder::new("", &[]).unwrap();
     let it = root.path().join("out/it");
     std::fs::create_dir(root.path().join("out")).unwrap();

@@ -5,14 +5,12 @@
 //! the filters for the kernel's events that it records, `filtered` gives them to programs.
 
 use crate::elf::Known;
+use crate::selection::DEBUG;
 use anyhow::bail;
 use filter::{Choice, Compiled, Filter, Sample};
 use session::description::Description;
 use session::pattern::Patterns;
 use verdict::text::plural;
-
-/// The level of events for debugging.
-const LEAST_SEVERE: u8 = 7;
 
 #[derive(Clone)]
 pub struct Asked {
@@ -112,7 +110,7 @@ impl Asked {
 
     /// Whether events of a name that are recorded are so by the same filter and rate at all levels.
     pub fn is_alike(&self, name: &str) -> bool {
-        let recorded = (0..=LEAST_SEVERE).filter_map(|level| {
+        let recorded = (0..=DEBUG).filter_map(|level| {
             let index = self.deciding(&[name], level)?;
             let pattern = self.patterns.get(index)?;
             self.choices.get(index).filter(|_| !pattern.starts_with('!'))

@@ -2,38 +2,17 @@
 //! What the engine leaves when a signal ends it while it writes. An answer that is whole before the
 //! signal comes gets a longer trace, so that no test depends on how fast the machine is.
 
-use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use testkit::{Datum, Kind, Order, Spec, StreamWriter, TraceFolder};
+use testkit::{names_in, TraceFolder};
 
 /// Events of the first trace, and how often their number is doubled at most.
 const EVENTS: u64 = 50_000;
 const DOUBLED_MAX: u32 = 7;
-const PACKET_EVENTS: u64 = 1000;
-
-fn trace(events: u64) -> TraceFolder {
-    let order = Order::Little;
-    let id = Kind::structure(vec![("id", Kind::u(64, order))]);
-    let spec = Spec::lull(order, vec![(1, "a:b", id)]);
-    let mut writer = StreamWriter::new(&spec, 0);
-    for packet in 0..events / PACKET_EVENTS {
-        let first = packet * PACKET_EVENTS;
-        writer.begin_packet(first);
-        for at in first..first + PACKET_EVENTS {
-            writer.event(1, at, Datum::List(vec![Datum::Unsigned(at)]));
-        }
-        writer.end_packet(first + PACKET_EVENTS - 1, 0);
-    }
-    TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap()
-}
-
-fn names(folder: &Path) -> Vec<OsString> {
-    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
-}
+const FEW_EVENTS: u64 = 1000;
 
 /// Ends what writes into a folder as soon as something is there. Return: whether the signal did.
 fn is_ended(arguments: &[String], trace: &TraceFolder, folder: &Path, signal: &str) -> bool {
@@ -46,7 +25,7 @@ fn is_ended(arguments: &[String], trace: &TraceFolder, folder: &Path, signal: &s
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while names(folder).is_empty() {
+    while names_in(folder).unwrap().is_empty() {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
@@ -65,7 +44,7 @@ fn an_answer_or_a_dataset_that_a_signal_ends_leaves_nothing() {
         [("there", "INT"), ("there", "TERM"), ("new", "INT"), ("answer", "INT"), ("answer", "HUP")]
     {
         let ended = (0..=DOUBLED_MAX).any(|doubled| {
-            let trace = trace(EVENTS << doubled);
+            let trace = TraceFolder::numbered(EVENTS << doubled).unwrap();
             let place = TraceFolder::new("", &[]).unwrap();
             let folder = place.path().join("out");
             std::fs::create_dir(&folder).unwrap();
@@ -79,7 +58,11 @@ fn an_answer_or_a_dataset_that_a_signal_ends_leaves_nothing() {
                 }
             };
             let is_ended = is_ended(&arguments, &trace, &folder, signal);
-            assert!(!is_ended || names(&folder).is_empty(), "{what}: {:?}", names(&folder));
+            assert!(
+                !is_ended || names_in(&folder).unwrap().is_empty(),
+                "{what}: {:?}",
+                names_in(&folder).unwrap()
+            );
             is_ended
         });
         assert!(ended, "{what}: it is whole before the signal");
@@ -88,7 +71,8 @@ fn an_answer_or_a_dataset_that_a_signal_ends_leaves_nothing() {
 
 #[test]
 fn a_dataset_goes_into_an_empty_folder_or_one_where_another_was_killed() {
-    let (trace, place) = (trace(PACKET_EVENTS), TraceFolder::new("", &[]).unwrap());
+    let (trace, place) =
+        (TraceFolder::numbered(FEW_EVENTS).unwrap(), TraceFolder::new("", &[]).unwrap());
     let folder = place.path().join("out");
     std::fs::create_dir_all(folder.join(".lull-export-1/calls")).unwrap();
     let export = || {
