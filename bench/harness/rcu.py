@@ -21,6 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from . import bench
+from .cpus import cpu_count, cpu_counts
 from .places import BUILD, HARNESS, ROOT
 from .plot import Curve
 from .programs import ProgramError, Subject, compiled, last_change
@@ -259,11 +260,6 @@ def take(subjects: Mapping[Side, Subject], commands: Mapping[Hashable, str], rou
     )
 
 
-def cpu_count() -> int:
-    """The CPUs this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def single_cpu() -> int:
     """Where one thread is measured: the last CPU, which interrupts like least."""
     return max(os.sched_getaffinity(0))
@@ -271,8 +267,7 @@ def single_cpu() -> int:
 
 def thread_counts(cpus: int) -> list[int]:
     """Powers of two up to all CPUs, then twice and four times as many threads as CPUs."""
-    counts = {1 << power for power in range(cpus.bit_length())} | {cpus}
-    return sorted(count for count in counts if count <= cpus) + [2 * cpus, 4 * cpus]
+    return [*cpu_counts(cpus), 2 * cpus, 4 * cpus]
 
 
 def crossing(places: Sequence[float], shares: Sequence[float]) -> float:
