@@ -287,6 +287,13 @@ class Plan(unittest.TestCase):
                          (ROOT / folder["name"]).glob("*.c") if not file.name.endswith("_test.c")}
                 self.assertEqual(there - planned, set(), folder["name"])
 
+    def test_the_quickest_tests_of_each_folder_of_c_compile(self):
+        for folder in self.PLAN:
+            if "crate" not in folder and "build" in folder["step"][0]:
+                made = subprocess.run(["bash", "-c", folder["step"][0]["build"]], cwd=ROOT,
+                                      capture_output=True, text=True, timeout=300)
+                self.assertEqual(made.returncode, 0, f"{folder['name']}: {made.stderr}")
+
 
 if __name__ == "__main__":
     unittest.main()
