@@ -14,5 +14,8 @@ def ext4_disk(folder: Path, mib: int) -> list[str]:
     image = folder / "disk"
     # mke2fs is not in the PATH of an ordinary user.
     mke2fs = shutil.which("mke2fs", path=f"{os.environ['PATH']}:/usr/sbin:/sbin") or "mke2fs"
-    subprocess.run([mke2fs, "-q", "-t", "ext4", image, f"{mib}M"], check=True, timeout=60)
+    made = subprocess.run(
+        [mke2fs, "-q", "-t", "ext4", image, f"{mib}M"], capture_output=True, text=True, timeout=60
+    )
+    assert made.returncode == 0, made.stderr
     return ["-drive", f"file={image},if=virtio,format=raw"]
