@@ -9,15 +9,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{FieldRef, Int64Type, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
+use futures::TryStreamExt;
 use serde_json::{json, Value};
 
+use crate::complaint::Complaint;
 use crate::engine::{quoted, Engine, Limits, TableInfo};
+use crate::reading::{Found, MOST_PROBLEMS};
 
 /// The list of a dataset's tables.
 pub const LIST: &str = "lull-dataset.json";
@@ -95,6 +99,62 @@ impl Engine {
         }
         Ok(engine)
     }
+
+    /// What was found out when the datasets were written: their tables of losses tell it. That one
+    /// of these cannot be read is found here, too.
+    pub async fn found_before(&self) -> Found {
+        let mut found = Found::default();
+        if self.table(LOST).is_some() {
+            if let Err(complaint) = self.add_found(&mut found).await {
+                found.problem_count += 1;
+                found.problems.push(format!("what is missing is not known: {}", complaint.what));
+            }
+        }
+        found
+    }
+
+    async fn add_found(&self, found: &mut Found) -> Result<(), Complaint> {
+        for batch in self.collected(LOST_COUNTS).await? {
+            let kinds = batch.column(0).as_string::<i32>();
+            let (counts, rows) = (batch.column(1), batch.column(2).as_primitive::<Int64Type>());
+            let counts = counts.as_primitive::<Int64Type>();
+            for ((kind, count), rows) in kinds.iter().zip(counts).zip(rows.values()) {
+                let count = u64::try_from(count.unwrap_or(0)).unwrap_or(0);
+                match kind {
+                    Some("events") => found.tally.lost_events += count,
+                    Some("packets") => found.tally.lost_packets += count,
+                    _ => found.problem_count += usize::try_from(*rows).unwrap_or(0),
+                }
+            }
+        }
+        for batch in self.collected(&lost_sentences()).await? {
+            let sentences = batch.column(0).as_string::<i32>();
+            found.problems.extend(sentences.iter().flatten().map(str::to_string));
+        }
+        Ok(())
+    }
+
+    async fn collected(&self, sql: &str) -> Result<Vec<RecordBatch>, Complaint> {
+        let rows = self.run(sql).await?.try_collect().await;
+        rows.map_err(|error| Complaint::of(&error, sql))
+    }
+}
+
+const LOST: &str = "lost";
+
+/// How much each kind of loss is, and in how many rows; a beginning that came late is no loss.
+const LOST_COUNTS: &str = "SELECT CAST(kind AS VARCHAR) AS kind, \
+    TRY_CAST(sum(count) AS BIGINT) AS count, CAST(count(*) AS BIGINT) AS rows \
+    FROM lost WHERE kind IS DISTINCT FROM 'beginning' GROUP BY kind";
+
+/// Asks for the sentences about all that is not counted.
+fn lost_sentences() -> String {
+    format!(
+        "SELECT CAST(CASE WHEN kind = 'verdict' AND trace IS NOT NULL THEN trace || ': ' || what \
+         ELSE what END AS VARCHAR) AS what FROM lost \
+         WHERE kind NOT IN ('events', 'packets', 'beginning') AND what IS NOT NULL \
+         LIMIT {MOST_PROBLEMS}"
+    )
 }
 
 /// A table's part in each dataset.

@@ -17,8 +17,8 @@ use clap::Parser;
 use destination::Destination;
 use futures::StreamExt;
 use query::{
-    definition, export, is_dataset, Complaint, Engine, Failure, Format, Limits, Output, Progress,
-    Reading, PASSES,
+    definition, export, is_dataset, Complaint, Engine, Failure, Format, Found, Limits, Output,
+    Progress, Reading, PASSES,
 };
 use trace::{Ns, Span, Trace};
 use verdict::shown::lines_shown;
@@ -143,7 +143,12 @@ fn run(args: &Arguments) -> Result<i32, String> {
             return Err("this is a dataset already".into());
         }
         let engine = runtime.block_on(Engine::over_datasets(&args.folders, &limits))?;
-        return answer(args, &engine, None, &runtime);
+        let status = answer(args, &engine, None, &runtime)?;
+        let found = match args.sql {
+            Some(_) => runtime.block_on(engine.found_before()),
+            None => Found::default(),
+        };
+        return Ok(told(&found, status));
     }
     let reading = Arc::new(open(args, limits.processors)?);
     let is_failure = say_verdicts(&reading.traces);
@@ -154,12 +159,17 @@ fn run(args: &Arguments) -> Result<i32, String> {
             answer(args, &engine, Some(&reading), &runtime)?
         }
     };
-    let found = reading.found();
+    let status = told(&reading.found(), status);
+    Ok(if is_failure { status.max(INCOMPLETE) } else { status })
+}
+
+/// Says what is missing from the answer. Return: the exit status, which says so too.
+fn told(found: &Found, status: i32) -> i32 {
     found.sentences().iter().for_each(|sentence| say(sentence));
-    Ok(match status {
-        DONE if is_failure || found.is_incomplete() => INCOMPLETE,
-        status => status,
-    })
+    if found.is_incomplete() {
+        return status.max(INCOMPLETE);
+    }
+    status
 }
 
 /// Whether so many threads can be there at once: the engine's runtime has no error for that.

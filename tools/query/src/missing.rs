@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use trace::{LossKind, LossMessage, Merge, Message, Problem, Trace};
+use verdict::State;
 
 use crate::fixed::{schema, Cell, Columns, Kind, Rows};
 use crate::reading::{Meter, Reading, Tally};
@@ -40,6 +41,10 @@ const LOST: &Columns = &[
     ("count", Kind::Unsigned),
     ("what", Kind::Text),
 ];
+
+/// What an unfinished trace lacks.
+const NOT_FINISHED: &str =
+    "the recording was not finished when the trace was read: what came later is not here";
 
 /// The table of packets.
 #[derive(Debug)]
@@ -149,8 +154,7 @@ impl Source for LostTable {
                 add_problem(reading, &mut rows, &problem, give)?;
             }
             for (trace_index, trace) in reading.traces.iter().enumerate() {
-                let said = analysis::recorded_verdict(trace.metadata());
-                for sentence in &said.missing {
+                for sentence in &said_missing(trace) {
                     add_sentence(
                         &mut rows,
                         origin(reading, trace_index),
@@ -172,6 +176,20 @@ impl Source for LostTable {
             rows.end(give);
         }
     }
+}
+
+/// What a trace's recorder said that is missing, a sentence each. Where it named nothing, and the
+/// trace still is not what was asked for, that is the sentence.
+fn said_missing(trace: &Trace) -> Vec<String> {
+    let said = analysis::recorded_verdict(trace.metadata());
+    let of_state = match said.state {
+        State::NotFinished => Some(NOT_FINISHED),
+        state if state.is_failure() && said.missing.is_empty() => {
+            Some(state.headline().trim_end_matches(':'))
+        }
+        _ => None,
+    };
+    of_state.map(str::to_string).into_iter().chain(said.missing).collect()
 }
 
 /// A row for each cause of a loss.

@@ -15,7 +15,7 @@ use trace::{Event, LossKind, LossMessage, Merge, Problem, Span, Trace};
 use crate::identity::is_bookkeeping;
 
 /// Sentences about damage that are kept; the rest are counted.
-const MOST_PROBLEMS: usize = 20;
+pub const MOST_PROBLEMS: usize = 20;
 
 /// Open traces, and how to read them.
 #[derive(Debug)]

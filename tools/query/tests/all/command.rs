@@ -113,6 +113,29 @@ fn the_status_says_whether_there_were_rows_and_whether_all_was_there() {
     assert!(text(&alone.stderr).contains("is neither"), "{}", text(&alone.stderr));
 }
 
+#[test]
+fn a_dataset_says_what_its_traces_lacked() {
+    let bin = Bin::new();
+    let (mut lossy, mut unfinished) = (shop(), shop());
+    lossy.end_packet(1_780_000_100_000_000_000, 0, [3, 0, 0, 0]);
+    unfinished.environment = unfinished.environment.replace("complete", "recording");
+    for (program, status, said) in [
+        (shop(), 0, ""),
+        (lossy, 1, "3 events lost of what was read"),
+        (unfinished, 1, "the recording was not finished"),
+    ] {
+        let trace = folder(&program);
+        let exported = bin.run("lull export --parquet .dataset .", trace.path());
+        assert_eq!(exported.status.code(), Some(status), "{}", text(&exported.stderr));
+        let output = bin.run("lull query 'SELECT count(*) FROM calls' .dataset", trace.path());
+        let error = text(&output.stderr);
+        assert_eq!((output.status.code(), error.lines().count()), (Some(status), status as usize));
+        assert!(error.contains(said), "{error}");
+        let listed = bin.run("lull query --tables .dataset", trace.path());
+        assert_eq!((listed.status.code(), text(&listed.stderr)), (Some(0), String::new()));
+    }
+}
+
 /// A trace of two calls, of which its recorder says that it has so many events.
 fn told(events: u64) -> TraceFolder {
     let mut program = Program::new();
