@@ -147,6 +147,10 @@ fn look<const IS_ONE_WORD: bool>(
     let align_mask = u64::from(align_mask);
     let until = ((body + align_mask) & !align_mask).saturating_add(body_bits);
     let cycles = extend(before, low, shape.timestamp.mask);
+    if cycles < before {
+        // A clock of 64 bits ran backwards: `decode` finds it again and tells.
+        return None;
+    }
     let is_varying = body_bits == EventEntry::DYNAMIC;
     Some(Found { place: Place { begin, body, until, class }, cycles, is_varying })
 }
@@ -307,7 +311,7 @@ impl<'t> Cursor<'t> {
         let bits = Bits::new(self.data, self.limit_bits);
         let (slots, budget) = (&*self.slots, self.budget);
         let mut walk = Walk { bits, position: body, slots, cycles, budget };
-        if walk.run_body(self.class, event).is_err() {
+        if walk.run_body(self.class, event).is_err() || walk.cycles < self.cycles {
             // Nothing has changed yet: `decode` finds the fault again and tells.
             return false;
         }
@@ -372,6 +376,8 @@ impl<'t> Cursor<'t> {
         let (until, budget, after) = (walk.position, walk.budget, walk.cycles);
         if self.at_first_event {
             self.check_first_event(begin, after)?;
+        } else if after < self.cycles {
+            return Err(Fault::TimeBackwards { previous: self.cycles, found: after });
         }
         self.budget = budget;
         self.event = Place { begin, body: position, until, class: entry.class };

@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
-use testkit::{offset, Datum, Kind, Order, Spec, StreamWriter, Written};
-use trace::{Fault, Metadata, Problem, ProblemKind, Trace};
+use testkit::{offset, Datum, HeaderForm, Kind, Order, Spec, StreamWriter, Written};
+use trace::{Fault, Merge, Message, Metadata, Ns, Problem, ProblemKind, Span, Trace};
 
 mod notation;
 
@@ -206,6 +206,59 @@ fn each_kind_of_damage_is_named_and_located() {
     assert_eq!(sequence, [Fault::CounterBackwards { previous: 0, found: 0 }]);
     let lost = faults_with(offset::DISCARDED, &(1u64 << 63 | 1).to_le_bytes());
     assert!(matches!(lost[0], Fault::CounterBackwards { .. }), "{lost:?}");
+}
+
+/// Two packets, in the first of which the clock goes back twice.
+fn going_back(header: HeaderForm, payload: &Kind, fields: &Datum) -> (Spec, Vec<u8>, Vec<Written>) {
+    let spec = Spec::lull(Order::Little, vec![(1, "e", payload.clone())]);
+    let spec = Spec { header, frequency_hz: 1_000_000_000, ..spec };
+    let mut writer = StreamWriter::new(&spec, 0);
+    for times in [&[1000, 2000, 5000, 3000, 4000, 9000, 100, 9500][..], &[9700, 9700, 9800]] {
+        writer.begin_packet(times[0]);
+        times.iter().for_each(|cycles| writer.event(1, *cycles, fields.clone()));
+        writer.end_packet(times[times.len() - 1], 0);
+    }
+    let (bytes, written) = writer.finish();
+    (spec, bytes, written)
+}
+
+#[test]
+fn a_clock_that_goes_back_within_a_packet_costs_its_rest_whatever_is_selected() {
+    let number = Kind::structure(vec![("a", Kind::u(32, Order::Little))]);
+    let text = Kind::structure(vec![("s", Kind::Text)]);
+    let numbers = Datum::List(vec![Datum::Unsigned(7)]);
+    let texts = Datum::List(vec![Datum::Text(b"x".to_vec())]);
+    for header in [HeaderForm::Plain, HeaderForm::Lull] {
+        for (payload, fields) in [(&number, &numbers), (&text, &texts)] {
+            let (spec, bytes, written) = going_back(header, payload, fields);
+            let (found, problems) = read(&spec.metadata(), bytes.clone());
+            assert_eq!(found, [&written[..3], &written[8..]].concat(), "{header:?}");
+            assert_eq!(faults(&problems), [Fault::TimeBackwards { previous: 5000, found: 3000 }]);
+            assert!(problems[0].packet == Some(0) && problems[0].lost_bytes >= 5 * 8);
+            let streams = vec![(PathBuf::from("stream"), bytes)];
+            let traces = [Trace::from_bytes(spec.metadata().as_bytes(), streams).unwrap()];
+            let times = |span: &Span| {
+                let (mut merge, mut times) = (Merge::between(&traces, span), Vec::new());
+                while let Some(message) = merge.next() {
+                    match message {
+                        Message::Event(event) if event.is_before_span() => {}
+                        Message::Event(event) => times.push(event.time_ns().0),
+                        Message::Loss(_) => panic!("nothing was lost"),
+                    }
+                }
+                times
+            };
+            let all = times(&Span::ALL);
+            let origin = all[0] - 1000;
+            for from in (500..10_000).step_by(500) {
+                let until = origin + from + 2000;
+                let span = Span { from: Some(Ns(origin + from)), until: Some(Ns(until)) };
+                let mut wanted = all.clone();
+                wanted.retain(|at| (origin + from..until).contains(at));
+                assert_eq!(times(&span), wanted, "{header:?}, from {from}");
+            }
+        }
+    }
 }
 
 #[test]
