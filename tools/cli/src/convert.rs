@@ -42,7 +42,8 @@ pub enum ReaderArg {
     after_help = "Events keep their names, fields, values and times; lost events and packets \
     stay counted. Bit fields take whole bytes. In CTF 1.8, flags and booleans become numbers, and \
     a trace with optional fields is refused.\n\nThe status is 0 when all was written, 1 when the \
-    old trace is damaged and the rest was written, 2 on an error; then nothing was written."
+    old trace is damaged or being recorded and the rest was written, 2 on an error; then nothing \
+    was written."
 )]
 pub struct ConvertArgs {
     /// The trace [default: lull-trace, the newest made here]
@@ -89,7 +90,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<i32> {
     let done = done?;
     let path = new.output.path().display().to_string();
     new.keep();
-    let status = derived::tell(&done);
+    let status = derived::tell(&trace, &done);
     say(&format!("{path}: {} events written", done.events));
     if done.lost_events + done.lost_packets > 0 {
         let (events, packets) = (done.lost_events, done.lost_packets);

@@ -19,7 +19,7 @@ use verdict::environment::{self, DAMAGED};
 use verdict::{thinned, State};
 
 use crate::report::progress::Progress;
-use crate::{newest, say};
+use crate::{newest, say, unfinished};
 
 pub(crate) const DONE: i32 = 0;
 pub(crate) const INCOMPLETE: i32 = 1;
@@ -29,6 +29,10 @@ const PROBLEMS_SHOWN: usize = 20;
 const OF_DAMAGED: &str =
     "the trace that this was made of was damaged, or had other events than its recorder wrote: \
      what could not be read is in no count";
+
+/// What a new trace says that was made of one that its recorder had not finished.
+const OF_UNFINISHED: &str =
+    "the recording was not finished when this was made of it: what came later is not here";
 
 /// The only trace at or below a folder, or the newest made here.
 pub(crate) fn only(named: Option<&PathBuf>, purpose: &str) -> anyhow::Result<Trace> {
@@ -111,6 +115,7 @@ pub(crate) fn write(
     if options.for_trace_compass || part.correction.is_some() {
         part.environment.extend(retimed(trace, part.correction));
     }
+    part.environment.extend(of_unfinished(trace));
     let part = Part { environment_of_damaged, miscount: Some(&miscount), ..part };
     let mut make = |name: &str| output.folder().make_file(name);
     let done = convert(trace, options, &part, &mut make, &mut |bytes| progress.advance(bytes))
@@ -161,6 +166,20 @@ fn retimed(trace: &Trace, correction: Option<Correction>) -> Vec<(String, Enviro
     told.collect()
 }
 
+/// What a new trace says in place of that it is being recorded, which it is not.
+fn of_unfinished(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
+    let mut said = analysis::recorded_verdict(trace.metadata());
+    if said.state != State::NotFinished {
+        return Vec::new();
+    }
+    said.missing.push(OF_UNFINISHED.into());
+    let entry = |name: &str, text: String| (name.into(), EnvironmentValue::Text(text));
+    vec![
+        entry("verdict", State::Incomplete.name().into()),
+        entry("verdict_missing", said.missing.join("\n")),
+    ]
+}
+
 /// What a new trace says besides where the old one is damaged, whoever's it is.
 fn of_damaged(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
     let entry = |name: &str, text: &str| (name.into(), EnvironmentValue::Text(text.into()));
@@ -172,7 +191,12 @@ fn of_damaged(trace: &Trace) -> Vec<(String, EnvironmentValue)> {
 }
 
 /// Says what was wrong with the old trace, and gives the exit status.
-pub(crate) fn tell(done: &Converted) -> i32 {
+pub(crate) fn tell(trace: &Trace, done: &Converted) -> i32 {
+    let unfinished = unfinished::sentence(trace);
+    if let Some(sentence) = &unfinished {
+        let (path, headline) = (trace.path().display(), State::NotFinished.headline());
+        say(&format!("{path}: {headline} {sentence}"));
+    }
     for problem in done.problems.iter().take(PROBLEMS_SHOWN) {
         say(&problem.to_string());
     }
@@ -187,7 +211,7 @@ pub(crate) fn tell(done: &Converted) -> i32 {
              not tell: what was lost with them is not known"
         ));
     }
-    if done.problems.is_empty() && done.miscount.is_none() {
+    if done.problems.is_empty() && done.miscount.is_none() && unfinished.is_none() {
         DONE
     } else {
         INCOMPLETE

@@ -33,7 +33,8 @@ const MAX_NAME_BYTES: usize = 64;
     trace's clock is the one that all get. The new traces are CTF 1.8 in nanoseconds, one in a \
     folder of its own for each; every command of lull reads the folder as a whole.\n\nThe status \
     is 0 when all clocks are known to agree within bounds, 1 when one is not, a message arrived \
-    before it was sent or a trace is damaged, 2 on an error; then nothing was written.")]
+    before it was sent or a trace is damaged or being recorded, 2 on an error; then nothing was \
+    written.")]
 pub struct MergeArgs {
     /// Folders with traces in or below them; the first one's clock is kept
     #[arg(value_name = "TRACE", required = true, num_args = 2..)]
@@ -108,8 +109,8 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<i32> {
     progress.finish();
     folder.keep();
     let mut status = derived::DONE;
-    for done in &written {
-        status = status.max(derived::tell(done));
+    for (trace, done) in traces.iter().zip(&written) {
+        status = status.max(derived::tell(trace, done));
     }
     let told = tell::Told { traces: &traces, merged: &merged, written: &written };
     match args.json {

@@ -31,7 +31,7 @@ const NOTE: &str = "this is a part of a recording (lull trim): what the verdict 
     after_help = "Events keep their names, fields, values, times and threads. Lost events and \
     packets stay counted if they were lost in the span; what is cut away is not called lost. The \
     new trace is CTF 1.8.\n\nThe status is 0 when all was written, 1 when the old trace is damaged \
-    or no event was chosen, 2 on an error; then nothing was written."
+    or being recorded or no event was chosen, 2 on an error; then nothing was written."
 )]
 pub struct TrimArgs {
     /// The trace [default: lull-trace, the newest made here]
@@ -92,7 +92,7 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
     let done = done?;
     let path = new.output.path().display().to_string();
     new.keep();
-    let status = derived::tell(&done);
+    let status = derived::tell(&trace, &done);
     match args.json {
         true => stdout::write(&(summary(&path, &done) + "\n"))?,
         false => say(&text(&path, &done)),

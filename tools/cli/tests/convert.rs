@@ -65,6 +65,31 @@ fn babeltrace_reads_what_is_written_in_ctf_2() {
 }
 
 #[test]
+fn what_is_made_of_an_unfinished_recording_does_not_say_that_it_is_being_recorded() {
+    let mut program = Program::new();
+    program.event(1000, 0, (7, 7, "main"), "a:b", &[]);
+    program.environment = "tracer_name = \"lull\"; verdict = \"recording\";".into();
+    let (metadata, streams) = program.files();
+    let streams: Vec<Vec<u8>> = streams.into_iter().map(|(_, bytes)| bytes).collect();
+    let old = TraceFolder::new(&metadata, &streams).unwrap();
+    let beside = TraceFolder::new(&metadata, &streams).unwrap();
+    let root = TraceFolder::new("", &[]).unwrap();
+    let (from, other) = (old.path().to_str().unwrap(), beside.path().to_str().unwrap());
+    for words in
+        [&["convert", from][..], &["trim", from, "--from", "+0s"], &["merge", from, other]]
+    {
+        let new = root.path().join(words[0]);
+        let output = lull(&[words, &["-o", new.to_str().unwrap()]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("not finished: no recorder that can be seen"), "{said}");
+        let reported = text(&lull(&["report", new.to_str().unwrap()]).stdout);
+        assert!(reported.contains("was not finished when this was made of it"), "{reported}");
+        assert!(!reported.contains("no recorder"), "{reported}");
+    }
+}
+
+#[test]
 fn nothing_that_is_there_is_written_over() {
     let (old, new, _) = trace(1);
     let (from, to) = (old.path().to_str().unwrap(), new.to_str().unwrap());
