@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use ::convert::{
     estimate, Converted, Correction, Estimate, Format, Messages, Options, Part, Rule, Sent,
+    MAX_DRIFT,
 };
 use anyhow::bail;
 use trace::{ByteOrder, Cycles, EnvironmentValue, Trace};
@@ -271,13 +272,19 @@ impl Between<'_> {
     }
 }
 
-/// From one trace's times to the other's, if both count by one clock, as its identifier says: they
-/// may take its beginning to be at different times.
+/// From one trace's times to the other's, if both count by one clock, as its identifier says. They
+/// may take its beginning to be at different times, and its rate, which each recording measures
+/// for itself, to be another: a moment is the same number of its cycles in both.
 fn one_clock(one: &Trace, other: &Trace) -> Option<Correction> {
     let ([a], [b]) = (one.clocks(), other.clocks()) else { return None };
-    let is_one = a.uuid.is_some() && a.uuid == b.uuid && a.frequency_hz == b.frequency_hz;
-    let origins = b.ns(Cycles(0)).0.checked_sub(a.ns(Cycles(0)).0);
-    origins.filter(|_| is_one).map(|offset_ns| Correction { offset_ns, ..Correction::default() })
+    // A machine has several counters, and Lull's identifier is that of the machine's boot.
+    let kind = |trace: &Trace| trace.metadata().environment_text("clock_kind").map(str::to_string);
+    let is_one = a.uuid.is_some() && a.uuid == b.uuid && kind(one) == kind(other);
+    let drift = a.frequency_hz as f64 / b.frequency_hz as f64 - 1.0;
+    let (from, to) = (a.ns(Cycles(0)).0, b.ns(Cycles(0)).0);
+    let offset_ns = to.checked_sub(from)?;
+    let is_rate_one = drift.abs() <= MAX_DRIFT;
+    (is_one && is_rate_one).then_some(Correction { at_ns: from, offset_ns, drift })
 }
 
 /// What the folder of a new trace is called: after the machine, or the old folder.

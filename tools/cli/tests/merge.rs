@@ -164,6 +164,45 @@ fn without_messages_times_stay_and_that_is_said() {
     assert!(hour.iter().all(|(_, ns)| ns.abs() > 3_000_000_000_000));
 }
 
+/// A recording of one machine, whose counter it took to run at a rate of its own: events by the
+/// counter's value.
+fn recorded(frequency_hz: u64, kind: &str, events: &[Happened]) -> TraceFolder {
+    let spec = Spec { frequency_hz, offset_s: 1_700_000_000 + events.len() as i64, ..spec() };
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(events[0].0);
+    for (cycles, sends, id) in events {
+        let class = if *sends { 1 } else { 2 };
+        writer.event(class, *cycles, Datum::List(vec![Datum::Unsigned(*id)]));
+    }
+    writer.end_packet(events[events.len() - 1].0, 0);
+    let boot = "uuid = \"0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0\"; name = \"monotonic\";";
+    let metadata = spec.metadata().replace("name = \"monotonic\";", boot);
+    let kind = format!("tracer_major = 1; clock_kind = \"{kind}\";");
+    let metadata = metadata.replace("tracer_major = 1;", &kind);
+    TraceFolder::new(&metadata, &[writer.finish().0]).unwrap()
+}
+
+#[test]
+fn recordings_of_one_machine_have_one_counter_whatever_rate_each_measured() {
+    // After six days a message takes 100 ns, each ten minutes.
+    let at = |number: u64| 1_100_000_000_000_000 + number * 1_260_000_000_000;
+    let sent: Vec<_> = (0..9).map(|number| (at(number), true, number)).collect();
+    let received: Vec<_> = (0..7).map(|number| (at(number) + 210, false, number)).collect();
+    let first = recorded(2_100_000_206, "tsc", &sent);
+    let root = TraceFolder::new("", &[]).unwrap();
+    for (kind, known_by, status) in [("tsc", "same clock", 0), ("monotonic", "own clock", 1)] {
+        let second = recorded(2_100_000_561, kind, &received);
+        let to = root.path().join(kind);
+        let (done, said) = merge(&[&first, &second], &to, &["--json"]);
+        assert_eq!(done.status.code(), Some(status), "{said}");
+        assert_eq!(summary(&done)["traces"][1]["clock"]["known_by"], known_by);
+        let delays = delays(&to);
+        assert_eq!(delays.len(), 7);
+        let is_near = |(_, ns): &(u64, i64)| (98..=102).contains(ns);
+        assert_eq!(delays.iter().all(is_near), kind == "tsc", "{delays:?}");
+    }
+}
+
 #[test]
 fn mistakes_leave_nothing_behind() {
     let (a, b) = talk(&mut Random::new(4), 0);

@@ -17,7 +17,7 @@
 use crate::correction::Correction;
 
 /// Clocks of computers gain or lose less than this each second: 500 millionths.
-const MAX_DRIFT: f64 = 5e-4;
+pub const MAX_DRIFT: f64 = 5e-4;
 /// Steps by which an interval of slopes is made smaller.
 const STEPS: u32 = 100;
 /// Messages that may be set aside because they arrived before they were sent.

@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io;
 
 pub use correction::Correction;
-pub use estimate::{estimate, Estimate, Inconsistent, Sent};
+pub use estimate::{estimate, Estimate, Inconsistent, Sent, MAX_DRIFT};
 pub use layout::Layout;
 pub use messages::{Counts, Messages, Rule};
 use stream::Stream;
