@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{FieldRef, Int64Type, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
@@ -25,7 +25,11 @@ use crate::reading::{Found, MOST_PROBLEMS};
 
 /// The list of a dataset's tables.
 pub const LIST: &str = "lull-dataset.json";
-const VERSION: u64 = 1;
+/// In datasets of version 1, counts are numbers without a sign.
+const VERSION: u64 = 2;
+const VERSIONS: std::ops::RangeInclusive<u64> = 1..=VERSION;
+/// The tables that have counts.
+const COUNTING: [&str; 5] = ["threads", "processes", "files", "packets", "lost"];
 /// A list that is larger is no list.
 const MOST_LIST_BYTES: u64 = 64 << 20;
 const BATCH_ROWS: usize = 8192;
@@ -58,7 +62,7 @@ fn read_list(folder: &Path) -> Result<Vec<Listed>, String> {
     }
     let text = std::fs::read(&path).map_err(|e| said(&e.to_string()))?;
     let list: Value = serde_json::from_slice(&text).map_err(|e| said(&e.to_string()))?;
-    if list["version"] != json!(VERSION) {
+    if !list["version"].as_u64().is_some_and(|version| VERSIONS.contains(&version)) {
         return Err(said("the version of this dataset is not one that is known here"));
     }
     let tables = list["tables"].as_array().ok_or_else(|| said("no tables are listed"))?;
@@ -140,6 +144,12 @@ impl Engine {
     }
 }
 
+/// Whether one is a count of version 1 and the other one of a later version.
+fn are_counts(one: &DataType, other: &DataType) -> bool {
+    let both = [one, other];
+    both.contains(&&DataType::Int64) && both.contains(&&DataType::UInt64)
+}
+
 const LOST: &str = "lost";
 
 /// How much each kind of loss is, and in how many rows; a beginning that came late is no loss.
@@ -193,7 +203,12 @@ impl<'a> Parts<'a> {
                     columns.push((Arc::new(field.as_ref().clone().with_nullable(true)), folder));
                     continue;
                 };
-                let Some((known, known_in)) = columns.get(at) else { continue };
+                let Some((known, known_in)) = columns.get_mut(at) else { continue };
+                if COUNTING.contains(&table) && are_counts(known.data_type(), field.data_type()) {
+                    let signed = known.as_ref().clone().with_data_type(DataType::Int64);
+                    *known = Arc::new(signed);
+                    continue;
+                }
                 if known.data_type() != field.data_type() && trouble.is_none() {
                     trouble = Some(format!(
                         "the datasets differ in the column {} of {}: it is {} in {}, and {} in {}; \

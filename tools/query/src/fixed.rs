@@ -61,6 +61,8 @@ pub enum Cell<'a> {
     None,
     Signed(i64),
     Unsigned(u64),
+    /// How many or where, which has a sign in its column: SQL's differences of it are right, too.
+    Count(u64),
     Boolean(bool),
     Text(Cow<'a, str>),
     Bytes(&'a [u8]),
@@ -74,7 +76,7 @@ impl From<Option<i64>> for Cell<'_> {
 
 impl From<Option<u64>> for Cell<'_> {
     fn from(value: Option<u64>) -> Self {
-        value.map_or(Self::None, Self::Unsigned)
+        value.map_or(Self::None, Self::Count)
     }
 }
 
@@ -139,6 +141,7 @@ impl Rows {
                 None | Some(Cell::None) => cells.none(),
                 Some(Cell::Signed(value)) => cells.number(*value as u64, true),
                 Some(Cell::Unsigned(value)) => cells.number(*value, false),
+                Some(Cell::Count(value)) => cells.number((*value).min(i64::MAX as u64), true),
                 Some(Cell::Boolean(value)) => cells.number(u64::from(*value), false),
                 Some(Cell::Text(text)) => cells.text(text.as_bytes()),
                 Some(Cell::Bytes(bytes)) => cells.text(bytes),

@@ -22,12 +22,12 @@ const PACKETS: &Columns = &[
     ("trace", Kind::Text),
     ("cpu", Kind::Signed),
     ("file", Kind::Text),
-    ("packet", Kind::Unsigned),
-    ("offset_bytes", Kind::Unsigned),
-    ("size_bytes", Kind::Unsigned),
-    ("content_bytes", Kind::Unsigned),
-    ("sequence", Kind::Unsigned),
-    ("discarded", Kind::Unsigned),
+    ("packet", Kind::Signed),
+    ("offset_bytes", Kind::Signed),
+    ("size_bytes", Kind::Signed),
+    ("content_bytes", Kind::Signed),
+    ("sequence", Kind::Signed),
+    ("discarded", Kind::Signed),
 ];
 
 const LOST: &Columns = &[
@@ -38,7 +38,7 @@ const LOST: &Columns = &[
     ("cpu", Kind::Signed),
     ("kind", Kind::Text),
     ("cause", Kind::Text),
-    ("count", Kind::Unsigned),
+    ("count", Kind::Signed),
     ("what", Kind::Text),
 ];
 
@@ -92,10 +92,10 @@ impl Source for PacketTable {
                         label,
                         packet.cpu.map(|cpu| i64::from(cpu.0)).into(),
                         name.as_deref().into(),
-                        Cell::Unsigned(packet.index),
-                        Cell::Unsigned(packet.offset_bytes),
-                        Cell::Unsigned(packet.size_bytes),
-                        Cell::Unsigned(packet.content_bits.div_ceil(8)),
+                        Cell::Count(packet.index),
+                        Cell::Count(packet.offset_bytes),
+                        Cell::Count(packet.size_bytes),
+                        Cell::Count(packet.content_bits.div_ceil(8)),
                         packet.sequence.into(),
                         packet.events_discarded.into(),
                     ];
@@ -214,7 +214,7 @@ fn add_loss(
             loss.cpu.map(|cpu| i64::from(cpu.0)).into(),
             Cell::Text(kind.into()),
             cause.into(),
-            Cell::Unsigned(count),
+            Cell::Count(count),
             Cell::None,
         ];
         rows.add(&row, give)

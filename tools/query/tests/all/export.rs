@@ -4,7 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::made::{folder, limits, reading, rows_of, trace};
+use bytes::Bytes;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::SessionContext;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ArrowWriter;
 use query::{definition, export, is_dataset, Engine, TableInfo};
 use testkit::program::{Number, Program, Text, Who};
 use testkit::{random_stream, Spec, TraceFolder};
@@ -124,6 +130,54 @@ fn a_column_of_two_types_is_told_when_its_table_is_asked_and_others_are_answered
     assert!(definition(table).unwrap_err().contains("column status"));
 }
 
+/// Makes a table of a dataset what version 1 had: its counts have no sign.
+fn age(dataset: &Path, table: &str) {
+    let file = dataset.join(table).join("host=alpha/all.parquet");
+    let bytes = Bytes::from(std::fs::read(&file).unwrap());
+    let batches = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap().build().unwrap();
+    let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
+    let old = |batch: &RecordBatch| {
+        let schema = batch.schema();
+        let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
+            let of_count = field.name().ends_with("_bytes");
+            let ty = if of_count { DataType::UInt64 } else { field.data_type().clone() };
+            (field.name().clone(), cast(column, &ty).unwrap())
+        });
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(n, c)| (n, c, true))).unwrap()
+    };
+    let old: Vec<RecordBatch> = batches.iter().map(old).collect();
+    let to = std::fs::File::create(&file).unwrap();
+    let mut writer = ArrowWriter::try_new(to, old[0].schema(), None).unwrap();
+    old.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.close().unwrap();
+    let list = dataset.join("lull-dataset.json");
+    let text = std::fs::read_to_string(&list).unwrap();
+    std::fs::write(list, text.replace("\"version\": 2", "\"version\": 1")).unwrap();
+}
+
+#[test]
+fn counts_have_a_sign_and_those_of_older_datasets_get_one_beside_newer_ones() {
+    let place = folder(&program("alpha", 0));
+    let sql = "SELECT written_bytes - read_bytes AS n FROM files";
+    let [old, new] = ["old", "new"].map(|name| place.path().join(name));
+    let traces = reading(vec![trace(&program("alpha", 0))]);
+    let wanted = serde_json::json!({ "n": -5 });
+    assert_eq!(rows_of(&Engine::new(&traces, &limits()).unwrap(), sql), [wanted.clone()]);
+    export(&traces, &old).unwrap();
+    export(&traces, &new).unwrap();
+    age(&old, "files");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let engine = |folders: &[PathBuf]| {
+        runtime.block_on(Engine::over_datasets(folders, &limits())).unwrap()
+    };
+    let alone = rows_of(&engine(&[old.clone()]), "SELECT read_bytes AS n FROM files");
+    assert_eq!(alone, [serde_json::json!({ "n": 5 })]);
+    let both = engine(&[old, new]);
+    assert_eq!(rows_of(&both, sql), [wanted.clone(), wanted]);
+    let statement = definition(both.table("files").unwrap()).unwrap();
+    assert!(statement.contains("\"read_bytes\" BIGINT,"), "{statement}");
+}
+
 /// The lines of a query's rows, sorted.
 fn lines_of(runtime: &tokio::runtime::Runtime, context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = async { context.sql(sql).await?.to_string().await };
@@ -194,7 +248,7 @@ fn folders_that_hold_something_are_left_alone_and_foreign_lists_lead_nowhere() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for text in [
         "{",
-        "{\"version\": 2, \"tables\": []}",
+        "{\"version\": 3, \"tables\": []}",
         "{\"version\": 1, \"tables\": [{\"name\": \"a\", \"folder\": \"../..\"}]}",
         "{\"version\": 1, \"tables\": [{\"name\": \"a\", \"folder\": \"/etc\"}]}",
         "{\"version\": 1, \"tables\": [{\"folder\": \"a\"}]}",
