@@ -95,8 +95,9 @@ pub struct QueryArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_negative_numbers = true)]
     pub to: Option<Time>,
 
-    /// Memory for sorts, joins and groups, like 512M; what finds no space goes to files [default:
-    /// half of the machine's]
+    /// Memory for sorts, joins and groups, like 512M; what sorts and groups find no space for goes
+    /// to files, but for most joins and ORDER BY with a LIMIT it has to suffice [default: half of
+    /// the machine's]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 

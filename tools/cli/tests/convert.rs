@@ -75,8 +75,7 @@ fn what_is_made_of_an_unfinished_recording_does_not_say_that_it_is_being_recorde
     let beside = TraceFolder::new(&metadata, &streams).unwrap();
     let root = TraceFolder::new("", &[]).unwrap();
     let (from, other) = (old.path().to_str().unwrap(), beside.path().to_str().unwrap());
-    for words in
-        [&["convert", from][..], &["trim", from, "--from", "+0s"], &["merge", from, other]]
+    for words in [&["convert", from][..], &["trim", from, "--from", "+0s"], &["merge", from, other]]
     {
         let new = root.path().join(words[0]);
         let output = lull(&[words, &["-o", new.to_str().unwrap()]].concat());

@@ -42,6 +42,9 @@ impl Complaint {
             helps.extend(diagnostic.notes.iter().map(|note| note.message.clone()));
             helps.extend(diagnostic.helps.iter().map(|help| help.message.clone()));
         }
+        if matches!(root, DataFusionError::ResourcesExhausted(_)) {
+            helps.push(MORE_MEMORY.into());
+        }
         let mut what = match root {
             DataFusionError::SQL(error, _) => error.to_string(),
             DataFusionError::SchemaError(error, _) => schema_error(error),
@@ -61,6 +64,10 @@ impl Complaint {
         Self { what, place, help, sql: sql.into() }
     }
 }
+
+/// What to do where what cannot go to files finds no space.
+const MORE_MEMORY: &str = "--memory gives a query more; ORDER BY with a LIMIT and most joins are \
+                           kept in memory, which is why --spill does not help";
 
 fn schema_error(error: &SchemaError) -> String {
     match error {
@@ -130,6 +137,13 @@ fn around(text: &str, place: usize) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_without_space_is_told_what_gives_it_more() {
+        let error = DataFusionError::ResourcesExhausted("no space for TopK".into());
+        let said = Complaint::of(&error, "SELECT 1").to_string();
+        assert!(said.contains("no space for TopK") && said.contains("--memory"), "{said}");
+    }
 
     #[test]
     fn a_long_line_is_shown_around_the_place() {

@@ -6,6 +6,7 @@
 //! columns that any of them has.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use serde_json::{json, Value};
 
 use crate::complaint::Complaint;
 use crate::engine::{quoted, Engine, Limits, TableInfo};
+use crate::export::new_file;
 use crate::reading::{Found, MOST_PROBLEMS};
 
 /// The list of a dataset's tables.
@@ -50,7 +52,9 @@ pub(crate) fn write_list(folder: &Path, tables: &[Listed]) -> Result<(), String>
     let one = |table: &Listed| json!({ "name": table.name, "folder": table.folder });
     let list = json!({ "version": VERSION, "tables": tables.iter().map(one).collect::<Vec<_>>() });
     let path = folder.join(LIST);
-    std::fs::write(&path, format!("{list:#}\n")).map_err(|e| format!("{}: {e}", path.display()))
+    let written =
+        new_file(&path).and_then(|mut file| file.write_all(format!("{list:#}\n").as_bytes()));
+    written.map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn read_list(folder: &Path) -> Result<Vec<Listed>, String> {

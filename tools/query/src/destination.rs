@@ -13,8 +13,8 @@ use query::Failure;
 use tempfile::TempPath;
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// Before the process's mask takes from them.
-const PERMISSIONS: u32 = 0o666;
+/// A trace is its owner's, and so is what it answers.
+const PERMISSIONS: u32 = 0o600;
 
 /// A file, or standard output.
 pub struct Destination<'a> {
@@ -88,6 +88,7 @@ mod tests {
             }
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"newer");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, PERMISSIONS);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 

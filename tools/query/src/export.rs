@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -28,14 +28,15 @@ use crate::columns::EventTable;
 use crate::dataset::{write_list, Listed, LIST};
 use crate::engine::{names, sources, GENERAL_TABLES};
 use crate::events::{Finder, RowWriter};
-use crate::output::parquet_properties;
+use crate::output::{parquet_properties, Failure};
 use crate::reading::{Meter, Reading, Tally};
 use crate::scan::{Request, Source};
 
 /// What waits in memory to be written, of all files together.
 const MOST_WAITING_BYTES: usize = 256 << 20;
-/// Of a new folder, before the process's mask takes from them.
-const PERMISSIONS: u32 = 0o777;
+/// Of folders and files: a trace is its owner's.
+const OF_FOLDERS: u32 = 0o700;
+const OF_FILES: u32 = 0o600;
 /// How the names of datasets begin that are not whole.
 const UNFINISHED: &str = ".lull-export-";
 /// How often what is not whole is removed: each time that a thread added to it meanwhile.
@@ -76,13 +77,16 @@ pub fn export(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
     std::fs::create_dir_all(place).map_err(failed)?;
     let begun: std::io::Result<_> = Unfinished::begin(|| {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(UNFINISHED).permissions(Permissions::from_mode(PERMISSIONS));
+        builder.prefix(UNFINISHED).permissions(Permissions::from_mode(OF_FOLDERS));
         let made = builder.tempdir_in(place)?;
         let removed = made.path().to_path_buf();
         Ok((made, Box::new(move || remove(&removed))))
     });
     let (made, unfinished) = begun.map_err(failed)?;
-    let exported = write(reading, made.path())?;
+    // The folder that is told of is the one that was named: the other one will be gone.
+    let hidden = made.path().display().to_string();
+    let named = |what: String| what.replace(&hidden, &folder.display().to_string());
+    let exported = write(reading, made.path()).map_err(named)?;
     let kept = unfinished.finish(|| {
         if is_there {
             return move_into(made.path(), folder);
@@ -123,10 +127,15 @@ fn move_into(made: &Path, folder: &Path) -> std::io::Result<()> {
 
 /// Makes a folder in one that is there, unless it is there itself.
 fn make_folder(folder: &Path) -> std::io::Result<()> {
-    match std::fs::create_dir(folder) {
+    match DirBuilder::new().mode(OF_FOLDERS).create(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
+}
+
+/// Makes a file where none is.
+pub(crate) fn new_file(path: &Path) -> std::io::Result<File> {
+    File::options().write(true).create_new(true).mode(OF_FILES).open(path)
 }
 
 fn write(reading: &Arc<Reading>, folder: &Path) -> Written<Exported> {
@@ -378,12 +387,12 @@ impl<'r> Files<'r> {
         }
         let Some(writer) = self.open.get_mut(&key) else { return Ok(()) };
         let before = writer.in_progress_size();
-        writer.write(batch).map_err(|e| unwritten(&self.folder, &e))?;
+        writer.write(batch).map_err(|e| unwritten(&self.folder, e))?;
         self.waiting_bytes += writer.in_progress_size().saturating_sub(before);
         self.rows += batch.num_rows() as u64;
         if self.waiting_bytes > self.most_waiting_bytes {
             for writer in self.open.values_mut() {
-                writer.flush().map_err(|e| unwritten(&self.folder, &e))?;
+                writer.flush().map_err(|e| unwritten(&self.folder, e))?;
             }
             self.waiting_bytes = 0;
         }
@@ -407,9 +416,9 @@ impl<'r> Files<'r> {
         let path = folder.join(name);
         let said = |error: std::io::Error| format!("{}: {error}", path.display());
         make_folder(&table).and_then(|()| make_folder(&folder)).map_err(said)?;
-        let file = File::create_new(&path).map_err(said)?;
+        let file = new_file(&path).map_err(said)?;
         ArrowWriter::try_new(file, schema, Some(parquet_properties()))
-            .map_err(|e| unwritten(&path, &e))
+            .map_err(|e| unwritten(&path, e))
     }
 
     /// Takes over files of other tables.
@@ -422,7 +431,7 @@ impl<'r> Files<'r> {
         let written: BTreeSet<usize> = self.open.keys().map(|(table, ..)| *table).collect();
         let files = self.open.len();
         for (_, writer) in self.open {
-            writer.close().map_err(|e| unwritten(&self.folder, &e))?;
+            writer.close().map_err(|e| unwritten(&self.folder, e))?;
         }
         let listed = |at: &usize| {
             Some(Listed {
@@ -437,8 +446,8 @@ impl<'r> Files<'r> {
 }
 
 /// Says what could not be written, and where.
-fn unwritten(place: &Path, error: &ParquetError) -> String {
-    format!("{}: {error}", place.display())
+fn unwritten(place: &Path, error: ParquetError) -> String {
+    format!("{}: {}", place.display(), Failure::from(error))
 }
 
 /// A name for a folder or a file that no reader of datasets takes for something else: letters,

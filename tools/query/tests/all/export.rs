@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Datasets: what is written is what is asked back.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::made::{folder, limits, reading, rows_of, trace};
@@ -61,6 +62,13 @@ fn datasets_answer_as_their_traces_do() {
         assert_eq!(found.len(), 2, "{sql}");
     }
     assert!(out.join("http_request/host=beta").is_dir());
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    for folder in ["", "calls", "calls/host=alpha"] {
+        assert_eq!(mode(&out.join(folder)), 0o700, "{folder}");
+    }
+    for file in ["lull-dataset.json", "calls/host=alpha/all.parquet"] {
+        assert_eq!(mode(&out.join(file)), 0o600, "{file}");
+    }
     assert!(rows_of(&dataset, "SELECT * FROM lost").is_empty());
 }
 
@@ -167,9 +175,8 @@ fn counts_have_a_sign_and_those_of_older_datasets_get_one_beside_newer_ones() {
     export(&traces, &new).unwrap();
     age(&old, "files");
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let engine = |folders: &[PathBuf]| {
-        runtime.block_on(Engine::over_datasets(folders, &limits())).unwrap()
-    };
+    let engine =
+        |folders: &[PathBuf]| runtime.block_on(Engine::over_datasets(folders, &limits())).unwrap();
     let alone = rows_of(&engine(&[old.clone()]), "SELECT read_bytes AS n FROM files");
     assert_eq!(alone, [serde_json::json!({ "n": 5 })]);
     let both = engine(&[old, new]);
