@@ -109,6 +109,7 @@ pub(crate) struct About<'a> {
     traces: Vec<String>,
     /// Nanoseconds of the clock, in decimal digits.
     pub origin_ns: String,
+    /// Of the span that has all events, the last included: a span ends before its `until`.
     pub length_ns: i64,
     hosts: &'a [String],
     events: Vec<&'a str>,
@@ -316,7 +317,7 @@ impl Viewed {
             version: VERSION,
             traces: self.paths(),
             origin_ns: history.begin().0.to_string(),
-            length_ns: history.end().0.saturating_sub(history.begin().0),
+            length_ns: history.end().0.saturating_sub(history.begin().0).saturating_add(1),
             hosts: history.names().hosts(),
             events,
             lost: history.losses().iter().fold(0, |sum: u64, lost| sum.saturating_add(lost.count)),

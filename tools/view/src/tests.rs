@@ -118,6 +118,15 @@ fn trace_is_described_and_every_cpu_has_a_row() {
 }
 
 #[test]
+fn a_span_as_long_as_the_trace_has_its_last_event() {
+    let viewed = viewed();
+    let length = &ask(&viewed, "v1/trace")["length_ns"];
+    let page = ask(&viewed, &format!("v1/events?from=2100000&until={length}"));
+    let last = page["rows"].as_array().unwrap().last();
+    assert_eq!(last.map(|row| &row["event"]["name"]), Some(&"after:loss".into()), "{page}");
+}
+
+#[test]
 fn an_answer_has_no_more_slices_than_pixels() {
     let viewed = viewed();
     let server = id_of(&viewed, "server[10]");
