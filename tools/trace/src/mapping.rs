@@ -10,12 +10,13 @@
 //! that only grows, in which a place is free while its length is 0. Faults elsewhere are those of
 //! whoever handled the signal before.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use memmap2::{Mmap, UncheckedAdvice};
 
@@ -26,6 +27,9 @@ pub(crate) struct Mapping {
     guard: &'static Guard,
     /// Device and number of the file, which may get another name or give its name to another.
     identity: (u64, u64),
+    /// When the file was written to last, and how it began.
+    written: Option<SystemTime>,
+    first: Vec<u8>,
 }
 
 /// Where a map is. The handler reads it.
@@ -43,6 +47,9 @@ struct Guard {
 /// one table of pages covers. So it brings again what was given back before.
 const FAULT_AROUND_MAX_BYTES: usize = 2 << 20;
 
+/// How much of a file's beginning is kept: a packet's header tells traces apart.
+const FIRST_BYTES: usize = 64;
+
 static FIRST: AtomicPtr<Guard> = AtomicPtr::new(std::ptr::null_mut());
 static FREE: Mutex<Vec<&'static Guard>> = Mutex::new(Vec::new());
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -50,7 +57,6 @@ static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
 
 impl Mapping {
     pub fn new(file: &File) -> std::io::Result<Self> {
-        let metadata = file.metadata()?;
         install_handler()?;
         // SAFETY: the map is read-only. What other processes do to the file changes bytes that are
         // read once and checked; that they cut it is what the handler is for.
@@ -59,7 +65,11 @@ impl Mapping {
         guard.cut.store(usize::MAX, Ordering::Relaxed);
         guard.begin.store(map.as_ptr() as usize, Ordering::Relaxed);
         guard.length.store(map.len(), Ordering::Release);
-        Ok(Self { map, guard, identity: (metadata.dev(), metadata.ino()) })
+        // Asked for once the length is settled: a file that grows meanwhile is longer than the map.
+        let metadata = file.metadata()?;
+        let identity = (metadata.dev(), metadata.ino());
+        let first = map.get(..map.len().min(FIRST_BYTES)).unwrap_or(&[]).to_vec();
+        Ok(Self { map, guard, identity, written: metadata.modified().ok(), first })
     }
 
     /// The bytes, up to where the file was found to be cut.
@@ -76,11 +86,29 @@ impl Mapping {
 
     /// Looks whether the file still is as long as it was, if it still has its name.
     pub fn look_for_cut(&self, path: &Path) {
-        let Ok(now) = std::fs::metadata(path) else { return };
+        self.look(path);
+    }
+
+    /// The same; what is known of the file now, if it still has its name.
+    fn look(&self, path: &Path) -> Option<Metadata> {
+        let now = std::fs::metadata(path).ok()?;
+        let is_its = (now.dev(), now.ino()) == self.identity;
         let length = usize::try_from(now.len()).unwrap_or(usize::MAX);
-        if (now.dev(), now.ino()) == self.identity && length < self.map.len() {
+        if is_its && length < self.map.len() {
             self.guard.cut.fetch_min(length, Ordering::Relaxed);
         }
+        is_its.then_some(now)
+    }
+
+    /// Whether bytes are others than those that were mapped, as far as that shows: the file is
+    /// shorter, begins with others, or was written to and is as long. One that a recorder appends
+    /// to is longer, and keeps what it had.
+    pub fn is_changed(&self, path: &Path) -> bool {
+        let now = self.look(path).filter(|now| now.len() == self.map.len() as u64);
+        let bytes = self.bytes();
+        bytes.len() < self.map.len()
+            || !bytes.starts_with(&self.first)
+            || now.is_some_and(|now| now.modified().ok() != self.written)
     }
 
     /// Gives back the memory of bytes that have been read, and of what reading them may have

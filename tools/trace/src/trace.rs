@@ -102,6 +102,14 @@ impl StreamFile {
         }
     }
 
+    /// Whether the file was shortened or written over since the trace was opened.
+    fn is_changed(&self) -> bool {
+        match &self.bytes {
+            Bytes::Mapped(map) => map.is_changed(&self.path),
+            Bytes::Owned(_) => false,
+        }
+    }
+
     /// Says that bytes have been read and need not stay in memory.
     pub(crate) fn release(&self, bytes: std::ops::Range<usize>) {
         if let Bytes::Mapped(map) = &self.bytes {
@@ -318,6 +326,12 @@ impl Trace {
     /// The stream files, in the order in which streams are numbered.
     pub fn files(&self) -> &[StreamFile] {
         &self.files
+    }
+
+    /// A stream file that was shortened or written over since the trace was opened: what is read
+    /// from now on may lack events. One that has grown is none.
+    pub fn changed_file(&self) -> Option<&Path> {
+        self.files.iter().find(|file| file.is_changed()).map(StreamFile::path)
     }
 
     /// What was wrong when the trace was opened. A [`Merge`] finds the rest while it reads.

@@ -6,6 +6,7 @@
 
 use std::fs::OpenOptions;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use testkit::{repeat_packet, Datum, Kind, Order, Spec, StreamWriter, TraceFolder};
 use trace::{in_slices, Fault, Merge, Message, ProblemKind, Span, Trace};
@@ -64,6 +65,29 @@ fn a_file_that_is_cut_while_it_is_read_is_read_up_to_there_and_that_is_told() {
         assert_eq!(cuts.len(), 1, "{problems:?}");
         assert_eq!(cuts[0].lost_bytes, bytes.len() as u64 - length);
     }
+}
+
+#[test]
+fn a_file_that_was_cut_or_written_over_is_told_and_one_that_grew_is_not() {
+    let spec = spec();
+    let bytes = stream(&spec, 10, PACKET_EVENTS);
+    let other = stream(&spec, 11, PACKET_EVENTS + 1);
+    let after = |change: &dyn Fn(&Path)| {
+        let folder = folder(&spec, bytes.clone());
+        let trace = Trace::open(folder.path()).unwrap();
+        let path = trace.files()[0].path().to_path_buf();
+        assert_eq!(trace.changed_file(), None);
+        change(&path);
+        trace.changed_file() == Some(&path)
+    };
+    let write = |path: &Path| OpenOptions::new().write(true).open(path).unwrap();
+    assert!(after(&|path| write(path).set_len(4096).unwrap()));
+    assert!(after(&|path| std::fs::write(path, &other).unwrap()), "it is longer, and another");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
+    assert!(after(&|path| write(path).set_modified(later).unwrap()), "it is as long");
+    let more = [&bytes[..], &bytes[..]].concat();
+    assert!(!after(&|path| std::fs::write(path, &more).unwrap()), "what it had is there");
+    assert!(!after(&|path| std::fs::remove_file(path).unwrap()), "what is mapped stays");
 }
 
 #[test]

@@ -235,6 +235,15 @@ impl Viewed {
                 false => failure(StatusCode::NOT_FOUND, "there is no such question"),
             };
         }
+        let reply = self.reply(path, query, patience);
+        // Looked for last: what changed before may have been missed meanwhile.
+        match self.changed() {
+            Some(reason) => failure(StatusCode::GONE, &reason),
+            None => reply,
+        }
+    }
+
+    fn reply(&self, path: &str, query: &str, patience: &Patience) -> Reply {
         let question = format!("{path}?{query}");
         if let Some(body) = self.recall(&question) {
             return Reply { status: StatusCode::OK, kind: JSON, body };
@@ -254,6 +263,15 @@ impl Viewed {
             Ok(None) => failure(StatusCode::NOT_FOUND, "there is no such question"),
             Err(reason) => failure(StatusCode::BAD_REQUEST, &reason),
         }
+    }
+
+    /// Why nothing is answered any more: a file is not what was opened.
+    pub(crate) fn changed(&self) -> Option<String> {
+        let own = self.traces.iter().find_map(Trace::changed_file).map(|file| {
+            let file = file.display();
+            format!("{file} was shortened or written over while it was viewed: run lull view again")
+        });
+        own.or_else(|| self.beside.as_ref()?.changed())
     }
 
     fn revision(&self) -> Option<u64> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The protocol over a real connection: what each question is answered with, and what is refused.
 
+mod changed;
 mod compare;
 mod counter;
 mod flame;

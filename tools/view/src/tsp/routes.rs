@@ -176,5 +176,8 @@ fn of_output(
         }
         _ => return Err(nothing()),
     };
-    text(&answer)
+    match loaded.viewed.changed() {
+        Some(reason) => Err(Failed::new(StatusCode::GONE, reason)),
+        None => text(&answer),
+    }
 }

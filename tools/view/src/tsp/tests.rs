@@ -580,3 +580,14 @@ fn identifiers_are_random_uuids() {
     assert_eq!(&id[14..15], "4");
     assert!("89ab".contains(&id[19..20]), "{id}");
 }
+
+#[test]
+fn views_of_a_trace_that_was_cut_since_it_was_opened_are_refused() {
+    let traces = Traces::new(&["one"]);
+    let server = traces.server();
+    let file = std::fs::File::options().write(true).open(traces.paths[0].join("stream_0"));
+    file.unwrap().set_len(100).unwrap();
+    let request = format!("POST /tsp/api/experiments/EXPERIMENT/outputs/{ACTIVITY}/tree");
+    let (status, answer) = ask(&server, &(request + "\n\n{\"parameters\":{}}"));
+    assert_eq!(status, 410, "{answer}");
+}
