@@ -69,7 +69,8 @@ pub struct ViewArgs {
     /// Serve the traces to the trace viewers of VS Code and Theia, which speak the Trace Server
     /// Protocol, in place of a page [default port: 8080]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "8080", conflicts_with_all = ["live", "port", "no_open"])]
+        default_missing_value = "8080",
+        conflicts_with_all = ["live", "compare", "port", "no_open"])]
     pub trace_server: Option<u16>,
 
     /// Answer pages of this origin, too, such as http://localhost:3000 where Theia is served; may
@@ -271,6 +272,19 @@ mod tests {
         let error = page_or_error(false).unwrap_err().to_string();
         assert!(error.contains("built without the viewer's page"), "{error}");
         assert!(error.contains("nodejs npm") && error.contains("make"), "{error}");
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct Words {
+        #[command(flatten)]
+        _args: ViewArgs,
+    }
+
+    #[test]
+    fn a_trace_server_that_is_to_compare_traces_is_refused() {
+        let words = ["view", "--trace-server", "--compare", "a", "b"];
+        let error = <Words as clap::Parser>::try_parse_from(words).unwrap_err().to_string();
+        assert!(error.contains("cannot be used with") && error.contains("--compare"), "{error}");
     }
 
     #[test]
