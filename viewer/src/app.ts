@@ -12,6 +12,7 @@ import type { Arrangement } from "./arrange";
 import { HEAD, rowAt, visible, type Placed } from "./layout";
 import { showLock } from "./locks";
 import { offerDetails, showDetails, showEvent } from "./panel";
+import { plainLines } from "./plain";
 import * as protocol from "./protocol";
 import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
@@ -213,7 +214,7 @@ export class App {
   say(text: string): void {
     const message = byId("message");
     message.hidden = text === "";
-    message.textContent = text;
+    message.textContent = plainLines(text);
   }
 
   theme(isDark: boolean): void {

@@ -6,6 +6,7 @@ import type { Palette } from "./colour";
 import { drawAxis, drawCounter, type Line } from "./counters";
 import { LANE, lanesOf, visible, type Placed } from "./layout";
 import { drawPicture } from "./picture";
+import { plain } from "./plain";
 import type { Arrow, Region, Said, SliceRow, Ticks } from "./protocol";
 import { areFew, drawRow, hatch } from "./slices";
 import type { Named } from "./statistics";
@@ -132,9 +133,10 @@ function drawBack(pen: Pen, scene: Scene, row: Placed): void {
 
 /** As much of a text as fits, by the width of a middling letter. */
 export function cut(text: string, pixels: number): string {
-  const letters = Math.floor(pixels / 6.4);
-  if (text.length <= letters) return text;
-  return letters > 2 ? `${text.slice(0, letters - 1)}…` : "";
+  const letters = Math.max(Math.floor(pixels / 6.4), 0);
+  const shown = plain(text.slice(0, letters + 1));
+  if (shown.length <= letters) return shown;
+  return letters > 2 ? `${shown.slice(0, letters - 1)}…` : "";
 }
 
 /** How surely a row misses events of a region: 1 for its CPU's own row. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of events. What a trace says becomes text nodes and nothing else: never markup.
 
+import { plain, plainLines } from "./plain";
 import {
   Stale,
   type EventJson,
@@ -19,12 +20,13 @@ const MOST_ROWS = 5000;
 const FIRST_ROWS = 40;
 const REST_MS = 200;
 
+/** An element with a text, of which each character stands for itself. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   text?: string,
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) made.textContent = plain(text);
   return made;
 }
 
@@ -123,7 +125,7 @@ export class EventTable {
       this.body.replaceChildren();
       this.more.hidden = true;
       this.error.hidden = false;
-      this.error.textContent = error instanceof Error ? error.message : String(error);
+      this.error.textContent = plainLines(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -157,9 +159,12 @@ export class EventTable {
     const error = event.error ? ` (${event.error})` : "";
     const context = event.context ? ` {${fieldsOf(event, event.context)}}` : "";
     const text = fieldsOf(event, event.fields ?? {}) + error + context;
-    for (const cell of [clock(row.at), cpu, thread, event.name, text]) {
-      made.append(element("td", cell));
-    }
+    for (const cell of [clock(row.at), cpu, thread, event.name]) made.append(element("td", cell));
+    // A text may have any length; all of it is told of what is selected.
+    const [last, cut] = [element("td"), element("div", text)];
+    cut.className = "cut";
+    last.append(cut);
+    made.append(last);
     choosable(made, () => {
       for (const old of this.body.querySelectorAll("[aria-selected]")) {
         old.removeAttribute("aria-selected");

@@ -6,6 +6,7 @@
 // it. Frames are buttons, so that keys and screen readers reach them.
 
 import { byId, element } from "./events";
+import { plain } from "./plain";
 import type { Flame, FlameOf } from "./protocol";
 import { Resting } from "./rest";
 import type { Whose } from "./statistics";
@@ -112,7 +113,7 @@ export class FlamePanel {
 
   private tell(told: Flame, { span, name }: Whose): void {
     this.told = told;
-    const whose = name === "" ? "" : ` of ${name}`;
+    const whose = name === "" ? "" : ` of ${plain(name)}`;
     const stretch = `${duration(span.until - span.from)} from ${clock(span.from)}`;
     const stopped =
       told.stopped === null ? "" : `; events were read up to ${clock(told.stopped)} only`;
@@ -139,7 +140,7 @@ export class FlamePanel {
       const made = element("button", node.name);
       made.type = "button";
       const share = ((100 * node.value) / Math.max(focus.value, 1)).toFixed(1);
-      const says = `${node.name}: ${this.text(node.value)}, ${node.depth < focus.depth ? "around" : `${share} %`}`;
+      const says = `${plain(node.name)}: ${this.text(node.value)}, ${node.depth < focus.depth ? "around" : `${share} %`}`;
       made.setAttribute("aria-label", says);
       made.title = says;
       made.dataset["depth"] = String(node.depth);

@@ -156,7 +156,7 @@ export class Flows {
       ? `to ${name}, ${arrow.label}: ${length} later`
       : `${arrow.label}: ${length} before`;
     const item = element("li");
-    if ((isToHead ? arrow.to : arrow.from).track === null) item.textContent = text;
+    if ((isToHead ? arrow.to : arrow.from).track === null) item.append(element("span", text));
     else {
       const button = element("button", `${isToHead ? "→" : "←"} ${text}`);
       button.type = "button";

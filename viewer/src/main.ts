@@ -5,6 +5,7 @@ import { App } from "./app";
 import { byId, element } from "./events";
 import { Frame } from "./frame";
 import { listenToTabs, showNotes, showPanel } from "./panel";
+import { plain, plainLines } from "./plain";
 import { Source, type About, type Filter } from "./protocol";
 
 const THEME = "lull-theme";
@@ -225,9 +226,9 @@ function showNames(about: About): void {
   const [first, second] = [about.traces, about.beside ?? []].map((all) =>
     all.map(nameOf).join(", "),
   );
-  const name = second ? `A: ${first} · B: ${second}` : (first ?? "");
+  const name = plain(second ? `A: ${first} · B: ${second}` : (first ?? ""));
   byId("trace-name").textContent = name;
-  byId("trace-name").title = [...about.traces, ...(about.beside ?? [])].join("\n");
+  byId("trace-name").title = [...about.traces, ...(about.beside ?? [])].map(plain).join("\n");
   document.title = `${name} – Lull`;
 }
 
@@ -297,5 +298,6 @@ async function start(): Promise<void> {
 start().catch((error: unknown) => {
   const message = byId("message");
   message.hidden = false;
-  message.textContent = `The page could not start: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = error instanceof Error ? error.message : String(error);
+  message.textContent = plainLines(`The page could not start: ${reason}`);
 });

@@ -2,6 +2,7 @@
 // Asks what a panel shows, once it is seen and what it is about has come to rest: one question at a
 // time, because an answer may take seconds; a question that is no longer meant is given up.
 
+import { plainLines } from "./plain";
 import { Stale } from "./protocol";
 
 /** How long what is meant has to rest before it is asked for. */
@@ -62,7 +63,7 @@ export class Resting<Meant> {
   }
 
   private refuse(error: unknown): void {
-    this.about.textContent = error instanceof Error ? error.message : String(error);
+    this.about.textContent = plainLines(error instanceof Error ? error.message : String(error));
     this.clear();
   }
 }

@@ -5,6 +5,7 @@
 // Place in the flow: the time line says which span and track are meant (frame.ts).
 
 import { byId, choosable, element } from "./events";
+import { plain } from "./plain";
 import type { Source, Statistic, Statistics } from "./protocol";
 import { Resting } from "./rest";
 import { clock, duration, type View } from "./time";
@@ -117,7 +118,7 @@ export class StatisticsPanel {
     this.told = told;
     const [about, missing] = sentences(told, meant);
     byId("statistics-about").textContent =
-      told.rows.length === 0 ? `${about}: there are none` : about;
+      plain(told.rows.length === 0 ? `${about}: there are none` : about);
     const lost = byId("statistics-lost");
     lost.hidden = missing === "";
     lost.textContent = missing;

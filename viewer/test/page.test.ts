@@ -16,6 +16,7 @@ import { answer, filter, overview, type Inside, type Words } from "../src/inside
 import { FOOT, HEAD, heightOf, LANE, lanesOf, place, rowAt, visible } from "../src/layout";
 import { sqlOf } from "../src/locks";
 import { timeOfDay } from "../src/panel";
+import { plain, plainLines } from "../src/plain";
 import {
   NO_FILTER,
   type Arrow,
@@ -150,6 +151,14 @@ test("values of fields are shown as they are", () => {
     s: { b: true },
   };
   assert.equal(fields(all), 'a=1 text="<img src=\\"x\\">" list=[1, null] flag=READ s={b=true}');
+});
+
+test("what turns or hides letters is shown by its number, and text is kept", () => {
+  assert.equal(plain("\u202eevil[1]\x1b\u200b\ud800"), "\\u{202e}evil[1]\\u{1b}\\u{200b}\\u{d800}");
+  assert.equal(plain("a\nb\u2028"), "a\\u{a}b\\u{2028}");
+  for (const text of ["é", "e\u0301", "日本", "😀", "– · …"]) assert.equal(plain(text), text);
+  assert.equal(plainLines("a\u202e\nb"), "a\\u{202e}\nb");
+  assert.equal(cut("\u202eevil[1]", 90), "\\u{202e}evil[…");
 });
 
 test("a name has always the same colour, and a text is cut to its room", () => {
