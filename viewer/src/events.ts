@@ -2,14 +2,7 @@
 // The table of events. What a trace says becomes text nodes and nothing else: never markup.
 
 import { plain, plainLines } from "./plain";
-import {
-  Stale,
-  type EventJson,
-  type EventRow,
-  type Filter,
-  type Page,
-  type Source,
-} from "./protocol";
+import { Stale, type EventRow, type Filter, type Page, type Source } from "./protocol";
 import { framesOf } from "./stacks";
 import { clock, type View } from "./time";
 
@@ -36,11 +29,11 @@ export function byId<T extends HTMLElement>(id: string): T {
   return found as T;
 }
 
-/** A field's value as people read it. */
-export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+/** A field's value as people read it; `isInteger`: its texts are digits of integers. */
+function shown(value: unknown, isInteger = false): string {
+  if (typeof value === "string") return isInteger ? value : JSON.stringify(value);
   if (value === null || typeof value !== "object") return String(value);
-  if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map((one) => shown(one, isInteger)).join(", ")}]`;
   const labelled = value as { label?: unknown; value?: unknown };
   if (typeof labelled.label === "string") return labelled.label;
   return `{${fields(value as Record<string, unknown>)}}`;
@@ -52,13 +45,24 @@ export function fields(all: Record<string, unknown>): string {
   return text.join(" ");
 }
 
-/** The same of an event, with the functions of its call stacks. */
-function fieldsOf(event: EventJson, all: Record<string, unknown>): string {
-  const text = Object.entries(all).map(([name, value]) => {
+/** The fields of an event, or what is known beside them: names and values. `joined` makes one text of
+ * the functions of a call stack. */
+export function valuesOf(
+  { event, integers }: EventRow,
+  part: "fields" | "context",
+  joined: (frames: string[]) => string,
+): [string, string][] {
+  const exact = new Set(integers?.[part]);
+  return Object.entries(event[part] ?? {}).map(([name, value]) => {
     const frames = framesOf(event, name, value);
-    return `${name}=${frames ? `[${frames.join(", ")}]` : shown(value)}`;
+    return [name, frames ? joined(frames) : shown(value, exact.has(name))];
   });
-  return text.join(" ");
+}
+
+/** The same in a line. */
+function line(row: EventRow, part: "fields" | "context"): string {
+  const all = valuesOf(row, part, (frames) => `[${frames.join(", ")}]`);
+  return all.map(([name, value]) => `${name}=${value}`).join(" ");
 }
 
 /** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. */
@@ -157,8 +161,8 @@ export class EventTable {
     const thread = event.thread ? `${event.thread.name}[${event.thread.tid}]` : "";
     const cpu = event.cpu === null ? "" : String(event.cpu);
     const error = event.error ? ` (${event.error})` : "";
-    const context = event.context ? ` {${fieldsOf(event, event.context)}}` : "";
-    const text = fieldsOf(event, event.fields ?? {}) + error + context;
+    const context = event.context ? ` {${line(row, "context")}}` : "";
+    const text = line(row, "fields") + error + context;
     for (const cell of [clock(row.at), cpu, thread, event.name]) made.append(element("td", cell));
     // A text may have any length; all of it is told of what is selected.
     const [last, cut] = [element("td"), element("div", text)];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The panels beside the table of events: what is selected, and what is known of the trace.
 
-import { byId, element, shown } from "./events";
+import { byId, element, valuesOf } from "./events";
 import type { About, Details, EventRow, State } from "./protocol";
-import { framesOf } from "./stacks";
 import { clock, duration } from "./time";
 
 export const PANELS = [
@@ -140,11 +139,13 @@ export function showEvent(row: EventRow): void {
     known.push(["Thread", `${name}, process ${pid}, thread ${tid}`]);
   }
   if (event.error) known.push(["Error", event.error]);
-  for (const [name, value] of Object.entries({ ...event.context, ...event.fields })) {
-    const frames = framesOf(event, name, value);
-    known.push([name, frames ? frames.join(" ← ") : shown(value)]);
-  }
+  const values = (part: "fields" | "context"): [string, string][] =>
+    valuesOf(row, part, (frames) => frames.join(" ← "));
+  known.push(...values("fields"));
   byId("details").replaceChildren(element("h3", event.name), facts(known));
+  // A context may have the name of a field, and another value.
+  const context = values("context");
+  if (context.length > 0) byId("details").append(element("h4", "Context"), facts(context));
 }
 
 /** What is known of each trace. */

@@ -98,6 +98,9 @@ export interface EventRow {
   at: number;
   trace: number;
   event: EventJson;
+  /** Which fields and contexts are integers that a script does not hold exactly, as texts of their
+   * digits, or arrays with such. */
+  integers?: { fields?: string[]; context?: string[] };
 }
 
 export interface Page {

@@ -117,8 +117,9 @@ export class StatisticsPanel {
   private tell(told: Statistics, meant: Whose): void {
     this.told = told;
     const [about, missing] = sentences(told, meant);
-    byId("statistics-about").textContent =
-      plain(told.rows.length === 0 ? `${about}: there are none` : about);
+    byId("statistics-about").textContent = plain(
+      told.rows.length === 0 ? `${about}: there are none` : about,
+    );
     const lost = byId("statistics-lost");
     lost.hidden = missing === "";
     lost.textContent = missing;

@@ -9,7 +9,7 @@ import { arranged, toggled } from "../src/arrange";
 import { named } from "../src/colour";
 import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
 import { cut, type Selection } from "../src/draw";
-import { fields } from "../src/events";
+import { fields, valuesOf } from "../src/events";
 import { laid, tree } from "../src/flame";
 import { sides } from "../src/flows";
 import { answer, filter, overview, type Inside, type Words } from "../src/inside";
@@ -151,6 +151,20 @@ test("values of fields are shown as they are", () => {
     s: { b: true },
   };
   assert.equal(fields(all), 'a=1 text="<img src=\\"x\\">" list=[1, null] flag=READ s={b=true}');
+});
+
+test("integers of 64 bits are no texts of digits, and a context is beside the field of its name", () => {
+  const digits = "18446744073709551615";
+  const fields = { id: digits, text: digits, all: [1, digits] };
+  const row: EventRow = {
+    ...{ at: 0, trace: 0, integers: { fields: ["id", "all"] } },
+    event: { name: "a:b", cpu: 0, fields, context: { id: digits } },
+  };
+  const values = (part: "fields" | "context"): string[] =>
+    valuesOf(row, part, String).map(([name, value]) => `${name}=${value}`);
+  const wanted = [`id=${digits}`, `text="${digits}"`, `all=[1, ${digits}]`];
+  assert.deepEqual(values("fields"), wanted);
+  assert.deepEqual(values("context"), [`id="${digits}"`]);
 });
 
 test("what turns or hides letters is shown by its number, and text is kept", () => {

@@ -5,7 +5,9 @@
 //! already; the answer says where the next page begins. Integers beyond what a script counts
 //! exactly become strings of their digits.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use trace::{Ns, Span};
 
@@ -35,14 +37,55 @@ pub(crate) struct Told {
     /// The number of its trace.
     trace: usize,
     event: Box<RawValue>,
+    /// Which of its texts are integers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integers: Option<Integers>,
+}
+
+/// The names of those fields and contexts in which every text is an integer that a script would
+/// have rounded.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+struct Integers {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    context: Vec<String>,
+}
+
+impl Integers {
+    /// Of an event as `lull print --json` has it.
+    fn of(event: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Parts<'a> {
+            #[serde(borrow, default)]
+            fields: BTreeMap<String, &'a RawValue>,
+            #[serde(borrow, default)]
+            context: BTreeMap<String, &'a RawValue>,
+        }
+        let Parts { fields, context } = serde_json::from_str(event).ok()?;
+        let is_its = |value: &RawValue| {
+            let text = value.get();
+            !text.contains('"') && exact(text).len() > text.len()
+        };
+        let named = |part: BTreeMap<String, &RawValue>| {
+            part.into_iter().filter(|(_, value)| is_its(value)).map(|(name, _)| name).collect()
+        };
+        Some(Self { fields: named(fields), context: named(context) })
+    }
 }
 
 impl Told {
     pub fn new(row: &Row<'_>, origin: Ns) -> Result<Self, String> {
-        let text = exact(&String::from_utf8_lossy(&(row.json)()));
+        let json = (row.json)();
+        let json = String::from_utf8_lossy(&json);
+        let text = exact(&json);
+        // Only what is rounded becomes longer.
+        let integers = Some(&json).filter(|json| json.len() < text.len());
+        let integers = integers.and_then(|json| Integers::of(json));
         let event = RawValue::from_string(text)
             .map_err(|error| format!("an event could not be told: {error}"))?;
-        Ok(Self { at: row.time.0.saturating_sub(origin.0), trace: row.trace, event })
+        let at = row.time.0.saturating_sub(origin.0);
+        Ok(Self { at, trace: row.trace, event, integers })
     }
 
     /// About what it takes as text.
@@ -192,5 +235,16 @@ mod tests {
         assert_eq!(exact(text), wanted);
         assert_eq!(exact("\"cut"), "\"cut");
         assert_eq!(exact(""), "");
+    }
+
+    #[test]
+    fn integers_are_told_from_texts_of_digits() {
+        let text = r#"{"name":"a:b","fields":{"id":18446744073709551615,"n":7,
+            "text":"9007199254740993","all":[1,9007199254740993],"mixed":{"n":9007199254740993}},
+            "context":{"text":18446744073709551615,"id":"18446744073709551615"}}"#;
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        let (fields, context) = (names(&["all", "id"]), names(&["text"]));
+        assert_eq!(Integers::of(text), Some(Integers { fields, context }));
+        assert_eq!(Integers::of("{\"fields\":3}"), None);
     }
 }
