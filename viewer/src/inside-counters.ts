@@ -3,18 +3,26 @@
 //
 // Place in the flow: inside.ts asks here; the answers are those that tools/view/src/counter.rs gives.
 
-import type { Inside, Words } from "./inside";
+import { isCalled, type Inside, type Words } from "./inside";
 import type { Amount, Counter, EventRow } from "./protocol";
 
-/** A field's value as a number; `null` if it is none, and nothing if the event has no such field. */
-function valueOf({ event }: EventRow, field: string): Amount | null | undefined {
+/** Numbers that JSON has no form for. */
+const NO_FORM = new Set(["NaN", "inf", "-inf"]);
+
+/** A field's value as a number; `null` if it is none, and nothing if the event has no such field of
+ * numbers. */
+function valueOf({ event, integers }: EventRow, field: string): Amount | null | undefined {
   const value = event.fields?.[field];
-  if (value === undefined) return undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? value : null;
-  // Integers that a script does not hold exactly are texts of their digits.
-  if (typeof value === "string") return /^-?\d{16,20}$/.test(value) ? value : null;
-  const labelled = (value as { value?: unknown } | null)?.value;
-  return typeof labelled === "number" ? labelled : null;
+  if (value === null || typeof value === "number") return value;
+  if (typeof value === "string") {
+    // Integers that a script does not hold exactly are texts of their digits.
+    if (integers?.fields?.includes(field)) return value;
+    return NO_FORM.has(value) ? null : undefined;
+  }
+  const { label, value: own } = (value ?? {}) as { label?: unknown; value?: unknown };
+  return label !== undefined && (typeof own === "number" || typeof own === "string")
+    ? own
+    : undefined;
 }
 
 /** What is made of states: threads that are ready to run, on no CPU. */
@@ -53,10 +61,11 @@ function valuesOf(all: Inside, name: string): [number, Amount | null][] {
   const dot = name.lastIndexOf(".");
   const [event, field] = [name.slice(0, dot), name.slice(dot + 1)];
   for (const row of all.events) {
-    const value = row.event.name === event ? valueOf(row, field) : undefined;
+    const isIts = isCalled(row.event, (own) => own === event);
+    const value = isIts ? valueOf(row, field) : undefined;
     if (value !== undefined) found.push([row.at, value]);
   }
-  if (found.length === 0) throw new Error(`no event of the file has the field ${name}`);
+  if (found.length === 0) throw new Error(`no event of the file has numbers in the field ${name}`);
   return found;
 }
 
@@ -89,7 +98,7 @@ export function numbers(all: Inside): { names: string[]; offered: string[]; left
   const names = new Set<string>();
   for (const row of all.events) {
     for (const field of Object.keys(row.event.fields ?? {})) {
-      if (typeof valueOf(row, field) === "number") names.add(`${row.event.name}.${field}`);
+      if (valueOf(row, field) != null) names.add(`${row.event.name}.${field}`);
     }
   }
   const offered = all.values.some(({ look }) => look === "waiting") ? [RUNNABLE] : [];

@@ -8,6 +8,7 @@ import { counter, numbers } from "./inside-counters";
 import type {
   About,
   Arrow,
+  EventJson,
   EventRow,
   Region,
   Said,
@@ -135,25 +136,52 @@ function slices(all: Inside, words: Words): unknown {
   return { values: all.values, rows, is_cut: false };
 }
 
+/** The set of a pattern, without its brackets, as a regular expression has it. */
+function set(letters: string[], isNot: boolean): string {
+  const code = (letter: string): string => `\\u{${letter.codePointAt(0)?.toString(16)}}`;
+  let ranges = "";
+  for (let at = 0; at < letters.length; at++) {
+    const first = letters[at] ?? "";
+    const isRange = letters[at + 1] === "-" && at + 2 < letters.length;
+    if (isRange) at += 2;
+    const last = letters[at] ?? "";
+    // A range that ends before it begins has no letter.
+    if (first <= last) ranges += `${code(first)}-${code(last)}`;
+  }
+  return `[${isNot ? "^" : ""}${ranges}]`;
+}
+
 /** A pattern of names as -e has it: * is any text, ? a letter, [a-z] one of a set, [!a-z] none. */
 function glob(pattern: string): RegExp {
-  const parts = pattern.match(/\[!?[^\]]+\]|[^]/gu) ?? [];
-  const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const refused = (reason: string): Error => new Error(`-e '${pattern}': ${reason}`);
+  if (pattern === "") throw refused("there is no name to match; write * for all");
+  const parts = pattern.match(/\[!?\]?[^\]]*\]|[^]/gu) ?? [];
   const source = parts.map((part) => {
     if (part === "*") return ".*";
     if (part === "?") return ".";
-    if (part.length < 3 || !part.startsWith("[")) return quoted(part);
+    if (/^\[!?\]?$/.test(part)) throw refused("the set that begins with '[' has no ']'");
+    if (part <= " ") throw refused("names hold no spaces");
+    if (part.length === 1 || !part.startsWith("[")) return set([part], false);
     const isNot = part[1] === "!";
-    const set = part.slice(isNot ? 2 : 1, -1).replace(/[\\^\]]/g, "\\$&");
-    return `[${isNot ? "^" : ""}${set}]`;
+    return set([...part.slice(isNot ? 2 : 1, -1)], isNot);
   });
   return new RegExp(`^${source.join("")}$`, "su");
 }
 
-function listed(text: string, name: string): ((value: number | null) => boolean) | null {
+/** Whether an event has a name: as the trace has it, or without the number that tells apart equal
+ * names of two programs. */
+export function isCalled(event: EventJson, isIt: (name: string) => boolean): boolean {
+  return isIt(event.name) || isIt(event.name.replace(/#\d+$/, ""));
+}
+
+function listed(
+  text: string,
+  name: string,
+  form = /^[+-]?\d+$/,
+): ((value: number | null) => boolean) | null {
   if (text.trim() === "") return null;
   const wanted = text.split(",").map((part) => {
-    if (!/^\s*-?\d+\s*$/.test(part)) throw new Error(`${name}: ${part} is no such number`);
+    if (!form.test(part.trim())) throw new Error(`${name}: ${part} is no such number`);
     return Number(part);
   });
   return (value) => value !== null && wanted.includes(value);
@@ -163,20 +191,23 @@ function listed(text: string, name: string): ((value: number | null) => boolean)
 export function filter(words: Words): (event: EventRow) => boolean {
   const text = (name: string): string => String(words[name] ?? "");
   const e = text("e");
-  if (/\sif\s/.test(e) || e.includes("@")) {
+  if (/\s(if|sample)(\s|$)/.test(e) || e.includes("@")) {
     throw new Error(
-      "a file filters by names, such as io:* or !io:*; conditions on fields and levels need the " +
+      "a file filters by names, such as io:*; levels, and what stands behind a name, need the " +
         "trace itself: lull view",
     );
   }
+  // One pattern alone that leaves events out takes none, whichever it is.
   const isNot = e.startsWith("!");
   const name = e === "" ? null : glob(isNot ? e.slice(1) : e);
-  const comm = text("comm") === "" ? null : glob(text("comm"));
+  const comm = text("comm");
+  const isNamed = (own: string): boolean =>
+    comm.endsWith("*") ? own.startsWith(comm.slice(0, -1)) : own === comm;
   const [pid, tid] = [listed(text("pid"), "pid"), listed(text("tid"), "tid")];
-  const cpu = listed(text("cpu"), "cpu");
+  const cpu = listed(text("cpu"), "cpu", /^\+?\d+$/);
   return ({ event }) =>
-    (!name || name.test(event.name) !== isNot) &&
-    (!comm || (event.thread !== undefined && comm.test(event.thread.name))) &&
+    (!name || (!isNot && isCalled(event, (own) => name.test(own)))) &&
+    (comm === "" || (event.thread !== undefined && isNamed(event.thread.name))) &&
     (!pid || pid(event.thread?.pid ?? null)) &&
     (!tid || tid(event.thread?.tid ?? null)) &&
     (!cpu || cpu(event.cpu));

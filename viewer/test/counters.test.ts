@@ -57,11 +57,11 @@ test("an answer that goes on in the pixel of the one before is one with it", () 
 });
 
 test("in a file, a counter is made of its events, and what is no number is none", () => {
-  const events = [3, 8, "text", "9007199254740993", null, { value: 2, label: "TWO" }].map(
+  const big = "9007199254740993";
+  const events = [3, 8, "NaN", big, null, { value: 2, label: "TWO" }].map(
     (value, at): EventRow => ({
-      at: at * 10,
-      trace: 0,
-      event: { name: "q:l", cpu: 0, fields: { n: value, other: "x" } },
+      ...{ at: at * 10, trace: 0, integers: value === big ? { fields: ["n"] } : {} },
+      event: { name: at % 2 ? "q:l#7" : "q:l", cpu: 0, fields: { n: value, other: big } },
     }),
   );
   const all = { events, rows: [], values: [] } as unknown as Inside;
@@ -76,8 +76,11 @@ test("in a file, a counter is made of its events, and what is no number is none"
     not_numbers: 2,
     stopped: null,
   });
-  assert.deepEqual(answer(all, "numbers", {}), { names: ["q:l.n"], offered: [], left_out: 0 });
-  assert.throws(() => answer(all, "counter", { ...words, counter: "q:l.none" }), /no event/);
+  const names = ["q:l#7.n", "q:l.n"];
+  assert.deepEqual(answer(all, "numbers", {}), { names, offered: [], left_out: 0 });
+  for (const counter of ["q:l.none", "q:l.other"]) {
+    assert.throws(() => answer(all, "counter", { ...words, counter }), /no event/);
+  }
 });
 
 test("in a file, threads that are ready to run are counted at each change of their number", () => {

@@ -320,12 +320,25 @@ test("a file filters by names, and refuses what only the trace can answer", () =
     file().events.filter(filter(words)).length;
   assert.equal(takes({}), 1000);
   assert.equal(takes({ e: "io:*" }), 1000);
-  assert.equal(takes({ e: "!io:r[a-e]??" }), 500);
+  assert.equal(takes({ e: "io:r[a-e]??" }), 500);
+  assert.equal(takes({ e: "io:[!s-z]*" }), 500);
+  assert.equal(takes({ e: "io:[]r]ea[d-]" }), 500);
+  assert.equal(takes({ e: "!io:read" }), 0);
   assert.equal(takes({ e: "io.read" }), 0);
   assert.equal(takes({ comm: "git*" }), 500);
+  assert.equal(takes({ comm: "g?t*" }), 0);
   assert.equal(takes({ cpu: "1, 2", tid: "10" }), 333);
-  assert.throws(() => filter({ e: "io:* if fd > 3" }), /lull view/);
-  assert.throws(() => filter({ pid: "x" }), /no such number/);
+  const named = { ...event(0, "a:b#12"), trace: 0 };
+  assert.ok(filter({ e: "a:b" })(named) && filter({ e: "a:b#*" })(named));
+  for (const e of ["io:* if fd > 3", "io:* sample 1/2", "io:*@info"]) {
+    assert.throws(() => filter({ e }), /lull view/, e);
+  }
+  assert.throws(() => filter({ e: "a b" }), /no spaces/);
+  for (const e of ["a[b", "a[]b", "[!]"]) assert.throws(() => filter({ e }), /has no '\]'/, e);
+  assert.throws(() => filter({ e: "!" }), /no name to match/);
+  for (const words of [{ pid: "x" }, { cpu: "-1" }, { tid: "1,," }]) {
+    assert.throws(() => filter(words), /no such number/);
+  }
 });
 
 test("from afar a file's states are one in a pixel, and none is uncounted", () => {
