@@ -25,6 +25,7 @@ const pressed = () => page.locator("#follow").getAttribute("aria-pressed");
 await until(() => document.querySelectorAll("#event-rows tr").length > 0);
 const first = await about();
 assert.equal(first.is_live, true);
+assert.match(await page.title(), /^live – Lull$/);
 await page.waitForFunction(
   async ([revision, length]) => {
     const now = await fetch("v1/trace").then((answer) => answer.json());
@@ -98,6 +99,12 @@ await page.locator("#message", { hasText: "the session has ended" }).waitFor();
 assert.equal((await about()).is_live, false);
 assert.ok(!(await page.locator("#follow").isVisible()));
 await page.locator("#tab-notes").click();
-assert.match(await page.locator("#notes").textContent(), /The session has ended: `lull view /);
+const notes = async () => page.locator("#notes").textContent();
+assert.match(await notes(), /The session has ended: `lull view /);
+assert.doesNotMatch(await notes(), /The session runs/);
+
+// The page that is loaded again says so, too.
+await page.reload();
+await page.locator("#message", { hasText: "the session has ended" }).waitFor();
 assert.deepEqual(problems, []);
 await browser.close();

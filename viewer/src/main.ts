@@ -216,6 +216,10 @@ async function follow(app: App, first: About): Promise<void> {
     showNotes([about]);
   }
   byId("follow").hidden = true;
+  sayEnd(app);
+}
+
+function sayEnd(app: App): void {
   app.say("the session has ended; the page shows the last of it");
 }
 
@@ -292,6 +296,8 @@ async function start(): Promise<void> {
   frame.active.area.focus();
   if (about.is_live) {
     follow(app, about).catch((error: unknown) => app.say(`the session is not followed: ${error}`));
+  } else if (about.revision !== undefined) {
+    sayEnd(app);
   }
 }
 

@@ -5,7 +5,7 @@
 //! names of questions and of the page's files, and never becomes the name of a file.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use analysis::Names;
@@ -36,6 +36,8 @@ const MOST_NAMES: usize = 4096;
 /// Traces that are viewed.
 pub struct Viewed {
     traces: Arc<Vec<Trace>>,
+    /// What the traces' folders are called.
+    folders: Vec<String>,
     history: History,
     events: Box<dyn Events>,
     notes: Vec<String>,
@@ -56,7 +58,8 @@ pub struct Viewed {
 #[derive(Debug)]
 struct Live {
     revision: u64,
-    goes_on: AtomicBool,
+    /// Once it has ended: what a person should know then, in place of the notes.
+    ended: OnceLock<Vec<String>>,
 }
 
 /// What a server shows: the same traces always, or a running session's newest.
@@ -70,22 +73,23 @@ impl Shown {
 
     /// Shows what a running session has at first; more will come.
     pub fn live(mut viewed: Viewed) -> Self {
-        viewed.live = Some(Live { revision: 0, goes_on: true.into() });
+        viewed.live = Some(Live { revision: 0, ended: OnceLock::new() });
         Self::new(viewed)
     }
 
-    /// Shows what a running session has by now; `goes_on`: more will come.
-    pub fn replace(&self, mut viewed: Viewed, goes_on: bool) {
+    /// Shows what a running session has by now.
+    pub fn replace(&self, mut viewed: Viewed) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let revision = now.live.as_ref().map_or(1, |live| live.revision.saturating_add(1));
-        viewed.live = Some(Live { revision, goes_on: goes_on.into() });
+        viewed.live = Some(Live { revision, ended: OnceLock::new() });
         *now = Arc::new(viewed);
     }
 
-    /// Nothing more will come of the session.
-    pub fn end(&self) {
+    /// Nothing more will come of the session. `notes` take the place of those that are shown.
+    pub fn end(&self, notes: Vec<String>) {
         if let Some(live) = &self.now().live {
-            live.goes_on.store(false, Ordering::Relaxed);
+            // It ends once.
+            let _ = live.ended.set(notes);
         }
     }
 
@@ -106,7 +110,7 @@ const JSON: &str = "application/json";
 #[derive(Serialize)]
 pub(crate) struct About<'a> {
     version: u32,
-    traces: Vec<String>,
+    traces: &'a [String],
     /// Nanoseconds of the clock, in decimal digits.
     pub origin_ns: String,
     /// Of the span that has all events, the last included: a span ends before its `until`.
@@ -122,7 +126,7 @@ pub(crate) struct About<'a> {
     is_live: bool,
     /// The folders of the traces that these are compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    beside: Option<Vec<String>>,
+    beside: Option<&'a [String]>,
 }
 
 #[derive(Serialize)]
@@ -149,8 +153,10 @@ impl Viewed {
         let tracks = Tracks::new(&history, &variables, recorded.chain(lost));
         let (names, packets, far, remembered) = Default::default();
         let (live, beside) = (None, None);
+        let folders = traces.iter().map(|trace| trace.path().display().to_string()).collect();
         Self {
             traces,
+            folders,
             history,
             events,
             notes,
@@ -168,6 +174,11 @@ impl Viewed {
     /// Takes the names of functions from where the events have them.
     pub fn named_by(self, names: Arc<Names>) -> Self {
         Self { names, ..self }
+    }
+
+    /// Gives the folder of a trace that was read while it is written.
+    pub fn written_in(self, folder: &Path) -> Self {
+        Self { folders: vec![folder.display().to_string()], ..self }
     }
 
     /// What the names of functions lack that were told so far, in sentences.
@@ -330,25 +341,22 @@ impl Viewed {
         events.sort_unstable();
         events.dedup();
         events.truncate(MOST_NAMES);
-        let beside = self.beside.as_ref().map(|others| others.paths());
+        let beside = self.beside.as_ref().map(|others| others.folders.as_slice());
+        let ended = self.live.as_ref().and_then(|live| live.ended.get());
         About {
             version: VERSION,
-            traces: self.paths(),
+            traces: &self.folders,
             origin_ns: history.begin().0.to_string(),
             length_ns: history.end().0.saturating_sub(history.begin().0).saturating_add(1),
             hosts: history.names().hosts(),
             events,
             lost: history.losses().iter().fold(0, |sum: u64, lost| sum.saturating_add(lost.count)),
             left_out: history.left_out(),
-            notes: &self.notes,
+            notes: ended.unwrap_or(&self.notes),
             revision: self.revision(),
-            is_live: self.live.as_ref().is_some_and(|live| live.goes_on.load(Ordering::Relaxed)),
+            is_live: self.live.is_some() && ended.is_none(),
             beside,
         }
-    }
-
-    fn paths(&self) -> Vec<String> {
-        self.traces.iter().map(|trace| trace.path().display().to_string()).collect()
     }
 
     fn recall(&self, question: &str) -> Option<Arc<[u8]>> {

@@ -259,8 +259,10 @@ fn requests_are_answered_with_the_token_only() {
 fn questions_about_what_a_session_was_before_are_refused() {
     let first = Shown::live(viewed());
     assert_eq!(ask(&first.now(), "v1/trace")["is_live"], true);
-    first.end();
-    assert_eq!(ask(&first.now(), "v1/trace")["is_live"], false);
+    first.end(vec!["it has ended".into()]);
+    let ended = ask(&first.now(), "v1/trace");
+    assert_eq!((&ended["is_live"], &ended["revision"]), (&false.into(), &0.into()));
+    assert_eq!(ended["notes"], serde_json::json!(["it has ended"]));
     let shown = Shown::new(viewed());
     let status = |question: &str| {
         let (path, query) = question.split_once('?').unwrap();
@@ -268,10 +270,11 @@ fn questions_about_what_a_session_was_before_are_refused() {
     };
     assert_eq!(ask(&shown.now(), "v1/trace")["is_live"], false);
     assert_eq!(status("v1/events?revision=1"), 409);
-    for (revision, goes_on) in [(1, true), (2, true), (3, false)] {
-        shown.replace(viewed(), goes_on);
+    for revision in 1..=3 {
+        shown.replace(viewed().written_in("/tmp/web".as_ref()));
         let about = ask(&shown.now(), "v1/trace");
-        assert_eq!((&about["revision"], &about["is_live"]), (&revision.into(), &goes_on.into()));
+        assert_eq!((&about["revision"], &about["is_live"]), (&revision.into(), &true.into()));
+        assert_eq!(about["traces"], serde_json::json!(["/tmp/web"]));
         assert_eq!(status(&format!("v1/events?revision={revision}")), 200);
         assert_eq!(status(&format!("v1/events?revision={}", revision - 1)), 409);
         assert_eq!(status("v1/events?limit=1"), 200);

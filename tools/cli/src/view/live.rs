@@ -31,6 +31,8 @@ const REST: u32 = 4;
 pub struct Session {
     found: Found,
     follower: Follower,
+    /// Older packets are there than those that are shown.
+    has_older: bool,
 }
 
 impl Session {
@@ -45,7 +47,7 @@ impl Session {
         let output = &found.recorder.output;
         let follower = Follower::behind(output, NEWEST_BYTES);
         let follower = follower.with_context(|| format!("following {}", output.display()))?;
-        Ok(Self { found, follower })
+        Ok(Self { found, follower, has_older: false })
     }
 
     /// What is there by now, which may be nothing, and a thread that goes on showing what comes.
@@ -54,7 +56,7 @@ impl Session {
         let metadata = std::fs::read(folder.join("metadata"));
         let metadata = metadata.with_context(|| folder.display().to_string())?;
         let empty = Trace::from_bytes(&metadata, Vec::new())?;
-        let shown = Arc::new(Shown::live(viewed(empty, self.notes(true, false))?));
+        let shown = Arc::new(Shown::live(self.viewed(empty, self.notes(true))?));
         let own = shown.clone();
         // It ends with the process.
         std::thread::spawn(move || self.follow(&own));
@@ -89,10 +91,11 @@ impl Session {
 
     fn renew(&mut self, shown: &Shown, is_over: bool) -> anyhow::Result<()> {
         if let Some(newest) = self.follower.newest(Instant::now(), is_over)? {
-            let notes = self.notes(!is_over, newest.has_older);
-            shown.replace(viewed(newest.trace, notes)?, !is_over);
-        } else if is_over {
-            shown.end();
+            self.has_older = newest.has_older;
+            shown.replace(self.viewed(newest.trace, self.notes(true))?);
+        }
+        if is_over {
+            shown.end(self.notes(false));
         }
         Ok(())
     }
@@ -101,12 +104,12 @@ impl Session {
         format!("`lull view {}` shows all of it", self.found.recorder.output.display())
     }
 
-    fn notes(&self, goes_on: bool, has_older: bool) -> Vec<String> {
+    fn notes(&self, goes_on: bool) -> Vec<String> {
         let mut notes = vec![match goes_on {
             true => "The session runs: what is shown is a few seconds old.".to_string(),
             false => format!("The session has ended: {}.", self.whole()),
         }];
-        if has_older {
+        if self.has_older {
             notes.push(format!(
                 "Only the newest {} MiB are shown, and states from before them are not known: {}.",
                 NEWEST_BYTES >> 20,
@@ -116,10 +119,10 @@ impl Session {
         notes.extend(self.follower.complaints());
         notes
     }
-}
 
-fn viewed(trace: Trace, notes: Vec<String>) -> anyhow::Result<Viewed> {
-    let traces = Arc::new(vec![trace]);
-    let history = History::open_or_build(&traces, |_| {})?;
-    Ok(printed(traces, history, notes))
+    fn viewed(&self, trace: Trace, notes: Vec<String>) -> anyhow::Result<Viewed> {
+        let traces = Arc::new(vec![trace]);
+        let history = History::open_or_build(&traces, |_| {})?;
+        Ok(printed(traces, history, notes).written_in(&self.found.recorder.output))
+    }
 }
