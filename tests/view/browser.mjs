@@ -113,7 +113,33 @@ const tests = {
     await page.locator("#filter button[type=submit]").click();
     await page.locator("#filter-error").waitFor({ state: "visible" });
     assert.match(await page.locator("#filter-error").textContent(), /\^/);
+    assert.equal(await page.locator("#event-caption").textContent(), "No events are told");
     problems.length = 0; // Chromium tells of every answer that is not 200.
+  },
+
+  async an_error_is_said_until_it_is_over_and_the_warning_comes_back(page) {
+    const bar = page.locator("#message");
+    await page.fill("#filter-pid", "x");
+    await page.press("#filter-pid", "Enter");
+    await page.locator("#filter-error", { hasText: "no such number" }).waitFor();
+    assert.match(await bar.textContent(), /42 events or packets are missing/);
+    await page.locator("#tab-notes").click();
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("w");
+    await page.locator("#message", { hasText: "no such number" }).waitFor();
+    await page.evaluate(() => document.getElementById("filter").reset());
+    await page.locator("#message", { hasText: "42 events or packets are missing" }).waitFor();
+    problems.length = 0;
+  },
+
+  async a_server_that_has_ended_is_said_to_have(page) {
+    await page.route("**/v1/*", (route) => route.abort("connectionrefused"));
+    await page.locator("#timeline").focus();
+    await page.keyboard.press("w");
+    await page.locator("#tab-notes").click();
+    await page.keyboard.press("w");
+    await page.locator("#message", { hasText: "lull view does not answer" }).waitFor();
+    problems.length = 0;
   },
 
   async search_finds_an_event_by_name(page) {

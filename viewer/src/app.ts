@@ -2,6 +2,7 @@
 // The time line of a trace: what is shown of it, what is asked for it, and what keys and mouse do.
 
 import type { Chosen } from "./address";
+import { say, sayError } from "./bar";
 import { palette } from "./colour";
 import { Counters } from "./counters";
 import { draw, NAMES, RULER, timeAt, yOf, type Scene, type Selection } from "./draw";
@@ -11,8 +12,7 @@ import type { Frame } from "./frame";
 import type { Arrangement } from "./arrange";
 import { HEAD, rowAt, visible, type Placed } from "./layout";
 import { showLock } from "./locks";
-import { offerDetails, showDetails, showEvent } from "./panel";
-import { plainLines } from "./plain";
+import { offerDetails, panelShown, showDetails, showEvent } from "./panel";
 import * as protocol from "./protocol";
 import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
@@ -212,9 +212,7 @@ export class App {
   }
 
   say(text: string): void {
-    const message = byId("message");
-    message.hidden = text === "";
-    message.textContent = plainLines(text);
+    say(text);
   }
 
   theme(isDark: boolean): void {
@@ -580,6 +578,7 @@ export class App {
         ticksPixels: pixels,
         isPending: false,
       });
+      sayError("");
       this.redraw();
       await told;
       this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
@@ -588,8 +587,10 @@ export class App {
       if (signal.aborted || error instanceof protocol.Stale) return;
       this.scene.isPending = false;
       this.redraw();
-      // What is wrong with the filter is said beside it.
-      if (this.filter.e === "") this.say(error instanceof Error ? error.message : String(error));
+      await told;
+      // The table of events says what is wrong with the filter, beside it.
+      const isSaid = table.isRefused && panelShown() === "events";
+      if (!isSaid) sayError(error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -109,6 +109,11 @@ export class EventTable {
     await this.add(true);
   }
 
+  /** Whether it says why there are no events. */
+  get isRefused(): boolean {
+    return !this.error.hidden;
+  }
+
   private async add(isNew = false): Promise<void> {
     const { next, filter, source, until } = this;
     if (!next || !filter || !source) return;
@@ -128,6 +133,8 @@ export class EventTable {
       if (signal.aborted || error instanceof Stale) return;
       this.body.replaceChildren();
       this.more.hidden = true;
+      this.caption.textContent = "No events are told";
+      this.notes.replaceChildren();
       this.error.hidden = false;
       this.error.textContent = plainLines(error instanceof Error ? error.message : String(error));
     }

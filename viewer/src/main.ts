@@ -2,6 +2,7 @@
 // Starts the page, and listens to keys, mouse and forms.
 
 import { App } from "./app";
+import { sayAlways } from "./bar";
 import { byId, element } from "./events";
 import { Frame } from "./frame";
 import { listenToTabs, showNotes, showPanel } from "./panel";
@@ -216,11 +217,11 @@ async function follow(app: App, first: About): Promise<void> {
     showNotes([about]);
   }
   byId("follow").hidden = true;
-  sayEnd(app);
+  sayEnd();
 }
 
-function sayEnd(app: App): void {
-  app.say("the session has ended; the page shows the last of it");
+function sayEnd(): void {
+  sayAlways("the session has ended; the page shows the last of it");
 }
 
 const nameOf = (path: string): string => path.split("/").filter(Boolean).pop() ?? path;
@@ -291,13 +292,13 @@ async function start(): Promise<void> {
   const lost = abouts.map(({ lost }) => lost);
   if (lost.some((count) => count > 0)) {
     const counts = about.beside ? `${lost[0]} (A) and ${lost[1]} (B)` : String(lost[0]);
-    app.say(`${counts} events or packets are missing; where, is hatched in red`);
+    sayAlways(`${counts} events or packets are missing; where, is hatched in red`);
   }
   frame.active.area.focus();
   if (about.is_live) {
     follow(app, about).catch((error: unknown) => app.say(`the session is not followed: ${error}`));
   } else if (about.revision !== undefined) {
-    sayEnd(app);
+    sayEnd();
   }
 }
 

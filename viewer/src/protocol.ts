@@ -302,7 +302,10 @@ export class Source {
     }
     if (of !== undefined && question !== "trace") query.set("revision", String(of));
     const path = `${this.prefix}v1/${question}?${query}`;
-    const response = await fetch(path, signal ? { signal } : {});
+    const response = await fetch(path, signal ? { signal } : {}).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new Error("lull view does not answer: it has ended, or cannot be reached any more");
+    });
     const answer: unknown = await response.json();
     if (response.status === 409) throw new Stale();
     if (!response.ok) throw new Error((answer as { error: string }).error);
@@ -330,8 +333,8 @@ export class Source {
           undefined,
           about.revision,
         );
-        if (part.tracks.length === 0) break;
         total = part.total;
+        if (part.tracks.length === 0) break;
         tracks.push(...part.tracks);
       }
     } catch (error) {
