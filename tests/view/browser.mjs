@@ -191,6 +191,23 @@ const tests = {
     await again.close();
   },
 
+  async back_leads_to_what_was_shown_before_a_jump(page) {
+    await page.locator("#timeline").focus();
+    for (let i = 0; i < 3; i++) await settled(page, () => page.keyboard.press("w"));
+    const { from, until } = shown(page);
+    await settled(page, () => page.keyboard.press("0"));
+    assert.ok(width(page) > until - from);
+    await page.keyboard.press("0");
+    await page.fill("#filter-e", "job:*");
+    await settled(page, () => page.press("#filter-e", "Enter"));
+    assert.equal(shown(page).words.get("e"), "job:*");
+    await settled(page, () => page.goBack());
+    assert.equal(await page.inputValue("#filter-e"), "");
+    assert.ok(width(page) > until - from);
+    await settled(page, () => page.goBack());
+    assert.deepEqual([shown(page).from, shown(page).until], [from, until]);
+  },
+
   async keyboard_alone_reaches_rows_and_help(page) {
     await page.locator("#timeline").focus();
     for (let i = 0; i < 2; i++) await page.keyboard.press("ArrowDown");

@@ -207,6 +207,8 @@ export class App {
     this.rows.arrange({ pins, order });
     if (view) this.scene.view = within(view, this.all);
     const row = this.scene.placed.find((found) => found.track.id === track);
+    this.scene.selection = null;
+    this.flows.of(null);
     if (row && at !== null) this.select(rowSelection(row, at), true);
     this.changed(true);
   }
@@ -239,6 +241,7 @@ export class App {
   }
 
   whole(): void {
+    this.frame.leave();
     this.show(this.all);
   }
 
@@ -272,6 +275,11 @@ export class App {
     const { selection, measure } = this.scene;
     const found = measure ?? (selection && { from: selection.begin, until: selection.end });
     if (!found) return;
+    this.frame.leave();
+    this.showAround(found);
+  }
+
+  private showAround(found: View): void {
     const margin = Math.max((found.until - found.from) * 0.1, 50);
     this.show({ from: found.from - margin, until: found.until + margin });
   }
@@ -349,6 +357,7 @@ export class App {
     this.say("");
     this.unfound = "";
     if (text === "") return;
+    this.frame.leave();
     const wanted = text.toLowerCase();
     const isIt = (track: Track): boolean => track.name.toLowerCase().includes(wanted);
     const { selection, view } = this.scene;
@@ -397,10 +406,11 @@ export class App {
   ): void {
     const track = this.rows.tracks.find((found) => found.id === id);
     if (!track) return;
+    this.frame.leave();
     this.unfold(track);
     this.select({ track: id, kind, lane, begin, end: until, label: name, at: begin }, true);
     this.scene.measure = null;
-    this.focusSelection();
+    this.showAround({ from: begin, until });
     const row = this.selectedRow();
     if (row) this.reveal(row);
   }

@@ -27,6 +27,8 @@ export class Frame {
   private comparison: ComparePanel | null = null;
   private aligned: Aligned = { align: "begin", pair: null };
   private current: App | null = null;
+  /** The address that was left last. */
+  private left = "";
   /** Until the rows of all time lines are there, nothing is asked, and the address is not written
    * over. */
   hasStarted = false;
@@ -119,6 +121,7 @@ export class Frame {
   }
 
   setFilter(filter: Filter): void {
+    this.leave();
     for (const line of this.lines) line.setFilter(filter);
   }
 
@@ -178,11 +181,20 @@ export class Frame {
     history.replaceState(null, "", address.write({ ...shown, other, isOther }));
   }
 
+  /** What is shown is left for something else: the browser's *back* leads to it again. */
+  leave(): void {
+    this.keep();
+    if (!this.hasStarted || location.hash === this.left) return;
+    this.left = location.hash;
+    history.pushState(null, "", location.hash);
+  }
+
   /** Shows what the address says: of a bookmark, or after the browser went back. */
   restore(): void {
     const shown = address.read(location.hash);
     const [first, second] = this.lines;
     if (!first) return;
+    this.left = "";
     this.aligned = shown.aligned;
     this.comparison?.aligned(shown.aligned.align);
     this.current = (shown.isOther && second) || first;
