@@ -221,6 +221,39 @@ const tests = {
     assert.ok(await page.locator("#details").isVisible());
   },
 
+  async what_keys_select_is_told_to_who_hears_the_page(page) {
+    const told = (text) => page.locator("#chosen[role=status]", { hasText: text }).waitFor();
+    await page.locator("#timeline").focus();
+    for (let i = 0; i < 2; i++) await page.keyboard.press("ArrowDown");
+    await told(/^CPU 0, .*\+0\.00\d \d{3} \d{3}$/);
+    await page.keyboard.press("ArrowDown");
+    await told(/^CPU 1, /);
+  },
+
+  async a_table_is_one_tab_stop_and_arrow_keys_lead_through_it(page) {
+    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
+    const stops = page.locator('#event-rows tr[tabindex="0"]');
+    await page.locator("#event-scroll").focus();
+    await page.keyboard.press("Tab");
+    assert.equal(await stops.count(), 1);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await stops.count(), 1);
+    const second = page.locator("#event-rows tr").nth(1);
+    assert.ok(await second.evaluate((row) => row === document.activeElement && row.tabIndex === 0));
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "event-more");
+    assert.equal(await page.locator("#scroll").getAttribute("tabindex"), "-1");
+  },
+
+  async a_narrow_page_has_all_its_buttons(page) {
+    await page.setViewportSize({ width: 320, height: 800 });
+    for (const id of ["whole", "arrows", "theme", "help-open", "tab-notes"]) {
+      const { x, width } = await page.locator(`#${id}`).boundingBox();
+      assert.ok(x >= 0 && x + width <= 320, `${id} is at ${x}, ${width} wide`);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  },
+
   async statistics_tell_how_long_calls_took_and_what_is_missing(page) {
     await page.locator("#timeline").focus();
     await page.keyboard.press("t");

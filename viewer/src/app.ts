@@ -13,6 +13,7 @@ import type { Arrangement } from "./arrange";
 import { HEAD, rowAt, visible, type Placed } from "./layout";
 import { showLock } from "./locks";
 import { offerDetails, panelShown, showDetails, showEvent } from "./panel";
+import { plain } from "./plain";
 import * as protocol from "./protocol";
 import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
 import { finder, move } from "./renewal";
@@ -447,7 +448,13 @@ export class App {
    * refusal, or of a selection that was moved since: then `renew` asks again. */
   private tell(selection: Selection, isSilent: boolean): void {
     this.untold = null;
-    if (this.counters.tells(selection, isSilent)) return this.flows.of(null);
+    const tell = (...all: string[]): void => {
+      if (!isSilent) byId("chosen").textContent = plain([...all, clock(selection.at)].join(", "));
+    };
+    if (this.counters.tells(selection, isSilent)) {
+      tell(selection.label);
+      return this.flows.of(null);
+    }
     this.untold = { isSilent };
     const isIt = (): boolean => this.scene.selection === selection;
     this.source.details(selection.track, selection.at).then(
@@ -462,6 +469,7 @@ export class App {
           (s) => s.kind === selection.kind && s.lane === selection.lane,
         );
         if (state) [selection.begin, selection.end] = [state.begin, state.until];
+        tell(details.track.name, ...(state ? [state.label] : []));
         this.flows.of(selection);
         this.redraw();
       },

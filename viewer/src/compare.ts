@@ -2,7 +2,7 @@
 // The panel that compares two traces: how they are aligned, and what changed from the first to the
 // second over the spans in view. `lull report compare` is what computes it.
 
-import { byId, choosable, element } from "./events";
+import { byId, choosable, element, reachable } from "./events";
 import type { Compared, ComparedSide, LatencyRow, RateRow, Source } from "./protocol";
 import { Resting } from "./rest";
 import type { Named } from "./statistics";
@@ -160,6 +160,7 @@ function table<Row extends { name: string; verdict: string }>(
     if (select) choosable(line, () => select(row.name));
     body.append(line);
   }
+  if (select) reachable(body);
   made.append(top, body);
   return made;
 }

@@ -65,9 +65,14 @@ function line(row: EventRow, part: "fields" | "context"): string {
   return all.map(([name, value]) => `${name}=${value}`).join(" ");
 }
 
-/** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. */
+/** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. Tab
+ * leads to the row that had the focus last. */
 export function choosable(row: HTMLTableRowElement, choose: () => void): void {
-  row.tabIndex = 0;
+  row.tabIndex = -1;
+  row.addEventListener("focus", () => {
+    for (const other of row.parentElement?.querySelectorAll("tr") ?? []) other.tabIndex = -1;
+    row.tabIndex = 0;
+  });
   row.addEventListener("click", choose);
   row.addEventListener("keydown", (key) => {
     if (key.key === "Enter") choose();
@@ -76,6 +81,12 @@ export function choosable(row: HTMLTableRowElement, choose: () => void): void {
     const next = key.key === "ArrowDown" ? row.nextElementSibling : row.previousElementSibling;
     if (next instanceof HTMLElement) next.focus();
   });
+}
+
+/** Lets Tab lead to the first row of some, unless it leads to another. */
+export function reachable(rows: HTMLTableSectionElement): void {
+  const [first] = rows.rows;
+  if (first && !rows.querySelector('tr[tabindex="0"]')) first.tabIndex = 0;
 }
 
 export class EventTable {
@@ -143,6 +154,7 @@ export class EventTable {
   /** Appends what is seen, and the rest later. */
   private appendFirst(): void {
     for (const row of this.waiting.splice(0, FIRST_ROWS)) this.body.append(this.row(row));
+    reachable(this.body);
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.appendWaiting(), REST_MS);
   }

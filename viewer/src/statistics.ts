@@ -4,7 +4,7 @@
 //
 // Place in the flow: the time line says which span and track are meant (frame.ts).
 
-import { byId, choosable, element } from "./events";
+import { byId, choosable, element, reachable } from "./events";
 import { plain } from "./plain";
 import type { Source, Statistic, Statistics } from "./protocol";
 import { Resting } from "./rest";
@@ -124,6 +124,7 @@ export class StatisticsPanel {
     lost.hidden = missing === "";
     lost.textContent = missing;
     this.body.replaceChildren(...told.rows.map((row) => this.row(row)));
+    reachable(this.body);
     this.mark(this.selected);
   }
 
