@@ -285,6 +285,24 @@ void lull_session_detach(struct session *session)
 	lull_memory_detach(&session->map);
 }
 
+/*
+ * A directory that is removed is found by its path only, and one that is named in two ways by its
+ * memory.
+ */
+int lull_session_find(const struct lull_directory *directory)
+{
+	EACH_SESSION(i) {
+		const struct session *session = &lull_process.sessions[i];
+		const struct lull_directory *known = &session->directory;
+
+		if ((known->bytes == directory->bytes &&
+		     !__builtin_memcmp(known->path, directory->path, known->bytes)) ||
+		    lull_memory_is(directory, lull_process.user, session->map.id))
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
 uint32_t lull_session_add(const struct session *session)
 {
 	uint32_t free = ~(lull_process.attached | lull_process.spent) & LULL_MASK_SESSIONS;
@@ -383,6 +401,19 @@ int lull_session_make(const struct session *session, uint32_t user)
 	return result;
 }
 
+static void directory_attach(const struct lull_directory *directory)
+{
+	struct session session;
+
+	/* A member that starts a program in its session names that twice, and records once. */
+	if (!directory->bytes || lull_session_find(directory) >= 0 ||
+	    lull_session_attach(&session, directory, lull_process.user) ||
+	    lull_session_add(&session) != LULL_SESSIONS_MAX)
+		return;
+	lull_add32_relaxed(&session.control->refused_count, 1);
+	lull_session_detach(&session);
+}
+
 void lull_attach(const char *variable)
 {
 	const char *sessions = lull_text_keep(variable);
@@ -390,19 +421,11 @@ void lull_attach(const char *variable)
 	/* Bound: the text, which gets shorter. */
 	while (sessions && *sessions) {
 		const char *end = sessions;
-		struct session session;
 
 		while (*end && *end != ':')
 			end++;
-		if (end != sessions &&
-		    !lull_session_attach(
-			    &session,
-			    &(struct lull_directory){ sessions, (size_t)(end - sessions) },
-			    lull_process.user) &&
-		    lull_session_add(&session) == LULL_SESSIONS_MAX) {
-			lull_add32_relaxed(&session.control->refused_count, 1);
-			lull_session_detach(&session);
-		}
+		directory_attach(
+			&(struct lull_directory){ sessions, (size_t)(end - sessions) });
 		sessions = *end ? end + 1 : end;
 	}
 }

@@ -150,6 +150,23 @@ static void segments(void)
 	offer_end(&offer);
 }
 
+/* A session that is named twice is attached once. */
+static void variable(void)
+{
+	struct offer offer = offer_make(0600);
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s:%s/.:%s", offer.directory, offer.directory,
+		 offer.directory);
+	lull_process.user = geteuid();
+	lull_attach(text);
+	check(lull_process.attached == 1 && offer.control->process_count == 1 &&
+		      !offer.control->refused_count,
+	      "attached_once_where_it_is_named_twice");
+	lull_session_forget(0);
+	offer_end(&offer);
+}
+
 /* Put in the place of the offer's segment a copy that another user made and gave to us. */
 static void present_take(struct offer *offer)
 {
@@ -214,5 +231,6 @@ int main(void)
 	rings();
 	segments();
 	owners();
+	variable();
 	return sums();
 }

@@ -28,19 +28,6 @@ static int change_begin(void)
 	return lull_thread.state & THREAD_IN_VFORK ? -EBUSY : lull_change_begin();
 }
 
-/* Return: the place of the session in a directory, or -ENOENT. */
-static int session_find(const struct lull_directory *directory)
-{
-	EACH_SESSION(i) {
-		const struct lull_directory *found = &lull_process.sessions[i].directory;
-
-		if (found->bytes == directory->bytes &&
-		    !__builtin_memcmp(found->path, directory->path, found->bytes))
-			return (int)i;
-	}
-	return -ENOENT;
-}
-
 /* Return: 0, or -ENAMETOOLONG. Bound: LULL_LINK_BYTES. */
 static int directory_read(struct lull_directory *directory, const char *path)
 {
@@ -64,7 +51,7 @@ static int change_begin_of(struct lull_directory *directory, const char *path, i
 	if (!result)
 		result = change_begin();
 	if (!result)
-		*found = session_find(directory);
+		*found = lull_session_find(directory);
 	return result;
 }
 

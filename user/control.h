@@ -34,7 +34,7 @@ LULL_CONTROL int lull_control_join(const char *directory);
 
 /**
  * lull_control_leave() - leave a session.
- * @directory: as it was joined.
+ * @directory: the session's, as it was joined or with another path.
  *
  * Its sites are as before, but for those that other sessions want; its memory is unmapped. A probe
  * that began before writes to private zeros.

@@ -94,6 +94,24 @@ static int attached_count(const struct offer *offer)
 	return shmctl(offer->id, IPC_STAT, &status) ? -1 : (int)status.shm_nattch;
 }
 
+/* A session is the same by any path of its directory. */
+static void joins_once(void)
+{
+	struct offer offer = offer_make(0600);
+	char path[128];
+
+	snprintf(path, sizeof(path), "/tmp/.%s", strrchr(offer.directory, '/'));
+	activate(&offer);
+	check(lull_control_join(offer.directory) == 0 && lull_control_join(path) == 0,
+	      "joined_by_two_paths");
+	check(attached_count(&offer) == 2 && offer.control->process_count == 1,
+	      "and_is_in_it_once");
+	check(lull_control_leave(path) == 0 && !records(&offer, one) &&
+		      lull_control_leave(offer.directory) == -ENOENT,
+	      "left_by_the_other");
+	offer_end(&offer);
+}
+
 static void joins(void)
 {
 	struct offer offer = offer_make(0600);
@@ -312,6 +330,7 @@ static void storm(void)
 int main(void)
 {
 	joins();
+	joins_once();
 	joins_another();
 	rules();
 	many();

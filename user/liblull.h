@@ -196,6 +196,9 @@ void lull_attach(const char *sessions);
 int lull_session_attach(struct session *session, const struct lull_directory *directory,
 			uint32_t user);
 
+/* attach.c: Return: the place of the session in a directory, however it is named; or -ENOENT. */
+int lull_session_find(const struct lull_directory *directory);
+
 /*
  * attach.c: give an attached session a place among those of the process. No event is recorded in it
  * yet. Context: within a change. Return: the place, or LULL_SESSIONS_MAX when all are taken.

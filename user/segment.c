@@ -113,13 +113,27 @@ static int paths_fit(const struct lull_directory *directory)
 	return directory->bytes + sizeof(link_name) + 2 * (1 + NUMBER_BYTES) <= PATH_BYTES;
 }
 
-static int link_attach(const char *path, uint32_t user, struct lull_mapping *map)
+/* The key of the segment that a link names, or -1. */
+static long link_key(const char *path)
 {
 	char target[PREFIX_BYTES + NUMBER_BYTES];
-	long key = key_parse(target, lull_syscall(__NR_readlinkat, AT_FDCWD, (long)path,
-						  (long)target, sizeof(target), 0, 0));
+
+	return key_parse(target, lull_syscall(__NR_readlinkat, AT_FDCWD, (long)path, (long)target,
+					      sizeof(target), 0, 0));
+}
+
+static int link_attach(const char *path, uint32_t user, struct lull_mapping *map)
+{
+	long key = link_key(path);
 
 	return key < 0 ? -1 : segment_attach(key, user, map);
+}
+
+static int link_is(const char *path, int id)
+{
+	long key = link_key(path);
+
+	return key >= 0 && lull_syscall(__NR_shmget, key, 0, 0, 0, 0, 0) == id;
 }
 
 /* Make a link to the segment of a key, whether there is one or not. Return: 0, or negative. */
@@ -151,6 +165,19 @@ int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		return 0;
 	user_path(path, directory, user);
 	return link_attach(path, user, map);
+}
+
+int lull_memory_is(const struct lull_directory *directory, uint32_t user, int id)
+{
+	char path[PATH_BYTES];
+
+	if (!paths_fit(directory))
+		return 0;
+	own_path(path, directory);
+	if (link_is(path, id))
+		return 1;
+	user_path(path, directory, user);
+	return link_is(path, id);
 }
 
 /* Make a segment of zeros, which has its link, and attach it. Return: 0, or -1. */

@@ -35,6 +35,9 @@ struct lull_making {
 int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map);
 
+/* Whether the segment of an identifier is what a session has as the memory of @user. */
+int lull_memory_is(const struct lull_directory *directory, uint32_t user, int id);
+
 /* Make a segment of zeros for @user, linked as unfinished, and attach it. Return: 0, or -1. */
 int lull_memory_make(const struct lull_directory *directory, uint32_t user, uint64_t bytes,
 		     struct lull_making *making);

@@ -223,12 +223,16 @@ pub fn restore(inherited: &Inherited) -> bool {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &inherited.mask, std::ptr::null_mut()) == 0 }
 }
 
-/// Sessions of a recorder that records this recorder go on: the new one comes after them.
+/// Sessions of a recorder that records this recorder go on: the new ones come after them, but for
+/// those that are among them.
 fn sessions(directories: &OsStr, existing: Option<&OsStr>) -> OsString {
-    match existing.filter(|existing| !existing.is_empty()) {
-        Some(existing) => append(existing.to_os_string(), Some(directories)),
-        None => directories.to_os_string(),
-    }
+    let Some(existing) = existing.filter(|existing| !existing.is_empty()) else {
+        return directories.to_os_string();
+    };
+    let known: Vec<&[u8]> = existing.as_bytes().split(|byte| *byte == b':').collect();
+    let each = directories.as_bytes().split(|byte| *byte == b':');
+    let new = each.filter(|directory| !known.contains(directory)).map(OsStr::from_bytes);
+    new.fold(existing.to_os_string(), |joined, directory| append(joined, Some(directory)))
 }
 
 /// The text with more behind a colon.
@@ -304,6 +308,18 @@ mod tests {
         assert_eq!(sessions(session, None), "/dev/shm/b");
         assert_eq!(sessions(session, Some(OsStr::new(""))), "/dev/shm/b");
         assert_eq!(sessions(session, Some(OsStr::new("/dev/shm/a"))), "/dev/shm/a:/dev/shm/b");
+    }
+
+    #[test]
+    fn session_of_which_we_are_a_member_is_named_once() {
+        let both = OsStr::new("/dev/shm/b:/dev/shm/c");
+        for (existing, expected) in [
+            ("/dev/shm/b:/dev/shm/c", "/dev/shm/b:/dev/shm/c"),
+            ("/dev/shm/a:/dev/shm/b", "/dev/shm/a:/dev/shm/b:/dev/shm/c"),
+            ("/dev/shm/bb", "/dev/shm/bb:/dev/shm/b:/dev/shm/c"),
+        ] {
+            assert_eq!(sessions(both, Some(OsStr::new(existing))), expected);
+        }
     }
 
     #[test]
