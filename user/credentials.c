@@ -71,9 +71,23 @@ static void session_spend(uint32_t index)
 	lull_session_forget(index);
 }
 
+/*
+ * Labels of threads go on in the new user's memory behind those that this process may have from
+ * the old one's (thread.c): the program that it executes next must get another one than it has.
+ */
+static void labels_go_on(struct lull_session_control *control, uint64_t count)
+{
+	uint64_t found = lull_load(&control->label_count);
+
+	if (found < count)
+		lull_add_relaxed(&control->label_count, count - found);
+}
+
 static void user_leave(struct lull_user_change *change, uint32_t user)
 {
 	uint32_t left = lull_process.attached;
+	uint32_t first = (uint32_t)__builtin_ctz(left);
+	uint64_t label_count = lull_load(&lull_process.sessions[first].control->label_count);
 	int is_apart = lull_change_begin() == 0;
 
 	/* Bound: LULL_SESSIONS_MAX bits. */
@@ -82,8 +96,10 @@ static void user_leave(struct lull_user_change *change, uint32_t user)
 		struct lull_session_control *control = lull_process.sessions[i].control;
 
 		if (is_apart && change->user == user && i < change->count &&
-		    change->made[i].map.bytes)
+		    change->made[i].map.bytes) {
+			labels_go_on(change->made[i].control, label_count);
 			to = lull_session_add(&change->made[i]);
+		}
 		if (to == LULL_SESSIONS_MAX)
 			lull_add32_relaxed(&control->refused_count, 1);
 		if (is_apart) {

@@ -455,6 +455,9 @@ static void drop(void)
 	check(dropped.control && dropped.control->process_count == 1 &&
 		      dropped.control->user_id == NOBODY,
 	      "and_counts_the_process");
+	check(dropped.control && offer.control->label_count > 0 &&
+		      dropped.control->label_count >= offer.control->label_count,
+	      "and_gives_out_labels_behind_those_that_the_process_has");
 	check(dropped.control && !strcmp(dropped.patterns, PATTERNS),
 	      "and asks for the same events");
 	if (dropped.control) {

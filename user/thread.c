@@ -138,8 +138,9 @@ uint32_t lull_thread_tid(void)
  * Tell the thread that has @tid from all that had it before: a ring continues the run of the
  * identifier that wrote last, and with it that run's process and name, which may be those of the
  * program that called exec. A session counts labels, so that all of its processes number them
- * differently: the first of the process's sessions does. (A neighbour that writes other numbers
- * there gets wrong names into its own user's trace, which it can write to anyway.)
+ * differently: the first of the process's sessions does, in the memory of the process's user
+ * (credentials.c has a new user's count go on behind the old one's). (A neighbour that writes
+ * other numbers there gets wrong names into its own user's trace, which it can write to anyway.)
  */
 static void label_renew(struct thread *thread, uint32_t tid)
 {

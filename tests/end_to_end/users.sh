@@ -45,6 +45,25 @@ programs_that_a_new_user_executes_are_recorded() {
 	babeltrace_reads trace
 }
 
+# Both threads have one number, and each is the first of its user's memory.
+events_of_a_program_that_a_new_user_executes_have_its_name() {
+	public_place
+	cat > named.c <<- 'END'
+		#include <lull/trace.h>
+		int main(void)
+		{
+			lull_event("named:it", lull_i32(n, 1));
+			return 0;
+		}
+	END
+	gcc -O2 -I"$root/core/include" -o "$place/named" named.c
+	lull record -o trace -e 'named:*' -e 'process:*' -- \
+		taskset -c 0 setpriv --reuid=65534 --clear-groups "$place/named"
+	ls trace/stream-user65534-* > stream || fail "no stream of the new user"
+	lull print trace 2> print.errors | grep named:it > events || fail "$(cat print.errors)"
+	grep -q 'named/[0-9]* ' events || fail "$(cat events)"
+}
+
 a_vfork_child_that_changes_its_user_leaves_its_parent_alone() {
 	public_place
 	compile become
