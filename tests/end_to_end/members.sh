@@ -81,6 +81,24 @@ program_that_was_started_in_a_session_leaves_it() {
 	! grep -q 'joined' verdict || fail "$(cat verdict)"
 }
 
+# Its calls are put back by a thread that may ask the dynamic linker, and none goes on.
+process_that_is_stopped_leaves_and_says_what_is_not_as_before() {
+	members_begin
+	lull start --name "$session" -o trace -e 'tick:*' -e 'io:open*' > /dev/null
+	talk_begin lull run "$session" -- ./tick
+	talk 1
+	kill -STOP "$talker"
+	lull detach "$session" -p "$talker" 2> told || fail "$(cat told)"
+	grep -q "tick ($talker) left; .* its calls lead to liblull still: process $talker is stopped" \
+		told || fail "$(cat told)"
+	kill -CONT "$talker"
+	talk 2
+	talk_end
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	same "$(numbers_of tick:number trace)" "1 " "numbers"
+	grep -q 'until when 1 running process left, as they' verdict || fail "$(cat verdict)"
+}
+
 two_recorders_of_a_program_do_not_take_its_calls_from_each_other() {
 	members_begin
 	talk_begin ./tick
@@ -96,6 +114,25 @@ two_recorders_of_a_program_do_not_take_its_calls_from_each_other() {
 	talk_end
 	same "$(openings trace)" 2 "openings in the session that was left last"
 	same "$(openings trace-2)" 1 "openings in the other"
+}
+
+program_that_enters_its_session_again_is_recorded_once() {
+	members_begin
+	lull start --name "$session" -o trace -e 'tick:*' -e 'process:start' > /dev/null
+	eval "$(lull env "$session")"
+	eval "$(lull env "$session")"
+	same "$(lull run "$session" -- sh -c 'lull run "$0" -- printenv LULL_SESSION' "$session")" \
+		"$LULL_SESSION" "the sessions"
+	same "${LULL_SESSION/:/}" "$LULL_SESSION" "one directory"
+	export LULL_SESSION=$LULL_SESSION:$LULL_SESSION/.
+	talk_begin ./tick
+	unset LULL_SESSION LD_PRELOAD
+	talk 1
+	leaves "$session" "$talker"
+	talk 2
+	talk_end
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	same "$(numbers_of tick:number trace)" "1 " "numbers"
 }
 
 who_cannot_join_or_leave_is_named_with_the_reason() {

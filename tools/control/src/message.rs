@@ -159,6 +159,9 @@ pub struct Member {
     pub held_ns: u64,
     /// Entries of its tables of calls that were changed.
     pub calls: u64,
+    /// Why those of a process that has left are not as before. None: they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// A process that has not.

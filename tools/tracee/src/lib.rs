@@ -86,7 +86,8 @@ pub enum Error {
     #[error("the call in process {pid} ended by signal {signal}; its thread goes on without it")]
     Faulted { pid: u32, signal: i32 },
     #[error(
-        "process {pid} is stopped; a library can be loaded when it goes on (kill -CONT {pid})"
+        "process {pid} is stopped; its dynamic linker cannot be asked until it goes on \
+         (kill -CONT {pid})"
     )]
     Stopped { pid: u32 },
     #[error(

@@ -199,6 +199,10 @@ impl Tracee {
         let mut has_stopped = false;
         let visited = self.visit(visit, |stopped| {
             has_stopped = true;
+            // What another thread holds, it gives back when it goes on.
+            if stopped.is_with_all() {
+                return Err(Error::Stopped { pid: self.pid() });
+            }
             if !loader.is_safe(self.memory(), stopped) {
                 return Ok(None);
             }

@@ -39,6 +39,12 @@ impl Stopped<'_> {
         self.thread.tid
     }
 
+    /// Whether all of the process is stopped, by SIGSTOP or a terminal.
+    #[must_use]
+    pub fn is_with_all(&self) -> bool {
+        self.is_with_all
+    }
+
     /// How long the thread has been stopped.
     #[must_use]
     pub fn held(&self) -> Duration {

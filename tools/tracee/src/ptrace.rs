@@ -31,8 +31,10 @@ pub(crate) struct Thread {
 /// Why a thread stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It was interrupted, or all of its process was stopped: where signals are handled.
+    /// It was interrupted: where signals are handled.
     Event,
+    /// All of its process is stopped, by SIGSTOP or a terminal: there, too.
+    Group,
     /// It is about to get a signal.
     Signal(i32),
     /// It enters a system call, or leaves one.
@@ -225,7 +227,8 @@ impl Stop {
     /// A signal, and in the byte above it an event of ptrace(2)'s.
     fn of(status: c_int) -> Self {
         match (status & 0xff, status >> 8) {
-            (_, EVENT_STOP) => Self::Event,
+            (libc::SIGTRAP, EVENT_STOP) => Self::Event,
+            (_, EVENT_STOP) => Self::Group,
             (SYSCALL_STOP, _) => Self::Syscall,
             // Nothing else is asked for; a thread that was stopped for it goes on.
             (_, event) if event != 0 => Self::Event,

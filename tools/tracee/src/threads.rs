@@ -6,6 +6,7 @@
 //! the remaining time. Last are the calls that end with EINTR when a process is stopped
 //! (signal(7)): registers.rs has them made anew, and their time begins anew, too.
 
+use crate::status::Status;
 use crate::{calls, Error, Result};
 
 /// Threads that are looked at.
@@ -55,6 +56,13 @@ pub(crate) fn candidates(pid: u32) -> Result<Vec<u32>> {
         .collect();
     ranked.sort_unstable();
     Ok(ranked.into_iter().map(|(_, tid)| tid).collect())
+}
+
+/// Whether one of them at least has not ended.
+pub(crate) fn is_any_alive(pid: u32) -> bool {
+    candidates(pid).is_ok_and(|tids| {
+        tids.iter().any(|tid| Status::read_thread(pid, *tid).is_some_and(|one| !one.is_ended()))
+    })
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ pub struct Stopped<'a> {
     call_limit: Duration,
     pub(crate) since: Instant,
     place: Place,
+    /// All of the process is stopped, and not this thread alone.
+    pub(crate) is_with_all: bool,
 }
 
 /// What became of a thread that was to stop.
@@ -149,7 +151,8 @@ fn ask_threads<T>(
                 Err(error) => refused = Some(error),
             }
         }
-        if Status::read(pid).map_or(true, |status| status.is_ended()) && !is_alive(pid) {
+        if Status::read(pid).map_or(true, |status| status.is_ended()) && !threads::is_any_alive(pid)
+        {
             return Err(Error::Ended { pid });
         }
         if let Some(refused @ (Error::Seccomp { .. } | Error::ShadowStack { .. })) = refused {
@@ -160,12 +163,6 @@ fn ask_threads<T>(
         }
         std::thread::sleep(PAUSE);
     }
-}
-
-fn is_alive(pid: u32) -> bool {
-    threads::candidates(pid).is_ok_and(|tids| {
-        tids.iter().any(|tid| Status::read_thread(pid, *tid).is_some_and(|one| !one.is_ended()))
-    })
 }
 
 fn usable(tracee: &Tracee, status: &Status) -> Result<()> {
@@ -202,6 +199,7 @@ impl<'a> Stopped<'a> {
             call_limit: visit.call_limit,
             since: Instant::now(),
             place: Place::Own,
+            is_with_all: false,
         };
         Ok(match stopped.stop()? {
             None => Begun::Stopped(Box::new(stopped)),
@@ -221,7 +219,10 @@ impl<'a> Stopped<'a> {
                                          // Bound: the time.
         loop {
             match self.thread.wait(deadline).map_err(self.failed("waiting for a thread"))? {
-                Some(Stop::Event) => break,
+                Some(found @ (Stop::Event | Stop::Group)) => {
+                    self.is_with_all = found == Stop::Group;
+                    break;
+                }
                 Some(Stop::Signal(signal)) => self.go(Go::On, signal)?,
                 Some(Stop::Syscall) => self.go(Go::On, 0)?,
                 kept @ (Some(Stop::Gone) | None) => {
@@ -318,7 +319,7 @@ impl<'a> Stopped<'a> {
             signal = 0;
             match self.thread.wait(deadline).map_err(self.failed("waiting for a call"))? {
                 Some(Stop::Syscall) if self.has_returned(area)? => break,
-                Some(Stop::Syscall | Stop::Event) => {}
+                Some(Stop::Syscall | Stop::Event | Stop::Group) => {}
                 Some(Stop::Signal(fault)) if UNBLOCKED.contains(&fault) => {
                     self.give_back()?;
                     return Err(Error::Faulted { pid, signal: fault });
@@ -425,7 +426,7 @@ impl<'a> Stopped<'a> {
                         (false, _) => {}
                     }
                 }
-                Some(Stop::Event) => {}
+                Some(Stop::Event | Stop::Group) => {}
                 Some(Stop::Signal(signal)) => {
                     self.give_back()?;
                     self.go(Go::On, signal)?;
@@ -560,7 +561,7 @@ impl<'a> Stopped<'a> {
         self.go(Go::On, 0)?;
         let deadline = Instant::now() + STEP_LIMIT;
         match self.thread.wait(deadline).map_err(self.failed("waiting for a thread"))? {
-            Some(Stop::Event) => self.give_back(),
+            Some(Stop::Event | Stop::Group) => self.give_back(),
             Some(Stop::Signal(signal)) => {
                 self.give_back()?;
                 let detached = self.thread.detach(signal);

@@ -182,6 +182,29 @@ fn stopped_process_does_the_work_and_stays_stopped() {
     assert_eq!(victim.end("called"), 5);
 }
 
+/// A thread holds what it holds until the process goes on: nothing is waited for.
+#[test]
+fn process_that_was_just_stopped_is_told_from_one_that_holds_locks() {
+    let victim = Victim::start("sleep", 3);
+    let (tracee, _) = open(&victim);
+    let loader = Loader::find(&tracee).unwrap();
+    for _ in 0..50 {
+        victim.signal(libc::SIGSTOP);
+        let visited = tracee.visit_safely(&Visit::default(), &loader, |stopped| {
+            assert!(!stopped.is_with_all());
+            Ok(())
+        });
+        assert!(matches!(visited, Ok(()) | Err(Error::Stopped { .. })), "{visited:?}");
+        let is_with_all = tracee.visit(&Visit::default(), |stopped| {
+            Ok(Some(stopped.is_with_all()).filter(|is_with_all| *is_with_all))
+        });
+        assert!(is_with_all.unwrap());
+        victim.signal(libc::SIGCONT);
+    }
+    let is_with_all = tracee.visit(&Visit::default(), |stopped| Ok(Some(stopped.is_with_all())));
+    assert!(!is_with_all.unwrap());
+}
+
 /// Each call adds one to the word that the sequence reads, waits with, and stores.
 #[test]
 fn thread_in_a_restartable_sequence_starts_it_anew() {

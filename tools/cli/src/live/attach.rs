@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn who_joined_or_left_and_who_did_not_is_told() {
-        let member = Member { pid: 5, name: "a".into(), held_ns: 1_250_000, calls: 3 };
+        let member = Member { pid: 5, name: "a".into(), held_ns: 1_250_000, calls: 3, kept: None };
         let why = "it is stopped".to_string();
         let refused = vec![Refusal { pid: 7, name: "b\u{1b}c".into(), why, is_moot: false }];
         let members = Members { done: vec![member], refused };

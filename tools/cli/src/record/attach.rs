@@ -151,6 +151,7 @@ impl Attachment {
                         name: target.name,
                         held_ns: nanoseconds(left.held),
                         calls: left.restored,
+                        kept: left.kept,
                     });
                 }
                 Err(failure) => members.refused.push(refusal(target, failure)),
@@ -202,12 +203,12 @@ impl Attachment {
     }
 
     fn leave(&mut self, pid: u32) {
-        match process::leave(pid, &self.sessions) {
-            Err(failure) if !failure.is_moot => {
-                self.warnings.push(format!("process {pid} still has liblull: {}", failure.why));
-            }
-            _ => {}
-        }
+        let why = match process::leave(pid, &self.sessions) {
+            Ok(left) => left.kept,
+            Err(failure) => Some(failure.why).filter(|_| !failure.is_moot),
+        };
+        let told = why.map(|why| format!("process {pid} still has liblull: {why}"));
+        self.warnings.extend(told);
     }
 
     /// What the trace cannot have, because the programs ran before it began.
@@ -271,6 +272,7 @@ fn member(attached: &Attached) -> Member {
         name: attached.name.clone(),
         held_ns: nanoseconds(attached.held),
         calls: attached.redirected,
+        kept: None,
     }
 }
 
@@ -287,10 +289,11 @@ pub fn member_line(member: &Member, is_join: bool) -> String {
         true => ("joined", "are led to liblull"),
         false => ("left", "were put back"),
     };
-    format!(
-        "{name} ({pid}) {has}; one of its threads was stopped for {held_ms:.1} ms, {calls} of its \
-         calls {calls_are}"
-    )
+    let told = format!("{name} ({pid}) {has}; one of its threads was stopped for {held_ms:.1} ms");
+    match &member.kept {
+        None => format!("{told}, {calls} of its calls {calls_are}"),
+        Some(why) => format!("{told}; its calls lead to liblull still: {}", shown(why)),
+    }
 }
 
 /// Processes that have memory of the session, but for this one.

@@ -218,9 +218,12 @@ pub struct Left {
     pub held: Duration,
     /// Entries of its tables of calls that are as before: none while another session wants them.
     pub restored: u64,
+    /// Why its calls still lead to liblull, which records none of them. None: they do not.
+    pub kept: Option<String>,
 }
 
-/// Has a process leave the session, and puts back what was redirected.
+/// Has a process leave the session, and puts back what was redirected. That takes a thread which
+/// holds no lock; one that has left, and has none such, is not a member all the same.
 pub fn leave(pid: u32, sessions: &[CString]) -> Result<Left, Failure> {
     unless_ended(pid, try_leave(pid, sessions))
 }
@@ -247,18 +250,26 @@ fn try_leave(pid: u32, sessions: &[CString]) -> Result<Left, Failure> {
             Ok(Some((left, stopped.held())))
         })
     })?;
-    let loader = Loader::find(&tracee)?;
-    let (ended, held_again) = tracee.visit_safely(&visit, &loader, |stopped| {
-        Ok((i64::from(stopped.call(functions.end, &[])? as i32), stopped.held()))
-    })?;
-    for result in [left, ended] {
-        if result < 0 {
-            let error = std::io::Error::from_raw_os_error(-result as i32);
-            return Err(Failure { why: error.to_string(), is_moot: false });
-        }
+    let ended = Loader::find(&tracee).and_then(|loader| {
+        tracee.visit_safely(&visit, &loader, |stopped| {
+            Ok((i64::from(stopped.call(functions.end, &[])? as i32), stopped.held()))
+        })
+    });
+    let refusal = |result: i64| std::io::Error::from_raw_os_error(-result as i32).to_string();
+    if left < 0 {
+        return Err(refusal(left).as_str().into());
     }
-    let restored = u64::try_from(ended).unwrap_or_default();
-    Ok(Left { held: held.max(held_again), restored })
+    let kept = |why| Ok(Left { held, restored: 0, kept: Some(why) });
+    match ended {
+        Ok((result @ ..0, _)) => kept(refusal(result)),
+        Ok((restored, again)) => {
+            Ok(Left { held: held.max(again), restored: restored.unsigned_abs(), kept: None })
+        }
+        Err(error) => match Failure::from(error) {
+            failure if failure.is_moot || tracee::has_ended(pid) => Err(failure),
+            failure => kept(failure.why),
+        },
+    }
 }
 
 /// What a process said of a change.
