@@ -374,3 +374,56 @@ flight_recorder_whose_directory_is_gone_leaves_its_session_to_be_recovered() {
 	lull print new/snapshot-1 2> print.errors | grep -q 'passwd' || fail "$(cat verdict)"
 	[ ! -e "$left" ] || fail "the session is still there"
 }
+
+# The last snapshot has what fits, and the session what does not.
+flight_recorder_on_a_full_disk_leaves_its_session_with_what_was_not_written() {
+	. "$root/tests/end_to_end/failures.sh"
+	small_mount small_box recover
+}
+
+small_box() {
+	local left
+	session_begin full
+	mount -t tmpfs -o size=4m tmpfs small
+	cat > box.c <<- 'END'
+		#include <lull/trace.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			int count, n = 0;
+
+			while (scanf("%d", &count) == 1) {
+				for (int until = n + count; n < until;)
+					lull_event("box:n", lull_str(text, "what takes some room"),
+						   lull_i32(n, ++n));
+				printf("%d\n", count);
+				fflush(stdout);
+			}
+			return 0;
+		}
+	END
+	gcc -O2 -I"$root/core/include" -o box box.c
+	lull start -q --name "$session" --flight-recorder --buffer-size 64K --buffers 64 \
+		-o small/box -e 'box:*'
+	talk_begin lull run "$session" -- taskset -c 0 ./box
+	talk 5000
+	status_is 0 lull snapshot "$session" > path
+	cat /dev/zero > small/filler 2> filler.errors || truncate -s -200K small/filler
+	talk 10000
+	status_is 1 lull snapshot "$session" > path 2> errors
+	grep -q 'it lacks: .* not written: No space' errors || fail "$(cat errors)"
+	# More than what was kept for the end.
+	talk 40000
+	status_is 2 lull stop "$session" 2> errors
+	talk_end
+	grep -q 'not written: No space' errors || fail "$(cat errors)"
+	left=$(sed -n 's/.*`lull recover -o DIR \([^ ]*\)` writes it into DIR.*/\1/p' errors)
+	[ -d "$left" ] || fail "$(cat errors)"
+	status_is 2 lull recover small/box > verdict 2> errors
+	grep -q "stays: run .lull recover. again" errors || fail "$(cat verdict errors)"
+	rm small/filler
+	status_is 0 lull recover small/box > verdict
+	lull print small/box/snapshot-[3-9] 2> print.errors |
+		sed -n 's/.*box:n .*n=\([0-9]*\).*/\1/p' | awk '$1 > 15000' > numbers
+	seq 15001 55000 | cmp - numbers || fail "$(wc numbers) $(cat verdict)"
+}

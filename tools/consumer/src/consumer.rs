@@ -15,6 +15,7 @@ mod live;
 mod module;
 mod pause;
 mod recover;
+mod snapshot;
 mod turn;
 mod users;
 
@@ -29,7 +30,7 @@ use crate::stream::{Budget, Stream};
 use crate::walk::Walker;
 pub use change::ChangeError;
 use change::Changes;
-use channel::{channels, judge_stream, ring_name, stream, Channel};
+use channel::{channels, judge_stream, ring_name, Channel};
 pub use counts::{CountedEvent, Counts};
 pub use module::name_functions;
 pub use pause::PauseError;
@@ -47,15 +48,12 @@ use std::time::{Duration, Instant};
 use trace::{stream_files_text, STREAM_FILES};
 pub use users::User;
 use verdict::environment::{Environment, Value};
-use verdict::text::RECORDED_LAST;
 use verdict::{Lost, Sites, State, Verdict};
 
 /// How often to look at flight recorders, and for users whose processes have joined.
 const CALM_PAUSE: Duration = Duration::from_millis(10);
 /// How long the end of a recording waits for threads that have a slot open.
 const FINISH_PATIENCE: Duration = Duration::from_secs(1);
-/// The same for a snapshot: the recorder goes on, and what is missing comes with the next.
-const SNAPSHOT_PATIENCE: Duration = Duration::from_millis(100);
 const FINISH_PAUSE: Duration = Duration::from_micros(500);
 /// Different problems that a verdict lists; a hostile program must not fill it.
 const PROBLEMS_MAX: usize = 20;
@@ -331,43 +329,6 @@ impl Consumer {
         }
     }
 
-    /// Flight recorder: writes what the rings hold now as a trace of its own.
-    pub fn snapshot(&mut self) -> Result<Verdict, crate::Error> {
-        self.write_snapshot(SNAPSHOT_PATIENCE, false, |_, _| {})
-    }
-
-    fn write_snapshot(
-        &mut self,
-        patience: Duration,
-        last: bool,
-        adjust: impl FnOnce(&mut Verdict, Seen),
-    ) -> Result<Verdict, crate::Error> {
-        self.snapshots += 1;
-        let output = self.output.create_snapshot(self.snapshots)?;
-        let (path, folder) = (output.path().to_path_buf(), Arc::clone(output.folder()));
-        let facts = self.options.facts.clone();
-        self.tools.budget.used_bytes = 0;
-        self.tools.limit_reached = false;
-        let trace = Trace::start(Arc::new(output), facts, &self.tools.walker.classes())?;
-        trace.output.keep();
-        self.tools.trace = Some(trace);
-        for channel in &mut self.channels {
-            channel.drain.tally = Default::default();
-            channel.stream =
-                stream(&channel.memory, &folder, channel.drain.ring.index, self.start_cycles);
-        }
-        self.drain_all(patience, last);
-        let mut verdict = self.verdict(path);
-        verdict.limits.push(RECORDED_LAST.into());
-        self.name_functions(&mut verdict);
-        let seen = self.seen();
-        adjust(&mut verdict, seen);
-        verdict.conclude(self.tools.limit_reached);
-        self.write_verdict(&mut verdict);
-        self.tools.trace = None;
-        Ok(verdict)
-    }
-
     /// Tells of the process that is about to run `program`, so that it is missed if it never joins.
     pub fn expect(&mut self, pid: u32, program: &str) {
         self.tools.walker.threads.lives.expect(pid, program, self.start_cycles);
@@ -404,7 +365,7 @@ impl Consumer {
         self.close_rings();
         if self.is_flight_recorder() {
             self.output.release();
-            return self.write_snapshot(FINISH_PATIENCE, true, adjust);
+            return self.write_last_snapshot(adjust);
         }
         self.finish_kernel();
         self.drain_all(FINISH_PATIENCE, true);

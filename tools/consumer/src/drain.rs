@@ -196,6 +196,7 @@ impl Drain {
         while count < most && !tools.limit_reached {
             let Some(subbuf) = self.ring.get() else { break };
             if !self.write_full(tools, stream, &subbuf) {
+                self.ring.get_undo();
                 break;
             }
             self.ring.put(&subbuf);
@@ -338,13 +339,14 @@ impl Drain {
                 return Ok(false);
             }
         }
-        let taken = match self.ring.take(&stuck, debtors) {
-            Ok(Some(taken)) => taken,
-            // The end of the recording: no writer needs the sub-buffer any more, so it is read
-            // where it is when there is no spare one to put in its place.
-            Ok(None) | Err(_) if !patient || self.ring.is_left() => stuck,
-            Ok(None) => return Ok(false),
-            Err(problem) => return Err(problem),
+        // The end of the recording: no writer needs the sub-buffer any more, so it is read where it
+        // is when there is no spare one to put in its place, or when it stays if it is refused.
+        let taken = match (!tools.keeps_refused).then(|| self.ring.take(&stuck, debtors)) {
+            None => stuck,
+            Some(Ok(Some(taken))) => taken,
+            Some(Ok(None) | Err(_)) if !patient => stuck,
+            Some(Ok(None)) => return Ok(false),
+            Some(Err(problem)) => return Err(problem),
         };
         self.stuck = None;
         self.closer = holes.closer;

@@ -343,6 +343,15 @@ impl Ring {
         (rc == 0).then(|| self.wrap(raw))
     }
 
+    /// Puts what `get` gave last back to where it was. Context: nobody writes to the ring.
+    pub fn get_undo(&mut self) {
+        // A flight recorder's reader exchanges a sub-buffer that is full for its spare one, which
+        // then passes for full: the same again exchanges them back.
+        if self.is_flight_recorder() {
+            self.get();
+        }
+    }
+
     /// What the open sub-buffer holds so far.
     pub fn peek(&self) -> Option<Subbuf> {
         self.select();

@@ -77,6 +77,9 @@ pub enum Answer {
     Status(Box<Status>),
     Snapshot {
         trace: String,
+        /// What it lacks, in sentences.
+        #[serde(default)]
+        missing: Vec<String>,
     },
     /// Libraries to preload, in this order.
     Environment {

@@ -5,6 +5,7 @@
 
 use super::find::find;
 use super::{ask, confused, PATIENCE, SNAPSHOT_PATIENCE};
+use crate::shown::shown;
 use crate::{say, stdout};
 use control::{Answer, Request};
 
@@ -30,6 +31,8 @@ pub struct ResumeArgs {
 
 /// Write what a running flight recorder holds, and print where
 #[derive(Debug, clap::Args)]
+#[command(after_help = "The status is 0, or 1 when the snapshot lacks events that the flight \
+    recorder held, as on a full disk.")]
 pub struct SnapshotArgs {
     /// The flight recorder: its session's name, its process, its program's process, or its output
     /// directory [default: the only session]
@@ -62,9 +65,10 @@ pub fn snapshot(args: &SnapshotArgs) -> anyhow::Result<i32> {
         return Ok(1);
     };
     match ask(&found, &Request::Snapshot, Some(SNAPSHOT_PATIENCE))? {
-        Answer::Snapshot { trace } => {
+        Answer::Snapshot { trace, missing } => {
             stdout::write(&format!("{trace}\n"))?;
-            Ok(0)
+            missing.iter().for_each(|missing| say(&format!("it lacks: {}", shown(missing))));
+            Ok(i32::from(!missing.is_empty()))
         }
         _ => confused(&found),
     }

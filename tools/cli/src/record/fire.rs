@@ -138,7 +138,8 @@ impl Supervisor<'_> {
         match action {
             Action::Count | Action::Run(_) => Ok(true),
             Action::Snapshot => {
-                *snapshot = Some(self.snapshot().map_err(|error| error.to_string())?);
+                let told = self.snapshot().map_err(|error| error.to_string())?;
+                *snapshot = Some(told.trace);
                 Ok(true)
             }
             Action::Start if !self.consumer.is_paused() => Ok(false),

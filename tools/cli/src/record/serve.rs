@@ -70,7 +70,9 @@ impl Supervisor<'_> {
             return Answer::Refused { why: why.into() };
         }
         match self.snapshot() {
-            Ok(path) => Answer::Snapshot { trace: path.display().to_string() },
+            Ok(Verdict { trace, missing, .. }) => {
+                Answer::Snapshot { trace: trace.display().to_string(), missing }
+            }
             Err(error) => Answer::Refused { why: format!("the snapshot failed: {error}") },
         }
     }

@@ -313,13 +313,14 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Writes what a flight recorder holds. Return: where.
-    pub(super) fn snapshot(&mut self) -> Result<PathBuf, consumer::Error> {
+    /// Writes what a flight recorder holds. Return: where, and what that lacks.
+    pub(super) fn snapshot(&mut self) -> Result<Verdict, consumer::Error> {
         self.snapshots += 1;
         self.consumer.calibrate(&self.recording.finish());
-        let path = self.consumer.snapshot()?.trace;
-        tell(self.job.session, &serve::snapshot_line(&path));
-        Ok(path)
+        let told = self.consumer.snapshot()?;
+        tell(self.job.session, &serve::snapshot_line(&told.trace));
+        told.missing.iter().for_each(|missing| tell(self.job.session, missing));
+        Ok(told)
     }
 
     /// Completes the trace, removes the session, tells the verdict to all who wait for it, and ends
@@ -412,7 +413,7 @@ impl Supervisor<'_> {
         let attachment = self.attachment.as_ref();
         let system = self.system.as_mut();
         let triggers = self.triggers.as_ref();
-        Ok(self.consumer.finish(|verdict, seen| {
+        let told = self.consumer.finish(|verdict, seen| {
             judge.add(verdict, seen);
             attachment.into_iter().for_each(|attachment| attachment.judge(verdict));
             system.into_iter().for_each(|system| system.judge(verdict));
@@ -420,7 +421,12 @@ impl Supervisor<'_> {
             if let Some((counting, counts)) = counting.zip(counts) {
                 counting.borrow_mut().conclude(counts, verdict);
             }
-        })?)
+        })?;
+        // What its last snapshot lacks for want of room is in memory still.
+        let is_kept = self.job.session.flight_recorder && told.unwritten_packets > 0;
+        let missing = || told.missing.first().cloned().unwrap_or_default();
+        anyhow::ensure!(!is_kept, "{}: {}", told.trace.display(), missing());
+        Ok(told)
     }
 }
 
