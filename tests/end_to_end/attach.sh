@@ -151,6 +151,22 @@ shell_that_waits_for_a_line_is_recorded() {
 	wait $program
 }
 
+programs_that_an_attached_program_executes_are_a_limit_and_no_loss() {
+	mkfifo lines
+	bash -c 'while read -r line; do /bin/true; done' < lines &
+	program=$!
+	exec 7> lines
+	lull record -p $program -o trace --duration 1s 2> told &
+	until_done grep -q joined told
+	echo 1 >&7
+	wait $! || fail "$(cat told)"
+	lull print trace | grep -q 'process:exec_entry.*/bin/true' || fail "nothing was executed"
+	grep -q 'complete within these limits' told || fail "$(cat told)"
+	grep -q 'nor the programs that they execute' told || fail "$(cat told)"
+	exec 7>&-
+	wait $program
+}
+
 processes_that_cannot_join_are_refused_with_the_reason_and_untouched() {
 	local status=0
 	lull record -p 4194304 -o trace 2> errors || status=$?

@@ -7,8 +7,10 @@
 //!
 //! An execution, or a spawn that gave a process number, is missed until the process says that it
 //! started, that the execution failed, or records anything else. A forked child that records
-//! nothing is not missed: it shares its parent's sites, so there was nothing to record. Events
-//! are anyone's claims: what is kept of them is bounded, and a claim is repeated, not acted on.
+//! nothing is not missed: it shares its parent's sites, so there was nothing to record. Nor is a
+//! program that a process executes which ran already when it joined: its environment has no
+//! session. Events are anyone's claims: what is kept of them is bounded, and a claim is repeated,
+//! not acted on.
 
 use crate::dumps::Part;
 use crate::events::{fixed_bytes, Event};
@@ -34,7 +36,11 @@ pub enum Sign {
     /// Of the kernel's dump of its state, not of a process: `dumps` takes these.
     Dump(Part),
     Start,
+    /// A process that ran already has joined.
+    Join,
     Forked,
+    /// The recorder knows of a program that is about to run; no event says it.
+    Expected,
     ExecEntry,
     ExecExit,
     SpawnEntry,
@@ -47,6 +53,7 @@ impl Sign {
     pub fn of(name: &str) -> Option<Self> {
         Some(match name {
             "process:start" => Self::Start,
+            "process:join" => Self::Join,
             "process:forked" => Self::Forked,
             "process:exec_entry" => Self::ExecEntry,
             "process:exec_exit" => Self::ExecExit,
@@ -78,8 +85,8 @@ struct Moment {
     sign: Sign,
     path: Option<Box<str>>,
     recorded: u32,
-    /// The child of a spawn that succeeded.
-    child: Option<u32>,
+    /// The child of a spawn that succeeded, or the parent of a forked process.
+    other: Option<u32>,
 }
 
 /// A program that has to start before it is not missed.
@@ -96,6 +103,8 @@ struct Missed {
 struct Life {
     missed: Option<Missed>,
     started_cycles: Option<u64>,
+    /// It ran already when it joined, or when a process did that forked it.
+    ran_before: bool,
 }
 
 #[derive(Debug, Default)]
@@ -119,9 +128,9 @@ pub struct Lives {
 impl Lives {
     /// A program is about to run, started by the recorder.
     pub fn expect(&mut self, pid: u32, path: &str, cycles: u64) {
-        let sign = Sign::ExecEntry;
+        let sign = Sign::Expected;
         let path = Some(cut(path));
-        self.add(Moment { cycles, pid, tid: pid, sign, path, recorded: 0, child: None });
+        self.add(Moment { cycles, pid, tid: pid, sign, path, recorded: 0, other: None });
     }
 
     /// Takes an event with a sign: its payload is the bytes `at..until` of `view`.
@@ -143,13 +152,14 @@ impl Lives {
             _ => None,
         };
         let recorded = number("recorded").unwrap_or(0);
-        let child = match sign {
+        let other = match sign {
             Sign::SpawnExit if number("result") == Some(0) => number("child_pid"),
+            Sign::Forked => number("parent_pid"),
             _ => None,
         };
         let Thread { pid, tid, .. } = *thread;
-        let child = child.filter(|pid| *pid != 0);
-        self.add(Moment { cycles, pid, tid, sign, path, recorded, child });
+        let other = other.filter(|pid| *pid != 0);
+        self.add(Moment { cycles, pid, tid, sign, path, recorded, other });
     }
 
     fn add(&mut self, moment: Moment) {
@@ -169,7 +179,7 @@ impl Lives {
     }
 
     fn take(&mut self, moment: Moment) {
-        let Moment { cycles, pid, tid, sign, path, recorded, child } = moment;
+        let Moment { cycles, pid, tid, sign, path, recorded, other } = moment;
         if pid == 0 {
             // The program that it executes starts under a number that nothing here leads to.
             let is_start = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry);
@@ -186,7 +196,12 @@ impl Lives {
             Sign::Start => {
                 self.reused_count += u64::from(self.ended.remove(&pid).is_some());
                 if let Some(life) = self.life(pid) {
-                    *life = Life { missed: None, started_cycles: Some(cycles) };
+                    *life = Life { started_cycles: Some(cycles), ..Life::default() };
+                }
+            }
+            Sign::Join => {
+                if let Some(life) = self.life(pid) {
+                    life.ran_before = life.started_cycles.is_none();
                 }
             }
             Sign::Forked => {
@@ -194,9 +209,13 @@ impl Lives {
                 let has_ended = self.ended.remove(&pid).is_some();
                 self.reused_count += u64::from(before.is_some() || has_ended);
                 self.lose(pid, before.and_then(|life| life.missed));
-                let _ = self.life(pid);
+                let ran_before = other.is_some_and(|parent| self.ran_before(parent));
+                if let Some(life) = self.life(pid) {
+                    life.ran_before = ran_before;
+                }
             }
-            Sign::ExecEntry => {
+            Sign::ExecEntry | Sign::SpawnEntry if self.ran_before(pid) => {}
+            Sign::Expected | Sign::ExecEntry => {
                 let missed = missed(path, tid);
                 if let Some(life) = self.life(pid) {
                     // An event that came late, after the start that follows it.
@@ -215,7 +234,7 @@ impl Lives {
             Sign::SpawnEntry => self.unwatched_count += 1,
             Sign::SpawnExit => {
                 let spawn = self.spawns.remove(&(pid, tid));
-                let (Some(spawn), Some(child)) = (spawn, child) else { return };
+                let (Some(spawn), Some(child)) = (spawn, other) else { return };
                 self.spawned(child, Missed { tid: child, ..spawn });
             }
             Sign::Exit => {
@@ -226,6 +245,10 @@ impl Lives {
             }
             Sign::Dump(_) => {}
         }
+    }
+
+    fn ran_before(&self, pid: u32) -> bool {
+        self.lives.get(&pid).is_some_and(|life| life.ran_before)
     }
 
     /// A spawn has returned. Its child may have started already, and ended.
@@ -357,11 +380,11 @@ mod tests {
 
     fn moment(cycles: u64, pid: u32, sign: Sign) -> Moment {
         let path = matches!(sign, Sign::ExecEntry | Sign::SpawnEntry).then(|| "/p".into());
-        Moment { cycles, pid, tid: pid, sign, path, recorded: 0, child: None }
+        Moment { cycles, pid, tid: pid, sign, path, recorded: 0, other: None }
     }
 
     fn spawned(cycles: u64, pid: u32, child: u32) -> Moment {
-        Moment { child: Some(child), ..moment(cycles, pid, Sign::SpawnExit) }
+        Moment { other: Some(child), ..moment(cycles, pid, Sign::SpawnExit) }
     }
 
     /// The processes that are missed after these events, in whatever order they are met.
@@ -436,11 +459,33 @@ mod tests {
     }
 
     #[test]
+    fn programs_of_a_process_that_ran_before_it_joined_are_not_missed() {
+        let of_its_child: [fn() -> Moment; 3] = [
+            || moment(1, 7, Sign::Join),
+            || Moment { other: Some(7), ..moment(2, 8, Sign::Forked) },
+            || moment(3, 8, Sign::ExecEntry),
+        ];
+        assert!(missed(&of_its_child).is_empty());
+        let spawn: [fn() -> Moment; 3] =
+            [|| moment(1, 7, Sign::Join), || moment(2, 7, Sign::SpawnEntry), || spawned(3, 7, 8)];
+        assert!(missed(&spawn).is_empty());
+        let of_the_session: [fn() -> Moment; 3] = [
+            || moment(1, 7, Sign::Start),
+            || moment(2, 7, Sign::Join),
+            || moment(3, 7, Sign::ExecEntry),
+        ];
+        assert_eq!(missed(&of_the_session), [7], "its environment has the session");
+        let expected: [fn() -> Moment; 2] =
+            [|| moment(1, 7, Sign::Join), || moment(2, 7, Sign::Expected)];
+        assert_eq!(missed(&expected), [7]);
+    }
+
+    #[test]
     fn starts_by_a_process_without_a_number_are_counted_and_not_missed() {
         let mut lives = Lives::default();
         let signs = [Sign::ExecEntry, Sign::ExecExit, Sign::SpawnEntry, Sign::SpawnExit];
         for (cycles, sign) in signs.into_iter().enumerate() {
-            lives.add(Moment { child: Some(8), ..moment(cycles as u64, 0, sign) });
+            lives.add(Moment { other: Some(8), ..moment(cycles as u64, 0, sign) });
         }
         lives.add(moment(9, 0, Sign::ExecEntry));
         assert_eq!(lives.absent(|_, _| None), (Vec::new(), 0));
