@@ -40,9 +40,9 @@ const INTERVAL_MAX: Duration = Duration::from_secs(3600);
     is recorded than this machine can read beside it, the oldest is passed over, and a line says \
     which part of the events is shown.\n\nIn the terminal, ? lists the keys. The status is 0 when \
     the session has ended, or when it was left with q; 1 when no session runs and none was \
-    named, when its recorder was killed or its trace was removed; 2 on an error, such as a name \
-    that no session has.\n\nA flight recorder keeps its events in \
-    memory: only its state and its memory are shown."
+    named, when its recorder was killed or its trace was removed meanwhile; 2 on an error, such as \
+    a name that no session has, or one whose recorder was killed before.\n\nA flight recorder keeps \
+    its events in memory: only its state and its memory are shown."
 )]
 pub struct TopArgs {
     /// The session: its name, its recorder's process, or its trace's directory [default: the only
@@ -112,7 +112,7 @@ fn show(args: &TopArgs, watch: &mut Watch) -> anyhow::Result<i32> {
         Ending::Over(frame) => {
             // What was on the screen is gone with it.
             stdout::write(&text::whole(&frame, screen.filter(), &look(args)))?;
-            say(&ending(&frame));
+            say(&ending(&frame, watch.has_trace()));
             Ok(status(&frame))
         }
     }
@@ -141,7 +141,7 @@ fn print(args: &TopArgs, watch: &mut Watch) -> anyhow::Result<i32> {
             return Ok(0);
         }
         if frame.state.is_final() {
-            say(&ending(&frame));
+            say(&ending(&frame, watch.has_trace()));
             return Ok(status(&frame));
         }
         if args.once {
@@ -168,9 +168,10 @@ fn look(args: &TopArgs) -> Look {
 }
 
 /// How the session ended, and what to do next.
-fn ending(frame: &Frame) -> String {
+fn ending(frame: &Frame, has_trace: bool) -> String {
     let (session, trace) = (&frame.session, &frame.trace);
     match frame.state {
+        Condition::Ended if !has_trace => format!("session {session} has ended"),
         Condition::Ended => {
             format!("session {session} has ended; `lull report {trace}` reads its trace")
         }

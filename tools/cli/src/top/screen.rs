@@ -26,7 +26,8 @@ const HEADER_LINES: usize = 3;
 const NOTES_MAX: usize = 3;
 /// Lines of the tabs, of four of the table, and at the bottom.
 const OTHER_LINES: usize = 6;
-const INPUT_MAX: usize = 64;
+/// Characters of a text that is typed in or pasted; what is longer is not taken at all.
+const INPUT_MAX: usize = 4096;
 /// What glob patterns give a meaning, and what a shell's word would end at.
 const NOT_IN_NAMES: [char; 9] = ['*', '?', '[', ']', '{', '}', '!', '@', ' '];
 const PAGE: usize = 10;
@@ -240,16 +241,25 @@ impl Screen {
             Input::Filter => &mut self.filter,
             Input::Enable => &mut self.pattern,
         };
+        // One more stands for all that follow.
+        let is_beyond = text.chars().count() > INPUT_MAX;
         match code {
-            KeyCode::Enter => self.input = None,
+            KeyCode::Enter => {
+                self.input = None;
+                if is_beyond {
+                    text.clear();
+                    self.told = Some(format!("more than {INPUT_MAX} characters: none is taken"));
+                }
+            }
             KeyCode::Esc => {
                 self.input = None;
                 text.clear();
             }
+            KeyCode::Backspace if is_beyond => text.clear(),
             KeyCode::Backspace => {
                 text.pop();
             }
-            KeyCode::Char(character) if text.chars().count() < INPUT_MAX => text.push(character),
+            KeyCode::Char(character) if !is_beyond => text.push(character),
             _ => {}
         }
         self.follow_selected();
@@ -278,10 +288,11 @@ impl Screen {
             Constraint::Length(1),
         ]);
         let [above, tabs, table, below] = parts.areas(area);
+        let columns = usize::from(area.width);
         canvas.render_widget(Paragraph::new(header), above);
         canvas.render_widget(Paragraph::new(self.tabs()), tabs);
         self.draw_table(canvas, table);
-        canvas.render_widget(Paragraph::new(self.footer()), below);
+        canvas.render_widget(Paragraph::new(self.footer(columns)), below);
         if self.has_help {
             draw_help(canvas, area);
         }
@@ -340,12 +351,10 @@ impl Screen {
         canvas.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
     }
 
-    fn footer(&self) -> Line<'static> {
+    fn footer(&self, columns: usize) -> Line<'static> {
         match self.input {
-            Some(Input::Filter) => return Line::from(format!("/{}_", shown(&self.filter))),
-            Some(Input::Enable) => {
-                return Line::from(format!("record also: {}_", shown(&self.pattern)));
-            }
+            Some(Input::Filter) => return typed("/", &self.filter, columns),
+            Some(Input::Enable) => return typed("record also: ", &self.pattern, columns),
             None => {}
         }
         if let Some(told) = &self.told {
@@ -365,6 +374,20 @@ impl Screen {
         ));
         Line::from(text)
     }
+}
+
+/// What was typed in so far: of what is longer than the line, the end.
+fn typed(what: &str, text: &str, columns: usize) -> Line<'static> {
+    let text = format!("{}_", shown(text));
+    let width = |text: &str| Line::from(text.to_string()).width();
+    let (room, mut left) = (columns.saturating_sub(what.len()), width(&text));
+    let is_beyond = |character: &char| {
+        let is_beyond = left > room;
+        left = left.saturating_sub(width(&character.to_string()));
+        is_beyond
+    };
+    let end: String = text.chars().skip_while(is_beyond).collect();
+    Line::from(format!("{what}{end}"))
 }
 
 fn draw_help(canvas: &mut Canvas<'_>, area: Rect) {

@@ -15,6 +15,8 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode, EnterAlternateScreen, LeaveAlternateScreen,
 };
+use ratatui::layout::{Rect, Size};
+use ratatui::{TerminalOptions, Viewport};
 use std::io::Stdout;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::Once;
@@ -22,6 +24,9 @@ use std::time::{Duration, Instant};
 
 /// How long the loop waits for a key before it looks at the files.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// Of a terminal that says it is larger, the rest stays empty.
+const COLUMNS_MAX: u16 = 1024;
+const LINES_MAX: u16 = 512;
 /// Keys that are taken between two drawings.
 const KEYS_MAX: usize = 64;
 
@@ -35,6 +40,8 @@ extern "C" fn on_signal(signal: libc::c_int) {
 /// The terminal, from now until this is dropped.
 struct Taken {
     terminal: ratatui::Terminal<CrosstermBackend<Stdout>>,
+    /// What is drawn on.
+    area: Rect,
 }
 
 impl Taken {
@@ -49,9 +56,21 @@ impl Taken {
         let guard = GiveBack;
         execute!(std::io::stdout(), EnterAlternateScreen).context("taking over the terminal")?;
         let backend = CrosstermBackend::new(std::io::stdout());
-        let terminal = ratatui::Terminal::new(backend).context("taking over the terminal")?;
+        let area = Rect::ZERO;
+        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+        let terminal = ratatui::Terminal::with_options(backend, options);
+        let terminal = terminal.context("taking over the terminal")?;
         std::mem::forget(guard);
-        Ok(Self { terminal })
+        Ok(Self { terminal, area })
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> std::io::Result<()> {
+        let area = drawn_area(self.terminal.size()?);
+        if area != self.area {
+            self.terminal.resize(area)?;
+            self.area = area;
+        }
+        self.terminal.draw(|canvas| screen.draw(canvas)).map(|_| ())
     }
 }
 
@@ -59,6 +78,11 @@ impl Drop for Taken {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Of a terminal that has this size, as it says.
+fn drawn_area(size: Size) -> Rect {
+    Rect::new(0, 0, size.width.min(COLUMNS_MAX), size.height.min(LINES_MAX))
 }
 
 struct GiveBack;
@@ -101,7 +125,7 @@ pub fn run(watch: &mut Watch, screen: &mut Screen, interval: Duration) -> anyhow
     screen.show(watch.frame());
     let mut due = Instant::now() + interval;
     loop {
-        taken.terminal.draw(|canvas| screen.draw(canvas)).context("drawing to the terminal")?;
+        taken.draw(screen).context("drawing to the terminal")?;
         let wait = due.saturating_duration_since(Instant::now()).min(LOOK_PERIOD);
         if let Some(ending) = take_keys(watch, screen, wait)? {
             return Ok(ending);

@@ -257,6 +257,23 @@ fn e_and_d_change_what_is_recorded() {
 }
 
 #[test]
+fn pattern_is_taken_whole_or_not_at_all() {
+    let mut screen = shown();
+    let pattern = format!("io:* if path == \"{}\"", "x".repeat(200));
+    press(&mut screen, KeyCode::Char('e'));
+    type_in(&mut screen, &pattern);
+    let line = drawn(&mut screen).remove(19);
+    assert!(line.starts_with("record also: xxx") && line.ends_with("xxx\"_"), "{line}");
+    assert_eq!(line.len(), 100);
+    let change = Request::Change { is_enable: true, patterns: vec![pattern.clone()] };
+    assert_eq!(press(&mut screen, KeyCode::Enter), Action::Ask(change));
+    press(&mut screen, KeyCode::Char('e'));
+    type_in(&mut screen, &pattern.repeat(30));
+    assert_eq!(press(&mut screen, KeyCode::Enter), Action::None);
+    assert_eq!(drawn(&mut screen)[19], "! more than 4096 characters: none is taken");
+}
+
+#[test]
 fn help_is_drawn_until_the_next_key_and_a_held_screen_says_so() {
     let mut screen = shown();
     press(&mut screen, KeyCode::Char('?'));
@@ -361,9 +378,9 @@ fn verdict_so_far_promises_nothing_and_names_causes_and_pauses() {
 #[test]
 fn end_of_a_session_is_success_and_the_end_of_its_recorder_is_not() {
     let ended = Frame { state: Condition::Ended, ..frame() };
-    assert_eq!((status(&ended), ending(&ended).contains("lull report /t")), (0, true));
+    assert_eq!((status(&ended), ending(&ended, true).contains("lull report /t")), (0, true));
     let notes = vec!["the recorder was killed: /s (`lull recover /s`)".to_string()];
     let dead = Frame { state: Condition::Dead, notes, ..frame() };
-    assert_eq!((status(&dead), ending(&dead).contains("lull recover /s")), (1, true));
+    assert_eq!((status(&dead), ending(&dead, true).contains("lull recover /s")), (1, true));
     assert_eq!(status(&Frame { state: Condition::TraceGone, ..frame() }), 1);
 }

@@ -95,6 +95,11 @@ impl Watch {
         }
     }
 
+    /// Whether it writes one, or counts.
+    pub fn has_trace(&self) -> bool {
+        !self.found.recorder.output.starts_with(&self.found.path)
+    }
+
     /// What to do about the directory of a recorder that was killed.
     fn left(&self) -> Option<String> {
         let left = left_behind();
