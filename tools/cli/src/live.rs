@@ -16,10 +16,11 @@ pub mod start;
 pub mod status;
 pub mod triggers;
 
+use crate::record::tell::left_line;
 use anyhow::{bail, Context};
 use consumer::process::thread_is_stopped;
 use control::{Answer, Request};
-use session::directory::Found;
+use session::directory::{left_behind, Found};
 use std::time::Duration;
 
 /// How long a recorder may take to answer what costs it next to nothing.
@@ -37,6 +38,13 @@ fn ask(found: &Found, request: &Request, patience: Option<Duration>) -> anyhow::
         ),
         Err(error @ control::Error::Stopped) => {
             bail!("session {name}: {error}; `kill -CONT {pid}` has it go on")
+        }
+        Err(error @ (control::Error::Gone | control::Error::Ended)) => {
+            let left = left_behind();
+            match left.iter().find(|left| left.path == found.path) {
+                Some(left) => bail!("session {name}: {error}: {}", left_line(left)),
+                None => bail!("session {name}: {error}"),
+            }
         }
         other => other.with_context(|| format!("session {name}")),
     }

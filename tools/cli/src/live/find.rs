@@ -19,7 +19,7 @@ pub fn find(wanted: Option<&str>) -> anyhow::Result<Option<Found>> {
 pub fn find_named(wanted: &str) -> anyhow::Result<Found> {
     match find(Some(wanted))? {
         Some(found) => Ok(found),
-        None => bail!("no session of yours is called {wanted}"),
+        None => bail!("no session of yours is called '{wanted}'"),
     }
 }
 
@@ -39,7 +39,7 @@ fn choose(
         _ => {
             let list: Vec<String> = meant.iter().map(line).collect();
             let who = wanted.map_or("several sessions run".into(), |name| {
-                format!("several sessions are called {name}")
+                format!("several sessions are called '{name}'")
             });
             bail!("{who}; name one by its process or directory:\n{}", list.join("\n"))
         }
@@ -71,8 +71,8 @@ fn unknown(running: &[Found], left: &[LeftBehind], wanted: &str) -> String {
     }
     let list: Vec<String> = running.iter().map(line).collect();
     match list.is_empty() {
-        true => format!("no session of yours runs, so none is {wanted}; `lull start` begins one"),
-        false => format!("no session of yours is {wanted}; these run:\n{}", list.join("\n")),
+        true => format!("no session of yours runs, so none is '{wanted}'; `lull start` begins one"),
+        false => format!("no session of yours is '{wanted}'; these run:\n{}", list.join("\n")),
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert!(chosen(&[], Some("a")).unwrap_err().contains("lull start"));
         let two = [found("a", 10), found("a", 20)];
         assert!(chosen(&two, Some("b")).unwrap_err().contains("these run"));
-        assert!(chosen(&two, Some("a")).unwrap_err().contains("several sessions are called a"));
+        assert!(chosen(&two, Some("a")).unwrap_err().contains("several sessions are called 'a'"));
         let left = LeftBehind {
             path: "/left".into(),
             recorder: Some(found("a", 1).recorder),
