@@ -89,7 +89,7 @@ process_that_is_stopped_leaves_and_says_what_is_not_as_before() {
 	talk 1
 	kill -STOP "$talker"
 	lull detach "$session" -p "$talker" 2> told || fail "$(cat told)"
-	grep -q "tick ($talker) left; .* its calls lead to liblull still: process $talker is stopped" \
+	grep -q "tick ($talker) left; .* lead to liblull still: process $talker is stopped" \
 		told || fail "$(cat told)"
 	kill -CONT "$talker"
 	talk 2

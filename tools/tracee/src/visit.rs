@@ -56,7 +56,6 @@ pub struct Stopped<'a> {
     call_limit: Duration,
     pub(crate) since: Instant,
     place: Place,
-    /// All of the process is stopped, and not this thread alone.
     pub(crate) is_with_all: bool,
 }
 
