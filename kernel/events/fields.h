@@ -46,7 +46,8 @@
 
 /* The kind COPIED: a short string that is in registers. */
 #define LULL_CHECK_LULL_COPIED(copied)
-#define LULL_VALUE_LULL_COPIED(variable, copied) const struct lull_copied variable = copied;
+#define LULL_VARIABLE_LULL_COPIED(variable, ...) struct lull_copied variable;
+#define LULL_VALUE_LULL_COPIED(variable, copied) variable = copied
 #define LULL_BYTES_LULL_COPIED(variable, ...) variable.bytes
 #define LULL_STORE_LULL_COPIED(variable, ...) lull_at_ = lull_copied_store(lull_at_, variable);
 /* Of a copy in memory, so that the variable itself may stay in registers. */

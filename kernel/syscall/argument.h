@@ -117,7 +117,8 @@ static __always_inline int32_t call_ip_protocol(unsigned long family, unsigned l
 
 /* The kind TEXT: a string that is measured already, in memory that nobody changes. */
 #define LULL_CHECK_LULL_TEXT(text)
-#define LULL_VALUE_LULL_TEXT(variable, text) const struct lull_string variable = text;
+#define LULL_VARIABLE_LULL_TEXT(variable, ...) struct lull_string variable;
+#define LULL_VALUE_LULL_TEXT(variable, text) variable = text
 #define LULL_BYTES_LULL_TEXT(variable, ...) variable.bytes + 1u
 #define LULL_STORE_LULL_TEXT(variable, ...)                        \
 	__builtin_memcpy(lull_at_, variable.text, variable.bytes); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two fields of one name. */
-/* expect-gcc-c: redefinition of .twice_lull_ */
-/* expect-gcc-c++: redeclaration of .const uint8_t twice_lull_ */
+/* expect-gcc-c: redeclaration of .twice_lull_ */
+/* expect-gcc-c++: redeclaration of .uint8_t twice_lull_ */
 /* expect-clang: redefinition of 'twice_lull_' */
 #include <lull/trace.h>
 

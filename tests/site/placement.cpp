@@ -45,6 +45,33 @@ static void throwing(void)
 	throw 1;
 }
 
+/* Text that is there as long as its owner is. */
+struct owner {
+	char *place;
+
+	owner(char *to, const char *text) : place(to)
+	{
+		std::strcpy(place, text);
+	}
+	~owner()
+	{
+		std::strcpy(place, "gone");
+	}
+};
+
+static void temporaries(void)
+{
+	static char text[8], bytes[8];
+
+	lull_event("placement:temporary", lull_str(text, owner(text, "here").place),
+		   lull_bytes(bytes, owner(bytes, "also").place, 4));
+	check(!std::memcmp(captures[0].payload, "here\0\4\0\0\0also", 13),
+	      "temporaries_live_until_the_event_is_recorded", "the payload");
+	check(!std::strcmp(text, "gone") && !std::strcmp(bytes, "gone"),
+	      "temporaries_end_with_the_event", "text of theirs");
+	count_is("an_event_of_temporaries_records", 1);
+}
+
 int main()
 {
 	sites_scan();
@@ -83,6 +110,7 @@ int main()
 	      "enumerations_and_nullptr_are_fields", "the payload");
 	capture_reset();
 
+	temporaries();
 	check(sites_named("placement:template") == probes_named("placement:template") &&
 		      sites_named("placement:template") >= 2,
 	      "the_linker_drops_notes_with_their_duplicates", "a probe for each site");

@@ -16,7 +16,8 @@
  * does not compile: unsigned fields take unsigned integers no wider than themselves, signed
  * ones take signed integers no wider and unsigned ones narrower than themselves, hexadecimal
  * ones take both; any integer constant that fits is fine everywhere. Values are evaluated
- * once, in order, and only while the event is enabled.
+ * once, in order, and only while the event is enabled. A temporary among them, such as the
+ * std::string of lull_str(name, path.string().c_str()), lives until the event is recorded.
  *
  * A field is a list (kind, line, variable, condition, message, ...), on which trace.h runs
  * the operations LULL_FIELD_*. A field's name is only pasted or quoted, so that a macro of the
@@ -196,15 +197,24 @@
 #define LULL_CHECK_LULL_STRINGS(string, limit)
 #define LULL_CHECK_LULL_ARRAY(size, pointer, count)
 
+/* A VALUE is the begin of an expression that trace.h ends, so its variable is declared before. */
+#define LULL_FIELD_VARIABLE(kind, line, variable, condition, message, ...) \
+	LULL_VARIABLE_##kind(variable, __VA_ARGS__)
+#define LULL_FIELD_VARIABLE_MANY
+#define LULL_VARIABLE_LULL_FIXED(variable, type, ...) type variable;
+#define LULL_VARIABLE_LULL_NAMED(variable, type, ...) type variable;
+#define LULL_VARIABLE_LULL_STRINGS(variable, ...) struct lull_string variable;
+#define LULL_VARIABLE_LULL_ARRAY(variable, ...) struct lull_array variable;
+
 #define LULL_FIELD_VALUE(kind, line, variable, condition, message, ...) \
-	LULL_VALUE_##kind(variable, __VA_ARGS__)
+	LULL_VALUE_##kind(variable, __VA_ARGS__),
 #define LULL_FIELD_VALUE_MANY
-#define LULL_VALUE_LULL_FIXED(variable, type, value) const type variable = value;
-#define LULL_VALUE_LULL_NAMED(variable, type, value, names) const type variable = value;
+#define LULL_VALUE_LULL_FIXED(variable, type, value) variable = value
+#define LULL_VALUE_LULL_NAMED(variable, type, value, names) variable = value
 #define LULL_VALUE_LULL_STRINGS(variable, string, limit) \
-	const struct lull_string variable = lull_string_measure((string), limit);
+	variable = lull_string_measure((string), limit)
 #define LULL_VALUE_LULL_ARRAY(variable, size, pointer, count) \
-	const struct lull_array variable = lull_array_measure((pointer), LULL_ELEMENTS(count));
+	variable = lull_array_measure((pointer), LULL_ELEMENTS(count))
 
 #define LULL_FIELD_BYTES(kind, line, variable, condition, message, ...) \
 	+LULL_BYTES_##kind(variable, __VA_ARGS__)

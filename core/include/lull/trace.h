@@ -85,19 +85,27 @@
 #define LULL_PROBE_FILTER(probe) (probe)->record->interface->filter
 #endif
 
-#define LULL_PROBE(...)                                                                            \
-	struct lull_probe lull_probe_;                                                             \
-	lull_probe_.record = lull_record_;                                                         \
-	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                                         \
-	if (lull_probe_.mask) {                                                                    \
-		LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__)                                           \
-		const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);          \
-		do {                                                                               \
-			LULL_PROBE_ASK(LULL_PROBE_FILTER(&lull_probe_), &lull_probe_, __VA_ARGS__) \
-			LULL_PROBE_RECORD(__VA_ARGS__)                                             \
-		} while (0);                                                                       \
-		LULL_PROBE_LEAVE(&lull_probe_);                                                    \
+/*
+ * One full expression has all values and records the event at its end, so that temporaries live
+ * until then. Values stand in no lambda and are no arguments: what they mean, and their order, is
+ * that of the place where the event stands.
+ */
+#define LULL_PROBE(...)                                                        \
+	struct lull_probe lull_probe_;                                         \
+	lull_probe_.record = lull_record_;                                     \
+	lull_probe_.mask = LULL_PROBE_ENTER(&lull_probe_);                     \
+	if (lull_probe_.mask) {                                                \
+		LULL_EACH(LULL_FIELD_VARIABLE, __VA_ARGS__)                    \
+		(void)(LULL_EACH(LULL_FIELD_VALUE, __VA_ARGS__) __extension__( \
+			{ LULL_PROBE_SESSIONS(__VA_ARGS__) }));                \
+		LULL_PROBE_LEAVE(&lull_probe_);                                \
 	}
+#define LULL_PROBE_SESSIONS(...)                                                           \
+	const uint32_t lull_bytes_ = 0u LULL_EACH(LULL_FIELD_BYTES, __VA_ARGS__);          \
+	do {                                                                               \
+		LULL_PROBE_ASK(LULL_PROBE_FILTER(&lull_probe_), &lull_probe_, __VA_ARGS__) \
+		LULL_PROBE_RECORD(__VA_ARGS__)                                             \
+	} while (0);
 
 /* In each session of the mask. */
 #define LULL_PROBE_RECORD(...)                                              \
