@@ -40,6 +40,7 @@ struct books {
 
 struct call_domain lull_call_domains[RCU_DOMAINS];
 __thread struct call_thread lull_call_thread;
+const struct rcu_fork_handler lull_call_fork_handler;
 static const long *parameter;
 static struct books *books;
 static unsigned long *values; /* written before they are deferred */

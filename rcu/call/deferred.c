@@ -25,6 +25,7 @@
 
 struct defer_domain lull_defer_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct defer_thread lull_defer_thread;
+LULL_CALL_FORKS_FOLLOWED;
 
 void lull_defer_misuse(unsigned int index, const char *what)
 {

@@ -9,6 +9,7 @@
 
 struct call_domain lull_call_domains[RCU_DOMAINS] = { RCU_FLAVOURS(DOMAIN) };
 __thread struct call_thread lull_call_thread;
+LULL_CALL_FORKS_FOLLOWED;
 
 /* Threads get lanes in the order of their first calls, so that they are spread evenly. */
 unsigned int lull_call_lane_assign(void)

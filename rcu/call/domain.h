@@ -34,6 +34,8 @@
  *	holds this lock.
  * @workers: the workers with a thread, except @standby.
  * @spares: the workers that were freed.
+ * @is_unprepared: not 0 in the child of a fork that no call_rcu_before_fork() came before, where
+ *	the domain had workers. Written while the child has one thread.
  */
 struct call_domain {
 	struct call_rcu_data standby;
@@ -43,6 +45,7 @@ struct call_domain {
 	struct lull_lock lock;
 	struct call_rcu_data *workers;
 	struct call_rcu_data *spares;
+	uint32_t is_unprepared;
 };
 
 /**
@@ -63,6 +66,14 @@ struct call_thread {
 
 extern struct call_domain lull_call_domains[RCU_DOMAINS];
 extern __thread struct call_thread lull_call_thread;
+/*
+ * Of fork.c, and a reference to it for files that need forks to be followed: a linker takes only
+ * those files of an archive to which something refers.
+ */
+extern const struct rcu_fork_handler lull_call_fork_handler;
+#define LULL_CALL_FORKS_FOLLOWED                                                     \
+	static const struct rcu_fork_handler *const followed __attribute__((used)) = \
+		&lull_call_fork_handler
 unsigned int lull_call_lane_assign(void);
 void lull_call_forget_cpu_locked(struct call_domain *calls, const struct call_rcu_data *worker);
 

@@ -169,6 +169,7 @@ void call_rcu_after_fork_child(struct rcu_domain *domain)
 	collect(&calls->standby, all);
 	drop_workers(calls, all);
 	restart_standby(calls, all);
+	calls->is_unprepared = 0;
 	if (lull_call_self()->own[index] != lull_call_self()->working)
 		lull_call_self()->own[index] = NULL;
 	lull_lock_release(&calls->lock);
@@ -186,6 +187,19 @@ static void each_self_registering(void (*function)(struct rcu_domain *domain))
 			function(rcu_domains[i]);
 }
 
+/* Whether a worker has a thread that is not in this child, of which nobody has told the worker. */
+static int has_strays(const struct call_domain *calls)
+{
+	const struct call_rcu_data *self = lull_call_self()->working;
+	const struct call_rcu_data *worker;
+
+	/* Bound: the workers of the parent. */
+	for (worker = calls->workers; worker; worker = worker->next)
+		if (worker != self)
+			return 1;
+	return calls->standby.state != CALL_THREADLESS && &calls->standby != self;
+}
+
 static void before_fork(void)
 {
 	each_self_registering(call_rcu_before_fork);
@@ -198,13 +212,21 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
+	struct call_domain *calls;
+	unsigned int i;
+
+	for (i = 0; i < RCU_DOMAINS; i++) {
+		calls = lull_call_domain(rcu_domains[i]);
+		if (!lull_call_self()->forking[i] && has_strays(calls))
+			calls->is_unprepared = 1;
+	}
 	each_self_registering(call_rcu_after_fork_child);
 }
 
-__attribute__((constructor)) static void follow_forks(void)
-{
-	static const struct rcu_fork_handler handler = { before_fork, after_fork_parent,
+const struct rcu_fork_handler lull_call_fork_handler = { before_fork, after_fork_parent,
 							 after_fork_child };
 
-	rcu_fork_follow(RCU_FORK_WORKERS, &handler);
+__attribute__((constructor)) static void follow_forks(void)
+{
+	rcu_fork_follow(RCU_FORK_WORKERS, &lull_call_fork_handler);
 }

@@ -169,6 +169,10 @@ void rcu_domain_barrier(struct rcu_domain *domain)
 							   "wait for itself");
 	lull_wait_check(domain, "rcu_barrier() within a read-side critical section: it would wait "
 				"for itself");
+	if (calls->is_unprepared)
+		rcu_domain_misuse(rcu_domain_self(domain),
+				  "rcu_barrier() in a child that was forked without "
+				  "call_rcu_before_fork(): no thread calls callbacks there");
 	was_online = lull_wait_begin(domain);
 	barrier = barrier_prepare(calls);
 	barrier->users = 1;

@@ -4,8 +4,12 @@
  * LULL_RCU_DEBUG; `run` knows what each must say, or that it must be silent.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "lull/rcu/flavour/bp.h"
 #include "lull/rcu/flavour/mb.h"
 #include "lull/rcu/flavour/memb.h"
@@ -101,6 +105,32 @@ static void ends_within(void)
 	run_thread(1);
 }
 
+static void called(struct rcu_head *head)
+{
+	(void)head;
+}
+
+/* A child has no thread that would call callbacks. */
+static void forks_unprepared(void)
+{
+	static struct rcu_head head;
+	pid_t child;
+
+	rcu_memb_call(&head, called);
+	rcu_memb_barrier();
+	child = fork();
+	if (child) {
+		int status = 0;
+
+		waitpid(child, &status, 0);
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+			abort();
+		exit(1);
+	}
+	alarm(30);
+	rcu_memb_barrier();
+}
+
 static const struct {
 	const char *name;
 	void (*body)(void);
@@ -114,6 +144,7 @@ static const struct {
 	{ "unregisters_within", unregisters_within },
 	{ "too_deep", too_deep },
 	{ "quiescent_offline", quiescent_offline },
+	{ "forks_unprepared", forks_unprepared },
 	{ "ends_registered", ends_registered },
 	{ "ends_within", ends_within },
 };
