@@ -239,12 +239,14 @@ int lull_session_attach(struct session *session, const struct lull_directory *di
 {
 	struct lull_mapping map = { 0 };
 	struct lull_session_control *shared, control;
-	int result = -EAGAIN;
+	int result;
 
 	/* What is read later stays 0. */
 	__builtin_memset(session, 0, sizeof(*session));
-	if (lull_memory_attach(directory, user, &map))
-		return -ENOENT;
+	result = lull_memory_attach(directory, user, &map);
+	if (result)
+		return result;
+	result = -EAGAIN;
 	shared = (struct lull_session_control *)map.base;
 	if (!control_copy(&control, &map))
 		goto leave;

@@ -5,6 +5,7 @@
  * Each row changes one thing of a session that is attached otherwise, and each condition of
  * attach.c and segment.c has a row that only it refuses.
  */
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include "offer_test.h"
@@ -12,8 +13,8 @@
 /* Three times this is 128, modulo 2^64. */
 #define WRAPS_IN_THREE ((~0ull / 192 + 1) * 64)
 
-/* Return: whether liblull takes the offer. */
-static int is_taken(const struct offer *offer)
+/* Return: what liblull says to the offer, 0 if it takes it. */
+static int answer_to(const struct offer *offer)
 {
 	struct lull_directory directory = { offer->directory, strlen(offer->directory) };
 	struct session session = { 0 };
@@ -21,7 +22,12 @@ static int is_taken(const struct offer *offer)
 
 	if (!result)
 		lull_session_detach(&session);
-	return result == 0;
+	return result;
+}
+
+static int is_taken(const struct offer *offer)
+{
+	return answer_to(offer) == 0;
 }
 
 /* Shape: a control block that differs from a good one in what @change does to it. */
@@ -106,7 +112,7 @@ static void rings(void)
 	REFUSES("data_that_end_outside", control->data_offset_bytes += ROOM_BYTES + 64);
 }
 
-/* In a process that may map no more memory than it has. */
+/* In a process that may map no more memory than it has. Return: 0 when it is refused for that. */
 static int is_taken_without_room(const struct offer *offer)
 {
 	struct rlimit none = { 0, 0 };
@@ -114,7 +120,7 @@ static int is_taken_without_room(const struct offer *offer)
 	int status;
 
 	if (!child)
-		_exit(setrlimit(RLIMIT_AS, &none) || is_taken(offer));
+		_exit(setrlimit(RLIMIT_AS, &none) || answer_to(offer) != -ENOMEM);
 	return waitpid(child, &status, 0) != child || status != 0;
 }
 

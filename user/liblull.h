@@ -190,8 +190,9 @@ void lull_attach(const char *sessions);
 
 /*
  * attach.c: attach the memory that the session in @directory has for @user.
- * Return: 0 with @session filled in; -ENOENT when the session has no memory for the user, -EAGAIN
- * when it is not filled in yet, -EINVAL when it is none that this process can be in.
+ * Return: 0 with @session filled in; -ENOENT when the session has no memory for the user, -ENOMEM
+ * when this process has no room for it, -EAGAIN when it is not filled in yet, -EINVAL when it is
+ * none that this process can be in.
  */
 int lull_session_attach(struct session *session, const struct lull_directory *directory,
 			uint32_t user);

@@ -7,6 +7,7 @@
  * its maker is that user or root. attach.c checks its contents.
  * Paper: B 3.2, 3.4.
  */
+#include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/ipc.h>
 #include <linux/random.h>
@@ -56,7 +57,10 @@ static long key_parse(const char *target, long bytes)
 	return key > 0 && key <= INT32_MAX ? key : -1;
 }
 
-/* Attach a segment that is our user's alone, made by our user or by root. */
+/*
+ * Attach a segment that is our user's alone, made by our user or by root. Return: 0; -ENOENT where
+ * there is none, or the kernel's reason why it cannot be attached.
+ */
 static int segment_attach(long key, uint32_t user, struct lull_mapping *map)
 {
 	struct shmid64_ds status;
@@ -66,10 +70,10 @@ static int segment_attach(long key, uint32_t user, struct lull_mapping *map)
 	    status.shm_perm.uid != user ||
 	    (status.shm_perm.cuid != user && status.shm_perm.cuid != 0) ||
 	    (status.shm_perm.mode & OTHERS_MODE))
-		return -1;
+		return -ENOENT;
 	base = lull_syscall(__NR_shmat, id, 0, 0, 0, 0, 0);
 	if (base < 0 && base > -4096)
-		return -1;
+		return (int)base;
 	*map = (struct lull_mapping){ (unsigned char *)base, status.shm_segsz, (int)id };
 	return 0;
 }
@@ -126,7 +130,7 @@ static int link_attach(const char *path, uint32_t user, struct lull_mapping *map
 {
 	long key = link_key(path);
 
-	return key < 0 ? -1 : segment_attach(key, user, map);
+	return key < 0 ? -ENOENT : segment_attach(key, user, map);
 }
 
 static int link_is(const char *path, int id)
@@ -156,13 +160,15 @@ int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map)
 {
 	char path[PATH_BYTES];
+	int result;
 
 	if (!paths_fit(directory))
-		return -1;
+		return -ENOENT;
 	/* First the link of the recorder's user, whose number may differ in a user namespace. */
 	own_path(path, directory);
-	if (!link_attach(path, user, map))
-		return 0;
+	result = link_attach(path, user, map);
+	if (result != -ENOENT)
+		return result;
 	user_path(path, directory, user);
 	return link_attach(path, user, map);
 }

@@ -31,7 +31,10 @@ struct lull_making {
 	char path[LULL_LINK_BYTES];
 };
 
-/* Attach the memory that a session has for @user. Return: 0, or -1 when it has none. */
+/*
+ * Attach the memory that a session has for @user. Return: 0; -ENOENT when it has none, -ENOMEM when
+ * the process has no room for it, or another reason of the kernel's.
+ */
 int lull_memory_attach(const struct lull_directory *directory, uint32_t user,
 		       struct lull_mapping *map);
 
