@@ -37,6 +37,27 @@ static void count_is(const char *name, uint32_t count)
 	capture_reset();
 }
 
+/* Jumps that may not pass a declaration, and declarations that events stand around. */
+static int jumping(int value)
+{
+	constexpr int level = LULL_LEVEL_DEBUG;
+
+	lull_event("placement:before", lull_i32(value, value));
+	counter guard;
+	int result = value * 2;
+	switch (value) {
+	case 0:
+		lull_event_level(level, "placement:case", lull_i32(result, result));
+		goto end;
+	default:
+		break;
+	}
+	result++;
+end:
+	lull_event("placement:after", lull_i32(result, result));
+	return result;
+}
+
 static void throwing(void)
 {
 	counter guard;
@@ -101,6 +122,9 @@ int main()
 		lull_event("placement:caught", lull_bool(ok, true));
 	}
 	count_is("events_live_with_exceptions", 3);
+
+	jumping(0);
+	count_is("events_live_with_jumps_and_declarations", 4);
 
 	const char *null = nullptr;
 	lull_event("placement:types", lull_enum(color, color::green, "RED=0,GREEN=1"),

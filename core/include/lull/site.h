@@ -116,18 +116,23 @@
 /*
  * clang before 17 takes every asm goto of a function for a jump to every other one's target,
  * and complains that it crosses initialisations. In C++ each event therefore gets a function of its
- * own. In C that is not possible: a function with events on both sides of a variable-length array,
+ * own, which is of a class: that of a lambda would be looked at as a part of the function around
+ * it. In C that is not possible: a function with events on both sides of a variable-length array,
  * or of a variable with a cleanup function, needs LULL_SITE_LOAD or a later clang.
  */
 #if defined(__cplusplus) && defined(__clang__) && __clang_major__ < 17
 #define LULL_SITE_LABEL
-#define LULL_SITE_GOTO(level_value, text)              \
-	if (![]() __attribute__((__always_inline__)) { \
-		    LULL_SITE_ASM(level_value, text);  \
-		    return false;                      \
-    lull_on_:                                          \
-		    return true;                       \
-	    }())                                       \
+#define LULL_SITE_GOTO(level_value, text)                              \
+	struct lull_site {                                             \
+		__attribute__((__always_inline__)) static bool is_on() \
+		{                                                      \
+			LULL_SITE_ASM(level_value, text);              \
+			return false;                                  \
+lull_on_:                                                              \
+			return true;                                   \
+		}                                                      \
+	};                                                             \
+	if (!lull_site::is_on())                                       \
 		break;
 #else
 #define LULL_SITE_LABEL __label__ lull_on_;
