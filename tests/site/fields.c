@@ -184,6 +184,7 @@ static void arrays(void)
 	long long i64[2] = { -1, -2 };
 	const int *null = NULL;
 	int negative = -4;
+	struct flags flags = { 2, -1 };
 
 	lull_event("fields:unsigned_arrays", lull_au8(a, u8, 3), lull_au16(b, u16, 3u),
 		   lull_au32(c, u32, (size_t)3), lull_au64(d, u64, 1));
@@ -218,6 +219,16 @@ static void arrays(void)
 	EXPECT(uint32_t, 0);
 	EXPECT(uint32_t, 0);
 	compare("null_and_negative_counts_record_no_elements");
+
+	lull_event("fields:bit_fields", lull_bytes(a, "xyz", flags.low),
+		   lull_bytes(b, "xyz", flags.high), lull_strn(c, "xyz", flags.low),
+		   lull_strn(d, "xyz", flags.high));
+	EXPECT(uint32_t, 2);
+	expect("xy", 2);
+	EXPECT(uint32_t, 0);
+	expect("xy", 3);
+	expect("", 1);
+	compare("counts_in_bit_fields_have_their_sign");
 }
 
 static void descriptions(void)

@@ -182,7 +182,8 @@
 	 "lull_ai64(" #field "): " LULL_ARRAY_NEEDS("i64"), 8, pointer, count)
 
 /* The operations. */
-#define LULL_ELEMENTS(count) lull_elements((uint64_t)(count), LULL_TYPE_CODE(count) < 0)
+/* Of what fewer than 64 bits are in, the sign alone sets the highest bit. */
+#define LULL_ELEMENTS(count) lull_elements((uint64_t)(count), LULL_TYPE_CODE(count) != 64)
 
 #define LULL_FIELD_LINE(kind, line, ...) "\t.ascii \"" line "\\n\"\n"
 #define LULL_FIELD_LINE_MANY

@@ -27,9 +27,9 @@ struct lull_array {
 	uint32_t count;
 };
 
-static inline uint32_t lull_elements(uint64_t count, int is_signed)
+static inline uint32_t lull_elements(uint64_t count, int has_sign)
 {
-	if (is_signed && count >> 63)
+	if (has_sign && count >> 63)
 		return 0;
 	return count < LULL_ELEMENTS_MAX ? (uint32_t)count : LULL_ELEMENTS_MAX;
 }
