@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A structure is no number. */
-/* expect-gcc-c: used struct type value where scalar is required */
-/* expect-clang-c: used type .struct pair. where arithmetic or pointer type is required */
+/* expect-gcc-c: type mismatch in conditional expression */
+/* expect-clang-c: incompatible operand types */
 /* expect: lull_u64\(v\): needs an unsigned integer */
 #include <lull/trace.h>
 

@@ -16,6 +16,7 @@
 #include "check_name.h"
 
 #define LULL_ASSERT(condition, message) _Static_assert(condition, message)
+#define LULL_WORD(v) ((uint64_t)(v))
 
 #define LULL_BITS(type) (((type)-1 < 1 ? -8 : 8) * (int)sizeof(type))
 
@@ -44,7 +45,7 @@
 
 /* A null pointer constant decides the type of the conditional; a variable does not. */
 #define LULL_IS_CONSTANT(v) \
-	_Generic(1 ? (void *)(__INTPTR_TYPE__)((v) ? 0 : 0) : (int *)0, int * : 1, default : 0)
+	_Generic(1 ? (void *)((__INTPTR_TYPE__)(v)*0) : (int *)0, int * : 1, default : 0)
 #define LULL_CONSTANT_WITHIN(v, least, most)              \
 	(LULL_TYPE_CODE(v) != 0 && LULL_IS_CONSTANT(v) && \
 	 LULL_WITHIN(__builtin_choose_expr(LULL_IS_CONSTANT(v), (v), 0), least, most))

@@ -152,6 +152,7 @@ constexpr bool has_group(const char *name)
 } // namespace lull_check
 
 #define LULL_ASSERT(condition, message) static_assert(condition, message)
+#define LULL_WORD(v) static_cast<uint64_t>(v)
 #define LULL_TYPE_CODE(v) (lull_check::type_code<decltype((v))>)
 #define LULL_POINTEE_CODE(v) (lull_check::pointee_code<decltype((v))>)
 #define LULL_CONSTANT_WITHIN(v, least, most) \

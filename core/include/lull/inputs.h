@@ -42,9 +42,8 @@
 	LULL_INPUT_##kind(variable, __VA_ARGS__),
 #define LULL_FIELD_INPUT_MANY
 /* A floating-point number has no value here, and to convert one could raise an exception. */
-#define LULL_INPUT_LULL_FIXED(variable, type, ...) \
-	(type)0.5 != 0 ? (uint64_t)0 : (uint64_t)variable, 0
-#define LULL_INPUT_LULL_NAMED(variable, ...) (uint64_t) variable, 0
+#define LULL_INPUT_LULL_FIXED(variable, ...) LULL_IS_DOUBLE(variable) ? 0u : LULL_WORD(variable), 0
+#define LULL_INPUT_LULL_NAMED(variable, ...) LULL_WORD(variable), 0
 #define LULL_INPUT_LULL_STRINGS(variable, ...) variable.bytes, (uintptr_t)variable.text
 #define LULL_INPUT_LULL_ARRAY(variable, ...) 0, 0
 
