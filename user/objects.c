@@ -70,7 +70,7 @@ struct scan {
 	uint32_t changed_count; /* probes and sites */
 	int has_text; /* it has sites that are patched */
 	int has_others; /* it has probes that are not liblull's own */
-	int has_unregistered; /* it has an event that table or arena had no room for */
+	int has_unregistered; /* it has an event without an identifier */
 	/* The probe found last, which most often has the description of the site that follows. */
 	const char *probe_description;
 	size_t probe_description_bytes;
@@ -95,12 +95,13 @@ static int session_rule(struct session *session, const struct lull_note *note)
 
 /*
  * Give the event an identifier in a session that wants it. An event that another process of the
- * session has registered is wanted, and that process checked its description.
+ * session has registered is wanted, and that process checked its description. One that gets no
+ * identifier is counted, and the object's other events are recorded.
  * @mask: gets the bits of the record's mask for the session.
- * Return: 1 when the session wants it, 0 when not, -EINVAL for a description that is damaged.
+ * Return: whether the session wants it.
  */
-static int event_enable(struct scan *scan, struct lull_probe_record *record, uint32_t index,
-			const struct lull_note *note, uint32_t *mask)
+static uint32_t event_enable(struct scan *scan, struct lull_probe_record *record, uint32_t index,
+			     const struct lull_note *note, uint32_t *mask)
 {
 	struct session *session = &lull_process.sessions[index];
 	uint32_t id = lull_event_known(session, note->description, note->description_bytes);
@@ -110,11 +111,8 @@ static int event_enable(struct scan *scan, struct lull_probe_record *record, uin
 
 	if (!is_known && rule < 0)
 		return 0;
-	if (!id) {
-		if (lull_description_check(note->description, note->description_bytes))
-			return -EINVAL;
+	if (!id && !lull_description_check(note->description, note->description_bytes))
 		id = lull_event_register(session, note->description, note->description_bytes);
-	}
 	if (!id) {
 		lull_add32_relaxed(&session->control->unregistered_count, 1);
 		scan->has_unregistered = 1;
@@ -145,32 +143,27 @@ static int is_asked(const struct scan *scan, uint32_t index)
 }
 
 /* Set up one probe: everything before the mask, for the mask is what probes look at. */
-static int probe_found(struct scan *scan, const struct lull_note *note)
+static void probe_found(struct scan *scan, const struct lull_note *note)
 {
 	struct lull_probe_record *record = (struct lull_probe_record *)note->record;
 	uint32_t wanted, mask, before;
 
 	if (record->interface && !scan->is_change)
-		return 0;
+		return;
 	scan->is_new = 1;
 	scan->has_others |= !lull_own_has(record);
 	before = record->enabled_mask;
 	mask = before & ~(scan->asked | scan->asked << LULL_SESSIONS_MAX);
 	wanted = mask & LULL_MASK_SESSIONS;
-	EACH_SESSION(i) {
-		int result = is_asked(scan, i) ? event_enable(scan, record, i, note, &mask) : 0;
-
-		if (result < 0)
-			return result;
-		wanted |= (uint32_t)result << i;
-	}
+	EACH_SESSION(i)
+		if (is_asked(scan, i))
+			wanted |= event_enable(scan, record, i, note, &mask) << i;
 	scan->probe_description = note->description;
 	scan->probe_description_bytes = note->description_bytes;
 	scan->probe_wanted = wanted;
 	scan->probe_fresh = wanted & ~before;
 	scan->changed_count += mask != before;
 	lull_probe_enable(record, mask);
-	return 0;
 }
 
 /* Is a site's event that of the probe found last? */
@@ -212,8 +205,8 @@ static int note_found(const struct lull_note *note, void *context)
 	if (lull_note_check(note, scan->segments, scan->segment_count))
 		return 0;
 	if (note->type == LULL_NOTE_PROBE)
-		return probe_found(scan, note);
-	if (note->code)
+		probe_found(scan, note);
+	else if (note->code)
 		scan->has_text = 1;
 	else if (scan->is_change && is_of_probe(scan, note))
 		site_count(scan, scan->probe_fresh, 0);

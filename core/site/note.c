@@ -224,7 +224,7 @@ int lull_note_walk(const void *notes, size_t bytes,
 {
 	struct lull_elf_notes rest = { notes, bytes };
 	struct lull_elf_note elf;
-	int result;
+	int result, damage = 0;
 
 	/* Bound: a note has at least a header's size. */
 	while ((result = lull_elf_note_take(&rest, &elf)) > 0) {
@@ -234,12 +234,15 @@ int lull_note_walk(const void *notes, size_t bytes,
 		    __builtin_memcmp(elf.name, LULL_NOTE_NAME, sizeof(LULL_NOTE_NAME)))
 			continue;
 		result = descriptor_read(&note, elf.type, elf.descriptor, elf.descriptor_bytes);
-		if (!result)
-			result = visit(&note, context);
-		if (result && result != -ENOENT)
+		if (result == -EINVAL)
+			damage = result;
+		if (result)
+			continue;
+		result = visit(&note, context);
+		if (result)
 			return result;
 	}
-	return result;
+	return result ? result : damage;
 }
 
 static int is_within(const struct lull_segment *segment, uintptr_t address, size_t bytes)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include "lull/abi/site.h"
 
-#define LULL_DESCRIPTION_BYTES_MAX 65536u /* with its NUL */
 #define LULL_FIELDS_MAX 16u
 
 /* One site or probe, as its note describes it. lull_note_check() checks the addresses. */
@@ -72,13 +71,14 @@ int lull_elf_note_take(struct lull_elf_notes *notes, struct lull_elf_note *note)
  * @visit: called for each note of Lull's, in order; a value other than 0 ends the walk.
  * @context: passed on to visit.
  *
- * Notes of other owners, and types that this version does not know, are skipped. Nothing
- * outside the segment is read, whatever the segment holds. Of a description, only the lines of
- * the name and the level are read: a caller that uses the rest calls lull_description_check().
+ * Notes of other owners, types that this version does not know, and notes of Lull's whose
+ * description has no end, name or level are skipped. Nothing outside the segment is read, whatever
+ * the segment holds. Of a description, only the lines of the name and the level are read: a caller
+ * that uses the rest calls lull_description_check().
  *
  * Context: any, async-signal-safe. Progress: wait-free, linear in bytes.
- * Return: 0; what visit returned; or -EINVAL where a note is cut short, or one of Lull's has a
- * description without an end, a name or a level. Notes before it have been visited.
+ * Return: 0; what visit returned; or -EINVAL where one of Lull's was skipped for its description,
+ * or a note is cut short, which ends the walk. All others have been visited.
  */
 int lull_note_walk(const void *notes, size_t bytes,
 		   int (*visit)(const struct lull_note *note, void *context), void *context);

@@ -98,6 +98,10 @@ static void walks(unsigned char *page)
 	seen = 0;
 	check(lull_note_walk(page, bytes, take_one, &stop) == 7 && seen == 1,
 	      "a_visitor_can_end_the_walk");
+	bytes = probe_put(page, 64, "headless", 9);
+	bytes += probe_put(page + bytes, 64, description, sizeof(description));
+	check(walk(page, bytes) == -EINVAL && seen == 1,
+	      "a_damaged_description_hides_no_note_behind_it");
 	bytes = site_put(page, 0, 0, description, sizeof(description));
 	check(walk(page, bytes) == 0 && !last.code && !last.target,
 	      "a_site_that_tests_its_record_has_no_code");

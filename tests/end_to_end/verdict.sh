@@ -419,3 +419,28 @@ a_stream_that_was_cut_between_packets_or_is_gone_is_told_by_every_command() {
 	rm "converted/$file"
 	status_is 1 lull print converted
 }
+
+# A file that was changed: what the compiler is given it refuses (tests/compile_fail).
+event_with_a_damaged_description_is_missing_and_no_other_of_its_program() {
+	cat > damaged.c <<- 'END'
+		#include <lull/trace.h>
+		int main(void)
+		{
+			lull_event("test:first", lull_i32(a, 1));
+			lull_event("test:da_maged", lull_i32(a, 2));
+			lull_event("test:last", lull_i32(a, 3));
+			return 0;
+		}
+	END
+	gcc -I"$root/core/include" -o damaged damaged.c
+	sed -i 's/test:da_maged/test:da::aged/g' damaged
+	verdict_is incomplete -e 'test:*' -- ./damaged
+	same "$(lull print trace -e 'test:*' | grep -o 'test:[a-z]*' | xargs)" \
+		"test:first test:last" "the events"
+	status_is 1 lull report trace > report
+	grep -q "1 site not recorded: .*description is damaged" report || fail "$(cat report)"
+	lull list -e 'test:*' ./damaged > list
+	same "$(grep -A 1 'test:da::aged' list | tail -n 1 | grep -c 'is not recorded: its name')" 1 \
+		"what the list says of it: $(cat list)"
+	same "$(grep -c 'is not recorded' list)" 1 "what the list says of others: $(cat list)"
+}

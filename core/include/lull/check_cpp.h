@@ -165,6 +165,8 @@ constexpr bool has_group(const char *name)
 #define LULL_ASSERT_NAME(name)                                                       \
 	static_assert(lull_check::is_made_of(name, LULL_NAME_SET), LULL_NAME_NEEDS); \
 	static_assert(lull_check::has_group(name), LULL_NAME_NEEDS)
+#define LULL_ASSERT_FIELD(name) \
+	static_assert(lull_check::is_made_of(name, LULL_LETTERS), LULL_FIELD_NEEDS)
 #define LULL_ASSERT_ENUM(text)                                       \
 	static_assert(lull_check::is_made_of(text, LULL_ENUM_SET) && \
 			      lull_check::is_one_of('=', text),      \

@@ -12,12 +12,13 @@
  *	lull_bytes (field, pointer, count)
  *	lull_au8 lull_ai8 ... lull_au64 lull_ai64 (field, pointer, count)
  *
- * field is a bare identifier, used once in an event. A value that its field could not hold
- * does not compile: unsigned fields take unsigned integers no wider than themselves, signed
- * ones take signed integers no wider and unsigned ones narrower than themselves, hexadecimal
- * ones take both; any integer constant that fits is fine everywhere. Values are evaluated
- * once, in order, and only while the event is enabled. A temporary among them, such as the
- * std::string of lull_str(name, path.string().c_str()), lives until the event is recorded.
+ * field is a bare identifier of ASCII letters, digits and '_', used once in an event. A value
+ * that its field could not hold does not compile: unsigned fields take unsigned integers no
+ * wider than themselves, signed ones take signed integers no wider and unsigned ones narrower
+ * than themselves, hexadecimal ones take both; any integer constant that fits is fine
+ * everywhere. Values are evaluated once, in order, and only while the event is enabled. A
+ * temporary among them, such as the std::string of lull_str(name, path.string().c_str()), lives
+ * until the event is recorded.
  *
  * A field is a list (kind, line, variable, condition, message, ...), on which trace.h runs
  * the operations LULL_FIELD_*. A field's name is only pasted or quoted, so that a macro of the
@@ -188,8 +189,12 @@
 #define LULL_FIELD_LINE(kind, line, ...) "\t.ascii \"" line "\\n\"\n"
 #define LULL_FIELD_LINE_MANY
 
+#define LULL_FIELD_TEXT(kind, line, ...) line "\n"
+#define LULL_FIELD_TEXT_MANY
+
 #define LULL_FIELD_CHECK(kind, line, variable, condition, message, ...)                       \
 	LULL_ASSERT(sizeof(#variable) > sizeof("_lull_"), "lull_event: a field has no name"); \
+	LULL_ASSERT_FIELD(#variable);                                                         \
 	LULL_ASSERT(condition, message);                                                      \
 	LULL_CHECK_##kind(__VA_ARGS__)
 #define LULL_FIELD_CHECK_MANY LULL_ASSERT(0, "lull_event: at most 16 fields");

@@ -53,10 +53,18 @@
 		LULL_ASSERT_FILE(LULL_FILE);                                                     \
 		LULL_ASSERT_NAME("" LULL_NAME(__VA_ARGS__, ));                                   \
 		LULL_EACH(LULL_FIELD_CHECK, __VA_ARGS__)                                         \
+		LULL_ASSERT_DESCRIPTION(LULL_NAME(__VA_ARGS__, ),                                \
+					LULL_EACH(LULL_FIELD_TEXT, __VA_ARGS__));                \
 		LULL_SITE_ENTER(level, LULL_SITE_TEXT(LULL_NAME(__VA_ARGS__, ),                  \
 						      LULL_EACH(LULL_FIELD_LINE, __VA_ARGS__))); \
 		LULL_PROBE(__VA_ARGS__)                                                          \
 	} while (0)
+#define LULL_ASSERT_DESCRIPTION(name, fields)                                                  \
+	LULL_ASSERT(sizeof("" name "\n6\n" LULL_FILE ":" LULL_STRING(__LINE__) "\n" fields) <= \
+			    LULL_DESCRIPTION_BYTES_MAX,                                        \
+		    LULL_DESCRIPTION_NEEDS)
+#define LULL_DESCRIPTION_NEEDS \
+	"lull_event: the name, the path and all names of fields and values have at most 65535 bytes"
 #define LULL_LEVEL_NEEDS "lull_event_level: the level is LULL_LEVEL_EMERGENCY to LULL_LEVEL_DEBUG"
 
 /*

@@ -9,7 +9,7 @@ use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
-use session::description::{hash, Description};
+use session::description::{hash, refusal, Description};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -58,6 +58,8 @@ pub enum Kind {
 pub struct Carried {
     pub description: Description,
     pub sites: u64,
+    /// Why it is not recorded, whatever is asked for.
+    pub refusal: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -246,7 +248,7 @@ fn carried(found: Found) -> Vec<Carried> {
         .into_iter()
         .filter_map(|(text, (sites, probes))| {
             let description = Description::parse(&text).ok()?;
-            Some(Carried { description, sites: sites.max(probes) })
+            Some(Carried { description, sites: sites.max(probes), refusal: refusal(&text) })
         })
         .collect();
     events.sort_by(|a, b| a.description.name.cmp(&b.description.name));

@@ -64,7 +64,7 @@ impl Source {
         let formats = chosen.iter().filter_map(|name| Some((name, root.format(name).ok()?)));
         let events = formats.map(|(name, format)| {
             let description = Event::new(name, format).description;
-            Carried { description, sites: 1 }
+            Carried { description, sites: 1, refusal: None }
         });
         Ok(Self { path: root.path().into(), events: events.collect() })
     }
@@ -310,6 +310,9 @@ fn print_text<W: Write>(out: &mut W, source: &Source) -> std::io::Result<()> {
             fields.join(" ")
         );
         writeln!(out, "{}", shown(line.trim_end()))?;
+        if let Some(why) = event.refusal {
+            writeln!(out, "    is not recorded: {why}")?;
+        }
     }
     Ok(())
 }
@@ -322,7 +325,7 @@ fn print_json<W: Write>(out: &mut W, source: &Source) -> std::io::Result<()> {
             .iter()
             .map(|field| json!({ "name": field.name, "type": field.kind.name() }))
             .collect();
-        let line = json!({
+        let mut line = json!({
             "name": description.name,
             "level": description.level_name(),
             "source": description.source,
@@ -330,6 +333,9 @@ fn print_json<W: Write>(out: &mut W, source: &Source) -> std::io::Result<()> {
             "sites": event.sites,
             "object": source.path.to_string_lossy(),
         });
+        if let Some(why) = event.refusal {
+            line["not_recorded"] = why.into();
+        }
         writeln!(out, "{}", json_shown(&line.to_string()))?;
     }
     Ok(())
@@ -352,7 +358,7 @@ mod tests {
     fn names_that_would_act_on_a_terminal_are_listed_escaped() {
         let text = "a:\u{1b}[2J\u{9b}\u{202e}b\n6\nf\u{85}:1\nu8 x\u{1b}\n";
         let description = Description::parse(text.as_bytes()).unwrap();
-        let event = Carried { description, sites: 1 };
+        let event = Carried { description, sites: 1, refusal: None };
         let source = Source { path: "/a\x1b".into(), events: vec![event] };
         for print in [print_text::<Vec<u8>>, print_json::<Vec<u8>>] {
             let mut out = Vec::new();

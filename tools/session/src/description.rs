@@ -191,6 +191,41 @@ impl Description {
     }
 }
 
+/// Of a description, with the NUL that ends it in a note.
+const BYTES_MAX: usize = 65536;
+const FIELDS_MAX: usize = 16;
+
+/// Why liblull does not record an event, whose description may be one that is read all the same:
+/// what `lull_description_check()` in `core/site/note.c` refuses.
+pub fn refusal(text: &[u8]) -> Option<&'static str> {
+    let description = match Description::parse(text) {
+        Ok(description) => description,
+        Err(why) => return Some(why),
+    };
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_part = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| is_letter(c) || matches!(c, '.' | '-'))
+    };
+    let is_field = |Field { name, .. }: &Field| {
+        name.chars().all(is_letter) && !name.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut parts = description.name.split(':');
+    let place = description.source.rsplit_once(':').map_or("", |(_, line)| line);
+    if !description.name.contains(':') || !parts.all(is_part) {
+        Some("its name is not group:name, of letters, digits, '_', '.' and '-'")
+    } else if !description.fields.iter().all(is_field) {
+        Some("the name of a field is not of letters, digits and '_'")
+    } else if description.fields.len() > FIELDS_MAX {
+        Some("it has more than 16 fields")
+    } else if text.len() >= BYTES_MAX {
+        Some("its description has more than 65535 bytes")
+    } else if description.level > 7 || !place.chars().all(|c| c.is_ascii_digit()) {
+        Some("its description is damaged")
+    } else {
+        None
+    }
+}
+
 /// The events that every session has, as descriptions, with their identifiers.
 pub const SYSTEM_EVENTS: [(u32, &str); 3] = [
     (crate::abi::EVENT_THREAD, "lull:thread\n6\n:\nu32 pid\nu32 tid\nname name\n"),
@@ -298,6 +333,30 @@ mod tests {
         ] {
             assert!(Description::parse(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn descriptions_that_liblull_refuses_have_a_reason() {
+        let reason = |text: &str| refusal(text.as_bytes());
+        assert_eq!(reason("a0:b.c:d-e\n6\n/a b/c.c:12\nu8 _x9\nenum e A=1\n"), None);
+        for name in ["ab", "a::b", ":b", "a:", "a:b c", "a:ö", "a:b\u{1}"] {
+            let why = reason(&format!("{name}\n6\nf:1\n")).unwrap();
+            assert!(why.starts_with("its name"), "{name}: {why}");
+        }
+        for field in ["größe", "$x", "9x"] {
+            let why = reason(&format!("a:b\n6\nf:1\nu8 x\nu8 {field}\n")).unwrap();
+            assert!(why.starts_with("the name of a field"), "{field}: {why}");
+        }
+        let long = |bytes: usize| format!("a:b\n6\n{:x>1$}:1\n", "", bytes - 9);
+        assert_eq!((long(65535).len(), reason(&long(65535))), (65535, None));
+        assert_eq!(reason(&long(65536)), Some("its description has more than 65535 bytes"));
+        let fields = |count| format!("a:b\n6\nf:1\n{}", "u8 x\n".repeat(count));
+        assert_eq!(reason(&fields(16)), None);
+        assert_eq!(reason(&fields(17)), Some("it has more than 16 fields"));
+        for damaged in ["a:b\n8\nf:1\n", "a:b\n6\nf:x\n"] {
+            assert_eq!(reason(damaged), Some("its description is damaged"));
+        }
+        assert_eq!(reason("a:b\n6\nf:1\nu7 x\n"), Some("a field has a type that is not known"));
     }
 
     /// The vectors of the algorithm's authors: programs compute the same in `user/events.c`.

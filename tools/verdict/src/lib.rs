@@ -403,7 +403,8 @@ impl Verdict {
             (
                 u64::from(unregistered),
                 "site",
-                "not recorded: the session's event table is full; use fewer patterns",
+                "not recorded: the session's event table is full (use fewer patterns), or the \
+                 event's description is damaged (`lull list PROGRAM` says so)",
             ),
         ];
         let counted = counts.into_iter().filter(|(count, ..)| *count > 0);

@@ -105,7 +105,7 @@ struct lull_session_control {
 	uint32_t site_count; /* sites seen */
 	uint32_t enabled_count; /* sites enabled */
 	uint32_t unpatched_count; /* sites that matched but whose text could not be written */
-	uint32_t unregistered_count; /* sites that matched but found table or arena full */
+	uint32_t unregistered_count; /* probes that matched: table or arena full, or bad text */
 	uint32_t refused_count; /* processes that could not attach after opening control */
 	uint32_t recursion_count; /* events refused inside of another's probe: the kernel's */
 	uint64_t label_count; /* threads, and names of threads, so far */

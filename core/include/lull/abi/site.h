@@ -27,6 +27,7 @@
 #define LULL_NOTE_NAME "Lull" /* with its NUL: 5 bytes, padded to 8 */
 #define LULL_NOTE_SITE 1u
 #define LULL_NOTE_PROBE 2u
+#define LULL_DESCRIPTION_BYTES_MAX 65536u /* with its NUL */
 
 /* Descriptor of LULL_NOTE_SITE; the NUL-terminated description follows. */
 struct lull_note_site {
