@@ -32,7 +32,9 @@
  * @...: the name, a string literal "group:name"; then 0 to 16 fields.
  *
  * Context: any, async-signal-safe. Values are evaluated once, in order, and only while a
- * session has the event enabled.
+ * session has the event enabled. A signal handler that interrupts an event returns to it: one that
+ * leaves it by siglongjmp() leaves a slot that is never committed, and later events of that CPU
+ * may be lost, which is counted.
  * Progress: wait-free: an event that cannot get a slot in a bounded number of rounds is lost and
  * counted.
  */

@@ -22,7 +22,11 @@ pub fn short(path: &Path) -> &Path {
 pub(crate) fn causes(lost: &Lost) -> Vec<(u64, &'static str)> {
     let all = [
         (lost.full, "its buffer was full; use larger --buffer-size or more --buffers"),
-        (lost.overflow, "a sub-buffer came round again before a slow thread had left it"),
+        (
+            lost.overflow,
+            "a sub-buffer came round again before a slow thread had left it, or a signal handler \
+             left an event by siglongjmp()",
+        ),
         (lost.too_big, "they do not fit into a sub-buffer; use a larger --buffer-size"),
         (lost.in_flight, "their threads were killed or stopped while writing them"),
     ];
