@@ -255,7 +255,7 @@ fn sequence(
     element: &str,
     members: &mut HashSet<String>,
 ) -> std::fmt::Result {
-    let length = member(&format!("_{field}_length"), members);
+    let length = length(field, members);
     writeln!(text, "\t\tu32 {length};")?;
     writeln!(text, "\t\t{element} {name}[{length}];")
 }
@@ -276,13 +276,27 @@ fn enumeration<T: std::fmt::Display>(
 }
 
 /// A field's name in TSDL: CTF's readers take one leading underscore off, so that a name may
-/// be a keyword.
+/// be a keyword. Members are named in their order.
 fn member(name: &str, members: &mut HashSet<String>) -> String {
     let mut member = format!("_{}", identifier(name));
-    while !members.insert(member.clone()) {
+    while members.contains(&format!("_{member}")) || !members.insert(member.clone()) {
         member.push('_');
     }
     member
+}
+
+/// The name of the member that says how long another one is. Babeltrace 2.0 takes a name for that
+/// of a member before it with one leading underscore more, so there is neither in a structure.
+fn length(field: &str, members: &mut HashSet<String>) -> String {
+    let mut length = format!("__{}_length", identifier(field));
+    while members.contains(&length)
+        || members.contains(&length[1..])
+        || members.contains(&format!("_{length}"))
+    {
+        length.insert(0, '_');
+    }
+    members.insert(length.clone());
+    length
 }
 
 /// Letters, digits and underscores only; a description may hold anything.
@@ -383,11 +397,21 @@ mod tests {
 
     #[test]
     fn field_that_is_called_like_a_length_keeps_its_name() {
-        for fields in ["bytes len\nu32 _len_length", "u32 _len_length\nbytes len"] {
-            let text = text_of(&format!("a:b\n6\nf:1\n{fields}\n"));
-            assert!(text.contains("u32 __len_length;"), "{text}");
-            assert!(text.contains("u32 __len_length_;\n\t\tx8 _len[__len_length_];"), "{text}");
+        for (own, length) in [("_len_length", "____len_length"), ("len_length", "___len_length")] {
+            for fields in [format!("bytes len\nu32 {own}"), format!("u32 {own}\nbytes len")] {
+                let text = text_of(&format!("a:b\n6\nf:1\n{fields}\n"));
+                assert!(text.contains(&format!("u32 _{own};")), "{text}");
+                let array = format!("u32 {length};\n\t\tx8 _len[{length}];");
+                assert!(text.contains(&array), "{text}");
+            }
         }
+    }
+
+    #[test]
+    fn field_behind_one_with_an_underscore_more_is_told_from_it() {
+        let text = text_of("a:b\n6\nf:1\nu8 _x\nu8 x\nu8 y\nu8 _y\n");
+        let fields = "u8 __x;\n\t\tu8 _x_;\n\t\tu8 _y;\n\t\tu8 __y;";
+        assert!(text.contains(fields), "{text}");
     }
 
     #[test]
