@@ -83,6 +83,8 @@ forks_execs_and_waits_are_recorded() { # test
 	same "$(count '$2 == "process:quick_exit" && / status=3$/')" 1 "exit of a forked child"
 	same "$(count '$2 == "process:quick_exit" && / status=4$/')" 1 "exit of a vfork child"
 	same "$(count '$2 == "process:wait_exit" && / status=0x300 |status=768 /')" 1 "its status"
+	same "$(count '$2 == "process:wait_exit" && / status=(0xf|15) /')" 1 \
+		"the status that a caller does not want"
 	same "$(count '$2 == "process:spawn_exit" && / child_pid=-1 result=2$/')" 1 "failed spawn"
 	same "$(count '$2 == "process:system_entry" && / command=exit_9$/')" 1 "system"
 	same "$(count '$2 == "dl:open_exit"')" "$(count '$2 == "dl:open_entry"')" "loads that ended"

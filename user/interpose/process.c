@@ -58,12 +58,18 @@ INTERPOSE(_exit, void, (int status))
 }
 ALIAS(_Exit, _exit);
 
-/* Shape: wait for a child. The status is read only when a child was found. */
+/*
+ * Shape: wait for a child. The status is read only when a child was found. A caller that wants none
+ * gives NULL; for the event it is asked for all the same.
+ */
 #define WAIT(function, wanted, parameters, arguments) \
 	INTERPOSE(function, pid_t, parameters)        \
 	{                                             \
 		pid_t result;                         \
+		int unwanted;                         \
                                                       \
+		if (!status)                          \
+			status = &unwanted;           \
 		wait_entry(wanted);                   \
 		result = REAL(function) arguments;    \
 		return wait_exit(result, status);     \
@@ -77,8 +83,7 @@ static inline __attribute__((always_inline)) void wait_entry(pid_t wanted)
 static inline __attribute__((always_inline)) pid_t wait_exit(pid_t result, const int *status)
 {
 	EVENT("process:wait_exit", lull_i32(child_pid, result),
-	      lull_x32(status, result > 0 && status ? (unsigned int)*status : 0),
-	      ERROR_FIELD(result));
+	      lull_x32(status, result > 0 ? (unsigned int)*status : 0), ERROR_FIELD(result));
 	return result;
 }
 

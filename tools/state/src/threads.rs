@@ -512,12 +512,13 @@ impl Threads {
 
     pub(crate) fn forked(&mut self, process: ProcessIndex, parent: ProcessIndex, parent_pid: i64) {
         let of_parent = self.of(parent).map(|parent| (parent.path, parent.arguments));
-        if let Some(process) = self.of(process) {
+        self.change(process, |process| {
             process.parent_pid = Some(parent_pid);
             if let Some((path, arguments)) = of_parent {
                 (process.path, process.arguments) = (path, arguments);
             }
-        }
+            process.exit = None;
+        });
     }
 
     /// Takes over the status that a process itself tells when it ends.
@@ -526,7 +527,8 @@ impl Threads {
         self.change(process, |process| process.exit = Some(exit));
     }
 
-    /// Takes over what wait() told the parent, which overrides what the process told itself.
+    /// Takes over what wait() told the parent, which overrides what the process told itself; not
+    /// so 0, which old traces also have of a parent that did not ask for the status.
     /// Return: `false` if the process lives on.
     pub(crate) fn waited_for(&mut self, process: ProcessIndex, status: i64) -> bool {
         let exit = match (status & 0x7f, status >> 8 & 0xff) {
@@ -534,7 +536,10 @@ impl Threads {
             (0x7f, _) => return false, // stopped or continued
             (signal, _) => Exit::Signal(signal as i32),
         };
-        self.change(process, |process| process.exit = Some(exit));
+        self.change(process, |process| match process.exit {
+            Some(Exit::Code(_)) if status == 0 => {}
+            _ => process.exit = Some(exit),
+        });
         true
     }
 

@@ -64,6 +64,22 @@ fn what_wait_told_overrides_what_the_process_said() {
 }
 
 #[test]
+fn success_that_a_parent_tells_does_not_hide_a_failure_that_the_process_told() {
+    let mut threads = Threads::new(9);
+    let thread = threads.index(key(1, 1), None);
+    let process = threads.process_of(thread);
+    threads.exited(process, 3);
+    assert!(threads.waited_for(process, 0), "it is over all the same");
+    let exit = |threads: &Threads| threads.processes()[process.0 as usize].exit;
+    assert_eq!(exit(&threads), Some(Exit::Code(3)));
+    // Another process has the number: what the one before told is not its.
+    threads.forked(process, ProcessIndex::OTHERS, 7);
+    assert_eq!(exit(&threads), None);
+    threads.waited_for(process, 0);
+    assert_eq!(exit(&threads), Some(Exit::Code(0)));
+}
+
+#[test]
 fn threads_past_the_limit_have_one_number() {
     let mut threads = Threads::new(1);
     let indices = [1, 2, 3].map(|tid| threads.index(key(1, tid), None));
