@@ -17,7 +17,7 @@ use crate::storage::{Part, Sink, Storage};
 use crate::track::Track;
 
 /// The first bytes of an index; the last of them is the version.
-pub(crate) const MAGIC: [u8; 8] = *b"lullhst\x05";
+pub(crate) const MAGIC: [u8; 8] = *b"lullhst\x06";
 /// Place, stored length and length of the tail; the traces; the magic once more.
 const END_BYTES: usize = 5 * 8;
 

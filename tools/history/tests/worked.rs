@@ -103,6 +103,23 @@ fn waiters_of_a_lock_and_files_of_descriptors_are_tracks_of_their_own() {
 }
 
 #[test]
+fn killed_process_is_in_no_call_and_waits_for_no_lock_any_more() {
+    let mut program = Program::new();
+    let p = &mut program;
+    p.event(100, 0, APP, "process:wait_entry", &[]);
+    p.event(110, 1, OTHER, "mutex:wait_entry", &[("mutex", Number(0xa0))]);
+    let waited = [("child_pid", Number(20)), ("status", Number(9))];
+    p.event(150, 0, APP, "process:wait_exit", &waited);
+    p.event(400, 0, APP, "tick", &[]);
+    let history = history(&program);
+    let other = thread(&history, 20);
+    let lock = history.subjects().find(|s| matches!(s, Subject::Lock { .. })).unwrap();
+    assert_eq!(told(&history, other, Kind::Call), [row(110, 150, "in mutex:wait mutex 0xa0")]);
+    let ends = |kind| told(&history, lock, kind).last().map(|(_, begin, end, _)| (*begin, *end));
+    assert_eq!([Kind::Waiter, Kind::Queue].map(ends), [Some((110, 150)); 2]);
+}
+
+#[test]
 fn after_lost_packets_nothing_is_known_from_where_they_began_although_that_is_told_late() {
     let mut program = Program::new();
     let p = &mut program;

@@ -83,6 +83,8 @@ pub struct Calls {
     open_count: usize,
     /// Of threads that found no space.
     without_room: u64,
+    /// What the latest event cut off.
+    cut: Vec<(ThreadIndex, OpenCall)>,
     unmatched: Vec<Unmatched>,
     /// Pairs of which only some events are recorded.
     partial: Vec<bool>,
@@ -100,6 +102,7 @@ impl Calls {
             stacks: Vec::new(),
             open_count: 0,
             without_room: 0,
+            cut: Vec::new(),
             unmatched,
             partial,
             sure: Vec::new(),
@@ -272,6 +275,17 @@ impl Calls {
         }
     }
 
+    /// Another event comes.
+    pub(crate) fn next(&mut self) {
+        self.cut.clear();
+    }
+
+    /// Calls that the latest event cut off, the outermost of a thread first: it told that their
+    /// thread is over, or the program in it.
+    pub fn cut(&self) -> &[(ThreadIndex, OpenCall)] {
+        &self.cut
+    }
+
     /// The thread is over: nothing it is in will be left.
     pub(crate) fn thread_ended(&mut self, thread: ThreadIndex) {
         let Some(stack) = self.stacks.get_mut(thread.0 as usize) else { return };
@@ -282,6 +296,7 @@ impl Calls {
             if let Some(unmatched) = self.unmatched_of(open.pair) {
                 unmatched.ended += 1;
             }
+            self.cut.push((thread, open));
         }
     }
 
@@ -358,6 +373,9 @@ mod tests {
         let left: Vec<_> = calls.still_open().iter().map(|(t, o)| (t.0, o.begin.0)).collect();
         assert_eq!(left, [(1, 3), (2, 5)]);
         assert_eq!(calls.unmatched[1].ended, 1);
+        assert_eq!(calls.cut(), [(ThreadIndex(3), open(B, 1))]);
+        calls.next();
+        assert_eq!(calls.cut(), []);
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod flows;
 mod followed;
 mod interrupts;
 mod left_out;
+mod lives;
 mod locks;
 mod mapped;
 mod maps;

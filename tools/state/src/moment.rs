@@ -298,6 +298,7 @@ impl State {
         while self.advance(event.time_ns()).is_some() {}
         self.maps.reach(event.time_ns());
         self.running.places.next();
+        self.calls.next();
         let plan = self.classes.plan(trace_index, event.class())?;
         let stream = self.streams.get_mut(event.stream_index())?;
         let host = self.hosts.get(trace_index).copied().unwrap_or(0);
@@ -398,6 +399,7 @@ impl State {
     /// event or that time.
     pub fn loss(&mut self, message: &LossMessage<'_>) {
         self.running.places.next();
+        self.calls.next();
         let host = self.hosts.get(message.trace_index).copied().unwrap_or(0);
         self.descriptors.told.lossy();
         let Some(stream) = self.streams.get_mut(message.stream_index) else { return };
@@ -467,6 +469,9 @@ impl State {
         } else if pair.is_none() || operation != Operation::Close {
             self.change(operation, (host, process, thread), &values);
         }
+        if (pair, operation) == (None, Operation::ProcessExit) {
+            self.said_its_end(host, process);
+        }
         Some(Done { pair, begin, unsure_begin, operation, values, uses, waited_for })
     }
 
@@ -530,11 +535,7 @@ impl State {
             }
             Operation::ChildWait => {
                 if let Some(child) = self.threads.process_of_pid(host, values.subject) {
-                    if self.threads.waited_for(child, values.other) {
-                        self.descriptors.ended(child);
-                        self.maps.forget(child);
-                        self.locks.ended(child);
-                    }
+                    self.waited_for(child, values.other);
                 }
             }
             Operation::ThreadExit => {
@@ -554,23 +555,6 @@ impl State {
             task if task.is_of_tasks() => self.task(task, (host, thread), values),
             of_files => self.descriptors.change(of_files, process, values, &mut self.texts),
         }
-    }
-
-    /// A program begins: in a new process, or in one that ran another until now.
-    fn start(&mut self, host: u32, process: ProcessIndex, values: &Values) {
-        let parent_pid = values.other;
-        for thread in self.threads.threads_of(process) {
-            self.calls.thread_ended(*thread);
-        }
-        self.descriptors.executed(process);
-        self.maps.forget(process);
-        self.locks.ended(process);
-        if !self.threads.has_origin(process) {
-            if let Some(parent) = self.threads.process_of_pid(host, parent_pid) {
-                self.descriptors.inherited(process, parent, true);
-            }
-        }
-        self.threads.started(process, parent_pid, values.text, values.more_text);
     }
 
     /// What a call is about that begins now.

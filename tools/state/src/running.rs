@@ -229,6 +229,9 @@ impl Running {
                         true => place,
                         false => Place::Unknown,
                     };
+                    if place == Place::Over {
+                        calls.thread_ended(thread);
+                    }
                     self.stops((host, cpu), (tid, thread), Stay { place, since: at, call });
                 }
                 if let Some(tid) = number(comes) {

@@ -107,6 +107,43 @@ fn exits_are_told_from_the_process_and_from_its_parent() {
 }
 
 #[test]
+fn end_of_a_process_ends_what_its_threads_are_in() {
+    let second = (20, 21, "main");
+    let mutex = [("mutex", Number(0xa0))];
+    let waited = |status| [("child_pid", Number(20)), ("status", Number(status))];
+    let waits = |last: &dyn Fn(&mut Program)| {
+        let mut program = Program::new();
+        program.event(1, 0, MAIN, "process:wait_entry", &[]);
+        program.event(2, 0, CHILD, "thread:sleep_entry", &[]);
+        program.event(3, 0, second, "mutex:wait_entry", &mutex);
+        last(&mut program);
+        let mut cut = Vec::new();
+        let state = follow(trace(&program), |state, _| {
+            cut = state.calls().cut().iter().map(|(_, call)| call.begin.0).collect();
+        });
+        let ended: u64 = state.calls().unmatched().iter().map(|pair| pair.ended).sum();
+        (cut, state.calls().still_open().len(), ended)
+    };
+    let by_parent = |program: &mut Program, status| {
+        program.event(9, 0, MAIN, "process:wait_exit", &waited(status));
+    };
+    assert_eq!(waits(&|p| by_parent(p, 9)), (vec![2, 3], 0, 2), "killed");
+    assert_eq!(waits(&|p| by_parent(p, 0x137f)), (vec![], 2, 0), "stopped");
+    let status = [("status", Number(3))];
+    assert_eq!(waits(&|p| p.event(9, 0, CHILD, "process:exit", &status)), (vec![2, 3], 1, 2));
+    let by_kernel = |p: &mut Program| {
+        p.switch((4, 1), (MAIN, 0), second);
+        p.event(5, 0, CHILD, "process:exit", &status);
+    };
+    assert_eq!(waits(&by_kernel), (vec![], 3, 0), "the kernel tells of each thread");
+    let dead = |p: &mut Program| {
+        by_kernel(p);
+        p.switch((6, 1), (second, 0x10), MAIN);
+    };
+    assert_eq!(waits(&dead), (vec![3], 2, 1));
+}
+
+#[test]
 fn thread_of_one_packet_is_not_assumed_in_the_next() {
     let mut program = Program::new();
     program.event(100, 3, MAIN, "tick", &[]);
