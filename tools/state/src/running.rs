@@ -26,8 +26,10 @@ use crate::threads::{ThreadIndex, Threads};
 /// The events as the kernel calls them, LTTng and tracefs with the kernel. Those that tell which
 /// threads are a program's are tracefs's.
 const SWITCHES: [&str; 2] = ["sched_switch", "sched:sched_switch"];
-const WAKEUPS: [&str; 4] =
-    ["sched_wakeup", "sched:sched_wakeup", "sched_wakeup_new", "sched:sched_wakeup_new"];
+const WAKEUPS: [&str; 2] = ["sched_wakeup", "sched:sched_wakeup"];
+const WAKEUPS_OF_NEW: [&str; 2] = ["sched_wakeup_new", "sched:sched_wakeup_new"];
+/// What whoever wakes a thread tells a little earlier: it counts where there are no wake-ups.
+const WAKINGS: [&str; 2] = ["sched_waking", "sched:sched_waking"];
 const THREAD_BEGINS: &str = "task:task_newtask";
 const THREAD_ENDS: &str = "sched:sched_process_exit";
 const SYSTEM_CALLS: &str = "syscalls:sys_";
@@ -54,10 +56,11 @@ enum Told {
 }
 
 impl Told {
-    fn of(class: &EventClass, whose: KernelOf) -> Option<Self> {
+    fn of(class: &EventClass, whose: KernelOf, has_wakeups: bool) -> Option<Self> {
         let field = |names: [&str; 2]| names.iter().find_map(|name| class.field_index(name));
         let name = event_name(class);
-        if WAKEUPS.contains(&name) {
+        let is_waking = !has_wakeups && WAKINGS.contains(&name);
+        if is_waking || WAKEUPS.contains(&name) || WAKEUPS_OF_NEW.contains(&name) {
             let woken = field(["tid", "pid"])?;
             return Some(Told::Wakeup { woken, name: class.field_index("comm") });
         }
@@ -127,11 +130,16 @@ impl Running {
     /// Takes over what the metadata says of the scheduler's events.
     pub fn describe_again(&mut self, traces: &[Trace], hosts: &[u32]) {
         self.whose = switches(traces, &SWITCHES);
-        let of_trace = |(trace, whose): (&Trace, &KernelOf)| {
-            let told = trace.event_classes().map(|class| Told::of(class, *whose));
+        let has_wakeups =
+            |trace: &Trace| trace.event_classes().any(|class| WAKEUPS.contains(&event_name(class)));
+        let with_wakeups = traces.iter().zip(hosts).filter(|(trace, _)| has_wakeups(trace));
+        let with_wakeups: Vec<u32> = with_wakeups.map(|(_, host)| *host).collect();
+        let of_trace = |((trace, whose), host): ((&Trace, &KernelOf), &u32)| {
+            let has_wakeups = with_wakeups.contains(host);
+            let told = trace.event_classes().map(|class| Told::of(class, *whose, has_wakeups));
             told.collect::<Vec<Option<Told>>>()
         };
-        let told: Vec<_> = traces.iter().zip(&self.whose).map(of_trace).collect();
+        let told: Vec<_> = traces.iter().zip(&self.whose).zip(hosts).map(of_trace).collect();
         for (whose, host) in self.whose.iter().zip(hosts) {
             if let KernelOf::Program(pid) = *whose {
                 self.followed.expect(*host, i64::try_from(pid).unwrap_or(0));

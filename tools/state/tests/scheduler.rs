@@ -71,6 +71,20 @@ fn thread_is_on_a_processor_waits_for_one_or_is_off_and_ends() {
 }
 
 #[test]
+fn waker_tells_since_when_a_thread_waits_where_no_event_of_the_woken_does() {
+    let woken = [("comm", Text("app")), ("pid", Number(10))];
+    let mut program = Program::new();
+    program.switch((10, 0), (IDLE, 0), APP);
+    program.switch((20, 0), (APP, SLEEPS), OTHER);
+    program.event(30, 0, OTHER, "sched:sched_waking", &woken);
+    let last = |program: &Program| places(program, &[10]).pop().unwrap();
+    assert_eq!(last(&program), (30, vec![Place::Waiting]));
+    program.event(40, 0, OTHER, "sched:sched_wakeup", &woken);
+    let seen = places(&program, &[10]);
+    assert_eq!(seen[2..], [(30, vec![Place::Off(OffKind::Sleep)]), (40, vec![Place::Waiting])]);
+}
+
+#[test]
 fn nothing_is_known_of_a_thread_whose_wakeup_or_switch_may_be_lost() {
     let mut program = Program::new();
     let p = &mut program;
