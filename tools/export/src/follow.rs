@@ -148,7 +148,7 @@ impl<'a> Follower<'a> {
             Part::None if is_taken => self.plain(event, &step, (&arguments, flows))?,
             Part::Entry(_) | Part::None => {}
         }
-        self.end_of_thread(event, &step)
+        self.end_of_threads(event, &step)
     }
 
     /// The arrows of an event. Locks and wake-ups are followed whatever was asked for.
@@ -270,16 +270,22 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// A thread that ends, or becomes another program, ends what it is in.
-    fn end_of_thread(&mut self, event: &Event<'_>, step: &Step) -> Result<(), Error> {
-        let is_in_none = self.state.calls().innermost(step.thread).is_none();
-        if !is_in_none || !self.nesting.is_in_any(step.thread) {
-            return Ok(());
-        }
-        let moment = moment(&self.state, event, step, (&[], Flows::default()));
-        for open in self.nesting.over(step.thread) {
-            self.done.cut_calls += 1;
-            self.sink.end(&moment, &open, End::NotSeen)?;
+    /// A thread that ends, or becomes another program, ends what it is in; a process that ends,
+    /// what all of its threads are in.
+    fn end_of_threads(&mut self, event: &Event<'_>, step: &Step) -> Result<(), Error> {
+        let own = moment(&self.state, event, step, (&[], Flows::default()));
+        let cut = self.state.calls().cut().iter().map(|(thread, _)| *thread);
+        for thread in cut.chain([step.thread]) {
+            let is_in_none = self.state.calls().innermost(thread).is_none();
+            if !is_in_none || !self.nesting.is_in_any(thread) {
+                continue;
+            }
+            let cpu = own.cpu.filter(|_| thread == step.thread);
+            let moment = Moment { thread, cpu, ..own };
+            for open in self.nesting.over(thread) {
+                self.done.cut_calls += 1;
+                self.sink.end(&moment, &open, End::NotSeen)?;
+            }
         }
         Ok(())
     }

@@ -177,6 +177,11 @@ struct Begin<'a> {
 impl<'r> Pass<'r> {
     fn event(&mut self, event: &Event<'_>, give: &mut Give<'_>) -> ControlFlow<()> {
         let Some(step) = self.state.event(event) else { return ControlFlow::Continue(()) };
+        if !event.is_before_span() && self.has_unreturned() {
+            for (thread, call) in self.state.calls().cut().to_vec() {
+                self.unreturned((thread, &call), give)?;
+            }
+        }
         if let (Some(remembered), None) = (&mut self.remembered, step.done) {
             if let Some(call) = entered(&self.state, &step, event) {
                 remembered.enter(step.thread, &call, event);
@@ -280,26 +285,40 @@ impl<'r> Pass<'r> {
         }
     }
 
+    /// Whether calls that did not return have rows.
+    fn has_unreturned(&self) -> bool {
+        matches!(self.what, What::Calls | What::SystemCalls)
+    }
+
     /// Rows of calls that had not returned at the end.
     fn open_calls(&mut self, give: &mut Give<'_>) -> ControlFlow<()> {
-        if matches!(self.what, What::Locks | What::Files) {
+        if !self.has_unreturned() {
             return ControlFlow::Continue(());
         }
         for (thread, call) in self.state.calls().still_open() {
-            let Some(name) = self.call_name(call.pair) else { continue };
-            let remembered = self.remembered.as_mut();
-            let arguments = remembered.and_then(|r| r.leave(thread, call.pair, call.begin));
-            let who = who_by_state(&self.state, thread);
-            // Which of the traces it is of is not remembered where there are several.
-            let trace_index = if self.reading.traces.len() == 1 { 0 } else { usize::MAX };
-            let begin = Begin { time: Some(call.begin), trace_index, cpu: None, who: &who };
-            let row = begin.row(self.reading).into_iter();
-            let row: Vec<Cell<'_>> = row
-                .chain([Cell::Text(name), Cell::None, Cell::None, Cell::None, arguments.into()])
-                .collect();
-            self.rows.add(&row, give)?;
+            self.unreturned((thread, &call), give)?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// The row of a call that has not returned.
+    fn unreturned(
+        &mut self,
+        (thread, call): (ThreadIndex, &OpenCall),
+        give: &mut Give<'_>,
+    ) -> ControlFlow<()> {
+        let Some(name) = self.call_name(call.pair) else { return ControlFlow::Continue(()) };
+        let remembered = self.remembered.as_mut();
+        let arguments = remembered.and_then(|r| r.leave(thread, call.pair, call.begin));
+        let who = who_by_state(&self.state, thread);
+        // Which of the traces it is of is not remembered where there are several.
+        let trace_index = if self.reading.traces.len() == 1 { 0 } else { usize::MAX };
+        let begin = Begin { time: Some(call.begin), trace_index, cpu: None, who: &who };
+        let row = begin.row(self.reading).into_iter();
+        let row: Vec<Cell<'_>> = row
+            .chain([Cell::Text(name), Cell::None, Cell::None, Cell::None, arguments.into()])
+            .collect();
+        self.rows.add(&row, give)
     }
 }
 

@@ -186,6 +186,11 @@ impl Flame<'_> {
     /// Time counts for the stack of calls that a thread was in since its last entry or exit.
     fn calls(&mut self, moment: &Moment<'_>) {
         let (thread, at) = (moment.step.thread, moment.event.time_ns());
+        for (over, _) in moment.state.calls().cut() {
+            if let Some((node, begin)) = self.current.remove(over) {
+                self.tree.add(node, since(begin, at));
+            }
+        }
         let name = moment.state.classes().names().get(moment.step.name.0 as usize);
         if name.is_none_or(|name| name.pair.is_none()) || thread == ThreadIndex::OTHERS {
             return;

@@ -46,6 +46,23 @@ fn calls_have_the_time_that_is_in_none_inside_of_them() {
 }
 
 #[test]
+fn call_of_a_killed_process_counts_until_its_parent_learns_of_that() {
+    let child: Who = (20, 20, "sleep");
+    let mut program = Program::new();
+    let p = &mut program;
+    p.event(100, 0, child, "thread:sleep_entry", &[]);
+    p.event(120, 0, APP, "process:wait_entry", &[]);
+    let waited = [("child_pid", Number(20)), ("status", Number(9))];
+    p.event(150, 0, APP, "process:wait_exit", &waited);
+    p.event(900, 0, APP, "tick", &[]);
+    let answer = asked(&program, "flame", &of(FlameOf::Calls));
+    assert_eq!(
+        rows(&answer, "stacks", &["stack", "ns"]),
+        json!([["sleep[20];sleep[20];thread:sleep", 50], ["app[10];app[10];process:wait", 30]])
+    );
+}
+
+#[test]
 fn waits_have_the_calls_in_which_a_thread_was_off() {
     let answer = asked(&program(), "flame", &Question::default());
     let expected = json!([

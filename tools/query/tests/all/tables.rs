@@ -59,6 +59,18 @@ fn calls_are_entries_and_exits_joined_and_those_that_never_returned() {
 }
 
 #[test]
+fn call_that_the_end_of_its_process_cut_off_has_a_row_without_a_duration() {
+    let mut program = calls();
+    let waited = [("child_pid", Number(10)), ("status", Number(9))];
+    let ends = (("process:wait_entry", &[][..]), ("process:wait_exit", &waited[..]));
+    program.call((1550, 1600), (9, 9, "sh"), ends.0, ends.1);
+    let sql = "SELECT tid, name, arguments FROM calls WHERE duration IS NULL AND pid = 10";
+    let arguments = "{\"fd\":3,\"count\":2}";
+    let wanted = json!({"tid": 10, "name": "io:read", "arguments": arguments});
+    assert_eq!(rows(vec![trace(&program)], sql), [wanted]);
+}
+
+#[test]
 fn system_calls_have_their_own_names_and_other_calls_are_not_among_them() {
     let mut program = calls();
     program.call(
