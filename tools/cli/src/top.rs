@@ -41,8 +41,8 @@ const INTERVAL_MAX: Duration = Duration::from_secs(3600);
     which part of the events is shown.\n\nIn the terminal, ? lists the keys. The status is 0 when \
     the session has ended, or when it was left with q; 1 when no session runs and none was \
     named, when its recorder was killed or its trace was removed meanwhile; 2 on an error, such as \
-    a name that no session has, or one whose recorder was killed before.\n\nA flight recorder keeps \
-    its events in memory: only its state and its memory are shown."
+    a name that no session has, or one whose recorder was killed before.\n\nA flight recorder \
+    keeps its events in memory: only its state and its memory are shown."
 )]
 pub struct TopArgs {
     /// The session: its name, its recorder's process, or its trace's directory [default: the only
