@@ -46,9 +46,10 @@
 /* A null pointer constant decides the type of the conditional; a variable does not. */
 #define LULL_IS_CONSTANT(v) \
 	_Generic(1 ? (void *)((__INTPTR_TYPE__)(v)*0) : (int *)0, int * : 1, default : 0)
-#define LULL_CONSTANT_WITHIN(v, least, most)              \
-	(LULL_TYPE_CODE(v) != 0 && LULL_IS_CONSTANT(v) && \
-	 LULL_WITHIN(__builtin_choose_expr(LULL_IS_CONSTANT(v), (v), 0), least, most))
+#define LULL_CONSTANT_WITHIN(v, least, most) \
+	(LULL_IS_INTEGER_CONSTANT(v) &&      \
+	 LULL_WITHIN(__builtin_choose_expr(LULL_IS_INTEGER_CONSTANT(v), (v), 0), least, most))
+#define LULL_IS_INTEGER_CONSTANT(v) (LULL_TYPE_CODE(v) != 0 && LULL_IS_CONSTANT(v))
 #define LULL_WITHIN(v, least, most) \
 	((v) < 1 && (v) != 0 ? (int64_t)(v) >= (least) : (uint64_t)(v) <= (most))
 
