@@ -426,8 +426,7 @@ void lull_attach(const char *variable)
 
 		while (*end && *end != ':')
 			end++;
-		directory_attach(
-			&(struct lull_directory){ sessions, (size_t)(end - sessions) });
+		directory_attach(&(struct lull_directory){ sessions, (size_t)(end - sessions) });
 		sessions = *end ? end + 1 : end;
 	}
 }
