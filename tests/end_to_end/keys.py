@@ -83,7 +83,7 @@ class Top:
         end = time.monotonic() + LIMIT_S
         while text not in self.screen():
             if not self.read() or time.monotonic() > end:
-                sys.exit(f"{text!r} does not come:\n{self.screen()}")
+                sys.exit(f"{self.screen()}\nhas no {text!r}")
 
     def press(self, keys, text):
         """Presses keys, after which a text must be on the screen."""
@@ -129,12 +129,6 @@ top.resize(5, 20)
 top.until("terminal is too")
 top.resize(30, 110)
 top.until("job:run_begin")
-# Of such a terminal the first lines are looked at.
-top.resize(65535, 65535)
-top.size = (30, 110)
-top.press(b"?", "pause the session")
-top.press(b"x", "job:run_begin")
-top.resize(30, 110)
 top.press(b"\x1b[H", "job:run_begin")
 top.press(b"d", "asked 1 process: sites and probes")
 top.press(b"e", "record also: _")

@@ -215,3 +215,14 @@ fn take_keys(
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_says_it_is_huge_is_drawn_on_in_part() {
+        assert_eq!(drawn_area(Size::new(110, 30)), Rect::new(0, 0, 110, 30));
+        assert_eq!(drawn_area(Size::new(u16::MAX, u16::MAX)), Rect::new(0, 0, 1024, 512));
+    }
+}
