@@ -170,14 +170,17 @@ fn counts_have_a_sign_and_those_of_older_datasets_get_one_beside_newer_ones() {
     let [old, new] = ["old", "new"].map(|name| place.path().join(name));
     let traces = reading(vec![trace(&program("alpha", 0))]);
     let wanted = serde_json::json!({ "n": -5 });
-    assert_eq!(rows_of(&Engine::new(&traces, &limits()).unwrap(), sql), [wanted.clone()]);
+    assert_eq!(
+        rows_of(&Engine::new(&traces, &limits()).unwrap(), sql),
+        std::slice::from_ref(&wanted)
+    );
     export(&traces, &old).unwrap();
     export(&traces, &new).unwrap();
     age(&old, "files");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let engine =
         |folders: &[PathBuf]| runtime.block_on(Engine::over_datasets(folders, &limits())).unwrap();
-    let alone = rows_of(&engine(&[old.clone()]), "SELECT read_bytes AS n FROM files");
+    let alone = rows_of(&engine(std::slice::from_ref(&old)), "SELECT read_bytes AS n FROM files");
     assert_eq!(alone, [serde_json::json!({ "n": 5 })]);
     let both = engine(&[old, new]);
     assert_eq!(rows_of(&both, sql), [wanted.clone(), wanted]);
