@@ -42,6 +42,14 @@ leaves() {
 	grep -q "tick ($2) left; one of its threads was stopped for" told || fail "$(cat told)"
 }
 
+# The program has left: what it does until it ends is in no trace.
+ends_outside() {
+	talk 2
+	talk_end
+	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
+	same "$(numbers_of tick:number trace)" "1 " "numbers"
+}
+
 running_program_joins_a_session_leaves_it_and_joins_again() {
 	members_begin
 	talk_begin ./tick
@@ -73,10 +81,7 @@ program_that_was_started_in_a_session_leaves_it() {
 	talk_begin lull run "$session" -- ./tick
 	talk 1
 	leaves "$session" "$talker"
-	talk 2
-	talk_end
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	same "$(numbers_of tick:number trace)" "1 " "numbers"
+	ends_outside
 	same "$(openings trace)" 1 "openings"
 	! grep -q 'joined' verdict || fail "$(cat verdict)"
 }
@@ -92,10 +97,7 @@ process_that_is_stopped_leaves_and_says_what_is_not_as_before() {
 	grep -q "tick ($talker) left; .* lead to liblull still: process $talker is stopped" \
 		told || fail "$(cat told)"
 	kill -CONT "$talker"
-	talk 2
-	talk_end
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	same "$(numbers_of tick:number trace)" "1 " "numbers"
+	ends_outside
 	grep -q 'until when 1 running process left, as they' verdict || fail "$(cat verdict)"
 }
 
@@ -129,10 +131,7 @@ program_that_enters_its_session_again_is_recorded_once() {
 	unset LULL_SESSION LD_PRELOAD
 	talk 1
 	leaves "$session" "$talker"
-	talk 2
-	talk_end
-	lull stop "$session" > /dev/null 2> verdict || fail "$(cat verdict)"
-	same "$(numbers_of tick:number trace)" "1 " "numbers"
+	ends_outside
 }
 
 who_cannot_join_or_leave_is_named_with_the_reason() {
