@@ -16,11 +16,11 @@ pub mod start;
 pub mod status;
 pub mod triggers;
 
-use crate::record::tell::left_line;
+use crate::record::tell::left_line_of;
 use anyhow::{bail, Context};
 use consumer::process::thread_is_stopped;
 use control::{Answer, Request};
-use session::directory::{left_behind, Found};
+use session::directory::Found;
 use std::time::Duration;
 
 /// How long a recorder may take to answer what costs it next to nothing.
@@ -40,11 +40,8 @@ fn ask(found: &Found, request: &Request, patience: Option<Duration>) -> anyhow::
             bail!("session {name}: {error}; `kill -CONT {pid}` has it go on")
         }
         Err(error @ (control::Error::Gone | control::Error::Ended)) => {
-            let left = left_behind();
-            match left.iter().find(|left| left.path == found.path) {
-                Some(left) => bail!("session {name}: {error}: {}", left_line(left)),
-                None => bail!("session {name}: {error}"),
-            }
+            let left = left_line_of(&found.path).map(|line| format!(": {line}"));
+            bail!("session {name}: {error}{}", left.unwrap_or_default())
         }
         other => other.with_context(|| format!("session {name}")),
     }

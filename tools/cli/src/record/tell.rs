@@ -6,6 +6,7 @@ use super::Job;
 use crate::shown::json_shown;
 use crate::{say, say_line};
 use session::directory::LeftBehind;
+use std::path::Path;
 use verdict::text::plural;
 use verdict::Verdict;
 
@@ -60,4 +61,10 @@ pub fn left_line(left: &LeftBehind) -> String {
         "{path}, {of} (`lull recover {path}` adds it to the trace, `lull recover --discard {path}` \
          removes it)"
     )
+}
+
+/// The same of the session in a directory, if its recorder was killed.
+pub fn left_line_of(directory: &Path) -> Option<String> {
+    let left = session::directory::left_behind();
+    left.iter().find(|left| left.path == directory).map(left_line)
 }

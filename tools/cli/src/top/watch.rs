@@ -10,11 +10,11 @@ use super::frame::{verdict_so_far, Condition, CpuRow, Frame, Recorded, SCHEMA_VE
 use super::stream::Counters;
 use crate::live::change;
 use crate::live::status::mode;
-use crate::record::tell::left_line;
+use crate::record::tell::left_line_of;
 use analysis::live::{Live, Picture};
 use consumer::consumer::lost_of;
 use control::{Answer, Progress, Request, State, Status};
-use session::directory::{left_behind, Found};
+use session::directory::Found;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use verdict::text::plural;
@@ -90,7 +90,7 @@ impl Watch {
             }
             Err(control::Error::Silent { .. }) => self.condition = Condition::Silent,
             _ if !self.found.path.exists() => self.condition = Condition::Ended,
-            _ if self.left().is_some() => self.condition = Condition::Dead,
+            _ if left_line_of(&self.found.path).is_some() => self.condition = Condition::Dead,
             _ => self.condition = Condition::Concluding,
         }
     }
@@ -98,12 +98,6 @@ impl Watch {
     /// Whether it writes one, or counts.
     pub fn has_trace(&self) -> bool {
         !self.found.recorder.output.starts_with(&self.found.path)
-    }
-
-    /// What to do about the directory of a recorder that was killed.
-    fn left(&self) -> Option<String> {
-        let left = left_behind();
-        left.iter().find(|left| left.path == self.found.path).map(left_line)
     }
 
     /// Sends a request that is not one for the status. Return: what to tell of it.
@@ -251,7 +245,8 @@ impl Watch {
         match frame.state {
             Condition::Silent => notes.push("the recorder does not answer".to_string()),
             Condition::Dead => {
-                let what = self.left().unwrap_or_else(|| self.found.path.display().to_string());
+                let what = left_line_of(&self.found.path)
+                    .unwrap_or_else(|| self.found.path.display().to_string());
                 notes.push(format!("the recorder was killed: {what}"));
             }
             _ => {}
