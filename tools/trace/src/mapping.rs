@@ -84,13 +84,9 @@ impl Mapping {
         self.map.len()
     }
 
-    /// Looks whether the file still is as long as it was, if it still has its name.
-    pub fn look_for_cut(&self, path: &Path) {
-        self.look(path);
-    }
-
-    /// The same; what is known of the file now, if it still has its name.
-    fn look(&self, path: &Path) -> Option<Metadata> {
+    /// Looks whether the file still is as long as it was, if it still has its name. Return: what is
+    /// known of it then.
+    pub fn look_for_cut(&self, path: &Path) -> Option<Metadata> {
         let now = std::fs::metadata(path).ok()?;
         let is_its = (now.dev(), now.ino()) == self.identity;
         let length = usize::try_from(now.len()).unwrap_or(usize::MAX);
@@ -104,7 +100,7 @@ impl Mapping {
     /// shorter, begins with others, or was written to and is as long. One that a recorder appends
     /// to is longer, and keeps what it had.
     pub fn is_changed(&self, path: &Path) -> bool {
-        let now = self.look(path).filter(|now| now.len() == self.map.len() as u64);
+        let now = self.look_for_cut(path).filter(|now| now.len() == self.map.len() as u64);
         let bytes = self.bytes();
         bytes.len() < self.map.len()
             || !bytes.starts_with(&self.first)
