@@ -65,12 +65,15 @@ function line(row: EventRow, part: "fields" | "context"): string {
   return all.map(([name, value]) => `${name}=${value}`).join(" ");
 }
 
+/** The row that Tab leads to. */
+const REACHED = 'tr[tabindex="0"]';
+
 /** Lets a row of a table be chosen by a click or Enter, and arrow keys lead to its neighbours. Tab
  * leads to the row that had the focus last. */
 export function choosable(row: HTMLTableRowElement, choose: () => void): void {
   row.tabIndex = -1;
   row.addEventListener("focus", () => {
-    for (const other of row.parentElement?.querySelectorAll("tr") ?? []) other.tabIndex = -1;
+    row.parentElement?.querySelector<HTMLElement>(REACHED)?.setAttribute("tabindex", "-1");
     row.tabIndex = 0;
   });
   row.addEventListener("click", choose);
@@ -86,7 +89,7 @@ export function choosable(row: HTMLTableRowElement, choose: () => void): void {
 /** Lets Tab lead to the first row of some, unless it leads to another. */
 export function reachable(rows: HTMLTableSectionElement): void {
   const [first] = rows.rows;
-  if (first && !rows.querySelector('tr[tabindex="0"]')) first.tabIndex = 0;
+  if (first && !rows.querySelector(REACHED)) first.tabIndex = 0;
 }
 
 export class EventTable {
