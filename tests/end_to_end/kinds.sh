@@ -83,6 +83,32 @@ static_programs_are_told_of_unless_they_have_liblull() {
 	grep -q 'not recorded: .*/without, .*: it is statically linked' said || fail "$(cat said)"
 	lull record -o other -- ./with 2> said
 	! grep -q 'statically linked' said || fail "$(cat said)"
+	grep -q 'complete within these limits' said || fail "$(cat said)"
+	grep -q 'with is linked statically, so .* nor the programs that it starts' said ||
+		fail "$(cat said)"
+}
+
+programs_with_a_malloc_of_their_own_are_told_of() {
+	cat > own.c <<-'END'
+		#include <stddef.h>
+		static char pool[1 << 24];
+		static size_t used;
+		void *malloc(size_t bytes)
+		{
+			used += (bytes + 15) / 16 * 16;
+			return used <= sizeof(pool) ? pool + used - (bytes + 15) / 16 * 16 : NULL;
+		}
+		void free(void *pointer) { (void)pointer; }
+		int main(void) { free(malloc(7)); }
+	END
+	gcc -O0 -o own own.c
+	lull record -e 'malloc:*' -o one -- ./own 2> said || fail "$(cat said)"
+	grep -q 'complete within these limits' said || fail "$(cat said)"
+	grep -q 'own has a malloc() of its own, whose calls are not seen' said || fail "$(cat said)"
+	lull record -o two -- ./own 2> said || fail "$(cat said)"
+	! grep -q 'malloc()' said || fail "$(cat said)"
+	lull record -e 'malloc:*' -o three -- ls > /dev/null 2> said || fail "$(cat said)"
+	! grep -q 'malloc()' said || fail "$(cat said)"
 }
 
 dynamic_musl_programs_run_unrecorded() {

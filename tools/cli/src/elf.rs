@@ -6,7 +6,7 @@
 
 use anyhow::{bail, Context};
 use object::elf::{self, FileHeader64, ProgramHeader64};
-use object::read::elf::{FileHeader, NoteIterator, ProgramHeader};
+use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
 use session::description::{hash, refusal, Description};
@@ -79,6 +79,16 @@ const MACHINE: u16 = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else {
 
 /// Looks into a file.
 pub fn read(path: &Path) -> anyhow::Result<Object> {
+    Ok(parse(&opened(path)?))
+}
+
+/// Whether a file defines a symbol for the dynamic linker, which other objects are bound to.
+pub fn defines(path: &Path, name: &str) -> bool {
+    opened(path).is_ok_and(|cache| defined(&cache, name).unwrap_or(false))
+}
+
+/// Reads only the parts that are asked for: programs can be large.
+fn opened(path: &Path) -> anyhow::Result<ReadCache<File>> {
     let reading = || format!("reading {}", path.display());
     // The open must not wait: the path may be a pipe without a writer, or a terminal.
     let mut options = File::options();
@@ -87,9 +97,23 @@ pub fn read(path: &Path) -> anyhow::Result<Object> {
     if !file.metadata().with_context(reading)?.is_file() {
         bail!("{} is no file", path.display());
     }
-    // Reads only the parts that are asked for: programs can be large.
-    let cache = ReadCache::new(file);
-    Ok(parse(&cache))
+    Ok(ReadCache::new(file))
+}
+
+fn defined<'data, R: ReadRef<'data>>(data: R, name: &str) -> Option<bool> {
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let is_fit = |section: &elf::SectionHeader64<_>| section.sh_size(endian) <= PART_BYTES_MAX;
+    let of_symbols =
+        |section: &&elf::SectionHeader64<_>| section.sh_type(endian) == elf::SHT_DYNSYM;
+    sections.iter().find(of_symbols).filter(|section| is_fit(section))?;
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
+    // Bound: the section's bytes.
+    Some(symbols.iter().any(|symbol| {
+        !symbol.is_undefined(endian)
+            && symbol.name(endian, symbols.strings()).is_ok_and(|found| found == name.as_bytes())
+    }))
 }
 
 fn parse<'data, R: ReadRef<'data>>(data: R) -> Object {

@@ -18,6 +18,7 @@ mod fire;
 mod judge;
 pub mod kernel;
 pub mod launch;
+mod limited;
 mod members;
 pub mod name;
 pub mod plan;

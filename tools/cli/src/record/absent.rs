@@ -16,7 +16,8 @@ use verdict::NotRecorded;
 
 const UNKNOWN: &str =
     "it did not join the session, and what kept it from that is not known: another user, ipc \
-     namespace or /dev/shm than the recorder's, no LD_PRELOAD, or an end before it could";
+     namespace or /dev/shm than the recorder's, no LD_PRELOAD, no room in its address space \
+     (ulimit -v), or an end before it could";
 const PERHAPS_LOST: &str =
     "there is no start of it: it did not join the session, or its start is among what was lost";
 

@@ -7,7 +7,7 @@
 
 use super::asked::Asked;
 use super::kernel::Kernel;
-use super::{absent, filtered, unmatched};
+use super::{absent, filtered, limited, unmatched};
 use consumer::consumer::Seen;
 use consumer::process::segments as attached;
 use session::pattern::Patterns;
@@ -54,6 +54,9 @@ impl Judge<'_> {
         verdict.limits.extend(self.kernel.and_then(|kernel| kernel.whose().sentence()));
         if let Some(joined) = self.joined {
             self.add_processes(verdict, &seen, joined);
+            if seen.joined {
+                verdict.limits.extend(limited::sentences(joined.programs, self.patterns));
+            }
             filtered::judge(verdict, self.asked, &seen.filtered, self.is_counting);
             if seen.joined || self.kernel.is_some() {
                 let known = || self.known_events(joined.programs);

@@ -364,6 +364,9 @@ fn join_failure(result: i64) -> Failure {
         Some(libc::ENOENT) => {
             "the session has no memory for its user; run lull record as that user".into()
         }
+        Some(libc::ENOMEM) => "there is no room for the session's memory in its address space, \
+                               perhaps because that is limited (ulimit -v)"
+            .into(),
         Some(libc::ENOSPC) => "8 recorders record it already".into(),
         Some(libc::EBUSY) => "it loads libraries all the time; try again".into(),
         Some(libc::EPERM) => "it has forbidden itself system calls".into(),
@@ -412,6 +415,7 @@ mod tests {
         assert!(Failure::from(Error::Ended { pid: 1 }).is_moot);
         assert!(Failure::from(Error::KernelThread { pid: 2 }).is_moot);
         assert!(!Failure::from(Error::Seccomp { pid: 1 }).is_moot);
+        assert!(join_failure(-(libc::ENOMEM as i64)).why.contains("ulimit -v"));
         assert!(join_failure(-28).why.contains('8'));
     }
 }
