@@ -23,8 +23,10 @@ import { eventSelection, hit, landed, nextSlice, rowSelection, sliceSelection } 
 import type { Named, Whose } from "./statistics";
 import { clock, duration, within, zoomed, type View } from "./time";
 
-/** How long the view has to rest before it is asked for. */
+/** How long a view that is being moved has to rest before it is asked for, and after how long
+ * without a change it is not being moved any more. */
 const PATIENCE_MS = 30;
+const REST_MS = 60;
 /** Tracks that one question may have, and tracks of the page. */
 const MOST_ASKED = 200;
 const MOST_TRACKS = 20000;
@@ -34,7 +36,9 @@ export class App {
   private readonly canvas: HTMLCanvasElement;
   /** Of the area, when it was measured last. */
   private size: [number, number] = [0, 0];
-  private hasAsked = false;
+  private changedAt = -REST_MS;
+  /** It is asked as soon as what runs now has ended. */
+  private isDue = false;
   private readonly bar: HTMLElement;
   private readonly scene: Scene;
   private readonly rows: Rows;
@@ -563,15 +567,23 @@ export class App {
   changed(isNow = false): void {
     this.scene.isPending = true;
     this.redraw();
-    if (!this.frame.hasStarted) return;
+    if (!this.frame.hasStarted || this.isDue) return;
     clearTimeout(this.timer);
-    // Nobody moves a view in which nothing is drawn yet.
-    const patience = isNow || !this.hasAsked ? 0 : PATIENCE_MS;
-    this.timer = window.setTimeout(() => void this.ask(), patience);
+    const now = performance.now();
+    const isMoving = now - this.changedAt < REST_MS;
+    this.changedAt = now;
+    if (isMoving && !isNow) {
+      this.timer = window.setTimeout(() => void this.ask(), PATIENCE_MS);
+      return;
+    }
+    this.isDue = true;
+    queueMicrotask(() => {
+      this.isDue = false;
+      void this.ask();
+    });
   }
 
   private async ask(): Promise<void> {
-    this.hasAsked = true;
     this.abort.abort();
     this.abort = new AbortController();
     const { signal } = this.abort;
@@ -579,17 +591,19 @@ export class App {
     const pixels = Math.min(Math.max(Math.round(width - NAMES), 1), 8192);
     const rows = visible(this.scene.placed, scroll, height - RULER);
     const ids = rows.map((row) => row.track.id).slice(0, MOST_ASKED);
-    this.frame.keep();
     // Panels are about one of the time lines.
     const { active, table } = this.frame;
     const told = active === this ? table.show(view, this.filter, this.source) : null;
     try {
-      const [ticks] = await Promise.all([
+      const answers = Promise.all([
         this.source.ticks(view, pixels, this.filter, signal),
         this.askStates(view, pixels, ids, signal),
         this.flows.inView(view, ids, signal),
         this.counters.inView(view, pixels, signal),
       ]);
+      // The browser takes milliseconds to write the address; the server works meanwhile.
+      this.frame.keep();
+      const [ticks] = await answers;
       Object.assign(this.scene, {
         ticks,
         ticksView: view,

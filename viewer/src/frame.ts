@@ -178,7 +178,8 @@ export class Frame {
     const arrows = first.flows.isAll;
     const counters = first.counters.names;
     const shown = { view, track, at, ...arrangement, filter, panel, aligned, arrows, counters };
-    history.replaceState(null, "", address.write({ ...shown, other, isOther }));
+    const written = address.write({ ...shown, other, isOther });
+    if (written !== location.hash) history.replaceState(null, "", written);
   }
 
   /** What is shown is left for something else: the browser's *back* leads to it again. */
