@@ -58,16 +58,17 @@ impl Stream {
     ) {
         let number = |field| event.value(field).and_then(|value| value.as_i64()).unwrap_or(-1);
         let (pid, tid) = (number(pid), number(tid));
-        let key = match (tid, event.cpu()) {
-            (0, Some(cpu)) => ThreadKey::Idle { host, cpu: cpu.0 },
-            _ => ThreadKey::Named { host, pid, tid },
-        };
         let name = match event.value(name) {
             Some(Value::Text(bytes)) => Some(ShortName::new(bytes)),
             _ => None,
         };
         self.source = Some(Source::Records);
-        let thread = threads.index(key, name);
+        let thread = match (pid, tid, event.cpu()) {
+            (_, 0, Some(cpu)) => threads.index(ThreadKey::Idle { host, cpu: cpu.0 }, name),
+            // The recorder did not find out whose thread it is.
+            (0, 1.., cpu) => threads.scheduled(host, cpu.map_or(0, |cpu| cpu.0), tid, name),
+            _ => threads.index(ThreadKey::Named { host, pid, tid }, name),
+        };
         self.thread = Some(thread);
         if *self.is_kernels.get_or_insert_with(|| has(event, DUMP_END)) {
             threads.is_of_machine(thread);

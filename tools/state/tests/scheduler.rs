@@ -128,6 +128,22 @@ fn thread_of_which_only_the_scheduler_told_is_the_one_that_an_event_names() {
 }
 
 #[test]
+fn threads_whose_process_is_not_known_are_not_of_one() {
+    let strangers: [Who; 2] = [(0, 30, "one"), (0, 40, "other")];
+    let mut program = Program::new();
+    program.wakeup((10, 0), strangers[0], APP);
+    program.wakeup((20, 0), strangers[1], APP);
+    let mut found = Vec::new();
+    follow(&program, |state, _| {
+        found = [30, 40].map(|tid| state.threads().of_tid(0, tid)).to_vec();
+        found.retain(|thread| {
+            thread.is_some_and(|t| state.threads().pid(state.threads().process_of(t)).is_none())
+        });
+    });
+    assert!(found.len() == 2 && found[0] != found[1], "{found:?}");
+}
+
+#[test]
 fn interrupts_are_the_processors_and_unknown_after_a_loss() {
     let mut program = Program::new();
     let p = &mut program;
