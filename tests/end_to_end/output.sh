@@ -198,3 +198,11 @@ hostile_neighbour_leads_no_recorder_astray() {
 		-exec find {} -maxdepth 1 -user root -type f \; | grep . ||
 		fail "the recorder wrote into a directory of the neighbour"
 }
+
+what_meets_nothing_is_told() {
+	lull record -q -o trace -- true
+	status_is 1 lull print trace --to +0ns > out 2> errors
+	grep -q 'no event of the trace meets all that is asked for' errors || fail "$(cat errors)"
+	status_is 1 lull state trace --at +100s > out 2> errors
+	grep -q 'no state of the trace meets all that is asked for' errors || fail "$(cat errors)"
+}

@@ -532,8 +532,7 @@ export class App {
   }
 
   private unfold(track: Track): void {
-    this.rows.unfold(track);
-    this.changed();
+    if (this.rows.unfold(track)) this.changed();
   }
 
   private resize(): void {

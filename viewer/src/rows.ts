@@ -70,10 +70,11 @@ export class Rows {
     this.place();
   }
 
-  /** Unfolds all that a row is below. */
-  unfold(track: Track): void {
-    for (const above of this.above(track)) this.folded.delete(above.id);
-    this.place();
+  /** Unfolds all that a row is below; whether anything was folded. */
+  unfold(track: Track): boolean {
+    const folded = this.above(track).filter((above) => this.folded.delete(above.id));
+    if (folded.length > 0) this.place();
+    return folded.length > 0;
   }
 
   get(id: string): Track | undefined {

@@ -157,6 +157,9 @@ fn in_history(args: &StateArgs, traces: &[Trace], out: &mut dyn Write) -> anyhow
         None => form.list(&span, out)?,
     };
     out.flush()?;
+    if !has_any {
+        say("no state of the trace meets all that is asked for");
+    }
     tell(&history);
     let problems: Vec<_> = traces.iter().flat_map(Trace::problems).cloned().collect();
     show_problems(&problems);
