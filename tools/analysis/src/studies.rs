@@ -252,7 +252,9 @@ pub fn ask(
     let (report, found) = drive(traces, options, Some(make(&start)?), progress);
     let mut sheet = found.unwrap_or_default();
     if let Source::Both(of_report, _) = named.source {
-        sheet.tables.splice(0..0, of_report(&report).tables);
+        let first = of_report(&report);
+        sheet.tables.splice(0..0, first.tables);
+        sheet.notes.splice(0..0, first.notes);
     }
     Ok(Answer { analysis: named.name, report, other: None, sheet })
 }

@@ -25,8 +25,28 @@ const FILES: [Column; 13] = [
     number("max_ns", "max", 1),
 ];
 
+/// Events that show that a program has streams of the C library.
+const STREAMS: [&str; 2] = ["io:fopen", "io:fdopen"];
+const OF_STREAMS: &str = "Of streams (fopen), fread() and fwrite() are recorded: what fprintf(), \
+                          fgets(), getc() and their kin read and wrote is not counted.";
+const RELATIVE: &str = "A relative path is one row, although it may be another file in each \
+                        process: in which directory a process was is not known.";
+
 pub(super) fn sheet(report: &Report) -> Sheet {
-    Sheet { tables: vec![table(&report.files)], ..Sheet::default() }
+    Sheet { tables: vec![table(&report.files)], notes: notes(report), ..Sheet::default() }
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut names = report.event_names.iter().filter_map(|row| row.name.as_deref());
+    let has_streams = names.any(|name| STREAMS.contains(&name));
+    let is_relative = |row: &FileRow| {
+        // Of what has no path, only sockets are of several processes.
+        let is_path = row.name != OTHERS_TEXT && !row.name.starts_with("socket ");
+        row.process.is_none() && is_path && !row.name.starts_with('/')
+    };
+    let has_relative = report.files.iter().any(is_relative);
+    let all = [(has_streams, OF_STREAMS), (has_relative, RELATIVE)];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.into()).collect()
 }
 
 fn table(files: &[FileRow]) -> Table {

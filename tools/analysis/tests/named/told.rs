@@ -29,6 +29,28 @@ fn io_has_bytes_and_time_by_file() {
     assert!(answer.sheet.table("operations").unwrap().when_empty.contains("block:*"));
 }
 
+#[test]
+fn io_says_what_it_cannot_tell_apart_or_count() {
+    let mut program = Program::new();
+    let p = &mut program;
+    let opens = |p: &mut Program, at, who, path| {
+        let opened = [("path", Text(path)), ("result", Number(3)), ("error", Number(0))];
+        p.call((at, at + 1), who, ("io:open_entry", &[]), ("io:open_exit", &opened));
+        let (fd, moved) = ([("fd", Number(3))], [("result", Number(8))]);
+        p.call((at + 2, at + 3), who, ("io:read_entry", &fd), ("io:read_exit", &moved));
+    };
+    opens(p, 400, APP, "/etc/hosts");
+    opens(p, 410, (20, 20, "other"), "/etc/hosts");
+    opens(p, 420, APP, "log");
+    let notes = |program: &Program| asked(program, "io", &Question::default()).sheet.notes;
+    assert!(notes(p).is_empty());
+    opens(p, 430, (20, 20, "other"), "log");
+    assert!(notes(p).len() == 1 && notes(p)[0].starts_with("A relative path"), "{:?}", notes(p));
+    let stream = [("path", Text("x")), ("file", Number(4096)), ("fd", Number(4))];
+    p.event(440, 0, APP, "io:fopen", &stream);
+    assert!(notes(p).len() == 2 && notes(p)[0].contains("fprintf"), "{:?}", notes(p));
+}
+
 fn request(sector: i64, sectors: i64, rwbs: &'static str) -> [(&'static str, Value); 4] {
     let device = ("dev", Number((8 << 20) + 1));
     [device, ("sector", Number(sector)), ("nr_sector", Number(sectors)), ("rwbs", Text(rwbs))]
