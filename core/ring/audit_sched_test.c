@@ -155,7 +155,8 @@ static void obtain(const struct lull_ring_subbuf *subbuf)
 	books->obtained |= 1u << number;
 }
 
-void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
+/* A packet that its writers have finished. */
+static void audit_packet(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes, int consume)
 {
 	struct lull_packet_header header;
 	struct walk walk;
@@ -163,7 +164,6 @@ void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
 	uint32_t content;
 	int cause;
 
-	obtain(subbuf);
 	memcpy(&header, bytes, sizeof(header));
 	sched_check(header.magic == LULL_PACKET_MAGIC && header.stream_id == 3 &&
 			    header.cpu_id == 0,
@@ -183,10 +183,21 @@ void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
 	sched_check(header.events_discarded == lost, "sum of lost events");
 	walk = walk_begin(subbuf, bytes, bytes, content);
 	sched_check(header.timestamp_begin_cycles <= walk.cycles, "begins after its first slot");
-	sched_check(audit_slots(&walk, 1, 1) == content, "slots end at %u, content at %u",
+	sched_check(audit_slots(&walk, 1, consume) == content, "slots end at %u, content at %u",
 		    walk.offset, content);
 	sched_check(header.timestamp_end_cycles >= walk.cycles || content == LULL_HEADER_BYTES,
 		    "ends before its last slot");
+}
+
+void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
+{
+	obtain(subbuf);
+	audit_packet(subbuf, bytes, 1);
+}
+
+void audit_looked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes)
+{
+	audit_packet(subbuf, bytes, 0);
 }
 
 void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late)

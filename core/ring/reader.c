@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The reader's side of the ring: poll, get, put; take and peek for what writers left open.
+ * The reader's side of the ring: poll, get, put; take and peek for what writers left open; look for
+ * what stays a flight recorder's.
  *
  * Papers: B 4.3.2 (algorithms 5-7), 4.4. States, barrier pairs and invariants: ring.c.
  * The reader believes nothing it reads from shared memory: an index is masked before use, a
@@ -24,6 +25,14 @@ static uint64_t reference_read(const struct lull_ring *ring, uint64_t read)
 	 * spare from before it was filled.
 	 */
 	return lull_load_acquire(&ring->reference[count_index(ring, read)]);
+}
+
+/* Whether a reference names what was written in the lap of @position: open, or delivered. */
+static int is_of_lap(const struct lull_ring *ring, uint64_t reference, uint64_t position)
+{
+	uint64_t writing = reference_state(ring, position) | LULL_REFERENCE_WRITING;
+
+	return (reference_tag(reference) | LULL_REFERENCE_WRITING) == writing;
 }
 
 /* Bytes committed in a sub-buffer; at most its size, also if the count is damaged. */
@@ -249,6 +258,35 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 	lull_cas(&ring->shared->read_count, subbuf->position, next);
 }
 
+int lull_ring_look(const struct lull_ring *ring, uint64_t position, struct lull_ring_subbuf *subbuf)
+{
+	/* [ring.take:A], as in lull_ring_take(): write_count before the marks of an incomplete
+	 * sub-buffer, over which the caller walks; else the walk takes old bytes for a slot */
+	uint64_t write = lull_load_acquire(&ring->shared->write_count);
+	uint64_t behind = count_begin(ring, write) - position;
+	uint64_t reference, committed;
+	uint32_t physical;
+
+	if (behind == 0 || behind > buffer_bytes(ring) || count_offset(ring, position) != 0)
+		return -EAGAIN;
+	reference = reference_read(ring, position);
+	if (!is_of_lap(ring, reference, position))
+		return -EAGAIN;
+	physical = reference_physical(ring, reference);
+	committed = committed_read(ring, position, physical);
+	if (committed != subbuf_bytes(ring) && !LULL_MUTANT(TAKE_NO_BARRIER))
+		lull_barrier_heavy();
+	*subbuf = (struct lull_ring_subbuf){
+		.data = physical_data(ring, physical),
+		.position = position,
+		.content_bytes = subbuf_bytes(ring),
+		.committed_bytes = committed,
+		.physical = physical,
+		.complete = committed == subbuf_bytes(ring),
+	};
+	return 0;
+}
+
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf)
 {
 	uint64_t read = lull_load(&ring->shared->read_count);
@@ -257,6 +295,9 @@ int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf
 	uint64_t reference, committed, last, run = 0;
 	uint32_t physical;
 
+	/* What is before it stays in a flight recorder, whose reader does not move on. */
+	if (ring->geometry.mode == LULL_MODE_FLIGHT_RECORDER)
+		read = count_begin(ring, write);
 	if (!equation_subbuf_written(ring, write, read) || offset == 0)
 		return -EAGAIN;
 	reference = reference_read(ring, read);
@@ -305,8 +346,9 @@ int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_sub
 	 */
 	lull_barrier_heavy();
 	reference = reference_read(ring, subbuf->position);
-	return reference_tag(reference) ==
-		       (reference_state(ring, subbuf->position) | LULL_REFERENCE_WRITING) &&
+	if (LULL_MUTANT(LOOK_ANY_LAP))
+		return 1;
+	return is_of_lap(ring, reference, subbuf->position) &&
 	       reference_physical(ring, reference) == subbuf->physical;
 }
 

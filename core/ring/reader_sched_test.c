@@ -81,6 +81,31 @@ static void __attribute__((noinline)) look(void)
 	audit_peeked(&subbuf, bytes);
 }
 
+/* A snapshot of a flight recorder: all that is closed, from the oldest on; nothing is taken. */
+static void __attribute__((noinline)) look_at_closed(void)
+{
+	struct lull_ring_subbuf subbuf;
+	uint8_t early[SUBBUF_BYTES], late[SUBBUF_BYTES];
+	uint64_t position = lull_load(&ring.shared->read_count);
+	uint32_t count;
+
+	for (count = 0; count < SUBBUF_COUNT; count++, position += SUBBUF_BYTES) {
+		if (lull_ring_look(&ring, position, &subbuf))
+			continue;
+		sched_read_racing(early, subbuf.data, SUBBUF_BYTES);
+		if (!subbuf.complete) {
+			lull_barrier_heavy();
+			sched_read_racing(late, subbuf.data, SUBBUF_BYTES);
+		}
+		if (!lull_ring_unchanged(&ring, &subbuf))
+			continue;
+		if (subbuf.complete)
+			audit_looked(&subbuf, early);
+		else
+			audit_stuck(&subbuf, early, late);
+	}
+}
+
 void reader_thread(long program)
 {
 	for (; program; program /= 10) {
@@ -100,6 +125,9 @@ void reader_thread(long program)
 			break;
 		case 5:
 			look_at_stuck();
+			break;
+		case 6:
+			look_at_closed();
 			break;
 		}
 	}

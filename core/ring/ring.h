@@ -217,13 +217,26 @@ void lull_ring_put(struct lull_ring *ring, const struct lull_ring_subbuf *subbuf
 /*
  * lull_ring_peek() - read the state of the sub-buffer that is being written, without closing it.
  * Return: 0 with content_bytes and complete = 1 when all reserved slots are committed, with
- * complete = 0 when some are not; -EAGAIN when the open sub-buffer is not the oldest unread
- * one or when it changed meanwhile. Content stays in place while the read count stays, in
- * discard mode; in flight-recorder mode check with lull_ring_unchanged() after copying.
+ * complete = 0 when some are not; -EAGAIN when it changed meanwhile or, in discard mode, when the
+ * open sub-buffer is not the oldest unread one. Content stays in place while the read count stays,
+ * in discard mode; in flight-recorder mode check with lull_ring_unchanged() after copying.
  */
 int lull_ring_peek(const struct lull_ring *ring, struct lull_ring_subbuf *subbuf);
 
-/* lull_ring_unchanged() - does a sub-buffer that was peeked at still hold the same lap? */
+/*
+ * lull_ring_look() - flight recorder: read the state of a closed sub-buffer and leave it there.
+ * @position: the count at which it begins; not before shared->read_count, for the reader may have
+ * put an empty one in its place
+ * The caller copies it and checks the copy with lull_ring_unchanged(). Any number of readers may
+ * look, and the same content again. Progress: wait-free.
+ * Return: 0 with complete = 1 when all of it is committed; -EAGAIN when it is open, was overwritten
+ * or is not there yet.
+ * Paper: B 4.3.2, algorithm 6, which exchanges what this one copies.
+ */
+int lull_ring_look(const struct lull_ring *ring, uint64_t position,
+		   struct lull_ring_subbuf *subbuf);
+
+/* lull_ring_unchanged() - does what was peeked or looked at still hold the same lap? */
 int lull_ring_unchanged(const struct lull_ring *ring, const struct lull_ring_subbuf *subbuf);
 
 /* lull_ring_lost() - events lost so far for one cause. */

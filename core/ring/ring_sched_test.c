@@ -145,6 +145,9 @@ static const struct sched_scenario scenarios[] = {
 	STALE("flight_recorder_is_peeked_at_by_old_values", 1,
 	      .parameter = { FLIGHT, [PAYLOAD] = SMALL, [PREFILL] = 5, [EVENTS_A] = 2,
 			     [READER] = 3 }),
+	STALE("flight_recorder_is_looked_at_by_old_values", 1,
+	      .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 1,
+			     [READER] = 6 }),
 	STALE("plain_ring_by_old_values", 0,
 	      .parameter = { DISCARD, [PLAIN] = 1, [PAYLOAD] = LARGE, [EVENTS_A] = 1,
 			     [EVENTS_B] = 1, [CPU_B] = 2, [READER] = 1 }),
@@ -240,6 +243,16 @@ static const struct sched_scenario scenarios[] = {
 				[EVENTS_B] = 1, [READER] = 2, [SPARES] = 3 }),
 	SCENARIO("flight_recorder_is_peeked_at", 1,
 		 .parameter = { FLIGHT, [PAYLOAD] = SMALL, [EVENTS_A] = 6, [READER] = 33 }),
+
+	SCENARIO("flight_recorder_is_looked_at_twice", 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 3,
+				[READER] = 66 }),
+	SCENARIO("flight_recorder_of_two_writers_is_looked_at", 2,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 1,
+				[EVENTS_B] = 1, [READER] = 6 }),
+	SCENARIO("flight_recorder_is_looked_at_and_taken_from", 2, .crashes = 1,
+		 .parameter = { FLIGHT, [PAYLOAD] = LARGE, [PREFILL] = 2, [EVENTS_A] = 2,
+				[READER] = 626, [SPARES] = 3 }),
 
 	/* plain rings: writers on several CPUs */
 	SCENARIO("plain_ring_with_writers_on_two_cpus", 0,

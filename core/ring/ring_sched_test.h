@@ -37,7 +37,7 @@ enum {
 	NESTED_IN_READER, /* 1: it interrupts the reader, not writer 0 */
 	READER_ON_CPU_0, /* 1: with writer 0, else on CPU 1 */
 	/* One decimal digit a call: 1 get, 2 get or take, 3 peek, 4 force a switch, 5 look at what
-	 * is stuck. */
+	 * is stuck, 6 look at all that is closed, and leave it there. */
 	READER,
 	SPARES, /* physical sub-buffers that can replace one taken; 3 for one death */
 	LOSSES /* 1 + how many events must be lost in every schedule, 0: any number */
@@ -86,6 +86,7 @@ void drain(void);
 void audit_full(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_taken(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late);
 void audit_stuck(const struct lull_ring_subbuf *subbuf, const uint8_t *early, const uint8_t *late);
+void audit_looked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_peeked(const struct lull_ring_subbuf *subbuf, const uint8_t *bytes);
 void audit_end(void);
 

@@ -33,6 +33,7 @@
  *	RUN_FIRST		a thread reads run before last_cycles
  *	REFERENCE_NOT_SET	the next lap does not set the reference to writing
  *	UNCHANGED_NO_BARRIER	lull_ring_unchanged() has no heavy barrier
+ *	LOOK_ANY_LAP		a copy is believed without a look at the reference again
  * PEEK_COUNT_RELAXED removes an acquire, and passes on POWER, where the heavy barrier that follows
  * orders the same load. The reader's other loads are relaxed: that barrier is all that they need.
  *
@@ -259,11 +260,13 @@ again:	atomic { LOAD_RELAXED(1, WRITE, write) };
 	HEAVY_BEGIN(1); /* [ring.peek:B] */
 	HEAVY_END(1);
 #endif
+#ifndef MUTANT_LOOK_ANY_LAP
 	READ_REFERENCE(1, REFERENCE, value);
 	if
-	:: value != WRITING(LAP(write)) -> goto out
+	:: value != WRITING(LAP(write)) && value != FREE(LAP(write)) -> goto out
 	:: else
 	fi;
+#endif
 #endif
 	assert(OFFSET(write) < 2 || slot == EVENT(LAP(write)));
 #ifdef COVER_SLOT

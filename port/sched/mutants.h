@@ -48,6 +48,8 @@
 	  "reader_peeks_at_the_open_subbuf")                                                       \
 	X(PEEK_RUN_EARLY, "peek believes last_cycles because of a run read before its barrier",    \
 	  "reader_peeks_at_the_open_subbuf")                                                       \
+	X(LOOK_ANY_LAP, "what was looked at is believed although it was overwritten",              \
+	  "flight_recorder_is_looked_at_twice")                                                    \
 	X(REFERENCE_NOT_SET, "an open sub-buffer's reference is not set to writing",               \
 	  "writer_laps_the_reader")                                                                \
 	X(EXCHANGE_WRITING, "the reader exchanges a reference that is being written",              \

@@ -61,6 +61,27 @@ snapshots_that_are_named_together_are_read_once() {
 	grep -q 'are also in box/snapshot-3, and are read only there' report || fail "$(cat report)"
 }
 
+snapshots_leave_what_they_have_in_memory() {
+	local number
+	session_begin again
+	lull start -q --name "$session" --flight-recorder -o box -e 'http:*'
+	lull run "$session" -- taskset -c 0 "$root/build/examples/requests" 30000 > /dev/null
+	lull snapshot "$session" > path
+	lull snapshot "$session" > path
+	lull stop "$session" > verdict 2>&1
+	# Many sub-buffers, all of them full but one: there is room for more than that.
+	for number in 1 2 3; do
+		same "$(requests_in box/snapshot-$number)" 30000 "requests in $number"
+	done
+	same "$(requests_in box/snapshot-1 box/snapshot-2 box/snapshot-3)" 30000 \
+		"requests in all of them"
+}
+
+# requests_in TRACE...: how many there are.
+requests_in() {
+	lull print -e http:request "$@" 2> print.errors | wc -l
+}
+
 loss_is_an_exit_status_on_request() {
 	storm_build
 	status_is 124 lull record -q --fail-on-loss -o small -e 'test:*' --buffer-size 4K \

@@ -196,9 +196,7 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
             (false, true) => verdict.missing.push(KERNEL_ALL.into()),
             (false, false) => {}
         }
-        if !is_flight_recorder {
-            whole::count(verdict);
-        }
+        whole::count(verdict, is_flight_recorder);
     })?;
     if has_kernel {
         // The session is of this boot: its memory would be gone otherwise.

@@ -503,7 +503,16 @@ fn drain_to_end(
     patient: bool,
     last: bool,
 ) -> bool {
-    // Bound: a flight recorder's writers may go on; more than a buffer's worth is for later.
+    let open_slots = match (last, patient) {
+        (false, _) => OpenSlots::Cut,
+        (true, true) => OpenSlots::Wait,
+        (true, false) => OpenSlots::Lose,
+    };
+    if drain.ring.is_flight_recorder() {
+        let closed = drain.look_at_closed(tools, stream, patient, last);
+        return (closed && drain.flush_open(tools, stream, open_slots)) || tools.limit_reached;
+    }
+    // Bound: no more than a buffer's worth is there, and what comes meanwhile.
     for _ in 0..2 * drain.ring.subbuf_count() {
         let count = drain.drain_full(tools, stream, drain.ring.subbuf_count());
         let rescued = match drain.rescue(tools, Some(&mut *stream), patient) {
@@ -518,11 +527,6 @@ fn drain_to_end(
         }
     }
     let closed = drain.ring.stuck().is_none();
-    let open_slots = match (last, patient) {
-        (false, _) => OpenSlots::Cut,
-        (true, true) => OpenSlots::Wait,
-        (true, false) => OpenSlots::Lose,
-    };
     let flushed = drain.flush_open(tools, stream, open_slots);
     tools.limit_reached || (closed && flushed)
 }

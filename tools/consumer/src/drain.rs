@@ -3,8 +3,8 @@
 //! what dead writers left behind after repair.
 //!
 //! Place in the flow: `consumer` calls it from its timer; the walk, the repair and the stream
-//! are its tools. A sub-buffer is never closed for the reader's sake: the part of the open one
-//! that is new is written as a packet of its own, and what follows it later as another.
+//! are its tools. A sub-buffer is never closed for the reader's sake: the new part of the open one
+//! is written as a packet, and what follows later as another. A flight recorder's stay: `look`.
 //! Paper: B 4.3.2 (algorithms 5-7); docs/adr/0003 (dead writers).
 
 use crate::clock::now_cycles;
@@ -16,6 +16,8 @@ use crate::view::{Copy, View};
 use crate::walk::{closer, starts_with_thread_record, Stop, Thread, Walk, Walker};
 use session::abi::*;
 use std::time::{Duration, Instant};
+
+mod look;
 
 /// How long a living writer may leave a slot open in a closed sub-buffer, while there is room.
 const WRITER_PATIENCE: Duration = Duration::from_secs(1);
@@ -131,6 +133,8 @@ struct Piece<'a> {
     closed: Option<PacketHeader>,
     /// When the sub-buffer was opened, where that is known.
     opened_cycles: Option<u64>,
+    /// Slots in it that are not committed are no loss: they were counted, or are still written.
+    is_counted: bool,
 }
 
 /// A piece that was walked from end to end.
@@ -173,6 +177,10 @@ pub struct Drain {
     /// The thread that closed the sub-buffer before the oldest one and so opened the oldest; None
     /// if it is not known.
     closer: Option<u32>,
+    /// Flight recorder: the next sub-buffer of the snapshot that is being written.
+    next: Option<u64>,
+    /// Flight recorder: sub-buffers of which the unfinished slots are counted as lost.
+    given_up: Vec<u64>,
 }
 
 impl Drain {
@@ -186,6 +194,8 @@ impl Drain {
             thread: None,
             stuck: None,
             closer: None,
+            next: None,
+            given_up: Vec::new(),
         }
     }
 
@@ -195,8 +205,8 @@ impl Drain {
         let mut count = 0;
         while count < most && !tools.limit_reached {
             let Some(subbuf) = self.ring.get() else { break };
+            // What is refused is where it was: the reader of a discarding ring exchanges nothing.
             if !self.write_full(tools, stream, &subbuf) {
-                self.ring.get_undo();
                 break;
             }
             self.ring.put(&subbuf);
@@ -237,7 +247,10 @@ impl Drain {
             return true;
         }
         tools.walker.select(self.source);
-        let Some(subbuf) = self.ring.peek() else { return self.ring.pending_bytes() == 0 };
+        let Some(subbuf) = self.ring.peek() else { return self.is_at_end() };
+        if self.ring.is_flight_recorder() && !self.goes_on_at(stream, &subbuf) {
+            return false;
+        }
         let mut piece = self.open_piece(&subbuf);
         if piece.limit <= piece.from {
             return true;
@@ -282,17 +295,6 @@ impl Drain {
 
     fn all_dead(&self, holes: &Holes) -> bool {
         holes.all_dead(&self.ring)
-    }
-
-    /// Flight recorder: takes the oldest sub-buffer out of the writers' way if they are about
-    /// to overwrite it and a dead writer has left it open. Its content would be gone anyway.
-    pub fn clear_way(&mut self, tools: &mut Tools) -> Result<(), String> {
-        if self.ring.overwrites_next() && self.ring.stuck_incomplete() {
-            self.rescue(tools, None, true)?;
-        } else {
-            self.stuck = None;
-        }
-        Ok(())
     }
 
     /// Takes the oldest sub-buffer if it is closed and its writers will not finish it.
@@ -443,16 +445,22 @@ impl Drain {
     /// only once all is committed: before, its closer may be writing it now, over that of an
     /// earlier lap, and a limit from there would hide committed slots. Then the end mark tells.
     fn taken_piece<'a>(&self, taken: &'a Subbuf) -> Piece<'a> {
+        self.closed_piece(taken, taken.view())
+    }
+
+    /// The same, of bytes that are the sub-buffer's or a copy of them.
+    fn closed_piece<'a>(&self, taken: &Subbuf, view: View<'a>) -> Piece<'a> {
         let (position, size) = (taken.position(), taken.content_bytes());
-        let header = taken.view().packet_header();
+        let header = view.packet_header();
         let number = self.ring.packet_number(position);
         let closed = header.filter(|found| taken.complete() && found.packet_seq_num == number);
         Piece {
-            view: taken.view(),
+            view,
             from: self.flushed_until(position),
             limit: closed.and_then(|header| content_limit(&header, size)).unwrap_or(size),
             closed,
             opened_cycles: header.map(|header| header.timestamp_begin_cycles),
+            is_counted: false,
         }
     }
 
@@ -465,6 +473,7 @@ impl Drain {
             limit: subbuf.content_bytes(),
             closed: None,
             opened_cycles: header.map(|header| header.timestamp_begin_cycles),
+            is_counted: false,
         }
     }
 
@@ -513,7 +522,8 @@ impl Drain {
             self.tally.damaged_packets += 1;
             self.tally.last_damage = Some(format!("{reason}, at byte {}", state.at));
         }
-        let (view, lost_count) = (copy.view(), repaired.lost_count);
+        let lost_count = if piece.is_counted { 0 } else { repaired.lost_count };
+        let view = copy.view();
         if lost_count > 0 {
             self.ring.count_in_flight(lost_count);
         }

@@ -74,6 +74,7 @@ extern "C" {
     pub fn lull_ring_overwrites_next(ring: *const RingView) -> c_int;
     pub fn lull_ring_settled(ring: *const RingView, subbuf: *const Subbuf) -> c_int;
     pub fn lull_ring_put(ring: *mut RingView, subbuf: *const Subbuf);
+    pub fn lull_ring_look(ring: *const RingView, position: u64, subbuf: *mut Subbuf) -> c_int;
     pub fn lull_ring_peek(ring: *const RingView, subbuf: *mut Subbuf) -> c_int;
     pub fn lull_ring_unchanged(ring: *const RingView, subbuf: *const Subbuf) -> c_int;
     pub fn lull_ring_lost(ring: *const RingView, cause: c_uint) -> u64;

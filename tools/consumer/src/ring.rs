@@ -343,16 +343,29 @@ impl Ring {
         (rc == 0).then(|| self.wrap(raw))
     }
 
-    /// Puts what `get` gave last back to where it was. Context: nobody writes to the ring.
-    pub fn get_undo(&mut self) {
-        // A flight recorder's reader exchanges a sub-buffer that is full for its spare one, which
-        // then passes for full: the same again exchanges them back.
-        if self.is_flight_recorder() {
-            self.get();
-        }
+    /// Flight recorder: the closed sub-buffer at `position`, which stays where it is. What is
+    /// copied of it is good if it is [`Ring::unchanged`] then.
+    pub fn look(&self, position: u64) -> Option<Subbuf> {
+        self.select();
+        let mut raw = empty_subbuf();
+        // SAFETY: the view is attached.
+        let rc = unsafe { ffi::lull_ring_look(&self.view, position, &mut raw) };
+        (rc == 0).then(|| self.wrap(raw))
     }
 
-    /// What the open sub-buffer holds so far.
+    /// Flight recorder: where the oldest sub-buffer begins that can still be there, and the open
+    /// one, or the next one that will be.
+    pub fn span(&self) -> (u64, u64) {
+        let size = self.view.geometry.subbuf_size_bytes;
+        let open = self.level().written_bytes & !(size - 1);
+        let oldest = self.oldest_position();
+        let behind = open.wrapping_sub(oldest);
+        let buffer_bytes = u64::from(self.subbuf_count()).saturating_mul(size);
+        // A writer that died may not have pushed the reader.
+        (if behind > buffer_bytes { open.wrapping_sub(buffer_bytes) } else { oldest }, open)
+    }
+
+    /// What the open sub-buffer holds so far. In a ring that discards it has to be the oldest one.
     pub fn peek(&self) -> Option<Subbuf> {
         self.select();
         let mut raw = empty_subbuf();
@@ -361,7 +374,7 @@ impl Ring {
         (rc == 0).then(|| self.wrap(raw))
     }
 
-    /// Whether what was peeked at is still in place.
+    /// Whether what was peeked or looked at is still in place.
     pub fn unchanged(&self, subbuf: &Subbuf) -> bool {
         self.select();
         // SAFETY: the view is attached, the sub-buffer came from it.

@@ -59,6 +59,8 @@ pub struct Stream {
     class: u32,
     cpu_id: u32,
     packet_seq: u64,
+    /// The number of the first packet that its file has, or will have.
+    first_seq: u64,
     offset_bytes: u64,
     /// What its file held when that was first seen to be less than was written: others cut it.
     cut_bytes: Option<u64>,
@@ -87,6 +89,7 @@ impl Stream {
             class,
             cpu_id,
             packet_seq: 0,
+            first_seq: 0,
             offset_bytes: 0,
             cut_bytes: None,
             end_cycles: start_cycles,
@@ -124,10 +127,21 @@ impl Stream {
         self.packet_seq
     }
 
+    /// The next packet is that of this number: what was overwritten before it had numbers, too, and
+    /// each snapshot of a flight recorder calls a packet the same.
+    pub fn go_to(&mut self, number: u64) {
+        if self.packet_seq == self.first_seq {
+            self.first_seq = number;
+        }
+        self.packet_seq = self.packet_seq.max(number);
+    }
+
     /// Writes a packet. When it is refused, its sequence number is used up all the same.
     pub fn write(&mut self, packet: &Packet, budget: &mut Budget) -> Result<(), Refusal> {
-        if self.packet_seq == 0 && packet.lost != self.lost {
-            // Readers take differences of lost counters: give them a packet to start from.
+        if self.packet_seq == self.first_seq && packet.lost != self.lost {
+            // Readers take differences of lost counters: give them a packet to start from. It has
+            // the number before, if there is one.
+            self.packet_seq = self.packet_seq.saturating_sub(1);
             let (begin_cycles, lost) = (packet.begin_cycles, self.lost);
             let end_cycles = begin_cycles;
             let (prelude, from, until) = (None, 0, 0);

@@ -354,6 +354,11 @@ impl Walker {
         Self { sources, selected: 0, threads, machine }
     }
 
+    /// Nothing was walked: who wrote events, and what they told, is learnt anew.
+    pub fn forget(&mut self) {
+        (self.threads, self.machine) = Default::default();
+    }
+
     /// What follows is in the memory of this number.
     pub fn select(&mut self, source: usize) {
         debug_assert!(source < self.sources.len());

@@ -59,7 +59,7 @@ fn recover(args: &RecoverArgs, left: Left) -> anyhow::Result<i32> {
     consumer.output().keep();
     let told = consumer.finish(|verdict, _| {
         verdict.limits.push(STOPPED.into());
-        whole::count(verdict);
+        whole::count(verdict, false);
     })?;
     tell(args, &told)?;
     if told.unwritten_packets > 0 || !whole::is_finished(&told.trace) {

@@ -17,8 +17,8 @@ use verdict::{State, Verdict};
 const STATE: &str = "state:";
 
 /// Puts what is in the trace in place of what was recovered, and says whether the dump of the
-/// kernel's state in it is whole.
-pub fn count(verdict: &mut Verdict) {
+/// kernel's state in it is whole. `is_snapshot`: all of it was recovered, but its time.
+pub fn count(verdict: &mut Verdict, is_snapshot: bool) {
     let trace = match Trace::open(&verdict.trace) {
         Ok(trace) => trace,
         Err(error) => {
@@ -49,12 +49,15 @@ pub fn count(verdict: &mut Verdict) {
         last = event.time_ns().0;
         first.get_or_insert(last);
     }
+    verdict.duration_ns = u64::try_from(last.saturating_sub(first.unwrap_or(last))).unwrap_or(0);
+    if is_snapshot {
+        return;
+    }
     dumps.judge(verdict);
     verdict.events = events;
     verdict.cpus = cpus.len() as u64;
     verdict.processes = pids.len() as u64;
     verdict.threads = threads.len() as u64;
-    verdict.duration_ns = u64::try_from(last.saturating_sub(first.unwrap_or(last))).unwrap_or(0);
     let many = verdict::text::plural(recovered, "event");
     verdict.notes.push(format!("{many} of these were added now, from what was in memory"));
 }

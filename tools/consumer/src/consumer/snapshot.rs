@@ -2,8 +2,8 @@
 //! A flight recorder's snapshots: each a trace of its own, of what the rings held then.
 //!
 //! Place in the flow: `lull snapshot` and triggers ask for one, and the end of the session writes
-//! the last. What the disk refuses of the last stays in the rings, for `lull recover`; of one
-//! before it is lost, for its room is the writers'.
+//! the last. What is in the rings stays there (`drain/look`): the next snapshot has it, too, until
+//! it is overwritten, and what the disk refuses of the last is there for `lull recover`.
 
 use super::channel::stream;
 use super::{Consumer, Seen, FINISH_PATIENCE};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use verdict::text::RECORDED_LAST;
 use verdict::Verdict;
 
-/// As [`FINISH_PATIENCE`]: the recorder goes on, and what is missing comes with the next.
+/// As [`FINISH_PATIENCE`]: the recorder goes on, and what is missing is in the next.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Consumer {
@@ -35,6 +35,10 @@ impl Consumer {
         last: bool,
         adjust: impl FnOnce(&mut Verdict, Seen),
     ) -> Result<Verdict, crate::Error> {
+        if self.snapshots > 0 {
+            // What is still in the rings is walked again, and what is not is not in the verdict.
+            self.tools.walker.forget();
+        }
         self.snapshots += 1;
         let output = self.output.create_snapshot(self.snapshots)?;
         let (path, folder) = (output.path().to_path_buf(), Arc::clone(output.folder()));
@@ -46,7 +50,7 @@ impl Consumer {
         trace.output.keep();
         self.tools.trace = Some(trace);
         for channel in &mut self.channels {
-            channel.drain.tally = Default::default();
+            channel.drain.begin_snapshot();
             channel.stream =
                 stream(&channel.memory, &folder, channel.drain.ring.index, self.start_cycles);
         }

@@ -75,7 +75,7 @@ impl Ring {
         Place { position: self.oldest_position(), offset: 0 }
     }
 
-    fn oldest_position(&self) -> u64 {
+    pub(super) fn oldest_position(&self) -> u64 {
         let read = self.shared().read_count.load(Ordering::Relaxed);
         read & !(self.view.geometry.subbuf_size_bytes - 1)
     }
