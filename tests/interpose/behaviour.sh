@@ -31,6 +31,10 @@ results_and_errno_of_processes_are_unchanged() { # test
 	unchanged "$programs/battery_process"
 }
 
+executing_needs_little_stack_and_keeps_locks_and_fifos_alone() { # test
+	unchanged "$programs/battery_exec"
+}
+
 cancelled_threads_clean_up_and_release_locks() { # test
 	unchanged "$programs/cancel"
 	same "$(count '$2 == "thread:exit"')" 300 "threads that ended"

@@ -125,6 +125,16 @@ descendants_stay_traced_without_their_environment() { # test
 	done
 }
 
+the_file_that_is_found_in_the_search_path_is_examined() { # test
+	mkdir -p folder/env refused
+	printf '#!/bin/sh\n' > refused/env
+	PATH=$PWD/folder:$PWD/refused:$PATH record "$programs/environment" execvpe > output
+	events > /dev/null
+	same "$(count '$2 == "process:exec_entry" && / path=env .* recorded=YES$/')" 1 \
+		"env found behind a folder and a file that is not executable"
+	same "$(count '$2 == "process:start" && / arguments=env$/')" 1 "env started"
+}
+
 descendants_that_decline_are_left_alone() { # test
 	record "$programs/environment" declined > output
 	same "$(cat output)" "LULL_SESSION=" "the environment"

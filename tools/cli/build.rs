@@ -5,7 +5,7 @@
 use std::path::Path;
 
 const SOURCE: &str = "user/interpose/target.c";
-const INCLUDES: [&str; 2] = ["user/interpose", "port/user"];
+const INCLUDES: [&str; 4] = ["user/interpose", "port/user", "core/ring", "core/include"];
 
 /// What unwinds the stack becomes part of the command, and the linker then leaves out libgcc_s:
 /// to load a shared library takes longer than most of what `lull record` does to start a program.

@@ -14,6 +14,9 @@
 #define PRELOAD "LD_PRELOAD="
 #define SESSION LULL_SESSION_VARIABLE "="
 #define LIBRARY_PREFIX "liblull" /* of the file names of our libraries */
+#define ENVIRONMENT_VARIABLES_MAX 1024 /* larger environments are left as they are */
+#define ENVIRONMENT_TEXT_BYTES 2048 /* of one variable, with its name */
+#define ADDED_MAX 3 /* LD_PRELOAD, LULL_SESSION and the NULL at the end */
 #define SEARCH_PATH_BYTES 4096
 
 /* Our own entries of LD_PRELOAD, and LULL_SESSION, as this process found them; or empty. */
@@ -126,21 +129,28 @@ static int preloads(char *const *environment, int (*is_kind)(const char *path, s
 	return preload && names(preload + sizeof(PRELOAD) - 1, is_kind);
 }
 
+/* Is the file at the path of @bytes readable? A function of its own, for its use of stack. */
+static __attribute__((noinline)) int is_readable(const char *path, size_t bytes)
+{
+	char *text = __builtin_alloca(bytes + 1);
+
+	memcpy(text, path, bytes);
+	text[bytes] = '\0';
+	return lull_syscall(__NR_faccessat, AT_FDCWD, (long)text, R_OK, 0, 0, 0) >= 0;
+}
+
 /*
  * Can the new program read our libraries? Users, roots and mounts may have changed. The question
  * is that of access(2), without the capabilities that a new user loses by the exec.
  */
 static int libraries_readable(void)
 {
-	char path[ENVIRONMENT_TEXT_BYTES];
 	const char *list = own_preload;
 
 	while (*list) {
 		size_t length = member_bytes(list);
 
-		memcpy(path, list, length);
-		path[length] = '\0';
-		if (lull_syscall(__NR_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) < 0)
+		if (!is_readable(list, length))
 			return 0;
 		list += length;
 		list += *list == ':';
@@ -158,45 +168,69 @@ static size_t folder_bytes(const char *list)
 	return bytes;
 }
 
-/* Look for @name where execvp would. Return: a descriptor, or -errno. */
+/* Does the kernel let this process execute the file? Not a question about directories. */
+static int is_executable(const char *path)
+{
+	long result = lull_syscall(__NR_faccessat2, AT_FDCWD, (long)path, X_OK, AT_EACCESS, 0, 0);
+
+	if (result == -ENOSYS || result == -EPERM)
+		result = lull_syscall(__NR_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0, 0);
+	return result >= 0;
+}
+
+/*
+ * Open @name in the folder of @length. A function of its own, for its use of stack.
+ * Return: a descriptor; -ENODEV where execvp would go on to the next folder; or another -errno.
+ */
+static __attribute__((noinline)) int folder_open(const char *folder, size_t length,
+						 const char *name)
+{
+	size_t used = length, name_bytes = strlen(name) + 1;
+	char *path;
+
+	if (length + 2 + name_bytes > SEARCH_PATH_BYTES)
+		return -ENODEV;
+	path = __builtin_alloca(length + 2 + name_bytes);
+	memcpy(path, folder, length);
+	if (!length)
+		path[used++] = '.';
+	path[used++] = '/';
+	memcpy(path + used, name, name_bytes);
+	return is_executable(path) ? lull_target_open(AT_FDCWD, path) : -ENODEV;
+}
+
+/* Open the file that execvp would execute. Return: a descriptor, or -errno. */
 static int search_open(const char *name)
 {
 	const char *list = variable_find(environ, "PATH=");
-	char path[SEARCH_PATH_BYTES];
 
 	list = list ? list + sizeof("PATH=") - 1 : "/bin:/usr/bin";
 	while (1) {
 		size_t length = folder_bytes(list);
-		size_t used = length, name_bytes = strlen(name) + 1;
-		int file = -ENOENT;
+		int file = folder_open(list, length, name);
 
-		if (used + 2 + name_bytes <= sizeof(path)) {
-			memcpy(path, list, length);
-			if (!length)
-				path[used++] = '.';
-			path[used++] = '/';
-			memcpy(path + used, name, name_bytes);
-			file = lull_target_open(AT_FDCWD, path);
-		}
-		if (file >= 0 || !list[length])
+		if (file != -ENODEV || !list[length])
 			return file;
 		list += length + 1;
 	}
 }
 
-static int open_target(struct exec_target *target)
+static enum lull_target target_look(struct exec_target *target)
 {
-	int file = lull_target_open(target->directory_fd, target->path);
+	const char *path = target->path;
+	int file;
 
-	target->unreadable = file == -EFAULT;
-	if (file == -ENOENT && !*target->path)
-		return (int)lull_syscall(__NR_fcntl, target->directory_fd, F_DUPFD_CLOEXEC, 0, 0, 0,
-					 0);
-	if (target->unreadable || !target->search || strchr(target->path, '/'))
-		return file;
-	if (file >= 0)
-		lull_syscall(__NR_close, file, 0, 0, 0, 0, 0);
-	return search_open(target->path);
+	target->unreadable =
+		lull_syscall(__NR_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == -EFAULT;
+	if (target->unreadable)
+		return LULL_TARGET_UNKNOWN;
+	if (!*path) /* no descriptor of the program's is closed, which would drop its locks */
+		return lull_target_look(target->directory_fd, 1);
+	if (target->search && !strchr(path, '/'))
+		file = search_open(path);
+	else
+		file = lull_target_open(target->directory_fd, path);
+	return lull_target_look(file, 0);
 }
 
 static enum lull_target judge(char *const *environment, struct exec_target *target)
@@ -208,7 +242,7 @@ static enum lull_target judge(char *const *environment, struct exec_target *targ
 		return LULL_TARGET_SECCOMP;
 	if (session ? !session[sizeof(SESSION) - 1] : !lull_process.attached)
 		return LULL_TARGET_DECLINED;
-	kind = lull_target_look(open_target(target));
+	kind = target_look(target);
 	if (kind != LULL_TARGET_LOADS && kind != LULL_TARGET_UNKNOWN)
 		return kind;
 	if (preloads(environment, lull_target_is_sanitizer))
@@ -239,23 +273,23 @@ int lull_environment_judge(char *const *environment, struct exec_target *target)
 }
 
 /* Make LD_PRELOAD of @ours and of what @list has of others. Return: does it fit? */
-static int preload_make(struct traced_environment *traced, const char *ours, const char *list)
+static int preload_make(char *text, size_t bytes, const char *ours, const char *list)
 {
 	size_t ours_bytes = strlen(ours), used = sizeof(PRELOAD) - 1 + ours_bytes;
 
-	memcpy(traced->preload, PRELOAD, sizeof(PRELOAD) - 1);
-	memcpy(traced->preload + sizeof(PRELOAD) - 1, ours, ours_bytes + 1);
+	memcpy(text, PRELOAD, sizeof(PRELOAD) - 1);
+	memcpy(text + sizeof(PRELOAD) - 1, ours, ours_bytes + 1);
 	while (*list) {
 		size_t length = member_bytes(list);
 
 		if (length && !is_own(list, length)) {
-			if (used + 1 + length + 1 > sizeof(traced->preload))
+			if (used + 1 + length + 1 > bytes)
 				return 0;
 			if (used > sizeof(PRELOAD) - 1)
-				traced->preload[used++] = ':';
-			memcpy(traced->preload + used, list, length);
+				text[used++] = ':';
+			memcpy(text + used, list, length);
 			used += length;
-			traced->preload[used] = '\0';
+			text[used] = '\0';
 		}
 		list += length;
 		list += separates(*list);
@@ -263,27 +297,57 @@ static int preload_make(struct traced_environment *traced, const char *ours, con
 	return 1;
 }
 
-char **lull_environment_make(struct traced_environment *traced, char *const *environment,
-			     const struct exec_target *target)
+/* The list of libraries in @environment's LD_PRELOAD. */
+static const char *preload_list(char *const *environment)
 {
 	const char *preload = variable_find(environment, PRELOAD);
-	int wanted = is_wanted(target->kind);
-	size_t count = 0;
 
+	return preload ? preload + sizeof(PRELOAD) - 1 : "";
+}
+
+/* What LD_PRELOAD may need, a multiple of a pointer's size. */
+static size_t preload_bytes(char *const *environment)
+{
+	size_t bytes =
+		sizeof(PRELOAD) + strlen(own_preload) + 1 + strlen(preload_list(environment));
+
+	return (bytes + sizeof(char *) - 1) / sizeof(char *) * sizeof(char *);
+}
+
+size_t lull_environment_bytes(char *const *environment)
+{
+	size_t text_bytes = preload_bytes(environment), count = 0;
+
+	while (environment && environment[count])
+		count++;
+	if (count > ENVIRONMENT_VARIABLES_MAX || text_bytes > ENVIRONMENT_TEXT_BYTES)
+		return 0;
+	return text_bytes + (count + ADDED_MAX) * sizeof(char *);
+}
+
+char **lull_environment_make(void *memory, size_t bytes, char *const *environment,
+			     const struct exec_target *target)
+{
+	/* Both may have grown since they were measured: another thread may change them. */
+	size_t text_bytes = preload_bytes(environment), count = 0, count_max;
+	char *text = memory, **variables = (char **)(text + text_bytes);
+	int wanted = is_wanted(target->kind);
+
+	if (text_bytes + ADDED_MAX * sizeof(char *) > bytes ||
+	    !preload_make(text, text_bytes, wanted ? own_preload : "", preload_list(environment)))
+		return (char **)environment;
+	count_max = (bytes - text_bytes) / sizeof(char *) - ADDED_MAX;
 	for (char *const *each = environment; each && *each; each++) {
 		if (!strncmp(*each, PRELOAD, sizeof(PRELOAD) - 1))
 			continue;
-		if (count == ENVIRONMENT_VARIABLES_MAX)
+		if (count == count_max)
 			return (char **)environment;
-		traced->variables[count++] = *each;
+		variables[count++] = *each;
 	}
-	if (!preload_make(traced, wanted ? own_preload : "",
-			  preload ? preload + sizeof(PRELOAD) - 1 : ""))
-		return (char **)environment;
-	if (traced->preload[sizeof(PRELOAD) - 1])
-		traced->variables[count++] = traced->preload;
+	if (text[sizeof(PRELOAD) - 1])
+		variables[count++] = text;
 	if (wanted && !variable_find(environment, SESSION))
-		traced->variables[count++] = (char *)own_session;
-	traced->variables[count] = NULL;
-	return traced->variables;
+		variables[count++] = (char *)own_session;
+	variables[count] = NULL;
+	return variables;
 }

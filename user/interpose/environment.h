@@ -9,16 +9,8 @@
 #ifndef LULL_INTERPOSE_ENVIRONMENT_H
 #define LULL_INTERPOSE_ENVIRONMENT_H
 
+#include <stddef.h>
 #include "target.h"
-
-#define ENVIRONMENT_VARIABLES_MAX 1024 /* larger environments are left as they are */
-#define ENVIRONMENT_TEXT_BYTES 2048 /* of one variable, with its name */
-
-/* Lies on the caller's stack: exec may run in a vfork child or in a signal handler. */
-struct traced_environment {
-	char *variables[ENVIRONMENT_VARIABLES_MAX + 3];
-	char preload[ENVIRONMENT_TEXT_BYTES];
-};
 
 /* What is executed. */
 struct exec_target {
@@ -37,11 +29,18 @@ struct exec_target {
 int lull_environment_judge(char *const *environment, struct exec_target *target);
 
 /*
- * Copy @environment to @traced, with the variables that @target has to have and no others of ours.
- * lull_environment_judge() has examined @target.
- * Context: as above. Return: traced->variables, or @environment when it does not fit.
+ * How much memory a copy takes. It is to lie on the caller's stack, which is all that a vfork child
+ * and a signal handler have, and which may be small: so no more is taken than this environment
+ * needs. Context: as above. Return: bytes; 0 for an environment that is left as it is.
  */
-char **lull_environment_make(struct traced_environment *traced, char *const *environment,
+size_t lull_environment_bytes(char *const *environment);
+
+/*
+ * Copy @environment to @memory of @bytes, with the variables that @target has to have and no others
+ * of ours. lull_environment_judge() has examined @target.
+ * Context: as above. Return: the copy, or @environment when that does not fit.
+ */
+char **lull_environment_make(void *memory, size_t bytes, char *const *environment,
 			     const struct exec_target *target);
 
 #endif

@@ -3,19 +3,20 @@
  * process: executing another program, in this process or a new one.
  *
  * The many forms come down to four real functions. Everything is on the stack, because a vfork
- * child or a signal handler may call exec. The event is recorded before the call, because after a
- * success no code of ours runs. Before that the file is examined, which also shows whether the
- * kernel can read the path.
+ * child or a signal handler may call exec; and in pieces no larger than they have to be, because
+ * the stack may be small. The event is recorded before the call, because after a success no code of
+ * ours runs. Before that the file is examined, which also shows whether the kernel can read the
+ * path.
  */
 #include "interpose.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 #include "environment.h"
 
 #define ARGUMENTS_TEXT_BYTES 1024
-#define ARGUMENTS_LIST_MAX 512 /* of execl; longer ones fail with E2BIG */
 
 #if defined(__x86_64__)
 #define SPAWN_VERSION "GLIBC_2.15" /* the older one runs scripts without "#!" by a shell */
@@ -32,15 +33,25 @@ REAL_VERSIONED(posix_spawnp, SPAWN_VERSION);
 
 typedef char *const *text_list;
 
+/* How much memory the arguments take as one line. */
+static size_t joined_bytes(text_list arguments)
+{
+	size_t bytes = 1;
+
+	for (size_t i = 0; arguments && arguments[i] && bytes < ARGUMENTS_TEXT_BYTES; i++)
+		bytes += strnlen(arguments[i], ARGUMENTS_TEXT_BYTES) + 1;
+	return bytes < ARGUMENTS_TEXT_BYTES ? bytes : ARGUMENTS_TEXT_BYTES;
+}
+
 /* The arguments as one line, cut to fit. */
-static const char *joined(char line[ARGUMENTS_TEXT_BYTES], text_list arguments)
+static const char *joined(char *line, size_t bytes, text_list arguments)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; arguments && arguments[i]; i++) {
-		if (i && used < ARGUMENTS_TEXT_BYTES - 1)
+	for (size_t i = 0; arguments && arguments[i] && used < bytes - 1; i++) {
+		if (i)
 			line[used++] = ' ';
-		for (const char *from = arguments[i]; *from && used < ARGUMENTS_TEXT_BYTES - 1;)
+		for (const char *from = arguments[i]; *from && used < bytes - 1;)
 			line[used++] = *from++;
 	}
 	line[used] = '\0';
@@ -50,11 +61,12 @@ static const char *joined(char line[ARGUMENTS_TEXT_BYTES], text_list arguments)
 static __attribute__((noinline)) void record_exec(const struct exec_target *target,
 						  text_list arguments)
 {
-	char line[ARGUMENTS_TEXT_BYTES];
+	size_t bytes = joined_bytes(arguments);
+	char *line = __builtin_alloca(bytes);
 
 	EVENT("process:exec_entry", DIRECTORY_FIELD(target->directory_fd),
 	      lull_str(path, target->unreadable ? NULL : target->path),
-	      lull_str(arguments, joined(line, arguments)),
+	      lull_str(arguments, joined(line, bytes, arguments)),
 	      lull_enum(recorded, (int)target->kind, LULL_TARGET_NAMES));
 }
 
@@ -76,9 +88,11 @@ static int call_execve(const struct exec_target *target, text_list arguments, te
 static __attribute__((noinline)) int exec_changed(const struct exec_target *target,
 						  text_list arguments, text_list environment)
 {
-	struct traced_environment traced;
+	size_t bytes = lull_environment_bytes(environment);
+	char *copy = __builtin_alloca(bytes);
 
-	return call_execve(target, arguments, lull_environment_make(&traced, environment, target));
+	return call_execve(target, arguments,
+			   lull_environment_make(copy, bytes, environment, target));
 }
 
 static int exec_traced(const char *path, int search, text_list arguments, text_list environment)
@@ -112,33 +126,41 @@ INTERPOSED int execvp(const char *name, text_list arguments)
 	return exec_traced(name, 1, arguments, environ);
 }
 
-/* Gather the arguments up to the NULL. Return: 0 when there are too many. */
-static int gather(char *arguments[ARGUMENTS_LIST_MAX], const char *first, va_list *list)
+/* How many arguments there are, up to the NULL, after @first. */
+static size_t list_count(const char *first, va_list *list)
 {
-	arguments[0] = (char *)first;
-	for (size_t i = 0; arguments[i]; i++) {
-		if (i == ARGUMENTS_LIST_MAX - 1) {
-			errno = E2BIG;
-			return 0;
-		}
-		arguments[i + 1] = va_arg(*list, char *);
-	}
-	return 1;
+	size_t count = 0;
+
+	for (const char *each = first; each; each = va_arg(*list, const char *))
+		count++;
+	return count;
 }
 
-#define EXEC_LIST(function, search, environment)                                     \
-	INTERPOSED int function(const char *path, const char *first, ...)            \
-	{                                                                            \
-		char *arguments[ARGUMENTS_LIST_MAX];                                 \
-		va_list list;                                                        \
-		int result;                                                          \
-                                                                                     \
-		va_start(list, first);                                               \
-		result = gather(arguments, first, &list) ?                           \
-				 exec_traced(path, search, arguments, environment) : \
-				 -1;                                                 \
-		va_end(list);                                                        \
-		return result;                                                       \
+/* Gather as many arguments, and leave @list after the NULL. */
+static void list_gather(char **arguments, size_t count, const char *first, va_list *list)
+{
+	arguments[0] = (char *)first;
+	for (size_t i = 1; i <= count; i++)
+		arguments[i] = va_arg(*list, char *);
+}
+
+#define EXEC_LIST(function, search, environment)                                \
+	INTERPOSED int function(const char *path, const char *first, ...)       \
+	{                                                                       \
+		char **arguments;                                               \
+		va_list list;                                                   \
+		size_t count;                                                   \
+		int result;                                                     \
+                                                                                \
+		va_start(list, first);                                          \
+		count = list_count(first, &list);                               \
+		va_end(list);                                                   \
+		arguments = __builtin_alloca((count + 1) * sizeof(*arguments)); \
+		va_start(list, first);                                          \
+		list_gather(arguments, count, first, &list);                    \
+		result = exec_traced(path, search, arguments, environment);     \
+		va_end(list);                                                   \
+		return result;                                                  \
 	}
 
 EXEC_LIST(execl, 0, environ)
@@ -148,10 +170,11 @@ EXEC_LIST(execle, 0, va_arg(list, text_list))
 static __attribute__((noinline)) int fexecve_changed(const struct exec_target *target,
 						     text_list arguments, text_list environment)
 {
-	struct traced_environment traced;
+	size_t bytes = lull_environment_bytes(environment);
+	char *copy = __builtin_alloca(bytes);
 
 	return REAL(fexecve)(target->directory_fd, arguments,
-			     lull_environment_make(&traced, environment, target));
+			     lull_environment_make(copy, bytes, environment, target));
 }
 
 INTERPOSED int fexecve(int fd, text_list arguments, text_list environment)
@@ -160,7 +183,7 @@ INTERPOSED int fexecve(int fd, text_list arguments, text_list environment)
 	int changes = lull_environment_judge(environment, &target);
 
 	record_exec(&target, arguments);
-	if (changes)
+	if (changes && environment) /* without one it fails */
 		return record_failure(fexecve_changed(&target, arguments, environment));
 	return record_failure(REAL(fexecve)(fd, arguments, environment));
 }
@@ -169,10 +192,11 @@ static __attribute__((noinline)) int execveat_changed(const struct exec_target *
 						      text_list arguments, text_list environment,
 						      int flags)
 {
-	struct traced_environment traced;
+	size_t bytes = lull_environment_bytes(environment);
+	char *copy = __builtin_alloca(bytes);
 
 	return REAL(execveat)(target->directory_fd, target->path, arguments,
-			      lull_environment_make(&traced, environment, target), flags);
+			      lull_environment_make(copy, bytes, environment, target), flags);
 }
 
 INTERPOSED int execveat(int directory_fd, const char *path, text_list arguments,
@@ -190,10 +214,11 @@ INTERPOSED int execveat(int directory_fd, const char *path, text_list arguments,
 static __attribute__((noinline)) void record_spawn(const struct exec_target *target,
 						   text_list arguments)
 {
-	char line[ARGUMENTS_TEXT_BYTES];
+	size_t bytes = joined_bytes(arguments);
+	char *line = __builtin_alloca(bytes);
 
 	EVENT("process:spawn_entry", lull_str(path, target->unreadable ? NULL : target->path),
-	      lull_str(arguments, joined(line, arguments)),
+	      lull_str(arguments, joined(line, bytes, arguments)),
 	      lull_enum(recorded, (int)target->kind, LULL_TARGET_NAMES));
 }
 
@@ -224,10 +249,11 @@ static __attribute__((noinline)) int spawn_changed(const struct spawn *spawn,
 						   const struct exec_target *target,
 						   text_list arguments, text_list environment)
 {
-	struct traced_environment traced;
+	size_t bytes = lull_environment_bytes(environment);
+	char *copy = __builtin_alloca(bytes);
 
 	return call_spawn(spawn, target, arguments,
-			  lull_environment_make(&traced, environment, target));
+			  lull_environment_make(copy, bytes, environment, target));
 }
 
 /* The child has the parent's memory until its exec, but not the parent's thread: the C

@@ -13,6 +13,7 @@
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "target.h"
 
 _Static_assert(sizeof(off_t) == sizeof(off64_t), "functions named with 64 are the same ones");
 
@@ -190,11 +191,28 @@ ALIAS(ftruncate64, ftruncate);
 		word;                        \
 	})
 
+/* A record lock is requested: files are examined with care from now on (target.h). */
+static void lock_noted(int fd)
+{
+	uint32_t until = fd < LULL_TARGET_LOCKS_MAX ? (uint32_t)fd + 1 : LULL_TARGET_LOCKS_MAX;
+	uint32_t before = lull_load32(&lull_target_locks_until);
+
+	while (fd >= 0 && before < until) {
+		uint32_t found = lull_cas32_relaxed(&lull_target_locks_until, before, until);
+
+		if (found == before)
+			return;
+		before = found;
+	}
+}
+
 INTERPOSE(fcntl, int, (int fd, int command, ...))
 {
 	void *argument = WORD_AFTER(command);
 	int result;
 
+	if (command == F_SETLK || command == F_SETLKW)
+		lock_noted(fd);
 	CHATTY_EVENT("io:fcntl_entry", lull_i32(fd, fd), lull_i32(command, command),
 		     lull_x64(argument, (uintptr_t)argument));
 	result = REAL(fcntl)(fd, command, argument);
@@ -202,6 +220,13 @@ INTERPOSE(fcntl, int, (int fd, int command, ...))
 	return result;
 }
 ALIAS(fcntl64, fcntl);
+
+INTERPOSE(lockf, int, (int fd, int command, off_t bytes))
+{
+	lock_noted(fd);
+	return REAL(lockf)(fd, command, bytes);
+}
+ALIAS(lockf64, lockf);
 
 INTERPOSE(ioctl, int, (int fd, unsigned long request, ...))
 {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 extern "C" {
     fn lull_target_open(directory: c_int, path: *const c_char) -> c_int;
-    fn lull_target_look(file: c_int) -> c_int;
+    fn lull_target_look(file: c_int, is_kept: c_int) -> c_int;
     fn lull_target_is_sanitizer(path: *const c_char, bytes: c_ulong) -> c_int;
 }
 
@@ -78,7 +78,7 @@ pub fn look(path: &Path) -> Target {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return Target::Unknown };
     // SAFETY: the path is NUL-terminated; the descriptor is new and given away.
     Target::from_number(unsafe {
-        lull_target_look(lull_target_open(libc::AT_FDCWD, path.as_ptr()))
+        lull_target_look(lull_target_open(libc::AT_FDCWD, path.as_ptr()), 0)
     })
 }
 
