@@ -86,6 +86,8 @@ forks_execs_and_waits_are_recorded() { # test
 	same "$(count '$2 == "process:wait_exit" && / status=(0xf|15) /')" 1 \
 		"the status that a caller does not want"
 	same "$(count '$2 == "process:spawn_exit" && / child_pid=-1 result=2$/')" 1 "failed spawn"
+	same "$(count '$2 == "process:spawn_exit" && / child_pid=-1 result=0$/')" 0 \
+		"children whose number the caller does not want"
 	same "$(count '$2 == "process:system_entry" && / command=exit_9$/')" 1 "system"
 	same "$(count '$2 == "dl:open_exit"')" "$(count '$2 == "dl:open_entry"')" "loads that ended"
 }

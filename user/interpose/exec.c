@@ -256,14 +256,20 @@ static __attribute__((noinline)) int spawn_changed(const struct spawn *spawn,
 			  lull_environment_make(copy, bytes, environment, target));
 }
 
-/* The child has the parent's memory until its exec, but not the parent's thread: the C
- * library starts it, and it calls none of ours. */
-static int spawn_traced(const struct spawn *spawn, struct exec_target *target, text_list arguments,
+/*
+ * The child has the parent's memory until its exec, but not the parent's thread: the C library
+ * starts it, and it calls none of ours. A caller that does not want its number gives NULL; for the
+ * event it is asked for all the same.
+ */
+static int spawn_traced(struct spawn *spawn, struct exec_target *target, text_list arguments,
 			text_list environment)
 {
 	int changes = lull_environment_judge(environment, target);
+	pid_t unwanted;
 	int result;
 
+	if (!spawn->child)
+		spawn->child = &unwanted;
 	record_spawn(target, arguments);
 	if (changes)
 		result = spawn_changed(spawn, target, arguments, environment);
