@@ -102,6 +102,38 @@ program_that_goes_on_after_a_trigger_stopped_the_recording_is_no_descendant() {
 		"until when"
 }
 
+# emptied_build: a program that has the C library start a shell, by the function that its first
+# argument names, after its environment was emptied, or without that.
+emptied_build() {
+	cat > emptied.c <<-'END2'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		int main(int count, char **argument)
+		{
+			if (count < 3)
+				clearenv();
+			if (!strcmp(argument[1], "system"))
+				return system("/bin/true");
+			return pclose(popen("/bin/true", "r"));
+		}
+	END2
+	gcc -O1 -o emptied emptied.c
+}
+
+shells_in_an_emptied_environment_are_named() {
+	emptied_build
+	for call in system popen; do
+		verdict_is complete -- ./emptied $call whole
+		verdict_is incomplete -- ./emptied $call
+		same "$(value 'v["not_recorded"]')" "$(value "[{'path': '/bin/sh', 'pid': 0,
+			'why': 'it was started with LULL_SESSION empty or unset'}]")" "by $call"
+		status_is 1 lull report trace > report
+		grep -q 'not recorded: /bin/sh, pid unknown: it was started with LULL_SESSION' \
+			report || fail "$(cat report)"
+	done
+}
+
 static_program_is_not_recorded() {
 	static_program
 	verdict_is incomplete -- ./static

@@ -272,6 +272,18 @@ int lull_environment_judge(char *const *environment, struct exec_target *target)
 	return !is_left_alone(target->kind) && preloads(environment, is_own);
 }
 
+enum lull_target lull_environment_of_shell(void)
+{
+	const char *session = variable_find(environ, SESSION);
+
+	if (!lull_process.attached || !own_session[0])
+		return LULL_TARGET_LOADS;
+	if (!session || !session[sizeof(SESSION) - 1])
+		return LULL_TARGET_DECLINED;
+	return own_preload[0] && !preloads(environ, is_own) ? LULL_TARGET_UNKNOWN :
+							      LULL_TARGET_LOADS;
+}
+
 /* Make LD_PRELOAD of @ours and of what @list has of others. Return: does it fit? */
 static int preload_make(char *text, size_t bytes, const char *ours, const char *list)
 {

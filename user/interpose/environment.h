@@ -29,6 +29,12 @@ struct exec_target {
 int lull_environment_judge(char *const *environment, struct exec_target *target);
 
 /*
+ * Will a shell be recorded that the C library starts, with the process's own environment? Not where
+ * the program has taken our variables out. Context: as above, and no system call.
+ */
+enum lull_target lull_environment_of_shell(void);
+
+/*
  * How much memory a copy takes. It is to lie on the caller's stack, which is all that a vfork child
  * and a signal handler have, and which may be small: so no more is taken than this environment
  * needs. Context: as above. Return: bytes; 0 for an environment that is left as it is.

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "control.h"
+#include "environment.h"
 #include "liblull.h"
 
 static inline __attribute__((always_inline)) pid_t record_fork(pid_t parent, pid_t result)
@@ -97,11 +98,27 @@ BLOCKING("process:waitid", waitid, int, (idtype_t kind, id_t wanted, siginfo_t *
 	 (kind, wanted, info, options), lull_i32(kind, (int)kind), lull_u32(wanted, wanted),
 	 lull_x32(options, (unsigned int)options))
 
+/*
+ * A shell that the C library starts, and that will not be recorded, is told of as one that the
+ * program spawns, or nobody would know that it is missing. Its number is not known.
+ */
+static void record_shell(const char *command)
+{
+	enum lull_target kind = lull_environment_of_shell();
+
+	if (kind == LULL_TARGET_LOADS)
+		return;
+	EVENT("process:spawn_entry", lull_str(path, "/bin/sh"), lull_str(arguments, command),
+	      lull_enum(recorded, (int)kind, LULL_TARGET_NAMES));
+	EVENT("process:spawn_exit", lull_i32(child_pid, 0), lull_i32(result, 0));
+}
+
 INTERPOSE(system, int, (const char *command))
 {
 	int result;
 
 	EVENT("process:system_entry", lull_str(command, command));
+	record_shell(command); /* before the call, which may last until recording ends */
 	result = REAL(system)(command);
 	EVENT("process:system_exit", lull_i64(result, result), ERROR_FIELD(result));
 	return result;
@@ -113,6 +130,8 @@ INTERPOSE(popen, FILE *, (const char *command, const char *mode))
 
 	EVENT("process:popen", lull_str(command, command), lull_str(mode, mode),
 	      lull_ptr(file, file), lull_i32(error, file ? 0 : errno));
+	if (file)
+		record_shell(command);
 	return file;
 }
 

@@ -68,6 +68,7 @@ impl Sign {
 /// A process that was started and never recorded anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
+    /// 0 where it is not known.
     pub pid: u32,
     /// The path that the starting process gave; empty where that is not known.
     pub path: String,
@@ -85,7 +86,8 @@ struct Moment {
     sign: Sign,
     path: Option<Box<str>>,
     recorded: u32,
-    /// The child of a spawn that succeeded, or the parent of a forked process.
+    /// The child of a spawn that succeeded, 0 where its number is not known; or the parent of a
+    /// forked process.
     other: Option<u32>,
 }
 
@@ -154,11 +156,10 @@ impl Lives {
         let recorded = number("recorded").unwrap_or(0);
         let other = match sign {
             Sign::SpawnExit if number("result") == Some(0) => number("child_pid"),
-            Sign::Forked => number("parent_pid"),
+            Sign::Forked => number("parent_pid").filter(|pid| *pid != 0),
             _ => None,
         };
         let Thread { pid, tid, .. } = *thread;
-        let other = other.filter(|pid| *pid != 0);
         self.add(Moment { cycles, pid, tid, sign, path, recorded, other });
     }
 
@@ -253,6 +254,10 @@ impl Lives {
 
     /// A spawn has returned. Its child may have started already, and ended.
     fn spawned(&mut self, child: u32, spawn: Missed) {
+        if child == 0 {
+            // A shell of the C library's: the process that started it knew that it is missed.
+            return self.lose(child, Some(spawn));
+        }
         if self.ended.get(&child).is_some_and(|at| *at > spawn.since_cycles) {
             return;
         }
@@ -424,6 +429,7 @@ mod tests {
     #[test]
     fn spawned_child_may_start_before_and_after_the_call_returns() {
         assert_eq!(missed(&[|| moment(1, 7, Sign::SpawnEntry), || spawned(3, 7, 8)]), [8]);
+        assert_eq!(missed(&[|| moment(1, 7, Sign::SpawnEntry), || spawned(3, 7, 0)]), [0]);
         let early: [fn() -> Moment; 3] =
             [|| moment(1, 7, Sign::SpawnEntry), || moment(2, 8, Sign::Start), || spawned(3, 7, 8)];
         assert!(missed(&early).is_empty());

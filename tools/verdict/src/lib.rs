@@ -150,6 +150,7 @@ pub struct Sites {
 pub struct NotRecorded {
     /// As the process that started it named the program.
     pub path: String,
+    /// 0 where it is not known.
     pub pid: u32,
     pub why: String,
 }
@@ -410,7 +411,11 @@ impl Verdict {
         let counted = counts.into_iter().filter(|(count, ..)| *count > 0);
         let counted = counted.map(|(count, noun, what)| format!("{} {what}", plural(count, noun)));
         let absent = self.not_recorded.iter().map(|process| {
-            format!("not recorded: {}, pid {}: {}", process.path, process.pid, process.why)
+            let pid = match process.pid {
+                0 => "unknown".into(),
+                pid => pid.to_string(),
+            };
+            format!("not recorded: {}, pid {pid}: {}", process.path, process.why)
         });
         let more = (self.not_recorded_more > 0)
             .then(|| format!("not recorded: {} more", plural(self.not_recorded_more, "process")));
@@ -528,7 +533,8 @@ mod tests {
     fn judgement_names_processes_with_their_path_number_and_reason() {
         let mut verdict = Verdict::new("trace".into());
         let absent = NotRecorded { path: "/bin/s".into(), pid: 8, why: "it is static".into() };
-        verdict.not_recorded.push(absent);
+        verdict.not_recorded.push(absent.clone());
+        verdict.not_recorded.push(NotRecorded { pid: 0, ..absent });
         verdict.not_recorded_more = 2;
         verdict.went_on.push(WentOn { path: "/bin/d".into(), pid: 7 });
         verdict.conclude(false);
@@ -537,6 +543,7 @@ mod tests {
             [
                 "INCOMPLETE:",
                 "  not recorded: /bin/s, pid 8: it is static",
+                "  not recorded: /bin/s, pid unknown: it is static",
                 "  not recorded: 2 processes more",
                 "  until the program ended: 1 descendant went on and is no longer recorded: \
                  /bin/d, pid 7; --wait-all waits for all",
