@@ -34,8 +34,14 @@ paths_and_results_of_files_are_recorded() { # test
 	record "$programs/battery_file" > output
 	events > /dev/null
 	same "$(count '$2 == "io:open_exit" && / path=absent result=-1 error=2$/')" 1 "absent file"
-	same "$(count '$2 == "io:open_exit" && / path=\(null\) result=-1 error=14$/')" 4 \
+	same "$(count '$2 == "io:open_exit" && / path=\(null\) result=-1 error=14$/')" 5 \
 		"paths that the kernel could not read"
+	same "$(count '$2 == "io:open_exit" && / path=\(null\) result=-1 error=22$/')" 2 \
+		"paths that the kernel did not read"
+	same "$(count '$2 == "io:open_exit" && / path=\(null\) result=-1 error=36$/')" 1 \
+		"paths without an end"
+	same "$(count '$2 == "io:open_exit" && / path=bbb+ result=-1 error=36$/')" 1 \
+		"paths with too long a part"
 	same "$(count '$2 == "io:open_entry" && / directory_fd=99 /')" 1 "relative to a descriptor"
 	same "$(count '$2 == "io:fopen" && / path=absent\/file mode=r .* error=2$/')" 1 \
 		"absent stream"

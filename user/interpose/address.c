@@ -94,12 +94,24 @@ static void put_unix(struct writer *writer, const struct sockaddr_un *address, s
 		text_put(writer, *from++);
 }
 
+/*
+ * Has the kernel copied the address of a call that binds or connects? Before that it looks at the
+ * descriptor and at the length.
+ */
+static int is_copied(socklen_t bytes, long result)
+{
+	if (bytes > sizeof(struct sockaddr_storage))
+		return 0;
+	return result >= 0 ||
+	       (errno != EFAULT && errno != EBADF && errno != ENOTSOCK && errno != ENOSYS);
+}
+
 const char *lull_address_text(struct address_text *text, const struct sockaddr *address,
 			      socklen_t bytes, long result)
 {
 	struct writer writer = { text->text, text->text + sizeof(text->text) - 1 };
 
-	if (!address || bytes < sizeof(address->sa_family) || (result < 0 && errno == EFAULT))
+	if (!address || bytes < sizeof(address->sa_family) || !is_copied(bytes, result))
 		put_text(&writer, "none");
 	else if (address->sa_family == AF_INET && bytes >= sizeof(struct sockaddr_in))
 		put_inet(&writer, (const struct sockaddr_in *)address);

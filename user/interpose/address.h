@@ -16,7 +16,7 @@ struct address_text {
 
 /*
  * Write @address to @text, cut to fit. @result is that of the call that used the address: memory
- * that the kernel could not read is not read here.
+ * that the kernel has not read is not read here.
  * Context: any, async-signal-safe. Return: text->text.
  */
 const char *lull_address_text(struct address_text *text, const struct sockaddr *address,

@@ -29,6 +29,7 @@
 #define __nonnull(parameters)
 
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "lull_port.h"
@@ -118,10 +119,49 @@ void *lull_interpose_resolve(void **real, const char *function, const char *vers
 		return forwarded;                                        \
 	}
 
-/* A path that the kernel has read, or NULL if the kernel could not. */
+/*
+ * Has the kernel read the path of a call that opens a file, up to its NUL? The errors are those
+ * that it finds when it has. It reads PATH_MAX bytes of a path that is too long for it, and of one
+ * with a part that is too long as many as there are.
+ */
+static inline int path_is_read(const char *path, int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EPERM:
+	case EEXIST:
+	case EISDIR:
+	case ELOOP:
+	case EROFS:
+	case ETXTBSY:
+	case EBUSY:
+	case ENXIO:
+	case ENODEV:
+	case EOPNOTSUPP:
+	case EOVERFLOW:
+	case EAGAIN:
+	case EINTR:
+	case EIO:
+	case ENOSPC:
+	case EDQUOT:
+	case EMFILE:
+	case ENFILE:
+	case EBADF:
+	case ESTALE:
+		return 1;
+	case ENAMETOOLONG:
+		return __builtin_memchr(path, '\0', PATH_MAX) != NULL;
+	default:
+		return 0;
+	}
+}
+
+/* A path that the kernel has read, or NULL if it has not. */
 static inline const char *path_after(const char *path, long result)
 {
-	return result < 0 && errno == EFAULT ? NULL : path;
+	return result >= 0 || path_is_read(path, errno) ? path : NULL;
 }
 
 /* What a call stored at @stored, if it succeeded. */

@@ -2,9 +2,11 @@
 /* Results and errno of files and streams, the refused ones above all. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -38,6 +40,25 @@ static void opening(void)
 	SHOW(open(null_pointer(), O_RDONLY));
 	SHOW(openat(AT_FDCWD, bad_pointer(), O_RDONLY));
 	SHOW(creat(null_pointer(), 0600));
+}
+
+/* Errors that the kernel finds before it has read the path, or all of it. */
+static void paths_unread(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *path = pages + page - PATH_MAX, part[NAME_MAX + 2] = "";
+
+	mprotect(pages + page, (size_t)page, PROT_NONE);
+	memset(path, 'a', PATH_MAX);
+	memset(part, 'b', NAME_MAX + 1);
+	SHOW(open(path, O_RDONLY));
+	SHOW(open(path + PATH_MAX - 1, O_RDONLY));
+	SHOW(open(part, O_RDONLY));
+	SHOW(open(bad_pointer(), O_RDONLY | __O_TMPFILE | O_DIRECTORY, 0));
+	SHOW(openat(-1, bad_pointer(), O_CREAT | O_TMPFILE, 0600));
+	SHOW(fopen(bad_pointer(), "z") == NULL);
 }
 
 static void moving(void)
@@ -150,6 +171,7 @@ static void streams(void)
 int main(void)
 {
 	opening();
+	paths_unread();
 	moving();
 	managing();
 	streams();

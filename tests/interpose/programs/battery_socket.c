@@ -31,6 +31,11 @@ static void connections(int family, struct sockaddr *address, socklen_t bytes)
 	SHOW(connect(client, address, bytes));
 	SHOW(connect(client, bad_pointer(), bytes));
 	SHOW(connect(client, null_pointer(), 0));
+	SHOW(connect(client, bad_pointer(), 100000));
+	SHOW(connect(client, bad_pointer(), (socklen_t)-1));
+	SHOW(bind(client, bad_pointer(), 100000));
+	SHOW(bind(-1, bad_pointer(), bytes));
+	SHOW(connect(-1, bad_pointer(), bytes));
 	SHOW(peer = accept(server, (struct sockaddr *)&from, &from_bytes));
 	SHOW(from.ss_family);
 	SHOW(send(client, "hello", 5, 0));
