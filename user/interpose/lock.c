@@ -8,6 +8,9 @@
  *
  * The lock word of a robust mutex is read instead: in glibc the attempt on a mutex that is beyond
  * recovery leaves it locked, and the blocking call, which should report that, then waits for ever.
+ * That of a mutex with a priority ceiling, too: the attempt may succeed where the call is refused.
+ * A clock, and the time for a read-write lock, are refused before the lock is looked at: so is the
+ * call here, by the C library itself.
  */
 #include "interpose.h"
 #include <pthread.h>
@@ -17,18 +20,35 @@ REAL_FUNCTION(pthread_mutex_trylock);
 REAL_FUNCTION(pthread_rwlock_tryrdlock);
 REAL_FUNCTION(pthread_rwlock_trywrlock);
 
-#define ROBUST_KIND 16 /* in the kind of a pthread_mutex_t: glibc, part of its ABI */
+/* In the kind of a pthread_mutex_t, and its lock word: glibc, part of its ABI. */
+#define ROBUST_KIND 16
+#define PROTECT_KIND 64
+#define CEILING_BITS 0xfff80000u /* of the lock word where the kind is PROTECT_KIND */
 
 enum rwlock_kind { RWLOCK_READ, RWLOCK_WRITE };
 
-static inline __attribute__((always_inline)) int mutex_is_robust(const pthread_mutex_t *mutex)
+static inline __attribute__((always_inline)) int mutex_is_untried(const pthread_mutex_t *mutex)
 {
-	return __builtin_expect(mutex->__data.__kind & ROBUST_KIND, 0);
+	return __builtin_expect(mutex->__data.__kind & (ROBUST_KIND | PROTECT_KIND), 0);
 }
 
 static inline int mutex_is_free(const pthread_mutex_t *mutex)
 {
-	return lull_load32((const uint32_t *)&mutex->__data.__lock) == 0;
+	uint32_t ignored = mutex->__data.__kind & PROTECT_KIND ? CEILING_BITS : 0;
+
+	return !(lull_load32((const uint32_t *)&mutex->__data.__lock) & ~ignored);
+}
+
+/* The clocks that a timed lock takes. */
+static inline int is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+/* A time that the C library takes, for a lock that looks at it before it looks at itself. */
+static inline int is_time(const struct timespec *until)
+{
+	return !until || (unsigned long)until->tv_nsec < 1000000000ul;
 }
 
 static inline __attribute__((always_inline)) void mutex_entry(const pthread_mutex_t *mutex)
@@ -43,10 +63,12 @@ static inline __attribute__((always_inline)) int mutex_exit(const pthread_mutex_
 	return result;
 }
 
-#define MUTEX(function, parameters, arguments)                        \
+#define MUTEX(function, is_valid, parameters, arguments)              \
 	INTERPOSE(function, int, parameters)                          \
 	{                                                             \
-		if (mutex_is_robust(mutex)) {                         \
+		if (!(is_valid))                                      \
+			return REAL(function) arguments;              \
+		if (mutex_is_untried(mutex)) {                        \
 			if (mutex_is_free(mutex))                     \
 				return REAL(function) arguments;      \
 		} else if (REAL(pthread_mutex_trylock)(mutex) == 0) { \
@@ -56,10 +78,10 @@ static inline __attribute__((always_inline)) int mutex_exit(const pthread_mutex_
 		return mutex_exit(mutex, REAL(function) arguments);   \
 	}
 
-MUTEX(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
-MUTEX(pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until),
+MUTEX(pthread_mutex_lock, 1, (pthread_mutex_t * mutex), (mutex))
+MUTEX(pthread_mutex_timedlock, 1, (pthread_mutex_t * mutex, const struct timespec *until),
       (mutex, until))
-MUTEX(pthread_mutex_clocklock,
+MUTEX(pthread_mutex_clocklock, is_clock(clock),
       (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
       (mutex, clock, until))
 
@@ -84,31 +106,30 @@ static inline __attribute__((always_inline)) int rwlock_exit(const pthread_rwloc
 	return result;
 }
 
-#define RWLOCK(function, attempt, kind, parameters, arguments) \
-	INTERPOSE(function, int, parameters)                   \
-	{                                                      \
-		int result = REAL(attempt)(rwlock);            \
-                                                               \
-		if (__builtin_expect(result == 0, 1))          \
-			return 0;                              \
-		rwlock_entry(rwlock, kind);                    \
-		result = REAL(function) arguments;             \
-		return rwlock_exit(rwlock, result);            \
+#define RWLOCK(function, is_valid, attempt, kind, parameters, arguments) \
+	INTERPOSE(function, int, parameters)                             \
+	{                                                                \
+		if (!(is_valid))                                         \
+			return REAL(function) arguments;                 \
+		if (__builtin_expect(REAL(attempt)(rwlock) == 0, 1))     \
+			return 0;                                        \
+		rwlock_entry(rwlock, kind);                              \
+		return rwlock_exit(rwlock, REAL(function) arguments);    \
 	}
 
-RWLOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, RWLOCK_READ, (pthread_rwlock_t * rwlock),
+RWLOCK(pthread_rwlock_rdlock, 1, pthread_rwlock_tryrdlock, RWLOCK_READ, (pthread_rwlock_t * rwlock),
        (rwlock))
-RWLOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, RWLOCK_READ,
+RWLOCK(pthread_rwlock_timedrdlock, is_time(until), pthread_rwlock_tryrdlock, RWLOCK_READ,
        (pthread_rwlock_t * rwlock, const struct timespec *until), (rwlock, until))
-RWLOCK(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, RWLOCK_READ,
-       (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
+RWLOCK(pthread_rwlock_clockrdlock, is_clock(clock) && is_time(until), pthread_rwlock_tryrdlock,
+       RWLOCK_READ, (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
        (rwlock, clock, until))
-RWLOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE, (pthread_rwlock_t * rwlock),
-       (rwlock))
-RWLOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE,
+RWLOCK(pthread_rwlock_wrlock, 1, pthread_rwlock_trywrlock, RWLOCK_WRITE,
+       (pthread_rwlock_t * rwlock), (rwlock))
+RWLOCK(pthread_rwlock_timedwrlock, is_time(until), pthread_rwlock_trywrlock, RWLOCK_WRITE,
        (pthread_rwlock_t * rwlock, const struct timespec *until), (rwlock, until))
-RWLOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, RWLOCK_WRITE,
-       (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
+RWLOCK(pthread_rwlock_clockwrlock, is_clock(clock) && is_time(until), pthread_rwlock_trywrlock,
+       RWLOCK_WRITE, (pthread_rwlock_t * rwlock, clockid_t clock, const struct timespec *until),
        (rwlock, clock, until))
 
 INTERPOSE(pthread_rwlock_unlock, int, (pthread_rwlock_t * rwlock))

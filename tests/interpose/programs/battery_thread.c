@@ -106,6 +106,68 @@ static void mutexes(void)
 	SHOW(pthread_mutex_lock(&robust));
 }
 
+/* Each kind of mutex there is: free, held by the caller, and with times and clocks of all kinds. */
+static void mutex_kinds(void)
+{
+	struct timespec past = { 1, 0 }, bad = { 1, -5 }, late = { 1, 2000000000 };
+
+	for (int kind = 0; kind < 3 * 4 * 2; kind++) {
+		int protocol = kind / 8, type = kind / 2 % 4, robust = kind % 2;
+		pthread_mutexattr_t attributes;
+		pthread_mutex_t mutex;
+
+		pthread_mutexattr_init(&attributes);
+		pthread_mutexattr_settype(&attributes, type);
+		pthread_mutexattr_setprotocol(&attributes, protocol);
+		pthread_mutexattr_setrobust(&attributes, robust);
+		printf("protocol %d type %d robust %d\n", protocol, type, robust);
+		if (pthread_mutex_init(&mutex, &attributes))
+			continue;
+		SHOW(pthread_mutex_timedlock(&mutex, &bad));
+		SHOW(pthread_mutex_timedlock(&mutex, &past));
+		SHOW(pthread_mutex_unlock(&mutex));
+		SHOW(pthread_mutex_unlock(&mutex));
+		SHOW(pthread_mutex_clocklock(&mutex, 77, &past));
+		SHOW(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &late));
+		SHOW(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &past));
+		SHOW(pthread_mutex_unlock(&mutex));
+		SHOW(pthread_mutex_unlock(&mutex));
+		SHOW(pthread_mutex_lock(&mutex));
+		SHOW(pthread_mutex_trylock(&mutex));
+		SHOW(pthread_mutex_timedlock(&mutex, &past));
+		SHOW(pthread_mutex_destroy(&mutex));
+	}
+}
+
+/* A lock of each kind that is free, read by the caller, and written. */
+static void rwlock_times(void)
+{
+	struct timespec past = { 1, 0 }, bad = { 1, -5 }, late = { 1, 2000000000 };
+
+	for (int kind = 0; kind < 3 * 3; kind++) {
+		pthread_rwlockattr_t attributes;
+		pthread_rwlock_t rwlock;
+
+		pthread_rwlockattr_init(&attributes);
+		pthread_rwlockattr_setkind_np(&attributes, kind / 3);
+		pthread_rwlock_init(&rwlock, &attributes);
+		printf("kind %d held %d\n", kind / 3, kind % 3);
+		if (kind % 3 == 1)
+			pthread_rwlock_rdlock(&rwlock);
+		else if (kind % 3 == 2)
+			pthread_rwlock_wrlock(&rwlock);
+		SHOW(pthread_rwlock_timedrdlock(&rwlock, &bad));
+		SHOW(pthread_rwlock_timedwrlock(&rwlock, &bad));
+		SHOW(pthread_rwlock_timedrdlock(&rwlock, &late));
+		SHOW(pthread_rwlock_clockrdlock(&rwlock, 77, &past));
+		SHOW(pthread_rwlock_clockwrlock(&rwlock, CLOCK_BOOTTIME, &past));
+		SHOW(pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &bad));
+		SHOW(pthread_rwlock_timedwrlock(&rwlock, &past));
+		SHOW(pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &past));
+		SHOW(pthread_rwlock_trywrlock(&rwlock));
+	}
+}
+
 static void rwlocks(void)
 {
 	static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -203,7 +265,9 @@ int main(void)
 	SHOW(prctl(PR_SET_NAME, bad_pointer()));
 	SHOW(prctl(-1, 1, 2, 3, 4));
 	mutexes();
+	mutex_kinds();
 	rwlocks();
+	rwlock_times();
 	conditions();
 	sleeping();
 	fflush(stdout);
