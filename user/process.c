@@ -67,8 +67,8 @@ static const char *executed_path(int count, char *const *arguments)
 /* To ask for it costs an inode that the kernel makes for this process. */
 const char *lull_path_ask(char path[LULL_PATH_BYTES])
 {
-	long length = lull_syscall(__NR_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
-				   LULL_PATH_BYTES - 1, 0, 0);
+	long length = lull_syscall(__NR_readlinkat, AT_FDCWD, (long)"/proc/thread-self/exe",
+				   (long)path, LULL_PATH_BYTES - 1, 0, 0);
 
 	path[length > 0 ? length : 0] = '\0';
 	return path;

@@ -293,3 +293,39 @@ programs_that_wait_without_a_signal_in_sight_are_not_interrupted_when_they_join(
 		same "$(cat answer)" woken "what ended $mode"
 	done
 }
+
+process_whose_first_thread_has_ended_joins() {
+	gcc -O2 -pthread -o left -xc - <<- 'END'
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *go_on(void *unused)
+		{
+			alarm(60);
+			for (;;) {
+				close(open("/dev/null", O_RDONLY));
+				usleep(1000);
+			}
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			pthread_create(&thread, NULL, go_on, NULL);
+			pthread_exit(NULL);
+		}
+	END
+	./left &
+	program=$!
+	for _ in $(seq 100); do
+		grep -q 'State:.Z' /proc/$program/status && break
+		sleep 0.05
+	done
+	lull record -q -p $program -e 'io:open*' -o trace --duration 100ms 2> errors ||
+		fail "$(cat errors)"
+	lull print trace | grep -q 'io:open_exit.*/dev/null' || fail "nothing of it was recorded"
+	lull state trace > state
+	grep -q "^left\[$program\]" state || fail "its program is not known: $(cat state)"
+	kill $program
+}

@@ -27,6 +27,7 @@ pub use maps::Mapping;
 pub use memory::Memory;
 pub use status::{has_ended, Namespace, Status};
 pub use symbols::Object;
+pub use threads::folder;
 pub use visit::{Stopped, Visit};
 
 use std::time::Duration;

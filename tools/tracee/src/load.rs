@@ -14,7 +14,7 @@ use crate::maps::Mapping;
 use crate::symbols::{self, Object};
 use crate::unwind::Unwinder;
 use crate::visit::{Stopped, Visit};
-use crate::{Error, Memory, Result, Tracee};
+use crate::{threads, Error, Memory, Result, Tracee};
 use std::ffi::CStr;
 use std::path::Path;
 
@@ -100,7 +100,7 @@ impl Loader {
     /// before and after it; otherwise all of the object's code.
     fn find_allocators(&mut self, tracee: &Tracee, mappings: &[Mapping], library: &Object) {
         let memory = tracee.memory();
-        let program = std::fs::read_link(format!("/proc/{}/exe", tracee.pid()));
+        let program = std::fs::read_link(format!("{}/exe", threads::folder(tracee.pid())));
         let program = program.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         for object in symbols::all(tracee, mappings).into_iter().take(OBJECTS_MAX) {
             if object.base == library.base {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `/proc/PID/maps`, whose paths the process chooses.
 
-use crate::{Error, Result};
+use crate::{threads, Error, Result};
 use std::io::Read;
 
 /// Of the text that is read: more than the kernel's default limit of mappings takes.
@@ -78,7 +78,7 @@ pub(crate) fn parse(text: &[u8]) -> Vec<Mapping> {
 
 pub(crate) fn read(pid: u32) -> Result<Vec<Mapping>> {
     let failed = crate::failed(pid, "reading the mappings");
-    let path = format!("/proc/{pid}/maps");
+    let path = format!("{}/maps", threads::folder(pid));
     let mut text = Vec::new();
     let file = std::fs::File::open(&path).map_err(&failed)?;
     file.take(BYTES_MAX).read_to_end(&mut text).map_err(&failed)?;

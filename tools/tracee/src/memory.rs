@@ -5,6 +5,7 @@
 //! is locked while a visit is under way, so that two recorders do not use the same bytes: only who
 //! may reach into the process can open it, and a lock ends with its owner.
 
+use crate::threads;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,7 +20,8 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4096;
 
 impl Memory {
     pub(crate) fn open(pid: u32) -> io::Result<Self> {
-        let file = File::options().read(true).write(true).open(format!("/proc/{pid}/mem"))?;
+        let path = format!("{}/mem", threads::folder(pid));
+        let file = File::options().read(true).write(true).open(path)?;
         Ok(Self { file })
     }
 

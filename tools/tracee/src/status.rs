@@ -4,7 +4,7 @@
 //! Place in the flow: before a process is touched. The texts are the kernel's, but for the name of
 //! the program, which that chooses; the kernel escapes line ends in it.
 
-use crate::{Error, Result};
+use crate::{threads, Error, Result};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
@@ -130,7 +130,7 @@ pub(crate) fn check_word_size(pid: u32) -> Result<()> {
     use std::io::Read;
     const CLASS_32: u8 = 1;
     let mut start = [0u8; 5];
-    let file = std::fs::File::open(format!("/proc/{pid}/exe"));
+    let file = std::fs::File::open(format!("{}/exe", threads::folder(pid)));
     match file.and_then(|mut file| file.read_exact(&mut start)) {
         Ok(()) if start == [0x7f, b'E', b'L', b'F', CLASS_32] => Err(Error::WordSize { pid }),
         _ => Ok(()),
@@ -144,10 +144,10 @@ pub(crate) fn is_elsewhere(pid: u32, namespace: Namespace) -> bool {
         Namespace::Ipc => "ipc",
     };
     let of = |whose: &str| {
-        let found = std::fs::metadata(format!("/proc/{whose}/ns/{name}")).ok()?;
+        let found = std::fs::metadata(format!("{whose}/ns/{name}")).ok()?;
         Some((found.dev(), found.ino()))
     };
-    of(&pid.to_string()) != of("self")
+    of(&threads::folder(pid)) != of("/proc/self")
 }
 
 #[cfg(test)]

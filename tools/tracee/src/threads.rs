@@ -58,6 +58,22 @@ pub(crate) fn candidates(pid: u32) -> Result<Vec<u32>> {
     Ok(ranked.into_iter().map(|(_, tid)| tid).collect())
 }
 
+/// Where the kernel shows what the process has: its memory, its file, its root. Once its first
+/// thread has ended, it shows that in the folders of the others only.
+#[must_use]
+pub fn folder(pid: u32) -> String {
+    let own = format!("/proc/{pid}");
+    if Status::read(pid).map_or(true, |status| !status.is_ended()) {
+        return own;
+    }
+    let tasks = std::fs::read_dir(format!("{own}/task")).into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
+    let is_alive = |tid: &u32| Status::read_thread(pid, *tid).is_some_and(|one| !one.is_ended());
+    // The first, so that two recorders lock the same file.
+    let alive = tids.take(THREADS_MAX).filter(is_alive).min();
+    alive.map_or(own.clone(), |tid| format!("{own}/task/{tid}"))
+}
+
 /// Whether one of them at least has not ended.
 pub(crate) fn is_any_alive(pid: u32) -> bool {
     candidates(pid).is_ok_and(|tids| {

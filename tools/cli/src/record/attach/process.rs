@@ -343,7 +343,7 @@ fn check(tracee: &Tracee, library: &Path) -> Result<(), Failure> {
                     memory is not; record it from in there"
             .into());
     }
-    let there = PathBuf::from(format!("/proc/{}/root", tracee.pid()));
+    let there = PathBuf::from(format!("{}/root", tracee::folder(tracee.pid())));
     let there = there.join(library.strip_prefix("/").unwrap_or(library));
     let identity = |path: &Path| Some((path.metadata().ok()?.dev(), path.metadata().ok()?.ino()));
     if identity(&there) != identity(library) {
@@ -382,7 +382,7 @@ fn begun(pid: u32) -> Option<u64> {
     let (_, rest) = text.rsplit_once(')')?;
     let mut words = rest.split_ascii_whitespace();
     let state = words.next()?;
-    if matches!(state, "Z" | "X") {
+    if matches!(state, "Z" | "X") && tracee::has_ended(pid) {
         return None;
     }
     words.nth(18)?.parse().ok()
@@ -393,7 +393,7 @@ pub type Incarnation = (u64, u64, u64);
 
 /// What a process is now. None: it has ended.
 pub fn incarnation(pid: u32) -> Option<Incarnation> {
-    let program = std::fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+    let program = std::fs::metadata(format!("{}/exe", tracee::folder(pid))).ok()?;
     Some((begun(pid)?, program.dev(), program.ino()))
 }
 

@@ -86,7 +86,7 @@ fn own_processes() -> impl Iterator<Item = Target> {
     pids.filter_map(|pid| {
         let name = name_of(pid)?;
         // A thread of the kernel's has no program.
-        std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        std::fs::read_link(format!("{}/exe", tracee::folder(pid))).ok()?;
         (name != "lull").then_some(Target { pid, name, is_named: false })
     })
 }
