@@ -28,9 +28,9 @@
 
 AT_START static uint32_t changing; /* the generation of the process that makes a change, or 0 */
 AT_START static uint32_t loading; /* threads that load or unload, once for each time they do */
-AT_START static uint32_t
-	interrupted; /* a change of another thread's, when this process was forked */
+AT_START static uint32_t interrupted; /* a change was, by a fork or a fault */
 static __thread uint32_t loading_here; /* of these, by this thread */
+static __thread uint32_t changing_here; /* this thread makes the change */
 
 /* Is a change under way in this process? @state: of its fork page; 0 in a child not seen yet. */
 static int is_changing(uint32_t state)
@@ -65,6 +65,7 @@ int lull_change_begin(void)
 	 */
 	if (lull_cas32(&changing, found, state) != found)
 		return -EBUSY;
+	changing_here = 1;
 	/*
 	 * [objects.move:A] acquire. Pairs with [objects.scan:A].
 	 * Orders: the load of loading before those of the list of objects.
@@ -79,6 +80,7 @@ int lull_change_begin(void)
 
 void lull_change_end(void)
 {
+	changing_here = 0;
 	/*
 	 * [objects.finish:A] release. Pairs with [objects.wait:A].
 	 * Orders: all that the change wrote before the store by which others see that it ended.
@@ -86,6 +88,14 @@ void lull_change_end(void)
 	 * them back. Mutant: FINISH_RELAXED.
 	 */
 	lull_store32_release(&changing, 0);
+}
+
+void lull_change_abandon(void)
+{
+	if (!changing_here)
+		return;
+	lull_store32(&interrupted, 1);
+	lull_change_end();
 }
 
 int lull_loading_begin(void)

@@ -186,6 +186,12 @@ int lull_control_poll(void)
 	return error ? error : result + left;
 }
 
+int lull_control_abandon(void)
+{
+	lull_change_abandon();
+	return 0;
+}
+
 void lull_control_notice(void)
 {
 	if (lull_change_is_interrupted()) {

@@ -52,6 +52,15 @@ LULL_CONTROL int lull_control_leave(const char *directory);
  */
 LULL_CONTROL int lull_control_poll(void);
 
+/**
+ * lull_control_abandon() - give up a call of the functions above that ended by a signal.
+ *
+ * The thread that made the call makes this one next. What the call has changed stays; the process
+ * makes the change of all sessions when it next looks at them.
+ * Return: 0.
+ */
+LULL_CONTROL int lull_control_abandon(void);
+
 /*
  * The calling thread loads a library, forks or creates a thread: take over what has changed, if
  * anything has. One load for each session where nothing has.

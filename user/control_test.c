@@ -5,8 +5,11 @@
  * meanwhile. The test plays the recorder, and calls what that has a thread call.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define LULL_OBJECT_ANNOUNCED /* and not weakly: process.c is to be linked */
@@ -21,6 +24,7 @@
 #define THREADS 4
 #define CYCLES 40
 #define RULES_CHANGES 1000
+#define UNUSED_LIBRARY "libanl.so.1" /* of the C library's: this program does without it */
 
 extern void lull_object_loaded(void);
 
@@ -244,6 +248,13 @@ static void busy(void)
 	check(lull_control_join(offer.directory) == -EBUSY, "none_while_objects_are_unloaded");
 	lull_loading_end();
 	check(lull_control_join(offer.directory) == 0, "one_after_that");
+	check(!lull_change_begin() && lull_control_poll() == -EBUSY && !lull_control_abandon() &&
+		      lull_loading_begin(),
+	      "abandoned_change_keeps_nobody_waiting");
+	lull_loading_end();
+	check(lull_change_is_interrupted(), "abandoned_change_is_made_again");
+	lull_control_notice();
+	check(!lull_change_is_interrupted(), "and_is_whole_then");
 	lull_control_leave(offer.directory);
 	check(lull_control_join("") == -ENAMETOOLONG, "a_directory_has_a_name");
 	offer_end(&offer);
@@ -282,6 +293,31 @@ static int forked_joins(void *is_loading)
 		lull_change_end();
 	offer_end(&offer);
 	return status == 0;
+}
+
+/* A library that liblull saw, and that is gone without liblull. */
+static void unloaded_joins(void)
+{
+	struct offer offer = offer_make(0600);
+	void *handle = dlopen(UNUSED_LIBRARY, RTLD_NOW);
+	struct link_map *map = NULL;
+	void *place;
+
+	activate(&offer);
+	lull_object_loaded();
+	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map))
+		abort();
+	place = (void *)map->l_addr;
+	/* Nothing else comes to where it was. */
+	check(!dlclose(handle) &&
+		      mmap(place, 4096, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == place,
+	      "library_was_unloaded");
+	check(lull_control_join(offer.directory) == 0 && records(&offer, one),
+	      "joined_after_a_library_was_unloaded");
+	lull_control_leave(offer.directory);
+	munmap(place, 4096);
+	offer_end(&offer);
 }
 
 static void *emit(void *unused)
@@ -335,6 +371,7 @@ int main(void)
 	rules();
 	many();
 	busy();
+	unloaded_joins();
 	check(forked_joins(NULL), "child_forked_in_a_change_makes_its_own");
 	check(forked_joins(&is_over), "child_forked_in_an_unload_makes_a_change");
 	storm();

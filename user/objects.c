@@ -7,7 +7,11 @@
  * seen is emptied when an object was unloaded. The records of an object's probes then tell whether
  * it was set up before: they are in its own memory, and those of a new object at the same address
  * are zero. When a session joins or leaves, or its rules change, the objects in the list are looked
- * at again: a *change* (change.h), for which the dynamic linker is not asked.
+ * at again: a *change* (change.h), which does not take the dynamic linker's lock. An object can
+ * have gone without liblull: by a call that was bound before liblull was loaded, or by the C
+ * library itself. So each is looked up first, by a function that takes no lock (_dl_find_object,
+ * glibc 2.35). One may go just after that: if the change then meets memory that is gone, the
+ * recorder has it given up (control.h).
  *
  * Barrier pairs (in change.c; and [site.enable:A], which is in core/site/patch.c's table):
  *	[objects.scan:A]	the list of objects before loading	[objects.move:A]
@@ -20,6 +24,7 @@
  * Paper: T 8.1, 8.2 (enabling one by one), O 4.1 (load and unload of instrumented objects).
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include "change.h"
@@ -46,7 +51,11 @@ struct object {
 	unsigned int header_count;
 	int has_notes; /* of Lull's */
 	const char *path; /* the linker's; empty for the program */
+	void *inside; /* an address of its first segment's */
 };
+
+/* Not in a C library that is older than 2.35; then the list is believed. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* Written under the dynamic linker's lock, and while no change is under way. */
 static struct {
@@ -55,6 +64,34 @@ static struct {
 	int is_full; /* there is an object with notes that is not in the list */
 	struct object objects[OBJECTS_SEEN_MAX];
 } seen;
+
+static struct object object_of(const struct dl_phdr_info *info)
+{
+	struct object object = { .headers = info->dlpi_phdr,
+				 .base = info->dlpi_addr,
+				 .header_count = info->dlpi_phnum,
+				 .path = info->dlpi_name };
+
+	for (unsigned int i = 0; i < object.header_count && !object.inside; i++)
+		if (object.headers[i].p_type == PT_LOAD)
+			object.inside = (void *)(object.base + object.headers[i].p_vaddr);
+	return object;
+}
+
+/*
+ * Is an object of the list loaded still? Its headers may lie in memory of the linker's that is gone
+ * with it. Context: async-signal-safe, within the dynamic linker, too.
+ */
+static int is_loaded(const struct object *object)
+{
+	struct dl_find_object found;
+
+	if (!_dl_find_object || !object->inside)
+		return 1;
+	return !_dl_find_object(object->inside, &found) &&
+	       found.dlfo_link_map->l_addr == object->base &&
+	       found.dlfo_link_map->l_name == object->path;
+}
 
 /* One object while it is looked at. */
 struct scan {
@@ -359,10 +396,7 @@ static struct object *object_keep(const struct object *object)
 
 static int object_scan(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
-	struct object object = { .headers = info->dlpi_phdr,
-				 .base = info->dlpi_addr,
-				 .header_count = info->dlpi_phnum,
-				 .path = info->dlpi_name };
+	struct object object = object_of(info);
 	struct scan scan = { .asked = lull_process.attached };
 	int is_own = lull_own_is(object.headers);
 	struct build_id id = { NULL, 0 };
@@ -412,7 +446,7 @@ int lull_objects_change(uint32_t sessions, enum change_why why)
 	for (unsigned int i = 0; i < seen.count; i++) {
 		struct scan scan = { .asked = sessions, .is_change = 1, .why = why };
 
-		if (!seen.objects[i].has_notes)
+		if (!seen.objects[i].has_notes || !is_loaded(&seen.objects[i]))
 			continue;
 		object_walk(&scan, &seen.objects[i]);
 		changed_count += scan.changed_count;
@@ -455,7 +489,7 @@ void lull_objects_move(uint32_t from, uint32_t to)
 	struct move move = { from, to };
 
 	for (unsigned int i = 0; i < seen.count; i++)
-		if (seen.objects[i].has_notes)
+		if (seen.objects[i].has_notes && is_loaded(&seen.objects[i]))
 			notes_walk(&seen.objects[i], probe_moves, &move);
 }
 
@@ -478,10 +512,7 @@ static void object_dump(const struct object *object, const char *program, uint32
 
 static int loaded_dump(struct dl_phdr_info *info, size_t bytes, void *program)
 {
-	struct object object = { .headers = info->dlpi_phdr,
-				 .base = info->dlpi_addr,
-				 .header_count = info->dlpi_phnum,
-				 .path = info->dlpi_name };
+	struct object object = object_of(info);
 
 	(void)bytes;
 	object_dump(&object, program, LULL_MASK_SESSIONS);
@@ -496,5 +527,6 @@ void lull_objects_dump(const char *program)
 void lull_objects_dump_seen(const char *program, uint32_t sessions)
 {
 	for (unsigned int i = 0; i < seen.count; i++)
-		object_dump(&seen.objects[i], program, sessions);
+		if (is_loaded(&seen.objects[i]))
+			object_dump(&seen.objects[i], program, sessions);
 }

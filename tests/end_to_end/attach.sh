@@ -294,6 +294,52 @@ programs_that_wait_without_a_signal_in_sight_are_not_interrupted_when_they_join(
 	done
 }
 
+# Libraries go by calls that were bound before liblull was there, also while it is made to join.
+process_that_loads_and_unloads_libraries_all_the_time_joins() {
+	echo 'int plain(void) { return 1; }' > plain.c
+	gcc -O2 -shared -fPIC -o plain.so plain.c
+	gcc -O2 -shared -fPIC -I"$root/core/include" -o events.so -xc - <<- 'END'
+		#include <lull/trace.h>
+		__attribute__((constructor)) static void begin(void)
+		{
+			lull_event("library:begin");
+		}
+	END
+	cat > reload.c <<- 'END'
+		#include <dlfcn.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(int count, char **arguments)
+		{
+			alarm(300);
+			for (int i = 1;; i = i % (count - 1) + 1) {
+				void *library = dlopen(arguments[i], RTLD_NOW);
+
+				if (!library)
+					abort();
+				usleep(1000);
+				dlclose(library);
+				usleep(1000);
+			}
+		}
+	END
+	gcc -O2 -o reload reload.c
+	./reload ./plain.so ./events.so &
+	program=$!
+	for _ in $(seq "$cycles"); do
+		lull record -q -p $program -e 'library:*' -e 'dl:*' -o trace --overwrite \
+			--duration 50ms 2> errors || fail "$(cat errors)"
+		lull print trace > events
+		grep -q 'dl:open_entry' events || fail "nothing of it was recorded"
+		kill $program
+		wait $program || true
+		./reload ./plain.so ./events.so &
+		program=$!
+		sleep 0.0$((RANDOM % 10))
+	done
+	kill $program
+}
+
 process_whose_first_thread_has_ended_joins() {
 	gcc -O2 -pthread -o left -xc - <<- 'END'
 		#include <fcntl.h>

@@ -115,8 +115,10 @@ impl Attached {
         let functions = Functions::find(&tracee, library)?;
         let loader = Loader::find(&tracee)?;
         let left: Vec<CString> = sessions_left().collect();
-        let (joined, (redirected, held)) = again_while_busy(patience, || {
+        let asked = again_while_busy(patience, || {
             tracee.visit_safely(&visit, &loader, |stopped| {
+                // Objects may have come and gone while their calls did not lead to liblull.
+                stopped.call(functions.scan, &[])?;
                 for dead in &left {
                     functions.call(stopped, functions.leave, dead)?;
                 }
@@ -130,7 +132,12 @@ impl Attached {
                 let redirected = if joined < 0 { 0 } else { stopped.call(functions.begin, &[])? };
                 Ok((joined, (redirected as i32 as i64, stopped.held())))
             })
-        })?;
+        });
+        if let Err(Error::Faulted { .. }) = asked {
+            // It may have joined, but for some of its objects.
+            let _ = leave(target.pid, sessions);
+        }
+        let (joined, (redirected, held)) = asked?;
         if joined < 0 {
             if sessions.len() > 1 {
                 // It may have joined the first of them.
@@ -173,6 +180,8 @@ struct Functions {
     join: u64,
     leave: u64,
     poll: u64,
+    abandon: u64,
+    scan: u64,
     begin: u64,
     end: u64,
 }
@@ -191,6 +200,8 @@ impl Functions {
                 join: find("lull_control_join")?,
                 leave: find("lull_control_leave")?,
                 poll: find("lull_control_poll")?,
+                abandon: find("lull_control_abandon")?,
+                scan: find("lull_object_loaded")?,
                 begin: find("lull_redirect_begin")?,
                 end: find("lull_redirect_end")?,
             })
@@ -207,7 +218,21 @@ impl Functions {
     /// The function's result, of which the upper half of the register is not said.
     fn call(&self, stopped: &mut Stopped, function: u64, session: &CStr) -> tracee::Result<i64> {
         let text = stopped.text(session)?;
-        Ok(i64::from(stopped.call(function, &[text])? as i32))
+        self.change(stopped, function, &[text])
+    }
+
+    /// A call that ends by a signal leaves no change begun, for which others would wait.
+    fn change(
+        &self,
+        stopped: &mut Stopped,
+        function: u64,
+        arguments: &[u64],
+    ) -> tracee::Result<i64> {
+        let called = stopped.call(function, arguments);
+        if let Err(Error::Faulted { .. }) = called {
+            stopped.call(self.abandon, &[])?;
+        }
+        Ok(i64::from(called? as i32))
     }
 }
 
@@ -286,7 +311,7 @@ pub fn poll(pid: u32) -> Result<Polled, Failure> {
 }
 
 fn try_poll(pid: u32) -> Result<Polled, Failure> {
-    ask_loaded(pid, |functions, stopped| Ok(i64::from(stopped.call(functions.poll, &[])? as i32)))
+    ask_loaded(pid, |functions, stopped| functions.change(stopped, functions.poll, &[]))
 }
 
 /// Has a process that is in one session of a recorder's already join another one of it.
