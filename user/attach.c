@@ -315,6 +315,7 @@ uint32_t lull_session_add(const struct session *session)
 	lull_process.cpu_count = session->cpu_count;
 	lull_process.plain_count = session->plain_count;
 	lull_process.sessions[index] = *session;
+	lull_store32(&lull_process.successors[index], 0);
 	lull_store_pointer(&lull_process.controls[index], session->control);
 	lull_add32_relaxed(&session->control->process_count, 1);
 	lull_probe_line_set(index);

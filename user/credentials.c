@@ -9,7 +9,8 @@
  * identifiers away is the one that matters, and only root's processes can make it. Before the call
  * liblull attaches or makes the new user's memory, while the process still may; after the call it
  * replaces the old memory by private zeros at the same addresses. Other threads may be inside a
- * probe meanwhile: what they write goes into those zeros.
+ * probe meanwhile. Once no event is recorded in the old memory any more, the call waits until they
+ * are out of it (quiescence.c); what a thread that is not out in time writes goes into those zeros.
  *
  * A vfork child runs on its parent's memory. It changes nothing there: the program that it executes
  * next attaches its own user's memory, which exists by then.
@@ -104,6 +105,7 @@ static void user_leave(struct lull_user_change *change, uint32_t user)
 			lull_add32_relaxed(&control->refused_count, 1);
 		if (is_apart) {
 			lull_objects_move(i, to);
+			lull_threads_quiesce();
 			lull_session_forget(i);
 			lull_session_rules_release(&lull_process.sessions[i]);
 		} else {

@@ -87,6 +87,7 @@ struct process {
 	struct session sessions[LULL_SESSIONS_MAX];
 	void *controls
 		[LULL_SESSIONS_MAX]; /* struct lull_session_control, of what was attached last */
+	uint32_t successors[LULL_SESSIONS_MAX]; /* 1 + where the events of a place moved, or 0 */
 	uint32_t attached; /* bit i: sessions[i] is */
 	uint32_t spent; /* bit i: sessions[i] is none any more, and events may still name it */
 	uint32_t cpu_count; /* of every session of this process; 0: it never had one */
@@ -407,6 +408,12 @@ void lull_objects_dump(const char *program);
  * Context: within a change.
  */
 void lull_objects_dump_seen(const char *program, uint32_t sessions);
+
+/*
+ * quiescence.c: wait until no other thread is in a probe that began before, but 50 ms at most.
+ * Context: any. Progress: blocking (system calls); errno unchanged.
+ */
+void lull_threads_quiesce(void);
 
 /* probe.c: fill in the line of a session, before any of its events is enabled. */
 void lull_probe_line_set(uint32_t index);

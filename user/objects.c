@@ -488,6 +488,8 @@ void lull_objects_move(uint32_t from, uint32_t to)
 {
 	struct move move = { from, to };
 
+	/* [site.enable:A], as in probe_found(): before the masks */
+	lull_store32(&lull_process.successors[from], to < LULL_SESSIONS_MAX ? to + 1 : 0);
 	for (unsigned int i = 0; i < seen.count; i++)
 		if (seen.objects[i].has_notes && is_loaded(&seen.objects[i]))
 			notes_walk(&seen.objects[i], probe_moves, &move);

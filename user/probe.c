@@ -55,6 +55,21 @@ destination_find(struct destination *to, const struct lull_slot *slot, uint32_t 
 	return 1;
 }
 
+/*
+ * The same for an event that was wanted there when it began: between that and this, its session may
+ * have given way to that of the user that the process has become (credentials.c).
+ */
+static int destination_find_moved(struct destination *to, const struct lull_slot *slot,
+				  uint32_t index)
+{
+	uint32_t successor;
+
+	if (destination_find(to, slot, index))
+		return 1;
+	successor = lull_load32(&lull_process.successors[index]);
+	return successor && destination_find(to, slot, successor - 1);
+}
+
 /* The rings of all sessions of a process are as many. */
 static __attribute__((cold, noinline)) int
 reserve_plain(struct lull_ring_slot *slot, const struct destination *to, uint32_t payload_bytes)
@@ -135,7 +150,7 @@ static __attribute__((cold, noinline)) int reserve_again(struct lull_slot *user_
 	struct lull_ring_slot *slot = (struct lull_ring_slot *)user_slot;
 	struct destination to;
 
-	if (!destination_find(&to, user_slot, index) || lull_thread_is_silent() ||
+	if (!destination_find_moved(&to, user_slot, index) || lull_thread_is_silent() ||
 	    !lull_load(to.line->active))
 		return 0;
 	if (lull_context_is_any(lull_context_of(to.rings)))
