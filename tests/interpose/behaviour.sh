@@ -111,6 +111,16 @@ libraries_preloaded_behind_ours_are_called_by_ours() { # test
 	done
 }
 
+as_many_threads_as_there_are_may_wait_to_run() { # test
+	record "$programs/crowd" > output
+	[ "$(cat output)" != "no real-time priority" ] || skip "$(cat output)"
+	same "$(cat output)" "1000 threads" "the output"
+	events > /dev/null
+	same "$(count '$2 == "thread:create"')" 1000 "threads created"
+	same "$(count '$2 == "thread:start"')" 1000 "threads that started"
+	same "$(count '$2 == "thread:exit"')" 1000 "threads that ended"
+}
+
 exceptions_and_forced_unwinding_are_unchanged() { # test
 	unchanged "$programs/exception"
 }

@@ -3,9 +3,10 @@
  * thread: creation, start, exit, joining, names, sleeping.
  *
  * A new thread starts in a function of ours, which records and calls the program's. What
- * that function has to know is in a static pool rather than in allocated memory: malloc gives a
- * thread that frees an arena, and the program's memory would look different. When
- * the pool is exhausted the thread starts in the program's function directly, unrecorded.
+ * that function has to know is in a pool of our own rather than in allocated memory: malloc gives a
+ * thread that frees an arena, and the program's memory would look different. The pool gets as many
+ * places again when all are taken; under a filter of system calls, or without memory, the thread
+ * starts in the program's function directly, unrecorded.
  *
  * A place in the pool is claimed for a generation of the process: to a forked child, where the
  * threads that its parent was creating will never start, their places are free.
@@ -27,7 +28,8 @@
 #include "liblull.h"
 #include "name.h"
 
-#define STARTS_MAX 256 /* threads created and not yet running, at any one time */
+#define STARTS 256u /* places of the pool's first part; each further part has twice as many */
+#define PARTS_MAX 16
 
 struct start {
 	union {
@@ -41,20 +43,37 @@ struct start {
 	uint32_t silent; /* the creator cannot read the clock, nor can the new thread */
 };
 
-static struct start starts[STARTS_MAX];
+/* Threads created and not yet running. */
+static struct start starts[STARTS];
+static void *parts[PARTS_MAX] = { starts }; /* of struct start; NULL: not there yet */
 
 /* This thread started in our function, and records its own end. */
 static __thread int started_here;
 
-static struct start *start_claim(void *argument)
+/* A part of the pool, which is made if there is none. The kernel has filled it with zeros. */
+static struct start *part_get(unsigned int index)
+{
+	uint64_t bytes = sizeof(starts) << index;
+	struct start *part = lull_load_pointer(&parts[index]), *made;
+
+	if (part || lull_confined)
+		return part;
+	made = lull_private_memory(bytes);
+	if (!made)
+		return NULL;
+	part = (struct start *)lull_cas((uint64_t *)(void *)&parts[index], 0, (uint64_t)made);
+	if (!part)
+		return made;
+	lull_private_release(made, bytes);
+	return part;
+}
+
+static struct start *start_claim_in(struct start *part, uint32_t count, void *argument)
 {
 	uint32_t generation = lull_process.generation;
 
-	if (!lull_process.attached)
-		return NULL;
-	lull_control_notice();
-	for (unsigned int i = 0; i < STARTS_MAX; i++) {
-		uint32_t found = lull_load32(&starts[i].claimed);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t found = lull_load32(&part[i].claimed);
 
 		/*
 		 * [thread.claim:A] compare-and-swap. Pairs with [thread.release:A].
@@ -62,18 +81,29 @@ static struct start *start_claim(void *argument)
 		 * Else: the stores land while the new thread that used the place before still
 		 * copies it, and that thread starts in the function of this one.
 		 */
-		if (found == generation ||
-		    lull_cas32(&starts[i].claimed, found, generation) != found)
+		if (found == generation || lull_cas32(&part[i].claimed, found, generation) != found)
 			continue;
-		starts[i].argument = argument;
-		starts[i].creator_tid = lull_thread_tid();
-		starts[i].silent = lull_thread_is_silent();
-		memcpy(starts[i].name,
+		part[i].argument = argument;
+		part[i].creator_tid = lull_thread_tid();
+		part[i].silent = lull_thread_is_silent();
+		memcpy(part[i].name,
 		       lull_thread.named ? lull_thread.writer.name : lull_process.name,
-		       sizeof(starts[i].name));
-		return &starts[i];
+		       sizeof(part[i].name));
+		return &part[i];
 	}
 	return NULL;
+}
+
+static struct start *start_claim(void *argument)
+{
+	struct start *claimed = NULL, *part;
+
+	if (!lull_process.attached)
+		return NULL;
+	lull_control_notice();
+	for (unsigned int i = 0; i < PARTS_MAX && !claimed && (part = part_get(i)); i++)
+		claimed = start_claim_in(part, STARTS << i, argument);
+	return claimed;
 }
 
 static void start_release(struct start *start)
