@@ -255,7 +255,13 @@ fn fault_of_a_call_is_told_and_the_thread_goes_on() {
     let victim = Victim::start("compute", 0);
     let (tracee, _) = open(&victim);
     let faults = function(&tracee, "victim_faults");
-    let visited = tracee.visit(&Visit::default(), |stopped| stopped.call(faults, &[]).map(Some));
+    let called = function(&tracee, "victim_called");
+    let visited = tracee.visit(&Visit::default(), |stopped| {
+        let faulted = stopped.call(faults, &[]);
+        // The thread can be made to call again.
+        assert_eq!(stopped.call(called, &[7, 1, 1, 1, 1, 1])?, 27);
+        faulted.map(Some)
+    });
     assert!(matches!(visited, Err(Error::Faulted { signal: libc::SIGSEGV, .. })), "{visited:?}");
     call_often(&tracee, "victim_called", 3);
     victim.end("called");
