@@ -147,6 +147,31 @@ what_another_user_owns_is_refused_and_not_changed() {
 	same "$(find theirs | wc -l)" 1 "the number of entries in the other user's directory"
 }
 
+# Readers without a trace named show what one recorded, and nothing that another user put there.
+recording_of_another_user_is_not_read_without_its_name() {
+	local reader
+	needs_root
+	shared_folder
+	lull record -q --mode 0755 -- echo nobodys > log
+	chown -hR nobody lull-trace*
+	lull record -- echo mine > log 2> said
+	grep -q 'lull-trace is no link to a recording of yours' said || fail "$(cat said)"
+	for reader in report print 'query --tables' 'export --perfetto'; do
+		# shellcheck disable=SC2086
+		status_is 2 lull $reader > out 2> said
+		grep -q 'lull-trace in this folder belongs to another user (number' said ||
+			fail "$reader: $(cat said)"
+		grep -q 'a trace, such as lull-trace-2[-0-9]*, or name lull-trace' said ||
+			fail "$reader: $(cat said)"
+		same "$(wc -c < out)" 0 "what $reader printed, in bytes"
+	done
+	lull report lull-trace | grep -q nobodys || fail "what is named is not read"
+	cp "$(readlink lull-trace)/metadata" .
+	chown nobody metadata
+	status_is 2 lull report 2> said
+	grep -q 'metadata in this folder belongs to another user' said || fail "$(cat said)"
+}
+
 hostile_neighbour_leads_no_recorder_astray() {
 	local round folder before kept=0 refused=0
 	needs_root

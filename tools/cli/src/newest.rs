@@ -2,9 +2,12 @@
 //! Recordings without a given name: `lull-trace-DATE-TIME`, and `lull-trace`, a link to the newest.
 //!
 //! Place in the flow: `record` without -o makes the directory and the link where it is started;
-//! `print` and `report` without a trace read what the link leads to.
+//! `print` and `report` without a trace read what the link leads to. In a folder that others write
+//! to, what another user left under these names is refused: it would be taken for one's own.
 
 use anyhow::bail;
+use std::fs::symlink_metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The link, and what the names of recordings begin with.
@@ -23,19 +26,75 @@ pub fn find() -> anyhow::Result<PathBuf> {
 }
 
 fn find_in(folder: &Path) -> anyhow::Result<PathBuf> {
-    if folder.join(METADATA).is_file() {
+    let metadata = folder.join(METADATA);
+    if metadata.is_file() {
+        // Whoever owns a folder says what it is.
+        refuse_foreign(&metadata, owner(&folder.join(".")), folder, ".")?;
         return Ok(folder.join("."));
     }
     let link = folder.join(LINK);
+    refuse_foreign(&link, None, folder, LINK)?;
     // Its own name tells more than the link's.
-    let trace = std::fs::read_link(&link).map_or(link, |target| folder.join(target));
+    let target = std::fs::read_link(&link);
+    let trace = target.as_ref().map_or(link.clone(), |target| folder.join(target));
     if !trace.exists() {
         bail!(
             "no trace named, and none in this folder; record one with `lull record -- PROGRAM`, \
              or name the folder of a trace"
         );
     }
+    if target.is_err() && trace::find_traces(&trace).is_err() {
+        bail!(
+            "no trace named, and {LINK} in this folder is neither a trace nor a link to one; name \
+             the folder of a trace{}",
+            newest_own(folder)
+        );
+    }
+    refuse_foreign(&trace, None, folder, LINK)?;
     Ok(trace)
+}
+
+/// Refuses what is neither this user's nor `trusted`'s. `name`: what to name to read it all the
+/// same.
+fn refuse_foreign(
+    path: &Path,
+    trusted: Option<u32>,
+    folder: &Path,
+    name: &str,
+) -> anyhow::Result<()> {
+    match owner(path).filter(|owner| *owner != me() && Some(*owner) != trusted) {
+        None => Ok(()),
+        Some(owner) => bail!(
+            "no trace named, and {} in this folder belongs to another user (number {owner}), so \
+             it is no recording of yours; name the folder of a trace{}, or name {name} to read \
+             the other user's",
+            path.strip_prefix(folder).unwrap_or(path).display(),
+            newest_own(folder)
+        ),
+    }
+}
+
+/// For example the newest recording of this user in a folder, if there is one.
+fn newest_own(folder: &Path) -> String {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(here).into_iter().flatten().flatten();
+    let own = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let is_named = name.strip_prefix(LINK).is_some_and(|rest| rest.starts_with('-'));
+        let found = symlink_metadata(entry.path()).ok().filter(|_| is_named)?;
+        let is_own = found.is_dir() && found.uid() == me();
+        is_own.then_some(((found.mtime(), found.mtime_nsec()), name))
+    });
+    own.max().map_or_else(String::new, |(_, name)| format!(", such as {name}"))
+}
+
+fn owner(path: &Path) -> Option<u32> {
+    symlink_metadata(path).ok().map(|found| found.uid())
+}
+
+fn me() -> u32 {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() }
 }
 
 #[cfg(test)]
@@ -51,6 +110,11 @@ mod tests {
         std::os::unix::fs::symlink("lull-trace-1", folder.join(LINK)).unwrap();
         assert!(find_in(&folder).is_err(), "the link leads nowhere");
         std::fs::remove_file(folder.join(LINK)).unwrap();
+        std::fs::create_dir(folder.join(LINK)).unwrap();
+        let told = find_in(&folder).unwrap_err().to_string();
+        assert!(told.contains("neither a trace nor a link to one"), "{told}");
+        assert!(told.ends_with("such as lull-trace-2"), "{told}");
+        std::fs::remove_dir(folder.join(LINK)).unwrap();
         std::os::unix::fs::symlink("lull-trace-2", folder.join(LINK)).unwrap();
         assert_eq!(find_in(&folder).unwrap(), folder.join("lull-trace-2"));
         std::fs::write(folder.join(METADATA), "").unwrap();
