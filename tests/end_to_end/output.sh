@@ -172,6 +172,16 @@ recording_of_another_user_is_not_read_without_its_name() {
 	grep -q 'metadata in this folder belongs to another user' said || fail "$(cat said)"
 }
 
+name_with_a_line_break_makes_no_line_of_its_own() {
+	local name=$'x\nlull: complete: no event is missing'
+	cp /bin/true "$name"
+	lull record -o "trace$name" -- "./$name" 2> said
+	status_is 127 lull record -- "./nowhere$name" 2>> said
+	same "$(grep -c '^lull: complete' said)" 1 "the number of verdicts"
+	grep -q ': tracex\\nlull: complete: no event' said || fail "$(cat said)"
+	grep -q 'nowherex\\nlull: complete' said || fail "$(cat said)"
+}
+
 hostile_neighbour_leads_no_recorder_astray() {
 	local round folder before kept=0 refused=0
 	needs_root

@@ -154,7 +154,7 @@ fn main() {
         Command::Generate(args) => (generate::run(args), 2),
     };
     let status = result.unwrap_or_else(|error| {
-        say(&crate::told(&error));
+        say_error(&error);
         failure
     });
     std::process::exit(status);
@@ -197,9 +197,15 @@ fn files_max() -> u32 {
     64 + 4 * session::machine::possible_cpus()
 }
 
-/// A line for people, on standard error; that no one reads standard error is no error.
+/// A line for people, on standard error; that no one reads standard error is no error. Whatever
+/// names are in it, it stays one line.
 fn say(line: &str) {
-    say_line(&format!("lull: {}", shown::lines_shown(line)));
+    say_line(&format!("lull: {}", shown::shown(line)));
+}
+
+/// An error, whose further lines are indented.
+fn say_error(error: &anyhow::Error) {
+    say_line(&format!("lull: {}", shown::lines_shown(&told(error))));
 }
 
 /// A line on standard error, in one write: a program and commands of triggers write there, too.

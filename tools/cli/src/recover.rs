@@ -11,7 +11,7 @@ mod reserved;
 mod stacks;
 mod whole;
 
-use crate::shown::{json_shown, lines_shown};
+use crate::shown::{json_shown, shown};
 use crate::{record, say, stdout};
 use anyhow::{bail, Context};
 use consumer::folder::Sharing;
@@ -235,7 +235,7 @@ fn tell(args: &RecoverArgs, verdict: &Verdict) -> anyhow::Result<()> {
         return stdout::write(&(json + "\n"));
     }
     let lines = verdict.lines();
-    stdout::write(&lines.iter().map(|line| lines_shown(line) + "\n").collect::<String>())
+    stdout::write(&lines.iter().map(|line| shown(line) + "\n").collect::<String>())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use query::{
     Progress, Reading, PASSES,
 };
 use trace::{Ns, Span, Trace};
-use verdict::shown::lines_shown;
+use verdict::shown::{lines_shown, shown};
 use verdict::State;
 
 const DONE: i32 = 0;
@@ -105,7 +105,7 @@ fn main() {
         Err(error) => Err(format!("starting a thread: {error}")),
     };
     let status = result.unwrap_or_else(|what| {
-        say(&what);
+        say_lines(&what);
         FAILED
     });
     exit(status);
@@ -113,7 +113,12 @@ fn main() {
 
 /// A line for people; that no one reads standard error is no error.
 fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "lull: {}", lines_shown(line));
+    let _ = writeln!(std::io::stderr(), "lull: {}", shown(line));
+}
+
+/// The same of several lines, which are indented but for the first.
+fn say_lines(text: &str) {
+    let _ = writeln!(std::io::stderr(), "lull: {}", lines_shown(text));
 }
 
 fn run(args: &Arguments) -> Result<i32, String> {
@@ -216,7 +221,7 @@ fn say_verdicts(traces: &[Trace]) -> bool {
         let verdict = analysis::recorded_verdict(trace.metadata());
         if !matches!(verdict.state, State::Complete | State::Unknown) {
             let lines = verdict.judgement();
-            say(&format!("{}: {}", trace.path().display(), lines.join("\n")));
+            say_lines(&format!("{}: {}", trace.path().display(), lines.join("\n")));
         }
         is_failure |= verdict.state.is_failure();
     }

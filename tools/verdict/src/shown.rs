@@ -33,10 +33,14 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A text of several lines.
+/// What the lines of a message begin with, but for the first.
+const INDENTED: &str = "\n  ";
+
+/// A message of several lines. Other line breaks are of names in it, and are escaped: what would
+/// stand behind them looked like a message of its own.
 pub fn lines_shown(text: &str) -> String {
-    let lines: Vec<_> = text.split('\n').map(shown).collect();
-    lines.join("\n")
+    let lines: Vec<_> = text.split(INDENTED).map(shown).collect();
+    lines.join(INDENTED)
 }
 
 /// JSON, in which such characters stand in strings only, with JSON's escapes for them.
@@ -73,7 +77,7 @@ mod tests {
         for odd in ['\u{200f}', '\u{2028}', '\u{202e}', '\u{2066}', '\u{feff}', '\u{e0001}'] {
             assert_eq!(shown(&odd.to_string()), format!("\\u{{{:x}}}", odd as u32));
         }
-        assert_eq!(lines_shown("a\x1b\nb"), "a\\u{1b}\nb");
+        assert_eq!(lines_shown("a\x1b\n  b\nlull: c"), "a\\u{1b}\n  b\\nlull: c");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::{json, judge, table, CountArgs};
 use crate::report::look::Look;
 use crate::say;
+use crate::shown::shown;
 use anyhow::Context;
 use consumer::consumer::Counts;
 use consumer::Consumer;
@@ -111,7 +112,7 @@ impl Display {
         }
         for line in self.told.clone() {
             if self.file.is_some() {
-                self.write(&format!("{line}\n"));
+                self.write(&format!("{}\n", shown(&line)));
             }
             say(&line);
         }

@@ -52,7 +52,7 @@ pub fn run(args: &StopArgs) -> anyhow::Result<i32> {
         // With --all, one that cannot be stopped leaves the others to be stopped.
         status = status.max(match stop(found, args.json) {
             Err(error) if args.all => {
-                say(&crate::told(&error));
+                crate::say_error(&error);
                 2
             }
             other => other?,
