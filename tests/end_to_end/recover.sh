@@ -41,7 +41,7 @@ recovered() {
 		recoveries=$((recoveries + 1))
 	done
 	lull recover "$trace" > verdict 2> recover.errors || status=$?
-	if grep -Eq 'nothing is left|held nothing more' recover.errors; then
+	if grep -Eq 'nothing is left|no session was left|held nothing more' recover.errors; then
 		# A recorder that was killed after it had written its verdict named no end.
 		lull report "$trace" > verdict || status=$?
 	else
@@ -214,8 +214,15 @@ memory_of_a_trace_that_is_gone_becomes_a_new_trace() {
 	killed_while "./writers 3 progress 1 5"
 	rm -rf trace
 	status_is 2 lull recover "$session" 2> errors
-	grep -q "trace is gone; .lull recover -o DIR $session. writes a new one into DIR" errors ||
+	grep -q "is gone; .lull recover -o DIR $session. writes a new trace into DIR" errors ||
 		fail "$(cat errors)"
+	status_is 1 lull recover ./misspelt 2> errors
+	grep -q '^lull: no session was left for ./misspelt, but there [a-z]* [0-9]* other' errors ||
+		fail "$(cat errors)"
+	grep -q "^lull:   $session, .* is gone (.lull recover -o DIR $session. writes" errors ||
+		fail "$(cat errors)"
+	status_is 2 lull recover -o new 2> errors
+	grep -q 'recover --output <DIR> <SESSION>' errors || fail "$(cat errors)"
 	mkdir taken
 	: > taken/file
 	status_is 2 lull recover -o taken "$session" 2> errors

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use verdict::environment::entries;
+use verdict::text::plural;
 use verdict::thinned::{sampled_sentence, KernelOf};
 use verdict::Verdict;
 
@@ -57,7 +58,7 @@ const KERNEL_ALL: &str = "the kernel's events, which the killed recorder recorde
 pub struct RecoverArgs {
     /// The trace, the session's directory, or /dev/lull for what a crash of the machine left
     /// [default: all of yours]
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "SESSION")]
     pub what: Option<PathBuf>,
 
     /// Write a new trace in this directory, for where the recorder's own is gone
@@ -94,7 +95,16 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<i32> {
         if let Some(status) = of_crash.or(has_removed.then_some(DONE)) {
             return Ok(status);
         }
-        say("nothing is left: no recorder of yours that was killed has a session here");
+        match args.what.as_ref().filter(|_| !left.is_empty()) {
+            None => say("nothing is left: no recorder of yours that was killed has a session here"),
+            Some(wanted) => {
+                let verb = if left.len() == 1 { "is" } else { "are" };
+                let others = plural(left.len() as u64, "other");
+                let wanted = wanted.display();
+                say(&format!("no session was left for {wanted}, but there {verb} {others}:"));
+                record::tell::list(&left);
+            }
+        }
         return Ok(INCOMPLETE);
     }
     let mut status = of_crash.unwrap_or(DONE);
@@ -217,15 +227,15 @@ fn recover(args: &RecoverArgs, left: &LeftBehind) -> anyhow::Result<i32> {
 }
 
 /// What can be done where the trace itself cannot be gone on with.
-fn elsewhere(session: &Path) -> String {
+pub fn elsewhere(session: &Path) -> String {
     let session = session.display();
     format!(
-        "`lull recover -o DIR {session}` writes a new one into DIR, `lull recover --discard \
+        "`lull recover -o DIR {session}` writes a new trace into DIR, `lull recover --discard \
          {session}` removes what is left"
     )
 }
 
-fn is_gone(path: &Path) -> bool {
+pub fn is_gone(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 

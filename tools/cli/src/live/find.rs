@@ -128,12 +128,15 @@ mod tests {
         let two = [found("a", 10), found("a", 20)];
         assert!(chosen(&two, Some("b")).unwrap_err().contains("these run"));
         assert!(chosen(&two, Some("a")).unwrap_err().contains("several sessions are called 'a'"));
-        let left = LeftBehind {
-            path: "/left".into(),
-            recorder: Some(found("a", 1).recorder),
-            made: std::time::SystemTime::UNIX_EPOCH,
-        };
-        let error = choose(Vec::new(), &[left], Some("a")).unwrap_err().to_string();
-        assert!(error.contains("dead") && error.contains("lull recover /left"), "{error}");
+        for (output, told) in [("/", "lull recover /left"), ("/gone", "lull recover -o DIR /left")]
+        {
+            let left = LeftBehind {
+                path: "/left".into(),
+                recorder: Some(Recorder { output: output.into(), ..found("a", 1).recorder }),
+                made: std::time::SystemTime::UNIX_EPOCH,
+            };
+            let error = choose(Vec::new(), &[left], Some("a")).unwrap_err().to_string();
+            assert!(error.contains("dead") && error.contains(told), "{error}");
+        }
     }
 }

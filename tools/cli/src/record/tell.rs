@@ -3,6 +3,7 @@
 //! standard output is the program's.
 
 use super::Job;
+use crate::recover::{elsewhere, is_gone};
 use crate::shown::json_shown;
 use crate::{say, say_line};
 use session::directory::LeftBehind;
@@ -42,25 +43,31 @@ pub fn left_behind(is_quiet: bool) {
     if is_quiet || left.is_empty() {
         return;
     }
-    let paths: Vec<String> = left.iter().map(left_line).collect();
     let sessions = plural(left.len() as u64, "session");
     say(&format!("{sessions} of recorders that were killed, with events that may be in no trace:"));
-    for path in paths {
-        say(&format!("  {path}"));
-    }
+    list(&left);
+}
+
+/// Says of each session what it is.
+pub fn list(left: &[LeftBehind]) {
+    left.iter().for_each(|left| say(&format!("  {}", left_line(left))));
 }
 
 /// Where a session is, what it recorded and into which trace, and what to do with it.
 pub fn left_line(left: &LeftBehind) -> String {
     let path = left.path.display();
-    let of = match &left.recorder {
-        Some(recorder) => format!("of {} into {}", recorder.program, recorder.output.display()),
-        None => "of a recorder that had not started its program".into(),
+    let Some(recorder) = &left.recorder else {
+        let what = elsewhere(&left.path);
+        return format!("{path}, of a recorder that had not started its program ({what})");
     };
-    format!(
-        "{path}, {of} (`lull recover {path}` adds it to the trace, `lull recover --discard {path}` \
-         removes it)"
-    )
+    let of = format!("{path}, of {} into {}", recorder.program, recorder.output.display());
+    match is_gone(&recorder.output) {
+        true => format!("{of}, which is gone ({})", elsewhere(&left.path)),
+        false => format!(
+            "{of} (`lull recover {path}` adds it to the trace, `lull recover --discard {path}` \
+             removes it)"
+        ),
+    }
 }
 
 /// The same of the session in a directory, if its recorder was killed.
