@@ -230,6 +230,11 @@ impl<'a> Parser<'a> {
             Some(word) if !KEYWORDS.contains(&word) => word,
             _ => return Err(self.problem("here could stand an event, such as io:read_exit")),
         };
+        if pattern == CRASH {
+            return Err(self.problem(
+                "`crash` stands alone: it takes no filter, and no event comes before or after it",
+            ));
+        }
         if pattern.starts_with('!') {
             return Err(self.problem("an event that happens is named, and none is left out"));
         }
