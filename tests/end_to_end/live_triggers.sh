@@ -213,7 +213,7 @@ trigger_that_cannot_come_is_refused_with_its_reason_and_nothing_is_changed() {
 	refused 'give --flight-recorder' --on test:a --do snapshot
 	refused 'write == to compare' --on 'test:a if n = 1' --do count
 	refused '  test:a if n = 1' --on 'test:a if n = 1' --do count
-	refused 'there is no event io:raed_entry, but io:read_entry' --on io:raed_entry --do count
+	refused 'io:raed_entry; the nearest name is io:read_entry' --on io:raed_entry --do count
 	refused 'no event that is asked for has a field' --on 'test:a if m == 1' --do count
 	refused '--do stands behind the --on' --do count
 	refused 'it has no trigger 7' --remove 1 --remove 7

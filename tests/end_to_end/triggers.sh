@@ -330,7 +330,7 @@ trigger_that_cannot_be_is_refused_before_anything_starts() {
 	}
 	refused '--do stands behind the --on' --do count
 	refused 'a --do behind it' --on test:a
-	refused 'there is no event io:raed_entry, but io:read_entry' --on io:raed_entry --do count
+	refused 'io:raed_entry; the nearest name is io:read_entry' --on io:raed_entry --do count
 	refused 'there is no call io:raed' --on 'io:raed > 1ms' --do count
 	refused 'write == to compare' --on 'test:a if n = 1' --do count
 	refused '  test:a if n = 1' --on 'test:a if n = 1' --do count
@@ -342,7 +342,7 @@ trigger_that_cannot_be_is_refused_before_anything_starts() {
 	refused 'so has the recording' --on crash --do start
 	refused 'takes no filter' --on test:a --do 'disable test:b if n > 1'
 	lull record --name "$session" -o trace --on test:aa --do count -- ./say 2> errors
-	grep -q 'its libraries have no event test:aa, but test:a; libraries that' errors ||
+	grep -q 'its libraries have no event test:aa; the nearest name is test:a; ' errors ||
 		fail "$(cat errors)"
 	grep -q "'test:aa' never fired: no process that joined has an event test:aa" errors ||
 		fail "$(cat errors)"

@@ -12,6 +12,8 @@ const NAMES_MAX: usize = 3;
 /// A name that is less like a pattern than this, out of 1000, is not suggested.
 const MISSPELT_MIN: u32 = 600;
 const BEGUN_MIN: u32 = 700;
+/// What is to be the same of a name that begins as a pattern does.
+const BEGIN_LETTERS: usize = 2;
 
 /// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`
 pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> String {
@@ -24,6 +26,12 @@ pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -
     }
 }
 
+/// `; the nearest name is mutex:unlock` where one is near, behind what says that a name is none.
+pub fn advice<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest(&[name], names);
+    near.first().map_or_else(String::new, |near| format!("; the nearest name is {near}"))
+}
+
 /// The names that are most like one of the patterns, the best first: those that a pattern
 /// misspells, or else those that begin as one does. A name may be a pattern, too.
 pub fn nearest<'a>(patterns: &[&str], names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -32,7 +40,10 @@ pub fn nearest<'a>(patterns: &[&str], names: impl Iterator<Item = &'a str>) -> V
         let glob = pattern.split('@').next().unwrap_or(pattern);
         strsim::normalized_damerau_levenshtein(glob, name)
     };
-    let begun = |pattern: &str, name: &str| strsim::jaro_winkler(&word(pattern), &word(name));
+    let begun = |pattern: &str, name: &str| match begin_alike(pattern, name) {
+        true => strsim::jaro_winkler(&word(pattern), &word(name)),
+        false => 0.0,
+    };
     match best(patterns, &names, MISSPELT_MIN, misspelt) {
         found if found.is_empty() => best(patterns, &names, BEGUN_MIN, begun),
         found => found,
@@ -56,6 +67,13 @@ fn best<'a>(
     likely.into_iter().take(NAMES_MAX).map(|(name, _)| name).collect()
 }
 
+/// Whether a name begins as a pattern does, as far as the pattern says how it begins.
+fn begin_alike(pattern: &str, name: &str) -> bool {
+    let begin = |text: &str| text.chars().take(BEGIN_LETTERS).collect::<String>();
+    let (pattern, name) = (begin(pattern), begin(name));
+    pattern.contains(['*', '?']) || pattern == name
+}
+
 /// What a pattern says of a name: neither wildcards nor the level behind it.
 fn word(pattern: &str) -> String {
     let name = pattern.split('@').next().unwrap_or(pattern);
@@ -77,5 +95,7 @@ mod tests {
         assert!(said("mutx*@debug").ends_with("the nearest is mutex:wait_entry"));
         assert_eq!(said("zzz"), "no event matches zzz");
         assert_eq!(said("*"), "no event matches *");
+        assert_eq!(advice("c:none", ["io:connect_exit"].into_iter()), "");
+        assert_eq!(advice("c:tik", ["c:tick"].into_iter()), "; the nearest name is c:tick");
     }
 }

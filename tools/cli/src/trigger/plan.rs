@@ -7,7 +7,7 @@
 
 use super::args::Given;
 use super::kernel::{Offered, Origin};
-use crate::nearest::nearest;
+use crate::nearest::advice;
 use crate::record::asked::Asked;
 use crate::record::change;
 use crate::record::kernel::{self, Kernel};
@@ -199,8 +199,7 @@ fn check_on_kernel(
         is_kernels: &is_kernels,
     };
     let told = |what: &str, name: &str, names: &BTreeSet<String>| {
-        let near = nearest(&[name], names.iter().map(String::as_str));
-        let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+        let near = advice(name, names.iter().map(String::as_str));
         let whose = match origin {
             Origin::Module => "that the module lull has",
             Origin::Tracefs { .. } => "that tracefs has",
@@ -429,8 +428,7 @@ impl Events<'_> {
         let group_of_name = group(name);
         let is_own = group_of_name.is_some()
             && self.own.iter().any(|event| group(&event.name) == group_of_name);
-        let near = nearest(&[name], names.iter().map(String::as_str));
-        let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+        let near = advice(name, names.iter().map(String::as_str));
         if is_own {
             bail!("--on '{text}': there is {what}{near}; `lull list` shows all");
         }

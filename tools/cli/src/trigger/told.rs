@@ -6,7 +6,7 @@
 
 use super::matching::Matcher;
 use super::{Doing, Running, Triggers};
-use crate::nearest::nearest;
+use crate::nearest::advice;
 use session::pattern::Patterns;
 use verdict::text::{grouped, plural};
 use verdict::Verdict;
@@ -76,8 +76,7 @@ impl Triggers {
             self.seen.iter().any(is_it)
         };
         let pattern = clauses.into_iter().map(|clause| &clause.pattern).find(|p| !has(p))?;
-        let near = nearest(&[pattern], self.seen.iter().map(|(name, _)| name.as_str()));
-        let near = near.first().map_or_else(String::new, |near| format!(", but {near}"));
+        let near = advice(pattern, self.seen.iter().map(|(name, _)| name.as_str()));
         Some(format!(": no process that joined has an event {pattern}{near}"))
     }
 
