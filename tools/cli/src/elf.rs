@@ -6,7 +6,7 @@
 
 use anyhow::{bail, Context};
 use object::elf::{self, FileHeader64, ProgramHeader64};
-use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
 use session::description::{hash, refusal, Description};
@@ -46,6 +46,8 @@ pub enum Kind {
         machine: String,
     },
     Static,
+    /// glibc's dynamic linker, which starts a program that it is told of, and preloads into it.
+    DynamicLinker,
     Dynamic {
         interpreter: String,
     },
@@ -75,6 +77,8 @@ impl Object {
     }
 }
 
+/// What the name begins with that glibc's dynamic linker gives itself.
+const LINKER_NAME: &[u8] = b"ld-linux";
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") { elf::EM_AARCH64 } else { elf::EM_X86_64 };
 
 /// Looks into a file.
@@ -138,6 +142,9 @@ fn parse<'data, R: ReadRef<'data>>(data: R) -> Object {
     }
     let kind = match interpreter(data) {
         Some(interpreter) => Kind::Dynamic { interpreter },
+        None if own_name(data).is_some_and(|name| name.starts_with(LINKER_NAME)) => {
+            Kind::DynamicLinker
+        }
         None => Kind::Static,
     };
     Object { kind, events: events(data) }
@@ -163,6 +170,22 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
     let mut segments = segments.iter().filter(|segment| is_small(segment, endian));
     let path = segments.find_map(|segment| segment.interpreter(endian, data).ok()?)?;
     Some(String::from_utf8_lossy(path).into_owned())
+}
+
+/// The name by which a library is known to what needs it.
+fn own_name<'data, R: ReadRef<'data>>(data: R) -> Option<&'data [u8]> {
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let is_fit = |section: &elf::SectionHeader64<_>| section.sh_size(endian) <= PART_BYTES_MAX;
+    let of_dynamic =
+        |section: &&elf::SectionHeader64<_>| section.sh_type(endian) == elf::SHT_DYNAMIC;
+    sections.iter().find(of_dynamic).filter(|section| is_fit(section))?;
+    let (entries, texts) = sections.dynamic(endian, data).ok()??;
+    let texts = sections.strings(endian, data, texts).ok()?;
+    // Bound: the section's bytes.
+    let entry = entries.iter().find(|entry| entry.tag32(endian) == Some(elf::DT_SONAME))?;
+    texts.get(u32::try_from(entry.d_val(endian)).ok()?).ok()
 }
 
 fn is_small(segment: &ProgramHeader64<Endianness>, endian: Endianness) -> bool {
@@ -287,6 +310,14 @@ mod tests {
     fn own_binary_is_dynamic_or_static_and_of_this_machine() {
         let kind = read(&std::env::current_exe().unwrap()).unwrap().kind;
         assert!(matches!(kind, Kind::Dynamic { .. } | Kind::Static), "{kind:?}");
+    }
+
+    #[test]
+    fn the_dynamic_linker_is_told_from_static_programs() {
+        let Kind::Dynamic { interpreter } = read(Path::new("/bin/sh")).unwrap().kind else {
+            panic!("/bin/sh is linked dynamically");
+        };
+        assert_eq!(read(Path::new(&interpreter)).unwrap().kind, Kind::DynamicLinker);
     }
 
     #[test]

@@ -167,7 +167,10 @@ pub fn record_list(args: &RecordArgs) -> anyhow::Result<i32> {
 /// Names and levels of all events that a program, its libraries and the interposers carry.
 pub fn known_events(program: &Path) -> Vec<Description> {
     let is_readable = elf::read(program).is_ok_and(|object| {
-        matches!(object.kind, Kind::Script { .. } | Kind::Static | Kind::Dynamic { .. })
+        matches!(
+            object.kind,
+            Kind::Script { .. } | Kind::Static | Kind::DynamicLinker | Kind::Dynamic { .. }
+        )
     });
     let mut events: Vec<Carried> = Vec::new();
     if is_readable {

@@ -18,6 +18,9 @@ const UNKNOWN: &str =
     "it did not join the session, and what kept it from that is not known: another user, ipc \
      namespace or /dev/shm than the recorder's, no LD_PRELOAD, no room in its address space \
      (ulimit -v), or an end before it could";
+const LINKER: &str =
+    "it is the dynamic linker, which is recorded once it starts a program and has preloaded \
+     liblull: with --verify, --list or LD_TRACE_LOADED_OBJECTS, as ldd calls it, it starts none";
 const PERHAPS_LOST: &str =
     "there is no start of it: it did not join the session, or its start is among what was lost";
 
@@ -80,6 +83,7 @@ fn reason_of(file: &Path) -> Option<String> {
     match (&object.kind, target::look(file).refuses()) {
         (Kind::OtherMachine { machine }, _) => Some(format!("it is a program for {machine}")),
         (_, Some(how)) => Some(format!("it {how}")),
+        (Kind::DynamicLinker, _) => Some(LINKER.into()),
         (Kind::Static, _) if !object.has_liblull() => Some("it is statically linked".into()),
         _ => None,
     }
@@ -107,6 +111,10 @@ mod tests {
             with_reasons([process].iter(), false).remove(0).why
         };
         assert_eq!(why("/nowhere", 2), "it is statically linked");
+        let Kind::Dynamic { interpreter } = elf::read(Path::new("/bin/sh")).unwrap().kind else {
+            panic!("/bin/sh is linked dynamically");
+        };
+        assert_eq!(why(&interpreter, 2), LINKER);
         assert!(why("/nowhere", 4).starts_with("it is for another machine"));
         assert!(why("/bin/sh", 7).starts_with("it runs under a seccomp filter"));
         assert!(why("/nowhere", 8).contains("cannot read liblull: its user may not, or its root"));

@@ -85,7 +85,8 @@ pub fn find(name: &OsStr) -> Result<Program, Problem> {
             executed.display()
         )
     });
-    if target == Target::Static && elf::read(&executed).is_ok_and(|file| !file.has_liblull()) {
+    let is_static = |file: elf::Object| file.kind == Kind::Static && !file.has_liblull();
+    if target == Target::Static && elf::read(&executed).is_ok_and(is_static) {
         warning = Some(format!(
             "{} is statically linked without liblull.a: it cannot be recorded, only dynamically \
              linked programs that it starts",
@@ -181,6 +182,16 @@ mod tests {
         for name in ["no-such-program-here", "./no-such-program", ""] {
             assert_eq!(find(OsStr::new(name)).unwrap_err().status(), 127, "{name}");
         }
+    }
+
+    #[test]
+    fn of_what_the_dynamic_linker_starts_nothing_is_foretold() {
+        let Kind::Dynamic { interpreter } = elf::read(Path::new("/bin/sh")).unwrap().kind else {
+            panic!("/bin/sh is linked dynamically");
+        };
+        let linker = find(OsStr::new(&interpreter)).unwrap();
+        assert!(linker.loads);
+        assert_eq!(linker.warning, None);
     }
 
     #[test]
