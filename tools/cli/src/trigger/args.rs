@@ -33,9 +33,9 @@ impl Args for TriggerArgs {
             "CONDITION",
             "When this happens, do what each --do behind it says: 'EVENT if FILTER'; a call that \
              takes too long, 'io:read > 10ms'; an order in one thread, 'A then B within 5ms \
-             without C'; or 'crash', the end of a program by a signal. With -k, events of the \
-             kernel's, too: 'syscalls:sys_read > 10ms'; by tracefs, each occurrence is recorded \
-             for the recorder to decide",
+             without C' (a time without a unit is seconds); or 'crash', the end of a program by \
+             a signal. With -k, events of the kernel's, too: 'syscalls:sys_read > 10ms'; by \
+             tracefs, each occurrence is recorded for the recorder to decide",
         );
         let does = argument(
             DO,
