@@ -466,7 +466,7 @@ impl Consumer {
             let note = verdict.because("metadata could not be updated while recording", error);
             verdict.notes.push(note);
         }
-        if !self.output.folder().is_at_its_path() {
+        if !self.output.is_at_its_path() {
             verdict.notes.push(format!(
                 "{} was moved, removed or replaced while recording; the trace is in the \
                  directory that was there at the beginning",

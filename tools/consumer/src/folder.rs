@@ -123,7 +123,7 @@ impl Folder {
     }
 
     /// Whether the path still leads to this directory.
-    pub fn is_at_its_path(&self) -> bool {
+    pub(crate) fn is_at_its_path(&self) -> bool {
         matches!((fs::stat(&self.path), fs::fstat(&self.file)), (Ok(a), Ok(b)) if is_same(&a, &b))
     }
 

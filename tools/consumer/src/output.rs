@@ -48,6 +48,8 @@ const SMALL_BYTES: u64 = 4 << 20;
 const SHORT: Duration = Duration::from_secs(1);
 /// Recordings that begin in one folder within one second, at most.
 const NAMES_MAX: u32 = 1000;
+/// Of a path, with the NUL behind it; PATH_MAX.
+const PATH_BYTES_MAX: usize = 4096;
 /// How often a link may turn up or vanish while it is set.
 const LINK_ATTEMPTS: u32 = 10;
 /// How often another thread may make a file where all is being taken away.
@@ -267,6 +269,16 @@ impl Output {
 
     pub fn folder(&self) -> &Arc<Folder> {
         &self.folder
+    }
+
+    /// Whether the directory is still where it was made. Where its path is longer than the kernel
+    /// takes, the directory above, which is open, is asked.
+    pub fn is_at_its_path(&self) -> bool {
+        let path = self.folder.path();
+        match path.is_absolute() && path.as_os_str().len() < PATH_BYTES_MAX {
+            true => self.folder.is_at_its_path(),
+            false => self.folder.is_at(self.place.above(), self.place.name()),
+        }
     }
 
     /// From now on what was made stays, and is finished.

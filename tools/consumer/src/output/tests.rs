@@ -184,6 +184,17 @@ fn directory_that_a_recorder_writes_to_is_refused_to_a_second_one() {
 }
 
 #[test]
+fn directory_with_a_path_longer_than_the_kernel_takes_is_where_it_was_made() {
+    let top = place("deep");
+    let path = (0..PATH_BYTES_MAX / 150).fold(top.clone(), |path, _| path.join("d".repeat(200)));
+    let output = create(&path.join("t"), Older::Refuse).unwrap();
+    assert!(output.is_at_its_path());
+    rustix::fs::renameat(output.place.above(), "t", output.place.above(), "moved").unwrap();
+    assert!(!output.is_at_its_path());
+    files::remove_dir_all(top).unwrap();
+}
+
+#[test]
 fn files_are_made_where_the_directory_is_and_never_through_a_link() {
     let path = place("moved");
     let output = create(&path, Older::Refuse).unwrap();
