@@ -18,7 +18,8 @@ const NAMED_MAX: usize = 8;
 pub struct Sampled {
     /// Its name; in a trace that is not finished, a pattern of names.
     pub event: String,
-    /// One in so many of its occurrences was recorded, of those that met its filter.
+    /// One in so many of its occurrences was recorded, of those that met its filter; 0 where that
+    /// may have been changed while recording.
     pub one_in: u32,
     /// It is the entry or the exit of calls, and in each process a call was drawn once: a sample
     /// has both ends or none.
@@ -128,7 +129,10 @@ impl KernelOf {
 
 /// What the verdict says of them; None where there is none.
 pub fn sampled_sentence(sampled: &[Sampled]) -> Option<String> {
-    let named = |sampled: &Sampled| format!("{} 1/{}", shown(&sampled.event), sampled.one_in);
+    let named = |sampled: &Sampled| match sampled.one_in {
+        0 => format!("{} at a rate that was changed", shown(&sampled.event)),
+        one_in => format!("{} 1/{one_in}", shown(&sampled.event)),
+    };
     let names = listed(sampled.iter().map(named).collect(), "event")?;
     Some(format!(
         "of events that were sampled as asked for, one in so many occurrences: {names}; counts and \

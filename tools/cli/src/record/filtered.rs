@@ -105,9 +105,17 @@ pub fn judge(verdict: &mut Verdict, asked: &Asked, filtered: &[Filtered], is_cou
     let is_unchanged = verdict.changes.is_empty();
     let is_sampled = FILTER_STATE_SAMPLES | FILTER_STATE_PAIRS;
     let sampled = filtered.iter().filter(|found| found.state & is_sampled != 0);
+    let changes = verdict.changes.iter().flat_map(|change| &change.patterns);
+    let changed: Vec<&str> = changes.map(|asked| Choice::split(asked).0).collect();
+    let was_changed = |event: &Description| {
+        changed.iter().any(|pattern| Patterns::alone_matches(pattern, &event.name, event.level))
+    };
     let rate = |event: &Description| Sampled {
         event: event.name.clone(),
-        one_in: asked.sample_of(&event.name, event.level).one_in(),
+        one_in: match was_changed(event) {
+            true => 0,
+            false => asked.sample_of(&event.name, event.level).one_in(),
+        },
         by_call: is_unchanged && is_by_call(asked, filtered, &event.name),
     };
     verdict.sampled = sampled.map(|found| rate(&found.event)).collect();
@@ -251,6 +259,26 @@ mod tests {
         let found = [Filtered { event: event(END), state: FILTER_STATE_PAIRS }];
         judge(&mut changed, &asked(&rate), &found, false);
         assert!(!changed.sampled[0].by_call);
+    }
+
+    #[test]
+    fn of_an_event_that_a_change_names_no_rate_is_told() {
+        let rates = |changes: &[&str]| {
+            let mut verdict = Verdict::new("trace".into());
+            let patterns = changes.iter().map(|text| text.to_string()).collect();
+            verdict.changes.push(verdict::Change { at: (1, 0), patterns });
+            let of = |text: &str| Filtered { event: event(text), state: FILTER_STATE_SAMPLES };
+            let found = [of(REQUEST), of("a:b\n6\n:\n")];
+            judge(&mut verdict, &asked(&["http:*", "a:* sample 1/2"]), &found, false);
+            (verdict.sampled.iter().map(|of| of.one_in).collect::<Vec<_>>(), verdict.limits)
+        };
+        let (one_in, limits) = rates(&["http:*"]);
+        assert_eq!(one_in, [2, 0]);
+        assert!(
+            limits[0].contains("a:b 1/2, http:request at a rate that was changed; "),
+            "{limits:?}"
+        );
+        assert_eq!(rates(&["http:* if status == 5 sample 1/3", "!a:*"]).0, [2, 0]);
     }
 
     #[test]
