@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 /// The link, and what the names of recordings begin with.
 pub const LINK: &str = "lull-trace";
 const METADATA: &str = "metadata";
+const ROOT: u32 = 0;
 
 /// A name that sorts by time, for a recording that begins now.
 pub fn name() -> String {
@@ -28,12 +29,11 @@ pub fn find() -> anyhow::Result<PathBuf> {
 fn find_in(folder: &Path) -> anyhow::Result<PathBuf> {
     let metadata = folder.join(METADATA);
     if metadata.is_file() {
-        // Whoever owns a folder says what it is.
-        refuse_foreign(&metadata, owner(&folder.join(".")), folder, ".")?;
+        refuse_foreign(&metadata, folder, ".")?;
         return Ok(folder.join("."));
     }
     let link = folder.join(LINK);
-    refuse_foreign(&link, None, folder, LINK)?;
+    refuse_foreign(&link, folder, LINK)?;
     // Its own name tells more than the link's.
     let target = std::fs::read_link(&link);
     let trace = target.as_ref().map_or(link.clone(), |target| folder.join(target));
@@ -50,19 +50,15 @@ fn find_in(folder: &Path) -> anyhow::Result<PathBuf> {
             newest_own(folder)
         );
     }
-    refuse_foreign(&trace, None, folder, LINK)?;
+    refuse_foreign(&trace, folder, LINK)?;
     Ok(trace)
 }
 
-/// Refuses what is neither this user's nor `trusted`'s. `name`: what to name to read it all the
-/// same.
-fn refuse_foreign(
-    path: &Path,
-    trusted: Option<u32>,
-    folder: &Path,
-    name: &str,
-) -> anyhow::Result<()> {
-    match owner(path).filter(|owner| *owner != me() && Some(*owner) != trusted) {
+/// Refuses what is neither this user's nor root's, who may have recorded for this user, nor of
+/// whoever owns the folder, and says what is in it. `name`: what to name to read it all the same.
+fn refuse_foreign(path: &Path, folder: &Path, name: &str) -> anyhow::Result<()> {
+    let trusted = [Some(me()), Some(ROOT), owner(&folder.join("."))];
+    match owner(path).filter(|owner| !trusted.contains(&Some(*owner))) {
         None => Ok(()),
         Some(owner) => bail!(
             "no trace named, and {} in this folder belongs to another user (number {owner}), so \
