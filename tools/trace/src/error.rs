@@ -149,6 +149,10 @@ pub enum Error {
     NotATrace { path: PathBuf },
     #[error("{}: more than {limit} folders are below; name those to read", path.display())]
     TooManyFolders { path: PathBuf, limit: usize },
+    #[error("{}: more than {limit} folders deep; name the traces to read", path.display())]
+    TooDeep { path: PathBuf, limit: u32 },
+    #[error("{}: {reason}; a trace in it would be left out: name those to read", path.display())]
+    Closed { path: PathBuf, reason: std::io::Error },
     #[error("{}: {reason}", path.display())]
     Metadata { path: PathBuf, reason: MetadataError },
 }

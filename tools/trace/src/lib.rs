@@ -18,7 +18,7 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `trace` opens, `mapping` holds the files; `tsdl` (CTF 1.8) and `ctf2` turn the metadata
+//! Flow: `folders` finds, `trace` opens, `mapping` holds the files; `tsdl` (CTF 1.8) and `ctf2` turn the metadata
 //! into types (`types`) and decode plans (`plan`); `cursor` and `stream_file` step through a stream
 //! with `header`, `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the
 //! streams; `event` and `visit` give field values; `walker` does the same for bytes in memory.
@@ -36,6 +36,7 @@ mod cursor;
 mod error;
 mod event;
 mod finished;
+mod folders;
 mod header;
 mod index;
 mod index_file;
@@ -68,6 +69,7 @@ pub use clock::{extend, Clock};
 pub use error::{Error, Fault, MetadataError, Problem, ProblemKind};
 pub use event::{Event, Value};
 pub use finished::{stream_files_text, STREAM_FILES};
+pub use folders::find_traces;
 pub use index_file::{check_own, own_index_folder};
 pub use lineage::{Beginning, Repeated};
 pub use loss::{Loss, LossKind};
@@ -79,7 +81,7 @@ pub use slices::{in_slices, processors};
 pub use span::Span;
 pub use symbols::{symbols_text, Place, Symbol, Symbols, SymbolsError, FILE as SYMBOLS_FILE};
 pub use threads::{RecordedThread, RecordedThreads, ThreadFields, BOOKKEEPING, THREAD_EVENT};
-pub use trace::{find_traces, StreamFile, Trace};
+pub use trace::{StreamFile, Trace};
 pub use types::{
     Array, Base, ByteOrder, Choice, Encoding, Enumeration, Field, Float, Form, Integer, Mapping,
     Meaning, Reference, Scope, Sequence, Struct, Target, Type, Variant,

@@ -23,7 +23,7 @@ use crate::packet::{self, Signature};
 use crate::symbols::{self, Symbols, SymbolsError};
 use crate::units::{CpuId, Cycles, Ns};
 
-const METADATA_NAME: &str = "metadata";
+pub(crate) const METADATA_NAME: &str = "metadata";
 /// Stream files that one trace may have.
 const MAX_STREAM_FILES: usize = 1 << 16;
 /// How much of all files of a trace is kept in memory, and of each one at most and at least.
@@ -32,9 +32,6 @@ const WINDOW_BYTES_MAX: usize = 2 << 20;
 const WINDOW_BYTES_MIN: usize = 16 << 10;
 /// Warnings about the metadata that are told one by one.
 const MAX_WARNINGS_SHOWN: usize = 20;
-/// Folders that [`find_traces`] looks into, and how deep.
-const MAX_FOLDERS: usize = 1 << 20;
-const MAX_FOLDER_DEPTH: u32 = 16;
 
 /// The bytes of one stream file.
 #[derive(Debug)]
@@ -472,40 +469,6 @@ fn map(path: &Path) -> std::io::Result<Bytes> {
     Mapping::new(&file).map(Bytes::Mapped)
 }
 
-/// The trace folders at or below `path`, sorted: a session may hold several.
-pub fn find_traces(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
-    find_traces_within(path.as_ref(), MAX_FOLDERS)
-}
-
-fn find_traces_within(root: &Path, limit: usize) -> Result<Vec<PathBuf>, Error> {
-    let mut found = Vec::new();
-    let mut folders = vec![(root.to_path_buf(), 0)];
-    let mut visited = 0;
-    while let Some((folder, depth)) = folders.pop() {
-        visited += 1;
-        if visited > limit {
-            return Err(Error::TooManyFolders { path: root.into(), limit });
-        }
-        if folder.join(METADATA_NAME).is_file() {
-            found.push(folder.clone());
-        }
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(reason) if depth == 0 => return Err(Error::Io { path: folder, reason }),
-            Err(_) => continue,
-        };
-        let below = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
-        if depth < MAX_FOLDER_DEPTH {
-            folders.extend(below.map(|entry| (entry.path(), depth + 1)));
-        }
-    }
-    if found.is_empty() {
-        return Err(Error::NotATrace { path: root.into() });
-    }
-    found.sort();
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -513,10 +476,6 @@ mod tests {
     #[test]
     fn what_is_beyond_a_bound_is_not_left_out_silently() {
         let root = testkit::TraceFolder::new("", &[vec![0], vec![1], vec![2]]).unwrap();
-        std::fs::create_dir_all(root.path().join("a/b")).unwrap();
-        assert_eq!(find_traces_within(root.path(), 3).unwrap().len(), 1);
-        let error = find_traces_within(root.path(), 2).unwrap_err().to_string();
-        assert!(error.contains("more than 2 folders"), "{error}");
         let files =
             |limit| stream_paths(root.path(), limit).map(|(f, all)| (f.len(), all)).unwrap();
         assert_eq!((files(3), files(2)), ((3, true), (2, false)));
