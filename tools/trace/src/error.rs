@@ -90,6 +90,10 @@ pub enum ProblemKind {
     Shorter { finished_bytes: u64, bytes: u64 },
     /// The same, where the file ends within a packet, with what is wrong there.
     Cut { fault: Fault, finished_bytes: u64, bytes: u64 },
+    /// A stream file has become longer since the trace was finished.
+    Longer { finished_bytes: u64, bytes: u64 },
+    /// A stream file is there that the finished trace did not have.
+    New,
 }
 
 impl fmt::Display for Problem {
@@ -107,7 +111,9 @@ impl fmt::Display for Problem {
                 f,
                 "it had {finished_bytes} bytes when the trace was finished, and is not here"
             )?,
-            ProblemKind::Shorter { finished_bytes, bytes } => write!(
+            ProblemKind::New => f.write_str("it was not here when the trace was finished")?,
+            ProblemKind::Shorter { finished_bytes, bytes }
+            | ProblemKind::Longer { finished_bytes, bytes } => write!(
                 f,
                 "it had {finished_bytes} bytes when the trace was finished, and has {bytes} now"
             )?,

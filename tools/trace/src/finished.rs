@@ -3,9 +3,10 @@
 //!
 //! Place in the flow: whoever writes a trace says so in its environment, last. `Trace::open`
 //! compares: a file that is gone, or that ends where one of its packets does, is damage that no
-//! packet tells of. A trace that says nothing of its files promises nothing.
+//! packet tells of, and so are bytes and files that came later, which have events twice or other
+//! events. A trace that says nothing of its files promises nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Fault, Problem, ProblemKind};
@@ -26,32 +27,46 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(is_odd)
 }
 
-/// What is missing of the files in a folder. `found`: those that are there, with the bytes of each
-/// that can be read. `limit`: entries that are looked at.
-pub(crate) fn missing(
+/// How the files in a folder are not those that were finished. `found`: those that are there, with
+/// the bytes of each that can be read. `limit`: entries that are looked at.
+pub(crate) fn differences(
     metadata: &Metadata,
     folder: &Path,
     found: &HashMap<PathBuf, Option<u64>>,
     limit: usize,
 ) -> Vec<Problem> {
-    let text = metadata.environment_text(STREAM_FILES).unwrap_or("");
+    let Some(text) = metadata.environment_text(STREAM_FILES) else { return Vec::new() };
     let files = text.lines().take(limit).filter_map(|line| {
         let (name, bytes) = line.split_once('\t')?;
-        Some((name, bytes.parse().ok()?)).filter(|(name, _)| is_name(name))
+        Some((folder.join(name), bytes.parse().ok()?)).filter(|_| is_name(name))
     });
-    let missing = files.filter_map(|(name, finished_bytes)| {
-        let file = folder.join(name);
-        let what = match found.get(&file) {
+    let files: BTreeMap<PathBuf, u64> = files.collect();
+    let problem = |(file, what): (&PathBuf, ProblemKind)| {
+        let file = file.clone();
+        Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what }
+    };
+    let changed = files.iter().filter_map(|(file, finished_bytes)| {
+        let finished_bytes = *finished_bytes;
+        let what = match found.get(file) {
             None => ProblemKind::Gone { finished_bytes },
             Some(Some(bytes)) if *bytes < finished_bytes => {
                 ProblemKind::Shorter { finished_bytes, bytes: *bytes }
             }
+            Some(Some(bytes)) if *bytes > finished_bytes => {
+                ProblemKind::Longer { finished_bytes, bytes: *bytes }
+            }
             // One that cannot be read is told of already.
             Some(_) => return None,
         };
-        Some(Problem { file, packet: None, offset_bytes: 0, lost_bytes: 0, what })
+        Some((file, what))
     });
-    missing.collect()
+    let is_new = |(file, bytes): &(&PathBuf, &Option<u64>)| {
+        let may_be_listed = file.file_name().and_then(|name| name.to_str()).is_some_and(is_name);
+        may_be_listed && bytes.is_some_and(|bytes| bytes > 0) && !files.contains_key(*file)
+    };
+    let mut new: Vec<_> = found.iter().filter(is_new).map(|(file, _)| file).collect();
+    new.sort();
+    changed.chain(new.into_iter().map(|file| (file, ProblemKind::New))).map(problem).collect()
 }
 
 /// Tells of a file that ends within a packet once: with what is wrong there.
@@ -93,15 +108,16 @@ mod tests {
         let (metadata, _) = Metadata::salvage(metadata.as_bytes());
         let path = |name: &str| Path::new("/t").join(name);
         let found = found.iter().map(|(name, bytes)| (path(name), *bytes)).collect();
-        missing(&metadata, Path::new("/t"), &found, 4).iter().map(Problem::to_string).collect()
+        let told = differences(&metadata, Path::new("/t"), &found, 4);
+        told.iter().map(Problem::to_string).collect()
     }
 
     #[test]
-    fn files_that_are_gone_or_shorter_than_they_were_are_told() {
+    fn files_that_are_not_as_they_were_are_told() {
         let files = [("a", 100u64), ("b", 50), ("c", 7), ("d/e", 1), ("", 1)];
         let text = stream_files_text(files.into_iter());
         assert_eq!(text, "a\t100\nb\t50\nc\t7");
-        assert!(told(&text, &[("a", Some(100)), ("b", Some(51)), ("c", None)]).is_empty());
+        assert!(told(&text, &[("a", Some(100)), ("b", Some(50)), ("c", None)]).is_empty());
         assert_eq!(
             told(&text, &[("a", Some(60)), ("c", Some(7))]),
             [
@@ -109,11 +125,21 @@ mod tests {
                 "/t/b: it had 50 bytes when the trace was finished, and is not here",
             ]
         );
+        let more = [("a", Some(101)), ("b", Some(50)), ("c", Some(7)), ("d", Some(9))];
+        assert_eq!(
+            told(&text, &[&more[..], &[("empty", Some(0)), ("closed", None)]].concat()),
+            [
+                "/t/a: it had 100 bytes when the trace was finished, and has 101 now",
+                "/t/d: it was not here when the trace was finished",
+            ]
+        );
     }
 
     #[test]
     fn what_promises_nothing_is_not_accused_and_hostile_lists_are_bounded() {
-        assert!(told("", &[]).is_empty());
+        let (metadata, _) = Metadata::salvage(b"/* CTF 1.8 */ env { hostname = \"h\"; };");
+        let found = HashMap::from([(PathBuf::from("/t/a"), Some(1))]);
+        assert!(differences(&metadata, Path::new("/t"), &found, 4).is_empty());
         for odd in ["a", "a\t-1", "a\t99999999999999999999", "../x\t5", "\t5", "a\tb\t5"] {
             assert!(told(odd, &[]).is_empty(), "{odd}");
         }

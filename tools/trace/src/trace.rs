@@ -164,8 +164,8 @@ impl Trace {
             }
         }
         if are_all {
-            let missing = finished::missing(&trace.metadata, path, &found, MAX_STREAM_FILES);
-            trace.problems.extend(missing);
+            let changes = finished::differences(&trace.metadata, path, &found, MAX_STREAM_FILES);
+            trace.problems.extend(changes);
         }
         trace.add_files(streams);
         let share = WINDOWS_BYTES / trace.files.len().max(1);
