@@ -153,6 +153,8 @@ pub struct Analyses<'a> {
     events_read: Vec<u64>,
     /// Whether `events_read` is to be what recorders say that they wrote.
     reads_all: bool,
+    /// Whether events before the span may still come.
+    is_before_span: bool,
     counts: Counts,
     rate: Rate,
     writers: Writers,
@@ -179,6 +181,7 @@ impl<'a> Analyses<'a> {
             filter: Filter::new(state.classes(), options.wanted),
             events_read: vec![0; traces.len()],
             reads_all: options.span == Span::ALL,
+            is_before_span: options.span.from.is_some(),
             counts: Counts::new(state.classes().names().len(), limits.grouped_events),
             rate: Rate::new(),
             writers: Writers::new(),
@@ -218,6 +221,10 @@ impl<'a> Analyses<'a> {
             if let Some(study) = &mut self.study {
                 study.moved(&self.state, None, at);
             }
+        }
+        if self.is_before_span && !event.is_before_span() {
+            self.is_before_span = false;
+            self.state.count_unmatched_anew();
         }
         let Some(Step { name, thread, part, done }) = self.state.event(event) else { return };
         if event.is_before_span() {

@@ -431,6 +431,43 @@ fn report_is_about_the_span_and_the_threads_that_are_asked_for() {
 }
 
 #[test]
+fn what_has_no_partner_is_told_of_the_span_and_the_threads_that_are_asked_for() {
+    let mut program = Program::new();
+    program.event(50, 0, WORKER, "early_exit", &[]);
+    program.event(60, 0, WORKER, "early_entry", &[]);
+    program.event(100, 0, MAIN, "job_entry", &[]);
+    program.event(200, 0, CHILD, "job_entry", &[]);
+    program.event(210, 0, CHILD, "early_exit", &[]);
+    program.event(300, 0, MAIN, "job_exit", &[]);
+    program.event(310, 0, MAIN, "job_exit", &[]);
+    let traces = [trace(&program)];
+    let told = |options: &Options<'_>| {
+        let report = analyse(&traces, options, |_| {});
+        let running = report.running.longest.iter().map(|row| row.tid.unwrap_or(0)).collect();
+        let unmatched = report.unmatched.iter();
+        let unmatched = unmatched.map(|row| {
+            let (open, exits) = (row.still_running, row.exits_without_entry);
+            (row.name.clone(), open, exits)
+        });
+        let (running, unmatched): (Vec<i64>, Vec<_>) = (running, unmatched.collect());
+        let named = analysis::named("latency").unwrap();
+        let answer = analysis::ask(named, &Default::default(), &traces, options, |_| {}).unwrap();
+        let table = answer.sheet.tables.into_iter().find(|table| table.key == "unmatched");
+        assert_eq!(table.unwrap().rows.len(), unmatched.len());
+        (running, unmatched)
+    };
+    let row = |name: &str, open, exits| (name.to_string(), open, exits);
+    let all = vec![row("early", 1, 2), row("job", 1, 1)];
+    assert_eq!(told(&Options::default()), (vec![11, 20], all));
+    let whose = |threads: &Threads, thread| threads.pid(threads.process_of(thread)) == Some(20);
+    let options = Options { whose: Some(&whose), ..Options::default() };
+    assert_eq!(told(&options), (vec![20], vec![row("early", 0, 1), row("job", 1, 0)]));
+    let span = Span { from: Some(Ns(150)), until: None };
+    let options = Options { span, ..Options::default() };
+    assert_eq!(told(&options), (vec![20], vec![row("early", 0, 1), row("job", 1, 1)]));
+}
+
+#[test]
 fn reading_ends_when_nobody_waits_for_it_and_after_so_many_events() {
     const EVENTS: u64 = 300_000;
     let mut program = Program::new();

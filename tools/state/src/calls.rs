@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
 use trace::Ns;
 
 use crate::changes::{Change, Notes};
@@ -21,6 +22,8 @@ const MOST_OPEN: usize = 1 << 16;
 /// How many later entries of other pairs an exit is looked for behind.
 const MOST_CROSSED: usize = 256;
 const MOST_OPEN_IN_ALL: usize = 1 << 20;
+/// Threads and pairs whose events without a partner are told apart.
+const MOST_UNMATCHED: usize = 1 << 18;
 
 /// An entry whose exit has not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,15 @@ pub struct Unmatched {
     pub unsure: u64,
 }
 
+impl Unmatched {
+    fn add(&mut self, other: &Self) {
+        self.exits += other.exits;
+        self.ended += other.ended;
+        self.forgotten += other.forgotten;
+        self.unsure += other.unsure;
+    }
+}
+
 /// The open calls of all threads: at most 2^16 of a thread, and 2^20 together.
 #[derive(Debug)]
 pub struct Calls {
@@ -85,7 +97,8 @@ pub struct Calls {
     without_room: u64,
     /// What the latest event cut off.
     cut: Vec<(ThreadIndex, OpenCall)>,
-    unmatched: Vec<Unmatched>,
+    /// Beyond so many of threads and pairs, those of all other threads are in one.
+    unmatched: FxHashMap<(ThreadIndex, PairIndex), Unmatched>,
     /// Pairs of which only some events are recorded.
     partial: Vec<bool>,
     /// Threads of each machine with calls that no loss came after.
@@ -97,13 +110,12 @@ pub struct Calls {
 impl Calls {
     /// `partial`: by number of a pair, whether only some of its events are recorded.
     pub(crate) fn new(partial: Vec<bool>) -> Self {
-        let unmatched = vec![Unmatched::default(); partial.len()];
         Self {
             stacks: Vec::new(),
             open_count: 0,
             without_room: 0,
             cut: Vec::new(),
-            unmatched,
+            unmatched: FxHashMap::default(),
             partial,
             sure: Vec::new(),
             is_listed: Vec::new(),
@@ -113,7 +125,6 @@ impl Calls {
 
     /// There are more pairs by now.
     pub(crate) fn describe_again(&mut self, partial: Vec<bool>) {
-        self.unmatched.resize(partial.len(), Unmatched::default());
         self.partial = partial;
     }
 
@@ -127,13 +138,28 @@ impl Calls {
         self.without_room
     }
 
-    /// What has found no partner, pair by pair in the order of their numbers.
-    pub fn unmatched(&self) -> &[Unmatched] {
-        &self.unmatched
+    /// What has found no partner of the threads that are asked for, pair by pair in the order of
+    /// their numbers.
+    pub fn unmatched(&self, is_asked: impl Fn(ThreadIndex) -> bool) -> Vec<Unmatched> {
+        let mut by_pair = vec![Unmatched::default(); self.partial.len()];
+        for ((thread, pair), unmatched) in &self.unmatched {
+            if let Some(sum) = by_pair.get_mut(pair.0 as usize).filter(|_| is_asked(*thread)) {
+                sum.add(unmatched);
+            }
+        }
+        by_pair
     }
 
-    fn unmatched_of(&mut self, pair: PairIndex) -> Option<&mut Unmatched> {
-        self.unmatched.get_mut(pair.0 as usize)
+    /// What has found no partner until now is in no count.
+    pub(crate) fn count_anew(&mut self) {
+        self.unmatched.clear();
+    }
+
+    fn unmatched_of(&mut self, thread: ThreadIndex, pair: PairIndex) -> &mut Unmatched {
+        let has_room = self.unmatched.len() < MOST_UNMATCHED;
+        let is_known = has_room || self.unmatched.contains_key(&(thread, pair));
+        let thread = if is_known { thread } else { ThreadIndex::OTHERS };
+        self.unmatched.entry((thread, pair)).or_default()
     }
 
     #[inline]
@@ -150,7 +176,7 @@ impl Calls {
         }
         if self.is_partial(open.pair) {
             open.may_be_over = true;
-            self.give_up(position, open.pair);
+            self.give_up(thread, open.pair);
         }
         let Some(stack) = self.stacks.get_mut(position) else { return };
         let no_more = self.open_count >= MOST_OPEN_IN_ALL;
@@ -165,16 +191,14 @@ impl Calls {
             self.open_count += 1;
             return;
         };
-        if let Some(unmatched) = self.unmatched_of(forgotten) {
-            unmatched.forgotten += 1;
-        }
+        self.unmatched_of(thread, forgotten).forgotten += 1;
     }
 
     /// Of a pair of which only some events are recorded, the entry before tells no more than that
     /// there was one: only the latest is kept, or those without an exit would never end.
     #[cold]
-    fn give_up(&mut self, position: usize, pair: PairIndex) {
-        let stack = self.stacks.get_mut(position);
+    fn give_up(&mut self, thread: ThreadIndex, pair: PairIndex) {
+        let stack = self.stacks.get_mut(thread.0 as usize);
         let Some((stack, at)) = stack.and_then(|stack| {
             let behind = latest(stack, pair)?;
             Some((stack, behind))
@@ -183,9 +207,7 @@ impl Calls {
         };
         stack.remove(at);
         self.open_count = self.open_count.saturating_sub(1);
-        if let Some(unmatched) = self.unmatched_of(pair) {
-            unmatched.unsure += 1;
-        }
+        self.unmatched_of(thread, pair).unsure += 1;
     }
 
     /// The entry that an exit belongs to.
@@ -200,17 +222,13 @@ impl Calls {
             Some(call) => {
                 self.open_count = self.open_count.saturating_sub(1);
                 self.notes.add(Change::Calls(thread));
-                if let Some(unmatched) = self.unmatched_of(pair).filter(|_| call.may_be_over) {
-                    unmatched.unsure += 1;
+                if call.may_be_over {
+                    self.unmatched_of(thread, pair).unsure += 1;
                 }
             }
             // Its entry was counted as that of a thread without space.
             None if thread == ThreadIndex::OTHERS => {}
-            None => {
-                if let Some(unmatched) = self.unmatched_of(pair) {
-                    unmatched.exits += 1;
-                }
-            }
+            None => self.unmatched_of(thread, pair).exits += 1,
         }
         found
     }
@@ -293,9 +311,7 @@ impl Calls {
         self.open_count = self.open_count.saturating_sub(open.len());
         self.notes.add(Change::Calls(thread));
         for open in open {
-            if let Some(unmatched) = self.unmatched_of(open.pair) {
-                unmatched.ended += 1;
-            }
+            self.unmatched_of(thread, open.pair).ended += 1;
             self.cut.push((thread, open));
         }
     }
@@ -349,7 +365,7 @@ mod tests {
         assert_eq!(begin(calls.leave(one, A)), Some(10));
         assert_eq!(begin(calls.leave(two, A)), Some(11));
         assert_eq!(calls.leave(two, A), None);
-        assert_eq!(calls.unmatched[0], Unmatched { exits: 1, ..Unmatched::default() });
+        assert_eq!(calls.unmatched(|_| true)[0], Unmatched { exits: 1, ..Unmatched::default() });
     }
 
     #[test]
@@ -372,7 +388,7 @@ mod tests {
         calls.thread_ended(ThreadIndex(3));
         let left: Vec<_> = calls.still_open().iter().map(|(t, o)| (t.0, o.begin.0)).collect();
         assert_eq!(left, [(1, 3), (2, 5)]);
-        assert_eq!(calls.unmatched[1].ended, 1);
+        assert_eq!(calls.unmatched(|_| true)[1].ended, 1);
         assert_eq!(calls.cut(), [(ThreadIndex(3), open(B, 1))]);
         calls.next();
         assert_eq!(calls.cut(), []);
@@ -386,7 +402,7 @@ mod tests {
             calls.enter(ThreadIndex(1), open(A, at));
         }
         assert_eq!(calls.still_open().len(), MOST_OPEN);
-        assert_eq!(calls.unmatched[0].forgotten, 1000);
+        assert_eq!(calls.unmatched(|_| true)[0].forgotten, 1000);
         assert_eq!(begin(calls.leave(ThreadIndex(1), A)), Some(count - 1));
     }
 

@@ -199,6 +199,11 @@ impl State {
         &self.calls
     }
 
+    /// What has found no partner until now is in no count: what is counted begins here.
+    pub fn count_unmatched_anew(&mut self) {
+        self.calls.count_anew();
+    }
+
     /// Of a pair of which each call was drawn as a whole: one in so many was recorded. Several,
     /// where traces differ; none, where all calls were recorded.
     pub fn sample_rates(&self, pair: PairIndex) -> &[u32] {

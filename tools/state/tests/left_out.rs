@@ -154,5 +154,5 @@ fn calls_of_threads_beyond_those_that_are_told_apart_are_counted_and_are_no_exit
         state.event(&event);
     }
     assert_eq!(state.calls().without_room(), 2);
-    assert_eq!(state.calls().unmatched(), [Unmatched::default()]);
+    assert_eq!(state.calls().unmatched(|_| true), [Unmatched::default()]);
 }

@@ -49,16 +49,21 @@ impl Analyses<'_> {
         if !self.shows_scheduling {
             return Vec::new();
         }
-        let threads = self.state.threads();
-        let is_asked = |thread| self.whose.is_none_or(|whose| whose(threads, thread));
         let name = |pair| self.pair_name(pair);
+        let is_asked = |thread| self.is_asked(thread);
         self.scheduling.finish(&self.state, self.counts.last, is_asked, name)
     }
 
-    /// What is still running, the longest first, and all halves of pairs.
+    fn is_asked(&self, thread: ThreadIndex) -> bool {
+        self.whose.is_none_or(|whose| whose(self.state.threads(), thread))
+    }
+
+    /// What is still running, the longest first, and all halves of pairs, of the threads that were
+    /// asked for; calls that began before the span are not told.
     fn running(&self) -> (Running, Vec<UnmatchedRow>) {
         let mut running = Running::default();
-        let pairs = self.state.classes().pairs().iter().zip(self.state.calls().unmatched());
+        let unmatched = self.state.calls().unmatched(|thread| self.is_asked(thread));
+        let pairs = self.state.classes().pairs().iter().zip(unmatched);
         let mut rows: Vec<UnmatchedRow> = pairs
             .map(|(pair, unmatched)| UnmatchedRow {
                 name: pair.name.clone(),
@@ -70,6 +75,9 @@ impl Analyses<'_> {
             })
             .collect();
         for (thread, call) in self.state.calls().still_open() {
+            if call.begin < self.counts.first || !self.is_asked(thread) {
+                continue;
+            }
             let Some(row) = rows.get_mut(call.pair.0 as usize) else { continue };
             if self.state.threads().is_over(thread) {
                 row.ended_inside += 1;

@@ -162,7 +162,7 @@ impl Study for Latency {
                         told.histogram(&name(pair), &calls.spells);
                     }
                 }
-                for (pair, halves) in halves(end.state, wanted) {
+                for (pair, halves) in halves(end, wanted) {
                     told.halves(&name(pair), halves);
                 }
             }
@@ -172,9 +172,11 @@ impl Study for Latency {
 }
 
 /// What of each pair has no partner.
-fn halves(state: &State, wanted: &[PairIndex]) -> Vec<(PairIndex, Halves)> {
-    let unmatched = state.calls().unmatched().iter();
+fn halves(end: &End<'_>, wanted: &[PairIndex]) -> Vec<(PairIndex, Halves)> {
+    let state = end.state;
+    let unmatched = state.calls().unmatched(|thread| end.is_asked(thread));
     let mut halves: Vec<Halves> = unmatched
+        .iter()
         .map(|unmatched| Halves {
             begins: 0,
             ends: unmatched.exits,
@@ -184,6 +186,9 @@ fn halves(state: &State, wanted: &[PairIndex]) -> Vec<(PairIndex, Halves)> {
         })
         .collect();
     for (thread, call) in state.calls().still_open() {
+        if call.begin < end.first || !end.is_asked(thread) {
+            continue;
+        }
         if let Some(halves) = halves.get_mut(call.pair.0 as usize) {
             match state.threads().is_over(thread) {
                 true => halves.ended_inside += 1,

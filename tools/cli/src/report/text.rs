@@ -26,7 +26,7 @@ pub(super) fn render(report: &Report, look: &Look) -> String {
         out.push_str(match (report.events, report.has_span) {
             (0, false) => "No events were recorded.\n",
             (0, true) => "No events in this span.\n",
-            _ => "No event matches -e; `lull report` without it shows what there is.\n",
+            _ => "No event meets all that is asked for; `lull report` alone shows what there is.\n",
         });
     }
     for section in [events, latencies, running, scheduling, locks, files, processes, threads] {
