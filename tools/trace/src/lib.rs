@@ -18,10 +18,11 @@
 //! # Ok::<(), trace::Error>(())
 //! ```
 //!
-//! Flow: `folders` finds, `trace` opens, `mapping` holds the files; `tsdl` (CTF 1.8) and `ctf2` turn the metadata
-//! into types (`types`) and decode plans (`plan`); `cursor` and `stream_file` step through a stream
-//! with `header`, `walk` and `packet`; `lineage` finds the files of one stream, `merge` orders the
-//! streams; `event` and `visit` give field values; `walker` does the same for bytes in memory.
+//! Flow: `folders` finds, `trace` opens, `mapping` holds the files; `tsdl` (CTF 1.8) and `ctf2`
+//! turn the metadata into types (`types`) and decode plans (`plan`); `cursor` and `stream_file`
+//! step through a stream with `header`, `walk` and `packet`; `lineage` finds the files of one
+//! stream, `merge` orders the streams; `event` and `visit` give field values; `walker` does the
+//! same for bytes in memory.
 //!
 //! Any input is safe: a wrong byte makes a [`Problem`], never a panic, an endless loop or an
 //! allocation beyond a fixed multiple of the metadata. docs/design/79-reader.md has the reasons.
