@@ -147,6 +147,25 @@ impl Filter {
         linked.map(|_| ()).map_err(|(place, why)| self.error(place, why))
     }
 
+    /// An error that marks the second of two words of one comparison, where `why` has a reason
+    /// against it beside the first.
+    pub fn refuse(&self, why: &dyn Fn(&str, &str) -> Option<String>) -> Result<(), Error> {
+        for [_, _, both] in &self.unlinked.tests {
+            let operands = self.unlinked.operands.iter();
+            let within = operands.filter(|at| both.start <= at.start && at.end <= both.end);
+            let words: Vec<_> =
+                within.filter_map(|at| Some((at, self.text.get(at.clone())?))).collect();
+            for (beside, (place, word)) in
+                words.iter().flat_map(|(_, beside)| words.iter().map(move |word| (beside, word)))
+            {
+                if let Some(why) = why(beside, word) {
+                    return Err(self.error((*place).clone(), why));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A name that none of these events explains, as an error that marks it.
     pub fn unexplained(&self, events: &[&Description], of: Of) -> Option<Error> {
         let missing = events.iter().map(|event| link(&self.unlinked, event, of.contexts()).1);

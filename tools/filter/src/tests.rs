@@ -412,6 +412,7 @@ fn mistakes_are_told_with_their_place() {
         ("pid =~ \"4?\"", "pid =~ \"4?\"", "no number"),
         ("comm == \"g\\it\"", "\\", "after a backslash"),
         ("pid == 42x", "42x", "no number"),
+        ("pid == 0177", "0177", "begins with 0"),
         ("pid == 18446744073709551616", "18446744073709551616", "64 bits"),
         ("pid == -x", "x", "no event"),
         ("pid == -", "", "could stand a field"),

@@ -30,6 +30,8 @@ pub(crate) struct ClassRule {
 /// What a class is to a filter.
 struct Described<'t> {
     class: &'t EventClass,
+    /// Its fields, and what they are.
+    types: Vec<(&'t str, &'t Type)>,
     description: Description,
     contexts: Vec<String>,
 }
@@ -56,6 +58,9 @@ pub(crate) fn rules(
     }
     for (filter, its) in asked.filters().zip(its) {
         let Some(filter) = filter else { continue };
+        for (_, described) in &its {
+            filter.refuse(&|field, word| described.refusal(field, word))?;
+        }
         let descriptions: Vec<&Description> = its.iter().map(|(_, d)| &d.description).collect();
         let found = filter.rules(&descriptions)?;
         for (rule, (trace, described)) in found.into_iter().zip(its) {
@@ -75,6 +80,9 @@ fn classes(metadata: &Metadata) -> impl Iterator<Item = Described<'_>> {
 }
 
 fn describe<'t>(stream: &'t StreamClass, class: &'t EventClass) -> Described<'t> {
+    let scopes = [&class.payload, &class.context, &stream.event_context];
+    let types = scopes.into_iter().flatten().flat_map(|scope| &scope.fields);
+    let types = types.map(|field| (field.name(), &field.ty)).collect();
     let described = |scope: Option<&Struct>| -> Vec<Field> {
         let fields = scope.map_or(&[][..], |scope| &scope.fields).iter();
         fields.map(|f| Field { name: f.name().into(), kind: kind(&f.ty) }).collect()
@@ -97,7 +105,7 @@ fn describe<'t>(stream: &'t StreamClass, class: &'t EventClass) -> Described<'t>
     let name = of_call.unwrap_or_else(|| name.to_string());
     let level = level(class.log_level);
     let description = Description { name, level, source: String::new(), fields };
-    Described { class, description, contexts }
+    Described { class, types, description, contexts }
 }
 
 fn kind(ty: &Type) -> FieldKind {
@@ -119,11 +127,32 @@ fn kind(ty: &Type) -> FieldKind {
     }
 }
 
-/// The labels of bits, and those of an enumeration whose numbers have 32 bits, as in Lull's events.
+impl Described<'_> {
+    /// Why a word cannot be compared with a field: as a label it does not stand for one number that
+    /// a filter takes.
+    fn refusal(&self, field: &str, word: &str) -> Option<String> {
+        let (_, ty) = self.types.iter().find(|(name, _)| *name == field)?;
+        let Type::Enumeration(ty) = ty else { return None };
+        let mut its = ty.mappings.iter().filter(|mapping| *mapping.label == *word);
+        let mapping = its.next()?;
+        if mapping.begin != mapping.until || its.next().is_some() {
+            return Some("this label stands for several numbers: compare with these".into());
+        }
+        let is_known = ty.names_bits() || !ty.container.signed || ty.container.size_bits <= 32;
+        (!is_known).then(|| {
+            let number = mapping.begin as i64;
+            format!("a label of signed numbers of more than 32 bits is not known: write {number}")
+        })
+    }
+}
+
+/// The labels of bits, and those of an enumeration, which Lull's events have of 32 bits; as bits,
+/// too, where numbers are larger. Labels that stand for several numbers are refused before.
 fn labels(ty: &Enumeration) -> Option<FieldKind> {
     let bits = ty.container.size_bits;
     let mappings = ty.mappings.iter();
-    if ty.names_bits() {
+    let is_small = bits + u32::from(!ty.container.signed) <= 32;
+    if ty.names_bits() || !(is_small || ty.container.signed) {
         let names = mappings.map(|label| (label.label.to_string(), label.begin)).collect();
         return Some(FieldKind::Flags { bits: bits.clamp(1, 64) as u8, names });
     }
@@ -131,7 +160,6 @@ fn labels(ty: &Enumeration) -> Option<FieldKind> {
         let value = i32::try_from(mapping.begin as i64).ok()?;
         Some((mapping.label.to_string(), value))
     };
-    let is_small = bits + u32::from(!ty.container.signed) <= 32;
     is_small.then(|| FieldKind::Enumeration(mappings.filter_map(label).collect()))
 }
 

@@ -237,6 +237,48 @@ fn labels_of_numbers_and_of_bits_stand_for_their_values() {
     }
 }
 
+#[test]
+fn labels_of_several_numbers_are_refused_and_those_of_large_numbers_known() {
+    let order = Order::Little;
+    let label = |name: &str, begin, until| (name.to_string(), begin, until);
+    let labels =
+        vec![label("low", 0, 9), label("one", 100, 100), label("two", 1, 1), label("two", 7, 7)];
+    let large = vec![label("ALL", 0xffff_ffff, 0xffff_ffff), label("NONE", 0, 0)];
+    let signed = Int { signed: true, ..Int::bytes(64, order) };
+    let unsigned = |bits| Int::bytes(bits, order);
+    let event = Kind::structure(vec![
+        ("x", Kind::Enumeration { container: unsigned(16), labels }),
+        ("y", Kind::Enumeration { container: unsigned(32), labels: large.clone() }),
+        ("z", Kind::Enumeration { container: unsigned(64), labels: large.clone() }),
+        ("s", Kind::Enumeration { container: signed, labels: large }),
+    ]);
+    let spec = Spec::lull(order, vec![(1, "a:hit", event)]);
+    let spec = Spec { frequency_hz: 1_000_000_000, offset_s: 0, offset_cycles: 0, ..spec };
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(MS);
+    for (at, x, y) in [(1, 5, 0), (2, 100, 0xffff_ffff)] {
+        let fields = [x, y, y].map(Datum::Unsigned).into_iter();
+        writer.event(1, at * MS, Datum::List(fields.chain([Datum::Signed(0)]).collect()));
+    }
+    writer.end_packet(9 * MS, 0);
+    let streams = vec![("s".into(), writer.finish().0)];
+    let trace = || Trace::from_bytes(spec.metadata().as_bytes(), streams.clone()).unwrap();
+    for (text, want) in
+        [("* if x == one", 2), ("* if y == ALL", 2), ("* if z == ALL", 2), ("* if z == NONE", 1)]
+    {
+        assert_eq!(chosen(trace(), &["-e", text]), [want], "{text}");
+    }
+    for (text, why) in [
+        ("* if x == low", "several numbers"),
+        ("* if two != x", "several numbers"),
+        ("* if s == NONE", "more than 32 bits is not known: write 0"),
+    ] {
+        let args = words(&["-e", text]);
+        let refused = Selection::new(&args).unwrap().rules(&[trace()], &names).err().unwrap();
+        assert!(format!("{refused:#}").contains(why), "{text}: {refused:#}");
+    }
+}
+
 /// As [`selected`], where only the events' own contexts tell threads.
 fn chosen(trace: Trace, text: &[&str]) -> Vec<i64> {
     let traces = [trace];
