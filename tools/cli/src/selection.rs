@@ -33,11 +33,11 @@ pub struct SelectionArgs {
     pub events: Vec<String>,
 
     /// Only from this time on: 14:03, '2026-05-04 14:03:05.25', +1.5s after the beginning, 'last
-    /// 2s', or nanoseconds of the clock
+    /// 2s', or nanoseconds of the clock; of two times of one name, the earlier
     #[arg(long, value_name = "TIME", value_parser = time::parse, allow_negative_numbers = true)]
     pub from: Option<Time>,
 
-    /// Only before this time
+    /// Only before this time; of two times of one name, as clocks repeat an hour, the later
     #[arg(long, value_name = "TIME", value_parser = time::parse, allow_negative_numbers = true)]
     pub to: Option<Time>,
 

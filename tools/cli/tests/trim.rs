@@ -65,6 +65,29 @@ fn a_part_has_the_events_that_print_shows_of_the_whole() {
 }
 
 #[test]
+fn of_an_hour_that_clocks_repeat_the_span_has_both() {
+    let order = Order::Little;
+    let hit = Kind::structure(vec![("n", Kind::u(64, order))]);
+    let mut spec = Spec::lull(order, vec![(2, "a:hit", hit)]);
+    // 05:30 of the day in UTC: an hour and a half before summer time ends in New York.
+    (spec.frequency_hz, spec.offset_s, spec.offset_cycles) = (1_000_000_000, 1_699_162_200, 0);
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(0);
+    for n in 0..3 {
+        writer.event(2, n * 3_600_000_000_000, Datum::List(vec![Datum::Unsigned(n)]));
+    }
+    writer.end_packet(9_000_000_000_000, 0);
+    let folder = TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap();
+    let count = |edge| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lull"));
+        let command = command.env("TZ", "EST5EDT,M3.2.0,M11.1.0").arg("print").arg(folder.path());
+        let printed = command.args([edge, "2023-11-05 01:30"]).output().unwrap();
+        text(&printed.stdout).lines().count()
+    };
+    assert_eq!((count("--from"), count("--to")), (3, 1));
+}
+
+#[test]
 fn nanoseconds_before_the_clock_s_origin_are_times_as_others() {
     let (whole, to) = (trace(), TraceFolder::new("", &[]).unwrap());
     let (from, part) = (whole.path().to_str().unwrap(), to.path().join("part"));

@@ -5,7 +5,9 @@
 //! known when the trace is open.
 
 use anyhow::{bail, Context};
-use chrono::{DateTime, Days, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{
+    DateTime, Days, Local, MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc,
+};
 use trace::{Ns, Span, Trace};
 
 use crate::duration::{self, Alone};
@@ -93,16 +95,26 @@ pub fn span(
             all.context("no event of the trace has a time, so none can be named")?
         }
     };
-    let ns = |time: Option<&Time>| time.map(|time| instant(time, bounds, is_utc)).transpose();
-    Ok(Span { from: ns(from)?, until: ns(to)? })
+    let ns = |time: Option<&Time>, edge| {
+        time.map(|time| instant(time, bounds, is_utc, edge)).transpose()
+    };
+    Ok(Span { from: ns(from, Edge::Begin)?, until: ns(to, Edge::End)? })
 }
 
-fn instant(time: &Time, (begin, end): (Ns, Ns), is_utc: bool) -> anyhow::Result<Ns> {
+/// Which edge of a span a time is. Of two times that a change of the clocks gives the same name,
+/// the one is meant with which the span has more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Begin,
+    End,
+}
+
+fn instant(time: &Time, (begin, end): (Ns, Ns), is_utc: bool, edge: Edge) -> anyhow::Result<Ns> {
     Ok(match time {
         Time::At(ns) => Ns(*ns),
         Time::SinceBegin(ns) => Ns(begin.0.saturating_add(*ns)),
         Time::BeforeEnd(ns) => Ns(end.0.saturating_sub(*ns)),
-        Time::Date(date, says_utc) => of_date(date, is_utc || *says_utc)?,
+        Time::Date(date, says_utc) => of_date(date, is_utc || *says_utc, edge)?,
         Time::OfDay(time, says_utc) => {
             let is_utc = is_utc || *says_utc;
             let begins = DateTime::from_timestamp_nanos(begin.0);
@@ -110,9 +122,9 @@ fn instant(time: &Time, (begin, end): (Ns, Ns), is_utc: bool) -> anyhow::Result<
                 true => begins.date_naive(),
                 false => begins.with_timezone(&Local).date_naive(),
             };
-            let that_day = of_date(&day.and_time(*time), is_utc)?;
+            let that_day = of_date(&day.and_time(*time), is_utc, edge)?;
             let next = day.checked_add_days(Days::new(1)).context("the date is out of range")?;
-            let day_after = of_date(&next.and_time(*time), is_utc)?;
+            let day_after = of_date(&next.and_time(*time), is_utc, edge)?;
             if that_day < begin && day_after <= end {
                 day_after
             } else {
@@ -122,13 +134,17 @@ fn instant(time: &Time, (begin, end): (Ns, Ns), is_utc: bool) -> anyhow::Result<
     })
 }
 
-fn of_date(date: &NaiveDateTime, is_utc: bool) -> anyhow::Result<Ns> {
+fn of_date(date: &NaiveDateTime, is_utc: bool, edge: Edge) -> anyhow::Result<Ns> {
     let ns = match is_utc {
         true => Utc.from_utc_datetime(date).timestamp_nanos_opt(),
-        // Of two times that a change of the clocks gives the same name, the first.
-        false => match Local.from_local_datetime(date).earliest() {
-            Some(date) => date.timestamp_nanos_opt(),
-            None => bail!("there was no {date}: the clocks were set forward"),
+        false => match Local.from_local_datetime(date) {
+            MappedLocalTime::Single(date) => date.timestamp_nanos_opt(),
+            // In either order.
+            MappedLocalTime::Ambiguous(one, other) => match edge {
+                Edge::Begin => one.min(other).timestamp_nanos_opt(),
+                Edge::End => one.max(other).timestamp_nanos_opt(),
+            },
+            MappedLocalTime::None => bail!("there was no {date}: the clocks were set forward"),
         },
     };
     ns.map(Ns).with_context(|| format!("{date} is out of range"))
