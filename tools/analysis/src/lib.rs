@@ -67,6 +67,7 @@ pub use rate::RateReport;
 pub use report::{CpuRow, EventRow, Report, Running, RunningRow, TraceRow, UnmatchedRow};
 pub use scheduling::{OffRow, SchedulingRow};
 pub use sheet::{Cell, Column, Fact, Shape, Sheet, Table};
+pub use stacks::has_stack;
 pub use state::{event_name, LockKind, OffKind};
 pub use studies::{ask, named, Answer, FlameOf, Moment, Named, Question, Study, COMPARE, NAMED};
 pub use writers::{ProcessRow, ThreadRow};

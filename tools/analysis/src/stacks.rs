@@ -77,7 +77,7 @@ impl Visitor for Frames {
     }
 }
 
-fn has_stack(class: &EventClass) -> bool {
+pub fn has_stack(class: &EventClass) -> bool {
     let has = |scope: &Option<Struct>| {
         let fields = scope.iter().flat_map(|scope| &scope.fields);
         fields.into_iter().any(|field| matches!(field.name(), USER | KERNEL | COPY))

@@ -25,6 +25,14 @@ const NOTES: &str = "verdict_notes";
 const NOTE: &str = "this is a part of a recording (lull trim): what the verdict counts is of the \
                     whole recording";
 
+/// Tells where code and variables of a process are.
+const OBJECTS: &str = "process:object";
+/// Kinds of events about locks, which are called like the variables that they are.
+const LOCKS: [&str; 5] = ["mutex:", "rwlock:", "cond:", "sem:", "barrier:"];
+const NAMELESS: &str =
+    "functions in call stacks and locks have no names where the new trace lacks \
+                        what told of them: process:object, from the beginning on";
+
 /// Write some of the events of a trace as another trace: a span of time, processes, kinds of events
 #[derive(Debug, clap::Args)]
 #[command(
@@ -82,6 +90,7 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
         environment: environment(&trace),
         ..Part::default()
     };
+    let is_nameless = loses_names(&trace, &wanted, span.from.is_some() || rules.has_conditions());
     let options =
         Options { format: Format::Ctf1, order: ByteOrder::Little, for_trace_compass: false };
     derived::refuse_within(traces, &args.output)?;
@@ -98,6 +107,9 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
         false => say(&text(&path, &done)),
     }
     if done.events > 0 {
+        if is_nameless {
+            say(NAMELESS);
+        }
         return Ok(status);
     }
     let names = trace.event_classes().map(|class| &*class.name);
@@ -106,6 +118,19 @@ pub fn run(args: &TrimArgs) -> anyhow::Result<i32> {
         false => say(&nearest::no_match(selection.patterns(), names)),
     }
     Ok(derived::INCOMPLETE)
+}
+
+/// Whether events are kept that have addresses, and not all that names them. `cuts`: of the events
+/// of a kind not all are kept.
+fn loses_names(trace: &Trace, wanted: &[bool], cuts: bool) -> bool {
+    let classes = || trace.event_classes().zip(wanted);
+    let has_address = |class: &EventClass| {
+        analysis::has_stack(class) || LOCKS.iter().any(|kind| event_name(class).starts_with(kind))
+    };
+    let is_lost =
+        |class: &EventClass, is_wanted: bool| event_name(class) == OBJECTS && (cuts || !is_wanted);
+    classes().any(|(class, is_wanted)| *is_wanted && has_address(class))
+        && classes().any(|(class, is_wanted)| is_lost(class, *is_wanted))
 }
 
 /// What a trace of Lull's has to say of itself that the whole recording did not.

@@ -65,6 +65,30 @@ fn a_part_has_the_events_that_print_shows_of_the_whole() {
 }
 
 #[test]
+fn part_that_lacks_what_names_addresses_is_said_to() {
+    let order = Order::Little;
+    let lock = Kind::structure(vec![("mutex", Kind::u(64, order))]);
+    let object = Kind::structure(vec![("base", Kind::u(64, order))]);
+    let events = vec![(1, "process:object", object), (2, "mutex:wait_entry", lock)];
+    let spec = Spec::lull(order, events);
+    let mut writer = StreamWriter::new(&spec, 0);
+    writer.begin_packet(0);
+    for id in [1, 2] {
+        writer.event(id, 10 * u64::from(id), Datum::List(vec![Datum::Unsigned(4096)]));
+    }
+    writer.end_packet(100, 0);
+    let folder = TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap();
+    for (chosen, is_said) in [("mutex:*", true), ("*", false), ("process:*", false)] {
+        let to = TraceFolder::new("", &[]).unwrap();
+        let (from, part) = (folder.path().to_str().unwrap(), to.path().join("part"));
+        let to = ["-o", part.to_str().unwrap(), "-e", chosen, "--to", "+1h"];
+        let done = lull(&[&["trim", from][..], &to].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert_eq!(text(&done.stderr).contains("no names"), is_said, "{chosen}");
+    }
+}
+
+#[test]
 fn of_an_hour_that_clocks_repeat_the_span_has_both() {
     let order = Order::Little;
     let hit = Kind::structure(vec![("n", Kind::u(64, order))]);
