@@ -3,7 +3,7 @@
 //!
 //! Place in the flow: decided once before the first event; the forms put it before the processor.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use trace::Trace;
@@ -14,17 +14,21 @@ use super::text;
 /// folders are one trace.
 pub(super) fn of(traces: &[Trace]) -> Vec<String> {
     let host = |trace: &Trace| trace.metadata().environment_text("hostname").map(str::to_string);
-    let hosts: BTreeSet<_> = traces.iter().map(host).collect();
-    let paths: Vec<Vec<Component<'_>>> =
-        traces.iter().map(|trace| trace.path().components().collect()).collect();
-    let label = |(index, trace): (usize, &Trace)| {
+    let mut hosts: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (index, trace) in traces.iter().enumerate() {
+        let uuid = trace.metadata().uuid;
+        let identity = (uuid, uuid.is_none().then_some(index));
+        hosts.entry(host(trace)).or_default().insert(identity);
+    }
+    let mut paths = traces.iter().map(|trace| trace.path().components());
+    let first: Vec<Component<'_>> = paths.next().into_iter().flatten().collect();
+    let in_common = paths.fold(first.len(), |in_common, path| {
+        let alike = path.zip(&first[..in_common]).take_while(|(one, other)| one == *other);
+        alike.count()
+    });
+    let label = |trace: &Trace| {
         let own_host = host(trace);
-        let of_host = traces.iter().enumerate().filter(|(_, other)| host(other) == own_host);
-        let identity = |(index, trace): (usize, &Trace)| match trace.metadata().uuid {
-            Some(uuid) => (Some(uuid), None),
-            None => (None, Some(index)),
-        };
-        let count = of_host.map(identity).collect::<BTreeSet<_>>().len();
+        let count = hosts.get(&own_host).map_or(0, BTreeSet::len);
         let mut label = String::new();
         if hosts.len() > 1 {
             label.push_str(own_host.as_deref().unwrap_or("-"));
@@ -33,24 +37,17 @@ pub(super) fn of(traces: &[Trace]) -> Vec<String> {
             if !label.is_empty() {
                 label.push(':');
             }
-            label.push_str(&name(&paths, index));
+            label.push_str(&name(trace, in_common));
         }
         word(&label)
     };
-    traces.iter().enumerate().map(label).collect()
+    traces.iter().map(label).collect()
 }
 
-/// What a trace's path has behind that which all paths have in common.
-fn name(paths: &[Vec<Component<'_>>], index: usize) -> String {
-    let own = paths.get(index).map_or(&[][..], Vec::as_slice);
-    let in_common = (0..own.len()).take_while(|at| {
-        paths.iter().all(|path| path.get(*at).is_some_and(|part| Some(part) == own.get(*at)))
-    });
-    let rest = own.get(in_common.count()..).unwrap_or(own);
-    rest.iter()
-        .map(|part| Path::new(part.as_os_str()).to_string_lossy())
-        .collect::<Vec<_>>()
-        .join("/")
+/// What a trace's path has behind so many parts, which all paths have in common.
+fn name(trace: &Trace, in_common: usize) -> String {
+    let rest = trace.path().components().skip(in_common);
+    rest.map(|part| Path::new(part.as_os_str()).to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 fn word(label: &str) -> String {
