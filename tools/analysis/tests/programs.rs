@@ -125,6 +125,16 @@ fn files_are_followed_through_dup_fork_and_exec() {
 }
 
 #[test]
+fn open_that_failed_is_a_failure_of_its_path() {
+    let mut program = Program::new();
+    open(&mut program, 100, MAIN, "/tmp/none", -1);
+    open(&mut program, 200, MAIN, "/tmp/there", 3);
+    let files = report(&program).files;
+    let rows: Vec<_> = files.iter().map(|row| (row.name.as_str(), row.failures)).collect();
+    assert_eq!(rows, [("/tmp/none", 1)]);
+}
+
+#[test]
 fn exec_ends_what_the_old_program_was_in() {
     let mut program = Program::new();
     program.event(1, 0, MAIN, "process:exec_entry", &[("path", Text("/bin/true"))]);

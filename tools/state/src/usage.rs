@@ -54,6 +54,10 @@ impl Descriptors {
             Operation::StreamTouch | Operation::StreamClose => {
                 [Some((stream(), Moved::Nothing)), None]
             }
+            // One that succeeded begins the use, and is none.
+            Operation::Open if values.result < 0 && values.text != TextIndex::NONE => {
+                [Some((File::Path(values.text), Moved::Nothing)), None]
+            }
             _ => [None, None],
         }
     }

@@ -74,7 +74,8 @@ fn table(files: &[FileRow]) -> Table {
     Table {
         key: "files",
         title: "Files and sockets",
-        when_empty: "The trace has no finished calls on files.",
+        when_empty:
+            "The trace has no calls on files whose time is known, but for opening and closing.",
         columns: &FILES,
         rows: rows.collect(),
     }
