@@ -58,6 +58,11 @@ impl<K: Hash + Eq + Clone, V> Pending<K, V> {
         self.open.remove(key).map(|(_, value)| value)
     }
 
+    /// Whether something under this key has begun and not ended.
+    pub fn has(&self, key: &K) -> bool {
+        self.open.contains_key(key)
+    }
+
     /// What has not ended, the oldest first.
     pub fn left(&self) -> Vec<(&K, &V)> {
         let mut left: Vec<_> = self.open.iter().collect();

@@ -105,6 +105,8 @@ pub struct Process {
     pub pid: Option<i64>,
     /// `None`: no event told where it comes from.
     pub parent_pid: Option<i64>,
+    /// The process of whose memory it has a copy: it was forked, and has executed nothing since.
+    pub forked_from: Option<ProcessIndex>,
     /// Of the program that it runs.
     pub path: TextIndex,
     /// The command line.
@@ -142,9 +144,19 @@ fn new_thread(key: Option<ThreadKey>, process: ProcessIndex, name: ShortName) ->
 fn new_process(host: u32, pid: Option<i64>) -> Process {
     let (path, arguments) = (TextIndex::NONE, TextIndex::NONE);
     let (threads, named_early) = (Vec::new(), Vec::new());
-    let (exit, parent_pid) = (None, None);
-    let (living, first) = (0, ThreadIndex::OTHERS);
-    Process { host, pid, parent_pid, path, arguments, exit, threads, living, first, named_early }
+    Process {
+        host,
+        pid,
+        parent_pid: None,
+        forked_from: None,
+        path,
+        arguments,
+        exit: None,
+        threads,
+        living: 0,
+        first: ThreadIndex::OTHERS,
+        named_early,
+    }
 }
 
 impl Process {
@@ -498,6 +510,7 @@ impl Threads {
     ) {
         self.change(process, |process| {
             process.parent_pid = Some(parent_pid);
+            process.forked_from = None;
             process.path = path;
             process.arguments = arguments;
             process.exit = None;
@@ -514,6 +527,7 @@ impl Threads {
         let of_parent = self.of(parent).map(|parent| (parent.path, parent.arguments));
         self.change(process, |process| {
             process.parent_pid = Some(parent_pid);
+            process.forked_from = Some(parent);
             if let Some((path, arguments)) = of_parent {
                 (process.path, process.arguments) = (path, arguments);
             }

@@ -27,6 +27,8 @@ use crate::stacks::{folded, kernel_name};
 const BLOCKS_MAX: usize = 1 << 20;
 /// Sites that are told apart.
 const SITES_MAX: usize = 1 << 13;
+/// Forks between a process and the one that allocated what it frees.
+const FORKS_MAX: usize = 16;
 /// Blocks that are listed because they were not freed.
 const LEFT_ROWS: usize = 1000;
 
@@ -141,6 +143,8 @@ struct Memory<'t> {
     allocations: u64,
     failures: u64,
     unknown_frees: u64,
+    /// Of blocks that the process had from its parent.
+    inherited_frees: u64,
     reused: u64,
 }
 
@@ -160,6 +164,7 @@ pub(super) fn make<'t>(start: &Start<'t>) -> Result<Box<dyn Study + 't>, Error> 
         allocations: 0,
         failures: 0,
         unknown_frees: 0,
+        inherited_frees: 0,
         reused: 0,
     }))
 }
@@ -239,7 +244,7 @@ impl Study for Memory<'_> {
             }
             Role::Frees { pointer, is_kernel } => {
                 if let Some(pointer) = number(pointer) {
-                    self.freed((space(is_kernel), pointer), moment.event.time_ns());
+                    self.freed(moment, (space(is_kernel), pointer));
                 }
             }
             Role::Resizes { pointer, bytes } => {
@@ -304,6 +309,13 @@ impl Memory<'_> {
                 self.reused
             ));
         }
+        if self.inherited_frees > 0 {
+            sheet.notes.push(format!(
+                "{} blocks were freed by forked processes, which had copies of their parents': \
+                 the parents' blocks stay, and these are in no count.",
+                self.inherited_frees
+            ));
+        }
         if self.blocks.forgotten() > 0 {
             sheet.notes.push(format!(
                 "{} blocks found no room among the {BLOCKS_MAX} that are followed: what is not \
@@ -352,18 +364,29 @@ impl Memory<'_> {
         }
     }
 
-    fn freed(&mut self, block: (Space, u64), at: Ns) {
-        if block.1 == 0 {
+    fn freed(&mut self, moment: &Moment<'_>, (space, pointer): (Space, u64)) {
+        if pointer == 0 {
             return;
         }
-        let Some(block) = self.blocks.end(&block) else {
-            self.unknown_frees += 1;
+        let Some(block) = self.blocks.end(&(space, pointer)) else {
+            match self.is_inherited(moment, (space, pointer)) {
+                true => self.inherited_frees += 1,
+                false => self.unknown_frees += 1,
+            }
             return;
         };
-        let life = since(block.at, at);
+        let life = since(block.at, moment.event.time_ns());
         self.lives.record(life);
         self.sites.at(block.site).lives.record(life);
         self.gone(block);
+    }
+
+    /// Whether a process has a block from a parent, which has it, too.
+    fn is_inherited(&self, moment: &Moment<'_>, ((host, process), pointer): (Space, u64)) -> bool {
+        let processes = moment.state.threads().processes();
+        let parent = |process: &ProcessIndex| processes.get(process.0 as usize)?.forked_from;
+        let parents = std::iter::successors(parent(&process), parent).take(FORKS_MAX);
+        parents.into_iter().any(|parent| self.blocks.has(&((host, parent), pointer)))
     }
 
     fn gone(&mut self, block: Block) {
@@ -380,7 +403,7 @@ impl Memory<'_> {
             self.failures += 1;
             return;
         }
-        self.freed((space, from), moment.event.time_ns());
+        self.freed(moment, (space, from));
         if to != 0 {
             self.allocated(moment, (space, to), bytes, None);
         }

@@ -244,6 +244,27 @@ fn memory_has_sites_peak_lifetimes_and_what_was_not_freed() {
 }
 
 #[test]
+fn forked_process_frees_its_copy_of_what_its_parent_allocated() {
+    let mut program = Program::new();
+    let p = &mut program;
+    let child: Who = (20, 20, "app");
+    allocate(p, 100, APP, (0x100, 40));
+    allocate(p, 110, APP, (0x200, 8));
+    p.event(120, 0, child, "process:forked", &[("parent_pid", Number(10))]);
+    free(p, 130, child, 0x100);
+    free(p, 140, child, 0x300);
+    free(p, 150, APP, 0x100);
+    let start = [("pid", Number(20)), ("parent_pid", Number(10)), ("path", Text("/bin/true"))];
+    p.event(160, 0, child, "process:start", &start);
+    free(p, 170, child, 0x200); // another memory
+    let answer = asked(&program, "memory", &Question::default());
+    let facts = facts(&answer);
+    assert_eq!((&facts["unknown_frees"], &facts["left"]), (&json!(2), &json!(1)));
+    let note = "1 blocks were freed by forked processes";
+    assert!(answer.sheet.notes.iter().any(|told| told.starts_with(note)));
+}
+
+#[test]
 fn memory_of_the_kernel_is_by_caller_and_of_processes_apart() {
     let mut program = Program::new();
     let p = &mut program;
