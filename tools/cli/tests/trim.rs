@@ -74,7 +74,7 @@ fn part_that_lacks_what_names_addresses_is_said_to() {
     let mut writer = StreamWriter::new(&spec, 0);
     writer.begin_packet(0);
     for id in [1, 2] {
-        writer.event(id, 10 * u64::from(id), Datum::List(vec![Datum::Unsigned(4096)]));
+        writer.event(id, 10 * id, Datum::List(vec![Datum::Unsigned(4096)]));
     }
     writer.end_packet(100, 0);
     let folder = TraceFolder::new(&spec.metadata(), &[writer.finish().0]).unwrap();
