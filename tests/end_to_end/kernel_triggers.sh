@@ -84,7 +84,7 @@ conditions_on_the_kernel_come_and_go_while_the_session_runs() {
 	until_done has_fired "2 "
 	same "$(instances_of "$recorder")" 2 "the recorder's instances"
 	status_is 2 lull trigger "$session" --on 'sched:sched_swich' --do count 2> told
-	grep -q "no event sched:sched_swich of the kernel's.*but sched:sched_switch" told ||
+	grep -q "no event sched:sched_swich of .*nearest name is sched:sched_switch" told ||
 		fail "$(cat told)"
 	lull trigger "$session" --remove 2
 	talk w100000
@@ -108,8 +108,8 @@ condition_on_the_kernel_needs_k_and_an_event_and_a_filter_that_are_there() {
 	refused 'begin it with -k' 125 lull record -o no --on sched:sched_switch --do count -- true
 	refused 'begin it with -k' 125 lull record -o no --on 'syscalls:sys_read > 1ms' --do count \
 		-- true
-	refused 'no event sched:sched_swich.*but sched:sched_switch' 125 lull record -k -o no \
-		--on sched:sched_swich --do count -- true
+	refused 'no event sched:sched_swich.*nearest name is sched:sched_switch' 125 \
+		lull record -k -o no --on sched:sched_swich --do count -- true
 	refused 'no call syscalls:read.*syscalls:sys_read' 125 lull record -k -o no \
 		--on 'syscalls:read > 1ms' --do count -- true
 	refused 'no event' 125 lull record -k -o no --on 'sched:sched_switch if pidd == 1' \

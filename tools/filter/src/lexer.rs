@@ -105,14 +105,10 @@ fn name_of(text: &str) -> &str {
 fn number(rest: &str, at: usize) -> Result<Placed, Problem> {
     let word = name_of(rest);
     let place = at..at + word.len();
-    let is_octal =
-        word.len() > 1 && word.starts_with('0') && word.bytes().all(|b| b.is_ascii_digit());
-    if is_octal {
-        let why = "a number that begins with 0 would be octal to some; one is 42 or 0x2a";
-        return Err((place, why.into()));
-    }
+    // As C writes numbers, and as they are printed.
     let value = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
+        None if word.len() > 1 && word.starts_with('0') => u64::from_str_radix(word, 8),
         None => word.parse::<u64>(),
     };
     match value {
@@ -120,7 +116,7 @@ fn number(rest: &str, at: usize) -> Result<Placed, Problem> {
         Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
             Err((place, "a number has 64 bits at most".into()))
         }
-        Err(_) => Err((place, "this is no number; one is 42 or 0x2a".into())),
+        Err(_) => Err((place, "this is no number; one is 42, 0x2a or 052".into())),
     }
 }
 
