@@ -235,6 +235,39 @@ static int flight_recorder_keeps_the_newest(void)
 	return 0;
 }
 
+/* A snapshot: what is closed is looked at, again and again, until it is overwritten. */
+static int what_is_looked_at_stays(void)
+{
+	struct lull_ring_subbuf subbuf, open;
+	uint32_t values[SUBBUF / 8], next = 0, found = 0;
+	uint64_t position, end;
+	struct bench bench;
+
+	bench_begin(&bench, LULL_MODE_FLIGHT_RECORDER, 0, 0);
+	while (next < 20 * SUBBUF / 8)
+		CHECK(event(&bench, next++) == 0);
+	for (int times = 0; times < 2; times++) {
+		end = bench.ring.shared->write_count & ~(uint64_t)(SUBBUF - 1);
+		position = bench.ring.shared->read_count;
+		CHECK(lull_ring_look(&bench.ring, end, &subbuf) == -EAGAIN);
+		CHECK(lull_ring_look(&bench.ring, end - COUNT * SUBBUF, &subbuf) == -EAGAIN);
+		CHECK(lull_ring_look(&bench.ring, position + 4, &subbuf) == -EAGAIN);
+		for (found = 0; position < end; position += SUBBUF) {
+			CHECK(lull_ring_look(&bench.ring, position, &subbuf) == 0);
+			CHECK(subbuf.complete && lull_ring_unchanged(&bench.ring, &subbuf));
+			found += (uint32_t)packet_values(&subbuf, packet_content(&subbuf), values);
+		}
+		CHECK(lull_ring_peek(&bench.ring, &open) == 0 && open.position == end);
+		found += (uint32_t)packet_values(&open, open.content_bytes, values);
+		CHECK(values[0] < next && found > (COUNT - 1) * 4);
+	}
+	while (next < 40 * SUBBUF / 8)
+		CHECK(event(&bench, next++) == 0);
+	CHECK(!lull_ring_unchanged(&bench.ring, &subbuf));
+	bench_end(&bench);
+	return 0;
+}
+
 static int event_that_fits_exactly_ends_the_packet(void)
 {
 	struct bench bench;
@@ -289,7 +322,7 @@ static int peek_shows_what_is_committed_and_only_that(void)
 	CHECK(lull_ring_peek(&bench.ring, &subbuf) == 0 && subbuf.complete);
 	CHECK(lull_ring_unchanged(&bench.ring, &subbuf));
 	lull_ring_force_switch(&bench.ring);
-	CHECK(!lull_ring_unchanged(&bench.ring, &subbuf));
+	CHECK(lull_ring_unchanged(&bench.ring, &subbuf)); /* closed, and still there */
 	CHECK(lull_ring_peek(&bench.ring, &subbuf) == -EAGAIN);
 	bench_end(&bench);
 	return 0;
@@ -388,6 +421,7 @@ int main(void)
 	RUN(ring_keeps_every_event_across_counter_overflow);
 	RUN(ring_drops_when_full_and_counts);
 	RUN(flight_recorder_keeps_the_newest);
+	RUN(what_is_looked_at_stays);
 	RUN(event_that_fits_exactly_ends_the_packet);
 	RUN(event_without_payload_is_one_word);
 	RUN(empty_subbuf_is_not_switched);

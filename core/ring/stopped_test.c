@@ -250,8 +250,8 @@ static int look_at_what_is_not_the_open_subbuf_of_this_lap_is_refused(void)
 	CHECK(event_of(&writer) == 0 && lull_ring_peek(&ring, &subbuf) == 0);
 	CHECK(lull_ring_unchanged(&ring, &subbuf));
 	reference = ring.reference[0];
-	ring.reference[0] = reference ^ LULL_REFERENCE_WRITING;
-	CHECK(lull_ring_peek(&ring, &subbuf) == -EAGAIN && !lull_ring_unchanged(&ring, &subbuf));
+	ring.reference[0] = reference ^ LULL_REFERENCE_WRITING; /* closed */
+	CHECK(lull_ring_peek(&ring, &subbuf) == -EAGAIN && lull_ring_unchanged(&ring, &subbuf));
 	ring.reference[0] = reference + (LULL_REFERENCE_WRITING << 1);
 	CHECK(lull_ring_peek(&ring, &subbuf) == -EAGAIN && !lull_ring_unchanged(&ring, &subbuf));
 	ring.reference[0] = reference | 5; /* of this lap, and another place */

@@ -12,8 +12,8 @@ const NAMES_MAX: usize = 3;
 /// A name that is less like a pattern than this, out of 1000, is not suggested.
 const MISSPELT_MIN: u32 = 600;
 const BEGUN_MIN: u32 = 700;
-/// What is to be the same of a name that begins as a pattern does.
-const BEGIN_LETTERS: usize = 2;
+/// What has at most one mistake in it, of a name that begins as a pattern does.
+const BEGIN_LETTERS: usize = 4;
 
 /// `no event matches mutx:*; the nearest are mutex:unlock, mutex:wait_exit`
 pub fn no_match<'a>(patterns: &[String], names: impl Iterator<Item = &'a str>) -> String {
@@ -71,7 +71,7 @@ fn best<'a>(
 fn begin_alike(pattern: &str, name: &str) -> bool {
     let begin = |text: &str| text.chars().take(BEGIN_LETTERS).collect::<String>();
     let (pattern, name) = (begin(pattern), begin(name));
-    pattern.contains(['*', '?']) || pattern == name
+    pattern.contains(['*', '?']) || strsim::osa_distance(&pattern, &name) <= 1
 }
 
 /// What a pattern says of a name: neither wildcards nor the level behind it.
@@ -96,6 +96,7 @@ mod tests {
         assert_eq!(said("zzz"), "no event matches zzz");
         assert_eq!(said("*"), "no event matches *");
         assert_eq!(advice("c:none", ["io:connect_exit"].into_iter()), "");
+        assert!(no_match(&["shced:*".into()], ["sched:a"].into_iter()).ends_with("sched:a"));
         assert_eq!(advice("c:tik", ["c:tick"].into_iter()), "; the nearest name is c:tick");
     }
 }
