@@ -6,7 +6,9 @@
 
 use anyhow::{bail, Context};
 use object::elf::{self, FileHeader64, ProgramHeader64};
-use object::read::elf::{Dyn, FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
+use object::read::elf::{
+    Dyn, FileHeader, NoteIterator, ProgramHeader, SectionHeader, SectionTable, Sym,
+};
 use object::read::{ReadCache, ReadRef};
 use object::Endianness;
 use session::description::{hash, refusal, Description};
@@ -104,14 +106,20 @@ fn opened(path: &Path) -> anyhow::Result<ReadCache<File>> {
     Ok(ReadCache::new(file))
 }
 
-fn defined<'data, R: ReadRef<'data>>(data: R, name: &str) -> Option<bool> {
+/// The sections of a file, if the first of a kind is there and not larger than any has to be.
+fn sections_with<'data, R: ReadRef<'data>>(
+    data: R,
+    kind: u32,
+) -> Option<(Endianness, SectionTable<'data, Header, R>)> {
     let header = Header::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, data).ok()?;
-    let is_fit = |section: &elf::SectionHeader64<_>| section.sh_size(endian) <= PART_BYTES_MAX;
-    let of_symbols =
-        |section: &&elf::SectionHeader64<_>| section.sh_type(endian) == elf::SHT_DYNSYM;
-    sections.iter().find(of_symbols).filter(|section| is_fit(section))?;
+    let first = sections.iter().find(|section| section.sh_type(endian) == kind)?;
+    (first.sh_size(endian) <= PART_BYTES_MAX).then_some((endian, sections))
+}
+
+fn defined<'data, R: ReadRef<'data>>(data: R, name: &str) -> Option<bool> {
+    let (endian, sections) = sections_with(data, elf::SHT_DYNSYM)?;
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
     // Bound: the section's bytes.
     Some(symbols.iter().any(|symbol| {
@@ -174,13 +182,7 @@ fn interpreter<'data, R: ReadRef<'data>>(data: R) -> Option<String> {
 
 /// The name by which a library is known to what needs it.
 fn own_name<'data, R: ReadRef<'data>>(data: R) -> Option<&'data [u8]> {
-    let header = Header::parse(data).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, data).ok()?;
-    let is_fit = |section: &elf::SectionHeader64<_>| section.sh_size(endian) <= PART_BYTES_MAX;
-    let of_dynamic =
-        |section: &&elf::SectionHeader64<_>| section.sh_type(endian) == elf::SHT_DYNAMIC;
-    sections.iter().find(of_dynamic).filter(|section| is_fit(section))?;
+    let (endian, sections) = sections_with(data, elf::SHT_DYNAMIC)?;
     let (entries, texts) = sections.dynamic(endian, data).ok()??;
     let texts = sections.strings(endian, data, texts).ok()?;
     // Bound: the section's bytes.
