@@ -22,6 +22,7 @@ mod list;
 mod live;
 mod merge;
 mod newest;
+mod owner;
 mod print;
 mod query;
 mod record;

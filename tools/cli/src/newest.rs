@@ -5,6 +5,7 @@
 //! `print` and `report` without a trace read what the link leads to. In a folder that others write
 //! to, what another user left under these names is refused: it would be taken for one's own.
 
+use crate::owner::{me, owner};
 use anyhow::bail;
 use std::fs::symlink_metadata;
 use std::os::unix::fs::MetadataExt;
@@ -82,15 +83,6 @@ fn newest_own(folder: &Path) -> String {
         is_own.then_some(((found.mtime(), found.mtime_nsec()), name))
     });
     own.max().map_or_else(String::new, |(_, name)| format!(", such as {name}"))
-}
-
-fn owner(path: &Path) -> Option<u32> {
-    symlink_metadata(path).ok().map(|found| found.uid())
-}
-
-fn me() -> u32 {
-    // SAFETY: geteuid has no preconditions.
-    unsafe { libc::geteuid() }
 }
 
 #[cfg(test)]

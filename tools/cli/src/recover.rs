@@ -11,6 +11,7 @@ mod reserved;
 mod stacks;
 mod whole;
 
+use crate::owner::{me, owner};
 use crate::shown::{json_shown, shown};
 use crate::{record, say, stdout};
 use anyhow::{bail, Context};
@@ -21,7 +22,6 @@ use session::abi::MODE_FLIGHT_RECORDER;
 use session::directory::{is_begun, left_behind, running, Found, LeftBehind, Recorder};
 use session::{Error, Session};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,18 +145,12 @@ fn choose<'a>(
                 path.display()
             );
         }
-        // SAFETY: geteuid has no preconditions.
-        let me = unsafe { libc::geteuid() };
-        if let Some(owner) = owner(&path).filter(|owner| *owner != me) {
+        if let Some(owner) = owner(&path).filter(|owner| *owner != me()) {
             let path = path.display();
             bail!("{path} belongs to another user (number {owner}), who alone can recover it");
         }
     }
     Ok(chosen)
-}
-
-fn owner(path: &Path) -> Option<u32> {
-    std::fs::symlink_metadata(path).map(|found| found.uid()).ok()
 }
 
 fn discard(left: &LeftBehind) -> anyhow::Result<i32> {

@@ -76,8 +76,7 @@ pub struct System {
 
 /// Whether this process may have all of the machine's join.
 pub fn check() -> anyhow::Result<()> {
-    // SAFETY: no preconditions.
-    if unsafe { libc::geteuid() } != 0 {
+    if crate::owner::me() != 0 {
         anyhow::bail!(
             "--system: only root can reach into the programs of all users; run it as root \
              (sudo lull start --system)"

@@ -75,8 +75,7 @@ pub fn name_of(pid: u32) -> Option<String> {
 
 /// Processes of our user, but for those that record us or that we need.
 fn own_processes() -> impl Iterator<Item = Target> {
-    // SAFETY: no preconditions.
-    let user = unsafe { libc::geteuid() };
+    let user = crate::owner::me();
     let own = own_line();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(move |entry| {

@@ -224,8 +224,7 @@ mod tests {
         let other = place(segment.id().wrapping_add(1));
         assert_eq!(looker.look(me, std::slice::from_ref(&own)), Seen::Member);
         assert_eq!(looker.look(me, &[own.clone(), own.clone()]), Seen::Member);
-        // SAFETY: no preconditions.
-        let user = unsafe { libc::geteuid() };
+        let user = crate::owner::me();
         assert_eq!(looker.look(me, &[own.clone(), other.clone()]), Seen::Lacks { user });
         assert_eq!(looker.look(me, &[other.clone(), own]), Seen::Lacks { user });
         assert_eq!(looker.look(me, &[other.clone(), other]), Seen::Bare);
