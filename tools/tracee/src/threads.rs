@@ -43,13 +43,17 @@ fn rank(text: &str) -> Rank {
     }
 }
 
+/// The first threads of a process.
+fn tids(pid: u32) -> std::io::Result<impl Iterator<Item = u32>> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
+    Ok(tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).take(THREADS_MAX))
+}
+
 /// The threads of a process, best first.
 pub(crate) fn candidates(pid: u32) -> Result<Vec<u32>> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| Error::Ended { pid })?;
-    let tids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
-    let mut ranked: Vec<(Rank, u32)> = tids
-        .take(THREADS_MAX)
-        .filter_map(|tid: u32| {
+    let mut ranked: Vec<(Rank, u32)> = tids(pid)
+        .map_err(|_| Error::Ended { pid })?
+        .filter_map(|tid| {
             let text = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
             Some((rank(&text), tid))
         })
@@ -66,11 +70,9 @@ pub fn folder(pid: u32) -> String {
     if Status::read(pid).map_or(true, |status| !status.is_ended()) {
         return own;
     }
-    let tasks = std::fs::read_dir(format!("{own}/task")).into_iter().flatten().flatten();
-    let tids = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
     let is_alive = |tid: &u32| Status::read_thread(pid, *tid).is_some_and(|one| !one.is_ended());
     // The first, so that two recorders lock the same file.
-    let alive = tids.take(THREADS_MAX).filter(is_alive).min();
+    let alive = tids(pid).into_iter().flatten().filter(is_alive).min();
     alive.map_or(own.clone(), |tid| format!("{own}/task/{tid}"))
 }
 
