@@ -17,9 +17,8 @@ impl Drain {
     pub fn begin_snapshot(&mut self) {
         self.tally = Default::default();
         (self.next, self.thread) = (None, None);
-        let (oldest, open) = self.ring.span();
-        let is_there = |at: &u64| at.wrapping_sub(oldest) <= open.wrapping_sub(oldest);
-        self.given_up.retain(is_there);
+        let span = self.ring.span();
+        self.given_up.retain(|at| is_within(span, *at));
     }
 
     /// Writes the closed sub-buffers that this snapshot lacks. `patient`: one that writers have not
@@ -37,8 +36,8 @@ impl Drain {
         // Bound: writers may go on; more than a buffer's worth is for the next snapshot.
         for _ in 0..2 * self.ring.subbuf_count() {
             let (oldest, open) = self.ring.span();
-            let is_there = |at: &u64| at.wrapping_sub(oldest) <= open.wrapping_sub(oldest);
-            let position = self.next.filter(is_there).unwrap_or(oldest);
+            let next = self.next.filter(|at| is_within((oldest, open), *at));
+            let position = next.unwrap_or(oldest);
             self.next = Some(position);
             if position == open || tools.limit_reached {
                 return true;
@@ -116,4 +115,9 @@ impl Drain {
         }
         Ok(())
     }
+}
+
+/// Whether a count lies in a span of counts, which may overflow.
+fn is_within((oldest, open): (u64, u64), count: u64) -> bool {
+    count.wrapping_sub(oldest) <= open.wrapping_sub(oldest)
 }
