@@ -14,6 +14,7 @@
 #include "liblull.h"
 #include "lull_port.h"
 #include "syscall.h"
+#include "text.h"
 
 #define RUN_NS 200000u
 #define WAIT_NS 100000u /* between two looks */
@@ -58,16 +59,11 @@ static uint64_t ran_ns(uint32_t tid)
 /* Does the thread sleep in a system call? Its state follows the name in parentheses. */
 static int is_asleep(uint32_t tid)
 {
-	char path[48] = "/proc/self/task/", text[128], digits[12];
-	uint32_t at = sizeof("/proc/self/task/") - 1, count = 0;
+	char path[48] = "/proc/self/task/", text[128];
+	size_t used = number_append(path, sizeof("/proc/self/task/") - 1, tid);
 	long fd, bytes;
 
-	do
-		digits[count++] = (char)('0' + tid % 10);
-	while (tid /= 10);
-	while (count)
-		path[at++] = digits[--count];
-	__builtin_memcpy(path + at, "/stat", sizeof("/stat"));
+	text_append(path, used, "/stat", sizeof("/stat"));
 	fd = lull_syscall(__NR_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
 		return 0;

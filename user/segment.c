@@ -15,31 +15,13 @@
 #include "liblull.h"
 #include "segment.h"
 #include "syscall.h"
+#include "text.h"
 
 #define PATH_BYTES LULL_LINK_BYTES
 #define KEYS_MAX 8 /* tried until one is no other segment's */
-#define NUMBER_BYTES 12 /* a 32-bit number in decimal, and its end */
 #define PREFIX_BYTES (sizeof(LULL_SESSION_MEMORY_PREFIX) - 1)
 #define OWNER_MODE 0600
 #define OTHERS_MODE 077 /* permissions that a segment gives to anybody but its user */
-
-static size_t text_append(char *text, size_t used, const char *more, size_t bytes)
-{
-	__builtin_memcpy(text + used, more, bytes);
-	return used + bytes;
-}
-
-static size_t number_append(char *text, size_t used, uint32_t number)
-{
-	char digits[NUMBER_BYTES];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	return text_append(text, used, digits + at, sizeof(digits) - at);
-}
 
 /* The key in a link's target, or -1. */
 static long key_parse(const char *target, long bytes)
