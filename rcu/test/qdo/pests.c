@@ -26,7 +26,10 @@ static void on_signal(int number)
 	int saved = errno, cancel;
 
 	(void)number;
-	/* A thread must not end where a handler has interrupted it. */
+	/*
+	 * A thread must not end where a handler has interrupted it. glibc's signal of a
+	 * cancellation, sent before this call, ends the thread also after it: keep_whole().
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (self) {
 		visit(self->handler, 1, 1);
@@ -34,6 +37,21 @@ static void on_signal(int number)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
+}
+
+/*
+ * Keeps the signal by which glibc cancels a thread until the handler has returned. Where glibc 2.36
+ * has sent it while cancellation was enabled, and the handler, which has interrupted a point of
+ * cancellation, disables cancellation before it comes, it ends the thread at whatever instruction
+ * the handler has reached: in the middle of qdo_enter(), too. Of 120,000 threads that a program of
+ * 30 lines without this library cancelled in that way, 5 ended so. sigaddset() refuses the number.
+ */
+static void keep_whole(struct sigaction *action)
+{
+	const unsigned int sigcancel = 32;
+
+	((unsigned long *)&action->sa_mask)[(sigcancel - 1) / (8 * sizeof(long))] |=
+		1ul << (sigcancel - 1) % (8 * sizeof(long));
 }
 
 static void move(pthread_t thread, unsigned int chance)
@@ -89,6 +107,7 @@ void stress_pests_start(void)
 		stress.handlers_draw[i].seed = 1234567 + i;
 		stress.clients[i].handler = &stress.handlers_draw[i];
 	}
+	keep_whole(&action);
 	sigaction(SIGUSR1, &action, NULL);
 	if (pthread_create(&pest, NULL, pest_main, NULL))
 		abort();
