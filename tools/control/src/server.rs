@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Callers that have a connection at once. One more takes the place of the one that has said
-/// nothing for longest.
+/// nothing for longest; where each has said something, it waits until one of them is answered.
 pub const CALLERS_MAX: usize = 16;
 /// Callers that wait to be let in: Linux keeps them.
 const BACKLOG: i32 = CALLERS_MAX as i32;
@@ -38,6 +38,15 @@ struct Connection {
     socket: OwnedFd,
     /// It has asked, and is to be answered.
     has_asked: bool,
+}
+
+impl Connection {
+    /// Whether it has said nothing: what it has sent may not be read yet.
+    fn is_silent(&self) -> bool {
+        let mut polls = [PollFd::new(&self.socket, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !self.has_asked && poll(&mut polls, Some(&at_once)) == Ok(0)
+    }
 }
 
 #[derive(Debug)]
@@ -87,7 +96,10 @@ impl Server {
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         // One that has asked is not listened to until it is answered: it may be gone by then.
         let silent = self.connections.iter().filter(|connection| !connection.has_asked);
-        std::iter::once(self.listener.as_fd()).chain(silent.map(|found| found.socket.as_fd()))
+        let waiting = self.connections.iter().filter(|found| found.has_asked).count();
+        // Who comes then waits until one of those is answered, which is no reason to look.
+        let listener = Some(self.listener.as_fd()).filter(|_| waiting < CALLERS_MAX);
+        listener.into_iter().chain(silent.map(|found| found.socket.as_fd()))
     }
 
     /// Requests that have come, a few at most, each with the process that asks; each is to be
@@ -122,11 +134,14 @@ impl Server {
     fn let_in(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         for _ in 0..CALLERS_MAX {
+            let is_full = self.connections.len() == CALLERS_MAX;
+            let silent = self.connections.iter().position(Connection::is_silent);
+            if is_full && silent.is_none() {
+                return;
+            }
             let Ok(socket) = accept_with(&self.listener, flags) else { return };
             let Some(pid) = allowed(&socket) else { continue };
-            if self.connections.len() == CALLERS_MAX {
-                let silent = self.connections.iter().position(|found| !found.has_asked);
-                let Some(oldest) = silent else { continue };
+            if let Some(oldest) = silent.filter(|_| is_full) {
                 self.connections.remove(oldest);
             }
             let caller = Caller(self.next);

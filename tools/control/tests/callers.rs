@@ -4,8 +4,8 @@
 
 use control::{ask, Answer, Request, Server, CALLERS_MAX, REQUEST_BYTES_MAX};
 use rustix::net::{
-    connect, recv, send, socket_with, sockopt, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType,
+    accept, bind, connect, listen, recv, send, socket_with, sockopt, AddressFamily, RecvFlags,
+    SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -131,6 +131,70 @@ fn silent_callers_do_not_keep_others_out_nor_those_that_ask_and_go() {
     }
     assert_eq!(serve(&mut server).len(), CALLERS_MAX - 1, "of those that were let in");
     assert_eq!(server.descriptors().count(), 1);
+}
+
+#[test]
+fn callers_that_came_at_once_keep_their_places_until_each_was_listened_to() {
+    let place = Place::new("crowd");
+    let mut server = Server::open(&place.0).unwrap();
+    let asking: Vec<OwnedFd> = (0..CALLERS_MAX).map(|_| place.caller()).collect();
+    server.take();
+    for socket in &asking {
+        say(socket, &Request::Status.bytes());
+    }
+    let late: Vec<OwnedFd> = (0..CALLERS_MAX).map(|_| place.caller()).collect();
+    assert_eq!(serve(&mut server).len(), CALLERS_MAX, "they had asked before others came");
+    for socket in asking {
+        assert_eq!(hear(&socket), Answer::Done.bytes());
+    }
+    drop(late);
+}
+
+#[test]
+fn recorder_whose_callers_all_wait_is_not_woken_by_one_more() {
+    let place = Place::new("full");
+    let mut server = Server::open(&place.0).unwrap();
+    let mut waiting = Vec::new();
+    let mut taken = Vec::new();
+    for _ in 0..CALLERS_MAX {
+        waiting.push(place.caller());
+        say(waiting.last().unwrap(), &Request::Stop.bytes());
+        taken.extend(server.take());
+    }
+    let late = place.caller();
+    say(&late, &Request::Status.bytes());
+    assert!(server.take().is_empty());
+    assert_eq!(server.descriptors().count(), 0);
+    server.answer(taken[0].0, &Answer::Done);
+    assert_eq!(serve(&mut server), [Request::Status], "it waited, and has its turn");
+    assert_eq!(hear(&late), Answer::Done.bytes());
+}
+
+#[test]
+fn client_that_lost_its_place_before_it_said_anything_asks_again() {
+    let place = Place::new("again");
+    let kind = SocketType::SEQPACKET;
+    let listener = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&listener, &SocketAddrUnix::new(place.0.join(control::SOCKET)).unwrap()).unwrap();
+    listen(&listener, 4).unwrap();
+    let limit = Some(Duration::from_secs(60));
+    sockopt::set_socket_timeout(&listener, sockopt::Timeout::Recv, limit).unwrap();
+    let path = place.0.clone();
+    let client =
+        std::thread::spawn(move || ask(&path, &Request::Pause, Some(Duration::from_secs(60))));
+    for _ in 0..3 {
+        drop(accept(&listener).unwrap());
+    }
+    let connection = accept(&listener).unwrap();
+    assert_eq!(hear(&connection), Request::Pause.bytes());
+    say(&connection, &Answer::Done.bytes());
+    assert_eq!(client.join().unwrap().unwrap(), Answer::Done);
+
+    let path = place.0.clone();
+    let client =
+        std::thread::spawn(move || ask(&path, &Request::Pause, Some(Duration::from_secs(60))));
+    drop((accept(&listener).unwrap(), listener));
+    assert!(matches!(client.join().unwrap(), Err(control::Error::Ended)));
 }
 
 #[test]
