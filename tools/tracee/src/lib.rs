@@ -7,6 +7,7 @@
 //! thread goes on as if nothing had been (docs/design/91-attach.md). What is read of the process is
 //! hostile input: each read and each loop has a bound.
 
+mod alarm;
 mod calls;
 mod frame;
 mod load;

@@ -4,6 +4,7 @@
 //! Place in the flow: below `visit`. All of them are made by one thread, which the kernel takes for
 //! the tracer: when that thread ends, in whatever way, the kernel lets the visited thread go on.
 
+use crate::alarm::interrupted;
 use crate::registers::Registers;
 use std::ffi::{c_int, c_uint, c_void};
 use std::io;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Of floating-point and vector registers: more than any processor has.
 pub(crate) const VECTOR_BYTES_MAX: usize = 12 << 10;
 
-const SETTLED_AT_ONCE: u32 = 100;
+/// Between two looks, where the kernel gives no timer.
 const PAUSE: Duration = Duration::from_micros(50);
 const GET_RSEQ_CONFIGURATION: c_uint = 0x420f;
 const GET_SIGNAL_MASK: c_uint = 0x420a;
@@ -181,9 +182,9 @@ impl Thread {
         }
     }
 
-    /// What became of the thread, with its status: a change that is waited for by these options.
+    /// What became of the thread, with its status: a change that is asked for by these options.
     fn changed(&self, options: c_int) -> io::Result<Option<(c_int, c_int)>> {
-        let options = options | libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG;
+        let options = options | libc::__WALL | libc::__WNOTHREAD;
         // SAFETY: an all-zero structure is valid, and is written to for its size.
         unsafe {
             let mut found: libc::siginfo_t = std::mem::zeroed();
@@ -200,23 +201,21 @@ impl Thread {
 
     /// Waits until the thread stops. None: it did not until `deadline`.
     pub(crate) fn wait(&self, deadline: Instant) -> io::Result<Option<Stop>> {
-        let mut tries = 0;
+        // How it ended is for its parent to hear, which may be a thread of this process.
+        const ENDED: c_int = libc::WEXITED | libc::WNOWAIT;
+        // Bound: the deadline.
         loop {
-            if let Some((_, status)) = self.changed(libc::WSTOPPED)? {
+            if let Some((_, status)) = self.changed(libc::WSTOPPED | libc::WNOHANG)? {
                 return Ok(Some(Stop::of(status)));
             }
-            // How it ended is for its parent to hear, which may be a thread of this process.
-            match self.changed(libc::WEXITED | libc::WNOWAIT)? {
+            match self.changed(ENDED | libc::WNOHANG)? {
                 Some((libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED, _)) => {
                     return Ok(Some(Stop::Gone));
                 }
                 _ if Instant::now() >= deadline => return Ok(None),
                 _ => {}
             }
-            tries += 1;
-            if tries < SETTLED_AT_ONCE {
-                std::thread::yield_now();
-            } else {
+            if !interrupted(|| self.changed(libc::WSTOPPED | ENDED).map(drop))? {
                 std::thread::sleep(PAUSE);
             }
         }
