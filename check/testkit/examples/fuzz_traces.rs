@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! Writes the fuzzer's first inputs: `corpus FOLDER`.
+//! Writes the first inputs of the fuzzer's `read_trace`: `fuzz_traces FOLDER`.
 //!
-//! Place in the flow: run by `run` before libFuzzer.
+//! Place in the flow: run by check/fuzz/run before libFuzzer.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Writes the first inputs of `run_filter` and of `link_filter`: `programs FOLDER FOLDER`. Reads
-//! filters from standard input, a line each.
+//! Writes the first inputs of the fuzzer's `run_filter` and `link_filter`: `fuzz_programs FOLDER
+//! FOLDER`. Reads filters from standard input, a line each.
 //!
-//! Place in the flow: run by `run` before libFuzzer.
+//! Place in the flow: run by check/fuzz/run before libFuzzer.
 
 use filter::Filter;
 use session::description::Description;
