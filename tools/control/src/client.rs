@@ -41,11 +41,10 @@ pub fn ask_unless(
 ) -> Result<Answer> {
     // The folder stays open: another session cannot come to be at its path.
     let (_folder, address) = socket_in(directory)?;
-    let question = Question { directory, address, request, patience, is_stopped };
     let mut pause = FIRST_PAUSE;
     // Bound: the pauses, which double.
     loop {
-        match question.ask() {
+        match ask_once(directory, &address, request, patience, is_stopped) {
             Err(Error::Ended) if pause <= LAST_PAUSE => std::thread::sleep(pause),
             // The one that ended the connection is not there any more.
             Err(Error::Gone) if pause > FIRST_PAUSE => return Err(Error::Ended),
@@ -55,60 +54,49 @@ pub fn ask_unless(
     }
 }
 
-struct Question<'a> {
-    directory: &'a Path,
-    address: SocketAddrUnix,
-    request: &'a Request,
+/// Asks on a connection of its own.
+fn ask_once(
+    directory: &Path,
+    address: &SocketAddrUnix,
+    request: &Request,
     patience: Option<Duration>,
-    is_stopped: &'a dyn Fn() -> bool,
-}
-
-impl Question<'_> {
-    fn failed(&self, source: Errno) -> Error {
-        match source {
-            Errno::NOENT | Errno::CONNREFUSED => Error::Gone,
-            Errno::AGAIN => {
-                Error::Silent { seconds: self.patience.map_or(0, |limit| limit.as_secs()) }
-            }
-            Errno::CONNRESET | Errno::PIPE => Error::Ended,
-            source => Error::Socket {
-                doing: "asking by",
-                path: self.directory.join(SOCKET).display().to_string(),
-                source: source.into(),
-            },
-        }
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Answer> {
+    let begun = Instant::now();
+    let period = patience.map_or(LOOK_PERIOD, |patience| patience.min(LOOK_PERIOD));
+    let failed = |source: Errno| match source {
+        Errno::NOENT | Errno::CONNREFUSED => Error::Gone,
+        Errno::AGAIN => Error::Silent { seconds: patience.map_or(0, |limit| limit.as_secs()) },
+        Errno::CONNRESET | Errno::PIPE => Error::Ended,
+        source => Error::Socket {
+            doing: "asking by",
+            path: directory.join(SOCKET).display().to_string(),
+            source: source.into(),
+        },
+    };
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let socket = socket.map_err(failed)?;
+    for (timeout, time) in
+        [(sockopt::Timeout::Send, patience), (sockopt::Timeout::Recv, Some(period))]
+    {
+        sockopt::set_socket_timeout(&socket, timeout, time).map_err(failed)?;
     }
-
-    /// Asks on a connection of its own.
-    fn ask(&self) -> Result<Answer> {
-        let begun = Instant::now();
-        let period = self.patience.map_or(LOOK_PERIOD, |patience| patience.min(LOOK_PERIOD));
-        let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
-        let socket = socket.map_err(|error| self.failed(error))?;
-        for (timeout, time) in
-            [(sockopt::Timeout::Send, self.patience), (sockopt::Timeout::Recv, Some(period))]
-        {
-            sockopt::set_socket_timeout(&socket, timeout, time)
-                .map_err(|error| self.failed(error))?;
+    connect(&socket, address).map_err(failed)?;
+    send(&socket, &request.bytes(), SendFlags::NOSIGNAL).map_err(failed)?;
+    let mut packet = vec![0u8; ANSWER_BYTES_MAX];
+    // Bound: the caller's patience.
+    let (_, bytes) = loop {
+        match recv(&socket, &mut packet[..], RecvFlags::TRUNC) {
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) if is_stopped() => return Err(Error::Stopped),
+            Err(Errno::AGAIN) if patience.is_none_or(|limit| begun.elapsed() < limit) => {}
+            other => break other.map_err(failed)?,
         }
-        connect(&socket, &self.address).map_err(|error| self.failed(error))?;
-        send(&socket, &self.request.bytes(), SendFlags::NOSIGNAL)
-            .map_err(|error| self.failed(error))?;
-        let mut packet = vec![0u8; ANSWER_BYTES_MAX];
-        // Bound: the caller's patience.
-        let (_, bytes) = loop {
-            match recv(&socket, &mut packet[..], RecvFlags::TRUNC) {
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if (self.is_stopped)() => return Err(Error::Stopped),
-                Err(Errno::AGAIN) if self.patience.is_none_or(|limit| begun.elapsed() < limit) => {}
-                other => break other.map_err(|error| self.failed(error))?,
-            }
-        };
-        match packet.get(..bytes) {
-            Some([]) => Err(Error::Ended),
-            Some(packet) => parse_answer(packet),
-            None => Err(Error::TooLong { limit: ANSWER_BYTES_MAX }),
-        }
+    };
+    match packet.get(..bytes) {
+        Some([]) => Err(Error::Ended),
+        Some(packet) => parse_answer(packet),
+        None => Err(Error::TooLong { limit: ANSWER_BYTES_MAX }),
     }
 }

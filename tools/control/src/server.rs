@@ -43,9 +43,15 @@ struct Connection {
 impl Connection {
     /// Whether it has said nothing: what it has sent may not be read yet.
     fn is_silent(&self) -> bool {
+        !self.has_asked && self.events().is_ok_and(|found| found.is_empty())
+    }
+
+    /// What there is of the socket now.
+    fn events(&self) -> rustix::io::Result<PollFlags> {
         let mut polls = [PollFd::new(&self.socket, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        !self.has_asked && poll(&mut polls, Some(&at_once)) == Ok(0)
+        poll(&mut polls, Some(&at_once))?;
+        Ok(polls[0].revents())
     }
 }
 
@@ -134,14 +140,16 @@ impl Server {
     fn let_in(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         for _ in 0..CALLERS_MAX {
-            let is_full = self.connections.len() == CALLERS_MAX;
-            let silent = self.connections.iter().position(Connection::is_silent);
-            if is_full && silent.is_none() {
-                return;
+            let mut oldest = None;
+            if self.connections.len() == CALLERS_MAX {
+                oldest = self.connections.iter().position(Connection::is_silent);
+                if oldest.is_none() {
+                    return;
+                }
             }
             let Ok(socket) = accept_with(&self.listener, flags) else { return };
             let Some(pid) = allowed(&socket) else { continue };
-            if let Some(oldest) = silent.filter(|_| is_full) {
+            if let Some(oldest) = oldest {
                 self.connections.remove(oldest);
             }
             let caller = Caller(self.next);
@@ -178,11 +186,9 @@ impl Server {
         let Some(index) = self.connections.iter().position(|found| found.caller == caller) else {
             return true;
         };
-        let mut polls = [PollFd::new(&self.connections[index].socket, PollFlags::empty())];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // That a caller sends nothing more (a shutdown of that side) is no end.
-        let has_left = poll(&mut polls, Some(&at_once)).is_ok()
-            && polls[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        let end = PollFlags::HUP | PollFlags::ERR;
+        let has_left = self.connections[index].events().is_ok_and(|found| found.intersects(end));
         if has_left {
             self.connections.remove(index);
         }

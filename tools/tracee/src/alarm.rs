@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How often the wait is interrupted, to look at the clock.
 const PERIOD: Duration = Duration::from_millis(10);
 
-pub(crate) struct Alarm(libc::timer_t);
+struct Alarm(libc::timer_t);
 
 extern "C" fn nothing(_: c_int) {}
 
