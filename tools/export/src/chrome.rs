@@ -16,9 +16,12 @@ use state::{NameIndex, PairIndex, State};
 use trace::{Ns, Trace};
 
 use crate::arguments::{Argument, Value};
+use crate::flows::Flows;
 use crate::nesting::Open;
 use crate::places::{host_names, shown, Place};
-use crate::sink::{call_text, category, event_text, Counter, End, Late, Lost, Moment, Ran, Sink};
+use crate::sink::{
+    call_text, category, event_text, Counter, End, Late, Lost, Moment, Ran, Sink, GOES_ON,
+};
 
 /// A trace event. The order of its keys is that of most writers.
 #[derive(Serialize)]
@@ -183,7 +186,7 @@ impl Sink for Chrome<'_> {
         match end {
             End::Seen => {
                 self.arrows(moment)?;
-                let silent = Moment { flows: Default::default(), ..*moment };
+                let silent = Moment { flows: Flows::default(), ..*moment };
                 self.of_moment(&silent, &name, "E")
             }
             End::NotSeen => {
@@ -212,6 +215,11 @@ impl Sink for Chrome<'_> {
             self.line(&event)?;
         }
         Ok(())
+    }
+
+    fn goes_on(&mut self, moment: &Moment<'_>) -> io::Result<()> {
+        let flows = Flows { tail: None, ..moment.flows };
+        self.of_moment(&Moment { arguments: &[], flows, ..*moment }, GOES_ON, "i")
     }
 
     fn instant(&mut self, moment: &Moment<'_>, name: NameIndex) -> io::Result<()> {

@@ -195,10 +195,15 @@ impl<'a> Follower<'a> {
                     self.done.cut_calls += 1;
                     self.sink.end(&silent, &cut, End::NotSeen)?;
                 }
+                let moment = let_go(self.sink, moment)?;
                 self.sink.end(&moment, &open, End::Seen)?;
             }
-            Ended::Cut(from) => self.sink.late(&moment, &Late { pair, begin, from })?,
+            Ended::Cut(from) => {
+                let moment = let_go(self.sink, moment)?;
+                self.sink.late(&moment, &Late { pair, begin, from })?;
+            }
             Ended::Unknown if is_taken => {
+                let moment = let_go(self.sink, moment)?;
                 self.sink.late(&moment, &Late { pair, begin, from: begin })?;
             }
             Ended::Unknown => {}
@@ -362,4 +367,13 @@ fn moment<'m>(
 ) -> Moment<'m> {
     let (at, thread, cpu) = (event.time_ns(), step.thread, event.cpu());
     Moment { at, thread, cpu, state, arguments, flows }
+}
+
+/// Tells of the arrow that ends where a call does. Viewers bind an arrow's end to a slice, and let
+/// the one that began first be the tail: that would be the call that waited.
+fn let_go<'m>(sink: &mut dyn Sink, moment: Moment<'m>) -> Result<Moment<'m>, Error> {
+    if moment.flows.head.is_some() {
+        sink.goes_on(&moment)?;
+    }
+    Ok(Moment { flows: Flows { head: None, ..moment.flows }, ..moment })
 }

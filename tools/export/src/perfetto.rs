@@ -19,7 +19,9 @@ use trace::{Ns, Trace};
 
 use crate::arguments::{cut, Argument, Value, NAME_BYTES};
 use crate::nesting::Open;
-use crate::sink::{call_text, category, event_text, Counter, End, Late, Lost, Moment, Sink};
+use crate::sink::{
+    call_text, category, event_text, Counter, End, Late, Lost, Moment, Sink, GOES_ON,
+};
 use ftrace::Ftrace;
 use messages::*;
 use names::Names;
@@ -247,6 +249,12 @@ impl Sink for Perfetto<'_> {
         }
         let row = self.tracks.lane(moment.thread, late.from, moment.at);
         self.slice((row, late.from, moment.at), moment.state, (&name, &arguments))
+    }
+
+    fn goes_on(&mut self, moment: &Moment<'_>) -> io::Result<()> {
+        let head = TrackEvent { flow_ids: Vec::new(), ..track_event(moment, INSTANT) };
+        let row = (moment.at, Row::Thread(moment.thread));
+        self.event(row, moment.state, (Some(GOES_ON), &[]), head)
     }
 
     fn instant(&mut self, moment: &Moment<'_>, name: NameIndex) -> io::Result<()> {

@@ -91,6 +91,10 @@ pub(crate) trait Sink {
     fn end(&mut self, moment: &Moment<'_>, open: &Open, end: End) -> io::Result<()>;
     /// A call ends that [`Sink::begin`] did not tell of, or that was cut.
     fn late(&mut self, moment: &Moment<'_>, late: &Late) -> io::Result<()>;
+    /// What lets a thread go on leads here: the call that ends now waited for it.
+    fn goes_on(&mut self, _moment: &Moment<'_>) -> io::Result<()> {
+        Ok(())
+    }
     /// An event without a duration.
     fn instant(&mut self, moment: &Moment<'_>, name: NameIndex) -> io::Result<()>;
     /// A counter has a new value.
@@ -112,6 +116,9 @@ pub(crate) trait Sink {
         0
     }
 }
+
+/// The name of the place where a waiting call was let go on.
+pub(crate) const GOES_ON: &str = "goes on";
 
 /// The name of an event.
 pub(crate) fn event_text(state: &State, name: NameIndex) -> String {

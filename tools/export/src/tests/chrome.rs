@@ -30,6 +30,7 @@ fn calls_begin_and_end_instants_and_counters_stand_where_they_were() {
         "E 3000.0 10 io:read",
         "i 4000.0 10 mutex:unlock",
         "s 4000.0 10 flow 1",
+        "i 5000.0 11 goes on",
         "f 5000.0 11 flow 1",
         "E 5000.0 11 mutex:wait",
         "C 6000.0 10 queue:length.length",
@@ -38,8 +39,8 @@ fn calls_begin_and_end_instants_and_counters_stand_where_they_were() {
     ];
     assert_eq!(shown, wanted);
     assert_eq!(events[4]["args"], json!({ "result": -5, "error": 5 }));
-    assert_eq!(events[9]["args"], json!({ "value": 42 }));
-    assert_eq!(events[11]["args"], json!({ "name": "a \"b\"\n" }));
+    assert_eq!(events[10]["args"], json!({ "value": 42 }));
+    assert_eq!(events[12]["args"], json!({ "name": "a \"b\"\n" }));
 }
 
 #[test]
