@@ -4,7 +4,8 @@
 
 Usage: check.py FOLDER RELEASE. FOLDER has events.json and out.* in each format; RELEASE is the
 folder of speedscope's bundle. Perfetto's packets are decoded by its own description of messages,
-speedscope's schema judges its format, and what its importer found is compared. A line per test.
+and its trace processor opens its format and Chrome's; speedscope's schema judges its format, and
+what its importer found is compared. A line per test.
 """
 
 import collections
@@ -16,6 +17,7 @@ import unittest
 import jsonschema
 from google.protobuf import unknown_fields
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
+from trace_processor import ProcessorError, TraceProcessor
 
 FOLDER, RELEASE = (pathlib.Path(argument) for argument in sys.argv[1:3])
 CALLS = {"io:read": ("io:read_entry", "io:read_exit"), "job": ("job:begin", "job:end"),
@@ -23,6 +25,7 @@ CALLS = {"io:read": ("io:read_entry", "io:read_exit"), "job": ("job:begin", "job
 EVENTS = [json.loads(line) for line in (FOLDER / "events.json").read_text().splitlines()]
 KNOWN = [event for event in EVENTS if "name" in event]
 LOST = [event for event in EVENTS if "lost" in event]
+LIBRARY = pathlib.Path("build/export/libtest_trace_processor.so")
 IMPORTED = json.loads((FOLDER / "imported.json").read_text())
 
 
@@ -124,6 +127,67 @@ class Perfetto(unittest.TestCase):
         self.assertEqual(len(self.of_kind("TYPE_COUNTER")), count("queue:length"))
         lost = [name for _, _, name in self.drawn if name.endswith("lost")]
         self.assertEqual(lost, [f"{LOST[0]['count']} events lost"])
+
+
+class Processor(unittest.TestCase):
+    """What Perfetto's own trace processor finds in the formats that its viewer opens."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = {name: TraceProcessor(LIBRARY, FOLDER / f"out.{name}")
+                     for name in ("perfetto", "chrome")}
+
+    def each(self, sql):
+        """The rows of each file, as texts, with the file's name."""
+        for name, file in self.files.items():
+            yield name, [tuple(row.values()) for row in file.query(sql)]
+
+    def test_it_finds_nothing_wrong(self):
+        wrong = """SELECT name, value FROM stats
+            WHERE value > 0 AND severity IN ('error', 'data_loss')"""
+        for file, found in self.each(wrong):
+            self.assertEqual(found, [], file)
+
+    def test_it_finds_the_time_of_each_call(self):
+        slices = "SELECT name, count(*) AS n, sum(dur) AS ns FROM slice WHERE dur > 0 GROUP BY name"
+        for file, found in self.each(slices):
+            times = {name: (int(n), int(ns)) for name, n, ns in found}
+            for call in ("io:read", "job", "mutex:wait"):
+                wanted = (count(CALLS[call][1]), durations(call))
+                self.assertEqual(times[call], wanted, f"{call} of {file}")
+
+    def test_it_leads_arrows_from_what_let_go_on_to_what_goes_on(self):
+        arrows = """SELECT a.name AS tail, b.name AS head, count(*) AS n FROM flow
+            JOIN slice a ON a.id = slice_out JOIN slice b ON b.id = slice_in
+            WHERE a.ts <= b.ts GROUP BY 1, 2 ORDER BY 1"""
+        wanted = [("mutex:unlock", "goes on", "100"),
+                  ("sched:sched_waking", "sched:sched_switch", "50")]
+        for file, found in self.each(arrows):
+            self.assertEqual(found, wanted, file)
+
+    def test_it_finds_counters_losses_and_results(self):
+        total = sum(event["fields"]["length"] for event in KNOWN if event["name"] == "queue:length")
+        lost = f"SELECT dur > 0 FROM slice WHERE name = '{LOST[0]['count']} events lost'"
+        wanted = {
+            "SELECT count(*) AS n FROM counter": [(str(count("queue:length")),)],
+            "SELECT CAST(sum(value) AS INT) AS total FROM counter": [(str(total),)],
+            lost: [("1",)],
+            "SELECT DISTINCT int_value FROM args WHERE key GLOB '*.result' ORDER BY 1":
+                [("-5",), ("0",)],
+        }
+        for sql, rows in wanted.items():
+            for file, found in self.each(sql):
+                self.assertEqual(found, rows, f"{sql} of {file}")
+
+    def test_it_makes_rows_of_processors_from_the_kernels_switches(self):
+        ran = """SELECT cpu, tid, name, count(*) AS n FROM sched JOIN thread USING (utid)
+            GROUP BY 1, 2, 3 ORDER BY 2"""
+        found = [tuple(row.values()) for row in self.files["perfetto"].query(ran)]
+        self.assertEqual(found, [("0", "10", "server", "50"), ("0", "11", "wor\"k;er", "50")])
+
+    def test_what_is_no_trace_or_no_statement_is_refused(self):
+        with self.assertRaises(ProcessorError):
+            TraceProcessor(LIBRARY, FOLDER / "out.folded").query("SELECT nothing FROM nowhere")
 
 
 class Speedscope(unittest.TestCase):
