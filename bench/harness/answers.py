@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,13 +13,24 @@ from .programs import ProgramError, run
 Words = Sequence[str | Path]
 
 
-def same(question: str, sides: Mapping[str, Words], timeout_s: float) -> None:
-    """Run each side's command, which prints one JSON object for each row. ProgramError where a row
-    differs from that of the first side, or where there is none."""
+Row = dict[str, object]
+
+
+def same(
+    question: str,
+    sides: Mapping[str, Words],
+    timeout_s: float,
+    texts: Mapping[str, list[dict[str, str]]] | None = None,
+) -> None:
+    """Run each side's command, which prints one JSON object for each row; `texts` has the rows of
+    sides that were asked before, with all values as texts. ProgramError where a row differs from
+    that of the first side, or where there is none."""
     answers = {side: _rows(words, timeout_s) for side, words in sides.items()}
     first, wanted = next(iter(answers.items()))
     if not wanted:
         raise ProgramError(f"{question}: {first} found no rows")
+    for side, rows in (texts or {}).items():
+        answers[side] = [_typed(*pair) for pair in zip(rows, wanted)] + rows[len(wanted) :]
     for side, found in answers.items():
         if found != wanted:
             pairs = enumerate(zip(found, wanted))
@@ -27,7 +39,19 @@ def same(question: str, sides: Mapping[str, Words], timeout_s: float) -> None:
             raise ProgramError(f"{question}: {side} and {first} differ: {where}")
 
 
-def _rows(words: Words, timeout_s: float) -> list[dict[str, object]]:
+def _typed(row: dict[str, str], like: Row) -> Row:
+    """Texts as values of the types that another row has. What is no such value stays a text."""
+    typed: Row = dict(row)
+    for name, value in like.items():
+        with contextlib.suppress(KeyError, ValueError):
+            if isinstance(value, bool):
+                typed[name] = bool(int(row[name]))
+            elif isinstance(value, (int, float)):
+                typed[name] = type(value)(row[name])
+    return typed
+
+
+def _rows(words: Words, timeout_s: float) -> list[Row]:
     lines = run(list(words), timeout_s=timeout_s).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
     return [{name: _plain(name, value) for name, value in row.items()} for row in rows]

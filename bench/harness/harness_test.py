@@ -77,6 +77,16 @@ class AnswersTest(unittest.TestCase):
         one, other = '{"time":"2023-11-14 22:13:20.5"}', '{"time":"2023-11-14T22:13:20.500000"}'
         answers.same("q", {"ours": self.say(one), "peer": self.say(other)}, 10)
 
+    def test_a_side_may_have_its_values_as_texts(self) -> None:
+        ours = {"ours": self.say('{"n":2,"p":1.5,"is":true,"name":"a"}')}
+        row = {"n": "2", "p": "1.5", "is": "1", "name": "a"}
+        answers.same("q", ours, 10, {"peer": [row]})
+        for other in ({"n": "3"}, {"is": "0"}, {"name": "b"}, {"p": "[NULL]"}):
+            with self.assertRaisesRegex(ProgramError, "q: peer and ours differ: row 0"):
+                answers.same("q", ours, 10, {"peer": [row | other]})
+        with self.assertRaisesRegex(ProgramError, "differ: more rows"):
+            answers.same("q", ours, 10, {"peer": [row, row]})
+
 
 def packet(layout: packets.Layout, content: int, size: int, lost: int) -> bytes:
     """A packet of zeros with a header in that layout."""
