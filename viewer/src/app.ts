@@ -27,6 +27,8 @@ import { clock, duration, within, zoomed, type View } from "./time";
  * without a change it is not being moved any more. */
 const PATIENCE_MS = 30;
 const REST_MS = 60;
+/** How long what is known waits to be drawn: most often the answer comes before. */
+const ANSWER_MS = 60;
 /** Tracks that one question may have, and tracks of the page. */
 const MOST_ASKED = 200;
 const MOST_TRACKS = 20000;
@@ -46,6 +48,7 @@ export class App {
   readonly counters: Counters;
   filter: Filter = { ...protocol.NO_FILTER };
   private timer = 0;
+  private waiting = 0;
   private drawing = 0;
   private abort = new AbortController();
   private readonly search: Search;
@@ -545,6 +548,8 @@ export class App {
     this.scene.height = clientHeight;
     this.canvas.getContext("2d")?.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.changed();
+    // Its new size has emptied the canvas.
+    if (this.frame.hasStarted) this.redraw();
   }
 
   private paint(): void {
@@ -553,6 +558,7 @@ export class App {
   }
 
   private redraw(): void {
+    clearTimeout(this.waiting);
     cancelAnimationFrame(this.drawing);
     this.drawing = requestAnimationFrame(() => {
       this.paint();
@@ -562,16 +568,20 @@ export class App {
     });
   }
 
-  /** The view or what is in it changed: draws what is known, and asks for the rest. */
+  /** The view or what is in it changed: asks for it, and draws what is known meanwhile. A picture
+   * that is drawn at once would hold up the answer to a step that stands by itself. */
   changed(isNow = false): void {
     this.scene.isPending = true;
-    this.redraw();
-    if (!this.frame.hasStarted || this.isDue) return;
-    clearTimeout(this.timer);
+    if (this.isDue) return;
     const now = performance.now();
-    const isMoving = now - this.changedAt < REST_MS;
+    const isMoving = now - this.changedAt < REST_MS && !isNow;
+    clearTimeout(this.waiting);
+    if (isMoving) this.redraw();
+    else this.waiting = window.setTimeout(() => this.redraw(), ANSWER_MS);
+    if (!this.frame.hasStarted) return;
+    clearTimeout(this.timer);
     this.changedAt = now;
-    if (isMoving && !isNow) {
+    if (isMoving) {
       this.timer = window.setTimeout(() => void this.ask(), PATIENCE_MS);
       return;
     }

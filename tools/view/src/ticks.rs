@@ -20,7 +20,7 @@ use crate::Filter;
 /// Bytes of packets in a span up to which its events are counted one by one.
 const MOST_BYTES_COUNTED: f64 = (8 << 20) as f64;
 /// Events read for one answer.
-const MOST_SCANNED: u64 = 400_000;
+const MOST_SCANNED: u64 = 300_000;
 /// Single events of one answer, and rows.
 const MOST_MARKS: usize = 1500;
 const MOST_ROWS: usize = 2048;
