@@ -40,6 +40,8 @@ kernel_and_user_events_of_one_thread_are_in_one_trace_that_both_readers_read() {
 	lull record -k -o trace -- git -C repository status > status
 	same "$(settings)" "$before" "what tracefs is set to"
 	grep -q 'file' status || fail "git said: $(cat status)"
+	grep -aqF "kernel_release = \"$(uname -r)\";" trace/metadata ||
+		fail "which kernel is not told"
 	readers_agree trace
 	babeltrace2 trace > babeltrace
 	lull print -e 'io:*' trace > user

@@ -185,6 +185,12 @@ class Processor(unittest.TestCase):
         found = [tuple(row.values()) for row in self.files["perfetto"].query(ran)]
         self.assertEqual(found, [("0", "10", "server", "50"), ("0", "11", "wor\"k;er", "50")])
 
+    def test_it_reads_states_of_threads_as_the_kernels_release_numbers_them(self):
+        states = """SELECT name, state, count(*) AS n FROM thread_state JOIN thread USING (utid)
+            WHERE state NOT IN ('R', 'Running') GROUP BY 1, 2 ORDER BY 1"""
+        found = [tuple(row.values()) for row in self.files["perfetto"].query(states)]
+        self.assertEqual(found, [("server", "S", "50"), ("wor\"k;er", "R+", "50")])
+
     def test_what_is_no_trace_or_no_statement_is_refused(self):
         with self.assertRaises(ProcessorError):
             TraceProcessor(LIBRARY, FOLDER / "out.folded").query("SELECT nothing FROM nowhere")

@@ -11,6 +11,10 @@ use testkit::program::{Number, Program, Text, Value, Who};
 
 const MAIN: Who = (10, 10, "server");
 const WORKER: Who = (10, 11, "wor\"k;er");
+/// States of threads, as kernels of this release number them.
+const RELEASE: &str = "6.1.0-50-amd64";
+const SLEEPS: i64 = 1;
+const PREEMPTED: i64 = 0x100;
 
 fn calls(program: &mut Program) {
     for round in 0..100 {
@@ -39,12 +43,12 @@ fn calls(program: &mut Program) {
 }
 
 fn scheduling(program: &mut Program) {
-    let task = |name: &'static str, tid, comes: &'static str, next| -> [(&str, Value); 7] {
+    let task = |(name, tid, state), (comes, next)| -> [(&str, Value); 7] {
         [
             ("prev_comm", Text(name)),
             ("prev_pid", Number(tid)),
             ("prev_prio", Number(120)),
-            ("prev_state", Number(1)),
+            ("prev_state", Number(state)),
             ("next_comm", Text(comes)),
             ("next_pid", Number(next)),
             ("next_prio", Number(100)),
@@ -54,8 +58,10 @@ fn scheduling(program: &mut Program) {
         let at = 4_000_000 + round * 1000;
         let woken = [("comm", Text("worker")), ("pid", Number(11)), ("prio", Number(100))];
         program.event(at, 0, MAIN, "sched:sched_waking", &woken);
-        program.event(at + 1, 0, MAIN, "sched:sched_switch", &task("server", 10, "worker", 11));
-        program.event(at + 500, 0, WORKER, "sched:sched_switch", &task("worker", 11, "server", 10));
+        let asleep = task(("server", 10, SLEEPS), ("worker", 11));
+        program.event(at + 1, 0, MAIN, "sched:sched_switch", &asleep);
+        let preempted = task(("worker", 11, PREEMPTED), ("server", 10));
+        program.event(at + 500, 0, WORKER, "sched:sched_switch", &preempted);
     }
     program.end_packet(4_500_000, 1, [0, 0, 0, 0]);
     program.event(4_600_000, 1, WORKER, "a:b", &[]);
@@ -65,6 +71,7 @@ fn scheduling(program: &mut Program) {
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or("drawn-trace".into()));
     let mut program = Program::new();
+    program.environment += &format!(" kernel_release = \"{RELEASE}\";");
     calls(&mut program);
     scheduling(&mut program);
     let (metadata, files) = program.files();

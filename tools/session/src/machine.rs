@@ -85,6 +85,12 @@ pub fn host_name() -> String {
     name.map_or_else(|| "unknown".into(), |name| name.to_string_lossy().into_owned())
 }
 
+/// Which kernel runs, as uname(2) has it: what its numbers of states mean depends on that.
+pub fn kernel_release() -> Option<String> {
+    let text = kernel_text("/proc/sys/kernel/osrelease")?;
+    Some(text.trim().to_string()).filter(|release| !release.is_empty())
+}
+
 /// The identifier of this boot: traces of one boot share their clock.
 pub fn boot_id() -> Option<String> {
     let text = kernel_text("/proc/sys/kernel/random/boot_id")?;
@@ -117,6 +123,7 @@ mod tests {
     #[test]
     fn names_are_those_that_the_kernel_gives() {
         assert_eq!(host_name(), text_of("/proc/sys/kernel/hostname"));
+        assert_eq!(kernel_release(), Some(text_of("/proc/sys/kernel/osrelease")));
         assert_eq!(boot_id(), Some(text_of("/proc/sys/kernel/random/boot_id")));
     }
 

@@ -204,6 +204,7 @@ fn environment(
         ("tracer_patchlevel".into(), number(env!("CARGO_PKG_VERSION_PATCH"))),
         ("domain".into(), "user".into()),
         ("hostname".into(), machine::host_name().into()),
+        ("kernel_release".into(), machine::kernel_release().unwrap_or_default().into()),
         ("command".into(), command.join(" ").into()),
         ("started".into(), chrono::Utc::now().to_rfc3339().into()),
         ("mode".into(), mode.into()),
