@@ -4,14 +4,17 @@
 
 Usage: check.py FOLDER RELEASE. FOLDER has events.json and out.* in each format; RELEASE is the
 folder of speedscope's bundle. Perfetto's packets are decoded by its own description of messages,
-and its trace processor opens its format and Chrome's; speedscope's schema judges its format, and
-what its importer found is compared. A line per test.
+and its trace processor opens its format and Chrome's, Firefox's profiler its own; speedscope's
+schema judges its format, and what its importer found is compared. A line per test.
 """
 
 import collections
 import json
+import os
 import pathlib
+import subprocess
 import sys
+import time
 import unittest
 
 import jsonschema
@@ -25,6 +28,7 @@ CALLS = {"io:read": ("io:read_entry", "io:read_exit"), "job": ("job:begin", "job
 EVENTS = [json.loads(line) for line in (FOLDER / "events.json").read_text().splitlines()]
 KNOWN = [event for event in EVENTS if "name" in event]
 LOST = [event for event in EVENTS if "lost" in event]
+PROFILER = "build/export/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js"
 LIBRARY = pathlib.Path("build/export/libtest_trace_processor.so")
 IMPORTED = json.loads((FOLDER / "imported.json").read_text())
 
@@ -226,17 +230,56 @@ class Speedscope(unittest.TestCase):
 
 
 class Firefox(unittest.TestCase):
-    def test_intervals_of_a_call_have_its_durations(self):
-        document = json.loads((FOLDER / "out.firefox").read_text())
-        for call in CALLS:
-            total = 0
-            for thread in document["threads"]:
-                markers = thread["markers"]
-                for row in range(markers["length"]):
-                    name = thread["stringArray"][markers["name"][row]]
-                    if name == call and markers["phase"][row] == 1:
-                        total += markers["endTime"][row] - markers["startTime"][row]
-            self.assertAlmostEqual(total * 1e6, durations(call), delta=1)
+    """What the profiler's own program for the command line finds. For each file that is open it
+    has a process, which is asked for a while, since it is given half a second to begin."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.addClassCleanup(cls.profiler, "stop", "--all")
+        cls.profiler("load", FOLDER / "out.firefox")
+        for _ in range(100):
+            listed = cls.profiler("thread", "list", "--json")
+            if listed.returncode == 0:
+                break
+            time.sleep(0.1)
+        cls.threads = json.loads(listed.stdout)["threads"]
+        cls.markers = {thread["name"]: cls.kinds(thread["threadHandle"]) for thread in cls.threads}
+
+    @classmethod
+    def profiler(cls, *words):
+        environment = {**os.environ, "HOME": str(FOLDER)}
+        return subprocess.run(["node", PROFILER, *words], env=environment, capture_output=True,
+                              text=True, timeout=60, check=False)
+
+    @classmethod
+    def kinds(cls, thread):
+        """How many markers of each name a thread has, and the nanoseconds of all."""
+        told = cls.profiler("thread", "markers", "--thread", thread, "--json")
+        return {kind["markerName"]: (kind["count"], round(kind["count"] * 1e6 *
+                                     kind.get("durationStats", {"avg": 0})["avg"]))
+                for kind in json.loads(told.stdout)["byType"]}
+
+    def test_profiler_finds_threads_by_name_and_number(self):
+        found = {thread["name"]: (thread["pid"], thread["tid"], thread["processName"])
+                 for thread in self.threads}
+        self.assertEqual(found["server[10]"], ("10", "10", "server"))
+        self.assertEqual(found["wor\"k;er[11]"], ("10", "11", "server"))
+        self.assertEqual(set(found) - {"server[10]", "wor\"k;er[11]"}, {"CPU 0", "Lost, CPU 1"})
+
+    def test_profiler_finds_the_time_of_each_call(self):
+        server, worker = self.markers["server[10]"], self.markers["wor\"k;er[11]"]
+        for call, thread in (("io:read", server), ("job", server), ("mutex:wait", worker)):
+            self.assertEqual(thread[call], (count(CALLS[call][1]), durations(call)), call)
+        # Each is cut where the call around it ends, and goes on beside.
+        self.assertEqual(server["half"], (2 * count("half:end"), durations("half")))
+        self.assertEqual(worker["io:read"][0], 1, "one read is open at the end")
+
+    def test_profiler_finds_events_and_losses(self):
+        server = self.markers["server[10]"]
+        for event in ("mutex:unlock", "sched:sched_waking"):
+            self.assertEqual(server[event], (count(event), 0), event)
+        self.assertEqual(self.markers["CPU 0"]["running"][0], count("sched:sched_switch"))
+        self.assertEqual(self.markers["Lost, CPU 1"]["lost"][0], 1)
 
 
 if __name__ == "__main__":
