@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from . import debian
 from .kernels import Kernel
-from .places import BOOT, CACHE, LabError
+from .places import BOOT, CACHE, MODULES, LabError, stripped
 
 FOLDERS = ("proc", "sys", "dev", "run", "tmp", "share", "modules", "mnt", "var")
 INIT = BOOT / "lab" / "init"
@@ -156,7 +156,8 @@ def pack(kernel: Kernel, contents: Contents, out: Path) -> None:
         loads.append(f"/lib/modules/{module.name.removesuffix('.xz')}")
         root.module(loads[-1], module)
     for module in contents.modules:
-        root.module(f"/modules/{module.name}", module)
+        is_own = module.is_relative_to(MODULES)
+        root.module(f"/modules/{module.name}", stripped(module) if is_own else module)
         loads += [f"/modules/{module.name}"] if contents.loaded else []
     for place, source in sorted(contents.files.items()):
         root.file(place, source)
