@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lab import BOOT, LIMIT_S, MODULES, Guest, LabError, kernel, run_exactly
 from lab.modules import module_of
-from lab.qemu import Monitor
+from lab.qemu import Monitor, kvm_usable
 
 BOOT_LIMIT_S = 180
 # A guest of QEMU 7.2 with a thread for each CPU hung after 17 to 122.
@@ -53,14 +53,24 @@ def _emulators(work: Path) -> list[int]:
 
 
 def guest_boots_runs_commands_and_powers_off() -> None:
-    with Guest(files={"/usr/bin/bash": Path("/bin/bash")}) as guest:
+    _answers_and_ends("-initrd", append="loglevel=5")
+
+
+def guest_goes_on_from_a_saved_state_runs_commands_and_powers_off() -> None:
+    _answers_and_ends("-initrd" if kvm_usable() else "-incoming")
+
+
+def _answers_and_ends(begun_by: str, **machine: object) -> None:
+    """A guest of which QEMU's command line has the option by which it begins."""
+    with Guest(files={"/usr/bin/bash": Path("/bin/bash")}, **machine) as guest:
+        assert guest.process is not None and begun_by in guest.process.process.args
         assert guest.check("uname -r").strip() == guest.kernel.release
         result = guest.run("echo out; echo err >&2; exit 7")
         assert (result.status, result.output) == (7, "out\nerr\n")
         assert guest.check("printf 'a\\0\\377b\\r\\n' | wc -c").strip() == "6"
         assert guest.check("bash -c 'echo ${BASH_VERSION%%.*}'").strip().isdigit()
         assert guest.check("grep -c ^processor /proc/cpuinfo").strip() == "2"
-        guest.check("head -c 3000000 /dev/urandom > /share/bytes")
+        guest.check("head -c 300000 /dev/urandom > /share/bytes")
         summed = guest.check("sha256sum < /share/bytes").split()[0]
         assert sha256((guest.share / "bytes").read_bytes()).hexdigest() == summed
         (guest.share / "back").write_text("from the host", encoding="ascii")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from .initramfs import command_line
 from .places import LabError
 
+WAITS = re.compile(rb"lab waits\r?\n")
+GOES_ON = re.compile(rb"lab goes on\r?\n")
 READY = re.compile(rb"lab ready (\d{1,4})\r?\n")
 ANSWER = re.compile(rb"lab result (\d{1,9}) (\d{1,3}) (\d{1,9})\r?\n")
 
@@ -75,20 +77,35 @@ class Channel:
             raise LabError("the guest ended")
         self.received += part
 
-    def ready(self, limit_s: float) -> int:
-        """Wait for the guest's init. Return: how many modules and mounts failed there."""
+    def _line(self, line: re.Pattern[bytes], limit_s: float) -> re.Match[bytes]:
         until_s = time.monotonic() + limit_s
-        while (found := READY.search(self.received)) is None:
+        while (found := line.search(self.received)) is None:
             self._more(until_s, limit_s)
         self.received = self.received[found.end() :]
-        return int(found.group(1))
+        return found
+
+    def waits(self, limit_s: float) -> None:
+        """Wait until a guest that has no settings waits to be saved."""
+        self._line(WAITS, limit_s)
+
+    def go_on(self, limit_s: float) -> None:
+        """Let a guest go on from where it was saved, with the host's time."""
+        self._send(b"%d\n" % time.time())
+        self._line(GOES_ON, limit_s)
+
+    def ready(self, limit_s: float) -> int:
+        """Wait for the guest's init. Return: how many modules and mounts failed there."""
+        return int(self._line(READY, limit_s).group(1))
+
+    def _send(self, line: bytes) -> None:
+        try:
+            self.socket.sendall(line)
+        except OSError as error:
+            raise LabError("the guest ended") from error
 
     def send(self, command: str) -> int:
         self.number += 1
-        try:
-            self.socket.sendall(command_line(self.number, command))
-        except OSError as error:
-            raise LabError("the guest ended") from error
+        self._send(command_line(self.number, command))
         return self.number
 
     def run(self, command: str, limit_s: float) -> Result:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,18 +25,19 @@ from pathlib import Path
 from types import TracebackType
 
 from .channel import Channel, Result, parse_answers
-from .initramfs import Contents, pack
+from .initramfs import GIVEN, Contents, base, given
 from .kernels import Kernel, kernel
 from .log import GuestError, Log, tail
 from .places import LabError, Skip
-from .qemu import PLACES_BETWEEN_S, Machine, Monitor, Process
+from .qemu import PLACES_BETWEEN_S, Emulator, Machine, Monitor, Process, launch
+from .saved import state_of, tell
 
 BOOT_LIMIT_S = 300
+RESTORE_LIMIT_S = 60
 COMMAND_LIMIT_S = 300
 SHUTDOWN_LIMIT_S = 60
 EXACT_LIMIT_S = 300
 LAST_LOOK_LIMIT_S = 10  # at the log of a guest whose test has failed
-SHARE_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
 
 
 class Guest:
@@ -83,13 +83,9 @@ class Guest:
         )
         self.contents = Contents(
             modules=modules,
-            kernel_modules=[*(SHARE_MODULES if share else ()), *kernel_modules],
+            kernel_modules=kernel_modules,
             files=files or {},
-            settings={
-                "mode": "agent",
-                "channel": self.machine.channel_device,
-                "share": "yes" if share else "no",
-            },
+            settings={"mode": "agent"},
         )
         self.log = Log(self.work / "console")
         self.process: Process | None = None
@@ -97,27 +93,48 @@ class Guest:
         self.monitor: Monitor | None = None
 
     def start(self) -> Guest:
-        pack(self.kernel, self.contents, self.machine.initramfs)
         emulator = self.machine.emulator()
-        channel, others_channel = socket.socketpair()
-        monitor, others_monitor = socket.socketpair()
-        words = self.machine.command(
-            emulator,
-            console=f"file,path={self.log.console_file}",
-            channel=f"socket,fd={others_channel.fileno()}",
-        )
-        words += ["-chardev", f"socket,id=monitor,fd={others_monitor.fileno()}"]
-        words += ["-mon", "chardev=monitor,mode=control"]
-        self.process = Process(words, emulator.environment(), [others_channel, others_monitor])
-        self.monitor = Monitor(monitor)
-        self.channel = Channel(channel)
+        shared = self.machine.share is not None
+        each = base(self.kernel, self.machine.channel_device, shared)
+        own = given(self.kernel, self.contents, shared)
+        state = state_of(self.machine, emulator, each)
+        if state is None or not self._goes_on(emulator, state, own):
+            self.machine.initramfs.write_bytes(each + own)
+            self._launch(emulator)
+        assert self.channel is not None
         try:
             failures = self.channel.ready(self.boot_limit_s)
         except LabError as error:
             raise self._failed(f"{error} while it booted") from error
+        finally:
+            (self.share / GIVEN).unlink(missing_ok=True)
         if failures:
             raise self._failed(f"{failures} modules or mounts failed in the guest at its start")
         return self
+
+    def _launch(self, emulator: Emulator, state: Path | None = None) -> None:
+        self.process, self.monitor, channel = launch(
+            self.machine, emulator, self.log.console_file, state
+        )
+        self.channel = Channel(channel)
+
+    def _goes_on(self, emulator: Emulator, state: Path, own: bytes) -> bool:
+        """Go on from a saved state. Return: whether it could be restored; if not, it is removed."""
+        (self.share / GIVEN).write_bytes(own)
+        self._launch(emulator, state)
+        assert self.monitor is not None and self.channel is not None
+        try:
+            status = self.monitor.status("query-status", ("inmigrate",), RESTORE_LIMIT_S)
+            if status != "paused":
+                raise LabError(f"QEMU says that the guest is {status}")
+            self.monitor.ask("cont")
+            self.channel.go_on(RESTORE_LIMIT_S)
+        except LabError as error:
+            said = self._close() or str(error)
+            state.unlink(missing_ok=True)
+            tell(f"a guest boots, because {state} cannot be restored: {said.splitlines()[-1]}")
+            return False
+        return True
 
     def run(self, command: str, limit_s: float = COMMAND_LIMIT_S) -> Result:
         """Run a command of the guest's shell to its end, whatever its status is."""
@@ -264,9 +281,10 @@ def run_exactly(
             kernel_modules=kernel_modules,
             files=files or {},
             commands=[*commands, "dmesg"],
-            settings={"mode": "script", "channel": made.channel_device, "share": "no"},
+            settings={"mode": "script"},
         )
-        pack(made.kernel, contents, made.initramfs)
+        each = base(made.kernel, made.channel_device, shared=False)
+        made.initramfs.write_bytes(each + given(made.kernel, contents, shared=False))
         emulator = made.emulator()
         answers = work / "answers"
         words = made.command(emulator, f"file,path={log.console_file}", f"file,path={answers}")
@@ -310,18 +328,18 @@ def interact(
         columns, rows = shutil.get_terminal_size()
         contents = Contents(
             modules=modules,
-            kernel_modules=[*SHARE_MODULES, *kernel_modules],
+            kernel_modules=kernel_modules,
             files=files,
             loaded=True,
             settings={
                 "mode": "shell",
-                "share": "yes",
                 "rows": str(rows) if os.isatty(0) else "",
                 "columns": str(columns),
             },
             greeting=greeting,
         )
-        pack(made.kernel, contents, made.initramfs)
+        each = base(made.kernel, channel="", shared=True)
+        made.initramfs.write_bytes(each + given(made.kernel, contents, shared=True))
         emulator = made.emulator()
         words = made.command(emulator, "stdio,mux=on,signal=off", "")
         words += ["-mon", "chardev=console,mode=readline"]

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The guest's root: one archive with busybox, an init script, modules, programs and files.
+"""The guest's root: an archive of what each guest has, busybox and an init script, and one of what
+this guest is given: modules, programs and files.
 
-The archive is written in the `newc` form and not compressed, which a guest without KVM unpacks
+A guest that boots gets both as its initramfs. One that goes on from a saved state (saved.py) has
+the first already, and unpacks the second from its shared folder.
+Archives are written in the `newc` form and not compressed, which a guest without KVM unpacks
 soonest; equal contents make equal bytes, since exact counts depend on them. A program brings the
 shared libraries that it links, found by ldd.
 """
@@ -25,6 +28,8 @@ from .places import BOOT, CACHE, MODULES, LabError, stripped
 
 FOLDERS = ("proc", "sys", "dev", "run", "tmp", "share", "modules", "mnt", "var")
 INIT = BOOT / "lab" / "init"
+SHARE_MODULES = ("virtio_pci", "9pnet_virtio", "9p")
+GIVEN = ".lull-given"  # the archive in the share of a guest that goes on from a saved state
 SYMLINK_MODE = stat.S_IFLNK | 0o777
 FOLDER_MODE = stat.S_IFDIR | 0o755
 MAGIC = b"070701"
@@ -38,6 +43,9 @@ class Initramfs:
 
     def bytes(self, place: str, data: bytes, mode: int = 0o644) -> None:
         self._put(place, stat.S_IFREG | mode, data)
+
+    def lines(self, place: str, lines: Sequence[str]) -> None:
+        self.bytes(place, "".join(f"{line}\n" for line in lines).encode())
 
     def link(self, place: str, target: str) -> None:
         self._put(place, SYMLINK_MODE, target.encode())
@@ -69,19 +77,25 @@ class Initramfs:
         data = source.read_bytes()
         self.bytes(place, lzma.decompress(data) if source.suffix == ".xz" else data)
 
+    def own_module(self, source: Path) -> str:
+        """A module of the kernel's own. Return: its place, for insmod."""
+        place = f"/lib/modules/{source.name.removesuffix('.xz')}"
+        self.module(place, source)
+        return place
+
     def _put(self, place: str, mode: int, content: bytes | Path) -> None:
         path = PurePosixPath(place.lstrip("/"))
         for parent in reversed(path.parents[:-1]):
             self._entries.setdefault(str(parent), (FOLDER_MODE, b""))
         self._entries.setdefault(str(path), (mode, content))
 
-    def write(self, out: Path) -> None:
+    def archive(self) -> bytes:
         # In the order of the names, a folder comes before what is in it.
-        with open(out, "wb") as archive:
-            for number, (name, (mode, content)) in enumerate(sorted(self._entries.items()), 1):
-                data = content.read_bytes() if isinstance(content, Path) else content
-                archive.write(_member(number, name, mode, data))
-            archive.write(_member(0, "TRAILER!!!", 0, b""))
+        members = []
+        for number, (name, (mode, content)) in enumerate(sorted(self._entries.items()), 1):
+            data = content.read_bytes() if isinstance(content, Path) else content
+            members.append(_member(number, name, mode, data))
+        return b"".join([*members, _member(0, "TRAILER!!!", 0, b"")])
 
 
 def _member(number: int, name: str, mode: int, data: bytes) -> bytes:
@@ -137,8 +151,8 @@ def command_line(number: int, command: str) -> bytes:
     return b"%d %s\n" % (number, base64.b64encode(command.encode()))
 
 
-def pack(kernel: Kernel, contents: Contents, out: Path) -> None:
-    """The root of a guest of this kernel."""
+def base(kernel: Kernel, channel: str, shared: bool) -> bytes:
+    """What each guest of a machine has: busybox, init, and the modules by which it gets a share."""
     root = Initramfs()
     for folder in FOLDERS:
         root.folder(folder)
@@ -151,22 +165,34 @@ def pack(kernel: Kernel, contents: Contents, out: Path) -> None:
     for applet in told.stdout.split():
         if applet != "busybox":
             root.link(f"/bin/{applet}", "busybox")
-    loads = []
-    for module in kernel.modules(contents.kernel_modules):
-        loads.append(f"/lib/modules/{module.name.removesuffix('.xz')}")
-        root.module(loads[-1], module)
+    loads = [root.own_module(module) for module in _share_modules(kernel, shared)]
+    root.lines("/lab/share_modules", loads)
+    share = "yes" if shared else "no"
+    root.lines("/lab/machine", [f"channel={channel}", f"share={share}", f"given=/share/{GIVEN}"])
+    root.lines("/etc/passwd", ["root:x:0:0:root:/:/bin/sh"])
+    root.lines("/etc/group", ["root:x:0:"])
+    return root.archive()
+
+
+def given(kernel: Kernel, contents: Contents, shared: bool) -> bytes:
+    """What one guest is given, beside what each has."""
+    root = Initramfs()
+    present = _share_modules(kernel, shared) if contents.kernel_modules else []
+    needed = [each for each in kernel.modules(contents.kernel_modules) if each not in present]
+    loads = [root.own_module(module) for module in needed]
     for module in contents.modules:
         is_own = module.is_relative_to(MODULES)
         root.module(f"/modules/{module.name}", stripped(module) if is_own else module)
         loads += [f"/modules/{module.name}"] if contents.loaded else []
     for place, source in sorted(contents.files.items()):
         root.file(place, source)
-    settings = "".join(f"{key}={value}\n" for key, value in contents.settings.items())
-    root.bytes("/lab/settings", settings.encode())
-    root.bytes("/lab/load", "".join(f"{load}\n" for load in loads).encode())
+    root.lines("/lab/settings", [f"{key}={value}" for key, value in contents.settings.items()])
+    root.lines("/lab/load", loads)
     root.bytes("/lab/greeting", contents.greeting.encode())
     lines = [command_line(number, line) for number, line in enumerate(contents.commands, 1)]
     root.bytes("/lab/commands", b"".join(lines))
-    root.bytes("/etc/passwd", b"root:x:0:0:root:/:/bin/sh\n")
-    root.bytes("/etc/group", b"root:x:0:\n")
-    root.write(out)
+    return root.archive()
+
+
+def _share_modules(kernel: Kernel, shared: bool) -> list[Path]:
+    return kernel.modules(SHARE_MODULES if shared else ())

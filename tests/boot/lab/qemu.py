@@ -31,6 +31,7 @@ MONITOR_LIMIT_S = 60
 # Where an x86 CPU and an arm64 CPU are, in what QEMU says of their registers.
 PLACE = re.compile(r"\b(?:RIP|PC)=([0-9a-f]+)")
 PLACES_LOOKS, PLACES_BETWEEN_S = 4, 0.2
+STATUS_BETWEEN_S = 0.01
 # Messages that say what a guest complains about are not hidden, and a busy host is no complaint;
 # the kernel would also panic where no timer ticks while it waits for a number of instructions. What
 # a boot does for security, and tries of its ciphers, is a tenth of an interpreted one.
@@ -173,6 +174,12 @@ class Machine:
         native = platform.machine() == PROCESSORS[self.kernel.architecture]
         return not self.exact and native and kvm_usable()
 
+    @property
+    def may_be_saved(self) -> bool:
+        """Is it nothing but a kernel, CPUs, memory and a share, and interpreted?"""
+        like = Machine(self.kernel, self.initramfs, self.smp, self.memory_mib, share=self.share)
+        return self == like and self.share is not None and not self._runs_by_kvm
+
     def _board(self, emulator: Emulator) -> list[str]:
         arm = self.kernel.architecture == "arm64"
         board = "virt" if arm else "pc"
@@ -210,13 +217,19 @@ class Machine:
             return recent(self.kernel.architecture)
         return (installed if self._runs_by_kvm else interpreter)(self.kernel.architecture)
 
-    def command(self, emulator: Emulator, console: str, channel: str) -> list[str]:
-        """QEMU's command line; console and channel are character devices as it names them."""
+    def command(
+        self, emulator: Emulator, console: str, channel: str, state: Path | None = None
+    ) -> list[str]:
+        """QEMU's command line; console and channel are character devices as it names them.
+
+        state: a file with a saved state, from which the guest goes on; without it the guest boots.
+        """
         arm = self.kernel.architecture == "arm64"
         serial = "pci-serial" if arm else "isa-serial"
         words = [*emulator.words(), "-nodefaults", "-no-user-config", "-display", "none"]
         words += ["-no-reboot", *self._board(emulator)]
-        words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)]
+        words += ["-kernel", str(self.kernel.image)]
+        words += ["-incoming", f"file:{state}"] if state else ["-initrd", str(self.initramfs)]
         words += ["-append", self._kernel_line()]
         words += ["-chardev", f"{console},id=console", "-serial", "chardev:console"]
         if channel:
@@ -317,6 +330,19 @@ class Monitor:
             if "return" in answer:
                 return answer["return"]
 
+    def status(self, command: str, passing: Sequence[str], limit_s: float) -> str:
+        """The status that an answer has, asked for until it is none of those that pass."""
+        until_s = time.monotonic() + limit_s
+        while True:
+            answer = self.ask(command)
+            assert isinstance(answer, dict)
+            status = str(answer.get("status"))
+            if status not in passing:
+                return status
+            if time.monotonic() > until_s:
+                raise LabError(f"QEMU's monitor answers {command} by {status} for {limit_s:g} s")
+            time.sleep(STATUS_BETWEEN_S)
+
     def places(self) -> str:
         """Where each CPU of the guest is: addresses of instructions, looked at several times."""
         looks = []
@@ -330,3 +356,21 @@ class Monitor:
             looks.append(", ".join(cpus))
             time.sleep(PLACES_BETWEEN_S)
         return "; ".join(looks)
+
+
+def launch(
+    machine: Machine, emulator: Emulator, console_file: Path, state: Path | None = None
+) -> tuple[Process, Monitor, socket.socket]:
+    """Begin a guest, by its boot or from a saved state. Return: also the end of its channel."""
+    channel, others_channel = socket.socketpair()
+    monitor, others_monitor = socket.socketpair()
+    words = machine.command(
+        emulator,
+        console=f"file,path={console_file}",
+        channel=f"socket,fd={others_channel.fileno()}",
+        state=state,
+    )
+    words += ["-chardev", f"socket,id=monitor,fd={others_monitor.fileno()}"]
+    words += ["-mon", "chardev=monitor,mode=control"]
+    process = Process(words, emulator.environment(), [others_channel, others_monitor])
+    return process, Monitor(monitor), channel
