@@ -41,7 +41,7 @@ LAST_LOOK_LIMIT_S = 10  # at the log of a guest whose test has failed
 
 
 class Guest:
-    """One boot of one kernel. Modules are in /modules, files where their keys say."""
+    """A kernel that runs. Modules are in /modules, files where their keys say."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Guest:
         boot_limit_s: float = BOOT_LIMIT_S,
         **machine: object,
     ) -> None:
-        """Make a guest, which start() boots.
+        """Make a guest, which start() begins, by a boot or from a saved state.
 
         modules: files of modules, for insmod by commands.
         kernel_modules: names of the kernel's own, loaded at start with what they need.
