@@ -25,7 +25,7 @@ use crate::units::{Cycles, Ns};
 /// A slice is so many times one packet of each stream. Half a packet of each is read twice.
 const LENGTH: u64 = 4;
 /// Shorter slices are not worth the opening of their streams.
-const LEAST_BYTES: u64 = 4 << 20;
+const LEAST_BYTES: u64 = 8 << 20;
 
 /// The processors that this process may run on.
 pub fn processors() -> usize {

@@ -12,7 +12,7 @@ use testkit::{Datum, HeaderForm, Kind, Order, Random, Spec, StreamWriter};
 use trace::{in_slices, Merge, Message, Ns, Problem, Span, Trace};
 
 /// Slices have megabytes; packets are padded, so that a few events fill them.
-const PADDING_BYTES: usize = 100_000;
+const PADDING_BYTES: usize = 200_000;
 const STREAMS: u32 = 3;
 const PACKETS: u64 = 120;
 
