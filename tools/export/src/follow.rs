@@ -188,25 +188,28 @@ impl<'a> Follower<'a> {
             return Ok(());
         };
         let (begin, pair) = (open.begin, open.pair);
-        match self.nesting.end(step.thread, open, event.time_ns()) {
+        let late_from = match self.nesting.end(step.thread, open, event.time_ns()) {
             Ended::Nested(inside) => {
                 let silent = Moment { arguments: &[], flows: Flows::default(), ..moment };
                 for cut in inside {
                     self.done.cut_calls += 1;
                     self.sink.end(&silent, &cut, End::NotSeen)?;
                 }
-                let moment = let_go(self.sink, moment)?;
-                self.sink.end(&moment, &open, End::Seen)?;
+                None
             }
-            Ended::Cut(from) => {
-                let moment = let_go(self.sink, moment)?;
-                self.sink.late(&moment, &Late { pair, begin, from })?;
-            }
-            Ended::Unknown if is_taken => {
-                let moment = let_go(self.sink, moment)?;
-                self.sink.late(&moment, &Late { pair, begin, from: begin })?;
-            }
-            Ended::Unknown => {}
+            Ended::Cut(from) => Some(from),
+            Ended::Unknown if is_taken => Some(begin),
+            Ended::Unknown => return Ok(()),
+        };
+        // Viewers bind an arrow's end to a slice, and let the one that began first be the tail:
+        // that would be the call that waited.
+        if flows.head.is_some() {
+            self.sink.goes_on(&moment)?;
+        }
+        let moment = Moment { flows: Flows { head: None, ..flows }, ..moment };
+        match late_from {
+            None => self.sink.end(&moment, &open, End::Seen)?,
+            Some(from) => self.sink.late(&moment, &Late { pair, begin, from })?,
         }
         Ok(())
     }
@@ -367,13 +370,4 @@ fn moment<'m>(
 ) -> Moment<'m> {
     let (at, thread, cpu) = (event.time_ns(), step.thread, event.cpu());
     Moment { at, thread, cpu, state, arguments, flows }
-}
-
-/// Tells of the arrow that ends where a call does. Viewers bind an arrow's end to a slice, and let
-/// the one that began first be the tail: that would be the call that waited.
-fn let_go<'m>(sink: &mut dyn Sink, moment: Moment<'m>) -> Result<Moment<'m>, Error> {
-    if moment.flows.head.is_some() {
-        sink.goes_on(&moment)?;
-    }
-    Ok(Moment { flows: Flows { head: None, ..moment.flows }, ..moment })
 }
