@@ -11,8 +11,6 @@ from pathlib import Path
 from .programs import ProgramError, run
 
 Words = Sequence[str | Path]
-
-
 Row = dict[str, object]
 
 

@@ -22,7 +22,8 @@ def _first_line(command: list[str]) -> str:
     return lines[0].strip() if lines and done.returncode == 0 else "unknown"
 
 
-def _field(path: str, name: str) -> str:
+def field(path: str, name: str) -> str:
+    """The value of a line `NAME: VALUE` of a file."""
     for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:
@@ -39,7 +40,7 @@ def _contents(path: str) -> str:
 
 def _newer_liburcu() -> str:
     found = next((BUILD / "peers" / "unpacked").rglob("liburcu.pc"), None)
-    return _field(str(found), "Version") if found else "not unpacked"
+    return field(str(found), "Version") if found else "not unpacked"
 
 
 def revision() -> str:
@@ -55,12 +56,12 @@ def facts() -> dict[str, str]:
     """Everything a reader needs to judge whether two runs compare."""
     glibc = os.confstr("CS_GNU_LIBC_VERSION") or "unknown"
     return {
-        "cpu": _field("/proc/cpuinfo", "model name"),
-        "cpu_family_model": f'{_field("/proc/cpuinfo", "cpu family")}/'
-        f'{_field("/proc/cpuinfo", "model")}',
+        "cpu": field("/proc/cpuinfo", "model name"),
+        "cpu_family_model": f'{field("/proc/cpuinfo", "cpu family")}/'
+        f'{field("/proc/cpuinfo", "model")}',
         "cpus": str(os.cpu_count()),
-        "memory": _field("/proc/meminfo", "MemTotal"),
-        "hypervisor": "yes" if "hypervisor" in _field("/proc/cpuinfo", "flags") else "no",
+        "memory": field("/proc/meminfo", "MemTotal"),
+        "hypervisor": "yes" if "hypervisor" in field("/proc/cpuinfo", "flags") else "no",
         "governor": _contents("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "clocksource": _contents(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource"

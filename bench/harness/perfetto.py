@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import machine
 from .commands import Took, take
 from .places import LULL, ROOT, fresh
 from .programs import run
@@ -46,19 +46,20 @@ def written(trace: Path, timeout_s: float) -> tuple[Path, Took]:
 
 
 def available_bytes() -> int:
-    told = Path("/proc/meminfo").read_text(encoding="ascii")
-    found = re.search(r"^MemAvailable:\s+(\d+) kB$", told, re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
+    return int(machine.field("/proc/meminfo", "MemAvailable").split()[0]) * 1024
 
 
 def ask(file: Path, statements: Sequence[str], rounds: int, timeout_s: float) -> Asked:
-    """Open a file once and ask each statement so many times, after once that is discarded. A
-    ProgramError where that needs more memory than there is."""
+    """Open a file once and ask each statement so many times, after once that is discarded; then the
+    file is removed. A ProgramError where that needs more memory than there is."""
     limit = int(available_bytes() * MEMORY_PART)
     each = rounds + 1
     repeated = [statement for statement in statements for _ in range(each)]
     words = ["prlimit", f"--data={limit}", sys.executable, "-B", PROGRAM, LIBRARY, file, *repeated]
-    told = run([str(word) for word in words], timeout_s=timeout_s).stdout.splitlines()
+    try:
+        told = run(words, timeout_s=timeout_s).stdout.splitlines()
+    finally:
+        file.unlink()
     opened, *answers, memory = [json.loads(line) for line in told]
     groups = [answers[at : at + each] for at in range(0, len(answers), each)]
     return Asked(
