@@ -31,6 +31,8 @@ const REST_MS = 60;
 const ANSWER_MS = 60;
 /** Tracks that one question may have, and tracks of the page. */
 const MOST_ASKED = 200;
+const TOO_MANY =
+  "the rows further down lack states, since there are more than an answer holds: fold or hide rows";
 const MOST_TRACKS = 20000;
 
 export class App {
@@ -612,14 +614,14 @@ export class App {
       ]);
       // The browser takes milliseconds to write the address; the server works meanwhile.
       this.frame.keep();
-      const [ticks] = await answers;
+      const [ticks, isCut] = await answers;
       Object.assign(this.scene, {
         ticks,
         ticksView: view,
         ticksPixels: pixels,
         isPending: false,
       });
-      sayError("");
+      sayError(isCut ? TOO_MANY : "");
       this.redraw();
       await told;
       this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
@@ -635,12 +637,13 @@ export class App {
     }
   }
 
+  /** Whether some states were left out of the answer. */
   private async askStates(
     view: View,
     pixels: number,
     ids: string[],
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const [slices, lost] = await Promise.all([
       this.source.slices(view, pixels, ids, signal),
       this.source.lost(view, pixels, signal),
@@ -650,5 +653,6 @@ export class App {
     this.scene.values = slices.values;
     this.scene.lost = lost.regions;
     this.redraw();
+    return slices.is_cut;
   }
 }

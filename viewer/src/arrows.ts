@@ -16,12 +16,7 @@ const POINT = 6;
 function middle(scene: Scene, row: Placed, kinds: string[], at: number): number {
   const lanes = scene.rows.get(row.track.id) ?? [];
   const holds = (kind: string, lane: number): boolean =>
-    lanes.some(
-      (own) =>
-        own.kind === kind &&
-        own.lane === lane &&
-        own.slices.some(([begin, end]) => begin <= at && at <= end),
-    );
+    lanes.some((own) => own.kind === kind && own.lane === lane && own.slices.holds(at));
   for (const kind of kinds) {
     const place = lanesOf(row.track).find((found) => found.kind === kind);
     if (!place) continue;

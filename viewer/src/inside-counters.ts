@@ -33,7 +33,7 @@ function runnable({ rows, values }: Inside, add: (at: number, value: number) => 
   const isIts = (value: number): boolean => values[value]?.look === "waiting";
   const changes = rows
     .filter(({ kind }) => kind === "place")
-    .flatMap((row) => row.slices.filter(([, , value]) => isIts(value)))
+    .flatMap((row) => [...row.slices].filter(([, , value]) => isIts(value)))
     .flatMap(([begin, end, , goesOn]): [number, number][] =>
       goesOn === 1
         ? [[begin, 1]]

@@ -5,18 +5,20 @@
 // states and events, each as it is in the trace, so the answers are computed from all of them.
 
 import { counter, numbers } from "./inside-counters";
-import type {
-  About,
-  Arrow,
-  EventJson,
-  EventRow,
-  Region,
-  Said,
-  Slice,
-  SliceRow,
-  State,
-  Track,
+import {
+  rowsOf,
+  type About,
+  type Arrow,
+  type EventJson,
+  type EventRow,
+  type Region,
+  type Said,
+  type SliceRow,
+  type State,
+  type ToldRow,
+  type Track,
 } from "./protocol";
+import { told, type Slice } from "./slice-list";
 
 /** What is in the file. */
 export interface Inside {
@@ -46,9 +48,14 @@ let kept: Inside | null | undefined;
 export function inside(): Inside | null {
   if (kept === undefined) {
     const text = document.getElementById("trace-data")?.textContent ?? "";
-    kept = text.trim() === "" ? null : (JSON.parse(text) as Inside);
+    kept = text.trim() === "" ? null : read(text);
   }
   return kept;
+}
+
+function read(text: string): Inside {
+  const all = JSON.parse(text) as Inside & { rows: ToldRow[] };
+  return { ...all, rows: rowsOf(all.rows) };
 }
 
 /** An answer. An error says why there is none. */
@@ -95,7 +102,12 @@ function tracks(all: Inside, words: Words): unknown {
 
 /** States of a span: those that are narrower than a pixel are one in each, which looks like the
  * one of them that takes most of it. */
-export function overview(row: Slice[], begin: number, end: number, pixels: number): Slice[] {
+export function overview(
+  row: Iterable<Slice>,
+  begin: number,
+  end: number,
+  pixels: number,
+): Slice[] {
   const step = (end - begin) / pixels;
   const drawn: Slice[] = [];
   let group: Slice[] = [];
@@ -131,7 +143,7 @@ function slices(all: Inside, words: Words): unknown {
     .filter((row) => asked.has(row.track) && DRAWN.has(row.kind))
     .map((row) => ({
       ...row,
-      slices: overview(row.slices, begin, end, number(words, "pixels", 1)),
+      ...told(overview(row.slices, begin, end, number(words, "pixels", 1))),
     }));
   return { values: all.values, rows, is_cut: false };
 }
@@ -304,7 +316,7 @@ function statesOf(
   isWanted: (begin: number, end: number, goesOn: boolean) => boolean,
 ): State[] {
   return rows.flatMap(({ kind, lane, slices: own }) =>
-    own
+    [...own]
       .filter(([begin, end, , goesOn]) => isWanted(begin, end, goesOn === 1))
       .map(([begin, end, value, goesOn]) => {
         const { label = "", thread } = all.values[value] ?? {};

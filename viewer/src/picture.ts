@@ -5,8 +5,9 @@
 import { colourOf } from "./colour";
 import { NAMES, RULER, xOf, type Pen, type Scene } from "./draw";
 import { LANE, type Placed } from "./layout";
-import type { Said, Slice } from "./protocol";
+import type { Said } from "./protocol";
 import { faded, mixed, packed, Raster } from "./raster";
+import type { Slice, SliceList } from "./slice-list";
 import { alphaOf, drawSlice, GAPPED, LABELLED, lanesIn, STRIPES, ticksOf, UNSURE } from "./slices";
 import type { View } from "./time";
 
@@ -103,7 +104,7 @@ class Filler {
 
   fillRow(row: Placed): void {
     for (const [lane, top] of lanesIn(this.scene, row)) {
-      for (const slice of lane.slices) this.fillSlice(slice, lane.kind, top);
+      for (let i = 0; i < lane.slices.length; i++) this.fillSlice(lane.slices, i, lane.kind, top);
       const bottom = top + LANE - 2;
       const foot = bottom - STRIPES.height;
       raster.place(this.pixel(top), this.pixel(foot), this.pixel(bottom));
@@ -114,18 +115,18 @@ class Filler {
     }
   }
 
-  private fillSlice(slice: Slice, kind: string, top: number): void {
+  private fillSlice(slices: SliceList, i: number, kind: string, top: number): void {
     const { scene, ratio } = this;
-    const [begin, end, value, goesOn, states] = slice;
+    const value = slices.value(i);
     const said = scene.values[value];
-    const left = Math.max(xOf(scene, begin), NAMES);
-    const right = Math.min(xOf(scene, end), scene.width);
+    const left = Math.max(xOf(scene, slices.begin(i)), NAMES);
+    const right = Math.min(xOf(scene, slices.end(i)), scene.width);
     if (!said || right < NAMES || left > scene.width) return;
     const size = Math.max(right - left, 1);
     const alpha = alphaOf(scene, kind, said);
     const full = this.colours[value] ?? 0;
-    if (size >= LABELLED || goesOn !== 0 || full === 0) {
-      this.wide.push([slice, said, alpha, top]);
+    if (size >= LABELLED || slices.goesOn(i) || full === 0) {
+      this.wide.push([slices.at(i), said, alpha, top]);
       return;
     }
     const colour = faded(full, alpha);
@@ -135,7 +136,7 @@ class Filler {
     // A gap of half a pixel, whatever a pixel of the screen is.
     raster.fill(from, until - 1, colour);
     raster.fill(until - 1, until, faded(full, alpha * Math.max(1 - ratio / 2, 0)));
-    if (states === 1) return;
+    if (slices.states(i) === 1) return;
     const stripe = mixed(colour, this.back, STRIPES.part);
     for (let x = left + GAPPED; x < right; x += STRIPES.step) {
       const end = Math.min(this.pixel(x + STRIPES.width), until - 1);

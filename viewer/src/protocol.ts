@@ -2,6 +2,7 @@
 // The questions of docs/formats/view.md, and the shapes of their answers.
 
 import { answer as answerFrom, inside, type Words } from "./inside";
+import { SliceList, type ToldSlices } from "./slice-list";
 import type { View } from "./time";
 
 export interface About {
@@ -41,20 +42,33 @@ export interface Said {
   thread?: string;
 }
 
-/** Begin, end, position in `values`, 1 if it goes on at the trace's end, how many states it is. */
-export type Slice = [number, number, number, number, number];
-
-export interface SliceRow {
+interface Lane {
   track: string;
   kind: string;
   lane: number;
-  slices: Slice[];
+}
+
+/** A row of slices as an answer has it. */
+export type ToldRow = Lane & ToldSlices;
+
+export interface SliceRow extends Lane {
+  slices: SliceList;
 }
 
 export interface Slices {
   values: Said[];
   rows: SliceRow[];
+  /** There are more than an answer holds: rows further down lack some, or all. */
   is_cut: boolean;
+}
+
+export function rowsOf(rows: readonly ToldRow[]): SliceRow[] {
+  return rows.map(({ track, kind, lane, ...own }) => ({
+    track,
+    kind,
+    lane,
+    slices: new SliceList(own),
+  }));
 }
 
 interface Whose {
@@ -344,8 +358,10 @@ export class Source {
     return { tracks, left_out: total - tracks.length };
   }
 
-  slices(view: View, pixels: number, ids: string[], s: AbortSignal): Promise<Slices> {
-    return this.ask("slices", { ...whole(view), pixels, tracks: ids.join(",") }, s);
+  async slices(view: View, pixels: number, ids: string[], s: AbortSignal): Promise<Slices> {
+    const words = { ...whole(view), pixels, tracks: ids.join(",") };
+    const told: Slices & { rows: ToldRow[] } = await this.ask("slices", words, s);
+    return { ...told, rows: rowsOf(told.rows) };
   }
 
   ticks(view: View, pixels: number, filter: Filter, s: AbortSignal): Promise<Ticks> {

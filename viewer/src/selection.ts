@@ -3,7 +3,8 @@
 
 import { NAMES, timeAt, yOf, type Scene, type Selection } from "./draw";
 import { LANE, lanesOf, type Placed } from "./layout";
-import type { Arrow, Details, EventRow, Slice, Track } from "./protocol";
+import type { Arrow, Details, EventRow, Track } from "./protocol";
+import type { Slice } from "./slice-list";
 
 /** The slice at a point of a row, or else the row at that time. */
 export function hit(scene: Scene, row: Placed, [x, y]: [number, number]): Selection {
@@ -16,7 +17,7 @@ export function hit(scene: Scene, row: Placed, [x, y]: [number, number]): Select
   const slack = timeAt(scene, x + 2) - at;
   const slices = (scene.rows.get(row.track.id) ?? [])
     .filter((found) => found.kind === own.kind && found.lane === own.lane)
-    .flatMap((found) => found.slices);
+    .flatMap((found) => [...found.slices]);
   const slice =
     slices.find(([begin, end]) => begin <= at && at < end) ??
     slices.find(([begin, end]) => begin - slack <= at && at < end + slack);
@@ -45,7 +46,7 @@ export function rowSelection(row: Placed, at: number): Selection {
 export function nextSlice(scene: Scene, selection: Selection, by: number): Slice | undefined {
   const all = (scene.rows.get(selection.track) ?? [])
     .filter((row) => row.kind === selection.kind && row.lane === selection.lane)
-    .flatMap((row) => row.slices);
+    .flatMap((row) => [...row.slices]);
   const now = all.findIndex(([begin, end]) => begin <= selection.at && selection.at < end);
   const after = all.findIndex(([begin]) => begin > selection.at);
   const until = after < 0 ? all.length : after;

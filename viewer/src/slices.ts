@@ -5,7 +5,8 @@
 import { colourOf } from "./colour";
 import { cut, NAMES, xOf, yOf, type Pen, type Scene } from "./draw";
 import { LANE, lanesOf, type Placed } from "./layout";
-import type { Said, Slice, SliceRow } from "./protocol";
+import type { Said, SliceRow } from "./protocol";
+import type { Slice } from "./slice-list";
 import { isOf } from "./statistics";
 
 /** Slices that are drawn anew in each frame; with more, a picture of them is moved. */

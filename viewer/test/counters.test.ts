@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { columnAt, joined, range, summary, valueText, type Line } from "../src/counters";
 import { answer, type Inside } from "../src/inside";
 import type { EventRow } from "../src/protocol";
+import { SliceList, type Slice } from "../src/slice-list";
 
 const LINE: Line = {
   view: { from: 0, until: 100 },
@@ -85,7 +86,12 @@ test("in a file, a counter is made of its events, and what is no number is none"
 
 test("in a file, threads that are ready to run are counted at each change of their number", () => {
   const name = "threads that wait for a CPU";
-  const row = (track: string, slices: number[][]) => ({ track, kind: "place", lane: 0, slices });
+  const row = (track: string, slices: Slice[]) => ({
+    track,
+    kind: "place",
+    lane: 0,
+    slices: SliceList.of(slices),
+  });
   const all = {
     events: [],
     values: [{ look: "running" }, { look: "waiting" }],

@@ -24,11 +24,11 @@ import {
   type Details,
   type EventRow,
   type Page,
-  type Slice,
   type Ticks,
   type Track,
 } from "../src/protocol";
 import { landed } from "../src/selection";
+import { SliceList, told as toldSlices, type Slice } from "../src/slice-list";
 import { framesOf, stackOf } from "../src/stacks";
 import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
@@ -259,7 +259,7 @@ function file(): Inside {
     event(Math.floor(n / 10) * 10, n % 2 ? "io:read" : "io:write", n % 3, 10 + (n % 2)),
   );
   const about = {
-    version: 1,
+    version: 2,
     traces: ["t"],
     origin_ns: "1700000000000000000",
     length_ns: 1000,
@@ -279,8 +279,8 @@ function file(): Inside {
     tracks: [track("t1", null), { ...track("c0", null), cpu: 1 }],
     values: [said("a"), said("b")],
     rows: [
-      { track: "t1", kind: "call", lane: 0, slices },
-      { track: "t1", kind: "name", lane: 0, slices: [[0, 1000, 1, 1, 1]] },
+      { track: "t1", kind: "call", lane: 0, slices: SliceList.of(slices) },
+      { track: "t1", kind: "name", lane: 0, slices: SliceList.of([[0, 1000, 1, 1, 1]]) },
     ],
     lost,
     flows: [],
@@ -341,8 +341,26 @@ test("a file filters by names, and refuses what only the trace can answer", () =
   }
 });
 
+test("slices are what an answer told, those before the first event and within others too", () => {
+  const slices: Slice[] = [
+    [-20, -5, 3, 0, 1],
+    [-5, 2 ** 50, 0, 0, 7],
+    [10, 30, 1, 1, 1],
+  ];
+  assert.deepEqual(toldSlices(slices), {
+    slices: [-20, 15, 3, 1, 0, 2 ** 50 + 5, 0, 7, 10 - 2 ** 50, 20, 1, 1],
+    goes_on: [2],
+  });
+  const list = SliceList.of(slices);
+  assert.deepEqual([...list], slices);
+  assert.deepEqual(
+    [-21, -20, 0].map((at) => list.holds(at)),
+    [false, true, true],
+  );
+});
+
 test("from afar a file's states are one in a pixel, and none is uncounted", () => {
-  const all = file().rows[0]?.slices ?? [];
+  const all = [...(file().rows[0]?.slices ?? [])];
   const far = overview(all, 0, 1000, 10);
   assert.ok(far.length >= 10 && far.length <= 20, String(far.length));
   assert.equal(
@@ -550,19 +568,19 @@ test("in a file, a lock's details have the waits within the state of its holder"
     tracks: [{ ...track("k", null, { holder: 1, queue: 1 }), kind: "lock" }],
     values: [said("held", "t1"), said("life", "t2"), said("queue")],
     rows: [
-      { track: "k", kind: "holder", lane: 0, slices: [[10, 20, 0, 0, 1]] },
-      { track: "k", kind: "queue", lane: 0, slices: [[5, 12, 2, 0, 1]] },
+      { track: "k", kind: "holder", lane: 0, slices: SliceList.of([[10, 20, 0, 0, 1]]) },
+      { track: "k", kind: "queue", lane: 0, slices: SliceList.of([[5, 12, 2, 0, 1]]) },
       // Up to where the holding begins, into it, and after it.
       {
         track: "k",
         kind: "waiter",
         lane: 2,
-        slices: [
+        slices: SliceList.of([
           [1, 10, 1, 0, 1],
           [5, 12, 1, 0, 1],
-        ],
+        ]),
       },
-      { track: "k", kind: "waiter", lane: 3, slices: [[20, 30, 1, 0, 1]] },
+      { track: "k", kind: "waiter", lane: 3, slices: SliceList.of([[20, 30, 1, 0, 1]]) },
     ],
     lost: [],
     flows: [],

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Answers that are remembered, because the page asks again when it comes back.
 const MOST_REMEMBERED: usize = 128;
 const MOST_REMEMBERED_BYTES: usize = 32 << 20;

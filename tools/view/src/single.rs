@@ -18,7 +18,7 @@ use crate::assets;
 use crate::flows::{self, Arrow};
 use crate::lost::{self, Region};
 use crate::rows::Told;
-use crate::slices::{said, told_kind, Row, Said};
+use crate::slices::{said, told_kind, Row, Said, Slice};
 use crate::tracks::Track;
 
 /// Where the page has the data.
@@ -265,7 +265,8 @@ impl Viewed {
                 lane: track.lane,
                 slices: Vec::new(),
             });
-            row.slices.push((at(begin), at(end), number, u8::from(goes_on), 1));
+            let (begin, end) = (at(begin), at(end));
+            row.slices.push(Slice { begin, end, value: number, goes_on, states: 1 });
         });
         visited.map_err(|error| Failed::Asked(error.to_string()))?;
         failed.map_or(Ok(()), Err)?;

@@ -6,6 +6,7 @@
 
 use history::{Drawn, Far, History, Interval, Kind, Names, Subject, Value};
 use rustc_hash::FxHashMap;
+use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 use serde::Serialize;
 use state::{OffKind, ThreadIndex};
 use trace::Ns;
@@ -53,14 +54,60 @@ pub(crate) struct Said {
     pub thread: Option<String>,
 }
 
-/// Slices of one row: begin, end, number of what it says, whether it goes on, and how many states
-/// in a row it stands for.
-#[derive(Debug, Serialize)]
+/// States of a row that are drawn as one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice {
+    pub begin: i64,
+    pub end: i64,
+    /// Number of what it says.
+    pub value: usize,
+    pub goes_on: bool,
+    /// How many states in a row it stands for.
+    pub states: u64,
+}
+
+/// Slices of one row.
+#[derive(Debug)]
 pub(crate) struct Row {
     pub track: String,
     pub kind: &'static str,
     pub lane: u32,
-    pub slices: Vec<(i64, i64, usize, u8, u64)>,
+    pub slices: Vec<Slice>,
+}
+
+/// Tens of thousands of slices are one list of small numbers: most begin where the one before
+/// ended, and a page makes no object of each.
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let open = self.slices.iter().enumerate().filter(|(_, slice)| slice.goes_on);
+        let goes_on: Vec<usize> = open.map(|(at, _)| at).collect();
+        let mut row = serializer.serialize_struct("Row", 5)?;
+        row.serialize_field("track", &self.track)?;
+        row.serialize_field("kind", self.kind)?;
+        row.serialize_field("lane", &self.lane)?;
+        row.serialize_field("slices", &Numbers(&self.slices))?;
+        row.serialize_field("goes_on", &goes_on)?;
+        row.end()
+    }
+}
+
+/// Four numbers of each slice: the time since the end of the one before, how long it is, what it
+/// says, and how many states it stands for.
+struct Numbers<'a>(&'a [Slice]);
+
+impl Serialize for Numbers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut numbers = serializer.serialize_seq(Some(4 * self.0.len()))?;
+        let mut before = 0;
+        for &Slice { begin, end, value, states, .. } in self.0 {
+            numbers.serialize_element(&begin.saturating_sub(before))?;
+            numbers.serialize_element(&end.saturating_sub(begin))?;
+            numbers.serialize_element(&value)?;
+            numbers.serialize_element(&states)?;
+            before = end;
+        }
+        numbers.end()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -150,7 +197,8 @@ pub(crate) fn draw(
                 drawn.values.push(said(history.names(), &value));
                 drawn.values.len() - 1
             });
-            slices.push((cut.offset(begin), cut.offset(end), number, u8::from(goes_on), states));
+            let (begin, end) = (cut.offset(begin), cut.offset(end));
+            slices.push(Slice { begin, end, value: number, goes_on, states });
         }
         drawn.rows.push(Row { track: id.to_string(), kind, lane: track.lane, slices });
     }

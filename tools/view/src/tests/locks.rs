@@ -4,7 +4,7 @@
 use testkit::program::{Number, Program, Text, Who};
 
 use super::statistics::shown;
-use super::{ask, Viewed};
+use super::{ask, slices_of, Viewed};
 
 const A: Who = (10, 10, "a");
 const B: Who = (10, 11, "b");
@@ -62,14 +62,14 @@ fn slices_of_a_lock_say_who_holds_it_how_sure_that_is_and_how_many_wait() {
     let viewed = contended();
     let id = lock_id(&viewed);
     let drawn = ask(&viewed, &format!("v1/slices?from=0&until=200&pixels=200&tracks={id}"));
+    let rows = drawn["rows"].as_array().unwrap();
+    let row_of = |kind: &str| rows.iter().find(|row| row["kind"] == kind).unwrap();
     let told = |kind: &str| -> Vec<(i64, i64, String, String)> {
-        let rows = drawn["rows"].as_array().unwrap();
-        let row = rows.iter().find(|row| row["kind"] == kind).unwrap();
-        let slices = row["slices"].as_array().unwrap().iter();
-        let told = slices.map(|slice| {
-            let said = &drawn["values"][slice[2].as_u64().unwrap() as usize];
+        let row = row_of(kind);
+        let told = slices_of(row).into_iter().map(|slice| {
+            let said = &drawn["values"][slice.value];
             let text = |key: &str| said[key].as_str().unwrap().to_string();
-            (slice[0].as_i64().unwrap(), slice[1].as_i64().unwrap(), text("look"), text("name"))
+            (slice.begin, slice.end, text("look"), text("name"))
         });
         told.collect()
     };
@@ -82,6 +82,7 @@ fn slices_of_a_lock_say_who_holds_it_how_sure_that_is_and_how_many_wait() {
         row(110, 200, "held", "c[12]"),
     ];
     assert_eq!(told("holder"), wanted);
+    assert_eq!(row_of("holder")["goes_on"], serde_json::json!([4]), "C never lets go of it");
     let wanted = [
         row(0, 20, "queue", "1 waiting"),
         row(20, 60, "queue", "2 waiting"),

@@ -11,7 +11,7 @@ use testkit::program::{Number, Program, Who};
 use trace::Trace;
 
 use super::{Attempts, Library, Opener, TraceServer, DEFAULT_PORT};
-use crate::tests::{send, Plain};
+use crate::tests::{send, slices_of, Plain};
 use crate::Viewed;
 
 const MAIN: Who = (10, 10, "server");
@@ -231,14 +231,9 @@ fn rows_and_states_are_those_of_the_page() {
             .collect();
         let mut rows = own["rows"].as_array().unwrap().iter();
         let slices = rows.find(|row| row["kind"] == kind && row["lane"] == lane).unwrap();
-        let slices: Vec<_> = slices["slices"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|slice| {
-                let look = own["values"][slice[2].as_u64().unwrap() as usize]["look"].clone();
-                (slice[0].as_i64().unwrap(), slice[1].as_i64().unwrap(), look)
-            })
+        let slices = slices_of(slices).into_iter();
+        let slices: Vec<_> = slices
+            .map(|slice| (slice.begin, slice.end, own["values"][slice.value]["look"].clone()))
             .collect();
         assert!(states.len() > 5, "{kind}");
         assert_eq!(states, slices, "{kind}");

@@ -226,8 +226,9 @@ pub(super) fn states(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
         let entry = number.and_then(|number| timeline.by_row.get(&(number, row.kind, row.lane)));
         let Some(entry) = entry.copied().filter(|entry| asked.contains(entry)) else { continue };
         let mut states = Vec::with_capacity(row.slices.len());
-        for &(start, end, value, _, count) in &row.slices {
-            let said = drawn.values.get(value).filter(|said| said.look != "over");
+        for slice in &row.slices {
+            let (start, end) = (slice.begin, slice.end);
+            let said = drawn.values.get(slice.value).filter(|said| said.look != "over");
             let Some(said) = said else { continue };
             let has = |texts: &[String]| {
                 let text = said.label.to_lowercase();
@@ -236,7 +237,7 @@ pub(super) fn states(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
             if !has(&wanted) {
                 continue;
             }
-            let label = match count {
+            let label = match slice.states {
                 0 | 1 => said.name.clone(),
                 count => format!("{} ×{count}", said.name),
             };
