@@ -142,6 +142,21 @@ const tests = {
     problems.length = 0;
   },
 
+  async states_that_an_answer_has_no_room_for_are_said_to_be_missing(page) {
+    await page.route("**/v1/slices?*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), is_cut: true } });
+    });
+    await page.locator("#timeline").focus();
+    await settled(page, () => page.keyboard.press("w"));
+    await page.locator("#message", { hasText: "rows further down lack states" }).waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await settled(page, () => page.keyboard.press("s"));
+    await page.locator("#message", { hasText: "rows further down lack states" }).waitFor({
+      state: "detached",
+    });
+  },
+
   async search_finds_an_event_by_name(page) {
     await page.keyboard.press("Escape");
     await page.fill("#search-text", "first:after");
