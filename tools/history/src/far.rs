@@ -16,9 +16,10 @@ use std::sync::OnceLock;
 
 use trace::{Ns, Span};
 
+use crate::edges::{since, Edges};
 use crate::error::Error;
 use crate::history::History;
-use crate::overview::{scaled, Drawn, Overview};
+use crate::overview::{Drawn, Overview};
 use crate::storage::Part;
 use crate::track::Track;
 use crate::value::{Interval, Value};
@@ -39,7 +40,7 @@ const MOST_STRETCHES: usize = 1 << 22;
 /// Intervals up to which the history itself is quick.
 pub(crate) const FEW_INTERVALS: u64 = 200_000;
 /// Cells of a pixel, at least.
-const CELLS_OF_PIXEL: i128 = 2;
+const CELLS_OF_PIXEL: u128 = 2;
 
 /// A stretch of a track: an interval, or some that begin in one cell and are shown as the state
 /// that took most of it. It begins and ends where cells do.
@@ -75,38 +76,9 @@ struct Level {
 impl Level {
     /// Whether so many parts of a span are wide enough to be drawn from this level.
     fn is_fine(&self, of_all: (Ns, Ns), (from, until): (Ns, Ns), parts: u32) -> bool {
-        let whole = i128::from(of_all.1 .0) - i128::from(of_all.0 .0);
-        let width = i128::from(until.0) - i128::from(from.0);
-        width * i128::from(self.cells) >= whole * CELLS_OF_PIXEL * i128::from(parts)
-    }
-}
-
-/// Where cells of a span begin.
-#[derive(Debug, Clone, Copy)]
-struct Cells {
-    begin: i128,
-    width: i128,
-    cells: i128,
-}
-
-impl Cells {
-    fn new((begin, end): (Ns, Ns), cells: u32) -> Self {
-        let width = (i128::from(end.0) - i128::from(begin.0)).max(1);
-        Self { begin: begin.0.into(), width, cells: cells.into() }
-    }
-
-    fn edge(&self, cell: u32) -> Ns {
-        Ns((self.begin + scaled(self.width, cell.into(), self.cells)) as i64)
-    }
-
-    /// The first cell that begins then, or later.
-    fn cell(&self, at: Ns) -> u32 {
-        let before = scaled(i128::from(at.0) - self.begin, self.cells, self.width);
-        let mut cell = before.clamp(0, self.cells) as u32;
-        while cell < self.cells as u32 && self.edge(cell) < at {
-            cell += 1;
-        }
-        cell
+        let whole = u128::from(since(of_all.0, of_all.1));
+        let width = u128::from(since(from, until));
+        width * u128::from(self.cells) >= whole * CELLS_OF_PIXEL * u128::from(parts)
     }
 }
 
@@ -161,32 +133,40 @@ impl Far {
         let span = (span.from?, span.until?);
         let level = self.levels.iter().rfind(|level| level.is_fine(self.span, span, parts))?;
         let tracks = self.read(history, level)?;
-        let cells = Cells::new(self.span, level.cells);
-        let first_cell = cells.cell(span.0);
+        let cells = Edges::new(self.span, level.cells);
+        let first_cell = cells.first_from(span.0) as u32;
+        // What goes on does so up to the last event, which is in a cell.
+        let last = Ns(history.end().0.saturating_add(1));
+        let edges = Edges::new(span, parts);
         let mut found = BTreeMap::new();
         for (track, stretches) in tracks.iter().filter(|(track, _)| takes(track)) {
             let first = stretches.partition_point(|stretch| stretch.end_cell < first_cell);
             let goes_on = self.going_on.contains(track);
-            let mut overview = Overview::new(span, parts);
+            let mut overview = Overview::new(edges);
             for (at, stretch) in stretches.iter().enumerate().skip(first) {
-                let begin = cells.edge(stretch.first_cell);
-                // What goes on does so up to the last event, which is in a cell.
-                let end = cells.edge(stretch.end_cell).min(Ns(history.end().0.saturating_add(1)));
+                let begin = cells.time_of(stretch.first_cell.into());
                 if begin >= span.1 {
                     break;
                 }
-                let Some(value) = self.values.get(stretch.value as usize).copied() else {
-                    continue;
-                };
+                let end = cells.time_of(stretch.end_cell.into()).min(last);
+                let value = stretch.value;
                 let goes_on = goes_on && at + 1 == stretches.len();
                 overview.add(&Interval { begin, end, goes_on, value }, stretch.count.into());
             }
-            let drawn = overview.finish();
+            let drawn = overview.finish().into_iter();
+            let drawn: Vec<Drawn> = drawn.filter_map(|drawn| self.with_value(drawn)).collect();
             if !drawn.is_empty() {
                 found.insert(*track, drawn);
             }
         }
         Some(found)
+    }
+
+    /// A stretch with the value of which it has the number.
+    fn with_value(&self, Drawn { interval, count }: Drawn<u32>) -> Option<Drawn> {
+        let Interval { begin, end, goes_on, value } = interval;
+        let value = *self.values.get(value as usize)?;
+        Some(Drawn { interval: Interval { begin, end, goes_on, value }, count })
     }
 }
 

@@ -10,6 +10,7 @@ use state::Read;
 use trace::{CpuId, LossMessage, Ns, Span, Trace};
 
 use crate::builder::{build, Bounds};
+use crate::edges::Edges;
 use crate::error::Error;
 use crate::far::Far;
 use crate::folder::{fingerprint, places, Kept};
@@ -470,10 +471,11 @@ impl History {
     ) -> Result<BTreeMap<Track, Vec<Drawn>>, Error> {
         let from = span.from.unwrap_or(self.begin());
         let until = span.until.unwrap_or(self.end());
+        let edges = Edges::new((from, until), parts);
         let mut overviews: BTreeMap<Track, Overview> = BTreeMap::new();
         self.visit(&Span { from: Some(from), until: Some(until) }, takes, |track, interval| {
             let overview = overviews.entry(track);
-            overview.or_insert_with(|| Overview::new((from, until), parts)).add(&interval, 1);
+            overview.or_insert_with(|| Overview::new(edges)).add(&interval, 1);
         })?;
         Ok(overviews.into_iter().map(|(track, overview)| (track, overview.finish())).collect())
     }

@@ -40,6 +40,7 @@
 mod builder;
 mod cache;
 mod coding;
+mod edges;
 mod error;
 mod facts;
 mod far;

@@ -4,35 +4,33 @@
 //! Place in the flow: `history` adds a track's intervals in the order of time. Only the part that
 //! is being filled is remembered with all of its states, so that the work is that of reading them.
 
-use trace::Ns;
-
+use crate::edges::{since, Edges};
 use crate::value::{Interval, Value};
 
 /// States of one part that are told apart; the time of further ones counts for none.
 const STATES: usize = 32;
 /// An interval that fills so many parts is drawn by itself, also beside others of its state.
-const WIDE: i128 = 4;
+const WIDE: u64 = 4;
 
 /// A stretch of pixels in which one state takes most of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drawn {
+pub struct Drawn<V = Value> {
     /// The state, and the stretch: its edges are those of pixels.
-    pub interval: Interval,
+    pub interval: Interval<V>,
     /// How many intervals of that state begin in it, or reach into the span there: more than one,
     /// and it is no single interval. At least 1.
     pub count: u64,
 }
 
-pub(crate) struct Overview {
-    from: i128,
-    width: i128,
-    parts: i128,
-    part: i128,
-    /// When the part ends that is being filled.
-    edge: i128,
+/// Times within are those since the span's begin.
+pub(crate) struct Overview<V = Value> {
+    edges: Edges,
+    /// The part that is being filled, and when it ends.
+    part: u64,
+    edge: u64,
     /// Of the part that is being filled: how long each state took, and in how many intervals.
-    shares: Vec<(Value, i128, u64)>,
-    drawn: Vec<Drawn>,
+    shares: Vec<(V, u64, u64)>,
+    drawn: Vec<Drawn<V>>,
     /// Whether the last that is drawn is one wide interval.
     is_wide: bool,
     goes_on: bool,
@@ -40,12 +38,10 @@ pub(crate) struct Overview {
     joins: bool,
 }
 
-impl Overview {
-    pub fn new((from, until): (Ns, Ns), parts: u32) -> Self {
+impl<V: Copy + PartialEq> Overview<V> {
+    pub fn new(edges: Edges) -> Self {
         let mut overview = Self {
-            from: from.0.into(),
-            width: (i128::from(until.0) - i128::from(from.0)).max(1),
-            parts: parts.max(1).into(),
+            edges,
             part: 0,
             edge: 0,
             shares: Vec::new(),
@@ -59,8 +55,8 @@ impl Overview {
     }
 
     /// The same, in which a stretch of several parts is one interval.
-    pub fn apart(span: (Ns, Ns), parts: u32) -> Self {
-        Self { joins: false, ..Self::new(span, parts) }
+    pub fn apart(edges: Edges) -> Self {
+        Self { joins: false, ..Self::new(edges) }
     }
 
     /// How many stretches have not been taken.
@@ -69,58 +65,49 @@ impl Overview {
     }
 
     /// Gives what will not change any more.
-    pub fn take_settled(&mut self) -> impl Iterator<Item = Drawn> + '_ {
+    pub fn take_settled(&mut self) -> impl Iterator<Item = Drawn<V>> + '_ {
         let settled = self.drawn.len().saturating_sub(1);
         self.drawn.drain(..settled)
     }
 
-    /// When a part begins.
-    fn begin_of(&self, part: i128) -> i128 {
-        self.from + scaled(self.width, part, self.parts)
-    }
-
-    fn part_at(&self, at: i128) -> i128 {
-        let part = scaled(at - self.from, self.parts, self.width);
-        // Edges are rounded down: the time may be in the next.
-        let part = if self.begin_of(part + 1) <= at { part + 1 } else { part };
-        part.clamp(0, self.parts)
-    }
-
     /// Adds an interval that begins where the one before ended, or later; or a stretch in which
     /// that many intervals begin.
-    pub fn add(&mut self, interval: &Interval, mut count: u64) {
-        let end = self.from + self.width;
-        let mut at = i128::from(interval.begin.0).max(self.from);
-        let until = i128::from(interval.end.0).min(end);
-        if at <= until && until < self.edge {
+    pub fn add(&mut self, interval: &Interval<V>, mut count: u64) {
+        let (from, width) = (self.edges.from, self.edges.width);
+        let mut at = since(from, interval.begin);
+        let until = since(from, interval.end).min(width);
+        if interval.end < from || at > until || at == width {
+            return;
+        }
+        if until < self.edge {
             // Most intervals lie in the part that is being filled, and need no division.
             return self.share(interval.value, until - at, count);
         }
         let (is_one, begin) = (count == 1, at);
-        self.goes_on |= interval.goes_on && until == end;
+        self.goes_on |= interval.goes_on && until == width;
         // It is counted in the part where it is met first.
-        if at == until && at < end {
+        if at == until {
             // What takes no time counts as little as anything can.
-            self.reach(self.part_at(at));
+            self.reach(self.edges.part_at(at));
             self.share(interval.value, 0, count);
         }
         while at < until {
-            let part = self.part_at(at);
+            let part = self.edges.part_at(at);
             self.reach(part);
-            let edge = self.begin_of(part + 1).min(until);
-            if at == self.begin_of(part) && edge < until {
+            let edge = self.edge.min(until);
+            if at == self.edges.begin_of(part) && edge < until {
                 // All of the parts that an interval fills are one.
-                let last = self.part_at(until);
+                let last = self.edges.part_at(until);
                 self.share(interval.value, edge - at, std::mem::take(&mut count));
                 self.draw();
                 let is_wide = is_one && last - part >= WIDE;
                 if is_wide {
-                    self.set_apart(interval.value, self.part_at(begin), part);
+                    self.set_apart(interval.value, self.edges.part_at(begin), part);
                 }
                 self.extend(interval.value, part, last, 0);
                 self.is_wide |= is_wide;
                 self.fill(last);
-                at = self.begin_of(last);
+                at = self.edges.begin_of(last);
             } else {
                 self.share(interval.value, edge - at, std::mem::take(&mut count));
                 at = edge;
@@ -128,12 +115,12 @@ impl Overview {
         }
     }
 
-    fn share(&mut self, value: Value, ns: i128, count: u64) {
+    fn share(&mut self, value: V, ns: u64, count: u64) {
         let has_space = self.shares.len() < STATES;
         match self.shares.iter_mut().find(|(known, ..)| *known == value) {
             Some((_, share, intervals)) => {
-                *share += ns;
-                *intervals += count;
+                *share = share.saturating_add(ns);
+                *intervals = intervals.saturating_add(count);
             }
             None if has_space => self.shares.push((value, ns, count)),
             None => {}
@@ -141,16 +128,16 @@ impl Overview {
     }
 
     /// Goes on to a part.
-    fn reach(&mut self, part: i128) {
+    fn reach(&mut self, part: u64) {
         if part > self.part {
             self.draw();
             self.fill(part);
         }
     }
 
-    fn fill(&mut self, part: i128) {
+    fn fill(&mut self, part: u64) {
         self.part = part;
-        self.edge = self.begin_of(part + 1);
+        self.edge = self.edges.begin_of(part + 1);
     }
 
     /// Draws the part that was filled.
@@ -162,8 +149,8 @@ impl Overview {
         self.shares.clear();
     }
 
-    fn extend(&mut self, value: Value, part: i128, until: i128, count: u64) {
-        let (begin, end) = (Ns(self.begin_of(part) as i64), Ns(self.begin_of(until) as i64));
+    fn extend(&mut self, value: V, part: u64, until: u64, count: u64) {
+        let (begin, end) = (self.edges.time_of(part), self.edges.time_of(until));
         match self.drawn.last_mut() {
             Some(Drawn { interval: last, count: all })
                 if last.value == value
@@ -171,7 +158,7 @@ impl Overview {
                     && (count == 0 || self.joins && !self.is_wide) =>
             {
                 last.end = last.end.max(end);
-                *all += count;
+                *all = all.saturating_add(count);
             }
             Some(Drawn { interval: last, .. }) if last.end > begin => {}
             _ => {
@@ -184,8 +171,8 @@ impl Overview {
 
     /// Of a wide interval that begins in part `first` and fills those from `part` on: takes it out
     /// of the stretch of others, which was drawn up to there, and begins one of its own.
-    fn set_apart(&mut self, value: Value, first: i128, part: i128) {
-        let (first, begin) = (Ns(self.begin_of(first) as i64), Ns(self.begin_of(part) as i64));
+    fn set_apart(&mut self, value: V, first: u64, part: u64) {
+        let (first, begin) = (self.edges.time_of(first), self.edges.time_of(part));
         let Some(Drawn { interval: last, count }) = self.drawn.last_mut() else { return };
         if !self.joins || last.value != value || last.begin >= first {
             return;
@@ -196,38 +183,24 @@ impl Overview {
         self.drawn.push(Drawn { interval, count: 1 });
     }
 
-    pub fn finish(mut self) -> Vec<Drawn> {
+    pub fn finish(mut self) -> Vec<Drawn<V>> {
         self.draw();
+        let end = self.edges.time_of(self.edges.parts);
         if let Some(Drawn { interval: last, .. }) = self.drawn.last_mut() {
-            last.goes_on = self.goes_on && i128::from(last.end.0) == self.from + self.width;
+            last.goes_on = self.goes_on && last.end == end;
         }
         self.drawn
     }
 }
 
-/// `value * by / of`, where nearly all products have 64 bits: dividing those takes the processor
-/// one instruction, and a wider one a call.
-pub(crate) fn scaled(value: i128, by: i128, of: i128) -> i128 {
-    let product = value * by;
-    match (u64::try_from(product), u64::try_from(of)) {
-        (Ok(product), Ok(of)) => (product / of).into(),
-        _ => product / of,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use trace::Ns;
+
     use super::*;
 
-    #[test]
-    fn a_product_of_more_than_64_bits_is_divided_as_others_are() {
-        assert_eq!(scaled(7, 3, 2), 10);
-        assert_eq!(scaled(1 << 60, 1 << 13, 1 << 12), 1 << 61);
-        assert_eq!(scaled(-7, 3, 2), -10);
-    }
-
     fn drawn(parts: u32, intervals: &[(i64, i64, u32)]) -> Vec<(i64, i64, Value)> {
-        let mut overview = Overview::new((Ns(0), Ns(100)), parts);
+        let mut overview = Overview::new(Edges::new((Ns(0), Ns(100)), parts));
         for (begin, end, cpu) in intervals {
             let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(*cpu));
             overview.add(&Interval { begin, end, goes_on: false, value }, 1);
@@ -257,7 +230,7 @@ mod tests {
     #[test]
     fn a_stretch_says_how_many_intervals_it_stands_for() {
         let counts = |parts, intervals: &[(i64, i64)]| -> Vec<u64> {
-            let mut overview = Overview::new((Ns(0), Ns(100)), parts);
+            let mut overview = Overview::new(Edges::new((Ns(0), Ns(100)), parts));
             for (begin, end) in intervals {
                 let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(1));
                 overview.add(&Interval { begin, end, goes_on: false, value }, 1);
@@ -274,7 +247,7 @@ mod tests {
     #[test]
     fn a_wide_interval_is_drawn_by_itself_beside_others_of_its_state() {
         let drawn = |intervals: &[(i64, i64)]| -> Vec<(i64, i64, u64)> {
-            let mut overview = Overview::new((Ns(0), Ns(100)), 20);
+            let mut overview = Overview::new(Edges::new((Ns(0), Ns(100)), 20));
             for (begin, end) in intervals {
                 let (begin, end, value) = (Ns(*begin), Ns(*end), Value::Running(1));
                 overview.add(&Interval { begin, end, goes_on: false, value }, 1);
@@ -308,6 +281,21 @@ mod tests {
             let drawn = drawn(parts, &intervals);
             assert!(drawn.len() <= parts as usize, "{parts}: {}", drawn.len());
             assert!(drawn.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{parts}: {drawn:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_in_any_order_and_parts_without_a_nanosecond_come_to_an_end() {
+        let random = &mut testkit::Random::new(7);
+        for _ in 0..2000 {
+            let (length, parts) = (1 + random.below(40) as i64, 1 + random.below(100) as u32);
+            let mut overview = Overview::new(Edges::new((Ns(0), Ns(length)), parts));
+            for value in 0..30_u32 {
+                let begin = random.below(60) as i64 - 10;
+                let end = Ns(begin + random.below(30) as i64 - 5);
+                overview.add(&Interval { begin: Ns(begin), end, goes_on: false, value }, 1);
+            }
+            assert!(overview.finish().len() <= parts as usize);
         }
     }
 }

@@ -130,13 +130,13 @@ pub enum Cause {
 
 /// A state, from when to when. Of a lock it may say what was learned only at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interval {
+pub struct Interval<V = Value> {
     /// From this time on.
     pub begin: Ns,
     /// Before this time.
     pub end: Ns,
     /// The state goes on, because the trace ends before it: `end` is the time of the last event.
     pub goes_on: bool,
-    /// The state.
-    pub value: Value,
+    /// The state, or what stands for it.
+    pub value: V,
 }

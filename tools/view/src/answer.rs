@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use analysis::Names;
 use history::{Far, History};
+use hyper::body::Bytes;
 use hyper::StatusCode;
 use serde::Serialize;
 use state::{Limits, State};
@@ -50,7 +51,7 @@ pub struct Viewed {
     packets: Packets,
     /// Nothing inside: the history is quick enough without it.
     far: OnceLock<Option<Far>>,
-    remembered: Mutex<VecDeque<(String, Arc<[u8]>)>>,
+    remembered: Mutex<VecDeque<(String, Bytes)>>,
     /// What these are compared with.
     beside: Option<Box<Viewed>>,
 }
@@ -102,7 +103,7 @@ impl Shown {
 pub(crate) struct Reply {
     pub status: StatusCode,
     pub kind: &'static str,
-    pub body: Arc<[u8]>,
+    pub body: Bytes,
 }
 
 const JSON: &str = "application/json";
@@ -237,7 +238,11 @@ impl Viewed {
 
     pub(crate) fn answer_while(&self, path: &str, query: &str, patience: &Patience) -> Reply {
         if let Some(asset) = assets::find(path) {
-            return Reply { status: StatusCode::OK, kind: asset.kind, body: asset.bytes.into() };
+            return Reply {
+                status: StatusCode::OK,
+                kind: asset.kind,
+                body: Bytes::from_static(asset.bytes),
+            };
         }
         if let (Some(path), Some(others)) = (path.strip_prefix("b/"), &self.beside) {
             // The page's files are not theirs.
@@ -265,7 +270,7 @@ impl Viewed {
         }
         match asked.and_then(|ask| self.ask(path, &ask)) {
             Ok(Some(text)) => {
-                let body: Arc<[u8]> = text.into();
+                let body = Bytes::from(text);
                 if self.live.is_none() {
                     self.remember(question, &body);
                 }
@@ -359,13 +364,13 @@ impl Viewed {
         }
     }
 
-    fn recall(&self, question: &str) -> Option<Arc<[u8]>> {
+    fn recall(&self, question: &str) -> Option<Bytes> {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let found = remembered.iter().find(|(known, _)| known == question);
         found.map(|(_, body)| body.clone())
     }
 
-    fn remember(&self, question: String, body: &Arc<[u8]>) {
+    fn remember(&self, question: String, body: &Bytes) {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         remembered.push_back((question, body.clone()));
         let mut bytes: usize = remembered.iter().map(|(_, body)| body.len()).sum();

@@ -137,7 +137,7 @@ impl Service for Shared {
 }
 
 fn response(reply: Reply) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_owner(reply.body)));
+    let mut response = Response::new(Full::new(reply.body));
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();
     for (name, value) in [

@@ -8,8 +8,9 @@
 use rustc_hash::FxHashMap;
 use trace::Ns;
 
-use super::{Cells, Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES};
+use super::{Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES};
 use crate::coding::Writer;
+use crate::edges::Edges;
 use crate::overview::{Drawn, Overview};
 use crate::value::{Interval, Value};
 
@@ -21,6 +22,7 @@ const PART_BYTES: usize = 1 << 20;
 /// A level that is being made.
 struct Making {
     cells: u32,
+    edges: Edges,
     stretches: usize,
     /// Of each track, by number, the cell that is being filled and what waits.
     overviews: FxHashMap<u32, Overview>,
@@ -58,7 +60,8 @@ impl Maker {
         let quarters = std::iter::successors(Some(cells), |cells| Some(cells / 4));
         let levels = quarters.take_while(|cells| *cells >= LEAST_CELLS).map(|cells| {
             let (overviews, writer, parts) = Default::default();
-            Making { cells, stretches: 0, overviews, writer, parts }
+            let edges = Edges::new(span, cells);
+            Making { cells, edges, stretches: 0, overviews, writer, parts }
         });
         let (numbers, values, going_on) = Default::default();
         Self { span, most, numbers, values, going_on, levels: levels.collect() }
@@ -78,8 +81,7 @@ impl Maker {
     /// Adds a stretch to a level, and what that has settled to the levels after it.
     fn add_to(&mut self, at: usize, track: u32, interval: &Interval, count: u64) {
         let Some(making) = self.levels.get_mut(at) else { return };
-        let (span, cells) = (self.span, making.cells);
-        let begun = || Overview::apart(span, cells);
+        let begun = || Overview::apart(making.edges);
         let overview = making.overviews.entry(track).or_insert_with(begun);
         overview.add(interval, count);
         if overview.waiting() > BATCH {
@@ -97,17 +99,17 @@ impl Maker {
 
     /// Writes what a level has settled, as long as it has room.
     fn keep(&mut self, at: usize, track: u32, settled: &[Drawn]) {
-        let Self { numbers, values, levels, most, span, .. } = self;
+        let Self { numbers, values, levels, most, .. } = self;
         let Some(making) = levels.get_mut(at) else { return };
         making.stretches += settled.len();
         if making.stretches > *most {
             (making.writer, making.parts) = Default::default();
             return;
         }
-        let cells = Cells::new(*span, making.cells);
+        let edges = making.edges;
         let stretches = settled.iter().map(|Drawn { interval, count }| Stretch {
-            first_cell: cells.cell(interval.begin),
-            end_cell: cells.cell(interval.end),
+            first_cell: edges.first_from(interval.begin) as u32,
+            end_cell: edges.first_from(interval.end) as u32,
             value: *numbers.entry(interval.value).or_insert_with(|| {
                 values.push(interval.value);
                 u32::try_from(values.len() - 1).unwrap_or(u32::MAX)
