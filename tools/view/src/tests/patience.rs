@@ -62,20 +62,26 @@ fn questions_that_are_given_up_end_and_the_next_one_is_answered() {
     let (address, token) = url.trim_start_matches("http://").split_once('/').unwrap();
     let (address, token) = (address.to_string(), token.to_string());
     std::thread::spawn(move || server.serve(Arc::new(Shown::new(shown))).unwrap());
-    // What is counted goes on for ever, on all threads; more questions wait.
     let request = |question: &str| {
         format!("GET /{token}{question} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
     };
-    let given_up: Vec<TcpStream> = (0..MOST_ANSWERS * 4)
-        .map(|number| {
-            let mut stream = TcpStream::connect(&address).unwrap();
-            let question = format!("v1/ticks?from=0&until={}&pixels=9&e=x", 9 + number);
-            stream.write_all(request(&question).as_bytes()).unwrap();
-            stream
-        })
-        .collect();
+    let ask = |number: usize| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let question = format!("v1/ticks?from=0&until={}&pixels=9&e=x", 9 + number);
+        stream.write_all(request(&question).as_bytes()).unwrap();
+        stream
+    };
+    // A refusal waits for no turn: once it is there, the server has seen what came before.
+    let refused = format!("GET /no HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let has_seen = || assert_eq!(send(&address, &refused).0, 403);
+    // What is counted goes on for ever, on all threads; more questions wait, and are given up first.
+    let begun: Vec<TcpStream> = (0..MOST_ANSWERS).map(ask).collect();
     count(&heard, (MOST_ANSWERS, 0));
-    drop(given_up);
+    let waiting: Vec<TcpStream> = (MOST_ANSWERS..MOST_ANSWERS * 4).map(ask).collect();
+    has_seen();
+    drop(waiting);
+    has_seen();
+    drop(begun);
     count(&heard, (0, MOST_ANSWERS));
     let (status, _) = send(&address, &request("v1/trace"));
     assert_eq!(status, 200);
