@@ -43,7 +43,7 @@ async function open(hash) {
 /** How long a page of the same server takes that runs no script: to its first paint. */
 async function empty() {
   const page = await opened();
-  await page.goto(new URL("page.css", url).href);
+  await page.goto(new URL("v1/numbers", url).href);
   const ms = await page.evaluate(
     () =>
       new Promise((resolve) => {

@@ -49,7 +49,7 @@ async function hold(question) {
   await page.route(pattern, (route) => released.then(() => route.continue()));
   return async () => {
     release();
-    await page.unroute(pattern);
+    await page.unrouteAll({ behavior: "wait" });
   };
 }
 const refused = () =>

@@ -4,30 +4,25 @@
 
 use std::path::Path;
 
-const FILES: [(&str, &str); 4] = [
-    ("index.html", "text/html; charset=utf-8"),
-    ("page.js", "text/javascript; charset=utf-8"),
-    ("page.css", "text/css; charset=utf-8"),
-    ("single.html", "text/html; charset=utf-8"),
-];
+const FILES: [&str; 2] = ["page.html", "policy.txt"];
 
 fn main() {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let page = Path::new(&root).join("../../build/viewer/page");
     // The folder's own entry makes cargo look again when files come or go.
     println!("cargo:rerun-if-changed={}", page.display());
-    let mut table = String::from("&[");
-    if FILES.iter().all(|(name, _)| page.join(name).is_file()) {
-        for (name, kind) in FILES {
-            let path = page.join(name).canonicalize().expect("it is a file");
-            println!("cargo:rerun-if-changed={}", path.display());
-            table += &format!(
-                "Asset {{ name: {name:?}, kind: {kind:?}, bytes: include_bytes!({path:?}) }},"
-            );
+    let paths = FILES.map(|name| page.join(name));
+    let built = match paths.iter().all(|path| path.is_file()) {
+        true => {
+            let [page, policy] = paths.map(|path| {
+                let path = path.canonicalize().expect("it is a file");
+                println!("cargo:rerun-if-changed={}", path.display());
+                format!("include_str!({path:?})")
+            });
+            format!("Some(({page}, {policy}))")
         }
-    }
-    table += "]";
+        false => "None".into(),
+    };
     let out = std::env::var("OUT_DIR").expect("cargo sets it");
-    std::fs::write(Path::new(&out).join("assets.rs"), table)
-        .expect("cargo's folder can be written");
+    std::fs::write(Path::new(&out).join("page.rs"), built).expect("cargo's folder can be written");
 }

@@ -27,8 +27,10 @@ import { clock, duration, within, zoomed, type View } from "./time";
  * without a change it is not being moved any more. */
 const PATIENCE_MS = 30;
 const REST_MS = 60;
-/** How long what is known waits to be drawn: most often the answer comes before. */
+/** How long what is known waits to be drawn: most often the answer comes before. At first nothing
+ * but names is known, and drawing those would hold up the first picture. */
 const ANSWER_MS = 60;
+const FIRST_ANSWER_MS = 250;
 /** Tracks that one question may have, and tracks of the page. */
 const MOST_ASKED = 200;
 const TOO_MANY =
@@ -579,7 +581,10 @@ export class App {
     const isMoving = now - this.changedAt < REST_MS && !isNow;
     clearTimeout(this.waiting);
     if (isMoving) this.redraw();
-    else this.waiting = window.setTimeout(() => this.redraw(), ANSWER_MS);
+    else {
+      const ms = this.scene.rows.size > 0 ? ANSWER_MS : FIRST_ANSWER_MS;
+      this.waiting = window.setTimeout(() => this.redraw(), ms);
+    }
     if (!this.frame.hasStarted) return;
     clearTimeout(this.timer);
     this.changedAt = now;

@@ -42,20 +42,30 @@ const DRAWN = new Set(["place", "call", "runs", "interrupt", "life", "holder", "
 const MOST_MARKS = 1500;
 const MOST_ROWS = 500;
 
+/** What came with the page: a file has all that there is, and a server's page has the answers to
+ * what it asks first. */
 let kept: Inside | null | undefined;
+let first: Record<string, unknown> = {};
+
+function read(text: string): Inside | null {
+  const all = JSON.parse(text) as
+    (Inside & { rows: ToldRow[]; first?: never }) | { first: Record<string, unknown> | null };
+  if (all.first === undefined) return { ...all, rows: rowsOf(all.rows) };
+  first = all.first ?? {};
+  return null;
+}
 
 /** What is in this page's file; `null` where a server answers. */
 export function inside(): Inside | null {
-  if (kept === undefined) {
-    const text = document.getElementById("trace-data")?.textContent ?? "";
-    kept = text.trim() === "" ? null : read(text);
-  }
+  if (kept === undefined) kept = read(document.getElementById("trace-data")?.textContent ?? "");
   return kept;
 }
 
-function read(text: string): Inside {
-  const all = JSON.parse(text) as Inside & { rows: ToldRow[] };
-  return { ...all, rows: rowsOf(all.rows) };
+/** The answer to a question that came with the page, once; later ones may be others. */
+export function firstAnswer(question: string): unknown {
+  const own = first[question];
+  delete first[question];
+  return own;
 }
 
 /** An answer. An error says why there is none. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The questions of docs/formats/view.md, and the shapes of their answers.
 
-import { answer as answerFrom, inside, type Words } from "./inside";
+import { answer as answerFrom, firstAnswer, inside, type Words } from "./inside";
 import { SliceList, type ToldSlices } from "./slice-list";
 import type { View } from "./time";
 
@@ -310,6 +310,8 @@ export class Source {
   ): Promise<T> {
     const kept = inside();
     if (kept) return answerFrom(kept, question, words) as T;
+    const came = this.prefix === "" ? firstAnswer(question) : undefined;
+    if (came !== undefined) return came as T;
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(words)) {
       if (value !== "") query.set(key, String(value));

@@ -17,12 +17,13 @@ use state::{Limits, State};
 use trace::Trace;
 
 use crate::ask::Ask;
+use crate::page::Asks;
 use crate::patience::Patience;
 use crate::source::Events;
 use crate::ticks::{Packets, Where};
 use crate::tracks::Tracks;
 use crate::{
-    assets, compare, counter, details, flame, flows, lost, rows, slices, statistics, ticks, tracks,
+    compare, counter, details, flame, flows, lost, page, rows, slices, statistics, ticks, tracks,
 };
 
 /// The version of the protocol: it is raised when a word changes its meaning or goes away.
@@ -107,6 +108,7 @@ pub(crate) struct Reply {
 }
 
 const JSON: &str = "application/json";
+const HTML: &str = "text/html; charset=utf-8";
 
 #[derive(Serialize)]
 pub(crate) struct About<'a> {
@@ -128,6 +130,18 @@ pub(crate) struct About<'a> {
     /// The folders of the traces that these are compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     beside: Option<&'a [String]>,
+}
+
+/// What a page asks first, which comes with it; nothing where there are no answers any more.
+#[derive(Serialize)]
+struct Early<'a> {
+    first: Option<First<'a>>,
+}
+
+#[derive(Serialize)]
+struct First<'a> {
+    trace: About<'a>,
+    tracks: tracks::Listed<'a>,
 }
 
 #[derive(Serialize)]
@@ -237,12 +251,11 @@ impl Viewed {
     }
 
     pub(crate) fn answer_while(&self, path: &str, query: &str, patience: &Patience) -> Reply {
-        if let Some(asset) = assets::find(path) {
-            return Reply {
-                status: StatusCode::OK,
-                kind: asset.kind,
-                body: Bytes::from_static(asset.bytes),
-            };
+        if let Some(page) = path.is_empty().then(|| page::around(Asks::Server)).flatten() {
+            let (before, after) = page;
+            let data = page::within(&self.first_answers());
+            let body = [before.as_bytes(), &data, after.as_bytes()].concat().into();
+            return Reply { status: StatusCode::OK, kind: HTML, body };
         }
         if let (Some(path), Some(others)) = (path.strip_prefix("b/"), &self.beside) {
             // The page's files are not theirs.
@@ -279,6 +292,14 @@ impl Viewed {
             Ok(None) => failure(StatusCode::NOT_FOUND, "there is no such question"),
             Err(reason) => failure(StatusCode::BAD_REQUEST, &reason),
         }
+    }
+
+    fn first_answers(&self) -> Vec<u8> {
+        let first = self.changed().is_none().then(|| First {
+            trace: self.about(),
+            tracks: self.tracks.list(&tracks::Question::first()),
+        });
+        json(&Early { first }).unwrap_or_default()
     }
 
     /// Why nothing is answered any more: a file is not what was opened.

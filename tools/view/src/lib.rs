@@ -7,8 +7,9 @@
 //! the events themselves, `details` what is known at one time, `flows` what let threads go on,
 //! `statistics` how long things took, `counter` the numbers in the fields of events as lines,
 //! `compare` what is different in a second trace, `flame` the stacks that took most time. `tsp`
-//! gives the same answers in the words of the Trace Server Protocol. `single` writes a page that is
-//! one file. `patience` is how what nobody waits for any more comes to its end.
+//! gives the same answers in the words of the Trace Server Protocol. `page` is the page, and
+//! `single` writes one with a part of a trace inside. `patience` is how what nobody waits for any
+//! more comes to its end.
 //! docs/formats/view.md describes the protocol, docs/design/93-viewer.md has the reasons.
 //!
 //! An answer depends on the pixels that it is for, not on the trace: each has a bound of its own,
@@ -20,7 +21,6 @@
 
 mod answer;
 mod ask;
-mod assets;
 mod attempt;
 mod compare;
 mod connections;
@@ -30,6 +30,7 @@ mod flame;
 mod flows;
 mod guard;
 mod lost;
+mod page;
 mod patience;
 mod rows;
 mod server;
@@ -45,7 +46,7 @@ mod tsp;
 
 pub use answer::{Shown, Viewed};
 pub use ask::Filter;
-pub use assets::has_page;
+pub use page::has_page;
 pub use server::{Error, Server};
 pub use single::{Single, SingleError};
 pub use source::{Events, Reach, Row, Visited};

@@ -5,7 +5,7 @@
 //! comes, `guard` says which requests are answered.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -16,13 +16,15 @@ use tokio::sync::Semaphore;
 use crate::answer::{failure, Reply, Shown};
 use crate::connections::{self, Ends, Service, MOST_ANSWERS};
 use crate::guard;
+use crate::page::{self, Asks};
 use crate::patience::in_turn;
 use crate::token::Token;
 
-/// Only its own files and answers, no frames, no forms, nothing inline.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'";
+/// Only its own script, style and answers, no frames, no forms.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let policy = format!("{}; frame-ancestors 'none'", page::policy(Asks::Server));
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+});
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -142,7 +144,6 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_TYPE, reply.kind),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -152,5 +153,6 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY.clone());
     response
 }

@@ -14,15 +14,13 @@ use trace::{Ns, Span};
 
 use crate::answer::{About, Viewed};
 use crate::ask::{between, Filter};
-use crate::assets;
 use crate::flows::{self, Arrow};
 use crate::lost::{self, Region};
+use crate::page::{self, Asks};
 use crate::rows::Told;
 use crate::slices::{said, told_kind, Row, Said, Slice};
 use crate::tracks::Track;
 
-/// Where the page has the data.
-const PLACE: &str = "TRACE-DATA";
 /// What a state takes in the file, about; an event takes what its text does.
 const STATE_BYTES: u64 = 24;
 /// What an arrow takes, about.
@@ -123,9 +121,7 @@ impl Viewed {
         most_bytes: u64,
         out: &mut dyn Write,
     ) -> Result<Single, SingleError> {
-        let page = assets::find("single.html").ok_or(SingleError::NoPage)?;
-        let page = std::str::from_utf8(page.bytes).map_err(|_| SingleError::NoPage)?;
-        let (before, after) = page.split_once(PLACE).ok_or(SingleError::NoPage)?;
+        let (before, after) = page::around(Asks::Nobody).ok_or(SingleError::NoPage)?;
         let frame = (before.len() + after.len()) as u64;
         let (begin, end) = (self.history().begin(), self.history().end());
         let from = range.from.unwrap_or(begin).clamp(begin, end);
@@ -187,7 +183,7 @@ impl Viewed {
         let hosts = self.hosts();
         let data = Data { about, hosts, tracks, values, rows, lost, flows, events };
         let text = serde_json::to_vec(&data).map_err(|error| Failed::Asked(error.to_string()))?;
-        let text = within_a_page(&text);
+        let text = page::within(&text);
         match text.len() as u64 <= most_bytes {
             true => Ok((text, single)),
             false => Err(Failed::Large),
@@ -273,39 +269,5 @@ impl Viewed {
         let mut rows: Vec<Row> = rows.into_values().collect();
         rows.retain(|row| seen.contains(&row.track));
         Ok(States { values, rows, seen })
-    }
-}
-
-/// JSON in which nothing ends the element that it stands in, or begins a comment: `<` stands in
-/// texts only, and there it may be written by its number.
-fn within_a_page(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() + json.len() / 64);
-    let mut rest = json;
-    while let Some(first) = rest.get(..1) {
-        let (written, taken): (&[u8], usize) = match rest {
-            [b'<', ..] => (b"\\u003c", 1),
-            [b'>', ..] => (b"\\u003e", 1),
-            // Separators of lines and paragraphs.
-            [0xE2, 0x80, 0xA8, ..] => (b"\\u2028", 3),
-            [0xE2, 0x80, 0xA9, ..] => (b"\\u2029", 3),
-            _ => (first, 1),
-        };
-        out.extend_from_slice(written);
-        rest = rest.get(taken..).unwrap_or(&[]);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_text_ends_the_element_that_it_stands_in() {
-        let texts = ["</script><!--", "a\u{2028}b\u{2029}c", "\u{20ac}<\u{e2}>", "\\u003c"];
-        let json = serde_json::to_vec(&texts).unwrap();
-        let within = String::from_utf8(within_a_page(&json)).unwrap();
-        assert!(!within.contains(['<', '>', '\u{2028}', '\u{2029}']), "{within}");
-        assert_eq!(serde_json::from_str::<Vec<String>>(&within).unwrap(), texts);
     }
 }

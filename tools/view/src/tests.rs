@@ -370,7 +370,8 @@ fn server_answers_its_own_page_and_nobody_else() {
     assert_eq!(status, 200);
     let answer = answer.to_lowercase();
     for header in [
-        "content-security-policy: default-src 'none'; script-src 'self'",
+        "frame-ancestors 'none'",
+        "content-security-policy: default-src 'none'; ",
         "x-content-type-options: nosniff",
         "referrer-policy: no-referrer",
         "cache-control: no-store",

@@ -49,6 +49,11 @@ pub(crate) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
+    /// What a page asks first.
+    pub fn first() -> Self {
+        Self { name: "", offset: 0, count: MOST_TRACKS }
+    }
+
     pub fn of(ask: &'a Ask) -> Result<Self, String> {
         Ok(Self {
             name: ask.text("match").unwrap_or(""),

@@ -74,7 +74,8 @@ fn questions_that_are_given_up_end_and_the_next_one_is_answered() {
     // A refusal waits for no turn: once it is there, the server has seen what came before.
     let refused = format!("GET /no HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let has_seen = || assert_eq!(send(&address, &refused).0, 403);
-    // What is counted goes on for ever, on all threads; more questions wait, and are given up first.
+    // What is counted goes on for ever, on all threads; more questions wait, and are given up
+    // first.
     let begun: Vec<TcpStream> = (0..MOST_ANSWERS).map(ask).collect();
     count(&heard, (MOST_ANSWERS, 0));
     let waiting: Vec<TcpStream> = (MOST_ANSWERS..MOST_ANSWERS * 4).map(ask).collect();
