@@ -5,9 +5,9 @@
 import { colourOf } from "./colour";
 import { NAMES, RULER, xOf, type Pen, type Scene } from "./draw";
 import { LANE, type Placed } from "./layout";
-import type { Said } from "./protocol";
+import type { Said, SliceRow } from "./protocol";
 import { faded, mixed, packed, Raster } from "./raster";
-import type { Slice, SliceList } from "./slice-list";
+import type { Slice } from "./slice-list";
 import { alphaOf, drawSlice, GAPPED, LABELLED, lanesIn, STRIPES, ticksOf, UNSURE } from "./slices";
 import type { View } from "./time";
 
@@ -76,15 +76,18 @@ class Filler {
   private readonly ratio: number;
   private readonly back: number;
   private readonly curve: number;
-  /** By number of a value. */
+  /** By number of a value; 0 of what has a pattern. */
   private readonly colours: number[];
+  /** Pixels of a nanosecond. */
+  private readonly scale: number;
 
   constructor(
     private readonly on: Pen,
     private readonly scene: Scene,
   ) {
     this.ratio = on.getTransform().a;
-    const { colours, values } = scene;
+    const { colours, values, view, width } = scene;
+    this.scale = (width - NAMES) / (view.until - view.from);
     [this.back, this.curve] = [this.packed(colours.back), this.packed(colours.curve)];
     this.colours = values.map((said) =>
       UNSURE.has(said.look) ? 0 : this.packed(colourOf(said.look, said.name, colours)),
@@ -104,7 +107,7 @@ class Filler {
 
   fillRow(row: Placed): void {
     for (const [lane, top] of lanesIn(this.scene, row)) {
-      for (let i = 0; i < lane.slices.length; i++) this.fillSlice(lane.slices, i, lane.kind, top);
+      this.fillSlices(lane, top);
       const bottom = top + LANE - 2;
       const foot = bottom - STRIPES.height;
       raster.place(this.pixel(top), this.pixel(foot), this.pixel(bottom));
@@ -115,32 +118,43 @@ class Filler {
     }
   }
 
-  private fillSlice(slices: SliceList, i: number, kind: string, top: number): void {
-    const { scene, ratio } = this;
-    const value = slices.value(i);
-    const said = scene.values[value];
-    const left = Math.max(xOf(scene, slices.begin(i)), NAMES);
-    const right = Math.min(xOf(scene, slices.end(i)), scene.width);
-    if (!said || right < NAMES || left > scene.width) return;
-    const size = Math.max(right - left, 1);
-    const alpha = alphaOf(scene, kind, said);
-    const full = this.colours[value] ?? 0;
-    if (size >= LABELLED || slices.goesOn(i) || full === 0) {
-      this.wide.push([slices.at(i), said, alpha, top]);
-      return;
+  /** Most often this is done once by code that the browser has not compiled, so that what is the
+   * same for all slices is outside of the loop. */
+  private fillSlices({ slices, kind }: SliceRow, top: number): void {
+    const { scene, ratio, scale, colours } = this;
+    const { named, width, values, view } = scene;
+    for (let i = 0; i < slices.length; i++) {
+      const value = slices.value(i);
+      const full = colours[value];
+      const left = Math.max(NAMES + (slices.begin(i) - view.from) * scale, NAMES);
+      const right = Math.min(NAMES + (slices.end(i) - view.from) * scale, width);
+      const said = values[value];
+      if (full === undefined || !said || right < NAMES || left > width) continue;
+      const size = Math.max(right - left, 1);
+      const alpha = named ? alphaOf(scene, kind, said) : 1;
+      if (size >= LABELLED || full === 0 || slices.goesOn(i)) {
+        this.wide.push([slices.at(i), said, alpha, top]);
+        continue;
+      }
+      const colour = named ? faded(full, alpha) : full;
+      const from = Math.round(left * ratio);
+      const until = Math.max(Math.round((left + size) * ratio), from + 1);
+      if (size <= GAPPED) {
+        raster.fill(from, until, colour);
+        continue;
+      }
+      // A gap of half a pixel, whatever a pixel of the screen is.
+      raster.fill(from, until - 1, colour);
+      raster.fill(until - 1, until, faded(full, alpha * Math.max(1 - ratio / 2, 0)));
+      if (slices.states(i) > 1) this.fillStripes([left, right], until - 1, colour);
     }
-    const colour = faded(full, alpha);
-    const from = this.pixel(left);
-    const until = Math.max(this.pixel(left + size), from + 1);
-    if (size <= GAPPED) return raster.fill(from, until, colour);
-    // A gap of half a pixel, whatever a pixel of the screen is.
-    raster.fill(from, until - 1, colour);
-    raster.fill(until - 1, until, faded(full, alpha * Math.max(1 - ratio / 2, 0)));
-    if (slices.states(i) === 1) return;
+  }
+
+  private fillStripes([left, right]: [number, number], end: number, colour: number): void {
     const stripe = mixed(colour, this.back, STRIPES.part);
     for (let x = left + GAPPED; x < right; x += STRIPES.step) {
-      const end = Math.min(this.pixel(x + STRIPES.width), until - 1);
-      raster.fillFoot(this.pixel(x), end, stripe);
+      const until = Math.min(this.pixel(x + STRIPES.width), end);
+      raster.fillFoot(this.pixel(x), until, stripe);
     }
   }
 }

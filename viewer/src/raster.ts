@@ -50,7 +50,8 @@ export class Raster {
 
   /** Fills the lane from a pixel up to another. */
   fill(from: number, until: number, colour: number): void {
-    for (let x = Math.max(from, 0); x < Math.min(until, this.width); x++) {
+    const end = Math.min(until, this.width);
+    for (let x = Math.max(from, 0); x < end; x++) {
       this.line[x] = colour;
       this.foot[x] = colour;
     }
@@ -58,7 +59,8 @@ export class Raster {
 
   /** The same, of the foot of the lane only. */
   fillFoot(from: number, until: number, colour: number): void {
-    for (let x = Math.max(from, 0); x < Math.min(until, this.width); x++) this.foot[x] = colour;
+    const end = Math.min(until, this.width);
+    for (let x = Math.max(from, 0); x < end; x++) this.foot[x] = colour;
   }
 
   /** Writes the lane from a height to another, the foot from `foot` on, and begins an empty one. */

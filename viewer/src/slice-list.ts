@@ -18,11 +18,13 @@ export class SliceList {
   readonly length: number;
   /** Of each its begin, end, value and states. */
   private readonly numbers: Float64Array;
-  private readonly open: ReadonlySet<number>;
+  /** 1 of each that goes on. */
+  private readonly open: Uint8Array;
 
   constructor({ slices, goes_on }: ToldSlices) {
     this.length = slices.length / EACH;
-    this.open = new Set(goes_on);
+    this.open = new Uint8Array(this.length);
+    for (const i of goes_on) this.open[i] = 1;
     const numbers = new Float64Array(slices);
     let before = 0;
     for (let i = 0; i < numbers.length; i += EACH) {
@@ -59,7 +61,7 @@ export class SliceList {
   }
 
   goesOn(i: number): boolean {
-    return this.open.has(i);
+    return this.open[i] === 1;
   }
 
   /** Whether one of them has a time, its end included. */
