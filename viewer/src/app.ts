@@ -21,6 +21,7 @@ import { Rows } from "./rows";
 import { Search } from "./search";
 import { eventSelection, hit, landed, nextSlice, rowSelection, sliceSelection } from "./selection";
 import type { Named, Whose } from "./statistics";
+import { countedOn } from "./ticks";
 import { clock, duration, within, zoomed, type View } from "./time";
 
 /** How long a view that is being moved has to rest before it is asked for, and after how long
@@ -56,6 +57,8 @@ export class App {
   private drawing = 0;
   private abort = new AbortController();
   private readonly search: Search;
+  /** What states were last asked for. */
+  private states = { question: "", isCut: false };
   /** What was looked for when a running session had gone on: it is looked for again. */
   private unfound = "";
   /** The selection's details have not come, or were of what the session was before. */
@@ -612,7 +615,7 @@ export class App {
     const told = active === this ? table.show(view, this.filter, this.source) : null;
     try {
       const answers = Promise.all([
-        this.source.ticks(view, pixels, this.filter, signal),
+        this.source.ticks({ view, pixels, start: null }, this.filter, signal),
         this.askStates(view, pixels, ids, signal),
         this.flows.inView(view, ids, signal),
         this.counters.inView(view, pixels, signal),
@@ -630,6 +633,13 @@ export class App {
       this.redraw();
       await told;
       this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
+      const { filter } = this;
+      const on = (start: number): Promise<protocol.Ticks> =>
+        this.source.ticks({ view, pixels, start }, filter, signal);
+      for await (const more of countedOn(ticks, on)) {
+        this.scene.ticks = more;
+        this.redraw();
+      }
     } catch (error) {
       // Of a session that has gone on: what it is now is asked for soon.
       if (signal.aborted || error instanceof protocol.Stale) return;
@@ -642,13 +652,15 @@ export class App {
     }
   }
 
-  /** Whether some states were left out of the answer. */
+  /** Whether some states were left out of the answer. They are the same whatever the filter is. */
   private async askStates(
     view: View,
     pixels: number,
     ids: string[],
     signal: AbortSignal,
   ): Promise<boolean> {
+    const question = JSON.stringify([view, pixels, ids, this.about.revision]);
+    if (this.states.question === question) return this.states.isCut;
     const [slices, lost] = await Promise.all([
       this.source.slices(view, pixels, ids, signal),
       this.source.lost(view, pixels, signal),
@@ -657,6 +669,7 @@ export class App {
     this.scene.rowsView = view;
     this.scene.values = slices.values;
     this.scene.lost = lost.regions;
+    this.states = { question, isCut: slices.is_cut };
     this.redraw();
     return slices.is_cut;
   }

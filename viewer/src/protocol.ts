@@ -290,6 +290,13 @@ export function byTrack(all: readonly SliceRow[]): Map<string, SliceRow[]> {
   return rows;
 }
 
+/** A view, and where an earlier answer about it stopped. */
+interface Part {
+  view: View;
+  pixels: number;
+  start: number | null;
+}
+
 /** Who answers questions about one trace. */
 export class Source {
   private revision: number | undefined;
@@ -366,8 +373,9 @@ export class Source {
     return { ...told, rows: rowsOf(told.rows) };
   }
 
-  ticks(view: View, pixels: number, filter: Filter, s: AbortSignal): Promise<Ticks> {
-    return this.ask("ticks", { ...whole(view), pixels, ...filter }, s);
+  /** How many events there are in a view, from a time on, or from its beginning. */
+  ticks({ view, pixels, start }: Part, filter: Filter, s: AbortSignal): Promise<Ticks> {
+    return this.ask("ticks", { ...whole(view), pixels, ...filter, start: start ?? "" }, s);
   }
 
   lost(view: View, pixels: number, s: AbortSignal): Promise<{ regions: Region[] }> {
@@ -384,11 +392,7 @@ export class Source {
   }
 
   /** The values of EVENT.FIELD in a view, from a time on, or from its beginning. */
-  counter(
-    counter: string,
-    { view, pixels, start }: { view: View; pixels: number; start: number | null },
-    s: AbortSignal,
-  ): Promise<Counter> {
+  counter(counter: string, { view, pixels, start }: Part, s: AbortSignal): Promise<Counter> {
     return this.ask("counter", { ...whole(view), pixels, counter, start: start ?? "" }, s);
   }
 

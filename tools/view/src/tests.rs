@@ -11,6 +11,7 @@ mod pages;
 mod patience;
 mod statistics;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -20,7 +21,9 @@ use serde_json::Value;
 use testkit::program::{Number, Program, Text, Who};
 use trace::{Merge, Message, Span, Trace};
 
+use crate::ask::Ask;
 use crate::slices::Slice;
+use crate::ticks;
 use crate::{Events, Filter, Reach, Row, Server, Shown, Viewed, Visited};
 
 const MAIN: Who = (10, 10, "server");
@@ -174,6 +177,38 @@ fn an_answer_has_no_more_slices_than_pixels() {
     let far = ask(&viewed, &format!("v1/slices?from=0&until=1000000&pixels=1&tracks={ids}"));
     let calls = far["rows"].as_array().unwrap().iter().find(|row| row["kind"] == "call").unwrap();
     assert_eq!(slices_of(calls)[0].states, 1000, "it stands for many");
+}
+
+#[test]
+fn events_that_are_counted_in_parts_are_those_that_are_counted_at_once() {
+    let viewed = viewed();
+    let count = |most, start: Option<i64>| {
+        let start = start.map_or(String::new(), |start| format!("&start={start}"));
+        let asked = Ask::new(&format!("from=5&until=2300000&pixels=50&e=io{start}")).unwrap();
+        let question = ticks::Question::of(&asked, viewed.history().begin()).unwrap();
+        viewed.ticks(&ticks::Question { most, ..question }).unwrap()
+    };
+    let sums = |counted: &ticks::Counted, into: &mut BTreeMap<(ticks::Key, u32), u64>| {
+        for row in &counted.rows {
+            for (pixel, count) in &row.counts {
+                *into.entry((row.key, *pixel)).or_default() += count;
+            }
+        }
+    };
+    let (mut at_once, mut in_parts) = (BTreeMap::new(), BTreeMap::new());
+    let all = count(u64::MAX, None);
+    assert_eq!(all.stopped, None);
+    sums(&all, &mut at_once);
+    let mut part = count(70, None);
+    let mut parts = 1;
+    sums(&part, &mut in_parts);
+    while let Some(stopped) = part.stopped {
+        part = count(70, Some(stopped));
+        sums(&part, &mut in_parts);
+        parts += 1;
+    }
+    assert!(parts > 10 && at_once.len() > 20, "{parts} {}", at_once.len());
+    assert_eq!(in_parts, at_once);
 }
 
 #[test]

@@ -19,8 +19,9 @@ use crate::Filter;
 
 /// Bytes of packets in a span up to which its events are counted one by one.
 const MOST_BYTES_COUNTED: f64 = (8 << 20) as f64;
-/// Events read for one answer.
-const MOST_SCANNED: u64 = 300_000;
+/// Events read for one answer to a page, which asks on where it stopped: few enough that what comes
+/// first is seen at once.
+const MOST_SCANNED: u64 = 150_000;
 /// Single events of one answer, and rows.
 const MOST_MARKS: usize = 1500;
 const MOST_ROWS: usize = 2048;
@@ -157,24 +158,29 @@ pub(crate) struct Where<'a> {
 /// Which events are counted, and in which parts of time.
 pub(crate) struct Question {
     pub cut: Cut,
+    /// Where an earlier answer stopped, and how many events are read for this one.
+    pub start: Option<Ns>,
+    pub most: u64,
     pub filter: Filter,
     pub patience: Patience,
 }
 
 impl Question {
     pub fn of(ask: &Ask, origin: Ns) -> Result<Self, String> {
-        Ok(Self { cut: ask.cut(origin)?, filter: ask.filter()?, patience: ask.patience.clone() })
+        let (cut, filter, patience) = (ask.cut(origin)?, ask.filter()?, ask.patience.clone());
+        let start = ask.time("start", origin)?.filter(|start| *start > cut.from);
+        Ok(Self { cut, start, most: MOST_SCANNED, filter, patience })
     }
 }
 
 pub(crate) fn count(
     place: &Where<'_>,
     events: &dyn Events,
-    Question { cut, filter, patience }: &Question,
+    Question { cut, start, most, filter, patience }: &Question,
 ) -> Result<Counted, String> {
     let (from, until) = cut.span();
     let scale = Scale { from, width: cut.width_ns() as f64, pixels: cut.pixels };
-    if *filter == Filter::default() {
+    if *filter == Filter::default() && start.is_none() {
         let packets = place.packets.get(place.traces, place.hosts);
         let in_span = |p: &&Packet| p.begin < until && from <= p.end;
         let bytes: f64 = packets.iter().filter(in_span).map(|p| share(p, (from, until))).sum();
@@ -185,7 +191,8 @@ pub(crate) fn count(
     let mut counts: FxHashMap<Key, Curve> = FxHashMap::default();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut counted = Counted { measure: "events", ..Counted::default() };
-    let visited = events.visit(filter, &between((from, until)), MOST_SCANNED, &mut |row| {
+    let rest = between((start.unwrap_or(from), until));
+    let visited = events.visit(filter, &rest, *most, &mut |row| {
         counted.total += 1;
         let host = place.hosts.get(row.trace).copied().unwrap_or(0);
         let on_cpu = Key { host, cpu: row.cpu, pid: None, tid: None };

@@ -11,14 +11,14 @@ use serde_json::{json, Value};
 use super::library::Loaded;
 use super::query::Query;
 use super::{Answer, Status};
-use crate::patience::Patience;
 use crate::ticks;
 use crate::tracks::Track;
-use crate::Filter;
 
 /// Series of one answer, and numbers in all of them.
 const MOST_SERIES: usize = 1024;
 const MOST_VALUES: usize = 1 << 20;
+/// Events that are counted for one answer.
+const MOST_COUNTED: u64 = 300_000;
 
 /// Machines and their processors: numbers of their rows in the time line, and the rows above.
 fn series(loaded: &Loaded) -> impl Iterator<Item = (usize, Option<usize>, &Track)> {
@@ -53,8 +53,8 @@ pub(super) fn tree(loaded: &Loaded) -> Answer {
 pub(super) fn xy(loaded: &Loaded, query: &Query) -> Result<Answer, String> {
     let cut = query.cut()?;
     let items = query.items()?;
-    let question =
-        ticks::Question { cut, filter: Filter::default(), patience: Patience::default() };
+    let (filter, patience) = Default::default();
+    let question = ticks::Question { cut, start: None, most: MOST_COUNTED, filter, patience };
     let counted = loaded.viewed.ticks(&question)?;
     // The parts that were counted to their ends.
     let is_counted = |part: i128| {
