@@ -53,5 +53,10 @@ export function toggled(
   return { pins: [...pins, id], order };
 }
 
-/** Names with numbers in them are in the order of the numbers. */
-const { compare } = new Intl.Collator("en", { numeric: true });
+/** Names with numbers in them are in the order of the numbers. The browser takes 15 ms for the first
+ * collator, so it is made for who sorts by name. */
+let collator: Intl.Collator | undefined;
+function compare(a: string, b: string): number {
+  collator ??= new Intl.Collator("en", { numeric: true });
+  return collator.compare(a, b);
+}

@@ -8,7 +8,7 @@ import * as address from "../src/address";
 import { arranged, toggled } from "../src/arrange";
 import { named } from "../src/colour";
 import { allOf, missingText, shiftOf, sideText, type Aligned } from "../src/compare";
-import { cut, type Selection } from "../src/draw";
+import { cut, grouped, type Selection } from "../src/draw";
 import { fields, valuesOf } from "../src/events";
 import { laid, tree } from "../src/flame";
 import { sides } from "../src/flows";
@@ -46,6 +46,11 @@ test("a length of time has the digits that make a difference", () => {
     "2 s",
     "-2.5 µs",
   ]);
+});
+
+test("a number of events is grouped in thousands", () => {
+  const told = [0, 999, 1000, 12_345, 123_456, 1_234_567_890].map(grouped);
+  assert.deepEqual(told, ["0", "999", "1,000", "12,345", "123,456", "1,234,567,890"]);
 });
 
 test("a time has all of its nanoseconds", () => {
