@@ -12,6 +12,8 @@ const [url, rounds, seconds] = [process.argv[2], Number(process.argv[3]), Number
 const WAIT_MS = 120_000;
 /** With a new window Chromium loads pages of its own, which take a second of a CPU. */
 const WINDOW_MS = 1_500;
+/** Between two actions: those of a person who is quick. */
+const PAUSE_MS = 100;
 
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1920, height: 1080 } });
@@ -58,8 +60,9 @@ async function empty() {
 
 /** Does something within the page; how long until an element says, by an attribute or a text,
  * that its answer is there. */
-const timed = (page, act, word) =>
-  page.evaluate(
+async function timed(page, act, word) {
+  await page.waitForTimeout(PAUSE_MS);
+  return page.evaluate(
     ([act, word]) =>
       new Promise((resolve) => {
         const area = document.getElementById("timeline");
@@ -90,6 +93,7 @@ const timed = (page, act, word) =>
       }),
     [act, word],
   );
+}
 
 /** Intervals between frames while something happens in each of them. */
 const frames = (page, kind) =>
