@@ -122,6 +122,13 @@ impl Far {
         }
     }
 
+    /// Reads the other levels, the coarser ones first: who looks closer needs one after the other.
+    pub fn read_rest(&self, history: &History) {
+        for level in self.levels.iter().rev() {
+            self.read(history, level);
+        }
+    }
+
     /// [`History::overview`] of a span whose parts are wide enough; `None` of any other.
     pub fn overview(
         &self,

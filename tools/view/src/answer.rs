@@ -216,6 +216,14 @@ impl Viewed {
         }
     }
 
+    /// Reads what makes questions about parts of it quick, before who looks closer asks for them.
+    pub(crate) fn prepare_closer(&self) {
+        self.far.get().into_iter().flatten().for_each(|far| far.read_rest(&self.history));
+        if let Some(others) = &self.beside {
+            others.prepare_closer();
+        }
+    }
+
     pub(crate) fn traces(&self) -> &[Trace] {
         &self.traces
     }

@@ -6,6 +6,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -19,6 +20,9 @@ use crate::guard;
 use crate::page::{self, Asks};
 use crate::patience::in_turn;
 use crate::token::Token;
+
+/// How long a browser has for the page before more is read ahead.
+const CLOSER_LATER: Duration = Duration::from_secs(1);
 
 /// Only its own script, style and answers, no frames, no forms.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
@@ -100,7 +104,14 @@ impl Server {
         let shared = Arc::new(Shared { shown, host, token, answers });
         let own = shared.clone();
         // It ends with the process, at the latest.
-        std::thread::spawn(move || own.shown.now().prepare());
+        std::thread::spawn(move || {
+            let viewed = own.shown.now();
+            viewed.prepare();
+            std::thread::sleep(CLOSER_LATER);
+            // Of this thread only; without it, the page is drawn a little later.
+            let _ = rustix::process::nice(10);
+            viewed.prepare_closer();
+        });
         Ok(connections::serve(vec![self.listener], &shared)?)
     }
 }
