@@ -35,7 +35,7 @@ const FIRST_ANSWER_MS = 250;
 /** Tracks that one question may have, and tracks of the page. */
 const MOST_ASKED = 200;
 const TOO_MANY =
-  "the rows further down lack states, since there are more than an answer holds: fold or hide rows";
+  "the rows further down lack states, since there are more than an answer holds: fold some rows";
 const MOST_TRACKS = 20000;
 
 export class App {
@@ -637,6 +637,7 @@ export class App {
       const on = (start: number): Promise<protocol.Ticks> =>
         this.source.ticks({ view, pixels, start }, filter, signal);
       for await (const more of countedOn(ticks, on)) {
+        if (signal.aborted) return;
         this.scene.ticks = more;
         this.redraw();
       }
