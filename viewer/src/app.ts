@@ -585,6 +585,7 @@ export class App {
     clearTimeout(this.waiting);
     if (isMoving) this.redraw();
     else {
+      cancelAnimationFrame(this.drawing);
       const ms = this.scene.rows.size > 0 ? ANSWER_MS : FIRST_ANSWER_MS;
       this.waiting = window.setTimeout(() => this.redraw(), ms);
     }
