@@ -10,6 +10,7 @@ import { plain } from "./plain";
 import type { Arrow, Region, Said, SliceRow, Ticks } from "./protocol";
 import { areFew, drawRow, hatch } from "./slices";
 import type { Named } from "./statistics";
+import { sumsOf } from "./ticks";
 import { clock, duration, ticks as rulerTicks, type View } from "./time";
 
 /** Pixels of the names at the left and of the ruler at the top. */
@@ -247,17 +248,12 @@ export function grouped(count: number): string {
 function curve(pen: Pen, scene: Scene): void {
   const { ticks } = scene;
   if (!ticks) return;
-  const sums = new Map<number, number>();
-  for (const row of ticks.rows) {
-    if (row.cpu === undefined && row.tid !== undefined) continue;
-    for (const [pixel, count] of row.counts) sums.set(pixel, (sums.get(pixel) ?? 0) + count);
-  }
-  const most = Math.max(1, ...sums.values());
+  const { counts, most } = sumsOf(ticks);
   const { from, until } = scene.ticksView;
   const step = (until - from) / scene.ticksPixels;
   const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
   pen.fillStyle = scene.colours.curve;
-  for (const [pixel, count] of sums) {
+  for (const [pixel, count] of counts) {
     const height = 1 + (count / most) * 16;
     pen.fillRect(xOf(scene, from + pixel * step), RULER - 6 - height, each, height);
   }

@@ -8,7 +8,7 @@ import { LANE, type Placed } from "./layout";
 import type { Said, SliceRow } from "./protocol";
 import { faded, mixed, packed, Raster } from "./raster";
 import type { Slice } from "./slice-list";
-import { alphaOf, drawSlice, GAPPED, LABELLED, lanesIn, STRIPES, ticksOf, UNSURE } from "./slices";
+import { alphaOf, drawSlice, eachTick, GAPPED, LABELLED, lanesIn, STRIPES, UNSURE } from "./slices";
 import type { View } from "./time";
 
 /** What was drawn of an answer, and for which scene. */
@@ -112,10 +112,10 @@ class Filler {
       const foot = bottom - STRIPES.height;
       raster.place(this.pixel(top), this.pixel(foot), this.pixel(bottom));
     }
-    for (const [x, y, width, height] of ticksOf(this.scene, row)) {
+    eachTick(this.scene, row, (x, y, width, height) => {
       const sides: [number, number] = [this.pixel(x), this.pixel(x + width)];
       raster.rectangle(sides, [this.pixel(y), this.pixel(y + height)], this.curve);
-    }
+    });
   }
 
   /** Most often this is done once by code that the browser has not compiled, so that what is the

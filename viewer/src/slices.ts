@@ -8,6 +8,7 @@ import { LANE, lanesOf, type Placed } from "./layout";
 import type { Said, SliceRow } from "./protocol";
 import type { Slice } from "./slice-list";
 import { isOf } from "./statistics";
+import { countsOf } from "./ticks";
 
 /** Slices that are drawn anew in each frame; with more, a picture of them is moved. */
 const MOST_DRAWN = 3000;
@@ -57,7 +58,7 @@ export function drawRow(pen: Pen, scene: Scene, row: Placed): void {
     }
   }
   pen.fillStyle = scene.colours.curve;
-  for (const [x, y, width, height] of ticksOf(scene, row)) pen.fillRect(x, y, width, height);
+  eachTick(scene, row, (x, y, width, height) => pen.fillRect(x, y, width, height));
 }
 
 export function drawSlice(
@@ -106,27 +107,25 @@ export function drawSlice(
   pen.globalAlpha = 1;
 }
 
-/** The rectangles that are the curve of a row's events: left, top, width, height. */
-export function* ticksOf(scene: Scene, row: Placed): Generator<[number, number, number, number]> {
+/** Gives the rectangles that are the curve of a row's events: left, top, width, height. */
+export function eachTick(
+  scene: Scene,
+  row: Placed,
+  take: (x: number, y: number, width: number, height: number) => void,
+): void {
   const { ticks } = scene;
-  const { kind, host, cpu, pid, tid } = row.track;
-  if (!ticks || (kind !== "cpu" && kind !== "thread")) return;
-  const own = ticks.rows.find((found) =>
-    kind === "cpu"
-      ? found.host === host && found.cpu === cpu
-      : found.host === host && found.cpu === undefined && found.tid === tid && found.pid === pid,
-  );
+  const own = ticks && countsOf(ticks, row.track);
   if (!own) return;
-  const most = Math.max(1, ...own.counts.map(([, count]) => count));
   const { from, until } = scene.ticksView;
   const step = (until - from) / scene.ticksPixels;
   const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
   const bottom = yOf(scene, row) + row.height;
+  const highest = Math.log1p(own.most);
   for (const [pixel, count] of own.counts) {
     const x = xOf(scene, from + pixel * step);
     if (x < NAMES - each) continue;
-    const height = 2 + (Math.log1p(count) / Math.log1p(most)) * 6;
-    yield [x, bottom - height, each, height];
+    const height = 2 + (Math.log1p(count) / highest) * 6;
+    take(x, bottom - height, each, height);
   }
 }
 

@@ -4,7 +4,7 @@
 //
 // Place in the flow: app.ts asks on here once a view is drawn, and draws what comes.
 
-import type { Ticks } from "./protocol";
+import type { Ticks, Track } from "./protocol";
 
 /** Answers about one view. */
 const MOST_ANSWERS = 100;
@@ -16,7 +16,53 @@ const MOST_MARKS = 1500;
 type Row = Ticks["rows"][number];
 type Counts = Row["counts"];
 
-const keyOf = ({ host, cpu, pid, tid }: Row): string => [host, cpu, pid, tid].join();
+type Whose = Partial<Record<"host" | "cpu" | "pid" | "tid", number | undefined>>;
+
+const keyOf = ({ host, cpu, pid, tid }: Whose): string => [host, cpu, pid, tid].join();
+
+/** What frames need of an answer. */
+interface Found {
+  rows: Map<string, { counts: Counts; most: number }>;
+  /** Of all CPUs. */
+  sums: { counts: Counts; most: number };
+}
+
+const known = new WeakMap<Ticks, Found>();
+
+/** A loop, since there may be more pixels than a call has arguments. */
+function most(counts: Iterable<[number, number]>): number {
+  let found = 1;
+  for (const [, count] of counts) found = Math.max(found, count);
+  return found;
+}
+
+function foundIn(ticks: Ticks): Found {
+  const before = known.get(ticks);
+  if (before) return before;
+  const rows = new Map<string, { counts: Counts; most: number }>();
+  const sums = new Map<number, number>();
+  for (const row of ticks.rows) {
+    rows.set(keyOf(row), { counts: row.counts, most: most(row.counts) });
+    // Each event is in one row that is of no thread.
+    if (row.cpu === undefined && row.tid !== undefined) continue;
+    for (const [pixel, count] of row.counts) sums.set(pixel, (sums.get(pixel) ?? 0) + count);
+  }
+  const found = { rows, sums: { counts: [...sums], most: most(sums) } };
+  known.set(ticks, found);
+  return found;
+}
+
+/** The counts of a CPU's or a thread's row, and the greatest of them. */
+export function countsOf(ticks: Ticks, track: Track): { counts: Counts; most: number } | undefined {
+  const { kind, host, cpu, pid, tid } = track;
+  if (kind === "cpu") return foundIn(ticks).rows.get(keyOf({ host, cpu }));
+  return kind === "thread" ? foundIn(ticks).rows.get(keyOf({ host, pid, tid })) : undefined;
+}
+
+/** The same of all events. */
+export function sumsOf(ticks: Ticks): { counts: Counts; most: number } {
+  return foundIn(ticks).sums;
+}
 
 /** Most often the further ones begin in the pixel in which the others end, or after it. */
 function added(all: Counts, more: Counts): Counts {

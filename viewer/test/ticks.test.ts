@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Ticks } from "../src/protocol";
-import { countedOn, joined } from "../src/ticks";
+import type { Ticks, Track } from "../src/protocol";
+import { countedOn, countsOf, joined, sumsOf } from "../src/ticks";
 
 /** Events of a CPU and of a thread, each with a mark if there are few: pixel and count. */
 function part(counts: [number, number][], stopped: number | null, isMarked = true): Ticks {
@@ -71,6 +71,39 @@ test("parts of a curve are one, also where a pixel is in both and where times fa
     [1, 2],
     [2, 7],
   ]);
+});
+
+test("a row has its own counts, and all of them are those of CPUs", () => {
+  const one = part(
+    [
+      [1, 2],
+      [4, 9],
+    ],
+    null,
+  );
+  const other = { host: 0, cpu: 2, counts: [[4, 3]] as [number, number][] };
+  const ticks: Ticks = { ...one, rows: [...one.rows, other] };
+  const row = (of: Partial<Track>): Track => ({
+    id: "x",
+    kind: "thread",
+    name: "x",
+    parent: null,
+    host: 0,
+    lanes: {},
+    ...of,
+  });
+  assert.deepEqual(countsOf(ticks, row({ kind: "cpu", cpu: 2 })), { counts: [[4, 3]], most: 3 });
+  assert.equal(countsOf(ticks, row({ pid: 5, tid: 6 }))?.most, 9);
+  assert.equal(countsOf(ticks, row({ pid: 5, tid: 7 })), undefined);
+  assert.equal(countsOf(ticks, row({ kind: "process", pid: 5, tid: 6 })), undefined);
+  assert.equal(countsOf(ticks, row({ kind: "cpu", cpu: 2, host: 1 })), undefined);
+  assert.deepEqual(sumsOf(ticks), {
+    counts: [
+      [1, 2],
+      [4, 12],
+    ],
+    most: 12,
+  });
 });
 
 test("single events are marked as long as they are few in all parts", () => {
