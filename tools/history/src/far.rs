@@ -36,7 +36,7 @@ const LEVELS: usize = 5;
 /// Different values of a picture: one that has more is not made.
 const MOST_VALUES: usize = 1 << 21;
 /// Stretches of all tracks at one level: one that has more is left out.
-const MOST_STRETCHES: usize = 1 << 22;
+const MOST_STRETCHES: usize = 1 << 25;
 /// Intervals up to which the history itself is quick.
 pub(crate) const FEW_INTERVALS: u64 = 200_000;
 /// Cells of a pixel, at least.
