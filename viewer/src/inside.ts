@@ -19,6 +19,7 @@ import {
   type Track,
 } from "./protocol";
 import { told, type Slice } from "./slice-list";
+import { MOST_MARKS } from "./ticks";
 
 /** What is in the file. */
 export interface Inside {
@@ -39,7 +40,6 @@ export interface Inside {
 export type Words = Record<string, string | number>;
 
 const DRAWN = new Set(["place", "call", "runs", "interrupt", "life", "holder", "queue"]);
-const MOST_MARKS = 1500;
 const MOST_ROWS = 500;
 
 /** What came with the page: a file has all that there is, and a server's page has the answers to

@@ -36,10 +36,6 @@ export class SliceList {
     this.numbers = numbers;
   }
 
-  static of(slices: readonly Slice[]): SliceList {
-    return new SliceList(told(slices));
-  }
-
   private number(i: number, which: number): number {
     return this.numbers[i * EACH + which] ?? 0;
   }

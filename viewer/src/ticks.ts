@@ -11,7 +11,7 @@ const MOST_ANSWERS = 100;
 /** How often what is known is drawn meanwhile. */
 const DRAWN_MS = 250;
 /** Single events of a view. */
-const MOST_MARKS = 1500;
+export const MOST_MARKS = 1500;
 
 type Row = Ticks["rows"][number];
 type Counts = Row["counts"];
@@ -27,7 +27,7 @@ interface Found {
   sums: { counts: Counts; most: number };
 }
 
-const known = new WeakMap<Ticks, Found>();
+const looked = new WeakMap<Ticks, Found>();
 
 /** A loop, since there may be more pixels than a call has arguments. */
 function most(counts: Iterable<[number, number]>): number {
@@ -37,7 +37,7 @@ function most(counts: Iterable<[number, number]>): number {
 }
 
 function foundIn(ticks: Ticks): Found {
-  const before = known.get(ticks);
+  const before = looked.get(ticks);
   if (before) return before;
   const rows = new Map<string, { counts: Counts; most: number }>();
   const sums = new Map<number, number>();
@@ -48,7 +48,7 @@ function foundIn(ticks: Ticks): Found {
     for (const [pixel, count] of row.counts) sums.set(pixel, (sums.get(pixel) ?? 0) + count);
   }
   const found = { rows, sums: { counts: [...sums], most: most(sums) } };
-  known.set(ticks, found);
+  looked.set(ticks, found);
   return found;
 }
 

@@ -33,6 +33,8 @@ import { framesOf, stackOf } from "../src/stacks";
 import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
 
+const listed = (slices: Slice[]): SliceList => new SliceList(toldSlices(slices));
+
 function track(id: string, parent: string | null, lanes: Record<string, number> = {}): Track {
   return { id, kind: "thread", name: id, parent, host: 0, lanes };
 }
@@ -284,8 +286,8 @@ function file(): Inside {
     tracks: [track("t1", null), { ...track("c0", null), cpu: 1 }],
     values: [said("a"), said("b")],
     rows: [
-      { track: "t1", kind: "call", lane: 0, slices: SliceList.of(slices) },
-      { track: "t1", kind: "name", lane: 0, slices: SliceList.of([[0, 1000, 1, 1, 1]]) },
+      { track: "t1", kind: "call", lane: 0, slices: listed(slices) },
+      { track: "t1", kind: "name", lane: 0, slices: listed([[0, 1000, 1, 1, 1]]) },
     ],
     lost,
     flows: [],
@@ -356,7 +358,7 @@ test("slices are what an answer told, those before the first event and within ot
     slices: [-20, 15, 3, 1, 0, 2 ** 50 + 5, 0, 7, 10 - 2 ** 50, 20, 1, 1],
     goes_on: [2],
   });
-  const list = SliceList.of(slices);
+  const list = listed(slices);
   assert.deepEqual([...list], slices);
   assert.deepEqual(
     [-21, -20, 0].map((at) => list.holds(at)),
@@ -573,19 +575,19 @@ test("in a file, a lock's details have the waits within the state of its holder"
     tracks: [{ ...track("k", null, { holder: 1, queue: 1 }), kind: "lock" }],
     values: [said("held", "t1"), said("life", "t2"), said("queue")],
     rows: [
-      { track: "k", kind: "holder", lane: 0, slices: SliceList.of([[10, 20, 0, 0, 1]]) },
-      { track: "k", kind: "queue", lane: 0, slices: SliceList.of([[5, 12, 2, 0, 1]]) },
+      { track: "k", kind: "holder", lane: 0, slices: listed([[10, 20, 0, 0, 1]]) },
+      { track: "k", kind: "queue", lane: 0, slices: listed([[5, 12, 2, 0, 1]]) },
       // Up to where the holding begins, into it, and after it.
       {
         track: "k",
         kind: "waiter",
         lane: 2,
-        slices: SliceList.of([
+        slices: listed([
           [1, 10, 1, 0, 1],
           [5, 12, 1, 0, 1],
         ]),
       },
-      { track: "k", kind: "waiter", lane: 3, slices: SliceList.of([[20, 30, 1, 0, 1]]) },
+      { track: "k", kind: "waiter", lane: 3, slices: listed([[20, 30, 1, 0, 1]]) },
     ],
     lost: [],
     flows: [],

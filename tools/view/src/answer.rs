@@ -2,7 +2,7 @@
 //! Who answers a question.
 //!
 //! Place in the flow: `server` gives a path that `guard` let through. A path is compared with the
-//! names of questions and of the page's files, and never becomes the name of a file.
+//! names of questions, and never becomes the name of a file; an empty one is the page.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -266,7 +266,7 @@ impl Viewed {
             return Reply { status: StatusCode::OK, kind: HTML, body };
         }
         if let (Some(path), Some(others)) = (path.strip_prefix("b/"), &self.beside) {
-            // The page's files are not theirs.
+            // The page is not theirs.
             return match path.starts_with("v1/") {
                 true => others.answer_while(path, query, patience),
                 false => failure(StatusCode::NOT_FOUND, "there is no such question"),
