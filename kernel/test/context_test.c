@@ -193,13 +193,17 @@ struct stacks_seen {
 	uint32_t user_most;
 };
 
-/* Whether a thread gives its CPU away to wait: sched_switch's prev_state is not 0. */
+/*
+ * Whether a thread gives its CPU away to wait: sched_switch's prev_state names a state. A thread
+ * that could go on has 0, and with TASK_REPORT_MAX (256) it was preempted, which may happen
+ * anywhere in a system call.
+ */
 static int is_waiting(const struct recorded *event)
 {
 	int64_t state;
 
 	memcpy(&state, event->payload + strlen((const char *)event->payload) + 9, sizeof(state));
-	return state != 0;
+	return (state & 0xff) != 0;
 }
 
 static void stacks_look(const struct recorded *event, void *context)
