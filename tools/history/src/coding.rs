@@ -235,6 +235,11 @@ impl<'b> Reader<'b> {
         self.bytes.is_empty()
     }
 
+    /// How many bytes are left.
+    pub fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
     #[inline]
     pub fn number(&mut self) -> Option<u64> {
         let mut value = 0;

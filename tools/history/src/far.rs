@@ -10,6 +10,7 @@
 
 mod making;
 mod stored;
+mod stretches;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -25,6 +26,7 @@ use crate::track::Track;
 use crate::value::{Interval, Value};
 pub(crate) use making::{Made, Maker};
 pub(crate) use stored::Stored;
+use stretches::Stretches;
 
 /// Cells of the trace's time at the first level and at the last.
 const MOST_CELLS: u32 = 1 << 16;
@@ -41,16 +43,6 @@ const MOST_STRETCHES: usize = 1 << 25;
 pub(crate) const FEW_INTERVALS: u64 = 200_000;
 /// Cells of a pixel, at least.
 const CELLS_OF_PIXEL: u128 = 2;
-
-/// A stretch of a track: an interval, or some that begin in one cell and are shown as the state
-/// that took most of it. It begins and ends where cells do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stretch {
-    first_cell: u32,
-    end_cell: u32,
-    value: u32,
-    count: u32,
-}
 
 /// What a history looks like from afar.
 #[derive(Debug)]
@@ -70,7 +62,7 @@ struct Level {
     cells: u32,
     parts: Vec<Part>,
     /// Nothing inside: it could not be read.
-    read: OnceLock<Option<BTreeMap<Track, Vec<Stretch>>>>,
+    read: OnceLock<Option<Stretches>>,
 }
 
 impl Level {
@@ -139,25 +131,25 @@ impl Far {
     ) -> Option<BTreeMap<Track, Vec<Drawn>>> {
         let span = (span.from?, span.until?);
         let level = self.levels.iter().rfind(|level| level.is_fine(self.span, span, parts))?;
-        let tracks = self.read(history, level)?;
+        let stretches = self.read(history, level)?;
         let cells = Edges::new(self.span, level.cells);
         let first_cell = cells.first_from(span.0) as u32;
         // What goes on does so up to the last event, which is in a cell.
         let last = Ns(history.end().0.saturating_add(1));
         let edges = Edges::new(span, parts);
         let mut found = BTreeMap::new();
-        for (track, stretches) in tracks.iter().filter(|(track, _)| takes(track)) {
-            let first = stretches.partition_point(|stretch| stretch.end_cell < first_cell);
+        for (track, batches) in stretches.batches.iter().filter(|(track, _)| takes(track)) {
             let goes_on = self.going_on.contains(track);
             let mut overview = Overview::new(edges);
-            for (at, stretch) in stretches.iter().enumerate().skip(first) {
+            let mut of_track = stretches.from(batches, first_cell).peekable();
+            while let Some(stretch) = of_track.next() {
                 let begin = cells.time_of(stretch.first_cell.into());
                 if begin >= span.1 {
                     break;
                 }
                 let end = cells.time_of(stretch.end_cell.into()).min(last);
                 let value = stretch.value;
-                let goes_on = goes_on && at + 1 == stretches.len();
+                let goes_on = goes_on && of_track.peek().is_none();
                 overview.add(&Interval { begin, end, goes_on, value }, stretch.count.into());
             }
             let drawn = overview.finish().into_iter();

@@ -2,13 +2,14 @@
 //! The levels of a picture from afar in the making: each from what the one before has settled.
 //!
 //! Place in the flow: whoever has a history's intervals adds them, of each track in the order of
-//! time; what a level has settled is written at once (`stored` has the bytes), so that memory is
+//! time; what a level has settled is written at once (`stretches` has the bytes), so that memory is
 //! that of the bytes and of a few stretches for each track.
 
 use rustc_hash::FxHashMap;
 use trace::Ns;
 
-use super::{Stretch, LEAST_CELLS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES};
+use super::stretches::{self, Stretch};
+use super::{LEAST_CELLS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES};
 use crate::coding::Writer;
 use crate::edges::Edges;
 use crate::overview::{Drawn, Overview};
@@ -107,7 +108,7 @@ impl Maker {
             return;
         }
         let edges = making.edges;
-        let stretches = settled.iter().map(|Drawn { interval, count }| Stretch {
+        let batch = settled.iter().map(|Drawn { interval, count }| Stretch {
             first_cell: edges.first_from(interval.begin) as u32,
             end_cell: edges.first_from(interval.end) as u32,
             value: *numbers.entry(interval.value).or_insert_with(|| {
@@ -117,7 +118,7 @@ impl Maker {
             count: u32::try_from(*count).unwrap_or(u32::MAX),
         });
         making.writer.number(track.into());
-        super::stored::write_stretches(&mut making.writer, stretches);
+        stretches::write(&mut making.writer, batch);
         if making.writer.bytes.len() >= PART_BYTES {
             making.parts.push(std::mem::take(&mut making.writer.bytes));
         }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! A picture from afar as bytes, in an index or in memory.
 //!
-//! Place in the flow: `making` writes stretches, `history` puts them behind the segments of an
-//! index that it has built, and the tail says where they lie. What is read may be any bytes: what
-//! makes no sense is `None`, and stretches are bounded as those that are made.
+//! Place in the flow: `making` has the bytes of stretches, `history` puts them behind the segments
+//! of an index that it has built, and the tail says where they lie. What is read may be any bytes:
+//! what makes no sense is `None`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use trace::Ns;
 
-use super::{
-    Far, Level, Made, Stretch, LEAST_CELLS, LEVELS, MOST_CELLS, MOST_STRETCHES, MOST_VALUES,
-};
+use super::{Far, Level, Made, Stretches, LEAST_CELLS, LEVELS, MOST_CELLS, MOST_VALUES};
 use crate::coding::{Reader, Writer};
 use crate::history::History;
 use crate::storage::{Part, Sink, Storage};
@@ -84,9 +82,9 @@ impl Far {
     pub(super) fn of_made(made: Made, tracks: &[Track]) -> Self {
         let Made { span, values, going_on, levels } = made;
         let track = |number: &u32| tracks.get(*number as usize).copied();
-        let levels = levels.iter().map(|(cells, parts)| {
-            let read = parse(parts.iter().map(Vec::as_slice), (*cells, values.len()), tracks);
-            Level { cells: *cells, parts: Vec::new(), read: OnceLock::from(read) }
+        let levels = levels.into_iter().map(|(cells, parts)| {
+            let read = Stretches::parse(parts, (cells, values.len()), tracks);
+            Level { cells, parts: Vec::new(), read: OnceLock::from(read) }
         });
         let levels = levels.collect();
         Self { span, values, going_on: going_on.iter().filter_map(track).collect(), levels }
@@ -110,77 +108,15 @@ impl Far {
     }
 
     /// The stretches of a level, which are read once.
-    pub(super) fn read<'f>(
-        &self,
-        history: &History,
-        level: &'f Level,
-    ) -> Option<&'f BTreeMap<Track, Vec<Stretch>>> {
+    pub(super) fn read<'f>(&self, history: &History, level: &'f Level) -> Option<&'f Stretches> {
         let read = || {
             let storage = history.storage();
-            let raw = level.parts.iter().map(|part| storage.part(*part).ok().flatten());
-            let raw = raw.collect::<Option<Vec<_>>>()?;
-            let parts = raw.iter().map(Vec::as_slice);
-            parse(parts, (level.cells, self.values.len()), history.numbered())
+            let parts = level.parts.iter().map(|part| storage.part(*part).ok().flatten());
+            let bounds = (level.cells, self.values.len());
+            Stretches::parse(parts.collect::<Option<_>>()?, bounds, history.numbered())
         };
         level.read.get_or_init(read).as_ref()
     }
-}
-
-/// How many, and of each: cells after the end of the one before, cells, value, count.
-pub(super) fn write_stretches(
-    writer: &mut Writer,
-    stretches: impl ExactSizeIterator<Item = Stretch>,
-) {
-    writer.number(stretches.len() as u64);
-    let mut at = 0;
-    for Stretch { first_cell, end_cell, value, count } in stretches {
-        writer.number(first_cell.saturating_sub(at).into());
-        writer.number(end_cell.saturating_sub(first_cell).into());
-        writer.number(value.into());
-        writer.number(count.into());
-        at = end_cell;
-    }
-}
-
-/// The stretches of a level with so many cells, of so many values.
-fn parse<'b>(
-    parts: impl Iterator<Item = &'b [u8]>,
-    (cells, values): (u32, usize),
-    tracks: &[Track],
-) -> Option<BTreeMap<Track, Vec<Stretch>>> {
-    let mut found: BTreeMap<Track, Vec<Stretch>> = BTreeMap::new();
-    let mut left = MOST_STRETCHES;
-    for part in parts {
-        let mut reader = Reader::new(part);
-        while !reader.is_at_end() {
-            let track = *tracks.get(reader.small()? as usize)?;
-            let known = found.entry(track).or_default();
-            parse_stretches(&mut reader, (cells, values), known, &mut left)?;
-        }
-    }
-    found.values_mut().for_each(Vec::shrink_to_fit);
-    Some(found)
-}
-
-fn parse_stretches(
-    reader: &mut Reader<'_>,
-    (cells, values): (u32, usize),
-    known: &mut Vec<Stretch>,
-    left: &mut usize,
-) -> Option<()> {
-    let count = usize::try_from(reader.number()?).ok()?;
-    *left = left.checked_sub(count)?;
-    let reached = known.last().map_or(0, |last| last.end_cell);
-    let mut at: u32 = 0;
-    for _ in 0..count {
-        let first_cell = at.checked_add(reader.small()?).filter(|first| *first >= reached)?;
-        let end_cell = first_cell.checked_add(reader.small()?).filter(|end| *end <= cells)?;
-        let value = reader.small().filter(|value| (*value as usize) < values)?;
-        let count = reader.small()?.max(1);
-        known.push(Stretch { first_cell, end_cell, value, count });
-        at = end_cell;
-    }
-    Some(())
 }
 
 fn parse_values(
