@@ -204,7 +204,6 @@ fn environment(
         ("tracer_patchlevel".into(), number(env!("CARGO_PKG_VERSION_PATCH"))),
         ("domain".into(), "user".into()),
         ("hostname".into(), machine::host_name().into()),
-        ("kernel_release".into(), machine::kernel_release().unwrap_or_default().into()),
         ("command".into(), command.join(" ").into()),
         ("started".into(), chrono::Utc::now().to_rfc3339().into()),
         ("mode".into(), mode.into()),
@@ -212,6 +211,8 @@ fn environment(
         ("buffer_bytes".into(), session.memory.buffer_bytes().into()),
         ("verdict".into(), verdict::RECORDING.into()),
     ];
+    let release = machine::kernel_release();
+    environment.extend(release.map(|release| ("kernel_release".into(), release.into())));
     let sampled = filtered::sampled(&plan.asked);
     if !sampled.is_empty() {
         // Until the end, when the events are known.

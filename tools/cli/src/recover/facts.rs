@@ -100,8 +100,8 @@ pub fn of_earlier_boot(fixed: &ControlFixed, begun: (u64, u64)) -> anyhow::Resul
 pub fn guess(fixed: &ControlFixed, recorder: Option<&Recorder>) -> anyhow::Result<Facts> {
     let calibration = calibration(fixed)?;
     let mut environment = environment("user");
-    let release = machine::kernel_release().unwrap_or_default();
-    environment.push(("kernel_release".into(), release.into()));
+    let release = machine::kernel_release();
+    environment.extend(release.map(|release| ("kernel_release".to_string(), release.into())));
     environment
         .extend(recorder.map(|recorder| ("command".to_string(), recorder.program.as_str().into())));
     let clock = calibration.environment().into_iter();
