@@ -36,8 +36,8 @@ async function open(hash) {
     () =>
       new Promise((resolve) => {
         const area = document.getElementById("timeline");
-        const look = () =>
-          area.dataset.settled ? resolve(performance.now()) : setTimeout(look, 2);
+        const drawn = () => requestAnimationFrame(() => resolve(performance.now()));
+        const look = () => (area.dataset.settled ? drawn() : setTimeout(look, 2));
         look();
       }),
   );

@@ -19,6 +19,14 @@ async function names(page) {
   return page.locator("#event-rows td:nth-child(4)").allTextContents();
 }
 
+/** Waits until the table has so many events. */
+const has = (page, count) =>
+  page.waitForFunction((n) => document.querySelectorAll("#event-rows tr").length === n, count);
+
+/** Scrolls the table of events to its end. */
+const toTheEnd = (page) =>
+  page.locator("#event-scroll").evaluate((area) => (area.scrollTop = area.scrollHeight));
+
 /** How many pixels of a part of the time line are as red as what says that events are missing. */
 const redPixels = (page, [x, y, w, h]) =>
   page.evaluate(
@@ -38,8 +46,8 @@ const tests = {
     assert.match(await page.title(), /^trace – Lull$/);
     assert.ok(!(await page.locator("#timeline-b").isVisible()));
     assert.ok(!(await page.locator("#tab-compare").isVisible()));
-    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
-    assert.match(await page.locator("#event-caption").textContent(), /200 events in view and more/);
+    await has(page, 40);
+    assert.match(await page.locator("#event-caption").textContent(), /40 events in view and more/);
   },
 
   async lost_events_are_said_and_drawn_where_they_are_missing(page) {
@@ -102,9 +110,11 @@ const tests = {
   async filter_is_that_of_the_command_line(page) {
     await page.fill("#filter-e", "io:read_exit if result < 0");
     await settled(page, () => page.locator("#filter button[type=submit]").click());
-    const found = await names(page);
-    assert.equal(found.length, 100);
-    assert.deepEqual([...new Set(found)], ["io:read_exit"]);
+    await has(page, 40);
+    await toTheEnd(page);
+    await has(page, 100);
+    assert.equal(await page.locator("#event-caption").textContent(), "100 events in view");
+    assert.deepEqual([...new Set(await names(page))], ["io:read_exit"]);
     assert.equal(shown(page).words.get("e"), "io:read_exit if result < 0");
   },
 
@@ -166,13 +176,16 @@ const tests = {
     assert.equal(await page.locator("#details h3").textContent(), "first:after");
   },
 
-  async more_events_follow_and_none_is_told_twice(page) {
-    for (let rows = 400; rows <= 1000; rows += 200) {
-      await page.locator("#event-more").click();
-      await page.waitForFunction(
-        (n) => document.querySelectorAll("#event-rows tr").length === n,
-        rows,
-      );
+  async more_events_follow_at_the_end_of_the_table_and_none_is_told_twice(page) {
+    await has(page, 40);
+    await page.evaluate(() => {
+      // Who is impatient presses twice before the answer comes.
+      for (let i = 0; i < 2; i++) document.getElementById("event-more").click();
+    });
+    await has(page, 240);
+    for (let rows = 440; rows <= 1040; rows += 200) {
+      await toTheEnd(page);
+      await has(page, rows);
     }
     const ids = await page.locator("#event-rows td:last-child").allTextContents();
     const jobs = ids.filter((text) => text.startsWith("id="));
@@ -249,7 +262,7 @@ const tests = {
   },
 
   async a_table_is_one_tab_stop_and_arrow_keys_lead_through_it(page) {
-    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
+    await has(page, 40);
     const stops = page.locator('#event-rows tr[tabindex="0"]');
     await page.locator("#event-scroll").focus();
     await page.keyboard.press("Tab");
@@ -412,7 +425,7 @@ const tests = {
 const inFile = {
   async a_file_shows_rows_events_and_losses(page) {
     assert.match(await page.title(), /^trace – Lull$/);
-    await page.waitForFunction(() => document.querySelectorAll("#event-rows tr").length === 200);
+    await has(page, 40);
     assert.match(await page.locator("#message").textContent(), /42 events or packets are missing/);
     await page.locator("#timeline").focus();
     await settled(page, () => page.keyboard.press("w"));

@@ -43,7 +43,10 @@ export class App {
   private readonly canvas: HTMLCanvasElement;
   /** Of the area, when it was measured last. */
   private size: [number, number] = [0, 0];
+  /** Pixels of the canvas for one of the page. */
+  private ratio = 1;
   private changedAt = -REST_MS;
+  private isMoving = false;
   /** It is asked as soon as what runs now has ended. */
   private isDue = false;
   private readonly bar: HTMLElement;
@@ -547,13 +550,12 @@ export class App {
 
   private resize(): void {
     const { clientWidth, clientHeight } = this.area;
-    const ratio = window.devicePixelRatio || 1;
+    this.ratio = window.devicePixelRatio || 1;
     this.size = [clientWidth, clientHeight];
-    this.canvas.width = Math.round(clientWidth * ratio);
-    this.canvas.height = Math.round(clientHeight * ratio);
+    this.canvas.width = Math.round(clientWidth * this.ratio);
+    this.canvas.height = Math.round(clientHeight * this.ratio);
     this.scene.width = Math.max(clientWidth - 14, NAMES + 50);
     this.scene.height = clientHeight;
-    this.canvas.getContext("2d")?.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.changed();
     // Its new size has emptied the canvas.
     if (this.frame.hasStarted) this.redraw();
@@ -561,18 +563,24 @@ export class App {
 
   private paint(): void {
     const pen = this.canvas.getContext("2d");
-    if (pen) draw(pen, this.scene);
+    if (!pen) return;
+    pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    draw(pen, this.scene);
   }
 
   private redraw(): void {
     clearTimeout(this.waiting);
     cancelAnimationFrame(this.drawing);
-    this.drawing = requestAnimationFrame(() => {
-      this.paint();
-      const { from, until } = this.scene.view;
-      if (this.frame.active !== this) return;
-      byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;
-    });
+    this.drawing = requestAnimationFrame(() => this.drawNow());
+  }
+
+  private drawNow(): void {
+    clearTimeout(this.waiting);
+    cancelAnimationFrame(this.drawing);
+    this.paint();
+    const { from, until } = this.scene.view;
+    if (this.frame.active !== this) return;
+    byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;
   }
 
   /** The view or what is in it changed: asks for it, and draws what is known meanwhile. A picture
@@ -581,9 +589,9 @@ export class App {
     this.scene.isPending = true;
     if (this.isDue) return;
     const now = performance.now();
-    const isMoving = now - this.changedAt < REST_MS && !isNow;
+    this.isMoving = now - this.changedAt < REST_MS && !isNow;
     clearTimeout(this.waiting);
-    if (isMoving) this.redraw();
+    if (this.isMoving) this.redraw();
     else {
       cancelAnimationFrame(this.drawing);
       const ms = this.scene.rows.size > 0 ? ANSWER_MS : FIRST_ANSWER_MS;
@@ -592,7 +600,7 @@ export class App {
     if (!this.frame.hasStarted) return;
     clearTimeout(this.timer);
     this.changedAt = now;
-    if (isMoving) {
+    if (this.isMoving) {
       this.timer = window.setTimeout(() => void this.ask(), PATIENCE_MS);
       return;
     }
@@ -631,7 +639,9 @@ export class App {
         isPending: false,
       });
       sayError(isCut ? TOO_MANY : "");
-      this.redraw();
+      // The next frame of a view that rests may be long in coming, and has enough to do.
+      if (this.isMoving) this.redraw();
+      else this.drawNow();
       await told;
       this.area.dataset["settled"] = `${Math.floor(view.from)}-${Math.ceil(view.until)}`;
       const { filter } = this;

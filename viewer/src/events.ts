@@ -8,10 +8,12 @@ import { clock, type View } from "./time";
 
 /** Rows that the table holds; more are asked for by narrowing the view. */
 const MOST_ROWS = 5000;
-/** Rows of an answer that are made at once, which are more than the table shows; the others follow
- * once the view has rested for so long. */
+/** Rows of the first answer, which are more than the table shows most often, and of each further
+ * one: it takes longer to lay out a table than to draw all slices. */
 const FIRST_ROWS = 40;
-const REST_MS = 200;
+const NEXT_ROWS = 200;
+/** From how far away of its end the table goes on by itself. */
+const AHEAD = "400px";
 
 /** An element with a text, of which each character stands for itself. */
 export function element<K extends keyof HTMLElementTagNameMap>(
@@ -99,13 +101,17 @@ export class EventTable {
   private readonly error = byId<HTMLElement>("filter-error");
   private readonly notes = byId<HTMLElement>("event-notes");
   private abort = new AbortController();
-  /** Rows that wait for the view to rest. */
-  private waiting: EventRow[] = [];
-  private timer = 0;
+  /** Where the table goes on; nothing at its end, and while it is asked. */
   private next: Page["next"] = null;
   private until = 0;
   private filter: Filter | null = null;
   private source: Source | null = null;
+  private readonly end = new IntersectionObserver(
+    (seen) => {
+      if (seen.some((one) => one.isIntersecting)) void this.add();
+    },
+    { root: byId("event-scroll"), rootMargin: AHEAD },
+  );
 
   constructor(private readonly select: (row: EventRow) => void) {
     this.more.addEventListener("click", () => void this.add());
@@ -115,7 +121,6 @@ export class EventTable {
   async show(view: View, filter: Filter, source: Source): Promise<void> {
     this.abort.abort();
     this.abort = new AbortController();
-    this.waiting = [];
     this.filter = filter;
     this.source = source;
     this.until = Math.max(Math.ceil(view.until), Math.floor(view.from) + 1);
@@ -132,17 +137,21 @@ export class EventTable {
     const { next, filter, source, until } = this;
     if (!next || !filter || !source) return;
     const { signal } = this.abort;
+    this.end.disconnect();
+    this.next = null;
     try {
-      const page = await source.events({ ...next, until, limit: 200 }, filter, signal);
+      const limit = isNew ? FIRST_ROWS : NEXT_ROWS;
+      const page = await source.events({ ...next, until, limit }, filter, signal);
       if (signal.aborted) return;
       this.error.hidden = true;
       this.next = page.next;
-      if (isNew) this.body.replaceChildren();
-      else this.appendWaiting();
-      this.waiting = page.rows;
-      if (isNew) this.appendFirst();
-      else this.appendWaiting();
+      const rows = page.rows.map((row) => this.row(row));
+      if (isNew) this.body.replaceChildren(...rows);
+      else this.body.append(...rows);
+      reachable(this.body);
       this.tell(page);
+      // Where nothing was found, whoever looks says whether the search goes on.
+      if (rows.length > 0) this.end.observe(this.more);
     } catch (error) {
       if (signal.aborted || error instanceof Stale) return;
       this.body.replaceChildren();
@@ -154,20 +163,8 @@ export class EventTable {
     }
   }
 
-  /** Appends what is seen, and the rest later. */
-  private appendFirst(): void {
-    for (const row of this.waiting.splice(0, FIRST_ROWS)) this.body.append(this.row(row));
-    reachable(this.body);
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.appendWaiting(), REST_MS);
-  }
-
-  private appendWaiting(): void {
-    for (const row of this.waiting.splice(0)) this.body.append(this.row(row));
-  }
-
   private tell(page: Page): void {
-    const count = this.body.childElementCount + this.waiting.length;
+    const count = this.body.childElementCount;
     const isFull = count >= MOST_ROWS;
     this.more.hidden = this.next === null || isFull;
     const rest = this.next === null ? "" : isFull ? "; zoom in to see others" : " and more";
