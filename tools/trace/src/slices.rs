@@ -4,7 +4,8 @@
 //! Place in the flow: a span is cut into slices; workers merge one slice each, and the caller takes
 //! what they make of it, slice after slice. A packet that lies in two slices is read for both, so a
 //! slice is many packets long. Memory is bounded: beside the slice that is taken next there is only
-//! one for each worker, in work or done.
+//! one for each worker, in work or done, and together they have so many bytes at most, however many
+//! processors and streams there are.
 //!
 //! The slices together are exactly what one merge gives, because each stream goes over from one
 //! slice to the next at its first event at or after the cut. That needs packets that tell the truth
@@ -26,6 +27,9 @@ use crate::units::{Cycles, Ns};
 const LENGTH: u64 = 4;
 /// Shorter slices are not worth the opening of their streams.
 const LEAST_BYTES: u64 = 8 << 20;
+/// All slices that are in work or done, in bytes of their traces. What is made of them, as text or
+/// as columns, may be ten times as long, and as JSON twenty times.
+const MOST_BYTES: u64 = 128 << 20;
 
 /// The processors that this process may run on.
 pub fn processors() -> usize {
@@ -44,10 +48,7 @@ pub fn in_slices<'t, R: Send>(
     work: impl Fn(&mut Merge<'t>) -> R + Sync,
     mut take: impl FnMut(R) -> ControlFlow<()>,
 ) -> Merge<'t> {
-    let slices = match workers {
-        0 | 1 => Vec::new(),
-        _ => cut(traces, span).unwrap_or_default(),
-    };
+    let (slices, workers) = cut(traces, span, workers).unwrap_or_default();
     let crew = Crew { slices, ahead: workers.saturating_add(1), ..Crew::default() };
     let taken = std::thread::scope(|scope| {
         for _ in 0..workers.min(crew.slices.len()) {
@@ -173,9 +174,23 @@ impl<R> Crew<R> {
     }
 }
 
-/// Cuts a span at beginnings of packets. `None` where there is not enough for two slices, or where
-/// a stream has no clock, no index, or packets that overlap in time.
-fn cut(traces: &[Trace], span: &Span) -> Option<Vec<(Span, Edges)>> {
+/// How long slices are, and how many workers there are for them, of so many that there might be.
+/// `None` where packets are so long that only one slice at a time has room.
+fn measures(packet_of_each_bytes: u64, workers: usize) -> Option<(u64, usize)> {
+    let workers = u64::try_from(workers).unwrap_or(u64::MAX);
+    let share = MOST_BYTES / workers.saturating_add(1);
+    // In a slice of one packet of each stream, about as much is read twice as once.
+    let longest = packet_of_each_bytes.saturating_mul(LENGTH);
+    let slice_bytes = longest.min(share.max(packet_of_each_bytes)).max(share.min(LEAST_BYTES));
+    let workers = workers.min((MOST_BYTES / slice_bytes.max(1)).saturating_sub(1));
+    (workers > 1).then_some((slice_bytes, workers as usize))
+}
+
+/// Cuts a span at beginnings of packets, for so many workers at most. Return: the slices, and for
+/// how many workers they are. `None` where there is not enough for two slices or two workers, or
+/// where a stream has no clock, no index, or packets that overlap in time.
+fn cut(traces: &[Trace], span: &Span, workers: usize) -> Option<(Vec<(Span, Edges)>, usize)> {
+    measures(0, workers)?;
     let is_in = |begin: Ns, end: Ns| {
         span.from.is_none_or(|from| from <= end) && span.until.is_none_or(|until| begin < until)
     };
@@ -197,7 +212,7 @@ fn cut(traces: &[Trace], span: &Span) -> Option<Vec<(Span, Edges)>> {
         }
     }
     packets.sort_unstable();
-    let slice_bytes = packet_of_each_bytes.saturating_mul(LENGTH).max(LEAST_BYTES);
+    let (slice_bytes, workers) = measures(packet_of_each_bytes, workers)?;
     let mut slices = Vec::new();
     let (mut from, mut bytes) = (span.from, 0);
     for (begin, size_bytes) in packets {
@@ -212,6 +227,34 @@ fn cut(traces: &[Trace], span: &Span) -> Option<Vec<(Span, Edges)>> {
     let edges = Edges { from: false, until: true };
     (!slices.is_empty()).then(|| {
         slices.push((Span { from, until: span.until }, edges));
-        slices
+        (slices, workers)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_under_way_have_room_together_whatever_there_is_of_processors_and_streams() {
+        for workers in (0..300).chain([usize::MAX]) {
+            for bits in 0..64 {
+                let Some((slice_bytes, used)) = measures(1 << bits, workers) else { continue };
+                assert!((2..=workers).contains(&used));
+                assert!(slice_bytes * (used as u64 + 1) <= MOST_BYTES, "{bits} {workers}");
+                assert!(slice_bytes >= 1 << bits, "{bits} {workers}");
+            }
+            assert_eq!(measures(1 << 20, workers).is_some(), workers > 1);
+        }
+    }
+
+    #[test]
+    fn slices_are_long_where_there_is_room_and_workers_few_where_there_is_not() {
+        assert_eq!(measures(1 << 20, 2), Some((8 << 20, 2)), "short packets");
+        assert_eq!(measures(4 << 20, 2), Some((16 << 20, 2)), "four packets of each stream");
+        assert_eq!(measures(16 << 20, 16), Some((16 << 20, 7)), "64 streams of a machine");
+        assert_eq!(measures(32 << 20, 64), Some((32 << 20, 3)));
+        assert_eq!(measures(64 << 20, 64), None, "one merge is as fast as two that read twice");
+        assert_eq!(measures(1 << 18, 127), Some((1 << 20, 127)));
+    }
 }
