@@ -54,10 +54,12 @@ def batch(rows: int = 100, first: int = 0) -> pyarrow.RecordBatch:
 
 
 def children() -> list[int]:
-    """The processes that this one has begun and that are not gone, dead ones included."""
+    """The processes that this one has begun and that are not gone, dead ones included. A thread
+    that was waited for may be listed for a moment: its processes are another's then."""
     found = []
     for task in pathlib.Path("/proc/self/task").iterdir():
-        found += [int(pid) for pid in (task / "children").read_text().split()]
+        with contextlib.suppress(FileNotFoundError):
+            found += [int(pid) for pid in (task / "children").read_text().split()]
     return found
 
 
