@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Does in Chromium what a person does with the page of `lull view`, and measures it.
 //
-// Usage: node bench/view/browse.mjs URL ROUNDS SECONDS. Prints one JSON object: for each action how
+// Usage: node bench/view/browse.mjs URL ROUNDS [SECONDS]. Prints one JSON object: for each action how
 // many milliseconds each round took, from the key or the click to the page that has drawn its
-// answer; intervals between frames while the view moves; memory of the page.
+// answer; intervals between frames while the view moves for so many seconds; memory of the page.
+// Without SECONDS, only loading, the whole, zooming and panning are measured: of two traces that are
+// compared, of a running session, or of a page that is a file.
 
 import { readFileSync } from "node:fs";
 import { launch } from "../../tests/view/chromium.mjs";
 
 const [url, rounds, seconds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const isAll = process.argv.length > 4;
 const WAIT_MS = 120_000;
 /** With a new window Chromium loads pages of its own, which take a second of a CPU. */
 const WINDOW_MS = 1_500;
@@ -35,9 +38,12 @@ async function open(hash) {
   const ms = await page.evaluate(
     () =>
       new Promise((resolve) => {
-        const area = document.getElementById("timeline");
         const drawn = () => requestAnimationFrame(() => resolve(performance.now()));
-        const look = () => (area.dataset.settled ? drawn() : setTimeout(look, 2));
+        const isThere = () => {
+          const lines = [...document.querySelectorAll(".timeline:not([hidden])")];
+          return lines.every((line) => line.dataset.settled);
+        };
+        const look = () => (isThere() ? drawn() : setTimeout(look, 2));
         look();
       }),
   );
@@ -69,16 +75,20 @@ async function timed(page, act, word) {
       new Promise((resolve) => {
         const area = document.getElementById("timeline");
         const details = document.getElementById("details");
-        delete area.dataset.settled;
+        const lines = [...document.querySelectorAll(".timeline:not([hidden])")];
+        for (const line of lines) delete line.dataset.settled;
         details.replaceChildren();
         const begin = performance.now();
-        const isDone = () => (act.selects ? details.childElementCount > 0 : area.dataset.settled);
+        const isDone = () =>
+          act.selects ? details.childElementCount > 0 : lines.every((line) => line.dataset.settled);
         const observer = new MutationObserver(() => {
           if (!isDone()) return;
           observer.disconnect();
           requestAnimationFrame(() => resolve(performance.now() - begin));
         });
-        observer.observe(act.selects ? details : area, { attributes: true, childList: true });
+        for (const seen of act.selects ? [details] : lines) {
+          observer.observe(seen, { attributes: true, childList: true });
+        }
         if (act.key) {
           area.dispatchEvent(new KeyboardEvent("keydown", { key: act.key, bubbles: true }));
         } else if (act.click) {
@@ -134,14 +144,20 @@ const frames = (page, kind) =>
 const took = {};
 const note = (name, ms) => (took[name] ??= []).push(Math.round(ms * 1000) / 1000);
 
-for (let round = 0; round < rounds; round++) {
-  // Its own view each time: what the server remembers is asked for by nobody.
+/** Opens the page and moves the view. Its own view each time: what the server remembers is asked
+ * for by nobody. */
+async function looked(round) {
   const [page, ms] = await open(`#from=${round}&until=${WHOLE_NS + round}`);
   note("load", ms);
-  note("load of a page without a trace", await empty());
+  if (isAll) note("load of a page without a trace", await empty());
   note("whole", await timed(page, { key: "0" }));
   for (let i = 0; i < 12; i++) note("zoom", await timed(page, { key: "w" }));
   for (let i = 0; i < 6; i++) note("pan", await timed(page, { key: "d" }));
+  return page;
+}
+
+/** Selects, filters and searches. */
+async function asked(page, round) {
   for (let i = 0; i < 4; i++) {
     const click = [900 + 17 * i, 200 + 61 * i];
     note("select", await timed(page, { click, selects: true }));
@@ -156,26 +172,37 @@ for (let round = 0; round < rounds; round++) {
   const search = { input: "search-text", form: "search", selects: true };
   note("search a row", await timed(page, search, "worker-1"));
   note("search an event", await timed(page, search, "irq:softirq_exit"));
-  await page.close();
 }
 
-const [page] = await open("");
-const intervals = {};
-for (const kind of ["zoom", "pan"]) intervals[kind] = await frames(page, kind);
-await page.waitForTimeout(1000);
-const tools = await context.newCDPSession(page);
-await tools.send("HeapProfiler.collectGarbage");
-const metrics = await tools
-  .send("Performance.enable")
-  .then(() => tools.send("Performance.getMetrics"));
-const heap = metrics.metrics.find((metric) => metric.name === "JSHeapUsedSize").value;
-const system = await browser.newBrowserCDPSession();
-const { processInfo } = await system.send("SystemInfo.getProcessInfo");
-const resident = (id) => {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8"));
-  return found ? Number(found[1]) * 1024 : 0;
-};
-const renderers = processInfo.filter((process) => process.type === "renderer");
-const renderer = Math.max(...renderers.map((process) => resident(process.id)));
-console.log(JSON.stringify({ took, frames: intervals, heap, renderer }));
+/** What a page takes of memory, once its garbage is collected: its scripts, and its process. */
+async function memory(page) {
+  await page.waitForTimeout(1000);
+  const tools = await context.newCDPSession(page);
+  await tools.send("HeapProfiler.collectGarbage");
+  await tools.send("Performance.enable");
+  const { metrics } = await tools.send("Performance.getMetrics");
+  const heap = metrics.find((metric) => metric.name === "JSHeapUsedSize").value;
+  const system = await browser.newBrowserCDPSession();
+  const { processInfo } = await system.send("SystemInfo.getProcessInfo");
+  const resident = (id) => {
+    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8"));
+    return found ? Number(found[1]) * 1024 : 0;
+  };
+  const renderers = processInfo.filter((process) => process.type === "renderer");
+  return { heap, renderer: Math.max(...renderers.map((process) => resident(process.id))) };
+}
+
+for (let round = 0; round < rounds; round++) {
+  const page = await looked(round);
+  if (isAll) await asked(page, round);
+  await page.close();
+}
+const found = { took };
+if (isAll) {
+  const [page] = await open("");
+  found.frames = {};
+  for (const kind of ["zoom", "pan"]) found.frames[kind] = await frames(page, kind);
+  Object.assign(found, await memory(page));
+}
+console.log(JSON.stringify(found));
 await browser.close();
