@@ -375,3 +375,50 @@ process_whose_first_thread_has_ended_joins() {
 	grep -q "^left\[$program\]" state || fail "its program is not known: $(cat state)"
 	kill $program
 }
+
+# A child of vfork(2) has its parent's memory, which must not join in its place.
+process_that_executes_a_program_meanwhile_joins_as_that() {
+	gcc -O2 -o starter -xc - <<- 'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(int count, char **arguments)
+		{
+			pid_t child;
+
+			alarm(60);
+			while (count > 1) {
+				close(open("/dev/null", O_RDONLY));
+				usleep(1000);
+			}
+			child = vfork();
+			if (child == 0) {
+				dprintf(1, "%d\n", (int)getpid());
+				close(open("pipe", O_RDONLY));
+				execl("./starter", "starter", "again", NULL);
+				_exit(1);
+			}
+			return waitpid(child, NULL, 0) != child;
+		}
+	END
+	mkfifo pipe
+	./starter > child &
+	for _ in $(seq 100); do
+		[ -s child ] && break
+		sleep 0.05
+	done
+	program=$(cat child)
+	lull record -p "$program" -e 'io:open*' -o trace --duration 100ms 2> errors &
+	recorder=$!
+	sleep 0.3
+	: > pipe
+	wait $recorder || fail "$(cat errors)"
+	grep -q "starter ($program) joined" errors || fail "$(cat errors)"
+	lull print trace | grep -q 'io:open_exit.*/dev/null' || fail "nothing of it was recorded"
+	! lull print trace | grep -q 'pipe' || fail "its parent's memory was in the session"
+	kill "$program"
+	wait
+}

@@ -9,6 +9,7 @@
 
 mod alarm;
 mod calls;
+mod execution;
 mod frame;
 mod load;
 mod look;
@@ -16,7 +17,9 @@ mod maps;
 mod memory;
 mod ptrace;
 mod registers;
+mod room;
 mod rseq;
+mod start;
 mod status;
 mod symbols;
 mod threads;
@@ -31,6 +34,7 @@ pub use symbols::Object;
 pub use threads::folder;
 pub use visit::{Stopped, Visit};
 
+use execution::Execution;
 use std::time::Duration;
 
 /// Why a process cannot be visited, or was not.
@@ -44,6 +48,15 @@ pub enum Error {
     KernelThread { pid: u32 },
     #[error("process {pid} ended meanwhile, or executed another program")]
     Ended { pid: u32 },
+    #[error("process {pid} executed another program meanwhile")]
+    Executed { pid: u32 },
+    #[error(
+        "process {pid} shares the memory of its parent, as a process does that is about to \
+         execute a program"
+    )]
+    Shared { pid: u32 },
+    #[error("the dynamic linker of process {pid} was loading libraries whenever it was looked at")]
+    Loading { pid: u32 },
     #[error("process {pid} is user {user}'s; only that user and root may reach into it")]
     OtherUser { pid: u32, user: u32 },
     #[error(
@@ -113,6 +126,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Tracee {
     pid: u32,
     memory: Memory,
+    execution: Execution,
 }
 
 impl Tracee {
@@ -125,7 +139,26 @@ impl Tracee {
         status.check(pid)?;
         let memory = Memory::open(pid).map_err(|error| status::refused(pid, &status, error))?;
         status::check_word_size(pid)?;
-        Ok(Self { pid, memory })
+        if execution::is_memory_shared(pid, status.parent) {
+            return Err(Error::Shared { pid });
+        }
+        let execution = Execution::read(&threads::folder(pid), &memory);
+        let execution = execution.ok_or_else(|| executed(pid))?;
+        Ok(Self { pid, memory, execution })
+    }
+
+    /// Whether the process executes what it did when it was opened. If not, nothing that was found
+    /// of it since then need be true, such as why it cannot be visited.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.is_current_in(&threads::folder(self.pid))
+    }
+
+    /// `folder`: where the kernel shows one of its threads; of a thread that is stopped the answer
+    /// remains true.
+    fn is_current_in(&self, folder: &str) -> bool {
+        let memory = Memory::open_at(folder);
+        memory.is_ok_and(|now| Execution::read(folder, &now).as_ref() == Some(&self.execution))
     }
 
     #[must_use]
@@ -177,6 +210,21 @@ pub(crate) fn failed(pid: u32, doing: &'static str) -> impl Fn(std::io::Error) -
     move |source| match source.raw_os_error() {
         Some(libc::ESRCH) => Error::Ended { pid },
         _ if status::has_ended(pid) => Error::Ended { pid },
+        // A memory that nobody has any more, though the process goes on.
+        _ if is_nothing_there(source.kind()) => Error::Executed { pid },
         _ => Error::System { doing, pid, source },
+    }
+}
+
+fn is_nothing_there(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::WriteZero)
+}
+
+/// Why what was found of a process does not hold.
+fn executed(pid: u32) -> Error {
+    if status::has_ended(pid) {
+        Error::Ended { pid }
+    } else {
+        Error::Executed { pid }
     }
 }

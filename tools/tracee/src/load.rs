@@ -14,13 +14,16 @@ use crate::maps::Mapping;
 use crate::symbols::{self, Object};
 use crate::unwind::Unwinder;
 use crate::visit::{Stopped, Visit};
-use crate::{threads, Error, Memory, Result, Tracee};
+use crate::{start, threads, Error, Memory, Result, Tracee};
 use std::ffi::CStr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How much of a stack is looked at, from its top.
 const STACK_BYTES_MAX: u64 = 64 << 10;
 const OBJECTS_MAX: usize = 1024;
+/// Between two looks at a process that is loading libraries.
+const PAUSE: Duration = Duration::from_millis(2);
 /// `RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE`: libraries that come later shall find it.
 const FLAGS: u64 = 0x2 | 0x100 | 0x1000;
 /// The functions of an allocator, as programs call it.
@@ -56,16 +59,25 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Looks at the process. Its C library is glibc, or it is refused.
-    pub fn find(tracee: &Tracee) -> Result<Self> {
+    /// Looks at the process, once its dynamic linker has loaded its libraries. Its C library is
+    /// glibc, or it is refused.
+    pub fn find(tracee: &Tracee, patience: Duration) -> Result<Self> {
+        let deadline = Instant::now() + patience;
         let pid = tracee.pid();
+        while start::is_loading(tracee, &tracee.mappings()?) {
+            if Instant::now() >= deadline {
+                return Err(Error::Loading { pid });
+            }
+            std::thread::sleep(PAUSE);
+        }
+        // Only what is mapped now is all of it.
         let mappings = tracee.mappings()?;
         let memory = tracee.memory();
         let named = |fits: &dyn Fn(&str) -> bool| symbols::find(tracee, &mappings, fits);
-        let has_linker = mappings.iter().any(|one| is_linker(one.file_name()));
+        let linker = named(&is_linker);
         let library = match named(&|name| name == "libc.so.6" || is_old_library(name)) {
             Some(library) => library,
-            None if has_linker => return Err(Error::OtherLibrary { pid }),
+            None if linker.is_some() => return Err(Error::OtherLibrary { pid }),
             None => return Err(Error::Static { pid }),
         };
         let function = |object: &Object, name| object.function(memory, name).map(|f| f.address);
@@ -78,7 +90,6 @@ impl Loader {
         let (Some(open), Some(errno)) = (open, function(&library, "__errno_location")) else {
             return Err(Error::OtherLibrary { pid });
         };
-        let linker = symbols::find(tracee, &mappings, is_linker);
         let mut loader = Self {
             open,
             error,
@@ -225,12 +236,12 @@ impl Tracee {
         if self.object(|found| *found == *name)?.is_some() {
             return Ok(());
         }
-        let loader = Loader::find(self)?;
+        let loader = Loader::find(self, visit.patience)?;
         self.visit_safely(visit, &loader, |stopped| loader.load(self.memory(), stopped, &text))
     }
 }
 
-fn is_linker(name: &str) -> bool {
+pub(crate) fn is_linker(name: &str) -> bool {
     name.starts_with("ld-linux") || name.starts_with("ld-2.") || name.starts_with("ld-musl")
 }
 

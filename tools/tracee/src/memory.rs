@@ -20,8 +20,12 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4096;
 
 impl Memory {
     pub(crate) fn open(pid: u32) -> io::Result<Self> {
-        let path = format!("{}/mem", threads::folder(pid));
-        let file = File::options().read(true).write(true).open(path)?;
+        Self::open_at(&threads::folder(pid))
+    }
+
+    /// `folder`: where the kernel shows the process or one of its threads.
+    pub(crate) fn open_at(folder: &str) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open(format!("{folder}/mem"))?;
         Ok(Self { file })
     }
 

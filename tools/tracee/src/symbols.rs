@@ -13,6 +13,7 @@ const DYNAMIC_MAX: u64 = 1024;
 const CHAIN_MAX: u32 = 4096;
 const HEADER_LOAD: u32 = 1;
 const HEADER_DYNAMIC: u32 = 2;
+const HEADER_INTERPRETER: u32 = 3;
 const HEADER_UNWINDING: u32 = 0x6474_e550;
 const TYPE_FUNCTION: u8 = 2;
 const TYPE_INDIRECT: u8 = 10;
@@ -192,6 +193,11 @@ impl Object {
         None
     }
 
+    /// Where a variable is that the object offers: the tables have both kinds in one.
+    pub(crate) fn variable(&self, memory: &Memory, name: &str) -> Option<u64> {
+        self.function(memory, name).map(|found| found.address)
+    }
+
     fn symbol(&self, memory: &Memory, number: u32, name: &str) -> Option<Function> {
         const HIDDEN: u16 = 0x8000;
         let mut symbol = [0u8; 24];
@@ -244,6 +250,13 @@ fn headers<'a>(
         memory.read(headers.checked_add(size * index)?, &mut header).ok()?;
         Some(header)
     }))
+}
+
+/// Whether the object names a dynamic linker, which the kernel then starts in its place.
+pub(crate) fn names_linker(memory: &Memory, first: &Mapping) -> bool {
+    let is_that = |header: [u8; 56]| word(&header, 0).map(|kind| kind as u32);
+    let found = headers(memory, first);
+    found.is_some_and(|mut all| all.any(|one| one.and_then(is_that) == Some(HEADER_INTERPRETER)))
 }
 
 /// Where an object has the index of its tables for unwinding, and how many bytes that is.

@@ -11,10 +11,9 @@ use crate::frame::{self, Area, ARGUMENTS_MAX};
 use crate::ptrace::{Go, Stop, Thread};
 use crate::registers::{Registers, FLAGS_AT_CALL, NO_CALL, TRAP_FLAG};
 use crate::status::Status;
-use crate::{failed, rseq, symbols, threads, Error, Mapping, Result, Tracee};
+use crate::{failed, rseq, threads, Error, Result, Tracee};
 use std::ffi::CStr;
 use std::io;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How long one thread may take to stop before the next is asked, too.
@@ -51,7 +50,7 @@ pub struct Stopped<'a> {
     /// None: the thread has all of its own registers.
     area: Option<Area>,
     /// Where the code of a first call is written, behind that of an object.
-    room: Option<u64>,
+    pub(crate) room: Option<u64>,
     pub(crate) errno: u64,
     call_limit: Duration,
     pub(crate) since: Instant,
@@ -154,8 +153,11 @@ fn ask_threads<T>(
         {
             return Err(Error::Ended { pid });
         }
-        if let Some(refused @ (Error::Seccomp { .. } | Error::ShadowStack { .. })) = refused {
-            return Err(refused);
+        if let Some(
+            lasting @ (Error::Seccomp { .. } | Error::ShadowStack { .. } | Error::Executed { .. }),
+        ) = refused
+        {
+            return Err(lasting);
         }
         if Instant::now() >= deadline {
             return Err(refused.unwrap_or(Error::Late { pid, limit: visit.patience }));
@@ -200,10 +202,14 @@ impl<'a> Stopped<'a> {
             place: Place::Own,
             is_with_all: false,
         };
-        Ok(match stopped.stop()? {
-            None => Begun::Stopped(Box::new(stopped)),
-            Some(Stop::Gone) => Begun::Gone,
-            Some(_) => Begun::Late,
+        Ok(match stopped.stop() {
+            Ok(None) => Begun::Stopped(Box::new(stopped)),
+            Ok(Some(Stop::Gone)) => Begun::Gone,
+            Ok(Some(_)) => Begun::Late,
+            Err(error) => {
+                let _ = stopped.thread.detach(0);
+                return Err(error);
+            }
         })
     }
 
@@ -232,6 +238,9 @@ impl<'a> Stopped<'a> {
         }
         self.since = Instant::now();
         let pid = self.tracee.pid;
+        if !self.tracee.is_current_in(&format!("/proc/{pid}/task/{}", self.thread.tid)) {
+            return Err(crate::executed(pid));
+        }
         let mut registers = self.thread.registers().map_err(|error| match error.kind() {
             io::ErrorKind::Unsupported => Error::WordSize { pid },
             _ => self.failed("reading the registers")(error),
@@ -455,58 +464,6 @@ impl<'a> Stopped<'a> {
                 self.thread.vectors().map_err(self.failed("reading the vector registers"))?;
         }
         Ok(Made::Signal)
-    }
-
-    /// Whether a thread that had begun a visit is surely not in the visit's code any more: it has
-    /// ended, or is the one that is stopped elsewhere.
-    fn is_past(&self, owner: Option<u32>, code: Range<u64>) -> bool {
-        let Some(owner) = owner else { return false };
-        if owner == self.thread.tid {
-            let own = &self.saved.registers;
-            return !code.contains(&own.rip) && !code.contains(&own.rsp);
-        }
-        Status::read_thread(self.tracee.pid, owner).is_none()
-    }
-
-    /// The memory of a visit that was killed.
-    fn left_area(&self) -> Result<Option<Area>> {
-        let mappings = self.tracee.mappings()?;
-        let is_code = |one: &&Mapping| {
-            let bytes = one.until - one.begin;
-            one.is_executable && one.inode == 0 && bytes == frame::CODE_BYTES
-        };
-        let found = mappings.iter().filter(is_code).find(|code| {
-            let mut found = vec![0u8; frame::second_bytes()];
-            let is_read = self.tracee.memory.read(code.begin, &mut found).is_ok();
-            let area = Area { base: code.begin };
-            is_read
-                && self.is_past(frame::second_owner(&found), area.base..area.base + Area::BYTES)
-                && mappings.iter().any(|stack| {
-                    stack.begin == area.stack() && stack.until >= area.base + Area::BYTES
-                })
-        });
-        Ok(found.map(|code| Area { base: code.begin }))
-    }
-
-    fn room(&mut self) -> Result<u64> {
-        if let Some(room) = self.room {
-            return Ok(room);
-        }
-        let bytes = frame::first_bytes() as u64;
-        let is_unused = |_, found: &[u8]| found.iter().all(|byte| *byte == 0);
-        // A visit that was killed leaves its bytes; only its thread can still be among them.
-        let is_left =
-            |at: u64, found: &[u8]| self.is_past(frame::first_owner(found), at..at + bytes);
-        let (memory, mappings) = (&self.tracee.memory, self.tracee.mappings()?);
-        let room = symbols::rooms(memory, &mappings, bytes as usize, is_unused)
-            .or_else(|| symbols::rooms(memory, &mappings, bytes as usize, is_left));
-        let Some(room) = room else {
-            // The memory of a process that ended after its mappings were read has no room, either.
-            self.tracee.mappings()?;
-            return Err(Error::NoRoom { pid: self.tracee.pid });
-        };
-        self.room = Some(room);
-        Ok(room)
     }
 
     /// Gives the thread back what is its own, at a stop where signals are handled.

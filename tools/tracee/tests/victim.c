@@ -17,6 +17,7 @@
 #include <sys/rseq.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,6 +102,37 @@ static void on_end(int signal)
 	(void)signal;
 	over = 1;
 	CHECK(write(pipes[1], "", 1) == 1);
+}
+
+/* Becomes another program, which is the same from its beginning. */
+static void on_execute(int signal)
+{
+	(void)signal;
+	execl("/proc/self/exe", "victim", "sleep", "0", NULL);
+	_exit(8);
+}
+
+/* A child has this memory, and says its number, until it is told to execute. */
+static int run_vfork(void)
+{
+	pid_t child = vfork();
+	int status;
+
+	if (child < 0)
+		return 1;
+	if (child == 0) {
+		char text[16];
+		int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+		if (write(1, text, (size_t)length) == length)
+			while (!over)
+				pause();
+		_exit(7);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return 1;
+	return status;
 }
 
 /* Registers, flags, red zone, vectors: set, looked at again much later. */
@@ -302,6 +334,9 @@ int main(int count, char **arguments)
 	action.sa_handler = on_alarm;
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGALRM, &action, NULL);
+	action.sa_handler = on_execute;
+	action.sa_flags = SA_NODEFER;
+	sigaction(SIGUSR1, &action, NULL);
 	if (pipe(pipes))
 		return 9;
 	for (long i = 0; i < threads && i < 256; i++)
@@ -322,6 +357,8 @@ int main(int count, char **arguments)
 		run_stale((const unsigned char *)dlsym(RTLD_DEFAULT, "malloc"));
 	else if (!strcmp(mode, "looked"))
 		run_stale((const unsigned char *)dlsym(RTLD_DEFAULT, "_dl_allocate_tls_init"));
+	else if (!strcmp(mode, "vfork"))
+		return run_vfork();
 	else if (!strcmp(mode, "loading"))
 		CHECK(load_late(arguments[0]));
 	else

@@ -8,6 +8,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tracee::{Error, Loader, Object, Stopped, Tracee, Visit};
 
+/// How long a process may go on loading libraries.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 fn victim() -> &'static PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -36,16 +39,31 @@ struct Victim {
 
 impl Victim {
     fn start(mode: &str, threads: u32) -> Self {
+        let mut victim = Self::begin(mode, threads);
+        victim.wait_for_ready();
+        victim
+    }
+
+    /// Starts one, which may be at any moment of its start.
+    fn begin(mode: &str, threads: u32) -> Self {
         let mut child = Command::new(victim())
             .args([mode, &threads.to_string()])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
+        let output = BufReader::new(child.stdout.take().unwrap());
         Self { child, output }
+    }
+
+    /// Waits until it has said something.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn wait_for_ready(&mut self) {
+        assert_eq!(self.line(), "ready\n");
     }
 
     fn signal(&self, signal: i32) {
@@ -187,7 +205,7 @@ fn stopped_process_does_the_work_and_stays_stopped() {
 fn process_that_was_just_stopped_is_told_from_one_that_holds_locks() {
     let victim = Victim::start("sleep", 3);
     let (tracee, _) = open(&victim);
-    let loader = Loader::find(&tracee).unwrap();
+    let loader = Loader::find(&tracee, PATIENCE).unwrap();
     for _ in 0..50 {
         victim.signal(libc::SIGSTOP);
         let visited = tracee.visit_safely(&Visit::default(), &loader, |stopped| {
@@ -229,7 +247,7 @@ fn thread_in_a_restartable_sequence_starts_it_anew() {
 fn may_load(mode: &str) -> bool {
     let victim = Victim::start(mode, 0);
     let (tracee, _) = open(&victim);
-    let loader = Loader::find(&tracee).unwrap();
+    let loader = Loader::find(&tracee, PATIENCE).unwrap();
     let visited = tracee.visit_safely(&Visit::default(), &loader, |_| Ok(()));
     victim.end("called");
     match visited {
@@ -293,6 +311,65 @@ fn process_that_is_killed_meanwhile_is_told() {
         tracee.visit(&Visit::default(), |_| Ok(Some(()))),
         Err(Error::Ended { .. } | Error::Late { .. })
     ));
+}
+
+#[test]
+fn process_that_has_executed_a_program_is_not_called_by_what_it_was_before() {
+    let mut victim = Victim::start("sleep", 0);
+    let (tracee, _) = open(&victim);
+    let called = function(&tracee, "victim_called");
+    let loader = Loader::find(&tracee, PATIENCE).unwrap();
+    victim.signal(libc::SIGUSR1);
+    victim.wait_for_ready();
+    let visited = tracee.visit(&Visit::default(), |stopped| stopped.call(called, &[1]).map(Some));
+    assert!(matches!(visited, Err(Error::Executed { .. })), "{visited:?}");
+    let begun = Instant::now();
+    let visited = tracee.visit_safely(&Visit::default(), &loader, |_| Ok(()));
+    assert!(matches!(visited, Err(Error::Executed { .. })), "{visited:?}");
+    assert!(begun.elapsed() < Visit::default().patience, "it is told at once");
+    assert!(matches!(tracee.memory().read_word(called), Err(error)
+        if error.kind() == std::io::ErrorKind::UnexpectedEof));
+    let (tracee, _) = open(&victim);
+    call_often(&tracee, "victim_called", 3);
+    assert_eq!(victim.end("called"), 3);
+}
+
+/// The memory of the child is the parent's, who would be in the session in the child's place.
+#[test]
+fn child_that_has_its_parents_memory_is_refused_until_it_executes() {
+    let mut victim = Victim::start("vfork", 0);
+    let child: u32 = victim.line().trim().parse().unwrap();
+    let refused = Tracee::open(child).map(|_| ());
+    assert!(matches!(refused, Err(Error::Shared { .. })), "{refused:?}");
+    // SAFETY: the child is the victim's, who waits for it.
+    unsafe { libc::kill(child as i32, libc::SIGUSR1) };
+    victim.wait_for_ready();
+    let tracee = Tracee::open(child).unwrap();
+    call_often(&tracee, "victim_called", 3);
+    // SAFETY: as above.
+    unsafe { libc::kill(child as i32, libc::SIGTERM) };
+    assert_eq!(victim.end("called"), 3);
+}
+
+/// Whatever moment of its start it is at, the C library is found once it is there.
+#[test]
+fn process_that_begins_is_looked_at_when_it_has_its_libraries() {
+    for round in 0..40u64 {
+        let victim = Victim::begin("sleep", 0);
+        std::thread::sleep(Duration::from_micros(round * 61 % 1500));
+        let begun = Instant::now();
+        // Bound: the time.
+        loop {
+            let tracee = Tracee::open(victim.child.id());
+            let found = tracee.and_then(|tracee| Loader::find(&tracee, PATIENCE).map(drop));
+            match found {
+                Ok(()) => break,
+                Err(Error::Executed { .. } | Error::Shared { .. } | Error::Ended { .. })
+                    if begun.elapsed() < PATIENCE => {}
+                Err(error) => panic!("{round}: {error}"),
+            }
+        }
+    }
 }
 
 /// A process of ours that calls and calls, until it is killed at some moment.

@@ -12,7 +12,7 @@ mod several;
 mod targets;
 
 pub use process::{incarnation, join_beside, poll, Failure, Incarnation, Polled, PATIENCE};
-pub use several::{join_all, leave_all, moot, Joining, Leaving, Place, Several};
+pub use several::{join_all, leave_all, Joining, Leaving, Place, Several};
 pub use targets::{name_of, Target, TargetArgs};
 
 use super::plan::Plan;
@@ -277,7 +277,7 @@ fn member(attached: &Attached) -> Member {
 }
 
 fn refusal(target: Target, failure: Failure) -> Refusal {
-    let Failure { why, is_moot } = failure;
+    let Failure { why, is_moot, .. } = failure;
     Refusal { pid: target.pid, name: target.name, why, is_moot }
 }
 

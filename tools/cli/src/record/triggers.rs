@@ -7,7 +7,7 @@
 //! (`reach`). Programs that were executed by ones that ran before the companion know nothing of it,
 //! so it is looked for them now and then.
 
-use super::attach::{join_beside, moot, names_of_sessions, poll};
+use super::attach::{join_beside, names_of_sessions, poll, Failure};
 use super::change::REACHING_MAX;
 use super::kernel::Kernel;
 use super::reach::{self, Outcome, Reaching};
@@ -197,7 +197,7 @@ impl Supervisor<'_> {
                 Some(name) if !attached(pid).iter().any(|id| beside.contains(id)) => {
                     join_beside(pid, name)
                 }
-                _ if whom == Whom::Latecomers => Err(moot("it has the companion".into())),
+                _ if whom == Whom::Latecomers => Err(Failure::moot("it has the companion".into())),
                 _ => poll(pid),
             };
             let mut changed = changed;

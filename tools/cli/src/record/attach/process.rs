@@ -4,7 +4,7 @@
 //! Place in the flow: `attach` asks each of its targets. What a process cannot do is found out
 //! before it is touched, as far as that can be.
 
-use super::Target;
+use super::{name_of, Target};
 use session::directory::left_behind;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -61,6 +61,18 @@ pub struct Failure {
     pub why: String,
     /// There is nothing to be done: it has ended, is no program, or is already as it was to be.
     pub is_moot: bool,
+    /// It may be another program at the next moment, or is one already.
+    is_passing: bool,
+}
+
+impl Failure {
+    pub fn moot(why: String) -> Self {
+        Self { why, is_moot: true, is_passing: false }
+    }
+
+    fn lasting(why: String) -> Self {
+        Self { why, is_moot: false, is_passing: false }
+    }
 }
 
 impl From<Error> for Failure {
@@ -69,10 +81,12 @@ impl From<Error> for Failure {
             error,
             Error::Absent { .. }
                 | Error::Ended { .. }
+                | Error::Executed { .. }
                 | Error::Zombie { .. }
                 | Error::KernelThread { .. }
         );
-        Self { why: error.to_string(), is_moot }
+        let is_passing = matches!(error, Error::Executed { .. } | Error::Shared { .. });
+        Self { why: error.to_string(), is_moot, is_passing }
     }
 }
 
@@ -86,19 +100,28 @@ fn unless_ended<T>(pid: u32, result: Result<T, Failure>) -> Result<T, Failure> {
 
 impl From<&str> for Failure {
     fn from(why: &str) -> Self {
-        Self { why: why.into(), is_moot: false }
+        Self::lasting(why.into())
     }
 }
 
 impl Attached {
-    /// Has a process join, which may go on with what it does for some time.
+    /// Has a process join, which may go on with what it does for some time. One that executes a
+    /// program meanwhile joins as that.
     pub fn join(
         target: &Target,
         library: &Path,
         sessions: &[CString],
         patience: Duration,
     ) -> Result<Self, Failure> {
-        unless_ended(target.pid, Self::try_join(target, library, sessions, patience))
+        let begun = Instant::now();
+        loop {
+            match Self::try_join(target, library, sessions, patience) {
+                Err(failure) if failure.is_passing && begun.elapsed() < patience => {
+                    std::thread::sleep(PAUSE);
+                }
+                joined => return unless_ended(target.pid, joined),
+            }
+        }
     }
 
     fn try_join(
@@ -108,12 +131,26 @@ impl Attached {
         patience: Duration,
     ) -> Result<Self, Failure> {
         let tracee = open(target.pid)?;
+        let joined = Self::join_opened(&tracee, target, library, sessions, patience);
+        joined.map_err(|failure| match tracee.is_current() {
+            true => failure,
+            false => Error::Executed { pid: target.pid }.into(),
+        })
+    }
+
+    fn join_opened(
+        tracee: &Tracee,
+        target: &Target,
+        library: &Path,
+        sessions: &[CString],
+        patience: Duration,
+    ) -> Result<Self, Failure> {
         let begun = begun(target.pid).ok_or(Error::Ended { pid: target.pid })?;
-        check(&tracee, library)?;
+        check(tracee, library)?;
         let visit = Visit { patience, ..Visit::default() };
         tracee.load(&visit, library)?;
-        let functions = Functions::find(&tracee, library)?;
-        let loader = Loader::find(&tracee)?;
+        let functions = Functions::find(tracee, library)?;
+        let loader = Loader::find(tracee, patience)?;
         let left: Vec<CString> = sessions_left().collect();
         let asked = again_while_busy(patience, || {
             tracee.visit_safely(&visit, &loader, |stopped| {
@@ -148,10 +185,10 @@ impl Attached {
         let Ok(calls) = u64::try_from(redirected) else {
             let _ = leave(target.pid, sessions);
             let error = std::io::Error::from_raw_os_error(-redirected as i32);
-            return Err(Failure { why: format!("its calls: {error}"), is_moot: false });
+            return Err(Failure::lasting(format!("its calls: {error}")));
         };
-        let name = target.name.clone();
         let (pid, redirected) = (target.pid, calls);
+        let name = name_of(pid).unwrap_or_else(|| target.name.clone());
         Ok(Self { pid, name, begun, held, redirected, is_further: false })
     }
 
@@ -275,7 +312,7 @@ fn try_leave(pid: u32, sessions: &[CString]) -> Result<Left, Failure> {
             Ok(Some((left, stopped.held())))
         })
     })?;
-    let ended = Loader::find(&tracee).and_then(|loader| {
+    let ended = Loader::find(&tracee, PATIENCE).and_then(|loader| {
         tracee.visit_safely(&visit, &loader, |stopped| {
             Ok((i64::from(stopped.call(functions.end, &[])? as i32), stopped.held()))
         })
@@ -372,13 +409,10 @@ fn check(tracee: &Tracee, library: &Path) -> Result<(), Failure> {
     let there = there.join(library.strip_prefix("/").unwrap_or(library));
     let identity = |path: &Path| Some((path.metadata().ok()?.dev(), path.metadata().ok()?.ino()));
     if identity(&there) != identity(library) {
-        return Err(Failure {
-            why: format!(
-                "it sees other files than we do, and not {}; record it from in there",
-                library.display()
-            ),
-            is_moot: false,
-        });
+        return Err(Failure::lasting(format!(
+            "it sees other files than we do, and not {}; record it from in there",
+            library.display()
+        )));
     }
     Ok(())
 }
@@ -397,7 +431,7 @@ fn join_failure(result: i64) -> Failure {
         Some(libc::EPERM) => "it has forbidden itself system calls".into(),
         _ => format!("liblull: {error}"),
     };
-    Failure { why, is_moot: false }
+    Failure::lasting(why)
 }
 
 /// When a process was started. None: it has ended.

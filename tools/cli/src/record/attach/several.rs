@@ -46,7 +46,7 @@ pub struct Several<'a> {
 /// Has them join those of the sessions in which they are not.
 pub fn join_all(several: &Several, library: &Path) -> Vec<Joining> {
     each(several, |target, lacking, count| match lacking.len() {
-        0 => Err(moot("it takes part already".into())),
+        0 => Err(Failure::moot("it takes part already".into())),
         _ => {
             let joined = Attached::join(target, library, lacking, several.patience);
             joined.map(|attached| attached.further(lacking.len() < count))
@@ -58,7 +58,7 @@ pub fn leave_all(several: &Several) -> Vec<Leaving> {
     let sessions: Vec<CString> = several.places.iter().map(|one| one.directory.clone()).collect();
     each(several, |target, lacking, count| match lacking.len() < count {
         true => leave(target.pid, &sessions),
-        false => Err(moot("it does not take part".into())),
+        false => Err(Failure::moot("it does not take part".into())),
     })
 }
 
@@ -81,20 +81,16 @@ fn each<T>(
             Err(Failure::from("the session has ended"))
         } else if begun.elapsed() > several.limit {
             let why = format!("the others took {} s", begun.elapsed().as_secs());
-            Err(Failure { why, is_moot: false })
+            Err(Failure::from(why.as_str()))
         } else if is_there {
             let attached = attached(*pid);
             let lacking = several.places.iter().filter(|place| !place.has(&attached));
             let lacking: Vec<CString> = lacking.map(|place| place.directory.clone()).collect();
             ask(&target, &lacking, several.places.len())
         } else {
-            Err(moot(format!("there is no process {pid}")))
+            Err(Failure::moot(format!("there is no process {pid}")))
         };
         asked.push((target, result));
     }
     asked
-}
-
-pub fn moot(why: String) -> Failure {
-    Failure { why, is_moot: true }
 }
