@@ -4,8 +4,8 @@
 //! Place in the flow: a span is cut into slices; workers merge one slice each, and the caller takes
 //! what they make of it, slice after slice. A packet that lies in two slices is read for both, so a
 //! slice is many packets long. Memory is bounded: beside the slice that is taken next there is only
-//! one for each worker, in work or done, and together they have so many bytes at most, however many
-//! processors and streams there are.
+//! one for each worker, in work or done, and together they have `MOST_BYTES` of their traces at
+//! most, however many processors and streams there are.
 //!
 //! The slices together are exactly what one merge gives, because each stream goes over from one
 //! slice to the next at its first event at or after the cut. That needs packets that tell the truth
@@ -190,7 +190,9 @@ fn measures(packet_of_each_bytes: u64, workers: usize) -> Option<(u64, usize)> {
 /// how many workers they are. `None` where there is not enough for two slices or two workers, or
 /// where a stream has no clock, no index, or packets that overlap in time.
 fn cut(traces: &[Trace], span: &Span, workers: usize) -> Option<(Vec<(Span, Edges)>, usize)> {
-    measures(0, workers)?;
+    if workers < 2 {
+        return None;
+    }
     let is_in = |begin: Ns, end: Ns| {
         span.from.is_none_or(|from| from <= end) && span.until.is_none_or(|until| begin < until)
     };
