@@ -58,16 +58,31 @@ const cpu = { hasText: /^CPU 0$/ };
 const machine = { hasNotText: /^CPU / };
 const isSelected = (row) => page.locator("#details h3", row).waitFor();
 
-// Rows are selected while the session has gone on and the page does not know that yet: the server
-// refuses to tell of them, and the page asks again once it has what the session is now.
-let release = await hold("trace");
 const revision = async () => (await (await context.request.get(`${url}v1/trace`)).json()).revision;
-const known = await revision();
-// Bound: half a minute.
-for (let i = 0; i < 300 && (await revision()) === known; i++) await page.waitForTimeout(100);
+
+/** Waits until the session has gone on so often. */
+async function goesOn(times) {
+  const known = await revision();
+  // Bound: half a minute.
+  for (let i = 0; i < 300 && (await revision()) < known + times; i++) {
+    await page.waitForTimeout(100);
+  }
+}
+
+// What the session was one state before is still told, so that nobody waits for the page to learn
+// that it has gone on.
+let release = await hold("trace");
+await goesOn(1);
 await page.locator("#timeline").focus();
-let refusal = refused();
+const told = page.waitForResponse((answer) => answer.url().includes("/v1/details"));
 await page.keyboard.press("ArrowDown");
+assert.equal((await told).status(), 200);
+await isSelected(machine);
+
+// Rows are selected while the session has gone on twice and the page does not know that yet: the
+// server refuses to tell of them, and the page asks again once it has what the session is now.
+await goesOn(2);
+let refusal = refused();
 await page.keyboard.press("ArrowDown");
 await refusal;
 await release();
@@ -76,6 +91,7 @@ await isSelected(cpu);
 // The same while its rows are loaded: what is selected is a row that is on the screen.
 release = await hold("tracks");
 await page.waitForRequest("**/v1/tracks*");
+await goesOn(2);
 refusal = refused();
 await page.keyboard.press("ArrowUp");
 await refusal;

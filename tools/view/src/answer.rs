@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use analysis::Names;
 use history::{Far, History};
@@ -65,12 +65,19 @@ struct Live {
 }
 
 /// What a server shows: the same traces always, or a running session's newest.
-pub struct Shown(Mutex<Arc<Viewed>>);
+pub struct Shown(Mutex<States>);
+
+/// Who asks about a session learns a moment later that it has gone on; until then, the state
+/// before is answered from.
+struct States {
+    now: Arc<Viewed>,
+    before: Option<Arc<Viewed>>,
+}
 
 impl Shown {
     /// Shows these traces until others take their place.
     pub fn new(viewed: Viewed) -> Self {
-        Self(Mutex::new(Arc::new(viewed)))
+        Self(Mutex::new(States { now: Arc::new(viewed), before: None }))
     }
 
     /// Shows what a running session has at first; more will come.
@@ -81,10 +88,14 @@ impl Shown {
 
     /// Shows what a running session has by now.
     pub fn replace(&self, mut viewed: Viewed) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = now.live.as_ref().map_or(1, |live| live.revision.saturating_add(1));
+        let mut states = self.states();
+        let revision = states.now.live.as_ref().map_or(1, |live| live.revision.saturating_add(1));
         viewed.live = Some(Live { revision, ended: OnceLock::new() });
-        *now = Arc::new(viewed);
+        let before = std::mem::replace(&mut states.now, Arc::new(viewed));
+        let dropped = states.before.replace(before);
+        // Nobody waits while its memory is given back.
+        drop(states);
+        drop(dropped);
     }
 
     /// Nothing more will come of the session. `notes` take the place of those that are shown.
@@ -96,7 +107,20 @@ impl Shown {
     }
 
     pub(crate) fn now(&self) -> Arc<Viewed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.states().now.clone()
+    }
+
+    /// The state that a question is about.
+    pub(crate) fn meant(&self, query: &str) -> Arc<Viewed> {
+        let asked = Ask::by(query, &Patience::default());
+        let meant = asked.ok().and_then(|ask| ask.revision());
+        let states = self.states();
+        let before = states.before.as_ref().filter(|before| before.revision() == meant);
+        before.filter(|_| meant.is_some()).unwrap_or(&states.now).clone()
+    }
+
+    fn states(&self) -> MutexGuard<'_, States> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -325,7 +349,7 @@ impl Viewed {
 
     /// Whether a question is about what was viewed before.
     fn is_stale(&self, ask: &Ask) -> bool {
-        let meant = ask.number::<u64>("revision").ok().flatten();
+        let meant = ask.revision();
         meant.is_some() && meant != self.revision()
     }
 

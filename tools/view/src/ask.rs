@@ -101,6 +101,11 @@ impl Ask {
         parts.map(parse).collect()
     }
 
+    /// Of a running session: the state that the question is about, if it names one.
+    pub fn revision(&self) -> Option<u64> {
+        self.number("revision").ok().flatten()
+    }
+
     /// A time, which is given as the distance from the first event.
     pub fn time(&self, name: &str, origin: Ns) -> Result<Option<Ns>, String> {
         let offset: Option<i64> = self.number(name)?;

@@ -141,7 +141,7 @@ impl Service for Shared {
         let query = request.uri().query().unwrap_or("").to_string();
         let own = self.clone();
         let answered = in_turn(&self.answers, move |patience| {
-            own.shown.now().answer_while(&path, &query, patience)
+            own.shown.meant(&query).answer_while(&path, &query, patience)
         });
         response(answered.await.unwrap_or_else(|| {
             failure(hyper::StatusCode::INTERNAL_SERVER_ERROR, "the question could not be answered")

@@ -314,7 +314,7 @@ fn requests_are_answered_with_the_token_only() {
 }
 
 #[test]
-fn questions_about_what_a_session_was_before_are_refused() {
+fn questions_are_about_a_session_as_it_is_or_was_one_state_before() {
     let first = Shown::live(viewed());
     assert_eq!(ask(&first.now(), "v1/trace")["is_live"], true);
     first.end(vec!["it has ended".into()]);
@@ -324,7 +324,7 @@ fn questions_about_what_a_session_was_before_are_refused() {
     let shown = Shown::new(viewed());
     let status = |question: &str| {
         let (path, query) = question.split_once('?').unwrap();
-        shown.now().answer(path, query).status.as_u16()
+        shown.meant(query).answer(path, query).status.as_u16()
     };
     assert_eq!(ask(&shown.now(), "v1/trace")["is_live"], false);
     assert_eq!(status("v1/events?revision=1"), 409);
@@ -334,8 +334,15 @@ fn questions_about_what_a_session_was_before_are_refused() {
         assert_eq!((&about["revision"], &about["is_live"]), (&revision.into(), &true.into()));
         assert_eq!(about["traces"], serde_json::json!(["/tmp/web"]));
         assert_eq!(status(&format!("v1/events?revision={revision}")), 200);
-        assert_eq!(status(&format!("v1/events?revision={}", revision - 1)), 409);
+        let of_before = if revision == 1 { 409 } else { 200 };
+        assert_eq!(status(&format!("v1/events?revision={}", revision - 1)), of_before);
+        assert_eq!(status(&format!("v1/events?revision={}", revision + 1)), 409);
         assert_eq!(status("v1/events?limit=1"), 200);
+    }
+    assert_eq!(status("v1/events?revision=1"), 409, "two states ago");
+    for question in ["limit=1", "revision=1", "revision=x", "revision=3"] {
+        let about = ask(&shown.meant(question), "v1/trace");
+        assert_eq!(about["revision"], 3, "{question}");
     }
 }
 
