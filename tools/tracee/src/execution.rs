@@ -6,7 +6,7 @@
 //! what it was before execve(2). Without this, code would be written into the memory of the former
 //! program, which after vfork(2) is the parent's, and the thread would be sent there in the new.
 
-use crate::Memory;
+use crate::{is_nothing_there, Memory};
 use std::io::Read;
 
 const WORD_BYTES: usize = 8;
@@ -18,19 +18,21 @@ const RANDOM_BYTES: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Execution {
     vector: Vec<u8>,
-    random: [u8; RANDOM_BYTES],
+    /// Nothing where a program has unmapped the stack that it began with.
+    random: Option<[u8; RANDOM_BYTES]>,
 }
 
 impl Execution {
-    /// `folder`: where the kernel shows the process or one of its threads. None: it has none, or
-    /// the memory is another program's.
+    /// `folder`: where the kernel shows the process or one of its threads. None: it has ended, or
+    /// nobody has this memory any more.
     pub(crate) fn read(folder: &str, memory: &Memory) -> Option<Self> {
         let file = std::fs::File::open(format!("{folder}/auxv")).ok()?;
         let mut vector = Vec::new();
         file.take(VECTOR_BYTES_MAX).read_to_end(&mut vector).ok()?;
         let mut random = [0; RANDOM_BYTES];
-        memory.read(entry(&vector, libc::AT_RANDOM)?, &mut random).ok()?;
-        Some(Self { vector, random })
+        let read = memory.read(entry(&vector, libc::AT_RANDOM)?, &mut random);
+        let is_memory_gone = read.as_ref().is_err_and(|error| is_nothing_there(error.kind()));
+        (!is_memory_gone).then(|| Self { vector, random: read.is_ok().then_some(random) })
     }
 }
 
@@ -62,7 +64,7 @@ mod tests {
         let childs = Memory::open(child.id()).unwrap();
         assert_ne!(Execution::read(&folder, &childs), Some(execution));
         // The vector of one and the memory of the other.
-        assert_eq!(Execution::read(&folder, &own), None);
+        assert_ne!(Execution::read(&folder, &own), Execution::read(&folder, &childs));
         assert!(!is_memory_shared(child.id(), std::process::id()));
         assert!(is_memory_shared(std::process::id(), std::process::id()));
         child.kill().unwrap();

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/rseq.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -323,6 +325,44 @@ static int load_late(const char *program)
 	return !!dlopen(path, RTLD_NOW);
 }
 
+static int tell(void)
+{
+	printf("called %lu alarms %lu rounds %lu word %lu own %lu failures %lu\n", called, alarms,
+	       rounds_done, (unsigned long)rseq_word, (unsigned long)rseq_own, failures);
+	return failures ? 1 : 0;
+}
+
+static uintptr_t stack_end(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+	unsigned long end = 0;
+
+	if (!maps)
+		return 0;
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "[stack]"))
+			sscanf(line, "%*x-%lx", &end);
+	fclose(maps);
+	return end;
+}
+
+/* Without the beginning of its stack, where the kernel put bytes for each execution. */
+static void run_unmapped(void)
+{
+	char room[65536];
+	uintptr_t page = getauxval(AT_RANDOM) & ~(uintptr_t)4095;
+
+	memset(room, 7, sizeof(room));
+	/* A part that remains above would grow into the hole. */
+	CHECK(munmap((void *)page, stack_end() - page) == 0);
+	printf("ready\n");
+	fflush(stdout);
+	run_sleep();
+	CHECK(room[called % sizeof(room)] == 7);
+	exit(tell());
+}
+
 int main(int count, char **arguments)
 {
 	const char *mode = count > 1 ? arguments[1] : "compute";
@@ -357,6 +397,8 @@ int main(int count, char **arguments)
 		run_stale((const unsigned char *)dlsym(RTLD_DEFAULT, "malloc"));
 	else if (!strcmp(mode, "looked"))
 		run_stale((const unsigned char *)dlsym(RTLD_DEFAULT, "_dl_allocate_tls_init"));
+	else if (!strcmp(mode, "unmapped"))
+		run_unmapped();
 	else if (!strcmp(mode, "vfork"))
 		return run_vfork();
 	else if (!strcmp(mode, "loading"))
@@ -365,8 +407,6 @@ int main(int count, char **arguments)
 		compute(77);
 	for (long i = 0; i < threads && i < 256; i++)
 		pthread_join(made[i], NULL);
-	printf("called %lu alarms %lu rounds %lu word %lu own %lu failures %lu\n", called, alarms,
-	       rounds_done, (unsigned long)rseq_word, (unsigned long)rseq_own, failures);
-	return failures ? 1 : 0;
+	return tell();
 }
 #endif

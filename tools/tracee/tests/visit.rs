@@ -334,6 +334,15 @@ fn process_that_has_executed_a_program_is_not_called_by_what_it_was_before() {
     assert_eq!(victim.end("called"), 3);
 }
 
+#[test]
+fn process_that_has_unmapped_what_tells_executions_apart_is_called() {
+    let mut victim = Victim::start("unmapped", 0);
+    victim.wait_for_ready();
+    let (tracee, _) = open(&victim);
+    call_often(&tracee, "victim_called", 3);
+    assert_eq!(victim.end("called"), 3);
+}
+
 /// The memory of the child is the parent's, who would be in the session in the child's place.
 #[test]
 fn child_that_has_its_parents_memory_is_refused_until_it_executes() {
