@@ -23,6 +23,10 @@ const WHOLE_NS = 1e14;
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1920, height: 1080 } });
 context.setDefaultTimeout(WAIT_MS);
+await context.addInitScript(() => {
+  window.shownLines = () => [...document.querySelectorAll(".timeline:not([hidden])")];
+  window.areSettled = () => window.shownLines().every((line) => line.dataset.settled);
+});
 
 /** A window that has come to rest. */
 async function opened() {
@@ -39,11 +43,7 @@ async function open(hash) {
     () =>
       new Promise((resolve) => {
         const drawn = () => requestAnimationFrame(() => resolve(performance.now()));
-        const isThere = () => {
-          const lines = [...document.querySelectorAll(".timeline:not([hidden])")];
-          return lines.every((line) => line.dataset.settled);
-        };
-        const look = () => (isThere() ? drawn() : setTimeout(look, 2));
+        const look = () => (areSettled() ? drawn() : setTimeout(look, 2));
         look();
       }),
   );
@@ -75,12 +75,11 @@ async function timed(page, act, word) {
       new Promise((resolve) => {
         const area = document.getElementById("timeline");
         const details = document.getElementById("details");
-        const lines = [...document.querySelectorAll(".timeline:not([hidden])")];
+        const lines = shownLines();
         for (const line of lines) delete line.dataset.settled;
         details.replaceChildren();
         const begin = performance.now();
-        const isDone = () =>
-          act.selects ? details.childElementCount > 0 : lines.every((line) => line.dataset.settled);
+        const isDone = () => (act.selects ? details.childElementCount > 0 : areSettled());
         const observer = new MutationObserver(() => {
           if (!isDone()) return;
           observer.disconnect();
