@@ -310,7 +310,9 @@ const tests = {
     await page.locator("#statistics-histogram caption", { hasText: "job" }).waitFor();
     assert.equal(await row.getAttribute("aria-selected"), "true");
     assert.equal(await page.locator("#statistics-histogram meter").count(), 1);
-    assert.notEqual(await picture(), before);
+    // It is drawn in the next frame.
+    const isOther = (was) => document.getElementById("canvas").toDataURL() !== was;
+    await page.waitForFunction(isOther, before);
     await settled(page, () => page.locator("#statistics-histogram button").click());
     assert.ok(width(page) > 9000 && width(page) < 12000, String(width(page)));
     await page.locator("#statistics-about", { hasText: "of server[10]" }).waitFor();
