@@ -74,10 +74,10 @@ impl Loader {
         let mappings = tracee.mappings()?;
         let memory = tracee.memory();
         let named = |fits: &dyn Fn(&str) -> bool| symbols::find(tracee, &mappings, fits);
-        let linker = named(&is_linker);
+        let has_linker = mappings.iter().any(|one| is_linker(one.file_name()));
         let library = match named(&|name| name == "libc.so.6" || is_old_library(name)) {
             Some(library) => library,
-            None if linker.is_some() => return Err(Error::OtherLibrary { pid }),
+            None if has_linker => return Err(Error::OtherLibrary { pid }),
             None => return Err(Error::Static { pid }),
         };
         let function = |object: &Object, name| object.function(memory, name).map(|f| f.address);
@@ -90,6 +90,7 @@ impl Loader {
         let (Some(open), Some(errno)) = (open, function(&library, "__errno_location")) else {
             return Err(Error::OtherLibrary { pid });
         };
+        let linker = named(&is_linker);
         let mut loader = Self {
             open,
             error,
