@@ -33,7 +33,8 @@ pub(crate) struct Overview<V = Value> {
     drawn: Vec<Drawn<V>>,
     /// Whether the last that is drawn is one wide interval.
     is_wide: bool,
-    goes_on: bool,
+    /// The state that had not ended when the trace did, once it was added: no other follows it.
+    going_on: Option<V>,
     /// Whether neighbours of one state are drawn as one, whatever their intervals.
     joins: bool,
 }
@@ -47,7 +48,7 @@ impl<V: Copy + PartialEq> Overview<V> {
             shares: Vec::new(),
             drawn: Vec::new(),
             is_wide: false,
-            goes_on: false,
+            going_on: None,
             joins: true,
         };
         overview.fill(0);
@@ -79,12 +80,14 @@ impl<V: Copy + PartialEq> Overview<V> {
         if interval.end < from || at > until || at == width {
             return;
         }
+        if interval.goes_on {
+            self.going_on = Some(interval.value);
+        }
         if until < self.edge {
             // Most intervals lie in the part that is being filled, and need no division.
             return self.share(interval.value, until - at, count);
         }
         let (is_one, begin) = (count == 1, at);
-        self.goes_on |= interval.goes_on && until == width;
         // It is counted in the part where it is met first.
         if at == until {
             // What takes no time counts as little as anything can.
@@ -185,9 +188,8 @@ impl<V: Copy + PartialEq> Overview<V> {
 
     pub fn finish(mut self) -> Vec<Drawn<V>> {
         self.draw();
-        let end = self.edges.time_of(self.edges.parts);
         if let Some(Drawn { interval: last, .. }) = self.drawn.last_mut() {
-            last.goes_on = self.goes_on && last.end == end;
+            last.goes_on = self.going_on == Some(last.value);
         }
         self.drawn
     }
@@ -225,6 +227,26 @@ mod tests {
         );
         assert_eq!(drawn(10, &[(5, 5, 2)]), [(0, 10, two)]);
         assert_eq!(drawn(10, &[(12, 24, 1), (24, 71, 2)]), [(10, 20, one), (20, 80, two)]);
+    }
+
+    #[test]
+    fn a_state_that_goes_on_does_so_wherever_the_span_ends() {
+        let drawn = |until: i64, parts| -> Vec<(i64, i64, bool)> {
+            let mut overview = Overview::new(Edges::new((Ns(0), Ns(until)), parts));
+            for (begin, end, value, goes_on) in [(5, 40, 1, false), (40, 80, 2, true)] {
+                overview.add(&Interval { begin: Ns(begin), end: Ns(end), goes_on, value }, 1);
+            }
+            let of = |d: &Drawn<u32>| (d.interval.begin.0, d.interval.end.0, d.interval.goes_on);
+            overview.finish().iter().map(of).collect()
+        };
+        for until in [60, 80, 81, 200] {
+            let end = until.min(80);
+            let wanted = [(5, 40, false), (40, end, true)];
+            assert_eq!(drawn(until, until as u32), wanted, "until {until}");
+        }
+        assert_eq!(drawn(30, 30), [(5, 30, false)], "what goes on is not in the span");
+        assert_eq!(drawn(1000, 10), [(0, 100, true)]);
+        assert_eq!(drawn(70, 1), [(0, 70, false)], "the other took most of it");
     }
 
     #[test]

@@ -180,6 +180,17 @@ fn an_answer_has_no_more_slices_than_pixels() {
 }
 
 #[test]
+fn what_has_not_ended_when_the_trace_does_goes_on_in_the_whole_of_it() {
+    let viewed = viewed();
+    let length = &ask(&viewed, "v1/trace")["length_ns"];
+    let process = id_of(&viewed, "server[10]");
+    let question = format!("v1/slices?from=0&until={length}&pixels=100&tracks={process}");
+    let drawn = ask(&viewed, &question);
+    let life = drawn["rows"].as_array().unwrap().iter().find(|row| row["kind"] == "life").unwrap();
+    assert_eq!(life["goes_on"], serde_json::json!([0]), "{life}");
+}
+
+#[test]
 fn events_that_are_counted_in_parts_are_those_that_are_counted_at_once() {
     let viewed = viewed();
     let count = |most, start: Option<i64>| {
