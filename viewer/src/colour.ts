@@ -68,6 +68,18 @@ export function palette(isDark: boolean): Palette {
   return isDark ? DARK : LIGHT;
 }
 
+/** A hue of 360, a saturation and a lightness as `#rrggbb`. */
+function hex(hue: number, saturation: number, lightness: number): string {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  let rgb = 1;
+  for (const from of [0, 8, 4]) {
+    const at = (from + hue / 30) % 12;
+    const part = lightness - reach * Math.max(Math.min(at - 3, 9 - at, 1), -1);
+    rgb = rgb * 256 + Math.round(part * 255);
+  }
+  return `#${rgb.toString(16).slice(1)}`;
+}
+
 const byName = new Map<string, string>();
 
 /** The colour of a name: always the same, and not far from the eye's comfort. */
@@ -78,7 +90,7 @@ export function named(name: string, isDark: boolean): string {
   let hash = 2166136261;
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);
   const hue = (hash >>> 0) % 360;
-  const colour = isDark ? `hsl(${hue} 38% 38%)` : `hsl(${hue} 52% 74%)`;
+  const colour = isDark ? hex(hue, 0.38, 0.38) : hex(hue, 0.52, 0.74);
   if (byName.size > 10000) byName.clear();
   byName.set(key, colour);
   return colour;

@@ -253,9 +253,9 @@ function curve(pen: Pen, scene: Scene): void {
   const step = (until - from) / scene.ticksPixels;
   const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
   pen.fillStyle = scene.colours.curve;
-  for (const [pixel, count] of counts) {
-    const height = 1 + (count / most) * 16;
-    pen.fillRect(xOf(scene, from + pixel * step), RULER - 6 - height, each, height);
+  for (const one of counts) {
+    const height = 1 + (one[1] / most) * 16;
+    pen.fillRect(xOf(scene, from + one[0] * step), RULER - 6 - height, each, height);
   }
 }
 

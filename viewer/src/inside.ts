@@ -6,7 +6,6 @@
 
 import { counter, numbers } from "./inside-counters";
 import {
-  rowsOf,
   type About,
   type Arrow,
   type EventJson,
@@ -14,11 +13,11 @@ import {
   type Region,
   type Said,
   type SliceRow,
+  type Slices,
   type State,
-  type ToldRow,
   type Track,
 } from "./protocol";
-import { told, type Slice } from "./slice-list";
+import { SliceList, type Slice, type ToldSlices } from "./slice-list";
 import { MOST_MARKS } from "./ticks";
 
 /** What is in the file. */
@@ -37,6 +36,11 @@ export interface Inside {
   events: EventRow[];
 }
 
+/** The same as it stands in the file. */
+interface Told extends Omit<Inside, "rows"> {
+  rows: (Omit<SliceRow, "slices"> & ToldSlices)[];
+}
+
 export type Words = Record<string, string | number>;
 
 const DRAWN = new Set(["place", "call", "runs", "interrupt", "life", "holder", "queue"]);
@@ -49,8 +53,11 @@ let first: Record<string, unknown> = {};
 
 function read(text: string): Inside | null {
   const all = JSON.parse(text) as
-    (Inside & { rows: ToldRow[]; first?: never }) | { first: Record<string, unknown> | null };
-  if (all.first === undefined) return { ...all, rows: rowsOf(all.rows) };
+    (Told & { first?: never }) | { first: Record<string, unknown> | null };
+  if (all.first === undefined) {
+    const rows = all.rows.map((row) => ({ ...row, slices: SliceList.told(row) }));
+    return { ...all, rows };
+  }
   first = all.first ?? {};
   return null;
 }
@@ -146,14 +153,14 @@ export function overview(
   return drawn;
 }
 
-function slices(all: Inside, words: Words): unknown {
+function slices(all: Inside, words: Words): Slices {
   const asked = new Set(String(words["tracks"] ?? "").split(","));
   const [begin, end] = [from(words), until(words)];
   const rows = all.rows
     .filter((row) => asked.has(row.track) && DRAWN.has(row.kind))
     .map((row) => ({
       ...row,
-      ...told(overview(row.slices, begin, end, number(words, "pixels", 1))),
+      slices: SliceList.of(overview(row.slices, begin, end, number(words, "pixels", 1))),
     }));
   return { values: all.values, rows, is_cut: false };
 }

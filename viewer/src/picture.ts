@@ -78,27 +78,17 @@ class Filler {
   private readonly curve: number;
   /** By number of a value; 0 of what has a pattern. */
   private readonly colours: number[];
-  /** Pixels of a nanosecond. */
-  private readonly scale: number;
 
   constructor(
-    private readonly on: Pen,
+    on: Pen,
     private readonly scene: Scene,
   ) {
     this.ratio = on.getTransform().a;
-    const { colours, values, view, width } = scene;
-    this.scale = (width - NAMES) / (view.until - view.from);
-    [this.back, this.curve] = [this.packed(colours.back), this.packed(colours.curve)];
+    const { colours, values } = scene;
+    [this.back, this.curve] = [packed(colours.back), packed(colours.curve)];
     this.colours = values.map((said) =>
-      UNSURE.has(said.look) ? 0 : this.packed(colourOf(said.look, said.name, colours)),
+      UNSURE.has(said.look) ? 0 : packed(colourOf(said.look, said.name, colours)),
     );
-  }
-
-  /** Any colour of the page as a number: the canvas gives back what it is in hexadecimal digits. */
-  private packed(colour: string): number {
-    if (colour.startsWith("#")) return packed(colour);
-    this.on.fillStyle = colour;
-    return packed(String(this.on.fillStyle));
   }
 
   private pixel(at: number): number {
@@ -113,48 +103,76 @@ class Filler {
       raster.place(this.pixel(top), this.pixel(foot), this.pixel(bottom));
     }
     eachTick(this.scene, row, (x, y, width, height) => {
-      const sides: [number, number] = [this.pixel(x), this.pixel(x + width)];
-      raster.rectangle(sides, [this.pixel(y), this.pixel(y + height)], this.curve);
+      const right = this.pixel(x + width);
+      const bottom = this.pixel(y + height);
+      raster.rectangle(this.pixel(x), this.pixel(y), right, bottom, this.curve);
     });
   }
 
-  /** Most often this is done once by code that the browser has not compiled, so that what is the
-   * same for all slices is outside of the loop. */
+  /** The colours of slices of a kind. */
+  private coloursOf(kind: string): number[] {
+    const { scene, colours } = this;
+    if (!scene.named) return colours;
+    return scene.values.map((said, value) => {
+      const full = colours[value] ?? 0;
+      return full === 0 ? 0 : faded(full, alphaOf(scene, kind, said));
+    });
+  }
+
+  /** Most often this is done once by code that the browser has not compiled: the loop calls nothing
+   * for what is narrow, as most slices are. */
   private fillSlices({ slices, kind }: SliceRow, top: number): void {
-    const { scene, ratio, scale, colours } = this;
-    const { named, width, values, view } = scene;
-    for (let i = 0; i < slices.length; i++) {
-      const value = slices.value(i);
-      const full = colours[value];
-      const left = Math.max(NAMES + (slices.begin(i) - view.from) * scale, NAMES);
-      const right = Math.min(NAMES + (slices.end(i) - view.from) * scale, width);
-      const said = values[value];
-      if (full === undefined || !said || right < NAMES || left > width) continue;
-      const size = Math.max(right - left, 1);
-      const alpha = named ? alphaOf(scene, kind, said) : 1;
-      if (size >= LABELLED || full === 0 || slices.goesOn(i)) {
-        this.wide.push([slices.at(i), said, alpha, top]);
+    const { width, view } = this.scene;
+    const { begins, ends, values, open, length } = slices;
+    const { line, foot } = raster;
+    const { ratio } = this;
+    const colours = this.coloursOf(kind);
+    const scale = (width - NAMES) / (view.until - view.from);
+    for (let i = 0; i < length; i++) {
+      let left = NAMES + ((begins[i] ?? 0) - view.from) * scale;
+      let right = NAMES + ((ends[i] ?? 0) - view.from) * scale;
+      if (right < NAMES || left > width) continue;
+      if (left < NAMES) left = NAMES;
+      if (right > width) right = width;
+      if (right - left < 1) right = left + 1;
+      const colour = colours[values[i] ?? 0] ?? 0;
+      if (right - left > GAPPED || colour === 0 || open[i] === 1) {
+        this.fillWide([left, right], colour, [slices.at(i), kind, top]);
         continue;
       }
-      const colour = named ? faded(full, alpha) : full;
-      const from = Math.round(left * ratio);
-      const until = Math.max(Math.round((left + size) * ratio), from + 1);
-      if (size <= GAPPED) {
-        raster.fill(from, until, colour);
-        continue;
-      }
-      // A gap of half a pixel, whatever a pixel of the screen is.
-      raster.fill(from, until - 1, colour);
-      raster.fill(until - 1, until, faded(full, alpha * Math.max(1 - ratio / 2, 0)));
-      if (slices.states(i) > 1) this.fillStripes([left, right], until - 1, colour);
+      // Rounded; both are positive.
+      const from = (left * ratio + 0.5) | 0;
+      let x = (right * ratio + 0.5) | 0;
+      if (x <= from) x = from + 1;
+      while (x-- > from) line[x] = foot[x] = colour;
     }
+  }
+
+  /** A slice that is more than a few pixels. */
+  private fillWide(
+    [left, right]: [number, number],
+    colour: number,
+    [slice, kind, top]: [Slice, string, number],
+  ): void {
+    const [, , value, goesOn, states] = slice;
+    const said = this.scene.values[value];
+    if (!said) return;
+    if (right - left >= LABELLED || colour === 0 || goesOn) {
+      this.wide.push([slice, said, alphaOf(this.scene, kind, said), top]);
+      return;
+    }
+    // A gap of half a pixel, whatever a pixel of the screen is.
+    const [from, end] = [this.pixel(left), this.pixel(right) - 1];
+    const edge = faded(colour, ((colour >>> 24) / 255) * Math.max(1 - this.ratio / 2, 0));
+    for (const on of [raster.line, raster.foot])
+      on.fill(colour, from, end).fill(edge, end, end + 1);
+    if (states > 1) this.fillStripes([left, right], end, colour);
   }
 
   private fillStripes([left, right]: [number, number], end: number, colour: number): void {
     const stripe = mixed(colour, this.back, STRIPES.part);
     for (let x = left + GAPPED; x < right; x += STRIPES.step) {
-      const until = Math.min(this.pixel(x + STRIPES.width), end);
-      raster.fillFoot(this.pixel(x), until, stripe);
+      raster.foot.fill(stripe, this.pixel(x), Math.min(this.pixel(x + STRIPES.width), end));
     }
   }
 }

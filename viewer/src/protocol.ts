@@ -2,7 +2,7 @@
 // The questions of docs/formats/view.md, and the shapes of their answers.
 
 import { answer as answerFrom, firstAnswer, inside, type Words } from "./inside";
-import { SliceList, type ToldSlices } from "./slice-list";
+import { BYTES, SliceList } from "./slice-list";
 import type { View } from "./time";
 
 export interface About {
@@ -48,9 +48,6 @@ interface Lane {
   lane: number;
 }
 
-/** A row of slices as an answer has it. */
-export type ToldRow = Lane & ToldSlices;
-
 export interface SliceRow extends Lane {
   slices: SliceList;
 }
@@ -62,13 +59,23 @@ export interface Slices {
   is_cut: boolean;
 }
 
-export function rowsOf(rows: readonly ToldRow[]): SliceRow[] {
-  return rows.map(({ track, kind, lane, ...own }) => ({
-    track,
-    kind,
-    lane,
-    slices: new SliceList(own),
-  }));
+/** What an answer in bytes begins with: the length of the text that follows, and nothing. */
+const BEFORE = 8;
+
+/** Slices from an answer in bytes: a text in JSON, and behind it the columns of its rows. */
+export function unpacked(bytes: ArrayBuffer): Slices {
+  const [size = 0] = new Uint32Array(bytes, 0, 1);
+  const text = new TextDecoder().decode(new Uint8Array(bytes, BEFORE, size));
+  const told = JSON.parse(text) as Omit<Slices, "rows"> & {
+    rows: (Lane & { count: number; goes_on: number[] })[];
+  };
+  let at = BEFORE + size;
+  const rows = told.rows.map(({ track, kind, lane, count, goes_on }) => {
+    const slices = new SliceList(count, goes_on, bytes, at);
+    at += count * BYTES;
+    return { track, kind, lane, slices };
+  });
+  return { ...told, rows };
 }
 
 interface Whose {
@@ -319,6 +326,17 @@ export class Source {
     if (kept) return answerFrom(kept, question, words) as T;
     const came = this.prefix === "" ? firstAnswer(question) : undefined;
     if (came !== undefined) return came as T;
+    const response = await this.response(question, words, signal, of);
+    return (await response.json()) as T;
+  }
+
+  /** What the server answers, unless it refuses. */
+  private async response(
+    question: string,
+    words: Words,
+    signal: AbortSignal | undefined,
+    of: number | undefined,
+  ): Promise<Response> {
     const query = new URLSearchParams();
     for (const [key, value] of Object.entries(words)) {
       if (value !== "") query.set(key, String(value));
@@ -329,10 +347,9 @@ export class Source {
       if (signal?.aborted) throw error;
       throw new Error("lull view does not answer: it has ended, or cannot be reached any more");
     });
-    const answer: unknown = await response.json();
     if (response.status === 409) throw new Stale();
-    if (!response.ok) throw new Error((answer as { error: string }).error);
-    return answer as T;
+    if (!response.ok) throw new Error(((await response.json()) as { error: string }).error);
+    return response;
   }
 
   about(): Promise<About> {
@@ -369,8 +386,9 @@ export class Source {
 
   async slices(view: View, pixels: number, ids: string[], s: AbortSignal): Promise<Slices> {
     const words = { ...whole(view), pixels, tracks: ids.join(",") };
-    const told: Slices & { rows: ToldRow[] } = await this.ask("slices", words, s);
-    return { ...told, rows: rowsOf(told.rows) };
+    if (inside()) return this.ask("slices", words, s);
+    const response = await this.response("slices.bytes", words, s, this.revision);
+    return unpacked(await response.arrayBuffer());
   }
 
   /** How many events there are in a view, from a time on, or from its beginning. */

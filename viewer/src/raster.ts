@@ -32,8 +32,8 @@ export function mixed(colour: number, other: number, part: number): number {
 export class Raster {
   readonly pixels: Uint32Array<ArrayBuffer>;
   /** The lane that is being filled, and the lowest pixels of it. */
-  private readonly line: Uint32Array;
-  private readonly foot: Uint32Array;
+  readonly line: Uint32Array;
+  readonly foot: Uint32Array;
 
   constructor(
     readonly width: number,
@@ -48,21 +48,6 @@ export class Raster {
     this.pixels.fill(0);
   }
 
-  /** Fills the lane from a pixel up to another. */
-  fill(from: number, until: number, colour: number): void {
-    const end = Math.min(until, this.width);
-    for (let x = Math.max(from, 0); x < end; x++) {
-      this.line[x] = colour;
-      this.foot[x] = colour;
-    }
-  }
-
-  /** The same, of the foot of the lane only. */
-  fillFoot(from: number, until: number, colour: number): void {
-    const end = Math.min(until, this.width);
-    for (let x = Math.max(from, 0); x < end; x++) this.foot[x] = colour;
-  }
-
   /** Writes the lane from a height to another, the foot from `foot` on, and begins an empty one. */
   place(top: number, foot: number, bottom: number): void {
     for (let y = Math.max(top, 0); y < Math.min(bottom, this.height); y++) {
@@ -73,14 +58,13 @@ export class Raster {
   }
 
   /** Fills a rectangle. */
-  rectangle(
-    [left, right]: [number, number],
-    [top, bottom]: [number, number],
-    colour: number,
-  ): void {
-    const [from, until] = [Math.max(left, 0), Math.min(right, this.width)];
-    for (let y = Math.max(top, 0); y < Math.min(bottom, this.height); y++) {
-      for (let x = from; x < until; x++) this.pixels[y * this.width + x] = colour;
+  rectangle(left: number, top: number, right: number, bottom: number, colour: number): void {
+    const { pixels, width } = this;
+    const from = Math.max(left, 0);
+    const until = Math.min(right, width);
+    const end = Math.min(bottom, this.height) * width;
+    for (let line = Math.max(top, 0) * width; line < end; line += width) {
+      for (let x = from; x < until; x++) pixels[line + x] = colour;
     }
   }
 }

@@ -1,92 +1,84 @@
 // SPDX-License-Identifier: MIT
-// The slices of a row as numbers one after another: a time line has tens of thousands of them, and
-// to make an object of each, and collect it, took longer than to draw them.
+// The slices of a row as columns of numbers: a time line has tens of thousands of them, and to make
+// an object of each, and collect it, took longer than to draw them.
 
 /** Begin, end, position in `values`, 1 if it goes on at the trace's end, how many states it is. */
 export type Slice = [number, number, number, number, number];
 
-/** A row's slices as an answer has them (docs/formats/view.md): four numbers for each, and the
+/** A row's slices as a file has them (docs/formats/view.md): four numbers for each, and the
  * positions of those that go on at the trace's end. */
 export interface ToldSlices {
   slices: number[];
   goes_on: number[];
 }
 
+/** How many numbers a file has of a slice. */
 const EACH = 4;
 
+/** How many bytes an answer has of it. */
+export const BYTES = 24;
+
 export class SliceList {
-  readonly length: number;
-  /** Of each its begin, end, value and states. */
-  private readonly numbers: Float64Array;
+  readonly begins: Float64Array;
+  readonly ends: Float64Array;
+  /** Positions in `values`. */
+  readonly values: Uint32Array;
+  /** How many states each stands for. */
+  readonly states: Uint32Array;
   /** 1 of each that goes on. */
-  private readonly open: Uint8Array;
+  readonly open: Uint8Array;
 
-  constructor({ slices, goes_on }: ToldSlices) {
-    this.length = slices.length / EACH;
-    this.open = new Uint8Array(this.length);
-    for (const i of goes_on) this.open[i] = 1;
-    const numbers = new Float64Array(slices);
+  /** The columns that stand in bytes from a position on: they are not copied. */
+  constructor(
+    readonly length: number,
+    goesOn: readonly number[],
+    bytes = new ArrayBuffer(length * BYTES),
+    at = 0,
+  ) {
+    this.begins = new Float64Array(bytes, at, length);
+    this.ends = new Float64Array(bytes, at + length * 8, length);
+    this.values = new Uint32Array(bytes, at + length * 16, length);
+    this.states = new Uint32Array(bytes, at + length * 20, length);
+    this.open = new Uint8Array(length);
+    for (const i of goesOn) this.open[i] = 1;
+  }
+
+  static of(slices: readonly Slice[]): SliceList {
+    const list = new SliceList(slices.length, []);
+    slices.forEach(([begin, end, value, isOpen, states], i) => {
+      [list.begins[i], list.ends[i]] = [begin, end];
+      [list.values[i], list.states[i], list.open[i]] = [value, states, isOpen];
+    });
+    return list;
+  }
+
+  static told({ slices, goes_on }: ToldSlices): SliceList {
+    const list = new SliceList(slices.length / EACH, goes_on);
     let before = 0;
-    for (let i = 0; i < numbers.length; i += EACH) {
-      const begin = before + (numbers[i] ?? 0);
-      before = begin + (numbers[i + 1] ?? 0);
-      numbers[i] = begin;
-      numbers[i + 1] = before;
+    for (let i = 0; i < list.length; i++) {
+      const from = i * EACH;
+      const begin = before + (slices[from] ?? 0);
+      before = begin + (slices[from + 1] ?? 0);
+      [list.begins[i], list.ends[i]] = [begin, before];
+      [list.values[i], list.states[i]] = [slices[from + 2] ?? 0, slices[from + 3] ?? 0];
     }
-    this.numbers = numbers;
-  }
-
-  private number(i: number, which: number): number {
-    return this.numbers[i * EACH + which] ?? 0;
-  }
-
-  begin(i: number): number {
-    return this.number(i, 0);
-  }
-
-  end(i: number): number {
-    return this.number(i, 1);
-  }
-
-  value(i: number): number {
-    return this.number(i, 2);
-  }
-
-  states(i: number): number {
-    return this.number(i, 3);
-  }
-
-  goesOn(i: number): boolean {
-    return this.open[i] === 1;
+    return list;
   }
 
   /** Whether one of them has a time, its end included. */
   holds(at: number): boolean {
     for (let i = 0; i < this.length; i++) {
-      if (this.begin(i) <= at && at <= this.end(i)) return true;
+      if ((this.begins[i] ?? 0) <= at && at <= (this.ends[i] ?? 0)) return true;
     }
     return false;
   }
 
   at(i: number): Slice {
-    const goesOn = this.goesOn(i) ? 1 : 0;
-    return [this.begin(i), this.end(i), this.value(i), goesOn, this.states(i)];
+    const [begin = 0, end = 0] = [this.begins[i], this.ends[i]];
+    return [begin, end, this.values[i] ?? 0, this.open[i] ?? 0, this.states[i] ?? 0];
   }
 
   *[Symbol.iterator](): Generator<Slice> {
     for (let i = 0; i < this.length; i++) yield this.at(i);
   }
-}
-
-/** Slices as an answer has them. */
-export function told(slices: readonly Slice[]): ToldSlices {
-  const numbers: number[] = [];
-  const goesOn: number[] = [];
-  let before = 0;
-  slices.forEach(([begin, end, value, isOpen, states], i) => {
-    numbers.push(begin - before, end - begin, value, states);
-    before = end;
-    if (isOpen) goesOn.push(i);
-  });
-  return { slices: numbers, goes_on: goesOn };
 }

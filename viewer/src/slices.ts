@@ -121,10 +121,10 @@ export function eachTick(
   const each = Math.max(1, xOf(scene, step) - xOf(scene, 0));
   const bottom = yOf(scene, row) + row.height;
   const highest = Math.log1p(own.most);
-  for (const [pixel, count] of own.counts) {
-    const x = xOf(scene, from + pixel * step);
+  for (const one of own.counts) {
+    const x = xOf(scene, from + one[0] * step);
     if (x < NAMES - each) continue;
-    const height = 2 + (Math.log1p(count) / highest) * 6;
+    const height = 2 + (Math.log1p(one[1]) / highest) * 6;
     take(x, bottom - height, each, height);
   }
 }

@@ -30,9 +30,9 @@ interface Found {
 const looked = new WeakMap<Ticks, Found>();
 
 /** A loop, since there may be more pixels than a call has arguments. */
-function most(counts: Iterable<[number, number]>): number {
+function most(counts: Counts): number {
   let found = 1;
-  for (const [, count] of counts) found = Math.max(found, count);
+  for (const one of counts) found = Math.max(found, one[1]);
   return found;
 }
 
@@ -40,14 +40,16 @@ function foundIn(ticks: Ticks): Found {
   const before = looked.get(ticks);
   if (before) return before;
   const rows = new Map<string, { counts: Counts; most: number }>();
-  const sums = new Map<number, number>();
+  const sums: number[] = [];
   for (const row of ticks.rows) {
     rows.set(keyOf(row), { counts: row.counts, most: most(row.counts) });
     // Each event is in one row that is of no thread.
     if (row.cpu === undefined && row.tid !== undefined) continue;
-    for (const [pixel, count] of row.counts) sums.set(pixel, (sums.get(pixel) ?? 0) + count);
+    for (const one of row.counts) sums[one[0]] = (sums[one[0]] ?? 0) + one[1];
   }
-  const found = { rows, sums: { counts: [...sums], most: most(sums) } };
+  const counts: Counts = [];
+  sums.forEach((count, pixel) => counts.push([pixel, count]));
+  const found = { rows, sums: { counts, most: most(counts) } };
   looked.set(ticks, found);
   return found;
 }

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { columnAt, joined, range, summary, valueText, type Line } from "../src/counters";
 import { answer, type Inside } from "../src/inside";
 import type { EventRow } from "../src/protocol";
-import { SliceList, told as toldSlices, type Slice } from "../src/slice-list";
+import { SliceList, type Slice } from "../src/slice-list";
 
 const LINE: Line = {
   view: { from: 0, until: 100 },
@@ -90,7 +90,7 @@ test("in a file, threads that are ready to run are counted at each change of the
     track,
     kind: "place",
     lane: 0,
-    slices: new SliceList(toldSlices(slices)),
+    slices: SliceList.of(slices),
   });
   const all = {
     events: [],

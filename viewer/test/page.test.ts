@@ -19,6 +19,7 @@ import { timeOfDay } from "../src/panel";
 import { plain, plainLines } from "../src/plain";
 import {
   NO_FILTER,
+  unpacked,
   type Arrow,
   type Arrows,
   type Details,
@@ -28,12 +29,10 @@ import {
   type Track,
 } from "../src/protocol";
 import { landed } from "../src/selection";
-import { SliceList, told as toldSlices, type Slice } from "../src/slice-list";
+import { SliceList, type Slice } from "../src/slice-list";
 import { framesOf, stackOf } from "../src/stacks";
 import { isOf, sentences } from "../src/statistics";
 import { clamped, clock, duration, LEAST_NS, ticks, within, zoomed } from "../src/time";
-
-const listed = (slices: Slice[]): SliceList => new SliceList(toldSlices(slices));
 
 function track(id: string, parent: string | null, lanes: Record<string, number> = {}): Track {
   return { id, kind: "thread", name: id, parent, host: 0, lanes };
@@ -286,8 +285,8 @@ function file(): Inside {
     tracks: [track("t1", null), { ...track("c0", null), cpu: 1 }],
     values: [said("a"), said("b")],
     rows: [
-      { track: "t1", kind: "call", lane: 0, slices: listed(slices) },
-      { track: "t1", kind: "name", lane: 0, slices: listed([[0, 1000, 1, 1, 1]]) },
+      { track: "t1", kind: "call", lane: 0, slices: SliceList.of(slices) },
+      { track: "t1", kind: "name", lane: 0, slices: SliceList.of([[0, 1000, 1, 1, 1]]) },
     ],
     lost,
     flows: [],
@@ -348,22 +347,65 @@ test("a file filters by names, and refuses what only the trace can answer", () =
   }
 });
 
-test("slices are what an answer told, those before the first event and within others too", () => {
+test("slices are what was told, those before the first event and within others too", () => {
   const slices: Slice[] = [
     [-20, -5, 3, 0, 1],
     [-5, 2 ** 50, 0, 0, 7],
     [10, 30, 1, 1, 1],
   ];
-  assert.deepEqual(toldSlices(slices), {
+  const told = {
     slices: [-20, 15, 3, 1, 0, 2 ** 50 + 5, 0, 7, 10 - 2 ** 50, 20, 1, 1],
     goes_on: [2],
-  });
-  const list = listed(slices);
+  };
+  assert.deepEqual([...SliceList.told(told)], slices);
+  const list = SliceList.of(slices);
   assert.deepEqual([...list], slices);
   assert.deepEqual(
     [-21, -20, 0].map((at) => list.holds(at)),
     [false, true, true],
   );
+});
+
+test("slices of an answer in bytes stand behind its text, row after row", () => {
+  const rows: [string, Slice[]][] = [
+    ["first", [[-5, 2 ** 50, 0, 0, 7]]],
+    ["none", []],
+    [
+      "last ü",
+      [
+        [1, 2, 1, 0, 1],
+        [2, 9, 0, 1, 4],
+      ],
+    ],
+  ];
+  const heads = rows.map(([track, slices]) => {
+    const goesOn = slices.flatMap((slice, i) => (slice[3] ? [i] : []));
+    return { track, kind: "call", lane: 2, count: slices.length, goes_on: goesOn };
+  });
+  const told = { values: [], rows: heads, is_cut: true };
+  const text = new TextEncoder().encode(JSON.stringify(told));
+  const size = Math.ceil(text.length / 8) * 8;
+  const bytes = new DataView(new ArrayBuffer(8 + size + 3 * 24));
+  bytes.setUint32(0, size, true);
+  const head = new Uint8Array(bytes.buffer, 8, size);
+  head.fill(32);
+  head.set(text);
+  let at = 8 + size;
+  for (const [, slices] of rows) {
+    for (const which of [0, 1]) {
+      for (const slice of slices) bytes.setFloat64((at += 8) - 8, slice[which] ?? 0, true);
+    }
+    for (const which of [2, 4]) {
+      for (const slice of slices) bytes.setUint32((at += 4) - 4, slice[which] ?? 0, true);
+    }
+  }
+  const answer = unpacked(bytes.buffer);
+  assert.deepEqual([answer.values, answer.is_cut], [[], true]);
+  assert.deepEqual(
+    answer.rows.map(({ track, slices }) => [track, [...slices]]),
+    rows,
+  );
+  assert.throws(() => unpacked(bytes.buffer.slice(0, bytes.byteLength - 8)), RangeError);
 });
 
 test("from afar a file's states are one in a pixel, and none is uncounted", () => {
@@ -575,19 +617,19 @@ test("in a file, a lock's details have the waits within the state of its holder"
     tracks: [{ ...track("k", null, { holder: 1, queue: 1 }), kind: "lock" }],
     values: [said("held", "t1"), said("life", "t2"), said("queue")],
     rows: [
-      { track: "k", kind: "holder", lane: 0, slices: listed([[10, 20, 0, 0, 1]]) },
-      { track: "k", kind: "queue", lane: 0, slices: listed([[5, 12, 2, 0, 1]]) },
+      { track: "k", kind: "holder", lane: 0, slices: SliceList.of([[10, 20, 0, 0, 1]]) },
+      { track: "k", kind: "queue", lane: 0, slices: SliceList.of([[5, 12, 2, 0, 1]]) },
       // Up to where the holding begins, into it, and after it.
       {
         track: "k",
         kind: "waiter",
         lane: 2,
-        slices: listed([
+        slices: SliceList.of([
           [1, 10, 1, 0, 1],
           [5, 12, 1, 0, 1],
         ]),
       },
-      { track: "k", kind: "waiter", lane: 3, slices: listed([[20, 30, 1, 0, 1]]) },
+      { track: "k", kind: "waiter", lane: 3, slices: SliceList.of([[20, 30, 1, 0, 1]]) },
     ],
     lost: [],
     flows: [],

@@ -27,11 +27,11 @@ test("a colour is what ImageData has in memory", () => {
 
 test("a lane is as high as it is placed, and the next one is empty", () => {
   const raster = new Raster(4, 5);
-  raster.fill(1, 3, RED);
-  raster.fillFoot(2, 3, BLUE);
+  raster.line.fill(RED, 1, 3);
+  raster.foot.fill(RED, 1, 2).fill(BLUE, 2, 3);
   raster.place(0, 2, 3);
   raster.place(3, 4, 4);
-  raster.fill(3, 4, BLUE);
+  raster.line.fill(BLUE, 3, 4);
   raster.place(4, 5, 5);
   assert.equal(lines(raster), ".rr. .rr. .rb. .... ...b");
   raster.clear();
@@ -40,11 +40,11 @@ test("a lane is as high as it is placed, and the next one is empty", () => {
 
 test("what is outside is left out", () => {
   const raster = new Raster(3, 3);
-  raster.fill(-5, 1, RED);
-  raster.fillFoot(2, 99, BLUE);
+  raster.line.fill(RED, 0, 1);
+  raster.foot.fill(RED, 0, 1).fill(BLUE, 2, 99);
   raster.place(-2, 1, 2);
-  raster.rectangle([-3, 1], [2, 9], BLUE);
-  raster.rectangle([2, 9], [-9, 1], RED);
+  raster.rectangle(-3, 2, 1, 9, BLUE);
+  raster.rectangle(2, -9, 9, 1, RED);
   raster.place(2, 9, 1);
   assert.equal(lines(raster), "r.r r.b b..");
 });

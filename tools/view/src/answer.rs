@@ -132,6 +132,9 @@ pub(crate) struct Reply {
 }
 
 const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+/// The question with an answer in bytes.
+const SLICES: &str = "v1/slices.bytes";
 const HTML: &str = "text/html; charset=utf-8";
 
 #[derive(Serialize)]
@@ -306,8 +309,9 @@ impl Viewed {
 
     fn reply(&self, path: &str, query: &str, patience: &Patience) -> Reply {
         let question = format!("{path}?{query}");
+        let kind = if path == SLICES { BYTES } else { JSON };
         if let Some(body) = self.recall(&question) {
-            return Reply { status: StatusCode::OK, kind: JSON, body };
+            return Reply { status: StatusCode::OK, kind, body };
         }
         let asked = Ask::by(query, patience);
         if asked.as_ref().is_ok_and(|ask| self.is_stale(ask)) {
@@ -319,7 +323,7 @@ impl Viewed {
                 if self.live.is_none() {
                     self.remember(question, &body);
                 }
-                Reply { status: StatusCode::OK, kind: JSON, body }
+                Reply { status: StatusCode::OK, kind, body }
             }
             Ok(None) => failure(StatusCode::NOT_FOUND, "there is no such question"),
             Err(reason) => failure(StatusCode::BAD_REQUEST, &reason),
@@ -360,6 +364,7 @@ impl Viewed {
             "v1/trace" => json(&self.about()),
             "v1/tracks" => json(&tracks.list(&tracks::Question::of(ask)?)),
             "v1/slices" => json(&self.slices(&slices::Question::of(ask, origin)?)?),
+            SLICES => self.slices(&slices::Question::of(ask, origin)?)?.bytes(),
             "v1/ticks" => json(&self.ticks(&ticks::Question::of(ask, origin)?)?),
             "v1/lost" => json(&lost::regions(history.losses(), &ask.cut(origin)?)),
             "v1/events" => json(&rows::page(&*self.events, &rows::Question::of(ask, origin)?)?),

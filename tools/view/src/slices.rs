@@ -18,6 +18,9 @@ use crate::tracks::{identifier, kind_name, Tracks};
 /// Tracks of one answer, slices of one answer.
 const MOST_TRACKS: usize = 200;
 const MOST_SLICES: usize = 1 << 17;
+/// Of an answer in bytes: columns begin at a multiple of this; how long all numbers of a slice are.
+const ALIGNED: usize = 8;
+const SLICE_BYTES: usize = 24;
 
 /// Which rows, and how they are drawn.
 pub(crate) struct Question<'a> {
@@ -75,18 +78,29 @@ pub(crate) struct Row {
     pub slices: Vec<Slice>,
 }
 
+impl Row {
+    /// The positions of slices whose state had not ended when the trace did.
+    fn goes_on(&self) -> Vec<usize> {
+        let open = self.slices.iter().enumerate().filter(|(_, slice)| slice.goes_on);
+        open.map(|(at, _)| at).collect()
+    }
+
+    fn head(&self) -> Head<'_> {
+        let Self { track, kind, lane, slices } = self;
+        Head { track, kind, lane: *lane, count: slices.len(), goes_on: self.goes_on() }
+    }
+}
+
 /// Tens of thousands of slices are one list of small numbers: most begin where the one before
 /// ended, and a page makes no object of each.
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let open = self.slices.iter().enumerate().filter(|(_, slice)| slice.goes_on);
-        let goes_on: Vec<usize> = open.map(|(at, _)| at).collect();
         let mut row = serializer.serialize_struct("Row", 5)?;
         row.serialize_field("track", &self.track)?;
         row.serialize_field("kind", self.kind)?;
         row.serialize_field("lane", &self.lane)?;
         row.serialize_field("slices", &Numbers(&self.slices))?;
-        row.serialize_field("goes_on", &goes_on)?;
+        row.serialize_field("goes_on", &self.goes_on())?;
         row.end()
     }
 }
@@ -116,6 +130,51 @@ pub(crate) struct Answer {
     pub rows: Vec<Row>,
     /// There were more slices than an answer holds.
     pub is_cut: bool,
+}
+
+/// A row of an answer in bytes: its slices stand behind the text, in columns.
+#[derive(Serialize)]
+struct Head<'a> {
+    track: &'a str,
+    kind: &'static str,
+    lane: u32,
+    count: usize,
+    goes_on: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Heads<'a> {
+    values: &'a [Said],
+    rows: Vec<Head<'a>>,
+    is_cut: bool,
+}
+
+impl Answer {
+    /// The same in bytes, which a page takes as they are: to read the numbers of a text took it
+    /// longer than to draw them.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        let heads = self.rows.iter().map(Row::head).collect();
+        let told = Heads { values: &self.values, rows: heads, is_cut: self.is_cut };
+        let mut text = serde_json::to_vec(&told).map_err(|error| error.to_string())?;
+        text.resize(text.len().next_multiple_of(ALIGNED), b' ');
+        let size = u32::try_from(text.len()).map_err(|_| "the answer is too long")?;
+        let count: usize = self.rows.iter().map(|row| row.slices.len()).sum();
+        let mut bytes = Vec::with_capacity(ALIGNED + text.len() + count * SLICE_BYTES);
+        bytes.extend(u64::from(size).to_le_bytes());
+        bytes.append(&mut text);
+        for Row { slices, .. } in &self.rows {
+            bytes.extend(slices.iter().flat_map(|slice| (slice.begin as f64).to_le_bytes()));
+            bytes.extend(slices.iter().flat_map(|slice| (slice.end as f64).to_le_bytes()));
+            bytes.extend(slices.iter().flat_map(|slice| narrow(slice.value as u64)));
+            bytes.extend(slices.iter().flat_map(|slice| narrow(slice.states)));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Four bytes of a number, or of the greatest that has four.
+fn narrow(number: u64) -> [u8; 4] {
+    u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes()
 }
 
 /// The words of the protocol for what a state looks like.

@@ -191,6 +191,50 @@ fn what_has_not_ended_when_the_trace_does_goes_on_in_the_whole_of_it() {
 }
 
 #[test]
+fn an_answer_in_bytes_is_the_one_in_numbers() {
+    let viewed = viewed();
+    let thread = id_of(&viewed, "server[10]");
+    let query = format!("from=0&until=2300000&pixels=300&tracks={thread},c0.0,c0.1");
+    let told = ask(&viewed, &format!("v1/slices?{query}"));
+    // The second time from what was remembered.
+    let [reply, again] = [(); 2].map(|()| viewed.answer("v1/slices.bytes", &query));
+    assert_eq!((reply.status.as_u16(), reply.kind), (200, "application/octet-stream"));
+    assert_eq!((reply.kind, &reply.body), (again.kind, &again.body));
+    let (size, rest) = reply.body.split_first_chunk().unwrap();
+    let (text, mut rest) = rest.split_at(u64::from_le_bytes(*size) as usize);
+    assert_eq!(text.len() % 8, 0, "columns are where a script can have them as they are");
+    let head: Value = serde_json::from_slice(text).unwrap();
+    assert_eq!((&head["values"], &head["is_cut"]), (&told["values"], &told["is_cut"]));
+    let (heads, rows) = (head["rows"].as_array().unwrap(), told["rows"].as_array().unwrap());
+    assert_eq!(heads.len(), rows.len());
+    for (head, row) in heads.iter().zip(rows) {
+        for word in ["track", "kind", "lane", "goes_on"] {
+            assert_eq!(head[word], row[word]);
+        }
+        let slices = slices_of(row);
+        assert_eq!(head["count"], slices.len());
+        let mut column = |size: usize| {
+            let (column, after) = rest.split_at(size * slices.len());
+            rest = after;
+            column.chunks(size)
+        };
+        let time = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap()) as i64;
+        let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+        let (begins, ends): (Vec<_>, Vec<_>) =
+            (column(8).map(time).collect(), column(8).map(time).collect());
+        let (values, states): (Vec<_>, Vec<_>) =
+            (column(4).map(number).collect(), column(4).map(number).collect());
+        for (at, slice) in slices.iter().enumerate() {
+            assert_eq!((slice.begin, slice.end), (begins[at], ends[at]));
+            let told = (slice.value as u32, slice.states as u32);
+            assert_eq!(told, (values[at], states[at]));
+        }
+    }
+    assert!(rest.is_empty() && !rows.is_empty());
+    assert_eq!(viewed.answer("v1/slices.bytes", "from=5&until=1").status.as_u16(), 400);
+}
+
+#[test]
 fn events_that_are_counted_in_parts_are_those_that_are_counted_at_once() {
     let viewed = viewed();
     let count = |most, start: Option<i64>| {
