@@ -71,12 +71,22 @@ async function goesOn(times) {
 
 // What the session was one state before is still told, so that nobody waits for the page to learn
 // that it has gone on.
-let release = await hold("trace");
-await goesOn(1);
 await page.locator("#timeline").focus();
-const told = page.waitForResponse((answer) => answer.url().includes("/v1/details"));
-await page.keyboard.press("ArrowDown");
-assert.equal((await told).status(), 200);
+let [release, answer] = [];
+// Bound: on a busy machine it may go on once more before it is asked, but not always.
+for (let i = 0; i < 5; i++) {
+  release = await hold("trace");
+  await goesOn(1);
+  const told = page.waitForResponse((answer) => answer.url().includes("/v1/details"));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowDown");
+  answer = await told;
+  if (answer.status() === 200) break;
+  const asked = Number(new URL(answer.url()).searchParams.get("revision"));
+  assert.ok((await revision()) > asked + 1, "one state before is told");
+  await release();
+}
+assert.equal(answer.status(), 200);
 await isSelected(machine);
 
 // Rows are selected while the session has gone on twice and the page does not know that yet: the
