@@ -15,9 +15,13 @@ if (/<\/script|<!--|PAGE-/i.test(script) || /<\/style|PAGE-/i.test(style)) {
   throw new Error("the page's code cannot stand within a page");
 }
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+// Both scripts, of which one is a few letters of the page itself.
+const scripts = [...html.matchAll(/<script>(.*?)<\/script>/g)].map(([, text]) =>
+  hash(text === "PAGE-SCRIPT" ? script : text),
+);
 const policy = [
   "default-src 'none'",
-  `script-src ${hash(script)}`,
+  `script-src ${scripts.join(" ")}`,
   `style-src-elem ${hash(style)}`,
   "style-src-attr 'none'",
   "img-src data:",
@@ -32,8 +36,5 @@ const put = (text, word, by) => {
   return parts.join(by);
 };
 
-writeFileSync(
-  `${folder}/page.html`,
-  put(put(html, "PAGE-STYLE", style), "PAGE-SCRIPT", script),
-);
+writeFileSync(`${folder}/page.html`, put(put(html, "PAGE-STYLE", style), "PAGE-SCRIPT", script));
 writeFileSync(`${folder}/policy.txt`, policy);

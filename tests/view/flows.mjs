@@ -131,7 +131,27 @@ const tests = {
   },
 };
 
+const served = {
+  async the_first_questions_are_asked_once_each() {
+    const asked = [];
+    const own = await open(url, "", (page) => {
+      page.on("request", (request) => asked.push(new URL(request.url()).pathname.split("/").pop()));
+    });
+    // The page has been laid out since: it is as wide as was expected, and says what is lost.
+    await own.locator("#timeline:focus").waitFor();
+    const [height, real] = await own.evaluate(() => {
+      const [canvas, area] = ["canvas", "timeline"].map((id) => document.getElementById(id));
+      return [canvas.height, area.clientHeight];
+    });
+    assert.equal(height, real);
+    const first = ["events", "lost", "slices.bytes", "ticks"];
+    assert.deepEqual(asked.filter((name) => first.includes(name)).sort(), first);
+    await own.close();
+  },
+};
+
 await runAll([
+  ...Object.entries(served).map((test) => [...test, url]),
   ...Object.entries(tests).map((test) => [...test, url]),
   ...Object.entries(tests).map(([name, run]) => [`${name}_in_a_file`, run, file]),
 ]);

@@ -16,6 +16,7 @@ import { offerDetails, panelShown, showDetails, showEvent } from "./panel";
 import { plain } from "./plain";
 import * as protocol from "./protocol";
 import type { About, Arrow, EventRow, Filter, Source, Statistic, Track } from "./protocol";
+import { reveal } from "./ready";
 import { finder, move } from "./renewal";
 import { Rows } from "./rows";
 import { Search } from "./search";
@@ -38,6 +39,8 @@ const TOO_MANY =
   "the rows further down lack states, since there are more than an answer holds: fold some rows";
 const MOST_TRACKS = 20000;
 
+const nothing = (): void => undefined;
+
 export class App {
   readonly area: HTMLElement;
   private readonly canvas: HTMLCanvasElement;
@@ -47,6 +50,7 @@ export class App {
   private ratio = 1;
   private changedAt = -REST_MS;
   private isMoving = false;
+  private isDrawn = false;
   /** It is asked as soon as what runs now has ended. */
   private isDue = false;
   private readonly bar: HTMLElement;
@@ -123,7 +127,7 @@ export class App {
     new ResizeObserver(() => {
       const { clientWidth, clientHeight } = this.area;
       const [width, height] = this.size;
-      if (clientWidth !== width || clientHeight !== height) this.resize();
+      if (clientWidth !== width || clientHeight !== height) this.fit([clientWidth, clientHeight]);
     }).observe(this.area);
   }
 
@@ -137,7 +141,7 @@ export class App {
     this.source.askOf(this.about);
     this.scene.view = this.all;
     this.rows.are(tracks);
-    this.resize();
+    this.fit(this.frame.room());
   }
 
   /** The rows of one state of a session; nothing, if it has gone on before all of them came. */
@@ -548,17 +552,25 @@ export class App {
     if (this.rows.unfold(track)) this.changed();
   }
 
-  private resize(): void {
-    const { clientWidth, clientHeight } = this.area;
+  /** What is asked of a view: for how many pixels, and of which rows. */
+  private get sight(): { pixels: number; ids: string[] } {
+    const { placed, scroll, height, width } = this.scene;
+    const pixels = Math.min(Math.max(Math.round(width - NAMES), 1), 8192);
+    const rows = visible(placed, scroll, height - RULER);
+    return { pixels, ids: rows.map((row) => row.track.id).slice(0, MOST_ASKED) };
+  }
+
+  private fit([width, height]: [number, number]): void {
+    const before = JSON.stringify(this.sight);
     this.ratio = window.devicePixelRatio || 1;
-    this.size = [clientWidth, clientHeight];
-    this.canvas.width = Math.round(clientWidth * this.ratio);
-    this.canvas.height = Math.round(clientHeight * this.ratio);
-    this.scene.width = Math.max(clientWidth - 14, NAMES + 50);
-    this.scene.height = clientHeight;
-    this.changed();
+    this.size = [width, height];
+    this.canvas.width = Math.round(width * this.ratio);
+    this.canvas.height = Math.round(height * this.ratio);
+    this.scene.width = Math.max(width - 14, NAMES + 50);
+    this.scene.height = height;
+    if (JSON.stringify(this.sight) !== before) this.changed();
     // Its new size has emptied the canvas.
-    if (this.frame.hasStarted) this.redraw();
+    if (this.isDrawn) this.redraw();
   }
 
   private paint(): void {
@@ -578,6 +590,8 @@ export class App {
     clearTimeout(this.waiting);
     cancelAnimationFrame(this.drawing);
     this.paint();
+    this.isDrawn = true;
+    reveal();
     const { from, until } = this.scene.view;
     if (this.frame.active !== this) return;
     byId("span-text").textContent = `${clock(from)}  ·  ${duration(until - from)}`;
@@ -615,20 +629,20 @@ export class App {
     this.abort.abort();
     this.abort = new AbortController();
     const { signal } = this.abort;
-    const { view, scroll, height, width } = this.scene;
-    const pixels = Math.min(Math.max(Math.round(width - NAMES), 1), 8192);
-    const rows = visible(this.scene.placed, scroll, height - RULER);
-    const ids = rows.map((row) => row.track.id).slice(0, MOST_ASKED);
+    const { view } = this.scene;
+    const { pixels, ids } = this.sight;
     // Panels are about one of the time lines.
     const { active, table } = this.frame;
-    const told = active === this ? table.show(view, this.filter, this.source) : null;
+    const answers = Promise.all([
+      this.source.ticks({ view, pixels, start: null }, this.filter, signal),
+      this.askStates(view, pixels, ids, signal),
+      this.flows.inView(view, ids, signal),
+      this.counters.inView(view, pixels, signal),
+    ]);
+    // A table before the picture would cost a frame of its own.
+    const turn = answers.then(nothing, nothing);
+    const told = active === this ? table.show(view, this.filter, this.source, turn) : null;
     try {
-      const answers = Promise.all([
-        this.source.ticks({ view, pixels, start: null }, this.filter, signal),
-        this.askStates(view, pixels, ids, signal),
-        this.flows.inView(view, ids, signal),
-        this.counters.inView(view, pixels, signal),
-      ]);
       // The browser takes milliseconds to write the address; the server works meanwhile.
       this.frame.keep();
       const [ticks, isCut] = await answers;

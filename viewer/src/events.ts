@@ -117,15 +117,20 @@ export class EventTable {
     this.more.addEventListener("click", () => void this.add());
   }
 
-  /** Begins anew with the events of a view. */
-  async show(view: View, filter: Filter, source: Source): Promise<void> {
+  /** Begins anew with the events of a view, which are shown when it is their turn. */
+  async show(
+    view: View,
+    filter: Filter,
+    source: Source,
+    turn: Promise<unknown> | null,
+  ): Promise<void> {
     this.abort.abort();
     this.abort = new AbortController();
     this.filter = filter;
     this.source = source;
     this.until = Math.max(Math.ceil(view.until), Math.floor(view.from) + 1);
     this.next = { from: Math.floor(view.from), skip: 0 };
-    await this.add(true);
+    await this.add(true, turn);
   }
 
   /** Whether it says why there are no events. */
@@ -133,7 +138,7 @@ export class EventTable {
     return !this.error.hidden;
   }
 
-  private async add(isNew = false): Promise<void> {
+  private async add(isNew = false, turn: Promise<unknown> | null = null): Promise<void> {
     const { next, filter, source, until } = this;
     if (!next || !filter || !source) return;
     const { signal } = this.abort;
@@ -142,6 +147,7 @@ export class EventTable {
     try {
       const limit = isNew ? FIRST_ROWS : NEXT_ROWS;
       const page = await source.events({ ...next, until, limit }, filter, signal);
+      await turn;
       if (signal.aborted) return;
       this.error.hidden = true;
       this.next = page.next;

@@ -16,6 +16,9 @@ import type { Filter } from "./protocol";
 import { StatisticsPanel, type Named } from "./statistics";
 import type { View } from "./time";
 
+/** Pixels of the page's header. */
+const HEADER = 39;
+
 export class Frame {
   readonly lines: App[] = [];
   readonly table = new EventTable((row) => this.active.selectEvent(row));
@@ -57,6 +60,15 @@ export class Frame {
     await Promise.all(this.lines.map((line) => line.start()));
     this.hasStarted = true;
     this.restore();
+  }
+
+  /** The width and height of each time line, by page.css: to lay out the page takes milliseconds,
+   * so its first questions are asked before. Where it is laid out otherwise, for want of width or
+   * because of a message, they are asked anew. */
+  room(): [number, number] {
+    const rest = Math.max(innerHeight - HEADER, 3);
+    const height = this.lines.length > 1 ? (rest - 3) / 3 : ((rest - 1) * 3) / 5;
+    return [innerWidth, Math.round(height)];
   }
 
   activate(line: App): void {

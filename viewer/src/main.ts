@@ -8,6 +8,7 @@ import { Frame } from "./frame";
 import { listenToTabs, showNotes, showPanel } from "./panel";
 import { plain, plainLines } from "./plain";
 import { Source, type About, type Filter } from "./protocol";
+import { hide, reveal } from "./ready";
 
 const THEME = "lull-theme";
 
@@ -259,6 +260,7 @@ function line(frame: Frame, about: About, source: Source, suffix: string, pointe
 }
 
 async function start(): Promise<void> {
+  const isPainted = hide();
   const isDark = isDarkAtFirst();
   document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
   const source = new Source("");
@@ -294,7 +296,7 @@ async function start(): Promise<void> {
     const counts = about.beside ? `${lost[0]} (A) and ${lost[1]} (B)` : String(lost[0]);
     sayAlways(`${counts} events or packets are missing; where, is hatched in red`);
   }
-  frame.active.area.focus();
+  isPainted.then(() => frame.active.area.focus());
   if (about.is_live) {
     follow(app, about).catch((error: unknown) => app.say(`the session is not followed: ${error}`));
   } else if (about.revision !== undefined) {
@@ -303,6 +305,7 @@ async function start(): Promise<void> {
 }
 
 start().catch((error: unknown) => {
+  reveal();
   const message = byId("message");
   message.hidden = false;
   const reason = error instanceof Error ? error.message : String(error);
