@@ -141,7 +141,8 @@ export class App {
     this.source.askOf(this.about);
     this.scene.view = this.all;
     this.rows.are(tracks);
-    this.fit(this.frame.room());
+    // Rows that were long in coming find the page laid out.
+    if (this.size[0] === 0) this.fit(this.frame.room());
   }
 
   /** The rows of one state of a session; nothing, if it has gone on before all of them came. */

@@ -290,12 +290,12 @@ async function start(): Promise<void> {
   listenToCounters(frame);
   byId("panel").addEventListener("shown", () => frame.keep(), true);
   window.addEventListener("hashchange", () => frame.restore());
-  await frame.start();
   const lost = abouts.map(({ lost }) => lost);
   if (lost.some((count) => count > 0)) {
     const counts = about.beside ? `${lost[0]} (A) and ${lost[1]} (B)` : String(lost[0]);
     sayAlways(`${counts} events or packets are missing; where, is hatched in red`);
   }
+  await frame.start();
   isPainted.then(() => frame.active.area.focus());
   if (about.is_live) {
     follow(app, about).catch((error: unknown) => app.say(`the session is not followed: ${error}`));

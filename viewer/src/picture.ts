@@ -34,8 +34,9 @@ export function drawPicture(pen: Pen, scene: Scene, rows: Placed[]): void {
   // A row that came into sight by scrolling has no slices yet, so the picture lacks nothing.
   if (!picture || !isOfAnswer || (isAsked && picture.scroll !== scroll)) {
     const canvas = picture?.canvas ?? document.createElement("canvas");
-    canvas.width = pen.canvas.width;
-    canvas.height = pen.canvas.height;
+    // A canvas of another size is a new one; the pixels of one that stays are written over.
+    if (canvas.width !== pen.canvas.width) canvas.width = pen.canvas.width;
+    if (canvas.height !== pen.canvas.height) canvas.height = pen.canvas.height;
     const on = canvas.getContext("2d");
     if (!on) return;
     on.setTransform(pen.getTransform());
