@@ -61,8 +61,16 @@ mod tests {
         assert_eq!(Execution::read("/proc/self", &own).unwrap(), execution);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let folder = format!("/proc/{}", child.id());
-        let childs = Memory::open(child.id()).unwrap();
-        assert_ne!(Execution::read(&folder, &childs), Some(execution));
+        // The parent goes on when its memory is given back, which is before the child has its own.
+        // Bound: ten seconds.
+        let executed = (0..10_000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let childs = Memory::open(child.id()).ok()?;
+            let found = Execution::read(&folder, &childs).filter(|found| *found != execution)?;
+            Some((childs, found))
+        });
+        let (childs, executed) = executed.unwrap();
+        assert_eq!(Execution::read(&folder, &childs), Some(executed));
         // The vector of one and the memory of the other.
         assert_ne!(Execution::read(&folder, &own), Execution::read(&folder, &childs));
         assert!(!is_memory_shared(child.id(), std::process::id()));
