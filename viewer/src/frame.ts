@@ -64,9 +64,10 @@ export class Frame {
 
   /** The width and height of each time line, by page.css: to lay out the page takes milliseconds,
    * so its first questions are asked before. Where it is laid out otherwise, for want of width or
-   * because of a message, they are asked anew. */
+   * because of a message, a time line is fitted to that, and asks for what it then lacks. */
   room(): [number, number] {
     const rest = Math.max(innerHeight - HEADER, 3);
+    // Its share beside that of the panel, without their borders.
     const height = this.lines.length > 1 ? (rest - 3) / 3 : ((rest - 1) * 3) / 5;
     return [innerWidth, Math.round(height)];
   }
