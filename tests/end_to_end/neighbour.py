@@ -8,6 +8,7 @@ overwritten in FOLDER/precious, until it is ended or the seconds are over.
 
 import os
 import random
+import signal
 import sys
 import time
 
@@ -70,7 +71,10 @@ def step(root):
 def main():
     root = sys.argv[1]
     until = time.monotonic() + float(sys.argv[2])
-    while time.monotonic() < until:
+    ended = []
+    # A bait that was not finished would look like one that somebody else has written to.
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    while time.monotonic() < until and not ended:
         try:
             step(root)
         except OSError:
